@@ -35,7 +35,7 @@ from tests.support.scoring_rows import Rig
 from tripline import observe
 from tripline.adapters import map_files
 from tripline.adapters.roads_osm import OsmRoads
-from tripline.domain.maps import Area
+from tripline.domain.maps import Area, Bounds
 from tripline.roads import classes, matcher
 from tripline.roads.builder import Builder
 from tripline.roads.index import UNITS, RoadIndex, Texts
@@ -199,8 +199,8 @@ def _put(folder: Path, name: str, index: RoadIndex, texts: Texts) -> Area:
         source="made",
         imported_ms=0,
         roads=index.link.size,
-        bounds=tuple(
-            float(each) / UNITS for each in (index.lat.min(), index.lat.max(), index.lon.min(), index.lon.max())
+        bounds=Bounds(
+            *(float(each) / UNITS for each in (index.lon.min(), index.lat.min(), index.lon.max(), index.lat.max()))
         ),
     )
     return map_files.put(folder, area)

@@ -17,7 +17,6 @@ WAY = (
 )
 """From a device's frame, or a customer's message, to readings, rows, scores and answers."""
 KEPT = {
-    "adapters/roads_osm.py: _within": "bounds of an area",
     "domain/positions.py: _order": "a sort key",
     "mqtt/events.py: Frame": "a hundred thousand of them a second",
     "mqtt/filters.py: fault": "of a SUBSCRIBE",
@@ -33,9 +32,6 @@ KEPT = {
     "store/ingest/rejected.py: shortened": "of messages that cannot be used",
     "store/scores/disputes.py: inside": "of a dispute",
     "store/scores/rescorings.py: inside": "of a rescoring",
-    "store/scores/touched.py: Bounds": "bounds of an area",
-    "store/scores/touched.py: _places": "latitude and longitude",
-    "store/scores/touched.py: _within": "latitude and longitude",
     "wire/device/fast.py: _fields": "what `msgspec.defstruct` takes",
     "wire/device/meanings.py: _parsed": "of pages",
     "wire/device/meanings.py: _row": "of pages",

@@ -19,7 +19,7 @@ from tripline.adapters.map_locks import NoAreaError
 from tripline.domain.maps import NAME, Area
 from tripline.roads.index import RoadIndex, Texts
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Of the files; an area of another one has to be imported anew."""
 MOST_AREAS: Final = 256
 """That are looked at."""

@@ -22,6 +22,7 @@ from tripline import observe
 from tripline.adapters import map_stamps, pmtiles_file
 from tripline.adapters.pmtiles_file import TileFile, TileFileError
 from tripline.basemap.layers import ATTRIBUTION
+from tripline.domain.maps import Bounds
 from tripline.later import Later
 from tripline.ports.maps import NO_MAP, MapTile, ShownMap
 from tripline.ports.outages import Outage
@@ -236,7 +237,7 @@ def _shown(sources: Sequence[_Source]) -> ShownMap:
     west, south, east, north = zip(*(source.file.bounds for source in sources), strict=True)
     return ShownMap(
         version,
-        (min(west), min(south), max(east), max(north)),
+        Bounds(min(west), min(south), max(east), max(north)),
         min(source.file.least_zoom for source in sources),
         max(source.file.most_zoom for source in sources),
         sources[0].credit,

@@ -18,6 +18,7 @@ from pmtiles.writer import Writer
 from tripline.adapters import map_encoder
 from tripline.adapters.map_features import Kept
 from tripline.basemap.layers import ATTRIBUTION, LARGEST_ZOOM, Layer
+from tripline.domain.maps import Bounds
 
 EXTENT: Final = 4_096
 """Units across a tile."""
@@ -31,8 +32,8 @@ _POLYGONS: Final = (3, 6)
 Numbers = NDArray[np.int64]
 
 
-def write(kept: Kept, file: Path, *, bounds: tuple[float, float, float, float], told: Callable[[int], None]) -> int:
-    """Write the tiles of all zooms; how many. `bounds`: of the area, as `Area.bounds`; `told`: how many so far.
+def write(kept: Kept, file: Path, *, bounds: Bounds, told: Callable[[int], None]) -> int:
+    """Write the tiles of all zooms; how many. `bounds`: of the area; `told`: how many so far.
 
     A file without tiles is empty.
     """
@@ -51,8 +52,8 @@ def write(kept: Kept, file: Path, *, bounds: tuple[float, float, float, float], 
     return count
 
 
-def _header(bounds: tuple[float, float, float, float]) -> dict[str, Any]:
-    south, north, west, east = (round(each * 10_000_000) for each in bounds)
+def _header(bounds: Bounds) -> dict[str, Any]:
+    west, south, east, north = (round(each * 10_000_000) for each in bounds)
     return {
         "tile_type": TileType.MVT,
         "tile_compression": Compression.GZIP,

@@ -24,6 +24,7 @@ from pmtiles.tile import (
 )
 
 from tripline.basemap.layers import MOST_ZOOM
+from tripline.domain.maps import Bounds
 
 MOST_TILE: Final = 4 * 2**20
 """Bytes of a tile, as stored."""
@@ -79,11 +80,10 @@ class TileFile:
         self._directories: dict[int, _Directory] = {}
 
     @property
-    def bounds(self) -> tuple[float, float, float, float]:
-        """West, south, east and north end of what it shows, degrees."""
+    def bounds(self) -> Bounds:
+        """The ends of what it shows."""
         edges = ("min_lon_e7", "min_lat_e7", "max_lon_e7", "max_lat_e7")
-        west, south, east, north = (self._header[edge] / 10_000_000 for edge in edges)
-        return west, south, east, north
+        return Bounds(*(self._header[edge] / 10_000_000 for edge in edges))
 
     def attribution(self) -> str:
         """Whom it names as its source. Raises `TileFileError`."""

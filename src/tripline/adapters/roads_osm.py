@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from tripline.adapters import map_stamps
 from tripline.adapters.map_stamps import Stamp
+from tripline.domain.maps import Bounds
 from tripline.later import Later
 from tripline.ports.maps import LostMap, RoadsOutage
 from tripline.scoring.quality import LimitSource
@@ -54,7 +55,7 @@ LOST: Final = "lost"
 """Stands for the map of an area that could not be read."""
 _TRIES: Final = 5
 """How often maps are looked for anew when one goes in the very moment."""
-_WORLD: Final = (-90.0, 90.0, -180.0, 180.0)
+_WORLD: Final = Bounds(-180.0, -90.0, 180.0, 90.0)
 
 
 class _Map(NamedTuple):
@@ -65,7 +66,7 @@ class _Map(NamedTuple):
 
 class _Lost(NamedTuple):
     error: "LostAreaError"
-    bounds: tuple[float, float, float, float]
+    bounds: Bounds
     """Where it would tell roads; anywhere, when not even that can be read."""
     since_s: float
     """When it was first found so."""
@@ -213,8 +214,8 @@ _LATEST_MS: Final = 4_102_444_800_000
 """The year 2100."""
 
 
-def _within(bounds: tuple[float, float, float, float], drives: "Drives") -> "Flags":
-    south, north, west, east = bounds
+def _within(bounds: Bounds, drives: "Drives") -> "Flags":
+    west, south, east, north = bounds
     return (drives.lat >= south) & (drives.lat <= north) & (drives.lon >= west) & (drives.lon <= east)
 
 

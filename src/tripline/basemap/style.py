@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 from tripline.basemap import colours as palette
 from tripline.basemap.colours import COLOURS, Colours, Theme
 from tripline.basemap.layers import Layer
+from tripline.domain.maps import Bounds
 
 Part: TypeAlias = dict[str, Any]
 """A part of a style, as JSON."""
@@ -41,13 +42,13 @@ def style(
     *,
     tiles: str,
     attribution: str,
-    bounds: tuple[float, float, float, float] | None,
+    bounds: Bounds | None,
     zooms: tuple[int, int],
 ) -> Part:
     """The style as JSON.
 
-    `tiles`: address of a tile with `{z}`, `{x}` and `{y}`. `bounds`: west, south, east, north of what there is,
-    degrees; without them there is no map, and the style is one plain colour. `zooms`: least and greatest of the tiles.
+    `tiles`: address of a tile with `{z}`, `{x}` and `{y}`. `bounds`: of what there is; without them there
+    is no map, and the style is one plain colour. `zooms`: least and greatest of the tiles.
     """
     colours = COLOURS[theme]
     ground = {"id": "ground", "type": "background", "paint": {"background-color": colours.ground}}

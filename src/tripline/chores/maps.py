@@ -25,7 +25,7 @@ from tripline.adapters.map_import import MapFileError, UnreadFileError
 from tripline.adapters.map_imports import Telling
 from tripline.adapters.map_locks import NoAreaError
 from tripline.adapters.map_work import Source, Work
-from tripline.domain.maps import Area, ImportStep, MapImport, Standing
+from tripline.domain.maps import Area, Bounds, ImportStep, MapImport, Standing
 from tripline.roads.index import UNITS, RoadIndex, Texts
 
 
@@ -159,7 +159,7 @@ def _draw(
     index: RoadIndex,
     texts: Texts,
     *,
-    bounds: tuple[float, float, float, float],
+    bounds: Bounds,
     told: Callable[[int], None],
 ) -> None:
     """Make the tiles of the base map."""
@@ -170,8 +170,6 @@ def _draw(
         map_tiles.write(features.told(), work.place / map_files.TILES, bounds=bounds, told=told)
 
 
-def _bounds(index: RoadIndex) -> tuple[float, float, float, float]:
-    least_lat, most_lat, least_lon, most_lon = (
-        float(each) / UNITS for each in (index.lat.min(), index.lat.max(), index.lon.min(), index.lon.max())
-    )
-    return least_lat, most_lat, least_lon, most_lon
+def _bounds(index: RoadIndex) -> Bounds:
+    ends = index.lon.min(), index.lat.min(), index.lon.max(), index.lat.max()
+    return Bounds(*(float(each) / UNITS for each in ends))

@@ -112,7 +112,7 @@ def list_maps(*, place: base.Place | None = None) -> int:
     config = base.settings(place, {})
     areas, lost, standing = chores.listed(config.maps), chores.lost(config.maps), chores.under_way(config.maps)
     for area in areas:
-        south, north, west, east = area.bounds
+        west, south, east, north = area.bounds
         base.line(
             base.printable(
                 f"{area.name}: {area.roads} roads, map {area.map}, from {area.source}, imported"

@@ -6,7 +6,7 @@ Not here: the seam to whoever keeps them (`ports/maps.py`), where they lie (`ada
 
 import re
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -66,6 +66,15 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it ended, and this machine has its file, which may be good."""
 
 
+class Bounds(NamedTuple):
+    """What lies within a map: least and greatest longitude and latitude, degrees."""
+
+    west: float
+    south: float
+    east: float
+    north: float
+
+
 class Area(msgspec.Struct, frozen=True, kw_only=True):
     """An imported area, as its description says."""
 
@@ -80,8 +89,8 @@ class Area(msgspec.Struct, frozen=True, kw_only=True):
     roads: int
     size: int = 0
     """Of its files together, bytes; told by `put`."""
-    bounds: tuple[float, float, float, float]
-    """Least and greatest latitude, least and greatest longitude of its roads, degrees."""
+    bounds: Bounds
+    """Of its roads."""
 
 
 class KnownMap(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ import msgspec
 
 from tripline.domain import ids
 from tripline.domain.ids import CompanyId, RowNo, UserId
+from tripline.domain.maps import Bounds
 from tripline.domain.refusals import Kind, Refusal
 
 KEPT: Final = 100
@@ -67,8 +68,7 @@ class Touched(msgspec.Struct, frozen=True):
     area: str
     map: str | None = None
     """The one that is there now; None: none is, so that trips are touched which it judged before."""
-    bounds: tuple[float, float, float, float] | None = None
-    """Least and greatest latitude, least and greatest longitude, degrees."""
+    bounds: Bounds | None = None
 
 
 class Bite(msgspec.Struct, frozen=True):

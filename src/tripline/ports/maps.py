@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from tripline.domain.maps import Maps, Standing
+from tripline.domain.maps import Bounds, Maps, Standing
 from tripline.ports.outages import Outage
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ class ShownMap(NamedTuple):
 
     version: str
     """Changes when any tile may have changed."""
-    bounds: tuple[float, float, float, float] | None
-    """West, south, east, north, degrees; None: there is no map."""
+    bounds: Bounds | None
+    """None: there is no map."""
     least_zoom: int
     most_zoom: int
     attribution: str

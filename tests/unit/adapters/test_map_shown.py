@@ -13,7 +13,7 @@ from tests.support import tile_files as made
 
 from tripline.adapters import map_files, map_shown
 from tripline.adapters.pmtiles_file import TileFileError
-from tripline.domain.maps import Area
+from tripline.domain.maps import Area, Bounds
 from tripline.ports.maps import NO_MAP
 from tripline.ports.outages import Outage
 
@@ -46,7 +46,7 @@ class Folder:
             imported_ms=0,
             roads=1,
             size=sum(file.stat().st_size for file in place.iterdir()),
-            bounds=(0, 1, 0, 1),
+            bounds=Bounds(0, 0, 1, 1),
         )
         (self.path / "new").write_bytes(json.dumps({**area_of(area)}).encode())
         (self.path / "new").replace(self.path / f"{name}.json")

@@ -13,6 +13,7 @@ from tests.support import map_files as made
 from tripline.adapters import map_features, map_files, map_tiles
 from tripline.basemap.layers import Feature, Layer
 from tripline.chores import maps
+from tripline.domain.maps import Bounds
 
 SOUTH, NORTH, WEST, EAST = 47.0, 47.2, 9.4, 9.6
 CORNERS = {1: (SOUTH, WEST), 2: (SOUTH, EAST), 3: (NORTH, EAST), 4: (NORTH, WEST)}
@@ -127,7 +128,9 @@ def test_outline_that_crosses_itself_is_drawn(tmp_path):
     with (tmp_path / "shapes").open("w+b") as opened:
         kept = map_features.Features(opened)
         kept.take_all(np.array([crossed]), [Feature(Layer.WATER, 6, {"kind": "water"})])
-        count = map_tiles.write(kept.told(), tmp_path / "tiles", bounds=(SOUTH, NORTH, WEST, EAST), told=lambda _: None)
+        count = map_tiles.write(
+            kept.told(), tmp_path / "tiles", bounds=Bounds(WEST, SOUTH, EAST, NORTH), told=lambda _: None
+        )
 
     assert count > 100
 

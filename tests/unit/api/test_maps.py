@@ -70,7 +70,7 @@ def test_maps_are_listed_with_what_is_known_of_them_and_those_that_are_lost(tmp_
         "importedTime": area.imported_ms,
         "roads": 1,
         "size": area.size,
-        "bounds": dict(zip(("south", "north", "west", "east"), area.bounds, strict=True)),
+        "bounds": area.bounds._asdict(),
         "lost": None,
     }
     assert (second["area"], second["roads"]) == ("gone", 1)

@@ -8,12 +8,13 @@ Not here: which maps there are (`adapters/map_files.py`), what else is chosen of
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from sqlalchemy import Row, bindparam, select
 
 from tripline.domain import samples
+from tripline.domain.maps import Bounds
 from tripline.domain.positions import DEGREE_M
 from tripline.domain.rescorings import Touched
 from tripline.store.tables import driving_score, microtrip, trip
@@ -26,7 +27,10 @@ AWAY: Final = 2.0
 AWAY_M: Final = 10_000.0
 """And so far beside that."""
 
-Bounds = tuple[float, float, float, float]
+
+class _Place(NamedTuple):
+    lat: float
+    lon: float
 
 
 class _Told(msgspec.Struct):
@@ -73,26 +77,28 @@ def _is_inside(tx: ReadTx, trip_no: int, bounds: Bounds) -> bool:
     return any(_within(place, bounds) for (packed,) in tx.hot(_SAMPLES, trip_no) for place in _places(packed))
 
 
-def _places(packed: bytes) -> Iterator[tuple[float, float]]:
-    """Latitude and longitude of the samples that have a position; none of samples that are cut."""
+def _places(packed: bytes) -> Iterator[_Place]:
+    """Where the samples were taken that have a position; none of samples that are cut."""
     if len(packed) % samples.RECORD.size:
         return
     for _, lat, lon, *_ in samples.RECORD.iter_unpack(packed):
         if not (math.isnan(lat) or math.isnan(lon)):
-            yield lat, lon
+            yield _Place(lat, lon)
 
 
-def _within(place: tuple[float, float], bounds: Bounds) -> bool:
-    return bounds[0] <= place[0] <= bounds[1] and bounds[2] <= place[1] <= bounds[3]
+def _within(place: _Place, bounds: Bounds) -> bool:
+    return bounds.south <= place.lat <= bounds.north and bounds.west <= place.lon <= bounds.east
 
 
 def _widened(bounds: Bounds, metres: float) -> Bounds:
     """Bounds with a margin of so many metres at least; beyond a pole or the date line they hold every longitude."""
-    south, north = bounds[0] - metres / DEGREE_M, bounds[1] + metres / DEGREE_M
+    south, north = bounds.south - metres / DEGREE_M, bounds.north + metres / DEGREE_M
     farthest = max(abs(south), abs(north))
     margin = metres / DEGREE_M / math.cos(math.radians(farthest)) if farthest < 90.0 else 360.0
-    west, east = bounds[2] - margin, bounds[3] + margin
-    return (south, north, west, east) if west >= -180.0 and east <= 180.0 else (south, north, -180.0, 180.0)
+    west, east = bounds.west - margin, bounds.east + margin
+    if west < -180.0 or east > 180.0:
+        west, east = -180.0, 180.0
+    return Bounds(west, south, east, north)
 
 
 _READ: Final = msgspec.json.Decoder(_Told)

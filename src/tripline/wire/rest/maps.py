@@ -15,13 +15,13 @@ from tripline.domain.maps import Maps as EveryMap
 class Bounds(msgspec.Struct, frozen=True):
     """What the roads of a map lie within, degrees."""
 
-    south: Annotated[float, Meta(description="least latitude", examples=[47.05])]
-    north: Annotated[float, Meta(description="greatest latitude", examples=[47.27])]
     west: Annotated[float, Meta(description="least longitude", examples=[9.47])]
+    south: Annotated[float, Meta(description="least latitude", examples=[47.05])]
     east: Annotated[float, Meta(description="greatest longitude", examples=[9.64])]
+    north: Annotated[float, Meta(description="greatest latitude", examples=[47.27])]
 
 
-_BOUNDS: list[object] = [{"south": 47.05, "north": 47.27, "west": 9.47, "east": 9.64}]
+_BOUNDS: list[object] = [{"west": 9.47, "south": 47.05, "east": 9.64, "north": 47.27}]
 
 
 class Map(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

@@ -15,6 +15,7 @@ from tripline.adapters.roads_osm import PATIENCE_S, OsmRoads
 from tripline.chores import maps
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
+from tripline.domain.maps import Bounds
 from tripline.domain.rescorings import Asked, Stage, Touched
 from tripline.scoring import quality
 from tripline.services.scores import rescore, rescorings
@@ -255,14 +256,13 @@ def test_rescoring_over_rest_remembers_its_area_from_step_to_step(tmp_path, town
     course=st.floats(0, 2 * math.pi),
 )
 def test_whoever_drove_so_far_from_the_area_is_within_its_widened_bounds(place, size, metres, course):
-    bounds = (place[0], min(90.0, place[0] + size[0]), place[1], min(180.0, place[1] + size[1]))
+    south, west = place
+    bounds = Bounds(west, south, min(180.0, west + size[1]), min(90.0, south + size[0]))
     driven = metres * touched.AWAY
 
     lat, lon = _away(place, metres, course)
 
-    south, north, west, east = touched._widened(bounds, driven)
-    assert south <= lat <= north
-    assert west <= lon <= east
+    assert touched._within(touched._Place(lat, lon), touched._widened(bounds, driven))
 
 
 def _away(place, metres, course):
