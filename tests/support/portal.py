@@ -88,7 +88,7 @@ def application(rim: Rim, pages: tuple[ModuleType, ...] = ()) -> Any:
 @cache
 def _routes(pages: tuple[ModuleType, ...]) -> Litestar:
     of_portal = (*families.FAMILIES, *pages)
-    state = {**rest_families.STATE, frame.PAGES: frame.pages_of(of_portal)}
+    state = {**rest_families.STATE, frame.PAGES: frame.pages_of(of_portal), frame.SECTIONS: families.SECTIONS}
     return routed_app((*rest_families.FAMILIES, *of_portal), None, state=state, tell=troubles.tell)  # type: ignore[arg-type]
 
 

@@ -2,7 +2,7 @@
 
 What is declared leads: a page stands in the navigation when it is served and the visitor's role may do what it needs.
 
-Not here: how the frame looks (`templates/frame.html`).
+Not here: the sections and the pages in them (`families.py`), how the frame looks (`templates/frame.html`).
 """
 
 import re
@@ -22,28 +22,10 @@ PAGES: Final = "pages"
 """Where the state of the application keeps what `pages_of` found."""
 Pages: TypeAlias = Mapping[str, Action | Gate]
 """Who may open each page that is read, by its path."""
-SECTIONS: Final = {
-    "fleet": {
-        "/fleet/vehicles": ("vehicles", "truck"),
-        "/fleet/sensors": ("sensors", "cpu"),
-        "/fleet/directors": ("directors", "user-cog"),
-        "/fleet/drivers": ("drivers", "id-card"),
-        "/fleet/companies": ("companies", "building-2"),
-    },
-    "delegation": {"/delegation": ("delegation", "waypoints")},
-    "import": {"/import": ("import", "upload")},
-    "lines": {"/lines": ("lines", "card-sim")},
-    "company": {"/company": ("company", "building-2"), "/pushes": ("pushes", "send")},
-    "admin": {
-        "/admin/applications": ("applications", "inbox"),
-        "/admin/services": ("services", "server"),
-        "/admin/accounts": ("accounts", "users"),
-        "/admin/maps": ("maps", "map"),
-        "/admin/health": ("health", "activity"),
-        "/admin/settings": ("settings", "settings"),
-    },
-}
-"""The pages that lead on, by section: the last part of the key of its text (`portal.frame.`), and an icon."""
+SECTIONS: Final = "sections"
+"""Where the state of the application keeps the navigation."""
+Sections: TypeAlias = Mapping[str, Mapping[str, tuple[str, str]]]
+"""The pages that lead on, by section: the key of the text of each, and an icon."""
 ACCOUNT: Final = "/account"
 """The page that every account has."""
 REGISTRATION: Final = "/fleet/companies/new"
@@ -82,9 +64,10 @@ def navigation(request: Call, visitor: Visitor | None) -> tuple[Section, ...]:
         return ()
     path: str = request.scope["path"]
     pages: Pages = request.app.state[PAGES]
+    sections: Sections = request.app.state[SECTIONS]
     found = [
         Section(key, visitor.say(_TEXTS + key), _links(visitor, pages, path, steps))
-        for key, steps in SECTIONS.items()
+        for key, steps in sections.items()
         if key != _OWN or visitor.role is not Authority.SYS_ADMIN
     ]
     return tuple(section for section in found if section.links)
@@ -123,7 +106,7 @@ def _shape(declared: str) -> re.Pattern[str]:
 
 def _links(visitor: Visitor, pages: Pages, path: str, steps: Mapping[str, tuple[str, str]]) -> tuple[Link, ...]:
     return tuple(
-        Link(href, visitor.say(_TEXTS + text), icon, path == href or path.startswith(f"{href}/"))
+        Link(href, visitor.say(text), icon, path == href or path.startswith(f"{href}/"))
         for href, (text, icon) in steps.items()
         if href in pages and _is_open(pages[href], visitor)
     )

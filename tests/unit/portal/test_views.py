@@ -50,7 +50,7 @@ async def refused_page(request: Call) -> Response[bytes]:
         if "taken" in request.query_params
         else BadParameter.missing("vehicleNo")
     )
-    labels = {"vehicleNo": "portal.frame.vehicles"}
+    labels = {"vehicleNo": "portal.vehicles.title"}
     return views.show(
         request,
         await _guest(request),
@@ -177,7 +177,7 @@ def test_script_is_given_the_content_with_its_title_alone(tmp_path: Path) -> Non
 )
 def test_refusal_of_a_form_names_its_field_as_the_form_does(tmp_path: Path, language: str, sentence: str) -> None:
     told = views._told(
-        BadParameter.missing("vehicleNo"), views.Language(language), {"vehicleNo": "portal.frame.vehicles"}
+        BadParameter.missing("vehicleNo"), views.Language(language), {"vehicleNo": "portal.vehicles.title"}
     )
 
     assert told["error"] == views.Told(sentence, "parameter.bad", {"vehicleNo": sentence})
