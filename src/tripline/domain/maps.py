@@ -1,4 +1,4 @@
-"""Maps as their administrator sees them: those that are there, and the import that is under way or went wrong.
+"""Maps as their administrator sees them: those that are imported, and the import that is running or unfinished.
 
 Not here: the seam to whoever keeps them (`ports/maps.py`), where they lie (`adapters/map_files.py`), reading them
 (`adapters/map_import.py`).
@@ -16,20 +16,20 @@ from tripline.domain.refusals import BadParameter, Kind, Refusal
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}", re.ASCII)
 """Of an area."""
 COUNTRY: Final = re.compile(r"([A-Z]{2})?", re.ASCII)
-"""Of the roads of an import that lie in no country which its file has whole; empty: unknown."""
+"""The country of roads that lie outside every country whose whole boundary is in the file; empty: unknown."""
 
 
 class ImportState(StrEnum):
-    """How an import stands."""
+    """Whether an import runs, and if not, why."""
 
     RUNNING = "RUNNING"
     INTERRUPTED = "INTERRUPTED"
-    """What worked on it ended before it was done."""
+    """The process that worked on it ended before the import was done."""
     FAILED = "FAILED"
 
 
 class ImportStep(StrEnum):
-    """What an import is at."""
+    """The steps of an import, in order."""
 
     UPLOAD = "UPLOAD"
     ROADS = "ROADS"
@@ -38,7 +38,7 @@ class ImportStep(StrEnum):
 
 
 class MapImport(msgspec.Struct, frozen=True, kw_only=True):
-    """An import; there is one at most in a folder of maps."""
+    """An import. A folder of maps has at most one."""
 
     name: str
     """Of the area."""
@@ -47,10 +47,10 @@ class MapImport(msgspec.Struct, frozen=True, kw_only=True):
     """Where the file lies."""
     begun_ms: int
     told_ms: int
-    """When it last said how far it is."""
+    """When it last reported its progress."""
     step: ImportStep
     done: int = 0
-    """How much of the step: bytes that came, roads that were read, or tiles that were made."""
+    """Progress within the step: bytes received, roads read, or tiles made."""
     reason: str | None = None
     """Why it failed, an English sentence."""
     bad_file: bool = False
@@ -58,12 +58,12 @@ class MapImport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """An import, and how it stands now."""
+    """An import, with its state now."""
 
     told: MapImport
     stage: ImportState
     can_continue: bool
-    """Whether it ended, and this machine has its file, which may be good."""
+    """Whether it is unfinished, and its file is on this machine and may be good."""
 
 
 class Bounds(NamedTuple):
@@ -82,13 +82,13 @@ class Area(msgspec.Struct, frozen=True, kw_only=True):
     format: Annotated[int, Meta(ge=1)]
     folder: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]*\Z")]
     map: str
-    """Which map it is: the beginning of the SHA-256 of the file."""
+    """Identifies the map: the first digits of the SHA-256 of its file."""
     source: str
     """Name of the file."""
     imported_ms: int
     roads: int
     size: int = 0
-    """Of its files together, bytes; told by `put`."""
+    """Total size of its files, bytes; set by `map_files.put`."""
     bounds: Bounds
     """Of its roads."""
 
@@ -109,7 +109,7 @@ class Maps(msgspec.Struct, frozen=True):
     known: list[KnownMap]
     """By name."""
     under_way: Standing | None
-    """The import that has not come to a good end."""
+    """The running or unfinished import."""
 
 
 class MapsBusy(Refusal):

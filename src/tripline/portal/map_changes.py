@@ -1,6 +1,6 @@
 """Pages that change maps: taking in a file, going on with an import or cancelling it, removing an area.
 
-Not here: the page that they lead back to (`maps.py`), who keeps maps (`ports/maps.py`).
+Not here: the list of maps, to which each of these pages returns (`maps.py`); storing maps (`ports/maps.py`).
 """
 
 from typing import Any, Final
@@ -41,7 +41,7 @@ async def new(request: Call) -> Response[bytes]:
     refuses=(BadMapFile, ImportCancelled, MapsBusy, uploads.FileTooLarge, uploads.TooSlow),
 )
 async def upload(request: Call) -> Response[bytes]:
-    """Take in a map file, and have it imported as soon as all of it is here."""
+    """Receive a map file and start its import once the whole file has arrived."""
     keeper = rim_of(request).maps
     try:
         async with forms.arriving(request, most=keeper.most_bytes) as arriving:
@@ -71,7 +71,7 @@ async def upload(request: Call) -> Response[bytes]:
     refuses=(MapsBusy, NothingToContinue),
 )
 async def go_on(request: Call) -> Response[bytes]:
-    """Go on with an import that was interrupted or failed, behind the last step that was finished."""
+    """Resume an import that was interrupted or failed, after the last step that it finished."""
     await forms.read(request)
     await visitor_of(request)
     await rim_of(request).maps.go_on(request.path_params["area"])
@@ -96,13 +96,13 @@ async def cancel(request: Call) -> Response[bytes]:
 
 @page("GET", f"{maps.PATH}/{{area}}/delete", access=Action.MAP_MANAGE, in_path=(AREA,))
 async def ask_to_remove(request: Call) -> Response[bytes]:
-    """What goes with the map of an area."""
+    """The page that asks before a map is removed: it lists what is lost with the map."""
     return await _removal(request)
 
 
 @page("POST", f"{maps.PATH}/{{area}}/delete", access=Action.MAP_MANAGE, in_path=(AREA,), refuses=(MapsBusy,))
 async def remove(request: Call) -> Response[bytes]:
-    """Remove the map of an area, with an import of it that ended before it was done."""
+    """Remove the map of an area, and discard an unfinished import of that area."""
     form = await forms.read(request)
     await visitor_of(request)
     keeper, area = rim_of(request).maps, request.path_params["area"]

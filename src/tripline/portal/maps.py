@@ -1,4 +1,4 @@
-"""The page of maps: the imported areas, the import that is under way or ended before it was done, the base map.
+"""The page of maps: the imported areas, the running or unfinished import, and the base map.
 
 Not here: what changes maps (`map_changes.py`), tiles and style (`api/base_map.py`), drawing (`static/map.js`).
 """
@@ -27,7 +27,7 @@ _STEPS: Final = tuple(ImportStep)
 
 @page("GET", PATH, access=Action.MAP_MANAGE)
 async def show(request: Call) -> Response[bytes]:
-    """Every imported map, the import that has not come to a good end, and the base map as pages draw it."""
+    """Every imported map, the running or unfinished import, and the base map as pages draw it."""
     rim = rim_of(request)
     visitor = await visitor_of(request)
     found = await rim.maps.maps()
@@ -37,7 +37,7 @@ async def show(request: Call) -> Response[bytes]:
 
 @page("GET", f"{PATH}/{{area}}/progress", access=Action.MAP_MANAGE, in_path=(AREA,), query=(_SINCE,))
 async def progress(request: Call) -> Response[bytes]:
-    """How far the import of an area is; back to all maps when it is over."""
+    """Progress of an import; when the import is over, the page leads back to all maps."""
     visitor = await visitor_of(request)
     found = await rim_of(request).maps.maps()
     area = request.path_params["area"]
@@ -56,7 +56,7 @@ def over(request: Call, found: Maps, area: str, *, since: str) -> Response[bytes
 
 
 def under_way(found: Maps, area: str | None = None) -> bool:
-    """Whether a file of this area, or of any, arrives or is imported right now."""
+    """Whether a file for this area, or for any area, is being uploaded or imported right now."""
     standing = found.under_way
     return standing is not None and standing.stage is ImportState.RUNNING and area in (None, standing.told.name)
 
@@ -84,12 +84,12 @@ def _shown(
 
 
 def _said(visitor: Visitor, text: str) -> str:
-    """A kept reason in the visitor's language."""
+    """A stored reason for a failure, in the visitor's language."""
     return phrases.said((kept.phrase_of(text),), visitor.language)
 
 
 def _newest(known: list[KnownMap]) -> str | None:
-    """The area that was imported last, of those that can be read."""
+    """The most recently imported area among those that can be read."""
     good = [each.area for each in known if each.area is not None and each.lost is None]
     return max(good, key=lambda area: area.imported_ms).name if good else None
 

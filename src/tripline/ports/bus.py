@@ -1,4 +1,4 @@
-"""The bus: reading from it, writing to it, and what is known of a topic."""
+"""The bus: reading messages, writing messages, and the state of a topic."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -31,12 +31,12 @@ class BusMessage(NamedTuple):
 
 
 class BusMark(NamedTuple):
-    """What a batch has of a partition, for its reader."""
+    """How far a batch reaches into one partition. Only the reader that made the batch interprets it."""
 
     since: int
-    """Since when the partition is the reader's."""
+    """Which assignment of the partition to the reader the batch belongs to; counted by the reader."""
     behind: int
-    """The offset behind its last message in the batch."""
+    """The offset after the last message of the partition in this batch."""
 
 
 class BusBatch(msgspec.Struct, frozen=True):
@@ -44,11 +44,12 @@ class BusBatch(msgspec.Struct, frozen=True):
 
     messages: Sequence[BusMessage]
     number: int
-    """The reader's own: which batch this is, also with fewer messages."""
+    """Identifies the batch to its reader. `BusReader.kept` returns fewer messages under the same number."""
     marks: Mapping[BusPartition, BusMark]
-    """The reader's own."""
+    """How far the batch reaches into each of its partitions; for the reader."""
     came: bool = False
-    """Whether it is the first with messages of a partition that came to this reader: others may have stored them."""
+    """Whether it is the first batch after a partition was assigned to this reader: another member may already have
+    stored some of these messages."""
 
 
 class BusReader(Protocol):
@@ -60,23 +61,24 @@ class BusReader(Protocol):
     """
 
     async def read(self, most: int | None = None) -> BusBatch:
-        """The next messages, at least one and so many at most; waits for them. One batch is read ahead, no more."""
+        """Wait for the next messages: at least one, at most `most`. At most one batch is read ahead."""
 
     def kept(self, batch: BusBatch) -> BusBatch:
-        """The batch without messages of partitions that are another member's by now. Ask before each try to store."""
+        """The batch without the partitions that another member has taken over. Call it before each attempt to store."""
 
     def done(self, batch: BusBatch) -> None:
-        """The batch is stored: the group goes on behind it, once those read before it are done. Cheap, never blocks."""
+        """Say that the batch is stored. Offsets are committed once all earlier batches are done too. Cheap, never
+        blocks."""
 
     def skip(self, offsets: Mapping[BusPartition, int]) -> None:
-        """What lies before these offsets is stored: go on there. Cheap, never blocks."""
+        """Say that everything before these offsets is stored: continue reading there. Cheap, never blocks."""
 
     def explain(self, doing: Callable[[], str]) -> None:
-        """Where to ask what happens to the batch that was read, for the log; may be called on any thread."""
+        """Set the function that tells, for the log, what is being done with the last batch. Any thread may call it."""
 
 
 class BusLog(Protocol):
-    """What is known of one topic beside its messages."""
+    """The state of one topic: its identity and how far it reaches."""
 
     async def identity(self) -> str:
         """The topic's name with the id that brokers gave it: another one for a topic made anew. Raises `Outage`."""
@@ -86,13 +88,13 @@ class BusLog(Protocol):
 
 
 class Receipts(Protocol):
-    """Told on the event loop what became of messages that it sent; each ticket is in one call, once."""
+    """Learns, on the event loop, which messages were written. Each ticket is reported exactly once."""
 
     def delivered(self, tickets: list[Any]) -> None:
-        """Every replica that must have them has these messages."""
+        """These messages are on every replica that must have them."""
 
     def failed(self, tickets: list[Any]) -> None:
-        """It is not known whether these messages will be read by anybody."""
+        """These messages may or may not have been written."""
 
 
 class BusNote(NamedTuple):
@@ -111,18 +113,18 @@ class BusWriter(Protocol):
     """Writes to the bus, each message once, messages of one key in their order."""
 
     def send(self, note: BusNote, told: Receipts, ticket: Any) -> None:
-        """Queue a message; `told` hears of it. Cheap, never blocks. Raises `Outage` when no more may wait."""
+        """Queue a message; `told` learns its outcome. Cheap, never blocks. Raises `Outage` when the queue is full."""
 
     async def deliver(self, notes: Sequence[BusNote]) -> None:
-        """Write messages; all are kept when this returns. Raises `Outage`, or `BusMessageRefusedError`."""
+        """Write messages and return when all of them are durable. Raises `Outage` or `BusMessageRefusedError`."""
 
     async def reach(self, topic: str) -> None:
         """See whether brokers answer, asking about this topic. Raises `Outage`."""
 
     @property
     def crowded(self) -> bool:
-        """Whether so much waits that senders should stop for now."""
+        """Whether the queue is so long that senders should pause."""
 
     @property
     def away(self) -> bool:
-        """Whether messages are not taken: the latest that was settled failed."""
+        """Whether the bus takes no messages: the most recent outcome was a failure."""

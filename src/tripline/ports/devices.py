@@ -1,4 +1,4 @@
-"""Devices: what the gateway offers them frames to, tells of them, and sends to them."""
+"""Devices: the parts that take in their frames, track their presence, and send them messages."""
 
 from collections.abc import Callable
 from enum import Enum
@@ -23,7 +23,7 @@ class Intake(Protocol):
     """The listener of the ingest pipeline, offered to the gateway."""
 
     def offer(self, source: Source, topic: str, body: bytes, received_ms: int, token: int) -> None:
-        """Queue one frame. Cheap; never blocks. The order of a source's frames is kept."""
+        """Queue one frame. Cheap; never blocks. Frames of one source keep their order."""
 
     def refuse(
         self, source: Source, topic: str, head: bytes, received_ms: int, token: int, reason: str, size: int

@@ -1,6 +1,6 @@
 """Maps: telling the roads of drives, showing tiles, and keeping both for their administrator.
 
-Not here: what is known of a map (`domain/maps.py`).
+Not here: the records about maps and imports (`domain/maps.py`).
 """
 
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class RoadsOutage(Outage):
-    """What is to tell roads is away; trips elsewhere can be scored."""
+    """A map or server that the roads of these trips depend on is away. Other trips can still be scored."""
 
 
 class LostMap(NamedTuple):
-    """A map that is to tell roads, and cannot be read."""
+    """An imported map that cannot be read."""
 
     name: str
     why: str
@@ -32,23 +32,24 @@ class RoadMatcher(Protocol):
 
     @property
     def has_maps(self) -> bool:
-        """Whether it knows any road at all. Cheap."""
+        """Whether it has at least one map. Cheap."""
 
     def located(self, drives: "Drives") -> "Located":
-        """The drives with what is known of their roads. Takes milliseconds; called on any thread.
+        """The drives with the road and the limit of each sample. Takes milliseconds; called on any thread.
 
-        Raises `RoadsOutage` while what would tell the roads of one of them is away: for a time, then it goes without.
+        Raises `RoadsOutage` while a map or server for one of the drives is away. After some minutes it no longer waits
+        and answers without it.
         """
 
     def lost(self) -> Sequence[LostMap]:
-        """The maps that it cannot read, by name. Takes milliseconds; called on any thread."""
+        """The maps that it cannot read, sorted by name. Takes milliseconds; called on any thread."""
 
 
 class MapTile(NamedTuple):
     """A vector tile (MVT)."""
 
     version: str
-    """Of the whole map: another one may have another tile there."""
+    """The version of the whole map. Another version may have another tile at this place."""
     body: bytes
     packed: bool
     """Whether the body is packed with gzip."""
@@ -68,52 +69,52 @@ class ShownMap(NamedTuple):
 
 
 NO_MAP: Final = ShownMap("0", None, 0, 0, "")
-"""What is to see without a map."""
+"""The answer of `BaseMap.shown` where there is no map."""
 
 
 class BaseMap(Protocol):
     """The tiles of a map that pages show. Called on the event loop, and quick."""
 
     def shown(self) -> ShownMap:
-        """What there is to see now."""
+        """The map as it is shown now."""
 
     async def tile(self, zoom: int, column: int, row: int) -> MapTile | None:
-        """A tile; None: nothing is there. `column` and `row` lie between 0 and 2^zoom - 1."""
+        """The tile at this place; None where the map has none. `column` and `row` are between 0 and 2^zoom - 1."""
 
     def unpacked(self, tile: MapTile) -> bytes:
-        """The body of a tile without packing. Raises `Outage` when it is damaged."""
+        """The uncompressed body of a tile. Raises `Outage` when it is damaged."""
 
 
 class MapArrival(Protocol):
-    """A map file on its way. Raises `BadMapFile`, `ImportCancelled`, `MapsBusy`, `OSError`."""
+    """A map file that is being uploaded. Its methods raise `BadMapFile`, `ImportCancelled`, `MapsBusy`, `OSError`."""
 
     async def write(self, piece: bytes) -> None:
-        """Take in a piece."""
+        """Append a piece of the file."""
 
     async def finish(self) -> Standing:
-        """That was all: it is imported as soon as this arrival ends."""
+        """Say that the file is complete. Its import starts when this upload's context ends."""
 
 
 class MapKeeper(Protocol):
-    """Keeps the maps of this installation, for their administrator. All of it raises `Outage`."""
+    """Stores and imports the maps of this installation. Every method raises `Outage`."""
 
     most_bytes: int
     """Of a file."""
 
     async def maps(self) -> Maps:
-        """The maps, and the import that has not come to a good end."""
+        """All maps, and the running or unfinished import."""
 
     def arrival(self, name: str, *, country: str) -> AbstractAsyncContextManager[MapArrival]:
-        """Takes in the file of an area; nothing of it is left unless it was finished."""
+        """A context that receives the file of an area. Without `finish` nothing of the file is kept."""
 
     async def go_on(self, name: str) -> Standing:
-        """Go on with the import of an area that ended before it was done. Raises `NothingToContinue`, `MapsBusy`."""
+        """Resume an unfinished import. Raises `NothingToContinue`, `MapsBusy`."""
 
     async def cancel(self, name: str) -> None:
         """End the import of an area, or forget one that ended; the former map stays. Raises `NotFound`, `MapsBusy`."""
 
     async def remove(self, name: str) -> None:
-        """Forget the map of an area, and an import of it that ended. Raises `NotFound`, `MapsBusy`."""
+        """Remove the map of an area and its unfinished import. Raises `NotFound`, `MapsBusy`."""
 
     async def run(self) -> None:
-        """Import what was taken in, until cancelled."""
+        """Import the files that were uploaded, one after the other, until cancelled."""

@@ -1,4 +1,4 @@
-"""Anchors: one place in about 3 s of a trip, but for those where the vehicle stood, whose noise would lead anywhere."""
+"""Anchors: the mean place of every 3 s of a trip. Where the vehicle stood there are none: noise would mislead."""
 
 from typing import Final, NamedTuple
 
@@ -11,43 +11,43 @@ THINNED_MS: Final = 3_000
 STILL_KMH: Final = 2.0
 """Up to this speed a vehicle stands; its direction and its place are noise."""
 GAP_MS: Final = 60_000
-"""Longer than this between anchors, nothing is said of what lies between."""
+"""With a longer time between two anchors, the way between them is unknown."""
 HEADING_M: Final = 12.0
-"""A direction between two anchors this far apart is half sure."""
+"""At this distance between two anchors, their direction counts half."""
 
 
 class Anchors(NamedTuple):
     """Places in order of trip and time."""
 
     sample: Ints
-    """The one in the middle of those that make it up."""
+    """The middle one of the samples that the anchor is the mean of."""
     lat: Floats
-    """Their mean, which is nearer to the truth than any of them; `lon` the same."""
+    """The mean of those samples, which is closer to the truth than any of them; `lon` likewise."""
     lon: Floats
     travelled: Floats
-    """To the next, by speed and at least in a straight line, metres; one fewer."""
+    """Distance to the next anchor by speed, at least the straight line, metres; one element fewer."""
     broken: Flags
-    """Whether the next belongs to another trip, or comes too late to say what lies between; one fewer."""
+    """Whether the next anchor belongs to another trip, or comes later than `GAP_MS`; one element fewer."""
 
 
 class Directions(NamedTuple):
-    """Of travel, shorter than 1 as far as they are unsure."""
+    """Directions of travel as vectors: of length 1 when certain, shorter the less certain they are."""
 
     north: Floats
     east: Floats
 
 
 def odometer(time_ms: Ints, speed_kmh: Floats) -> Floats:
-    """How far the vehicle had come at each sample by its speeds, metres; unknown ones count as none."""
+    """The distance travelled up to each sample, integrated from speeds, metres; an unknown speed counts as 0."""
     mps = np.nan_to_num(speed_kmh) / 3.6
     steps = (mps[1:] + mps[:-1]) / 2_000 * np.clip(np.diff(time_ms), 0, GAP_MS)
     return np.append(0.0, np.cumsum(steps))[: time_ms.size]
 
 
 def of(time_ms: Ints, lat: Floats, lon: Floats, trip: Ints, come_m: Floats, *, moving: Ints) -> Anchors:
-    """The anchors of samples in order of trip and time; there may be none.
+    """The anchors of these samples, by trip, then time; there may be none.
 
-    `come_m`: their `odometer`; `moving`: those that count.
+    `come_m`: the samples' `odometer`; `moving`: indexes of the samples in which the vehicle moved.
     """
     slot = time_ms[moving] // THINNED_MS
     begins = np.flatnonzero(np.append(moving.size > 0, (np.diff(slot) != 0) | (np.diff(trip[moving]) != 0)))
@@ -64,7 +64,7 @@ def of(time_ms: Ints, lat: Floats, lon: Floats, trip: Ints, come_m: Floats, *, m
 
 
 def directions(anchors: Anchors) -> Directions:
-    """The direction of travel at each anchor, from the one before to the one behind."""
+    """The direction of travel at each anchor: from the anchor before it to the one after it."""
     ahead = np.append(np.where(anchors.broken, 0, 1), 0)
     behind = np.append(0, np.where(anchors.broken, 0, 1))
     at = np.arange(anchors.sample.size)

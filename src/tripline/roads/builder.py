@@ -1,4 +1,4 @@
-"""From the roads and areas of a map file to a road index.
+"""Builds a road index from the roads and areas of a map file.
 
 Not here: reading the file (`adapters/map_import.py`).
 """

@@ -1,4 +1,4 @@
-"""Candidates: the roads near each point, and what speaks against each of them."""
+"""Candidates: the roads near each point, each with a cost: the higher, the less likely the road."""
 
 from typing import Final, NamedTuple
 
@@ -12,11 +12,12 @@ SIGMA_M: Final = 10.0
 """How far from its road a point usually is. Up to there costs are those of a normal distribution; beyond they grow
 evenly, for errors that drift are far larger, and stay so for many points."""
 HEADING: Final = 6.0
-"""The cost of a road across the direction of travel; one that leads against it, and may not be driven so, has twice."""
+"""The cost of a road at right angles to the direction of travel. A one-way road driven the wrong way costs
+twice that."""
 SIDE: Final = 0.75
-"""The cost of a road beside others: fewer are on it."""
+"""The cost of a side road: fewer vehicles use it."""
 MOST: Final = 7
-"""Candidates of a point, the best."""
+"""At most so many candidates of a point are kept."""
 _REACH: Final = REACH_M / METRES
 
 
@@ -28,20 +29,20 @@ class Nearby(NamedTuple):
     squared: Floats
     """Distance, square metres."""
     off_north: Floats
-    """From the point to the nearest one of the segment, metres; `off_east` the same."""
+    """From the point to the nearest place of the segment, metres; `off_east` likewise."""
     off_east: Floats
     north: Floats
-    """Direction of the segment, of length 1; `east` the same."""
+    """Direction of the segment, of length 1; `east` likewise."""
     east: Floats
 
 
 class Candidates(NamedTuple):
-    """Of each point `MOST` roads, the best first: shape n x `MOST`."""
+    """The likeliest roads of each point, best first: shape n x `MOST`."""
 
     road: Ints
-    """-1: there are no more."""
+    """-1 where a point has no further candidate."""
     cost: Floats
-    """Infinite there."""
+    """Infinite where `road` is -1."""
     backward: Flags
     """Whether the road would be driven against its line."""
     off_north: Floats
@@ -50,7 +51,7 @@ class Candidates(NamedTuple):
 
 
 def nearby(index: RoadIndex, lat: Floats, lon: Floats) -> Nearby:
-    """Segments near points, given in degrees."""
+    """The segments near these points. `lat`, `lon`: degrees."""
     lat, lon = lat * UNITS, lon * UNITS
     cells = grid.cell_numbers(lat, lon)
     at = np.minimum(np.searchsorted(index.cells, cells), index.cells.size - 1)
@@ -88,7 +89,7 @@ def nearby(index: RoadIndex, lat: Floats, lon: Floats) -> Nearby:
 
 
 def candidates(index: RoadIndex, lat: Floats, lon: Floats, north: Floats, east: Floats) -> Candidates:
-    """The candidates of points. `north`, `east`: the direction of travel, shorter than 1 as far as it is unsure."""
+    """The candidates of these points. `north`, `east`: their directions of travel, as in `anchors.Directions`."""
     near = nearby(index, lat, lon)
     road = index.road[near.segment].astype(np.int64)
     along = near.north * north[near.point] + near.east * east[near.point]

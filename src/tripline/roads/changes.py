@@ -1,4 +1,4 @@
-"""Costs of a change of road between two anchors: little over a node of both roads that is on the way, else much."""
+"""Cost of changing roads between two anchors: low if the roads share a node that is on the way, else high."""
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -27,7 +27,7 @@ BLOCK: Final = 512
 
 
 class _Joints(NamedTuple):
-    """Roads that share a node; equally long, ascending by pair."""
+    """Pairs of roads with a node that they share: equally long arrays, ascending by pair."""
 
     pairs: Ints
     """`first * known.size + second`, places among the roads asked about."""
@@ -49,7 +49,7 @@ def costs(index: RoadIndex, found: Candidates, anchors: Anchors) -> Iterator[Flo
 
 
 def _between(index: RoadIndex, found: Candidates, anchors: Anchors, first: int, last: int) -> Floats:
-    """Of changes from road to road."""
+    """The costs of changes from one road to another."""
     roads = found.road[first : last + 1]
     known = np.unique(roads)
     place = np.searchsorted(known, roads)
@@ -78,7 +78,7 @@ def _between(index: RoadIndex, found: Candidates, anchors: Anchors, first: int, 
 
 
 def _joints(index: RoadIndex, known: Ints) -> _Joints:
-    """Pairs of these roads that share a node, once for each node; -1 among them is no road."""
+    """The pairs of these roads that share a node, one for each shared node; -1 stands for no road."""
     real = np.flatnonzero(known >= 0)
     starts, ends = index.near_starts[known[real]], index.near_starts[known[real] + 1]
     counts = ends - starts
@@ -90,7 +90,7 @@ def _joints(index: RoadIndex, known: Ints) -> _Joints:
 
 
 def _metres(index: RoadIndex, found: Candidates, anchors: Anchors, anchor: Ints, lane: Ints, node: Numbers) -> Floats:
-    """From candidates of anchors to nodes, in a straight line."""
+    """Straight-line distances from candidates of anchors to nodes, metres."""
     lat, lon = anchors.lat[anchor], anchors.lon[anchor]
     north = (index.lat[node] / UNITS - lat) * DEGREE_M - found.off_north[anchor, lane]
     east = (index.lon[node] / UNITS - lon) * DEGREE_M * np.cos(np.radians(lat)) - found.off_east[anchor, lane]

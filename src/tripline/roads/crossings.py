@@ -1,7 +1,8 @@
-"""Crossings: at which sample a drive passes from one road to the next, by the node of both and what was travelled.
+"""Crossings: finds the sample at which a drive passes from one road to the next.
 
-A single position says where along a road a vehicle is no better than its noise. The speeds say how far it had come: by
-the mean of the positions before the node, that of those behind it, and what it had come on the mean of each.
+The node that both roads share and the distance travelled show where. A single position tells the place along a road no
+better than its noise. So means are compared: the mean position and the mean distance travelled (integrated from speeds)
+of the samples before the node, and the same of those after it.
 """
 
 from typing import Final, NamedTuple
@@ -18,7 +19,7 @@ ASTRAY_M: Final = 25.0
 
 
 class Moved(NamedTuple):
-    """Samples that are on another road than it seemed; equally long."""
+    """Samples that move to another road: equally long arrays."""
 
     samples: Ints
     like: Ints
@@ -26,7 +27,7 @@ class Moved(NamedTuple):
 
 
 class _Means(NamedTuple):
-    """Of the positions on one side of each node; equally long."""
+    """Means over the samples on one side of each node: equally long arrays."""
 
     to_node_m: Floats
     """In a straight line."""
@@ -35,7 +36,7 @@ class _Means(NamedTuple):
 
 
 class _Crossings(NamedTuple):
-    """Changes whose roads share a node; equally long."""
+    """Changes between roads that share a node: equally long arrays."""
 
     changes: Ints
     """The first sample on the other road."""
@@ -44,7 +45,7 @@ class _Crossings(NamedTuple):
 
 
 def placed(index: RoadIndex, road: Ints, lat: Floats, lon: Floats, come_m: Floats, changes: Ints) -> Moved:
-    """The samples that are on another road than it seemed.
+    """The samples that belong to another road than they were matched to.
 
     Samples are in order of trip and time. `changes`: the first ones on another road of the same trip; `come_m`: how far
     the vehicle had come at each sample, metres, never falling.
@@ -69,7 +70,7 @@ def placed(index: RoadIndex, road: Ints, lat: Floats, lon: Floats, come_m: Float
 
 
 def _mean(index: RoadIndex, node: Ints, lat: Floats, lon: Floats, come_m: Floats, first: Ints, last: Ints) -> _Means:
-    """Of the samples `first` to `last` - 1."""
+    """The means over the samples `first` to `last` - 1."""
     north, east, come = (
         (sums[last] - sums[first]) / (last - first)
         for sums in (np.append(0.0, np.cumsum(column)) for column in (lat - lat[0], lon - lon[0], come_m))
@@ -80,7 +81,7 @@ def _mean(index: RoadIndex, node: Ints, lat: Floats, lon: Floats, come_m: Floats
 
 
 def _nodes(index: RoadIndex, road: Ints, lat: Floats, lon: Floats, changes: Ints) -> _Crossings:
-    """Those changes whose roads share a node, and the nearest such node."""
+    """The changes whose roads share a node, each with the nearest shared node."""
     own, other = road[changes - 1], road[changes]
     starts = index.near_starts[own]
     counts = index.near_starts[own + 1] - starts

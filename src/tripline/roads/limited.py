@@ -1,4 +1,8 @@
-"""Limits of samples whose roads are known: by direction, kind of vehicle and local time."""
+"""Which limit a sample has, once its road is known: by direction, kind of vehicle and local time.
+
+Not here: the limits of a road by its tags (`limits.py`), the default where no road is known
+(`scoring/overspeed.py`).
+"""
 
 from typing import Final, NamedTuple
 
@@ -20,7 +24,7 @@ Sources = NDArray[np.int8]
 
 
 class Limits(NamedTuple):
-    """Of samples; equally long."""
+    """The limit of each sample, and how it is known: equally long arrays."""
 
     kmh: Floats
     """NaN: unknown."""

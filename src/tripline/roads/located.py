@@ -1,4 +1,4 @@
-"""Drives whose roads are known: what a matcher gives to whoever scores.
+"""Drives with the roads they were driven on: the answer of a road matcher to the scorer.
 
 Not here: matchers (`ports.maps.RoadMatcher`, `adapters/roads_osm.py`).
 """
@@ -15,7 +15,7 @@ class Road(NamedTuple):
     link: str
     rank: int
     name: str
-    """Number and name; empty where it has neither."""
+    """The number and name of the road; empty where it has neither."""
 
 
 class Located(NamedTuple):
@@ -23,6 +23,6 @@ class Located(NamedTuple):
 
     drives: Drives
     roads: Sequence[Road]
-    """By the numbers of `Drives.road`."""
+    """The roads that `Drives.road` refers to by index."""
     maps: Sequence[tuple[str, ...]]
-    """Of each trip: those that told a road of it, each as `area:map`."""
+    """For each trip, the maps that gave its roads, each as `area:map`."""

@@ -1,7 +1,7 @@
-"""Road matching: which road each sample of a trip was driven on, by position, direction, speed and what leads where.
+"""Road matching: finds the road of each sample of a trip, by position, direction, speed and which roads connect.
 
-Of each anchor the nearest roads are candidates, beside no road at all. The cheapest chain of them is the drive (the
-algorithm of Viterbi). Between anchors on two roads the samples are split where that fits their positions best.
+The candidates of an anchor are the nearest roads, and "no road". The cheapest chain of candidates is the drive (by the
+Viterbi algorithm). Between two anchors on different roads, the samples are split where that fits their positions best.
 
 Not here: anchors (`anchors.py`), candidates of a point (`candidates.py`), what a change of road costs (`changes.py`),
 limits (`limited.py`).
@@ -24,7 +24,7 @@ OFF_ROAD: Final = 9.0
 
 
 class Matches(NamedTuple):
-    """Of each sample the road."""
+    """The road of each sample."""
 
     road: Ints
     """-1: none that is known."""
@@ -33,7 +33,7 @@ class Matches(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """In order of trip and time."""
+    """Samples, ordered by trip, then time."""
 
     time_ms: Ints
     lat: Floats
@@ -44,7 +44,7 @@ class Samples(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """The samples of trips and their anchors; those of a trip are the same whichever trips are beside it."""
+    """The samples of trips, and their anchors. A trip has the same anchors whichever trips are judged with it."""
 
     order: Ints
     """Where each sample stands among those that were given."""
@@ -53,7 +53,7 @@ class Trace(NamedTuple):
 
 
 def matched(index: RoadIndex, drives: Drives) -> Matches:
-    """The roads of trips; their samples may stand in any order of time."""
+    """The roads of these trips. Samples of a trip need not be in order of time."""
     trace = trace_of(drives)
     anchors = trace.anchors
     if not anchors.sample.size or not index.cells.size:
@@ -65,7 +65,7 @@ def matched(index: RoadIndex, drives: Drives) -> Matches:
 
 
 def trace_of(drives: Drives) -> Trace:
-    """The anchors of trips, whose roads `carried` takes to all samples."""
+    """The anchors of these trips. `carried` spreads their roads to all samples."""
     order = np.lexsort((drives.time_ms, drives.trips))
     time_ms, speed_kmh = drives.time_ms[order], drives.speed_kmh[order]
     come_m = thinned.odometer(time_ms, speed_kmh)
@@ -74,7 +74,7 @@ def trace_of(drives: Drives) -> Trace:
 
 
 def carried(index: RoadIndex, trace: Trace, of_anchors: Matches) -> Matches:
-    """The roads of all samples, by those of the anchors."""
+    """The roads of all samples, from the roads of the anchors."""
     samples = trace.samples
     if not trace.anchors.sample.size or not index.cells.size:
         return _nowhere(trace)
@@ -93,7 +93,7 @@ def _nowhere(trace: Trace) -> Matches:
 
 
 def _chain(index: RoadIndex, found: Candidates, anchors: Anchors) -> Ints:
-    """Which candidate of each anchor is on the cheapest chain; `MOST`: no road."""
+    """The candidate of each anchor on the cheapest chain; `MOST` stands for no road."""
     points = len(found.road)
     own = np.concatenate([found.cost, np.full((points, 1), OFF_ROAD)], axis=1)
     before = np.zeros((points, MOST + 1), np.int64)
@@ -115,7 +115,7 @@ def _chain(index: RoadIndex, found: Candidates, anchors: Anchors) -> Ints:
 
 
 def _carried(index: RoadIndex, found: Matches, anchors: Anchors, samples: Samples) -> Matches:
-    """From anchors to every sample."""
+    """Spread the roads of anchors to every sample."""
     lat, lon, trip = samples.lat, samples.lon, samples.trip
     of_trip = trip[anchors.sample]
     is_anchor = np.zeros(lat.size, np.int64)
@@ -139,7 +139,7 @@ def _carried(index: RoadIndex, found: Matches, anchors: Anchors, samples: Sample
 
 
 def _is_behind(index: RoadIndex, found: Matches, turn: Ints, lat: Floats, lon: Floats) -> Flags:
-    """Of samples between two roads, in order: whether each is on the second. `turn`: the anchor before it."""
+    """Whether each sample between two roads is on the second one. `turn`: the anchor before the sample."""
     near = nearness.nearby(index, lat, lon)
     road = index.road[near.segment]
     first, second = np.full(lat.size, REACH_M**2), np.full(lat.size, REACH_M**2)

@@ -36,7 +36,7 @@ def limit(text: str) -> Limit | None:
 
 
 def lower(one: Limit, other: Limit) -> Limit:
-    """The lower one of two limits, the first where they are equal."""
+    """The lower of two limits; the first of them where they are equal."""
     return min(one, other, key=_height)
 
 

@@ -1,4 +1,4 @@
-"""Roads by what another matcher says: it names OpenStreetMap ways, the roads and their limits are those of our index.
+"""Roads by the answer of another matcher. It names OpenStreetMap ways; roads and limits come from our own index.
 
 Not here: asking it (`roads_osm.Asked`).
 """
@@ -14,7 +14,7 @@ from tripline.scoring.drives import Drives, Flags, Floats, Ints
 
 
 class Ways(NamedTuple):
-    """Of each anchor of trips (`matcher.trace_of`) the way that was driven."""
+    """The way driven at each anchor of these trips (`matcher.trace_of`)."""
 
     trip: Ints
     link: Ints
@@ -33,7 +33,7 @@ class Ways(NamedTuple):
 
 
 def matched(index: RoadIndex, drives: Drives, ways: Ways, told: Flags) -> Matches:
-    """The roads of trips. `told`: of each trip whether these ways count; else our own matcher finds its roads."""
+    """The roads of these trips. `told`: for each trip, whether to use `ways`; else our own matcher finds its roads."""
     by_ways = matcher.carried(index, matcher.trace_of(drives), Matches(_roads(index, ways), ways.backward))
     if told.all():
         return by_ways
