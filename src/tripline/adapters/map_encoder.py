@@ -1,6 +1,6 @@
-"""Writes one vector tile: shapes on whole units as the commands of the format, and what is told of them.
+"""Encodes one vector tile: shapes in whole units as drawing commands, and their tags.
 
-mapbox-vector-tile brings the message; its own encoder goes vertex by vertex, this one goes by arrays.
+The message comes from mapbox-vector-tile. Its own encoder works vertex by vertex, this one on arrays.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ Shapes = NDArray[np.object_]
 
 
 def encoded(layers: Sequence[tuple[str, Shapes, Sequence[Told]]], *, extent: int) -> bytes:
-    """A tile of these layers: name, shapes and what is told of each. Outlines go as the format wants them."""
+    """A tile of these layers: name, shapes and tags of each. Outlines are wound as the format requires."""
     tile = vector_tile_pb2.tile()
     for name, shapes, told in layers:
         layer = tile.layers.add()

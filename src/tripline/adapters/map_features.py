@@ -1,7 +1,7 @@
-"""Reads from a map file what the base map shows, and keeps it on disk until it is cut into tiles.
+"""Reads the things that the base map shows from a map file, and keeps them on disk until they are cut into tiles.
 
-A thing is kept as its shape in the plane of tiles (Web Mercator, 0..1 from the north-west corner of the world) and
-what is told of it. In memory there are its layer, its least zoom, its bounds and where it lies in the file.
+On disk a thing is its shape in the plane of tiles (Web Mercator, 0..1 from the north-west corner of the world) and its
+tags. In memory it is its layer, its least zoom, its bounds and its place in that file.
 """
 
 import contextlib
@@ -73,7 +73,7 @@ class Features:
             self._zooms.append(feature.zoom)
 
     def told(self) -> "Kept":
-        """All of them; nothing more is taken."""
+        """All things. Nothing can be added afterwards."""
         self.flush()
         self._file.flush()
         size = self._ends[-1]
@@ -110,7 +110,8 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 def read(file: Path, into: Features, *, scratch: Path) -> None:
-    """Take what a map file shows. `scratch`: a folder for what does not fit. Raises `MapFileError`."""
+    """Take everything that the base map shows from a map file. `scratch`: a folder for large
+    intermediate data. Raises `MapFileError`."""
     try:
         with tempfile.TemporaryDirectory(dir=scratch) as folder:
             for thing in _things(file, Path(folder)):

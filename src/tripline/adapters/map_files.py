@@ -1,8 +1,8 @@
-"""The areas of the folder of maps (setting `map.dir`): one description each, and a folder with what was made of it.
+"""The areas in the folder of maps (setting `map.dir`): a description of each, and a folder with its index and tiles.
 
-`NAME.json` describes an area and says in which folder it lies. An import writes a new folder and then puts the
-description in place of the former one, in one step: whoever reads finds the former map or the new one, never a mixture.
-A folder is never changed; arrays that are open stay readable when it goes.
+`NAME.json` describes an area and names its folder. An import writes a new folder and then replaces the description in
+one step: readers find the old map or the new one, never a mixture. A folder is never changed; arrays that are open stay
+readable when it is deleted.
 """
 
 import hashlib
@@ -20,9 +20,9 @@ from tripline.domain.maps import NAME, Area
 from tripline.roads.index import RoadIndex, Texts
 
 FORMAT: Final = 3
-"""Of the files; an area of another one has to be imported anew."""
+"""The format of the files. An area of another format has to be imported anew."""
 MOST_AREAS: Final = 256
-"""That are looked at."""
+"""Areas beyond this number are ignored."""
 TILES: Final = "tiles.pmtiles"
 """The file with the base map of an area."""
 _TEXTS: Final = "texts.json"
@@ -44,7 +44,7 @@ def fingerprint(file: Path) -> str:
 
 
 def described(folder: Path) -> Iterator[Area | LostAreaError]:
-    """All that are there, by name; of those whose description cannot be read, why."""
+    """Every area, sorted by name; in place of a description that cannot be read, the reason."""
     files = sorted(file for file in folder.glob("*.json") if NAME.fullmatch(file.stem))
     for file in files[:MOST_AREAS]:
         try:
@@ -57,12 +57,12 @@ def described(folder: Path) -> Iterator[Area | LostAreaError]:
 
 
 def areas(folder: Path) -> list[Area]:
-    """Those whose description can be read, by name."""
+    """The areas whose description can be read, sorted by name."""
     return [each for each in described(folder) if isinstance(each, Area)]
 
 
 def lost(folder: Path) -> Iterator[LostAreaError]:
-    """Those that cannot be read, by name. Reads no more than descriptions."""
+    """The areas that cannot be read, sorted by name. Opens descriptions only."""
     for each in described(folder):
         error = fault(folder, each)
         if error is not None:
@@ -81,7 +81,7 @@ def fault(folder: Path, told: Area | LostAreaError) -> LostAreaError | None:
 
 
 def look(folder: Path, area: Area) -> None:
-    """See whether its files are there as they were written, by their size. Cheap. Raises `LostAreaError`."""
+    """Check by size that its files are as they were written. Cheap. Raises `LostAreaError`."""
     if area.format != FORMAT:
         raise LostAreaError(area.name, "another version of Tripline imported it")
     place = folder / area.folder
@@ -96,7 +96,7 @@ def look(folder: Path, area: Area) -> None:
 
 
 def load(folder: Path, area: Area) -> tuple[RoadIndex, Texts]:
-    """Its index; the arrays stay on disk until something of them is needed. Raises `LostAreaError`."""
+    """The index of an area; its arrays are mapped from disk. Raises `LostAreaError`."""
     look(folder, area)
     place = folder / area.folder
     try:
@@ -113,7 +113,7 @@ def write(place: Path, index: RoadIndex, texts: Texts) -> None:
 
 
 def opened(place: Path) -> tuple[RoadIndex, Texts]:
-    """What `write` wrote; the arrays stay on disk. Raises `OSError`, `ValueError`, `msgspec.MsgspecError`."""
+    """What `write` wrote; its arrays are mapped from disk. Raises `OSError`, `ValueError`, `msgspec.MsgspecError`."""
     texts = msgspec.json.decode((place / _TEXTS).read_bytes(), type=Texts)
     return RoadIndex(
         **{name: np.load(place / f"{name}.npy", mmap_mode="r") for name in RoadIndex.__struct_fields__}
@@ -121,7 +121,7 @@ def opened(place: Path) -> tuple[RoadIndex, Texts]:
 
 
 def put(folder: Path, area: Area) -> Area:
-    """Put an area, whose files lie in its own new folder and on disk, in place of the former one; the area."""
+    """Replace the former area of this name, once the files are in its folder and on disk; returns it with its size."""
     place = folder / area.folder
     put = msgspec.structs.replace(area, size=sum(file.stat().st_size for file in place.iterdir()))
     described = place / "area.json"

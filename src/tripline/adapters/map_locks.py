@@ -1,4 +1,4 @@
-"""Keeps others from changing the folder of maps, and its files on disk."""
+"""The lock of the folder of maps: one process changes it at a time. Also syncs its files to disk."""
 
 import fcntl
 import os

@@ -1,6 +1,6 @@
-"""Makes one vector tile of those of several areas: layer by layer, what two of them have alike only once.
+"""Merges the vector tiles of several areas into one, layer by layer; what two areas share appears once.
 
-Areas that overlap clip and simplify a thing in the same way, so that it is alike in both, byte by byte.
+Overlapping areas clip and simplify a thing in the same way, so it has the same bytes in both tiles.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from mapbox_vector_tile.Mapbox import vector_tile_pb2
 
 
 def merged(bodies: Sequence[bytes]) -> bytes:
-    """One tile of several; what is no vector tile adds nothing."""
+    """The merged tile; a body that is no vector tile adds nothing."""
     tile = vector_tile_pb2.tile()
     layers: dict[str, _Layer] = {}
     for body in bodies:
@@ -38,7 +38,7 @@ class _Layer:
         self._taken: set[tuple[int, tuple[int, ...], tuple[int, ...]]] = set()
 
     def take(self, layer: Any) -> None:
-        """Add what a layer has that is not there yet."""
+        """Add what this layer has and the merged one has not."""
         keys = [self._numbered(self._keys, key, self._layer.keys, key) for key in layer.keys]
         values = [
             self._numbered(self._values, value.SerializeToString(), self._layer.values, value) for value in layer.values

@@ -1,9 +1,9 @@
 """The base map as it is served: tiles of all imported areas side by side, or those of one file that the operator names
 (`ports.maps.BaseMap`).
 
-Maps are looked for once a second, so that an import or a removal shows without a restart. Where several areas have a
-tile, at their borders and in far looks at the world, theirs are merged, and kept for the next one who asks. All other
-tiles are answered as they are stored.
+The folder of maps is checked once a second, so an import or removal shows without a restart. Where several areas have
+the same tile, at their borders and at low zooms, their tiles are merged, and the result is cached. All other tiles are
+served as they are stored.
 """
 
 import asyncio
@@ -107,7 +107,7 @@ class ShownMaps:
                 return found[0] if len(found) == 1 else await self._one_of(number, found)
 
     def unpacked(self, tile: MapTile) -> bytes:
-        """A tile for who cannot unpack it. Raises `Outage` when it is damaged."""
+        """The uncompressed body of a tile. Raises `Outage` when it is damaged."""
         try:
             return _unpacked(tile)
         except TileFileError as error:
@@ -171,7 +171,7 @@ class ShownMaps:
         self._keep(stamp, opened)
 
     def _listed(self, stamp: object) -> Iterable[tuple[str, str, Path]]:
-        """Key, name and file of each source that is to be shown."""
+        """Key, name and file of each source to show."""
         if self._file is not None:
             yield str(stamp), str(self._file), self._file
             return
@@ -182,7 +182,7 @@ class ShownMaps:
                 yield area.folder, area.name, place
 
     def _lose(self, source: _Source, error: TileFileError) -> None:
-        """Show nothing more of it until it is replaced."""
+        """Stop showing a source until it is replaced."""
         self._tell(source.key, source.name, error)
         source.file.close()
         self._keep(self._open.stamp, [each for each in self._open.sources if each is not source])

@@ -1,4 +1,4 @@
-"""Stamps of the folder of maps: they tell that something changed there, without loading what would read it."""
+"""Stamps of the folder of maps: they show that something changed there, without loading the code that reads maps."""
 
 import os
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""Cuts what the base map shows into vector tiles and writes them as one PMTiles file, tile by tile.
+"""Cuts the things of the base map into vector tiles, and writes them tile by tile into one PMTiles file.
 
-In memory there are the tiles' numbers of one zoom and the shapes of one tile.
+It holds the tile numbers of one zoom and the shapes of one tile in memory.
 """
 
 import gzip
@@ -33,9 +33,9 @@ Numbers = NDArray[np.int64]
 
 
 def write(kept: Kept, file: Path, *, bounds: Bounds, told: Callable[[int], None]) -> int:
-    """Write the tiles of all zooms; how many. `bounds`: of the area; `told`: how many so far.
+    """Write the tiles of all zooms; returns their number. `bounds`: of the area; `told`: called with the number so far.
 
-    A file without tiles is empty.
+    Without any tile the file is empty.
     """
     count = 0
     with file.open("wb") as opened:
@@ -75,7 +75,7 @@ _METADATA: Final = {
 
 
 def _tiles(kept: Kept, zoom: int) -> Iterator[tuple[int, bytes]]:
-    """Number and body of each tile of a zoom, ascending; none that shows nothing."""
+    """Number and body of each tile of a zoom, in ascending order; empty tiles are left out."""
     tiles, things = _touched(kept, zoom)
     edges = np.flatnonzero(np.diff(tiles)) + 1
     groups = np.split(things, edges)
@@ -89,7 +89,7 @@ def _tiles(kept: Kept, zoom: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _touched(kept: Kept, zoom: int) -> tuple[Numbers, Numbers]:
-    """Which things touch which tiles, by their bounds, tile by tile; a tile is `x << 32 | y`."""
+    """Pairs of tile and thing whose bounds touch, by tile; a tile is `x << 32 | y`."""
     across = 1 << zoom
     west, north, east, south = kept.bounds.T
     shown = kept.zoom <= zoom
@@ -115,7 +115,7 @@ def _touched(kept: Kept, zoom: int) -> tuple[Numbers, Numbers]:
 
 
 def _tile(kept: Kept, zoom: int, x: int, y: int, things: Numbers) -> bytes:
-    """The tile with these things; empty when nothing of them is in it."""
+    """The tile with these things; empty when none of them shows in it."""
     across, edge = 1 << zoom, BUFFER / EXTENT
     shapes = shapely.from_wkb([kept.shape(number) for number in things.tolist()])
     shapes = shapely.clip_by_rect(

@@ -1,4 +1,4 @@
-"""The own account: who one is, the password, language and theme, and where one is signed in.
+"""The page of the visitor's own account: name, password, language, theme, and sessions.
 
 Not here: signing in and out (`sign_in.py`), a password without the old one (`passwords.py`).
 """

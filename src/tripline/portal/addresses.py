@@ -1,4 +1,4 @@
-"""Addresses of pages: those that a request may lead on to, and the present one with other values in its query."""
+"""Addresses of pages: redirect targets that stay on our site, and the present address with other query values."""
 
 import re
 from typing import Final

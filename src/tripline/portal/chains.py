@@ -1,4 +1,4 @@
-"""The page of a vehicle's chain: who has to do with it and may do what, as a picture; and the rights of people on it.
+"""The page of a vehicle's chain: owner, delegations, director and driver as a picture, and the rights of people on it.
 
 Not here: delegating many vehicles (`delegation.py`), the vehicle's record (`vehicles.py`).
 """

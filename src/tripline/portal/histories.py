@@ -50,7 +50,7 @@ def page(visitor: Visitor, read: Callable[[Span], Sequence[Entry]], *, limit: in
 
 
 def show(request: Call, visitor: Visitor, found: Lines, *, up: str) -> Response[bytes]:
-    """The page of a history; `up`: the page of what it tells of."""
+    """The page of a history; `up`: the page of the record it belongs to."""
     return views.show(request, visitor, "history.html", title="portal.history.title", history=found, up=up)
 
 

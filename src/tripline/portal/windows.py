@@ -1,4 +1,4 @@
-"""Parts of lists that go by a name: the part that an address asks for, and the addresses of the parts beside it.
+"""Lists in order of name, shown in parts: the part that an address asks for, and the addresses of the parts beside it.
 
 Not here: lists of the fleet with their filters and columns (`tables.py`).
 """
