@@ -91,7 +91,8 @@ class Action(Enum):
     DISPUTE_OPEN = "dispute.open"
     """Contest an event or a whole trip, and withdraw that; the row is the trip."""
     DRIVING_READ = "driving.read"
-    """Trips, microtrips, device events, scores, GPS events of a vehicle or driver."""
+    """Trips, microtrips, device events, scores, GPS events of a vehicle or driver. A company from which a vehicle was
+    taken back reads none of the vehicle any more; its people keep reach of what they drove (docs/delegation.md)."""
     INSTALLATION_READ = "installation.read"
     """See what the installation serves, how well it runs, and which settings are in force."""
     MAP_MANAGE = "map.manage"

@@ -2,6 +2,8 @@
 
 Every sample above the limit with its tolerance is one event (published: 152 in 49 km, two of them 2 s apart on one
 road). Without tolerance the score hardly separates calm from aggressive drivers.
+
+Not here: which limit a sample has by its road (`roads/limited.py`).
 """
 
 from typing import Final

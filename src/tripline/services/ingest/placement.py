@@ -1,4 +1,4 @@
-"""Placing: which trip each reading belongs to, which trips that opens and ends, and the rows that follow.
+"""Placing: which trip each reading belongs to, also one that comes late, which trips it opens and ends, and the rows.
 
 Nothing here waits or reads; a batch is placed against the tracks in one go, and its rows are written afterwards.
 
