@@ -10,11 +10,9 @@ from collections.abc import Iterable
 from typing import Any, Final, cast
 
 from litestar.enums import HttpMethod
-from litestar.status_codes import HTTP_204_NO_CONTENT
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from tripline import metrics
-from tripline.http import methods
 
 _NOT_GUESSED: Final = (b"x-content-type-options", b"nosniff")
 """What is in an answer came from somebody else: no browser is to take it for a page."""
@@ -39,8 +37,6 @@ def surrounded(app: ASGIApp) -> ASGIApp:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] = _guarded(message["headers"])
-                if scope.get("method") == HttpMethod.OPTIONS and status == HTTP_204_NO_CONTENT:
-                    message["headers"] = _allowing(message["headers"], scope)
             elif headless and message["type"] == "http.response.body":
                 message["body"] = b""
             await send(message)
@@ -58,14 +54,6 @@ def surrounded(app: ASGIApp) -> ASGIApp:
 def _seconds(route: str, status: int) -> Any:
     """What times requests to the route that were answered with the status."""
     return metrics.REQUEST_SECONDS.labels(route, status)
-
-
-def _allowing(headers: Iterable[tuple[bytes, bytes]], scope: Scope) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer to OPTIONS, with the methods of every handler of the path."""
-    kept = [(name, value) for name, value in headers if name != b"allow"]
-    if len(kept) < len(list(headers)):
-        kept.append((b"allow", methods.of_path(scope).encode()))
-    return kept
 
 
 def _guarded(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
