@@ -8,6 +8,7 @@ Not here: the settings themselves, their defaults and meanings (`config.py`).
 
 import difflib
 import email.utils
+import functools
 import ipaddress
 import re
 import tomllib
@@ -64,9 +65,13 @@ class Setting(msgspec.Struct, frozen=True):
     """Whether its value is shown to nobody."""
 
 
-def settings() -> list[Setting]:
-    """Every setting, in the order of the tree: the top level first, then section by section."""
-    return [*_leaves(Config, ""), *(leaf for name, section in sections() for leaf in _leaves(section, f"{name}."))]
+@functools.cache
+def settings() -> tuple[Setting, ...]:
+    """Every setting, in the order of the tree: the top level first, then section by section.
+
+    Read once: a start asks for them twice, and types are slow to read.
+    """
+    return (*_leaves(Config, ""), *(leaf for name, section in sections() for leaf in _leaves(section, f"{name}.")))
 
 
 def sections() -> list[tuple[str, type[msgspec.Struct]]]:

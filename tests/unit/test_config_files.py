@@ -38,6 +38,10 @@ def test_default_file_names_every_setting_with_its_variable():
     assert [s.name for s in config_files.settings() if f"[{s.variable}]" not in text] == []
 
 
+def test_settings_are_read_of_their_types_once():
+    assert config_files.settings() is config_files.settings()
+
+
 def test_every_setting_has_a_meaning():
     assert [s.name for s in config_files.settings() if not s.description] == []
 
