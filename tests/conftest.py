@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import pytest
 
-from tests.support import databases, launcher, logs
+from tests.support import databases, launcher, logs, trust
 
 pytest_plugins = ("tests.support.spent", "tests.support.store_runs")
 
@@ -26,6 +26,7 @@ def pytest_configure() -> None:
     taken out again Python writes the task and its result into an error that nobody sees, megabytes after some tests.
     """
     gc.disable()
+    trust.read_once()
     signal.signal(signal.SIGINT, _interrupted)
 
 
