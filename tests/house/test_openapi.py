@@ -30,9 +30,8 @@ def checked(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
 
 @cache
 def _checked(schema: str) -> jsonschema_rs.Draft202012Validator:
-    """By text, for many operations have the same schema; with the components, which take long, when it names one."""
-    components = {"components": DOCUMENT["components"]} if '"$ref"' in schema else {}
-    return jsonschema_rs.Draft202012Validator({**json.loads(schema), **components})
+    """By text, for many operations have the same schema."""
+    return jsonschema_rs.Draft202012Validator(answers.whole(json.loads(schema), DOCUMENT["components"]["schemas"]))
 
 
 def fields() -> list[tuple[str, dict[str, Any]]]:

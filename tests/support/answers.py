@@ -5,6 +5,7 @@ nothing more in it than the schema says.
 """
 
 import functools
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,8 @@ import jsonschema_rs
 
 from tripline.api import families
 from tripline.api.documents import openapi
+
+_COMPONENT = re.compile(r'"#/components/schemas/([^"]+)"')
 
 
 class OutsideTheSchema(AssertionError):  # noqa: N818  as pytest shows it
@@ -77,7 +80,7 @@ def _judge(path: str, method: str, status: int) -> Callable[[httpx.Response], No
     ((kind, content),) = described["content"].items()
     if kind != "application/json":
         return functools.partial(_of_type, kind.removesuffix("*"))
-    schema = {**strict(content["schema"]), "components": _strict_components()}
+    schema = whole(strict(content["schema"]), _strict_components())
     validator = jsonschema_rs.Draft202012Validator(schema)
     return functools.partial(_json, validator)
 
@@ -94,10 +97,24 @@ def strict(schema: Any) -> Any:
     return closed
 
 
+def whole(schema: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
+    """The schema with those of the components that it names, itself or through others: all of them take long to read.
+
+    `components`: schemas by name.
+    """
+    named: dict[str, Any] = {}
+    left = [schema]
+    while left:
+        for name in _COMPONENT.findall(json.dumps(left.pop())):
+            if name not in named:
+                named[name] = components[name]
+                left.append(named[name])
+    return {**schema, "components": {"schemas": named}}
+
+
 @functools.cache
 def _strict_components() -> dict[str, Any]:
-    schemas = document()["components"]["schemas"]
-    return {"schemas": {name: strict(schema) for name, schema in schemas.items()}}
+    return {name: strict(schema) for name, schema in document()["components"]["schemas"].items()}
 
 
 def _empty(answer: httpx.Response) -> None:

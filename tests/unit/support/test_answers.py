@@ -59,3 +59,13 @@ def test_objects_inside_objects_are_closed_too():
         "properties": {"a": {"properties": {}, "additionalProperties": False}},
         "additionalProperties": False,
     }
+
+
+def test_schema_comes_with_the_components_that_it_names_through_others_and_no_more():
+    named = {name: {"$ref": f"#/components/schemas/{name}"} for name in "ABCD"}
+    components = {"A": {"items": named["B"]}, "B": {"anyOf": [named["A"], named["C"]]}, "C": {}, "D": named["A"]}
+
+    assert answers.whole(named["A"], components) == {
+        **named["A"],
+        "components": {"schemas": {name: components[name] for name in "ABC"}},
+    }
