@@ -200,7 +200,7 @@ class Rig:
     def start(self) -> None:
         """Open the store and make a pipeline that knows nothing: what a new process does."""
         # No test pulls the plug; the waiting is most of their time.
-        self.store = BrokenStore(self.database.open(readers=1, quick=True))
+        self.store = BrokenStore(self.database.open(readers=1))
         self.rejected = RejectedLog(store=self.store, settings=self.settings, ids=self.ids)
         self.positions = PositionKeeper(store=self.store, signals=self.signals)
         self.pipeline = Pipeline(

@@ -36,7 +36,7 @@ def memory(*, keys_checked: bool = True) -> Iterator[WriteTx]:
     with engine.connect() as connection:
         tx = WriteTx(connection)
         driver = _driver(tx)
-        driver.deserialize(stores.empty())
+        driver.deserialize(stores.empty_in_memory())
         if not keys_checked:
             driver.execute("PRAGMA foreign_keys=OFF")
         yield tx

@@ -55,14 +55,12 @@ class Database:
         """Its address for `store.url`; empty when it is the file."""
         return self._shared.url if on_postgresql() else ""
 
-    def open(self, *, readers: int = 2, quick: bool = False) -> Store:
-        """A store over it. `quick`: a commit need not survive the machine. The caller closes it."""
+    def open(self, *, readers: int = 2) -> Store:
+        """A store over it, whose commits need not survive the machine: no test ends that. The caller closes it."""
         if on_postgresql():
             return PostgresStore(self.url, readers=readers)
         store = SqliteStore(self.path, readers=readers)
-        if quick:
-            for lane in (store._writer, store._inline):
-                lane.driver.execute("PRAGMA synchronous=OFF")
+        store._writer.driver.execute("PRAGMA synchronous=OFF")
         return store
 
     def empty(self) -> None:
@@ -212,12 +210,22 @@ def installed() -> bytes:
 
 @cache
 def empty() -> bytes:
-    """The content of a database file with every table and no row; made once, for it takes longer than most tests."""
-    engine = sqlite.open_engine(":memory:")
-    metadata.create_all(engine)
-    with engine.connect() as connection:
-        driver = connection.connection.driver_connection
-        assert isinstance(driver, sqlite3.Connection)
-        content = driver.serialize()
-    engine.dispose()
+    """The content of a database file with every table and no row, as a store keeps its file (WAL); made once, for it
+    takes longer than most tests."""
+    with tempfile.TemporaryDirectory(prefix="tripline-test-") as folder:
+        engine = sqlite.open_engine(Database(Path(folder)).path)
+        metadata.create_all(engine)
+        with engine.connect() as connection:
+            driver = connection.connection.driver_connection
+            assert isinstance(driver, sqlite3.Connection)
+            content = driver.serialize()
+            driver.close()
+        engine.dispose()
     return content
+
+
+@cache
+def empty_in_memory() -> bytes:
+    """The same for a database in memory, which has no log beside it (https://sqlite.org/fileformat.html, 1.3.3)."""
+    content = empty()
+    return content[:18] + b"\1\1" + content[20:]

@@ -100,7 +100,7 @@ def played(tmp_path, scenario):
     async def run():
         database = stores.Database(tmp_path)
         database.empty()
-        store = database.open(quick=True)
+        store = database.open()
         try:
             await store.write(_accounts)
             return await scenario(Desk(store))
