@@ -5,6 +5,7 @@ Decision 007 says where this is used and where not.
 """
 
 import importlib
+import sys
 from typing import Any
 
 
@@ -14,9 +15,23 @@ class Later:
     Type checkers and the import contract see the module through `TYPE_CHECKING`.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, without: str | None = None) -> None:
+        """`without`: a package that the module would load if it were installed, and that we do not have it use."""
         self._name = name
+        self._without = without
 
     def __getattr__(self, attribute: str) -> Any:
         """Load the module, unless it is loaded, and give what it calls by this name."""
+        if self._without is not None and self._name not in sys.modules:
+            self._load_without(self._without)
         return getattr(importlib.import_module(self._name), attribute)
+
+    def _load_without(self, package: str) -> None:
+        loaded = sys.modules.get(package)
+        sys.modules[package] = None  # type: ignore[assignment]  # to an import it is not there
+        try:
+            importlib.import_module(self._name)
+        finally:
+            del sys.modules[package]
+            if loaded is not None:
+                sys.modules[package] = loaded

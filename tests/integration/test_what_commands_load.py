@@ -59,6 +59,21 @@ def test_each_command_loads_only_what_it_works_with(tmp_path):
     assert {"sqlalchemy"} <= loaded["doctor"] and {"litestar", "uvicorn"} <= loaded["serve"]
 
 
+@pytest.mark.once("what a process loads")
+def test_log_lines_load_nothing_that_paints_tracebacks_which_others_still_find():
+    ended = subprocess.run([sys.executable, "-c", _FIRST_LINE], capture_output=True, text=True, timeout=60)
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+_FIRST_LINE = """
+import sys
+from tripline import observe
+
+observe.logger("app").info("serve.ready")
+assert "structlog" in sys.modules and "rich" not in sys.modules
+import rich.console
+"""
 _SCRIPT = """
 import io, json, os, signal, sys
 from tripline import cli
