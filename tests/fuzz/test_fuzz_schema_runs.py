@@ -1,9 +1,9 @@
 """A short run of the fuzzer that makes requests from the published document, and proof that it can fail."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.fuzz import fuzz_schema
 from tests.support import answers
 
 from tripline.domain import access
@@ -14,8 +14,16 @@ from tripline.http import errors
 pytestmark = pytest.mark.once("what the published document says")
 
 
+@pytest.fixture(scope="module")
+def fuzz_schema() -> Any:
+    """Loaded by who runs it: schemathesis takes a second, and every process of a run collects this file."""
+    from tests.fuzz import fuzz_schema
+
+    return fuzz_schema
+
+
 @pytest.mark.slow
-def test_requests_made_from_the_document_are_answered_as_it_says(tmp_path: Path) -> None:
+def test_requests_made_from_the_document_are_answered_as_it_says(tmp_path: Path, fuzz_schema: Any) -> None:
     seen = fuzz_schema.run(tmp_path, seed=1, examples=10)
 
     # Every sort of answer occurs, or the requests are not what they should be.
@@ -27,7 +35,7 @@ def test_requests_made_from_the_document_are_answered_as_it_says(tmp_path: Path)
 @pytest.mark.slow
 @pytest.mark.parametrize("action", [Action.VEHICLE_READ, Action.DRIVING_READ, Action.COMPANY_READ])
 def test_fuzzer_notices_a_permission_that_reaches_too_far(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: Action
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fuzz_schema: Any, action: Action
 ) -> None:
     monkeypatch.setitem(access.RULES[action], Authority.COMPANY_ADMIN, frozenset({Reach.ANY}))
 
@@ -36,7 +44,9 @@ def test_fuzzer_notices_a_permission_that_reaches_too_far(
 
 
 @pytest.mark.slow
-def test_fuzzer_notices_a_status_that_is_not_documented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fuzzer_notices_a_status_that_is_not_documented(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fuzz_schema: Any
+) -> None:
     answers.document()  # made and kept before the table is changed
     monkeypatch.setitem(errors.ANSWERS, Kind.NOT_FOUND, (410, errors.NOT_FOUND))
 
