@@ -2,6 +2,7 @@
 
 import psycopg
 import pytest
+from psycopg.types.numeric import FloatDumper
 from tests.support import databases, postgres
 from tests.support.databases import Pool
 
@@ -73,6 +74,12 @@ def test_database_is_kept_under_its_name_until_it_is_given_back(pool):
     assert pool.taken() == ["mine", "other"]
 
 
+def test_database_taken_again_to_be_empty_has_no_row_of_before(pool):
+    pool.take_empty("mine").rows(COMPANY, ID, ID)
+
+    assert pool.take_empty("mine").content() == {}
+
+
 def test_whoever_is_connected_to_a_database_that_is_given_back_is_sent_away(pool):
     database = pool.take("first")
     with psycopg.connect(database.url) as connection:
@@ -83,7 +90,65 @@ def test_whoever_is_connected_to_a_database_that_is_given_back_is_sent_away(pool
             connection.execute("SELECT 1")
 
 
-@pytest.mark.parametrize("change", ["CREATE TABLE another (number int)", "ALTER TABLE account DROP COLUMN phone"])
+def test_closed_session_is_used_again_as_if_it_were_new(pool):
+    database = pool.take("first")
+    new = database.sessions.connect(database.url)
+    served, settings = new.info.backend_pid, new.execute("SHOW ALL").fetchall()
+    new.execute("SET lock_timeout = 7")
+    new.execute("PREPARE asked AS SELECT 1")
+    new.execute("SELECT pg_advisory_lock(7)")
+    new.adapters.register_dumper(int, FloatDumper)
+    new.pgconn.nonblocking = 1
+    new.close()
+
+    again = database.sessions.connect(database.url)
+
+    assert again.info.backend_pid == served
+    assert again.execute("SHOW ALL").fetchall() == settings
+    assert again.execute("SELECT (SELECT count(*) FROM pg_prepared_statements)").fetchone() == (0,)
+    assert again.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").fetchone() == (0,)
+    assert again.execute("SELECT pg_typeof(%s)::text", [2**40]).fetchone() == ("bigint",)
+    assert again.pgconn.nonblocking == 0
+    again.close()
+
+
+def test_session_that_is_broken_or_in_a_transaction_is_used_by_nobody_again(pool):
+    database = pool.take("first")
+    begun = database.sessions.connect(database.url)
+    begun.execute("BEGIN")
+    begun.close()
+    ended = database.sessions.connect(database.url)
+    pid = ended.info.backend_pid
+    ended.close()
+    database.rows("SELECT pg_terminate_backend(?, 5000)", pid)
+
+    session = database.sessions.connect(database.url)
+
+    assert begun.closed
+    assert session.info.backend_pid != pid
+    assert session.execute("SELECT 1").fetchone() == (1,)
+    session.close()
+
+
+def test_kept_sessions_outlast_their_test(pool):
+    database = pool.take("first")
+    kept = database.sessions.connect(database.url)
+    kept.close()
+    pool.give_back(["first"])
+
+    assert pool.take("second") is database
+    assert database.sessions.connect(database.url) is kept
+    kept.close()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "CREATE TABLE another (number int)",
+        "ALTER TABLE account DROP COLUMN phone",
+        "CREATE FUNCTION another() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    ],
+)
 def test_database_of_another_shape_is_given_to_nobody(pool, change):
     first = pool.take("first")
     first.rows(change)

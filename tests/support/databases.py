@@ -17,6 +17,7 @@ from psycopg import sql
 
 from tests.support import postgres
 from tests.support.postgres import Cluster, Server
+from tests.support.sessions import Sessions
 from tripline.store import migrate
 
 PORT = "TESTED_POSTGRES_PORT"
@@ -26,9 +27,13 @@ NOW_MS = 1_760_000_000_000
 """When the template was made, by its own account: most tests' clocks stand about there."""
 LARGE_BYTES = 2**16
 """A table of this size is cut off rather than emptied row by row."""
+OWN_OIDS = 16_384
+"""PostgreSQL numbers from here on what is made after `initdb` (FirstNormalObjectId)."""
 _SCHEMA = """
-    SELECT (SELECT count(*) FROM pg_class), (SELECT count(*) FROM pg_attribute WHERE NOT attisdropped),
-           (SELECT count(*) FROM pg_trigger), (SELECT count(*) FROM pg_proc)"""
+    SELECT (SELECT count(*) FROM pg_class WHERE oid >= {own}),
+           (SELECT count(*) FROM pg_attribute WHERE attrelid >= {own} AND NOT attisdropped),
+           (SELECT count(*) FROM pg_trigger WHERE oid >= {own}),
+           (SELECT count(*) FROM pg_proc WHERE oid >= {own})""".replace("{own}", str(OWN_OIDS))
 _TABLES = """
     SELECT relname FROM pg_class
     WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
@@ -50,7 +55,7 @@ _EMPTY = """
     END $$""".replace("{large}", str(LARGE_BYTES))
 _LEAVE = """
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid()"""
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND pid <> ALL (%s)"""
 
 _numbers = itertools.count(1)
 
@@ -67,6 +72,7 @@ class Database:
     own_url: str
     """The administrator's, who may do more."""
     connection: psycopg.Connection[Any]
+    sessions: Sessions = field(default_factory=Sessions)
     schema: tuple[Any, ...] = ()
     tables: list[str] = field(default_factory=list)
 
@@ -76,8 +82,13 @@ class Database:
 
     def empty(self) -> None:
         """Let whoever is connected go, and delete every row."""
-        self.connection.execute(_LEAVE)
+        self.connection.execute(_LEAVE, [self.sessions.pids()])
         self.connection.execute(_EMPTY)
+
+    def leave(self) -> None:
+        """Close every connection of ours."""
+        self.sessions.close()
+        self.connection.close()
 
     def changed(self) -> bool:
         """Whether a test made or dropped tables, columns, triggers or functions."""
@@ -133,6 +144,12 @@ class Pool:
             database = self._taken[name] = self._free.pop() if self._free else self._make()
         return database
 
+    def take_empty(self, name: str) -> Database:
+        """The database of this name, emptied when somebody has taken it before."""
+        if name in self._taken:
+            self._taken[name].empty()
+        return self.take(name)
+
     def taken(self) -> list[str]:
         """The names in use, in the order in which they were taken."""
         return list(self._taken)
@@ -154,7 +171,7 @@ class Pool:
     def close(self) -> None:
         """Leave every database."""
         for database in (*self._taken.values(), *self._free):
-            database.connection.close()
+            database.leave()
 
     def _make(self) -> Database:
         name = f"test_{os.getpid()}_{next(_numbers)}"
@@ -162,7 +179,7 @@ class Pool:
         return Database(name, url, self._server.own_url(name), self._server.connect(name))
 
     def _drop(self, database: Database) -> None:
-        database.connection.close()
+        database.leave()
         self._server.drop(database.name)
 
 

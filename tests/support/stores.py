@@ -58,7 +58,7 @@ class Database:
     def open(self, *, readers: int = 2) -> Store:
         """A store over it, whose commits need not survive the machine: no test ends that. The caller closes it."""
         if on_postgresql():
-            return PostgresStore(self.url, readers=readers)
+            return PostgresStore(self.url, readers=readers, connect=self._shared.sessions.connect)
         store = SqliteStore(self.path, readers=readers)
         store._writer.driver.execute("PRAGMA synchronous=OFF")
         return store
@@ -66,7 +66,7 @@ class Database:
     def empty(self) -> None:
         """Have every table and no row in it; nobody has it open."""
         if on_postgresql():
-            self._shared.empty()
+            databases.pool().take_empty(self._name)
         else:
             self.path.write_bytes(empty())
 
@@ -110,7 +110,11 @@ class Database:
 
     @property
     def _shared(self) -> databases.Database:
-        return databases.pool().take(str(self.folder.resolve()))
+        return databases.pool().take(self._name)
+
+    @property
+    def _name(self) -> str:
+        return str(self.folder.resolve())
 
 
 class WriteLock:

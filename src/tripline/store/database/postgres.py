@@ -23,7 +23,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import errors
@@ -40,6 +40,7 @@ from tripline.store.database.postgres_statements import Statements, require
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 T = TypeVar("T")
+Connect: TypeAlias = Callable[[str], psycopg.Connection[Any]]
 CONNECT_S: Final = 5
 LONGEST_IDLE_S: Final = 15
 """After so long without a word inside a transaction the server gives it up: whoever began it is gone."""
@@ -66,8 +67,7 @@ _OPTIONS: Final = {
 }
 _COMPILED: Final[LRUCache[Any, Any]] = LRUCache(1_000)
 """Statement -> its SQL, for every connection: there are fewer statements than this."""
-_first: Engine | None = None
-"""The engine whose dialect later ones share."""
+_first: Engine | None = None  # whose dialect later ones share
 _COLLISIONS: Final = (
     errors.SerializationFailure,
     errors.DeadlockDetected,
@@ -133,22 +133,22 @@ class _AnyText(StrDumperUnknown):
             return super().dump(known.replace("\0", "\ufffd"))
 
 
-def _connect(url: str) -> psycopg.Connection[Any]:
-    connection = psycopg.connect(url, autocommit=True, **_OPTIONS)  # type: ignore[arg-type]
+def connect(url: str, kind: type[psycopg.Connection[Any]] = psycopg.Connection) -> psycopg.Connection[Any]:
+    """A connection as the store uses them."""
+    connection = kind.connect(url, autocommit=True, **_OPTIONS)  # type: ignore[arg-type]
     connection.adapters.register_dumper(str, _AnyText)
     return connection
 
 
-def open_engine(url: str) -> Engine:
+def open_engine(url: str, connect: Connect = connect) -> Engine:
     """An engine whose connections are in autocommit mode: transactions are begun by hand. Connects when it is used.
 
     Engines share a dialect once one of them has connected, and with it what is compiled.
     """
     global _first
-    connect: Any = functools.partial(_connect, url)
-    pool = NullPool(connect, reset_on_return=None)
+    pool = NullPool(functools.partial(connect, url), reset_on_return=None)  # type: ignore[arg-type]
     # An unexpected error is logged with its text, which must not hold anybody's values.
-    options: dict[str, Any] = {"hide_parameters": True, "execution_options": {"compiled_cache": _COMPILED}}
+    options: Any = {"hide_parameters": True, "execution_options": {"compiled_cache": _COMPILED}}
     # A dialect learns from its first connection what its server can do.
     if _first is not None and _first.dialect.server_version_info is not None:
         return Engine(pool, _first.dialect, _first.url, **options)
@@ -337,8 +337,8 @@ class _Crew:
 class PostgresStore:
     """A store that any number of processes share. Connections are opened when they are needed first."""
 
-    def __init__(self, url: str, *, readers: int = 2, writers: int = 4) -> None:
-        self._engine = open_engine(url)
+    def __init__(self, url: str, *, readers: int = 2, writers: int = 4, connect: Connect = connect) -> None:
+        self._engine = open_engine(url, connect)
         self.troubles = Troubles()
 
         def crew(threads: int, name: str, longest_s: float, lock_wait: str | None = None) -> _Crew:
@@ -347,7 +347,7 @@ class PostgresStore:
         self._readers = crew(readers, "store-reader", LONGEST_READ_S)
         self._writers = crew(writers, "store-writer", LONGEST_WRITE_S, LOCK_WAIT)
         self._batches = crew(writers, "store-batch", LONGEST_BATCH_S)
-        self._asker = Asker(functools.partial(_connect, url), lanes=readers, longest_s=LONGEST_READ_S)
+        self._asker = Asker(functools.partial(connect, url), lanes=readers, longest_s=LONGEST_READ_S)
 
     async def write(self, work: Callable[[WriteTx], T], *, locked: bool = False) -> T:
         """Run the work in one durable transaction, again when it collides with others."""
