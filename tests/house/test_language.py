@@ -30,6 +30,8 @@ AFTER_S = "after_s"
 PARTICLE = re.compile(r"[}'](?:은|는|이|가|을|를|과|와|로|으로|이나|나)(?=[\s.,]|$)|\((?:은|는|이|가|을|를|과|와|으)\)")
 """It depends on the last letter of a value that nobody knows here."""
 POLITE = re.compile(r"(?:니다|시오)\b")
+CURT = re.compile(r"(?<!주)십시오")
+"""A refusal asks; only the pages tell what to do."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,28 @@ def test_korean_of_the_portal_is_korean_and_its_english_is_not() -> None:
     assert [key for key, text in korean.items() if PARTICLE.search(text)] == []
 
 
+def korean_texts() -> dict[str, str]:
+    """Everything that the program says in Korean, by its key."""
+    fields = {f"{name}.field": str(field["ko"]) for name, field in catalogue.of_fields().items()}
+    found = catalogue.of_portal(Language.KOREAN) | catalogue.of_settings(Language.KOREAN) | fields
+    return found | {f"{section}:{key}": text for section in SECTIONS for key, text in KOREAN[section].items()}
+
+
+def other_names() -> list[str]:
+    """Words for which the glossary has another in Korean."""
+    _, _, table = (reference.ROOT / "docs" / "glossary.md").read_text("utf-8").partition("## Korean words")
+    return [
+        word for cell in re.findall(r"^\| .* \| (.*[가-힣].*) \|$", table, re.MULTILINE) for word in cell.split(", ")
+    ]
+
+
+def test_korean_calls_a_thing_by_one_name() -> None:
+    others = other_names()
+
+    assert {"내려받", "저절로"} <= set(others)
+    assert {key: word for key, text in korean_texts().items() for word in others if word in text} == {}
+
+
 def test_every_text_of_the_portal_is_named_by_the_program() -> None:
     program = "\n".join(path.read_text("utf-8") for path in naming())
     beginnings = {found[1] for found in re.finditer(r"\"(portal\.[\w.]+\.)[\"{]", program)}
@@ -222,10 +246,12 @@ def test_every_other_text_is_named_by_the_program() -> None:
 def test_korean_needs_no_particle_behind_a_value_and_is_polite() -> None:
     sentences = KOREAN["refusals"]
 
-    assert {key: text for key, text in sentences.items() if PARTICLE.search(text)} == {}
+    both = sentences | KOREAN["texts"]
+    assert {key: text for key, text in both.items() if PARTICLE.search(text)} == {}
     assert {key: text for key, text in sentences.items() if text != "{text}" and not re.search("[가-힣]", text)} == {}
     ends = {key: text for key, text in sentences.items() if text != "{text}" and not POLITE.search(text)}
     assert ends == {}
+    assert {key: text for key, text in sentences.items() if CURT.search(text)} == {}
 
 
 def test_english_has_no_korean() -> None:

@@ -191,7 +191,7 @@ def test_import_that_was_killed_anywhere_leaves_the_former_map_or_the_new_one(
     _, texts = map_files.load(folder, area)
     standing = map_imports.standing(folder)
 
-    assert (area == former) is (name != "_clear")
+    assert (area == former) is (name != "clear")
     assert {each.limit.kmh for each in texts.limits[0]} == {50 if area == former else 30}
     assert standing is not None
     assert (standing.stage, standing.can_continue) == (ImportState.INTERRUPTED, True)

@@ -78,7 +78,7 @@ def test_maps_are_listed_with_what_is_known_of_them_and_those_that_are_lost(tmp_
     assert (third["area"], third["map"], third["bounds"]) == ("unread", None, None)
     assert third["lost"].startswith(f"its description {tmp_path}/maps/unread.json cannot be read (")
     assert [each["lost"] and "폴더의 파일 크기가" in each["lost"] for each in korean["maps"]] == [None, True, False]
-    assert korean["maps"][2]["lost"].startswith("지도 정보 파일을 읽을 수 없음: ")
+    assert korean["maps"][2]["lost"].startswith("지도 정보 파일(")
 
 
 def test_installation_without_maps_has_none(tmp_path):

@@ -42,7 +42,7 @@ def test_label_of_a_form_stands_for_the_parameter():
     missing = BadParameter.missing("password")
 
     assert catalogue.sentence(missing, label="The password") == "The password can't be empty."
-    assert catalogue.sentence(missing, Language.KOREAN, label="비밀번호") == "비밀번호: 값을 입력해야 합니다."
+    assert catalogue.sentence(missing, Language.KOREAN, label="비밀번호") == "비밀번호: 필수 항목입니다."
 
 
 def test_form_says_of_nought_what_is_wrong_and_rest_what_is_published():

@@ -74,11 +74,11 @@ def test_kept_sentences_are_those_that_the_program_makes() -> None:
         ("The connection failed: Broken pipe.", "연결하지 못했습니다: Broken pipe."),
         (
             "The mail server mx.example:25 will not take it: 550 no such\nuser",
-            "메일 서버(mx.example:25)가 받기를 거절했습니다: 550 no such\nuser",
+            "메일 서버(mx.example:25)가 메일을 거절했습니다: 550 no such\nuser",
         ),
         (
             str(LostAreaError("area", "its folder /m/area.1 is gone")),
-            "지도 area: 읽을 수 없습니다. 이유: /m/area.1 폴더가 없음",
+            "지도(area)를 읽을 수 없습니다. 이유: /m/area.1 폴더가 없음",
         ),
         ("its folder /m/area.1 cannot be read (Permission denied)", "/m/area.1 폴더를 읽을 수 없음(Permission denied)"),
         ("550 no such user", "550 no such user"),

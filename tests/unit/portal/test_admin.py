@@ -237,12 +237,12 @@ FAILING = readiness.Report(
         (
             "ko",
             (
-                "/d의 남은 공간 12MiB, store.reserve_mib(512)보다 적음",
+                "/d의 남은 공간이 12MiB로 store.reserve_mib(512)보다 적음",
                 "가득 차기 전에 공간을 확보하십시오.",
                 "3일 뒤 만료",
                 "대기 중인 메일 0통, 보류된 메일 1통; 마지막 오류: 550 no such user",
                 "원인을 해결하고 다시 시작하면 한 번 더 보냅니다",
-                "지도 town: 읽을 수 없음(no such folder).",
+                "지도(town)를 읽을 수 없음(no such folder).",
                 "tripline map remove town",
                 "비밀번호 설정 링크와 서비스 신청 결과를 메일로 보냅니다.",
                 "조치 필요",

@@ -43,7 +43,7 @@ def test_line_is_listed_shown_with_its_history_and_its_pause_lifted(tmp_path):
     assert "Use of the line is paused." in before
     assert f"/lines/{sensor_id}/unpause" in before
     assert done.status_code == 303
-    assert "정지 해제 요청" in after
+    assert "요청에 따른 정지 해제" in after
     assert f"/lines/{sensor_id}/unpause" not in after
 
 

@@ -184,8 +184,8 @@ def test_every_field_at_fault_is_named_and_what_was_typed_is_kept(tmp_path, fiel
     [
         (b"", 400, "파일이 비어 있습니다."),
         (b"x" * 100, 400, "파일이 아닙니다"),
-        (b"x" * (2**20 + 1), 413, "파일은 1 MiB 이하여야 합니다."),
-        (b"x" * (2**21), 413, "파일은 1 MiB 이하여야 합니다."),
+        (b"x" * (2**20 + 1), 413, "파일은 1MiB 이하여야 합니다."),
+        (b"x" * (2**21), 413, "파일은 1MiB 이하여야 합니다."),
     ],
 )
 def test_file_that_is_refused_is_told_at_its_field(tmp_path, file, status, sentence):

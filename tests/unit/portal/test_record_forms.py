@@ -176,7 +176,7 @@ def test_refusal_stands_at_its_field_in_both_languages_and_keeps_what_was_typed(
                 "displacement": "Displacement must be 0 or more.",
             },
             {
-                "vehicleNo": "차량번호: 값을 입력해야 합니다.",
+                "vehicleNo": "차량번호: 필수 항목입니다.",
                 "mileage": "누적 주행거리: 숫자와 소수점으로만 된 수여야 합니다.",
                 "modelYear": "연식: 네 자리 연도여야 합니다.",
                 "displacement": "배기량: 0 이상이어야 합니다.",
@@ -186,7 +186,7 @@ def test_refusal_stands_at_its_field_in_both_languages_and_keeps_what_was_typed(
             "/fleet/sensors",
             {"serialNo": "", "type": ""},
             {"serialNo": "Serial number can't be empty.", "type": "Type of device can't be empty."},
-            {"serialNo": "일련번호: 값을 입력해야 합니다.", "type": "단말기 유형: 값을 입력해야 합니다."},
+            {"serialNo": "일련번호: 필수 항목입니다.", "type": "단말기 유형: 필수 항목입니다."},
         ),
         (
             "/fleet/directors",
@@ -197,9 +197,9 @@ def test_refusal_stands_at_its_field_in_both_languages_and_keeps_what_was_typed(
                 "password": "Password can't be empty.",
             },
             {
-                "name": "이름: 값을 입력해야 합니다.",
+                "name": "이름: 필수 항목입니다.",
                 "email": "이메일 주소: 올바른 이메일 주소가 아닙니다.",
-                "password": "비밀번호: 값을 입력해야 합니다.",
+                "password": "비밀번호: 필수 항목입니다.",
             },
         ),
         (
@@ -211,9 +211,9 @@ def test_refusal_stands_at_its_field_in_both_languages_and_keeps_what_was_typed(
                 "picPasswd": "Password of the first administrator can't be empty.",
             },
             {
-                "name": "이름: 값을 입력해야 합니다.",
+                "name": "이름: 필수 항목입니다.",
                 "picEmail": "담당자 이메일 주소: 올바른 이메일 주소가 아닙니다.",
-                "picPasswd": "첫 업체 관리자의 비밀번호: 값을 입력해야 합니다.",
+                "picPasswd": "첫 업체 관리자의 비밀번호: 필수 항목입니다.",
             },
         ),
     ],

@@ -148,7 +148,7 @@ def test_page_speaks_the_language_asked_for(tmp_path: Path) -> None:
         assert answer.headers["content-language"] == "ko"
     assert "새 비밀번호 다시 입력" in form.text
     assert "8자 이상이어야 합니다." in form.text
-    assert "새 비밀번호: 값을 입력해야 합니다." in empty.text
+    assert "새 비밀번호: 필수 항목입니다." in empty.text
     assert done.headers["location"] == "/sign-in"
     assert "비밀번호가 설정되었습니다" in after.text
     assert "새 링크를 요청해 주십시오." in used.text

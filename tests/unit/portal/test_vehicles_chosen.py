@@ -43,6 +43,19 @@ def test_chosen_vehicles_are_activated_and_deactivated_again(tmp_path):
     assert after == ["DEACTIVATED", "ACTIVATED"]
 
 
+def test_number_of_chosen_vehicles_stands_where_the_language_puts_it(tmp_path):
+    async def scenario(app, of, _vehicles):
+        browser = Browser(app, of.owner)
+        return [
+            (await browser.get("/fleet/vehicles", **{"Accept-Language": language})).text for language in ("en", "ko")
+        ]
+
+    english, korean = play(tmp_path, scenario)
+
+    assert "data-picked></span> selected</span>" in english
+    assert "data-picked></span>개 선택</span>" in korean
+
+
 def test_vehicle_that_was_so_before_does_not_count_as_moved(tmp_path):
     async def scenario(app, of, vehicles):
         browser = Browser(app, of.owner)

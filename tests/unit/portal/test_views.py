@@ -173,7 +173,7 @@ def test_script_is_given_the_content_with_its_title_alone(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("language", "sentence"), [("en", "Vehicles can't be empty."), ("ko", "차량: 값을 입력해야 합니다.")]
+    ("language", "sentence"), [("en", "Vehicles can't be empty."), ("ko", "차량: 필수 항목입니다.")]
 )
 def test_refusal_of_a_form_names_its_field_as_the_form_does(tmp_path: Path, language: str, sentence: str) -> None:
     told = views._told(
