@@ -5,7 +5,7 @@ import importlib
 import re
 import string
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -48,10 +48,9 @@ def texts_of(language: Language, area: str) -> dict[str, str]:
     return tomllib.loads((FOLDER / f"{area}.{language}.toml").read_text("utf-8"))
 
 
-def told(language: Language, area: str) -> dict[str, frozenset[str]]:
+def told(texts: Mapping[str, str]) -> dict[str, frozenset[str]]:
     """The placeholders of each text, by the name that the program uses: of all its forms, the number left out."""
     found: dict[str, frozenset[str]] = {}
-    texts = texts_of(language, area)
     for key, text in texts.items():
         name, _, form = key.rpartition(".")
         known = name if form in ("one", "other") and f"{name}.other" in texts else key
@@ -63,7 +62,7 @@ def told(language: Language, area: str) -> dict[str, frozenset[str]]:
 def all_told() -> Iterator[tuple[str, frozenset[str]]]:
     """Every text of the portal by the name that the program uses."""
     for area in AREAS:
-        yield from told(Language.ENGLISH, area).items()
+        yield from told(texts_of(Language.ENGLISH, area)).items()
     for field in catalogue.of_fields():
         yield catalogue.FIELD + field, frozenset()
 
@@ -113,14 +112,14 @@ def made() -> tuple[Made, ...]:
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_languages_have_the_same_texts_with_the_same_placeholders(section: str) -> None:
-    english, korean = ({key: placeholders(text) for key, text in each[section].items()} for each in (ENGLISH, KOREAN))
+    english, korean = (told(each[section]) for each in (ENGLISH, KOREAN))
 
     assert english == korean
 
 
 @pytest.mark.parametrize("area", AREAS)
 def test_portal_has_the_same_texts_with_the_same_placeholders_in_each_language(area: str) -> None:
-    english, korean = (told(language, area) for language in Language)
+    english, korean = (told(texts_of(language, area)) for language in Language)
 
     assert english == korean
 
@@ -239,8 +238,9 @@ def test_every_other_text_is_named_by_the_program() -> None:
     root = reference.source_root()
     sources = [path.read_text("utf-8") for path in root.rglob("*") if path.suffix in {".py", ".html"}]
 
-    named = {key for key in ENGLISH["texts"] if any(f'"{key}"' in source for source in sources)}
-    assert [key for key in ENGLISH["texts"] if key not in named and not key.startswith(kept.KEYS)] == []
+    names = told(ENGLISH["texts"])
+    named = {name for name in names if any(f'"{name}"' in source for source in sources)}
+    assert [name for name in names if name not in named and not name.startswith(kept.KEYS)] == []
 
 
 def test_korean_needs_no_particle_behind_a_value_and_is_polite() -> None:

@@ -165,4 +165,4 @@ def test_doctor_counts_what_waits_and_what_was_given_up(capsys, data):
         "ok    push: 0 messages to customers' servers wait, 3 given up (see `tripline push list`);"
         " last error: HTTP status 410."
     )
-    assert finding().startswith("ok    push: 3 messages to customers' servers wait, the oldest for 0 minutes")
+    assert finding().startswith("ok    push: 3 messages to customers' servers wait, the oldest for 0 min")

@@ -45,7 +45,7 @@ _UNITS: Final = {
     Unit.KNOTS: "doctor.scoring.knots",
     Unit.METRES_PER_SECOND: "doctor.scoring.metres_per_second",
     Unit.NOTHING: "doctor.scoring.nothing",
-    None: "doctor.scoring.other",
+    None: "doctor.scoring.unknown",
 }
 
 
@@ -142,7 +142,7 @@ def schema(version: str | None, newest: str) -> Finding:
     """Whether the database has the schema of this program."""
     if version == newest:
         return Finding("schema", True, (phrase("doctor.schema.newest", version=version),))
-    other = phrase("doctor.schema.other", version=version or "none", newest=newest)
+    other = phrase("doctor.schema.another", version=version or "none", newest=newest)
     return Finding("schema", False, (other,), phrase("doctor.schema.mend"))
 
 
@@ -174,7 +174,7 @@ def certificate(end_ms: int | None, *, now_ms: int) -> Finding:
     if days < 0:
         ended = phrase("doctor.certificate.ended", days=-days)
         return Finding("certificate", False, (ended, phrase("doctor.certificate.refused")))
-    ends = phrase("doctor.ends", days=days)
+    ends = phrase("doctor.ends", n=days)
     if days < CERTIFICATE_DAYS:
         return Finding("certificate", False, (ends,), phrase("doctor.certificate.mend"))
     return Finding("certificate", True, (ends,))
@@ -185,7 +185,7 @@ def authority(end_ms: int | None, *, now_ms: int) -> list[Finding]:
     days = ((end_ms or now_ms) - now_ms) // _MS_PER_DAY
     if end_ms is None or days >= AUTHORITY_TOLD_DAYS:
         return []
-    ends, mend = phrase("doctor.ends", days=days), phrase("doctor.authority.mend")
+    ends, mend = phrase("doctor.ends", n=days), phrase("doctor.authority.mend")
     return [Finding("authority", days >= AUTHORITY_DAYS, (ends,), mend, noted=True)]
 
 
@@ -212,10 +212,10 @@ def base_map(why: str | None) -> list[Finding]:
 
 def _jobs(tx: ReadTx, now_ms: int) -> Finding:
     jobs = scores.backlog(tx, due_before_ms=now_ms - LATE_MS)
-    waiting = phrase("doctor.scoring.wait", waiting=jobs.waiting)
+    waiting = phrase("doctor.scoring.wait", n=jobs.waiting)
     late = (phrase("doctor.scoring.late", joint=", ", overdue=jobs.overdue),) if jobs.overdue else ()
     reasons = unscored.why_not(tx)
-    without = (phrase("doctor.scoring.without", count=sum(reasons.values())),) if reasons else ()
+    without = (phrase("doctor.scoring.without", n=sum(reasons.values())),) if reasons else ()
     details = tuple((phrase("doctor.scoring.why", count=count, why=_why(each)),) for each, count in reasons.items())
     return Finding("scoring", not jobs.overdue, (waiting, *late, *without, *_error(jobs.last_error)), None, details)
 
@@ -233,13 +233,13 @@ def _speeds(tx: ReadTx) -> Iterator[Finding]:
     ratios = (None if body is None else quality.read(body).speed_ratio for body in refused)
     keys = (_UNITS[None if ratio is None else quality.likely(ratio)] for ratio in ratios)
     details = tuple((phrase(key, count=count),) for key, count in sorted(Counter(keys).items()))
-    said = (phrase("doctor.scoring.implausible", count=len(refused)),)
+    said = (phrase("doctor.scoring.implausible", n=len(refused)),)
     yield Finding("scoring", True, said, None, details, noted=True)
 
 
 def _pushes(tx: ReadTx, now_ms: int) -> Finding:
     pushes = push_parked.counts(tx)
-    said = [phrase("doctor.push.wait", waiting=pushes.waiting)]
+    said = [phrase("doctor.push.wait", n=pushes.waiting)]
     if pushes.oldest_ms is not None:
         said.append(phrase("doctor.push.oldest", joint=", ", minutes=_minutes(pushes.oldest_ms, now_ms)))
     if pushes.parked:
@@ -261,7 +261,7 @@ def _mute(tx: ReadTx, now_ms: int) -> Iterator[tuple[Phrase, ...]]:
             phrase("doctor.push.mute", joint=": ", minutes=minutes, unconfirmed=each.unconfirmed),
         )
     if len(mute) > NEWEST:
-        yield (phrase("doctor.push.mute.more", more=len(mute) - NEWEST),)
+        yield (phrase("doctor.push.mute.more", n=len(mute) - NEWEST),)
 
 
 def _receivers(tx: ReadTx, now_ms: int) -> Iterator[tuple[Phrase, ...]]:
@@ -271,7 +271,7 @@ def _receivers(tx: ReadTx, now_ms: int) -> Iterator[tuple[Phrase, ...]]:
         minutes = _minutes(each.oldest_ms, now_ms)
         yield (
             *_receiver(each.channel, each.company_name, each.company_id),
-            phrase("doctor.push.behind", joint=": ", waiting=each.waiting, minutes=minutes),
+            phrase("doctor.push.behind", joint=": ", n=each.waiting, minutes=minutes),
             *_error(each.last_error),
         )
     if len(behind) > NEWEST:
@@ -290,7 +290,7 @@ def _minutes(since_ms: int, now_ms: int) -> int:
 
 def _mails(tx: ReadTx) -> Finding:
     mails = mail_outbox.waiting(tx)
-    waiting = phrase("doctor.mail.wait", waiting=mails.waiting)
+    waiting = phrase("doctor.mail.wait", n=mails.waiting)
     if mails.parked:
         parked = phrase("doctor.mail.parked", joint=", ", parked=mails.parked)
         return Finding("mail", False, (waiting, parked, *_error(mails.last_error)), phrase("doctor.mail.mend"))

@@ -83,11 +83,11 @@ def _partitions(seen: Shared) -> Finding:
     if seen.aside >= ASIDE_COUNTED:
         aside = (phrase("doctor.partitions.aside.more", rows=seen.aside),)
     elif seen.aside:
-        aside = (phrase("doctor.partitions.aside", rows=seen.aside),)
+        aside = (phrase("doctor.partitions.aside", n=seen.aside),)
     soon = sorted({each.start_ms for each in seen.partitions_wanted})[:NEEDED]
     late = tuple((verbatim(each.name),) for each in seen.partitions_missing if each.start_ms in soon)
     if late:
-        missing = phrase("doctor.partitions.missing", count=len(late))
+        missing = phrase("doctor.partitions.missing", n=len(late))
         return Finding("partitions", False, (missing, *aside), phrase("doctor.schema.mend"), late)
     return Finding("partitions", True, (phrase("doctor.partitions.there"), *aside))
 

@@ -136,7 +136,7 @@ def test_receivers_that_are_behind_or_fail_are_named(waited_s, error, named):
             push_queue.settle(tx, delivered=[], postponed=[Result(no, 1, 0, error)], parked=[])
         found = push_finding(tx)
 
-    text = f"notify of a company that is gone (c): 1 wait, the oldest for {waited_s // 60} minutes"
+    text = f"notify of a company that is gone (c): 1 waits, for {waited_s // 60} min"
     assert found.well
     assert found.lines == ((f"{text}; last error: {error}" if error else text,) if named else ())
 
@@ -154,8 +154,7 @@ def test_m3_receivers_that_never_answer_are_named():
     assert found.well
     assert found.text == "0 messages to customers' servers wait; 1 delivered, unconfirmed"
     assert found.lines == (
-        "notify of a company that is gone (c): takes messages and never answers, for 5 minutes;"
-        " 1 messages delivered, unconfirmed",
+        "notify of a company that is gone (c): takes messages and never answers, for 5 min; 1 delivered, unconfirmed",
     )
 
 
@@ -184,6 +183,18 @@ def test_devices_whose_speeds_fit_no_path_are_told_of_by_unit():
     assert (found.subject, found.well, report.well) == ("scoring", True, True)
     assert found.text == "of the latest trips, 5 have speeds that do not fit their positions"
     assert found.lines == ("1 as if in knots", "2 as if in metres per second", "2 in no unit that is known")
+
+
+def test_sentences_agree_with_the_number_one():
+    with rows.memory() as tx:
+        score_rows.add_trip(tx, 0, None, not_scored="too_short")
+        mail_outbox.add(
+            tx, ids=ids.TimeIds(node=1), kind="password.reset", recipient="kim@fleet.example", now_ms=NOW_MS
+        )
+        report = doctor.examine(tx, surroundings=WELL, now_ms=NOW_MS)
+
+    texts = {each.subject: each.text for each in report.findings}
+    assert (texts["scoring"], texts["mail"]) == ("0 jobs wait; 1 of the latest trips has no score", "1 mail waits")
 
 
 def test_trips_without_a_score_are_counted_by_reason_in_both_languages():

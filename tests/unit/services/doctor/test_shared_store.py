@@ -87,16 +87,17 @@ def test_partition_is_missed_when_its_week_is_near(week, well):
     found = finding("partitions", replace(WELL, partitions_missing=[missing]))
 
     assert (found.well, found.lines) == (well, () if well else (missing.name,))
-    assert well or found.text == "1 are missing; run `tripline migrate`"
+    assert well or found.text == "1 is missing; run `tripline migrate`"
 
 
 @pytest.mark.parametrize(
-    ("aside", "said"), [(0, ""), (1, "; 1 rows"), (ASIDE_COUNTED, f"; {ASIDE_COUNTED} or more rows")]
+    ("aside", "said"),
+    [(0, ""), (1, "; 1 row is"), (2, "; 2 rows are"), (ASIDE_COUNTED, f"; {ASIDE_COUNTED} or more rows are")],
 )
 def test_rows_in_no_weeks_partition_are_told(aside, said):
     text = finding("partitions", replace(WELL, aside=aside)).text
 
-    rows = f"{said} are in no week's partition" if said else ""
+    rows = f"{said} in no week's partition" if said else ""
     assert text == f"those of this week and the next are there{rows}"
 
 
@@ -116,7 +117,9 @@ def test_role_that_nobody_does_is_named(roles, idle):
     found = processes(*(Node(f"n{number}", each, 0, 0) for number, each in enumerate(roles)))
 
     count = len(roles)
-    assert found == ((True, f"{count} run") if idle is None else (False, f"{count} run, none of them as {idle}"))
+    assert found == (
+        (True, f"{count} running") if idle is None else (False, f"{count} running, none of them as {idle}")
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,10 +130,10 @@ def test_process_that_fell_silent_does_no_role(silent_ms, idle):
 
     found = finding("processes", replace(WELL, nodes=nodes))
 
-    assert found.text == f"{1 if idle else 2} run{idle}"
+    assert found.text == f"{1 if idle else 2} running{idle}"
     assert found.lines == (
-        "a: api,gateway, for 2 minutes",
-        f"w: worker, for 1 minutes{', silent for 10 s' if idle else ''}",
+        "a: api,gateway, for 2 min",
+        f"w: worker, for 1 min{', silent for 10 s' if idle else ''}",
     )
 
 
@@ -146,8 +149,8 @@ def test_command_at_work_is_no_process_that_serves(silent_ms):
     command = Node("import", "command", silent_ms, 1_000)
 
     assert processes(command) == (True, "none runs")
-    assert processes(command, SERVING) == (True, "1 run")
+    assert processes(command, SERVING) == (True, "1 running")
     assert processes(command, replace(SERVING, roles="api")) == (
         False,
-        "1 run, none of them as gateway or worker",
+        "1 running, none of them as gateway or worker",
     )
