@@ -51,7 +51,9 @@ async def register(request: Call) -> ASGIApp:
     actor = await permission.permitted(request)
     body = await parameters.json_object(request)
     sent = rest_bodies.read(body, rest_companies.CompanyRequest)
-    registration = companies.registration(**rest_companies.said(msgspec.structs.asdict(sent)))
+    registration = companies.registration(
+        operator=actor.company_id is None, **rest_companies.said(msgspec.structs.asdict(sent))
+    )
     password_hash = await rim.passwords.hash(registration.pic_passwd)
     now_ms = rim.clock()
     session_id = authentication.session_of(request)

@@ -122,17 +122,19 @@ class Company(Details, frozen=True, kw_only=True):
     token_prefix: str
 
 
-def registration(*, service_type: str | None = None, pic_passwd: str | None = None, **sent: Any) -> Registration:
+def registration(
+    *, operator: bool = False, service_type: str | None = None, pic_passwd: str | None = None, **sent: Any
+) -> Registration:
     """The registration when every rule holds; else raises the `BadParameter` of the first field that breaks one, with
     those of the others.
 
-    Operators and partners may send either set of notify fields (older operators sent `rpcNotify*`). `sent` is what
-    `_details` takes.
+    An operator must name its service type. Operators and partners may send either set of notify fields (older operators
+    sent `rpcNotify*`). `sent` is what `_details` takes.
     """
     checked = fields.Checks()
     made = Registration(
         details=_details(checked, **sent),
-        service_type=checked(fields.text, "serviceType", service_type),
+        service_type=checked(fields.required if operator else fields.text, "serviceType", service_type),
         pic_passwd=checked(fields.required, "picPasswd", pic_passwd),
     )
     checked.end()

@@ -80,7 +80,9 @@ async def register(request: Call) -> Response[bytes]:
     now_ms = rim.clock()
     try:
         said = _said(record_forms.typed(form, NEW_FIELDS))
-        registration = companies.registration(**said, pic_passwd=form.secret(PASSWORD) or None)
+        registration = companies.registration(
+            operator=visitor.company is None, **said, pic_passwd=form.secret(PASSWORD) or None
+        )
         password_hash = await rim.passwords.hash(registration.pic_passwd)
         made = await rim.store.write(
             lambda tx: service.register(
@@ -242,6 +244,8 @@ def _form(
     """The form of a new company, or of this one."""
     founds = company is None and visitor.company is None
     new = ("new_operator" if visitor.role is Authority.SYS_ADMIN else "new_own") if founds else "new"
+    # Whoever registers the own company finds nothing in the list before.
+    back = None if new == "new_own" else LIST
     return views.show(
         request,
         visitor,
@@ -253,7 +257,7 @@ def _form(
         company=company,
         founds=founds,
         text=None if company else visitor.say(f"portal.companies.{new}_text"),
-        up=LIST if company is None else _path(company.id),
+        up=back if company is None else _path(company.id),
     )
 
 

@@ -58,6 +58,13 @@ def test_required_field_missing_is_refused_by_name(field, name):
         companies.registration(**{**SENT, field: None})
 
 
+def test_operator_without_a_service_type_is_refused_with_its_other_fields():
+    with pytest.raises(BadParameter) as caught:
+        companies.registration(operator=True, **{**SENT, "name": None, "pic_email": None})
+
+    assert [each.field for each in (caught.value, *caught.value.others)] == ["name", "picEmail", "serviceType"]
+
+
 @pytest.mark.parametrize(
     ("field", "longest"),
     [*((name, 255) for name in (*LINES, "service_type", "pic_passwd")), *((name, 4096) for name in PROSE)],

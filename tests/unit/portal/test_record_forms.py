@@ -93,7 +93,28 @@ def test_whoever_has_no_company_registers_the_own_one_and_the_platform_an_operat
         login = await app.account("who@x.example", role)
         return await Browser(app, login).get("/fleet/companies/new")
 
-    assert named in Page(rest.run(tmp_path, scenario).text).text
+    page = Page(rest.run(tmp_path, scenario).text)
+
+    assert named in page.text
+    back = [
+        each["href"]
+        for each in page.all("a")
+        if each.get("href") == "/fleet/companies" and "button" in each.get("class", "")
+    ]
+    assert bool(back) == (who == "platform")
+
+
+@pytest.mark.parametrize("who", ["platform", "granted"])
+def test_form_of_an_operator_is_told_of_every_field_that_is_empty_at_once(tmp_path, who):
+    async def scenario(app):
+        role = Authority.SYS_ADMIN if who == "platform" else Authority.COMPANY_ADMIN
+        browser = Browser(app, await app.account("who@x.example", role))
+        return await browser.post("/fleet/companies/new", {**COMPANY, "name": "", "picPasswd": "", "serviceType": ""})
+
+    answer = rest.run(tmp_path, scenario)
+
+    assert answer.status_code == 400
+    assert at_fault(Page(answer.text)) == ["name", "serviceType", "picPasswd"]
 
 
 @pytest.mark.parametrize(
