@@ -200,8 +200,7 @@ def _out(tx: ReadTx, request: Call, visitor: Visitor) -> Sides:
     """Own vehicles delegated to others: of one company at a time, if the actor may know the companies; else all."""
     actor, asked = visitor.actor, windows.asked(request)
     if not visitor.may(Action.CANDIDATE_READ):
-        own = access.company_of(actor)
-        found = delegations.delegated(tx, actor=actor, company_id=own, received=False, window=asked)
+        found = delegations.held(tx, actor=actor, window=asked)
         return Sides(tab="out", out=windows.part(request, found, name=lambda each: each.vehicle_no))
     receivers = [
         Receiver(each.to_company_id, each.to_company_name, _count(tx, actor, each.to_company_id))

@@ -1,5 +1,7 @@
 """Pages of delegation: what is shown to whom, previews that change nothing, and what the buttons do."""
 
+import re
+
 import pytest
 from tests.support import delegating, rest
 from tests.support.portal import HTMX, Browser, Page
@@ -264,3 +266,35 @@ def test_director_is_not_told_that_another_one_manages_nothing(tmp_path):
 
     assert "Vehicles you may not see" in of_manager
     assert "This director manages no vehicle." in of_idle
+
+
+def test_director_is_told_who_has_the_vehicles_that_they_direct_and_when_that_ends(tmp_path, monkeypatch):
+    async def scenario(app, of, vehicles):
+        director = await delegating.director(app, of.owner, "jung")
+        of_borrower = [
+            await delegating.director(app, of.borrower, "lee"),
+            await delegating.driver(app, of.borrower, "kim"),
+        ]
+        await app.post(of.owner, f"/vehicle/{vehicles[0]}/director/{director.user_id}")
+        for each in vehicles:
+            await delegating.delegate(app, of.owner, of.borrower, each)
+        await delegating.give(app, of.borrower, of_borrower[0], vehicles[0])
+        await delegating.give(app, of.borrower, of_borrower[1], vehicles[0], drive=True)
+        whole = await shown(app, director, "/delegation")
+        monkeypatch.setattr("tripline.portal.windows.PAGE", 1)
+        first = await shown(app, director, "/delegation")
+        (following,) = [each for each in first.hrefs if "after=" in each]
+        return whole, first, await shown(app, director, following), f"/delegation/vehicles/{vehicles[0]}"
+
+    whole, first, second, chain = play(tmp_path, scenario)
+
+    assert [each for each in whole.hrefs if each.startswith("/delegation/vehicles/")] == [chain] * 2
+    (table,) = re.findall(r"How long(.*)", whole.text, re.DOTALL)
+    cells = [each for each in table.split("\n") if each.strip()]
+    by_company = {cells[at + 1]: cells[at + 2 : at + 6] for at, each in enumerate(cells) if each == "12가1"}
+    assert sorted(by_company) == ["Ace", "Borrower"]
+    assert by_company["Borrower"][1:] == ["1", "1", "Until it is taken back; 2 rights end with it."]
+    assert by_company["Ace"][1:] == ["0", "0", "For good: a partner's vehicle is always delegated to its operator."]
+    assert "12가2" not in whole.text
+    assert ("Ace" in first.text, "Borrower" in first.text) == (True, False)
+    assert ("Ace" in second.text, "Borrower" in second.text) == (False, True)

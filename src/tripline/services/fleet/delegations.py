@@ -19,7 +19,7 @@ from tripline.store import lists
 from tripline.store.fleet import candidates as candidate_rows
 from tripline.store.fleet import delegations as rows
 from tripline.store.fleet import rights, vehicles
-from tripline.store.fleet.delegations import Given
+from tripline.store.fleet.delegations import Given, Held
 from tripline.store.transactions import ReadTx, WriteTx
 
 
@@ -151,6 +151,15 @@ def between(tx: ReadTx, *, actor: Actor, to_company_id: CompanyId, window: lists
     """
     scope = access.scope_of(actor, Action.VEHICLE_READ)
     return rows.between(tx, scope, access.company_of(actor), to_company_id, window)
+
+
+def held(tx: ReadTx, *, actor: Actor, window: lists.Window) -> Sequence[Held]:
+    """The delegations of vehicles of the actor's company, as far as the actor may see to whom they are, by number.
+
+    Raises `Forbidden` or `UnknownOffset`.
+    """
+    scope = access.scope_of(actor, Action.VEHICLE_DELEGATIONS_READ)
+    return rows.held(tx, scope, access.company_of(actor), window)
 
 
 def count_between(tx: ReadTx, *, actor: Actor, to_company_id: CompanyId) -> int:

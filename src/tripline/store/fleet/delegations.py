@@ -31,7 +31,7 @@ from tripline.store.transactions import Hot, ReadTx, WriteTx
 _RECEIVER: Final = company.alias("receiver")
 _DELEGATION: Final = vehicle_company.alias("delegation")
 """The predicates of scopes ask `vehicle_company` too; by another name the two are not mixed up."""
-_HELD: Final = vehicle_user.alias("held")
+_RIGHT: Final = vehicle_user.alias("held")
 _FIELDS: Final = list(Delegation.__struct_fields__)
 MANY: Final = 1_000
 """Up to so many, sorting the vehicles of all delegations takes 2 ms; above, looking for the next is as fast."""
@@ -68,6 +68,20 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     automatic: bool
     directors: int
     """Rights of delegated directors that people of the receiving company have on it."""
+    drivers: int
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """A delegation of a vehicle, with the company that has it."""
+
+    id: RecordId
+    vehicle_no: str
+    vehicle_id: VehicleId
+    to_company_name: str
+    since_ms: int
+    automatic: bool
+    directors: int
+    """As of `Given`."""
     drivers: int
 
 
@@ -140,6 +154,17 @@ def between(
     rows = _BETWEEN.page(tx, window, values, scope.reaches, many)
     found = (dict(zip(Given.__struct_fields__, row, strict=True)) for row in rows)
     return [Given(**{**values, "automatic": bool(values["automatic"])}) for values in found]
+
+
+def held(tx: ReadTx, scope: Scope, from_company_id: CompanyId, window: lists.Window) -> Sequence[Held]:
+    """The delegations, to whichever company, of the company's vehicles inside the scope, by number.
+
+    Raises `UnknownOffset`.
+    """
+    many = are_many(tx, from_company_id, received=False)
+    rows = _HELD.page(tx, window, (from_company_id, scope.user_id, scope.company_id), scope.reaches, many)
+    found = (dict(zip(Held.__struct_fields__, row, strict=True)) for row in rows)
+    return [Held(**{**values, "automatic": bool(values["automatic"])}) for values in found]
 
 
 def of_vehicle(tx: ReadTx, scope: Scope, vehicle_id: VehicleId, window: lists.Window) -> Sequence[Delegation]:
@@ -220,11 +245,11 @@ def _rights(role: UserRole) -> ColumnElement[int]:
     """How many rights of this role people of the receiving company have on the vehicle."""
     return (
         select(func.count())
-        .select_from(_HELD)
+        .select_from(_RIGHT)
         .where(
-            _HELD.c.vehicle_id == vehicle.c.id,
-            _HELD.c.company_id == _DELEGATION.c.to_company_id,
-            _HELD.c.user_role == role.value,
+            _RIGHT.c.vehicle_id == vehicle.c.id,
+            _RIGHT.c.company_id == _DELEGATION.c.to_company_id,
+            _RIGHT.c.user_role == role.value,
         )
         .scalar_subquery()
     )
@@ -258,6 +283,40 @@ _BETWEEN: Final = lists.Listing(
     vehicle.c.id,
     _between,
     ("from_company", "to_company", scopes.USER, scopes.COMPANY),
+    lambda _reaches, many: not many,
+)
+
+
+def _held(reaches: scopes.Reaches, many: bool) -> Select[Any]:
+    """The delegations to others within the reaches; columns in the order of `Held`."""
+    rows = (
+        select(
+            _DELEGATION.c.id,
+            vehicle.c.vehicle_no,
+            vehicle.c.id,
+            _RECEIVER.c.name,
+            _DELEGATION.c.created_ms,
+            _DELEGATION.c.automatic,
+            _rights(UserRole.DELEGATED_DIRECTOR),
+            _rights(UserRole.DRIVER),
+        )
+        .join_from(vehicle, _DELEGATION, _DELEGATION.c.vehicle_id == vehicle.c.id)
+        .join(_RECEIVER, _RECEIVER.c.id == _DELEGATION.c.to_company_id)
+        .where(scopes.vehicles(reaches))
+    )
+    if many:  # as in `_between`
+        return rows.where(
+            vehicle.c.company_id == bindparam("from_company"),
+            reached.beside_index(_DELEGATION.c.from_company_id) == bindparam("from_company"),
+        )
+    return rows.where(_DELEGATION.c.from_company_id == bindparam("from_company"))
+
+
+_HELD: Final = lists.Listing(
+    vehicle.c.vehicle_no,
+    _DELEGATION.c.id,
+    _held,
+    ("from_company", scopes.USER, scopes.COMPANY),
     lambda _reaches, many: not many,
 )
 _MANY_RECEIVED: Final = _more_than_many(received=True)
