@@ -209,6 +209,17 @@ def test_messages_are_listed_by_state_and_sent_again(tmp_path):
     assert numbers == [(4, 1, 1), (5, 0, 1), (6, 0, 0), (6, 0, 0)]
 
 
+@pytest.mark.parametrize("state", ["waiting", "unconfirmed", "parked"])
+def test_empty_list_of_messages_says_what_would_stand_there_and_speaks_of_no_message(tmp_path, state):
+    async def scenario(app, admin, browser):
+        return Page((await browser.get(f"/pushes/messages?state={state}")).text).text
+
+    text = play(tmp_path, scenario)
+
+    assert "A message " in text
+    assert "They " not in text
+
+
 @pytest.mark.parametrize(
     ("language", "named", "why"),
     [
