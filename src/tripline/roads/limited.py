@@ -1,4 +1,4 @@
-"""Which limit a sample has, once its road is known: by direction, kind of vehicle and local time.
+"""Limits of samples: the limit that each sample has on its road, by direction, kind of vehicle and local time.
 
 Not here: the limits of a road by its tags (`limits.py`), the default where no road is known
 (`scoring/overspeed.py`).
