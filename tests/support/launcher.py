@@ -22,7 +22,32 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
-LOADED = ("tripline.app", "tripline.cli.serve", "tripline.store.database.postgres", "uvloop", "confluent_kafka")
+LOADED = (
+    "tripline.app",
+    "tripline.cli.serve",
+    "tripline.store.database.postgres",
+    "uvloop",
+    "confluent_kafka",
+    # What a server loads with its first log line, scored trip, page, mail and so on takes longer than its start.
+    "babel.dates",
+    "babel.numbers",
+    "babel.units",
+    "jinja2",
+    "sqlalchemy.dialects.postgresql",
+    "structlog",
+    "tripline.adapters.bus_kafka_log",
+    "tripline.adapters.bus_kafka_reader",
+    "tripline.adapters.bus_kafka_topics",
+    "tripline.adapters.bus_kafka_writer",
+    "tripline.adapters.carrier_http",
+    "tripline.adapters.mail_smtp",
+    "tripline.adapters.signals_postgres",
+    "tripline.roads.matcher",
+    "tripline.roads.ways",
+    "tripline.services.scores.explanation",
+    "tripline.services.scores.judgement",
+    "tripline.services.scores.results",
+)
 """What a server loads, whichever its store and its bus."""
 ORDER_BYTES = 2**20
 STATUS_BYTES = 4
@@ -81,7 +106,8 @@ class _Launcher:
             self.process = subprocess.Popen(
                 # Nothing beside this file is to be found as a module.
                 [sys.executable, "-P", __file__, str(theirs.fileno())],
-                env={**os.environ, "PYTHONWARNINGS": "error"},
+                # A library of numpy's would start threads, and a child has only the one that forks.
+                env={**os.environ, "PYTHONWARNINGS": "error", "OPENBLAS_NUM_THREADS": "1"},
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
             )
