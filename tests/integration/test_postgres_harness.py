@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 from psycopg.types.numeric import FloatDumper
-from tests.support import databases, postgres
+from tests.support import databases, postgres, sessions
 from tests.support.databases import Pool
 
 COMPANY = (
@@ -139,6 +139,16 @@ def test_kept_sessions_outlast_their_test(pool):
     assert pool.take("second") is database
     assert database.sessions.connect(database.url) is kept
     kept.close()
+
+
+def test_few_sessions_of_a_database_are_kept(pool):
+    database = pool.take("first")
+    used = [database.sessions.connect(database.url) for _ in range(sessions.KEPT + 2)]
+    for session in used:
+        session.close()
+
+    assert [session.closed for session in used] == [False] * sessions.KEPT + [True] * 2
+    assert len(database.sessions.pids()) == sessions.KEPT
 
 
 @pytest.mark.parametrize(

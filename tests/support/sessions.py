@@ -15,6 +15,9 @@ from psycopg.adapt import AdaptersMap
 
 from tripline.store.database import postgres
 
+KEPT = 4
+"""Of each database: one to write, one to read, one for batches, one to ask. A server has so many for all."""
+
 
 class Sessions:
     """The sessions of one database that nobody uses."""
@@ -46,9 +49,12 @@ class Sessions:
             session.end()
 
     def put(self, session: "_Session") -> None:
-        """Keep a session until somebody needs one."""
+        """Keep a session until somebody needs one, unless there are enough."""
         with self._lock:
-            self._idle.append(session)
+            if is_wanted := len(self._idle) < KEPT:
+                self._idle.append(session)
+        if not is_wanted:
+            session.end()
 
     def _taken(self) -> "_Session | None":
         with self._lock:
