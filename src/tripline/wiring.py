@@ -56,7 +56,7 @@ from tripline.services.scores.rescorer import Rescorer
 from tripline.services.scores.scorer import Scorer
 from tripline.services.session_check import SessionCheck
 from tripline.services.settings import InForce
-from tripline.wiring_adapters import Adapters, lost_maps
+from tripline.wiring_adapters import Adapters, lost_maps, reach_roads
 from tripline.wiring_ingest import Ground, Ingress, Worker
 
 
@@ -184,6 +184,8 @@ def readiness_of(
         reserve_bytes=config.store.reserve_mib * 2**20 if on_our_disk else None,
         place=str(folder),
         reach_bus=None if bus is None else partial(bus.reach, topic),
+        # Only the portal tells of it.
+        reach_roads=reach_roads(config, others.roads) if config_files.does(config, "api") else None,
     )
 
 

@@ -294,6 +294,11 @@ def lost_maps(matcher: RoadMatcher | None) -> Sequence[LostMap]:
     return () if matcher is None else matcher.lost()
 
 
+def reach_roads(config: Config, matcher: RoadMatcher | None) -> Callable[[], None] | None:
+    """What asks the server that finds roads how it is; None: no server does. Raises `RoadsOutage` when called."""
+    return None if matcher is None or config.map.roads != "valhalla" else matcher.reach
+
+
 def certificates(config: Config, folder: Path, *, now_ms: int) -> ServedCertificates:
     """The certificates of the listeners: the operator's, or some of our own. Raises `tls_local.TlsError`."""
 

@@ -123,8 +123,11 @@ def test_server_that_is_killed_holds_up_trips_until_it_is_back_or_patience_ends(
     passed_s = 0.0
     roads = by_valhalla(folder, server, monotonic=lambda: passed_s)
     before = roads.located(driven)
+    roads.reach()
     server.kill()
     try:
+        with pytest.raises(RoadsOutage, match=r"^Valhalla cannot be reached"):
+            roads.reach()
         with pytest.raises(RoadsOutage, match=r"^Valhalla cannot be reached"):
             roads.located(driven)
     finally:

@@ -124,6 +124,8 @@ def all_on(way: int, *, forward: bool = True) -> Callable[[str, Any], Answer]:
     """Answers that put every point on this way, where it is; there are roads everywhere."""
 
     def answer(action: str, body: Any) -> Answer:
+        if action == "status":
+            return 200, {"version": "3.9.1", "available_actions": ["locate", "status", "trace_attributes"]}
         if action == "locate":
             return 200, [{"edges": [{"way_id": way}]} for _ in body["locations"]]
         points = [{"lat": each["lat"], "lon": each["lon"], "edge_index": 0} for each in body["shape"]]
@@ -160,8 +162,13 @@ def standing(stand: Stand) -> Iterator[Stand]:
     """The server, while it listens."""
 
     class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._answer(None)
+
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+        def _answer(self, body: Any) -> None:
             action = self.path.rpartition("/")[2]
             stand.asked.append((action, body))
             with contextlib.suppress(OSError):

@@ -70,6 +70,13 @@ def test_nobody_finds_roads_where_the_settings_say_so(tmp_path):
     assert wiring_adapters.roads(config.Config(data=tmp_path, map=config.Map(roads="none"))) is None
 
 
+@pytest.mark.parametrize(("who", "asked"), [("osm", False), ("valhalla", True), ("none", False)])
+def test_server_that_finds_roads_is_asked_how_it_is_where_the_settings_name_one(tmp_path, who, asked):
+    settings = config.Config(data=tmp_path, map=config.Map(roads=who))
+
+    assert (wiring_adapters.reach_roads(settings, wiring_adapters.roads(settings)) is not None) is asked
+
+
 def test_valhalla_without_a_map_is_warned_of(tmp_path):
     settings = config.Config(data=tmp_path, map=config.Map(roads="valhalla"))
     before = logged(lambda: wiring_adapters.roads(settings))

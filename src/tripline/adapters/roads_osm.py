@@ -94,6 +94,9 @@ class Asked(Protocol):
     def __call__(self, drives: "Drives", trips: "Ints") -> Answers:
         """What it says of these trips among the drives. Called on any thread. Raises `RoadsOutage`."""
 
+    def reach(self) -> None:
+        """Return when it can be asked. Takes seconds; called on any thread. Raises `RoadsOutage`."""
+
 
 class OsmRoads:
     """One for each process."""
@@ -158,6 +161,11 @@ class OsmRoads:
         if not self.has_maps:
             return ()
         return [LostMap(each.name, each.why) for each in map_files.lost(self._folder)]
+
+    def reach(self) -> None:
+        """Ask the other matcher how it is, where there is one. Raises `RoadsOutage`."""
+        if self._asked is not None:
+            self._asked.reach()
 
     def _answers(self, drives: "Drives", found_maps: _Maps) -> Answers | None:
         """What another matcher says of the trips on any map; None: nobody is asked."""

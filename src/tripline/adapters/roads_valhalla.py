@@ -45,6 +45,12 @@ NEARBY_M: Final = 2_000
 """A server has tiles where it knows a road so near."""
 ANSWER_MAX: Final = 8 * 2**20
 """Bytes of an answer that are read."""
+STATUS_S: Final = 5.0
+"""The longest wait for its state, whatever the timeout."""
+STATUS_MAX: Final = 65_536
+"""Bytes of its state that are read; those of 3.9.1 are a few hundred."""
+_NEEDED: Final = ("trace_attributes", "locate")
+"""What a server has to offer."""
 REST_S: Final = 5.0
 """How long a server that failed is not asked."""
 FORGOTTEN_S: Final = 120.0
@@ -85,6 +91,11 @@ class _Trace(msgspec.Struct):
 
 class _Place(msgspec.Struct):
     edges: list[Any] | None = None
+
+
+class _Status(msgspec.Struct):
+    available_actions: tuple[str, ...] = _NEEDED
+    """A server that does not say what it offers is taken to offer all."""
 
 
 class _Refusal(msgspec.Struct):
@@ -155,6 +166,18 @@ class Valhalla:
             told[each], maps[each] = self._trip(asking, found.part(own))
         return Answers(Ways(trip, *found), told, maps)
 
+    def reach(self) -> None:
+        """Ask how it is. Whether it rests from a failure makes no difference, nor does this one make it rest."""
+        try:
+            status = self._received("status", b"", _Status, within_s=min(self._timeout_s, STATUS_S), most=STATUS_MAX)
+        except _AwayError as error:
+            raise RoadsOutage(str(error)) from error
+        if not isinstance(status, _Status):
+            raise RoadsOutage(f"Valhalla refused to tell its state with its error {status}.")
+        lacking = [action for action in _NEEDED if action not in status.available_actions]
+        if lacking:
+            raise RoadsOutage(f"Valhalla does not offer {' or '.join(lacking)}.")
+
     def _trip(self, asking: _Asking, found: _Piece) -> tuple[bool, tuple[str, ...]]:
         """Fill in what is found of a trip: whether the server could tell, and what the trip keeps of that."""
         if not asking.lat.size:
@@ -223,33 +246,36 @@ class Valhalla:
         if self._monotonic() < until_s:
             raise _AwayError(said)
         try:
-            return self._received(action, body, form)
+            content = msgspec.json.encode(body)
+            return self._received(action, content, form, within_s=self._timeout_s, most=ANSWER_MAX)
         except _AwayError as error:
             self._trouble = str(error), self._monotonic() + REST_S
             raise
 
-    def _received(self, action: str, body: object, form: Any) -> Any:
-        client = httpx.Client(timeout=self._timeout_s, follow_redirects=False, trust_env=False, verify=self._tls)
+    def _received(self, action: str, body: bytes, form: Any, *, within_s: float, most: int) -> Any:
+        """An answer of at most so many bytes, or the error code of a refusal. Raises `_AwayError`."""
+        client = httpx.Client(timeout=within_s, follow_redirects=False, trust_env=False, verify=self._tls)
         # The client's own limit is for each step; a server that sends byte by byte never meets it.
-        latest = threading.Timer(self._timeout_s, client.close)
+        latest = threading.Timer(within_s, client.close)
         latest.start()
         try:
             with client.stream(
-                "POST",
+                "POST" if body else "GET",
                 f"{self._url}/{action}",
-                content=msgspec.json.encode(body),
+                content=body,
                 headers={"Accept-Encoding": "identity", "Content-Type": "application/json"},
             ) as response:
                 if response.status_code not in (httpx.codes.OK, httpx.codes.BAD_REQUEST):
                     raise _AwayError(f"Valhalla answered with HTTP status {response.status_code}.")
-                content = _content(response)
+                content = _content(response, most)
             if response.status_code == httpx.codes.OK:
                 return msgspec.json.decode(content, type=form)
             return msgspec.json.decode(content, type=_Refusal).error_code
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise _AwayError("Valhalla's answer cannot be read.") from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            # Its text may quote the address; the sort of error says enough.
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+            # Its text may quote the address; the sort of error says enough. Names that no name server can be asked for
+            # are bad Unicode.
             raise _AwayError(f"Valhalla cannot be reached: {type(error).__name__}.") from None
         finally:
             latest.cancel()
@@ -274,12 +300,12 @@ class Valhalla:
         return now_s - min(since_s, waiting_s) >= PATIENCE_S
 
 
-def _content(response: httpx.Response) -> bytes:
-    """The body. Raises `_AwayError` above `ANSWER_MAX`, without reading the rest."""
+def _content(response: httpx.Response, most: int) -> bytes:
+    """The body. Raises `_AwayError` above so many bytes, without reading the rest."""
     content = bytearray()
     for chunk in response.iter_raw(65_536):
         content += chunk
-        if len(content) > ANSWER_MAX:
+        if len(content) > most:
             raise _AwayError("Valhalla's answer is too long.")
     return bytes(content)
 

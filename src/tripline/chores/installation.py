@@ -5,6 +5,7 @@ Both work beside a running server as well as without one.
 Not here: what commands print (`cli/`), the server (`app.py`).
 """
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from tripline import clock
 from tripline.adapters import data_folder, machine, tls_authority, tls_local
 from tripline.config import Config
 from tripline.later import Later
+from tripline.ports.maps import RoadServer
 from tripline.ports.outages import Fault, StoreOutage
 from tripline.services.doctor import doctor, shared_store
 from tripline.store import migrate
@@ -37,9 +39,12 @@ def migrated(config: Config, *, new: bool = False) -> str:
 async def examined(config: Config) -> doctor.Report:
     """What `tripline doctor` finds; changes nothing."""
     report = await (_examined_shared(config) if config.store.url else _examined_own(config))
-    lost = wiring_adapters.lost_maps(wiring_adapters.roads(config))
-    unreadable = wiring_adapters.unreadable_tiles(config)
-    return replace(report, findings=[*report.findings, *doctor.maps(lost), *doctor.base_map(unreadable)])
+    roads = wiring_adapters.roads(config)
+    lost = doctor.maps(wiring_adapters.lost_maps(roads))
+    reach = wiring_adapters.reach_roads(config, roads)
+    server = doctor.road_server(None if reach is None else await asyncio.to_thread(RoadServer.asked, reach))
+    base_map = doctor.base_map(wiring_adapters.unreadable_tiles(config))
+    return replace(report, findings=[*report.findings, *lost, *server, *base_map])
 
 
 async def _examined_own(config: Config) -> doctor.Report:

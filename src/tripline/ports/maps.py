@@ -3,7 +3,7 @@
 Not here: the records about maps and imports (`domain/maps.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
@@ -27,6 +27,22 @@ class LostMap(NamedTuple):
     why: str
 
 
+class RoadServer(NamedTuple):
+    """A server that is to find roads, as it was seen."""
+
+    trouble: str = ""
+    """Why it is of no use, one sentence; empty: it answers."""
+
+    @classmethod
+    def asked(cls, reach: Callable[[], None]) -> "RoadServer":
+        """How it is, once it was asked; `reach` as `RoadMatcher.reach`."""
+        try:
+            reach()
+        except RoadsOutage as outage:
+            return cls(str(outage))
+        return cls()
+
+
 class RoadMatcher(Protocol):
     """Tells on which roads trips were driven, and the limits there."""
 
@@ -43,6 +59,12 @@ class RoadMatcher(Protocol):
 
     def lost(self) -> Sequence[LostMap]:
         """The maps that it cannot read, sorted by name. Takes milliseconds; called on any thread."""
+
+    def reach(self) -> None:
+        """Ask the server that finds roads for it how that is, where there is one. Takes seconds; called on any thread.
+
+        Raises `RoadsOutage` when it is of no use, with a sentence that does not name its address.
+        """
 
 
 class MapTile(NamedTuple):

@@ -18,7 +18,7 @@ from tripline import metrics, observe
 from tripline.language import kept, phrases
 from tripline.language.phrases import Phrase, phrase, verbatim
 from tripline.ports.clocks import Clock
-from tripline.ports.maps import LostMap
+from tripline.ports.maps import LostMap, RoadServer
 from tripline.ports.outages import Fault, Outage, StoreOutage
 from tripline.store import migrate
 from tripline.store.transactions import Store
@@ -72,6 +72,8 @@ class Report(msgspec.Struct, frozen=True):
     """When our own authority ends; None: the certificate is not of our own."""
     lost_maps: Sequence[LostMap] = ()
     """Maps that cannot be read. The server is ready all the same: trips wait for them, and then go without."""
+    road_server: RoadServer | None = None
+    """The server that finds roads; None: nobody asks one, or not yet. The server is ready without it, too."""
 
     @property
     def ready(self) -> bool:
@@ -93,10 +95,11 @@ class Readiness:
         place: str,
         authority_end_ms: Callable[[], int | None] = lambda: None,
         reach_bus: Callable[[], Awaitable[None]] | None = None,
+        reach_roads: Callable[[], None] | None = None,
     ) -> None:
-        """`measure` may take its time: it is called on a thread. `certificate_end_ms`: of the one in use; None: nobody
-        is shown one. `authority_end_ms`: of our own authority, where that made it. `reserve_bytes`: None where the disk
-        here is not the store's; `place`: the folder to name."""
+        """`measure` and `reach_roads` may take their time: they are called on a thread. `certificate_end_ms`: of the
+        one in use; None: nobody is shown one. `authority_end_ms`: of our own authority, where that made it.
+        `reserve_bytes`: None where the disk here is not the store's; `place`: the folder to name."""
         self._store = store
         self._clock = clock
         self._measure = measure
@@ -111,6 +114,8 @@ class Readiness:
         self._misfit: str | None = None
         self._bus: Phrase | None = None
         self._reach_bus = reach_bus
+        self._road_server: RoadServer | None = None
+        self._reach_roads = reach_roads
         self._asked: dict[str, asyncio.Task[None]] = {}
         """What is still being looked at, by name: nothing is asked again before it answered."""
         self._was_ready = True
@@ -145,13 +150,16 @@ class Readiness:
         if status == "ready" and not all(check.well for check in checks):
             status = "failing"
         lost = () if self._machine is None else self._machine.lost_maps
-        return Report(status, checks, self._certificate_end_ms(), self._authority_end_ms(), lost)
+        ends_ms = self._certificate_end_ms(), self._authority_end_ms()
+        return Report(status, checks, *ends_ms, lost, self._road_server)
 
     async def look(self, tasks: asyncio.TaskGroup) -> None:
         """Look once; what takes too long goes on in `tasks`."""
         looks = {"machine": self._look_at_machine, "store": self._look_at_store}
         if self._reach_bus is not None:
             looks["bus"] = self._look_at_bus
+        if self._reach_roads is not None:
+            looks["roads"] = self._look_at_roads
         for name, look in looks.items():
             if name not in self._asked:
                 self._asked[name] = tasks.create_task(self._noted(name, look))
@@ -162,6 +170,8 @@ class Readiness:
             self._unanswered = phrase("ready.store.late", seconds=f"{PATIENCE_S:g}")
         if "bus" in late:
             self._bus = phrase("ready.bus.late", seconds=f"{PATIENCE_S:g}")
+        if "roads" in late:
+            self._road_server = RoadServer(f"The server that finds roads does not answer within {PATIENCE_S:g} s.")
         self._tell()
 
     async def _noted(self, name: str, look: Callable[[], Awaitable[None]]) -> None:
@@ -203,6 +213,10 @@ class Readiness:
             self._bus = kept.phrase_of(str(outage))
         else:
             self._bus = None
+
+    async def _look_at_roads(self) -> None:
+        assert self._reach_roads is not None
+        self._road_server = await asyncio.to_thread(RoadServer.asked, self._reach_roads)
 
     def _tell(self) -> None:
         """Log when it changes."""

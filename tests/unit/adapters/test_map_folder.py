@@ -11,6 +11,8 @@ import msgspec
 import numpy as np
 import pytest
 from tests.support import map_files as made
+from tests.support import road_servers
+from tests.support.road_servers import Stand
 
 from tripline import cli
 from tripline.adapters import map_files, map_import, map_imports, map_locks, map_stamps, map_tiles, map_work
@@ -349,6 +351,25 @@ def test_doctor_names_the_lost_map_and_what_mends_it(tmp_path, capsys):
     (line,) = [each for each in capsys.readouterr().out.splitlines() if each.startswith("WRONG")]
     assert line.startswith("WRONG maps: the map of a cannot be read (")
     assert line.endswith("(`tripline map import FILE --name a`), or remove it (`tripline map remove a`)")
+
+
+def test_doctor_names_the_setting_of_a_valhalla_server_that_is_away(tmp_path, capsys, monkeypatch):
+    data = ("--data", str(tmp_path / "data"))
+    assert cli.run(["migrate", *data]) == 0
+    monkeypatch.setenv("TRIPLINE_MAP_ROADS", "valhalla")
+    with road_servers.standing(Stand()) as stand:
+        monkeypatch.setenv("TRIPLINE_MAP_VALHALLA_URL", stand.url.replace("//", "//kim:secret@"))
+        assert cli.run(["doctor", *data]) == 0
+    there = capsys.readouterr()
+    assert cli.run(["doctor", *data]) == 1
+    away = capsys.readouterr()
+
+    assert "ok    roads: the Valhalla server of `map.valhalla_url` answers\n" in there.out
+    assert stand.asked == [("status", None)]
+    (line,) = [each for each in away.out.splitlines() if each.startswith("WRONG")]
+    assert line.startswith("WRONG roads: Valhalla cannot be reached: ConnectError. Trips ")
+    assert "`map.valhalla_url`" in line
+    assert [told for told in ("kim", "secret", stand.url[7:]) if told in "".join((*there, *away))] == []
 
 
 def test_commands_say_what_is_wrong_in_one_line(tmp_path, capsys):

@@ -12,8 +12,9 @@ from tests.support.road_servers import Stand, all_on, refusing
 
 from tripline.adapters import roads_valhalla
 from tripline.adapters.roads_osm import PATIENCE_S, OsmRoads
-from tripline.adapters.roads_valhalla import OVERLAP, POINTS, REST_S, Valhalla
+from tripline.adapters.roads_valhalla import OVERLAP, POINTS, REST_S, STATUS_MAX, Valhalla
 from tripline.chores import maps
+from tripline.language import kept
 from tripline.ports.maps import RoadsOutage
 from tripline.roads.located import Road
 from tripline.scoring.quality import LimitSource
@@ -398,6 +399,82 @@ def test_answer_that_is_of_no_use_is_as_a_server_that_is_away(town, answer, said
     with pytest.raises(RoadsOutage, match=f"^Valhalla.*{said}") as raised:
         town.judged(drive())
     assert town.stand.url not in str(raised.value)
+
+
+# Its state
+
+
+def test_server_that_is_there_is_asked_for_its_state_alone(town):
+    town.roads.reach()
+
+    assert town.stand.asked == [("status", None)]
+
+
+def test_server_that_does_not_say_what_it_offers_is_of_use(town):
+    town.stand.answer = lambda *_: (200, {"version": "3.5.1"})
+
+    town.roads.reach()
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda *_: (200, {"available_actions": ["status", "locate"]}), " does not offer trace_attributes"),
+        (lambda *_: (200, {"available_actions": []}), " does not offer trace_attributes or locate"),
+        (lambda *_: (200, {"version": "x" * STATUS_MAX}), "'s answer is too long"),
+        (lambda *_: (200, []), "'s answer cannot be read"),
+        (lambda *_: (200, b"<html>"), "'s answer cannot be read"),
+        (refusing(199), " refused to tell its state with its error 199"),
+        (lambda *_: (404, {}), " answered with HTTP status 404"),
+        (lambda *_: (503, {}), " answered with HTTP status 503"),
+    ],
+)
+def test_server_whose_state_is_of_no_use_is_told_with_the_reason(town, answer, said):
+    town.stand.answer = answer
+
+    with pytest.raises(RoadsOutage) as raised:
+        town.roads.reach()
+    assert str(raised.value) == f"Valhalla{said}."
+    # In every language.
+    assert kept.phrase_of(str(raised.value)).name != "verbatim"
+
+
+@pytest.mark.parametrize("raw", [_silent, _dripping_head, _dripping_body, _endless, _no_http])
+def test_state_of_a_server_that_speaks_no_end_or_nothing_is_known_in_time(tmp_path, stand, monkeypatch, raw):
+    """Even where trips would be waited for longer."""
+    monkeypatch.setattr(roads_valhalla, "STATUS_S", TIMEOUT_S)
+    stand.raw = raw
+    began = time.monotonic()
+
+    with pytest.raises(RoadsOutage):
+        Valhalla(stand.url, timeout_s=60.0).reach()
+    assert time.monotonic() - began < 3 * TIMEOUT_S
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:1", f"{'x' * 64}.invalid", "127.0.0.1:99999", "[::1"])
+def test_state_of_a_server_that_is_away_names_no_part_of_its_address(caplog, host):
+    with caplog.at_level("WARNING"), pytest.raises(RoadsOutage) as raised:
+        Valhalla(f"http://kim:secret@{host}/roads", timeout_s=TIMEOUT_S).reach()
+
+    said, error = [caplog.text], raised.value
+    while error is not None:
+        said.append(str(error))
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    assert str(raised.value).startswith("Valhalla cannot be reached: ")
+    assert [each for each in ("kim", "secret", host) if each in " ".join(said)] == []
+
+
+def test_trips_do_not_rest_because_the_state_was_of_no_use(town):
+    working, town.stand.answer = town.stand.answer, lambda *_: (500, {})
+    with pytest.raises(RoadsOutage):
+        town.roads.reach()
+    town.stand.answer = working
+
+    assert town.judged(drive()) == ({50.0}, [(town.name, TOLD)])
+
+
+def test_matcher_of_our_own_asks_nobody(tmp_path):
+    OsmRoads(tmp_path, zone=ZoneInfo("Asia/Seoul")).reach()
 
 
 def test_trip_of_one_anchor_or_none_is_on_no_road(town):

@@ -21,8 +21,10 @@ MADE = {
     ("webhook_", "mail_", "bus_", "postgres"): ("WebhookFailedError", "LetterRefusedError", "Outage"),
     ("map_import", "map_work", "maps"): ("MapFileError", "NoAreaError", "UnreadFileError"),
     ("map_files",): ("LostAreaError",),
+    ("roads_valhalla", "readiness"): ("_AwayError", "RoadsOutage", "RoadServer"),
 }
-"""Errors whose text is kept with what was not sent or imported, or shown as what is wrong: by how files begin."""
+"""Errors, or states, whose text is kept with what was not sent or imported, or shown as what is wrong: by how files
+begin."""
 
 
 def literal(node: ast.expr) -> str:
@@ -39,12 +41,18 @@ def named(node: ast.expr) -> bool:
 def sentences() -> Iterator[str]:
     """What the senders of pushes and mails, stores, buses and imports say went wrong; wrong settings end a start."""
     root = reference.source_root()
-    elsewhere = [root / "store" / "database" / "postgres.py", root / "chores" / "maps.py"]
+    elsewhere = [
+        root / "store" / "database" / "postgres.py",
+        root / "chores" / "maps.py",
+        root / "services" / "readiness.py",
+    ]
     for path in sorted([*(root / "adapters").glob("*.py"), *elsewhere]):
         made = next((errors for begins, errors in MADE.items() if path.name.startswith(begins)), ())
         if made and "options" not in path.name:
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
                 if isinstance(node, ast.Call) and ast.unparse(node.func) in made and node.args:
+                    if "_AwayError" in made and not isinstance(node.args[0], ast.JoinedStr | ast.Constant):
+                        continue  # it hands on what another said
                     yield literal(node.args[-1] if "LostAreaError" in made else node.args[0])
 
 

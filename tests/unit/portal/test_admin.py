@@ -24,7 +24,7 @@ from tripline.domain.refusals import Forbidden
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.language.phrases import phrase
-from tripline.ports.maps import LostMap
+from tripline.ports.maps import LostMap, RoadServer
 from tripline.services import readiness, settings
 from tripline.services.doctor import health
 from tripline.services.ingest import drain
@@ -212,6 +212,7 @@ FAILING = readiness.Report(
     ),
     support.NOW_MS + 3 * 86_400_000,
     lost_maps=[LostMap("town", "no such folder")],
+    road_server=RoadServer("Valhalla answered with HTTP status 503."),
 )
 
 
@@ -230,6 +231,9 @@ FAILING = readiness.Report(
                 "tripline map import FILE --name town",
                 "tripline map remove town",
                 "Without a map, the speed limits of its area are unknown",
+                "Valhalla answered with HTTP status 503. Trips on imported maps wait up to ten minutes;",
+                "Start the Valhalla server that map.valhalla_url names, or correct that setting and restart.",
+                "Road server",
                 "Password links and decisions on applications are sent by mail.",
                 "Needs fixing",
             ),
@@ -244,6 +248,9 @@ FAILING = readiness.Report(
                 "원인을 해결하고 다시 시작하면 한 번 더 보냅니다",
                 "지도(town)를 읽을 수 없음(no such folder).",
                 "tripline map remove town",
+                "Valhalla의 응답이 HTTP 상태 코드 503입니다. 가져온 지도가 있는 지역의 운행은 최대 10분을 기다리고,",
+                "map.valhalla_url의 Valhalla 서버를 시작하거나, 설정을 고치고 다시 시작하십시오.",
+                "도로 매칭 서버",
                 "비밀번호 설정 링크와 서비스 신청 결과를 메일로 보냅니다.",
                 "조치 필요",
             ),
@@ -294,7 +301,7 @@ def test_health_names_what_is_to_be_mended_first_and_then_what_is_to_be_looked_a
 
     found = support.run(tmp_path, scenario)
 
-    assert found[:3] == [("disk", False), ("maps", False), ("certificate", False)]
+    assert found[:4] == [("disk", False), ("maps", False), ("roads", False), ("certificate", False)]
     assert next(subject for subject, well in found if well) == "push"
     assert [well for _, well in found] == sorted(well for _, well in found)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import structlog
 
-from tripline.ports.maps import LostMap
+from tripline.ports.maps import LostMap, RoadServer, RoadsOutage
 from tripline.ports.outages import Fault, Outage, StoreOutage
 from tripline.services import readiness
 from tripline.services.readiness import Machine, Readiness, Report
@@ -28,9 +28,14 @@ class Store:
     hangs: bool = False
     troubles: Troubles = field(default_factory=Troubles)
     asked: int = 0
+    looks: int = 0
+    enough: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when it was asked so many times."""
 
     async def prove(self) -> None:
         self.asked += 1
+        if self.asked == self.looks:
+            self.enough.set()
         if self.hangs:
             await asyncio.Event().wait()
         if self.trouble is not None:
@@ -84,6 +89,53 @@ def test_lost_map_is_told_and_leaves_the_server_ready():
     assert report.ready
     assert report.lost_maps == lost
     assert logs == [{"event": "map.lost", "log_level": "warning", "part": "health", "map": "town", "error": "gone"}]
+
+
+def test_server_that_finds_roads_is_told_of_and_leaves_this_one_ready() -> None:
+    away = "Valhalla cannot be reached: ConnectError."
+    tries = iter([RoadsOutage(away), None])
+
+    def reach() -> None:
+        trouble = next(tries)
+        if trouble is not None:
+            raise trouble
+
+    found = made(reach_roads=reach)
+    reports = [found.report(), looked(found), looked(found)]
+
+    assert [report.road_server for report in reports] == [None, RoadServer(away), RoadServer()]
+    assert [report.ready for report in reports] == [True, True, True]
+    assert looked(made()).road_server is None
+
+
+def test_server_that_finds_roads_is_asked_off_the_loop_and_holds_up_neither_start_nor_other_looks(monkeypatch) -> None:
+    monkeypatch.setattr(readiness, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(readiness, "EVERY_S", 0.01)
+    asked, answers = [], threading.Event()
+
+    def reach() -> None:
+        asked.append(threading.current_thread())
+        answers.wait(5)
+
+    store = Store(looks=2)
+    found = made(store, reach_roads=reach)
+
+    async def play() -> tuple[Report, Report]:
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(found.run())
+            await found.looked()
+            early = found.report()
+            await asyncio.wait_for(store.enough.wait(), 5)
+            told = found.report()
+            answers.set()
+            running.cancel()
+        return early, told
+
+    early, report = asyncio.run(asyncio.wait_for(play(), 10))
+
+    assert (early.ready, early.road_server, report.ready) == (True, None, True)
+    assert report.road_server == RoadServer("The server that finds roads does not answer within 1 s.")
+    assert [each is threading.main_thread() for each in asked] == [False]
 
 
 async def _no_bus() -> None:

@@ -16,7 +16,7 @@ from tripline.domain.pushes import Channel
 from tripline.domain.refusals import Value
 from tripline.language import kept, phrases
 from tripline.language.phrases import Phrase, phrase
-from tripline.ports.maps import LostMap
+from tripline.ports.maps import LostMap, RoadServer
 from tripline.scoring import quality
 from tripline.scoring.quality import Unit
 from tripline.services.scores.reads import WhyNot
@@ -200,6 +200,16 @@ def maps(lost: Sequence[LostMap]) -> list[Finding]:
         )
         for each in lost
     ]
+
+
+def road_server(seen: RoadServer | None) -> list[Finding]:
+    """Whether the server that finds roads can be used; nothing when there is none."""
+    if seen is None:
+        return []
+    if not seen.trouble:
+        return [Finding("roads", True, (phrase("doctor.roads.well"),))]
+    follows = phrase("doctor.roads.away", joint=" ")
+    return [Finding("roads", False, (kept.phrase_of(seen.trouble), follows), phrase("doctor.roads.mend", joint=" "))]
 
 
 def base_map(why: str | None) -> list[Finding]:

@@ -26,6 +26,7 @@ def examined(tx: ReadTx, *, actor: Actor, ready: readiness.Report, clock: Clock)
         if check.name != _CERTIFICATE
     ]
     findings += doctor.maps(ready.lost_maps)
+    findings += doctor.road_server(ready.road_server)
     if ready.certificate_end_ms is not None:
         findings.append(doctor.certificate(ready.certificate_end_ms, now_ms=clock()))
     findings += doctor.authority(ready.authority_end_ms, now_ms=clock())

@@ -10,6 +10,7 @@ from tripline.domain.ids import CompanyId, RowNo, SensorId
 from tripline.domain.pushes import Channel
 from tripline.language import phrases
 from tripline.language.catalogue import Language
+from tripline.ports.maps import RoadServer
 from tripline.scoring import quality
 from tripline.services.doctor import doctor
 from tripline.store.accounts import mail_outbox
@@ -44,6 +45,21 @@ def verdict(subject: str, **changed) -> bool:
 
 def test_sound_installation_is_well():
     assert verdicts() == [("schema", True), ("database", True), ("disk", True), ("certificate", True)]
+
+
+def test_server_that_finds_roads_is_named_by_its_setting_with_what_follows_and_the_fix():
+    (away,) = doctor.road_server(RoadServer("Valhalla cannot be reached: ConnectError."))
+    (well,) = doctor.road_server(RoadServer())
+
+    assert (away.subject, away.well, away.text) == (
+        "roads",
+        False,
+        "Valhalla cannot be reached: ConnectError. Trips on imported maps wait up to ten minutes; then Tripline finds"
+        " their roads without it. Start the Valhalla server that `map.valhalla_url` names, or correct that setting and"
+        " restart.",
+    )
+    assert (well.well, well.text) == (True, "the Valhalla server of `map.valhalla_url` answers")
+    assert doctor.road_server(None) == []
 
 
 @pytest.mark.parametrize("schema", [None, "0000"])
