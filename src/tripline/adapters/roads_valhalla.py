@@ -22,6 +22,7 @@ import numpy as np
 from msgspec import Meta
 
 from tripline.adapters.roads_osm import LOST, PATIENCE_S, Answers
+from tripline.domain.maps import SERVER
 from tripline.ports.maps import RoadsOutage
 from tripline.roads import matcher
 from tripline.roads.index import DEGREE_M
@@ -29,8 +30,6 @@ from tripline.roads.ways import Ways
 from tripline.scoring.drives import Drives, Flags, Floats, Ints
 from tripline.scoring.rules import Column
 
-NAME: Final = "valhalla"
-"""Stands beside the maps that told of a trip."""
 POINTS: Final = 2_000
 """In a piece; a server takes 16,000 unless it is told otherwise."""
 LENGTH_M: Final = 150_000.0
@@ -195,9 +194,9 @@ class Valhalla:
         except _AwayError as error:
             if not self._has_patience_passed(key):
                 raise RoadsOutage(str(error)) from error
-            return False, (f"{NAME}:{LOST}",)
+            return False, (f"{SERVER}:{LOST}",)
         self._answered(key)
-        return True, (f"{NAME}:{changeset or 0}",) if (found.link >= 0).any() else ()
+        return True, (f"{SERVER}:{changeset or 0}",) if (found.link >= 0).any() else ()
 
     def _piece(self, asking: _Asking, begin: int, end: int) -> tuple[_Piece, int | None]:
         """What the server says of points, and by which state of the map."""

@@ -5,7 +5,15 @@ from typing import Any, Final
 from litestar.types import ASGIApp
 
 from tripline.domain.access import Action
-from tripline.domain.maps import COUNTRY, NAME, BadMapFile, ImportCancelled, MapsBusy, NothingToContinue
+from tripline.domain.maps import (
+    COUNTRY,
+    NAME,
+    BadMapFile,
+    ImportCancelled,
+    MapsBusy,
+    NothingToContinue,
+    fault_of_name,
+)
 from tripline.domain.refusals import BadParameter, NotFound
 from tripline.http import answers, languages, parameters, permission, uploads
 from tripline.http.operations import Value, operation
@@ -66,8 +74,9 @@ async def import_map(request: Call) -> ASGIApp:
     rim = rim_of(request)
     await permission.permitted(request)
     area = request.path_params["area"]
-    if NAME.fullmatch(area) is None:
-        raise BadParameter("map_name", field="area")
+    fault = fault_of_name(area)
+    if fault is not None:
+        raise fault
     country = parameters.query_text(request.query_params, "country") or ""
     if COUNTRY.fullmatch(country) is None:
         raise BadParameter("country", field="country")

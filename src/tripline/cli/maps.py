@@ -59,6 +59,11 @@ def import_map(
     if held is not None:
         map_process.humble()
     called = name or file.name.partition(".")[0].lower()
+    if called.lower() == known.SERVER:
+        raise config_files.WrongSettingError(
+            f"{base.printable(called)} is no name for a map: in scores it names the Valhalla server. Choose another one"
+            " (--name)."
+        )
     if known.NAME.fullmatch(called) is None:
         raise config_files.WrongSettingError(
             f"{base.printable(called)} is no name for a map: small letters, digits, - and _, 63 at most (--name)."

@@ -15,6 +15,8 @@ from tripline.domain.refusals import BadParameter, Kind, Refusal
 
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}", re.ASCII)
 """Of an area."""
+SERVER: Final = "valhalla"
+"""Stands beside the maps that judged a trip where a Valhalla server found its roads: no area is called so."""
 COUNTRY: Final = re.compile(r"([A-Z]{2})?", re.ASCII)
 """The country of roads that lie outside every country whose whole boundary is in the file; empty: unknown."""
 
@@ -137,3 +139,10 @@ class BadMapFile(BadParameter):
     """A file is no map."""
 
     code = "map.bad_file"
+
+
+def fault_of_name(name: str) -> BadParameter | None:
+    """Why no area can be imported under a name; None: one can."""
+    if name.lower() == SERVER:
+        return BadParameter("map_name_server", field="area")
+    return None if NAME.fullmatch(name) else BadParameter("map_name", field="area")

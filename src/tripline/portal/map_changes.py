@@ -9,7 +9,16 @@ from litestar.response import Response
 
 from tripline.domain import fields
 from tripline.domain.access import Action
-from tripline.domain.maps import COUNTRY, NAME, BadMapFile, ImportCancelled, KnownMap, Maps, MapsBusy, NothingToContinue
+from tripline.domain.maps import (
+    COUNTRY,
+    BadMapFile,
+    ImportCancelled,
+    KnownMap,
+    Maps,
+    MapsBusy,
+    NothingToContinue,
+    fault_of_name,
+)
 from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.http import uploads
 from tripline.http.operations import Value
@@ -120,10 +129,9 @@ def _checked(form: Form, *, has_file: bool) -> tuple[str, str]:
     """Name of the area and country, when every field keeps its rule. Raises `BadParameter`."""
     area, country = form.text("area"), form.text("country").upper()
     check = fields.Checks()
-    if not area:
-        check.refuse(BadParameter.missing("area"))
-    elif NAME.fullmatch(area) is None:
-        check.refuse(BadParameter("map_name", field="area"))
+    fault = fault_of_name(area) if area else BadParameter.missing("area")
+    if fault is not None:
+        check.refuse(fault)
     if COUNTRY.fullmatch(country) is None:
         check.refuse(BadParameter("country", field="country"))
     if not has_file:

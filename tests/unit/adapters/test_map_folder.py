@@ -382,6 +382,21 @@ def test_commands_say_what_is_wrong_in_one_line(tmp_path, capsys):
     assert (code, said) == (2, "tripline: --country must be two capital letters, such as KR.\n")
 
 
+@pytest.mark.parametrize("name", [None, "valhalla", "Valhalla"])
+def test_area_cannot_be_called_as_the_server_that_finds_roads(tmp_path, capsys, name):
+    file = made.street(tmp_path / "Valhalla.osm.pbf")
+    named = () if name is None else ("--name", name)
+
+    code, _, said = run(capsys, "import", str(file), *named, "--data", str(tmp_path / "data"))
+
+    assert (code, said) == (
+        2,
+        f"tripline: {name or 'valhalla'} is no name for a map: in scores it names the Valhalla server. Choose another"
+        " one (--name).\n",
+    )
+    assert not (tmp_path / "data").exists()
+
+
 def test_setting_says_where_maps_lie(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("TRIPLINE_MAP_DIR", str(tmp_path / "elsewhere"))
 

@@ -524,6 +524,19 @@ def test_bad_name_and_country_are_refused_by_name(tmp_path, path, query, field):
     assert (status, code, f"'{field}'" in message) == (400, 31, True)
 
 
+@pytest.mark.parametrize("name", ["valhalla", "Valhalla", "VALHALLA"])
+def test_area_cannot_be_called_as_the_server_that_finds_roads(tmp_path, name):
+    content = made.street(tmp_path / "a.osm.pbf").read_bytes()
+
+    async def scenario(app, root):
+        return await app.refused(root, "POST", f"/api/tre/v1_3/map/{name}", content), await app.get(root, MAPS)
+
+    refused, listed = played(tmp_path, scenario)
+
+    said = "Parameter 'area' cannot be valhalla: in scores that names the Valhalla server. Choose another name."
+    assert (refused, listed) == ((400, 31, said), NOTHING)
+
+
 @pytest.mark.parametrize("country", ["", "null", "undefined"])
 def test_unset_text_for_a_country_is_none(tmp_path, country):
     content = made.street(tmp_path / "a.osm.pbf").read_bytes()

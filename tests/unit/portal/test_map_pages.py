@@ -160,6 +160,7 @@ def test_file_is_taken_in_and_its_import_told_until_it_is_over(tmp_path):
 BAD = [
     ({"area": "Area", "country": "Korea"}, ("area", "country"), 400),
     ({"area": "", "country": ""}, ("area",), 400),
+    ({"area": "Valhalla", "country": ""}, ("area",), 400),
     ({"area": "a" * 64, "country": "kr"}, ("area",), 400),
 ]
 
@@ -176,6 +177,21 @@ def test_every_field_at_fault_is_named_and_what_was_typed_is_kept(tmp_path, fiel
         assert (answer.status_code, values(shown)) == (status, fields)
         assert [each["name"] for each in shown.all("input") if "aria-invalid" in each] == list(faults)
         assert "Choose the file again" in shown.text
+    assert not (tmp_path / "maps").exists()
+
+
+@pytest.mark.parametrize(
+    ("headers", "sentence"),
+    [
+        ({}, "cannot be valhalla: in scores that names the Valhalla server. Choose another name."),
+        (KOREAN, "valhalla를 쓸 수 없습니다. 점수에서 Valhalla 서버를 가리키는 이름입니다. 다른 이름을 정하십시오."),
+    ],
+)
+def test_area_cannot_be_called_as_the_server_that_finds_roads(tmp_path, headers, sentence):
+    async def scenario(app, browser):
+        return await sent(browser, content(tmp_path), {"area": "valhalla"}, **headers)
+
+    assert sentence in Page(played(tmp_path, scenario).text).text
     assert not (tmp_path / "maps").exists()
 
 
