@@ -1,4 +1,4 @@
-"""Who is trusted over HTTPS, read once a process for every client of tests that takes the usual authorities.
+"""The usual authorities of HTTPS, read once a process for all clients of tests that trust them.
 
 httpx reads all of them for each client, also for one that never speaks TLS, and for each `httpx.get`: most of what a
 request of a test to a server of its own costs.

@@ -8,7 +8,7 @@ Not here: what administrators ask for over REST (`rescorer.py`), how a trip is j
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -19,7 +19,7 @@ from tripline.ports.clocks import Clock
 from tripline.ports.maps import RoadMatcher
 from tripline.scoring.rules import Rules
 from tripline.services.scores.duplicates import DUPLICATE
-from tripline.services.scores.scorer import Scorer, with_samples
+from tripline.services.scores.scorer import Scorer, judged_aside, with_samples
 from tripline.store.scores import policies, rescore, scores
 from tripline.store.scores.policies import Policy
 from tripline.store.scores.rescore import Choice
@@ -178,6 +178,10 @@ class _Asked(NamedTuple):
     jobs: list[Job]
 
 
+async def _nothing() -> None:
+    """Nothing to renew."""
+
+
 async def try_on(
     store: Store,
     trip_nos: Sequence[int],
@@ -185,8 +189,13 @@ async def try_on(
     policy: Policy | None,
     outcome: Outcome,
     roads: RoadMatcher | None = None,
+    *,
+    renew: Callable[[], Awaitable[None]] = _nothing,
 ) -> int:
-    """Judge these trips and keep nothing of it; how many samples they had."""
+    """Judge these trips and keep nothing of it; how many samples they had.
+
+    `renew`: called every few seconds and behind each batch, by whoever holds something as long as this takes.
+    """
 
     def read(tx: ReadTx) -> _Asked:
         jobs = filter(None, (scores.as_if_asked(tx, no) for no in trip_nos))
@@ -200,11 +209,12 @@ async def try_on(
         tasks = await store.read(partial(with_samples, jobs=jobs[done:]))
         done += len(tasks)
         size += sum(len(task.packed) for task in tasks)
-        for result in await asyncio.to_thread(judgement.judged, tasks, known, roads):
+        for result in await judged_aside(partial(judgement.judged, tasks, known, roads), renew=renew):
             if result.score is not None and result.job.not_scored != DUPLICATE:
                 after[result.job.trip_no] = result.score.score
             elif result.job.trip_no in before:
                 reason = result.not_scored or ""
                 outcome.reasons[reason] = outcome.reasons.get(reason, 0) + 1
+        await renew()
     outcome.compare([job.trip_no for job in jobs], before, after)
     return size // judgement.SAMPLE_BYTES

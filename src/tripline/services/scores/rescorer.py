@@ -11,6 +11,7 @@ Not here: beginning and cancelling (`rescorings.py`), what is chosen (`store/sco
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import Final
 
@@ -21,6 +22,7 @@ from tripline.domain.rescorings import NEXT, Bite, Cause, Rescoring, Touched
 from tripline.observe import SIGNAL_RESCORING_DUE, logger
 from tripline.ports.clocks import Clock
 from tripline.ports.maps import RoadMatcher
+from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
 from tripline.services import hints
 from tripline.services.rounds import Rounds
@@ -33,7 +35,8 @@ from tripline.store.scores.rescore import Choice, Page
 from tripline.store.transactions import ReadTx, Store, WriteTx
 
 LEASE_MS: Final = 60_000
-"""How long a rescoring is left to the process that took it: after that it is taken for dead. A step takes a second."""
+"""How long a rescoring is left to the process that took it: after that it is taken for dead. A step takes a second, but
+trying trips where a server is asked for roads takes as long as its answers do: hence it is renewed meanwhile."""
 LOOKS: Final = 100
 """How often in one step to look whether the trips that were asked for are scored: ten seconds."""
 GIVE_WAY_MS: Final = 1_000
@@ -84,22 +87,25 @@ class Rescorer:
         if taken is None:
             return 0
         if taken.asked.dry_run:
-            now = await self._tried(taken)
+            lease = _Lease(self._store, self._clock, taken)
+            now = await self._tried(lease)
+            taken = lease.held
         elif taken.bite is None:
             now = await self._asked(taken)
         else:
             now = await self._counted(taken, taken.bite)
         return await self._keep(taken, now)
 
-    async def _tried(self, taken: Rescoring) -> Rescoring:
+    async def _tried(self, lease: "_Lease") -> Rescoring:
         """The rescoring with what a few more trips would become."""
+        taken = lease.held
         own = await self._scorer.own_policy()
         known = await rescore.every_policy(self._store, own.rules)
         page = await self._page(taken, own.no)
         outcome = rescorings.counted(taken)
         policy = None if taken.asked.policy is None else known[taken.asked.policy]
-        await rescore.try_on(self._store, page.trip_nos, known, policy, outcome, self._roads)
-        return self._behind(taken, page, outcome)
+        await rescore.try_on(self._store, page.trip_nos, known, policy, outcome, self._roads, renew=lease.renew)
+        return self._behind(lease.held, page, outcome)
 
     async def _asked(self, taken: Rescoring) -> Rescoring:
         """The rescoring with a few more trips to score; the commit of its row asks for them."""
@@ -182,3 +188,26 @@ class Rescorer:
             counted = rescorings.counted(now)
             log.info("rescoring.done", trips=counted.judged, moved=counted.moved, dry_run=now.asked.dry_run)
         return int(held and now.due_ms <= self._clock())
+
+
+class _Lease:
+    """The lease of a rescoring while a step takes its time."""
+
+    def __init__(self, store: Store, clock: Clock, taken: Rescoring) -> None:
+        self._store = store
+        self._clock = clock
+        self.held = taken
+        """The rescoring, as the latest lease says."""
+
+    async def renew(self) -> None:
+        """Have it for another while, once half of the lease is over.
+
+        When the store is away, or the rescoring is cancelled or another worker's by now, all stays as it is: what comes
+        of the step is not kept then.
+        """
+        due_ms = self._clock() + LEASE_MS
+        if due_ms - self.held.due_ms < LEASE_MS // 2:
+            return
+        with contextlib.suppress(Outage):
+            if await self._store.write(lambda tx: rows.put_off(tx, self.held, due_ms=due_ms), locked=True):
+                self.held = replace(self.held, due_ms=due_ms)

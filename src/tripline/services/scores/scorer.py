@@ -11,7 +11,8 @@ is up to the comparison (`results.py`).
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
@@ -222,13 +223,8 @@ class Scorer:
         roads = self._roads if self._roads is not None and self._roads.has_maps else None
         if roads is None and sum(len(task.packed) for task in tasks) <= INLINE_SAMPLES * judgement.SAMPLE_BYTES:
             return judgement.judged(tasks, self._policies)
-        judging = asyncio.get_running_loop().run_in_executor(None, judgement.judged, tasks, self._policies, roads)
-        try:
-            while not (await asyncio.wait([judging], timeout=RENEW_S))[0]:
-                await self._renew(LEASE_MS)
-        finally:
-            judging.cancel()
-        return judging.result()
+        judge = partial(judgement.judged, tasks, self._policies, roads)
+        return await judged_aside(judge, renew=partial(self._renew, LEASE_MS))
 
     async def _score_alone(self, task: Task) -> None:
         """Score a job by itself; put it off when it fails."""
@@ -251,6 +247,17 @@ class Scorer:
 def _stops_all(error: Exception) -> bool:
     """Whether no job can be done: something is away that each of them needs."""
     return isinstance(error, Outage) and not isinstance(error, RoadsOutage)
+
+
+async def judged_aside(judge: "Callable[[], list[Result]]", *, renew: Callable[[], Awaitable[None]]) -> "list[Result]":
+    """What it judges, on a thread; leases are renewed meanwhile."""
+    judging = asyncio.get_running_loop().run_in_executor(None, judge)
+    try:
+        while not (await asyncio.wait([judging], timeout=RENEW_S))[0]:
+            await renew()
+    finally:
+        judging.cancel()
+    return judging.result()
 
 
 def with_samples(tx: ReadTx, jobs: Sequence[Job]) -> list[Task]:

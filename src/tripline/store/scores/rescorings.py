@@ -7,7 +7,19 @@ from functools import cache
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Row, Select, bindparam, delete, func, insert, literal_column, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Row,
+    Select,
+    Update,
+    bindparam,
+    delete,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+)
 
 from tripline.domain import ids
 from tripline.domain.access import Reach, Scope
@@ -95,6 +107,11 @@ def take(tx: WriteTx, *, now_ms: int, until_ms: int) -> Rescoring | None:
     return msgspec.structs.replace(_rescoring(row), due_ms=until_ms)
 
 
+def put_off(tx: WriteTx, taken: Rescoring, *, due_ms: int) -> bool:
+    """Move the lease of a rescoring on; False: it is cancelled, or another worker's by now."""
+    return bool(tx.run(_held(taken).values(due_ms=due_ms)))
+
+
 def go_on(tx: WriteTx, taken: Rescoring, now: Rescoring) -> bool:
     """Write how far a rescoring is and when it goes on; False: it is cancelled, or another worker's by now."""
     values: dict[str, Any] = {
@@ -108,8 +125,7 @@ def go_on(tx: WriteTx, taken: Rescoring, now: Rescoring) -> bool:
         "bite": None if now.bite is None else msgspec.json.encode(now.bite),
     }
     values |= {"state": now.state.value, "ended_ms": now.ended_ms}
-    mine = update(rescoring).where(rescoring.c.no == taken.no, _RUNNING, rescoring.c.due_ms == taken.due_ms)
-    return bool(tx.run(mine.values(values)))
+    return bool(tx.run(_held(taken).values(values)))
 
 
 def first_trip(tx: ReadTx) -> int:
@@ -122,6 +138,11 @@ def jobs_due(tx: ReadTx, *, now_ms: int, most: int) -> int:
     due = select(scoring_job.c.trip_no).where(scoring_job.c.due_ms <= now_ms).limit(most)
     counted: int = tx.all(select(func.count()).select_from(due.subquery()))[0][0]
     return counted
+
+
+def _held(taken: Rescoring) -> Update:
+    """The row, as long as it runs and nobody else has taken it."""
+    return update(rescoring).where(rescoring.c.no == taken.no, _RUNNING, rescoring.c.due_ms == taken.due_ms)
 
 
 def _with_area(outcome: bytes, asked: Asked) -> bytes:

@@ -1,18 +1,24 @@
 """Rescorings from the request to their end: equal to the live path, after any kill, bounded, giving way, tried only."""
 
 import asyncio
+import time
 
 import pytest
 from sqlalchemy import delete, update
-from tests.support.scoring_rows import COMPANY, DRIVER, START_MS, VEHICLE, drive, played
+from tests.support import map_files, road_servers, scoring_rows
+from tests.support.road_servers import Stand, all_on
+from tests.support.scoring_rows import COMPANY, DRIVER, START_MS, VEHICLE, drive, played, sample
 
+from tripline.adapters.roads_osm import OsmRoads
+from tripline.adapters.roads_valhalla import Valhalla
+from tripline.chores import maps
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, UserId, VehicleId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.rescorings import KEPT, NEXT, Asked, Cause, Ended, Stage, UnderWay
 from tripline.scoring.rules import Rules, Scoring
 from tripline.services.scores import rescorer as module
-from tripline.services.scores import rescorings
+from tripline.services.scores import rescorings, scorer
 from tripline.services.scores.rescorer import Rescorer
 from tripline.store import tables
 from tripline.store.erasure import driver_remains
@@ -194,6 +200,70 @@ def test_dry_run_says_what_would_change_and_writes_no_score(tmp_path):
     assert unmoved
     assert (counts(own), counts(tried)) == ((3, 0, 0, 0, 3, 0), (3, 2, 0, 0, 1, 0))
     assert rescorings.counted(tried).most > 0
+
+
+@pytest.mark.parametrize("batch", [scorer.SAMPLES, 1], ids=["one batch", "a trip at a time"])
+def test_dry_run_beside_a_slow_server_of_roads_stays_with_the_worker_that_has_it(tmp_path, monkeypatch, batch):
+    """Its answers take several times as long as a lease lasts; each trip is asked for once."""
+    monkeypatch.setattr(module, "LEASE_MS", 1_000)
+    monkeypatch.setattr(scorer, "RENEW_S", 0.1 if batch > 1 else 10.0)
+    monkeypatch.setattr(scorer, "SAMPLES", batch)
+    maps.imported(
+        tmp_path / "maps", map_files.street(tmp_path / "a.osm.pbf"), name="town", country="", told=lambda _: None
+    )
+    on_street = all_on(7)
+
+    def slowly(action, body):
+        time.sleep(0.25)
+        return on_street(action, body)
+
+    async def play(rig, url):
+        street = [sample(second, 40.0, lat=47.003 + second / 10_000, lon=9.5) for second in range(180)]
+        for _ in range(8):
+            await rig.add_trip(street)
+        await rig.drain()
+        one = await begun(rig, dry_run=True, everything=True)
+        began, begin_ms = time.monotonic(), rig.now_ms
+        roads = OsmRoads(tmp_path / "maps", zone=scoring_rows.ZONE, asked=Valhalla(url, timeout_s=5.0))
+
+        def clock():
+            return begin_ms + round((time.monotonic() - began) * 1_000)
+
+        works = [
+            Rescorer(store=rig.store, signals=rig.hints, scorer=rig.scorer, clock=clock, roads=roads) for _ in range(2)
+        ]
+
+        async def trying(work):
+            while (await look(rig, one)).state is Stage.RUNNING:
+                await work.go_on()
+                await asyncio.sleep(0.02)
+
+        async with asyncio.timeout(30):
+            await asyncio.gather(*map(trying, works))
+        return counts(await look(rig, one))[0]
+
+    with road_servers.standing(Stand(answer=slowly)) as stand:
+        judged = played(tmp_path, lambda rig: play(rig, stand.url))
+
+    assert (judged, len(stand.asked)) == (8, 8)
+
+
+def test_lease_of_a_dry_run_is_renewed_at_its_half_unless_another_worker_has_taken_it(tmp_path):
+    async def play(rig):
+        await fleet(rig)
+        one = await begun(rig, dry_run=True)
+        taken = await rig.write(lambda tx: rows.take(tx, now_ms=rig.now_ms, until_ms=rig.now_ms + module.LEASE_MS))
+        lease = module._Lease(rig.store, lambda: rig.now_ms, taken)
+        held = []
+        for passed_ms in (29_999, 1, module.LEASE_MS):
+            rig.now_ms += passed_ms
+            await lease.renew()
+            held.append(lease.held.due_ms - rig.now_ms)
+            if passed_ms == 1:
+                await rig.write(lambda tx: rows.take(tx, now_ms=lease.held.due_ms, until_ms=lease.held.due_ms + 1))
+        return held, (await look(rig, one)).due_ms - rig.now_ms
+
+    assert played(tmp_path, play) == ([30_001, 60_000, 0], 1)
 
 
 @pytest.mark.parametrize(
