@@ -248,7 +248,7 @@ FAILING = readiness.Report(
                 "원인을 해결하고 다시 시작하면 한 번 더 보냅니다",
                 "지도(town)를 읽을 수 없음(no such folder).",
                 "tripline map remove town",
-                "Valhalla의 응답이 HTTP 상태 코드 503입니다. 가져온 지도가 있는 지역의 운행은 최대 10분을 기다리고,",
+                "Valhalla의 응답은 HTTP 503입니다. 가져온 지도가 있는 지역의 운행은 최대 10분을 기다리고,",
                 "map.valhalla_url의 Valhalla 서버를 시작하거나, 설정을 고치고 다시 시작하십시오.",
                 "도로 매칭 서버",
                 "비밀번호 설정 링크와 서비스 신청 결과를 메일로 보냅니다.",

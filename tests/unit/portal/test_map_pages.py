@@ -184,7 +184,7 @@ def test_every_field_at_fault_is_named_and_what_was_typed_is_kept(tmp_path, fiel
     ("headers", "sentence"),
     [
         ({}, "cannot be valhalla: in scores that names the Valhalla server. Choose another name."),
-        (KOREAN, "valhalla를 쓸 수 없습니다. 점수에서 Valhalla 서버를 가리키는 이름입니다. 다른 이름을 정하십시오."),
+        (KOREAN, "valhalla는 쓸 수 없습니다. 점수에서 Valhalla 서버를 가리키는 이름입니다. 다른 이름을 써 주십시오."),
     ],
 )
 def test_area_cannot_be_called_as_the_server_that_finds_roads(tmp_path, headers, sentence):
