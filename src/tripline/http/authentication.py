@@ -15,7 +15,8 @@ Not here: what the account may do (`permission.py`), the token's form (`services
 
 import hmac
 import re
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -29,7 +30,7 @@ from tripline.services.accounts.tokens import Bearer, TokenUnreadable
 from tripline.store.accounts import accounts, sessions
 from tripline.store.accounts.accounts import Known
 from tripline.store.accounts.visitors import Account
-from tripline.store.transactions import ReadTx
+from tripline.store.transactions import Hot, ReadTx
 
 CSRF_HEADER: Final = "x-csrf-token"
 _ASKING: Final = "tripline.asking"
@@ -61,10 +62,21 @@ def actor_in(tx: ReadTx, request: Call) -> Actor:
 
     Raises refusals of errorCode 10 and 11, `ForeignForm`, and `TooManyRequests`.
     """
-    rim = rim_of(request)
-    now_ms = rim.clock()
+    now_ms = rim_of(request).clock()
     credential = _credential(request, now_ms)
-    actor = _found(tx, request, credential, now_ms)
+    return _admitted(request, credential, _found(tx, request, credential, now_ms), now_ms)
+
+
+async def actor(request: Call) -> Actor:
+    """As `actor_in`, by a statement on its own: for what reads nothing beside, or reads later."""
+    now_ms = rim_of(request).clock()
+    credential = _credential(request, now_ms)
+    return _admitted(request, credential, await _asked(request, credential, now_ms), now_ms)
+
+
+def _admitted(request: Call, credential: Bearer | Cookie, actor: Actor, now_ms: int) -> Actor:
+    """The account that was found, with its request counted. Raises `TooManyRequests`."""
+    rim = rim_of(request)
     rim.limits.count_request(actor.user_id, now_ms=now_ms)
     if actor.user_id not in rim.actors and len(rim.actors) >= _KNOWN_MAX:
         rim.actors.clear()
@@ -95,9 +107,10 @@ def count(request: Call, actor: Actor) -> None:
 
 
 async def require_still(request: Call) -> None:
-    """As `require_still_in`, in a transaction of its own: a body may take a minute to come."""
-    if _ASKING in request.scope:
-        await rim_of(request).store.read_short(lambda tx: require_still_in(tx, request))
+    """As `require_still_in`, by a statement on its own: a body may take a minute to come."""
+    asking: _Asking | None = request.scope.get(_ASKING)  # type: ignore[assignment]
+    if asking is not None:
+        await _asked(request, asking.credential, rim_of(request).clock())
 
 
 def require_still_in(tx: ReadTx, request: Call) -> None:
@@ -113,10 +126,8 @@ def require_still_in(tx: ReadTx, request: Call) -> None:
 async def sender(request: Call) -> Actor:
     """The account that sends a body in which the proof of `require_own_page` is still to come, and that may change
     nothing before. Raises refusals of errorCode 10 and 11."""
-    rim = rim_of(request)
-    now_ms = rim.clock()
-    credential = _shown(request, now_ms)
-    return await rim.store.read_short(lambda tx: _found(tx, request, credential, now_ms))
+    now_ms = rim_of(request).clock()
+    return await _asked(request, _shown(request, now_ms), now_ms)
 
 
 def session_of(request: Call) -> str | None:
@@ -195,23 +206,37 @@ def _require_csrf(request: Call, cookie: Cookie, sent: str | None) -> None:
 
 def _found(tx: ReadTx, request: Call, credential: Bearer | Cookie, now_ms: int) -> Actor:
     """The account of the credential, while both are good. Raises `TokenUnreadable`."""
+    statement, values = _question(credential, now_ms)
+    return _answered(request, credential, tx.hot(statement, *values), now_ms)
+
+
+async def _asked(request: Call, credential: Bearer | Cookie, now_ms: int) -> Actor:
+    """As `_found`, by a statement on its own."""
+    statement, values = _question(credential, now_ms)
+    rows = await rim_of(request).store.ask(statement, *values)
+    return _answered(request, credential, rows, now_ms)
+
+
+def _question(credential: Bearer | Cookie, now_ms: int) -> tuple[Hot, tuple[str | int, ...]]:
+    """The statement that finds the account of the credential, and its values."""
     if isinstance(credential, Cookie):
-        return _visiting(tx, request, credential, now_ms)
+        return sessions.VISIT, (credential.session_id, credential.hash, now_ms)
     if credential.session_id is not None:
-        actor = accounts.actor_in_session(tx, credential.user_id, credential.session_id)
-    else:
-        actor = accounts.actor_without_session(tx, credential.user_id, credential.issued_ms)
-    if actor is None:
-        raise TokenUnreadable("account_gone")
-    return actor
+        return accounts.IN_SESSION, (credential.user_id, credential.session_id)
+    return accounts.WITHOUT_SESSION, (credential.user_id, credential.issued_ms)
 
 
-def _visiting(tx: ReadTx, request: Call, cookie: Cookie, now_ms: int) -> Actor:
-    """The account of a browser's session, which this request prolongs. Raises `TokenUnreadable`."""
-    visit = sessions.visit(tx, cookie.session_id, cookie.hash, now_ms=now_ms)
+def _answered(request: Call, credential: Bearer | Cookie, rows: Sequence[tuple[Any, ...]], now_ms: int) -> Actor:
+    """The account in what was found; a browser's session is prolonged by this request. Raises `TokenUnreadable`."""
+    if not isinstance(credential, Cookie):
+        actor = accounts.actor_of(credential.user_id, rows)
+        if actor is None:
+            raise TokenUnreadable("account_gone")
+        return actor
+    visit = sessions.visit_of(rows)
     if visit is None:
         raise TokenUnreadable("session_ended")
-    rim_of(request).browsers.used(cookie.session_id, visit, now_ms=now_ms)
+    rim_of(request).browsers.used(credential.session_id, visit, now_ms=now_ms)
     request.scope[_VISITING] = visit.account  # type: ignore[typeddict-unknown-key]
     return visit.actor
 

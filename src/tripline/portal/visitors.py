@@ -18,7 +18,7 @@ from tripline.language.catalogue import Language
 from tripline.ports.outages import Outage
 from tripline.services.accounts.tokens import TokenUnreadable
 from tripline.store.accounts import visitors as store
-from tripline.store.accounts.visitors import Company
+from tripline.store.accounts.visitors import Account, Company
 from tripline.store.transactions import ReadTx
 
 SYSTEM: Final = "system"
@@ -67,7 +67,11 @@ def visitor_in(tx: ReadTx, request: Call) -> Visitor:
 def _account_in(tx: ReadTx, request: Call) -> Visitor:
     """The account. Raises as `authentication.actor_in`."""
     actor = authentication.actor_in(tx, request)
-    account = authentication.account_of(request) or store.of(tx, actor.user_id)
+    return _looking(request, actor, authentication.account_of(request) or store.of(tx, actor.user_id))
+
+
+def _looking(request: Call, actor: Actor, account: Account | None) -> Visitor:
+    """The visitor who is this account, for whoever asks later. Raises `TokenUnreadable` when there is none."""
     if account is None:
         raise TokenUnreadable("account_gone")
     if account.language in frozenset(Language):
@@ -86,8 +90,14 @@ def _account_in(tx: ReadTx, request: Call) -> Visitor:
 
 
 async def visitor_of(request: Call) -> Visitor:
-    """As `visitor_in`, in a transaction of its own."""
-    return await rim_of(request).store.read_short(lambda tx: visitor_in(tx, request))
+    """As `visitor_in`, by a statement on its own."""
+    actor = await authentication.actor(request)
+    account = authentication.account_of(request)
+    if account is None:
+        account = await rim_of(request).store.read_short(lambda tx: store.of(tx, actor.user_id))
+    visitor = _looking(request, actor, account)
+    permission.require_role(request, actor)
+    return visitor
 
 
 def guest_in(tx: ReadTx, request: Call) -> Visitor | None:

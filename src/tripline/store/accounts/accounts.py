@@ -4,6 +4,7 @@ These look-ups happen before there is an actor, so they take no scope: they answ
 anybody but its owner. Records of people, under a scope: `store/fleet/people.py`.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -23,14 +24,16 @@ _ENABLED: Final = select(account.c.authority, account.c.company_id).where(
     account.c.id == bindparam("id"), account.c.enabled
 )
 _ACTOR: Final = Hot(_ENABLED, "id")
-_ACTOR_IN_SESSION: Final = Hot(
+IN_SESSION: Final = Hot(
     _ENABLED.join(account_session, account_session.c.user_id == account.c.id).where(
         account_session.c.id == bindparam("session")
     ),
     "id",
     "session",
 )
-_ACTOR_WITHOUT_SESSION: Final = Hot(_ENABLED.where(account.c.sessions_ended_ms <= bindparam("issued")), "id", "issued")
+"""Finds the enabled account with this id, while its session lasts, for `actor_of`."""
+WITHOUT_SESSION: Final = Hot(_ENABLED.where(account.c.sessions_ended_ms <= bindparam("issued")), "id", "issued")
+"""Finds the enabled account with this id, unless all its sessions were ended after a token without one was issued."""
 
 AS_KNOWN: Final = (scopes.USER, scopes.COMPANY, "scope_authority", "scope_session")
 """Names of the values of `unchanged`: what is known of an account, in the order of `as_known`."""
@@ -75,17 +78,15 @@ def login_form(email: str) -> str:
 
 def actor(tx: ReadTx, user_id: UserId) -> Actor | None:
     """The enabled account with this id."""
-    return _actor(user_id, tx.hot(_ACTOR, user_id))
+    return actor_of(user_id, tx.hot(_ACTOR, user_id))
 
 
-def actor_in_session(tx: ReadTx, user_id: UserId, session_id: str) -> Actor | None:
-    """The enabled account with this id, while its session lasts."""
-    return _actor(user_id, tx.hot(_ACTOR_IN_SESSION, user_id, session_id))
-
-
-def actor_without_session(tx: ReadTx, user_id: UserId, issued_ms: int) -> Actor | None:
-    """The enabled account with this id, unless all its sessions were ended after a token without one was issued."""
-    return _actor(user_id, tx.hot(_ACTOR_WITHOUT_SESSION, user_id, issued_ms))
+def actor_of(user_id: UserId, rows: Sequence[tuple[Any, ...]]) -> Actor | None:
+    """The account of a row that was found, if any."""
+    if not rows:
+        return None
+    authority, company_id = rows[0]
+    return Actor(user_id, Authority(authority), None if company_id is None else CompanyId(company_id))
 
 
 def as_known(known: Known) -> tuple[str | None, ...]:
@@ -131,14 +132,6 @@ def set_password(tx: WriteTx, user_id: UserId, *, password_hash: str, now_ms: in
     """Keep the account's new password."""
     changed = {"password_hash": password_hash, "password_updated_ms": now_ms}
     tx.run(update(account).where(account.c.id == user_id).values(**changed))
-
-
-def _actor(user_id: UserId, rows: list[tuple[Any, ...]]) -> Actor | None:
-    """The account of a row that was found, if any."""
-    if not rows:
-        return None
-    authority, company_id = rows[0]
-    return Actor(user_id, Authority(authority), None if company_id is None else CompanyId(company_id))
 
 
 def _credentials(tx: ReadTx, condition: Any) -> Credentials | None:

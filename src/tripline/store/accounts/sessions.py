@@ -50,7 +50,11 @@ def find(tx: ReadTx, session_id: str) -> Session | None:
 
 def visit(tx: ReadTx, session_id: str, secret_hash: str, *, now_ms: int) -> Visit | None:
     """The account behind a cookie: the enabled account of the browser's session, while it lasts."""
-    rows = tx.hot(_VISIT, session_id, secret_hash, now_ms)
+    return visit_of(tx.hot(VISIT, session_id, secret_hash, now_ms))
+
+
+def visit_of(rows: Sequence[tuple[Any, ...]]) -> Visit | None:
+    """The visit of a row that `VISIT` found, if any."""
     if not rows:
         return None
     user_id, authority, company_id, created_ms, prolonged_ms, *account = rows[0]
@@ -122,7 +126,7 @@ def purge(tx: WriteTx, *, now_ms: int, limit: int) -> int:
     return tx.run(delete(account_session).where(_SESSION.id.in_(expired.with_for_update(skip_locked=True))))
 
 
-_VISIT: Final = Hot(
+VISIT: Final = Hot(
     select(account.c.id, account.c.authority, account.c.company_id, _SESSION.created_ms, _SESSION.rotated_ms)
     .add_columns(*visitors.COLUMNS)
     .select_from(account_session.join(visitors.WITH_COMPANY, account.c.id == _SESSION.user_id))
@@ -137,6 +141,7 @@ _VISIT: Final = Hot(
     "secret",
     "now",
 )
+"""Finds the enabled account behind a cookie, for `visit_of`: by the session's id, the hash of its secret, and now."""
 
 
 def _session(row: Row[Any]) -> Session:
