@@ -47,7 +47,7 @@ _log = observe.logger("app")
 
 async def serve(config: Config, *, origins: Mapping[str, Origin], announce: Callable[[str], None]) -> None:
     """Run the server until SIGTERM or SIGINT; `origins`: where settings come from that are no defaults; `announce` gets
-    the ready line. Raises one of `outside.TROUBLES`."""
+    the ready line. Raises one of `wiring_adapters.troubles()`."""
     observe.configure_logging(level=config.log.level, as_json=config.log.format == "json")
     folder = data_folder.prepare(config.data)
     config, bounds = _within_files(config)

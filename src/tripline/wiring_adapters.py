@@ -15,21 +15,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from tripline import config_bus, config_files, observe
-from tripline.adapters import (
-    carrier_simulated,
-    data_folder,
-    listeners,
-    mail_folder,
-    map_desk,
-    map_shown,
-    roads_osm,
-    signals_local,
-    tls_local,
-    webhook_addresses,
-    webhook_http,
-)
-from tripline.adapters.pmtiles_file import TileFileError
-from tripline.adapters.tls_renewal import ServedCertificates
+from tripline.adapters import data_folder, listeners
 from tripline.config import Config
 from tripline.domain.refusals import Refusal
 from tripline.domain.rescorings import Touched
@@ -54,10 +40,21 @@ if TYPE_CHECKING:
         bus_kafka_topics,
         bus_kafka_writer,
         carrier_http,
+        carrier_simulated,
+        mail_folder,
         mail_smtp,
+        map_desk,
         map_files,
+        map_shown,
+        pmtiles_file,
+        roads_osm,
         roads_valhalla,
+        signals_local,
         signals_postgres,
+        tls_local,
+        tls_renewal,
+        webhook_addresses,
+        webhook_http,
     )
     from tripline.store.database import postgres
 else:
@@ -66,25 +63,39 @@ else:
     bus_kafka_topics = Later("tripline.adapters.bus_kafka_topics")
     bus_kafka_writer = Later("tripline.adapters.bus_kafka_writer")
     carrier_http = Later("tripline.adapters.carrier_http")
+    carrier_simulated = Later("tripline.adapters.carrier_simulated")
+    mail_folder = Later("tripline.adapters.mail_folder")
     mail_smtp = Later("tripline.adapters.mail_smtp")
+    map_desk = Later("tripline.adapters.map_desk")
     map_files = Later("tripline.adapters.map_files")
+    map_shown = Later("tripline.adapters.map_shown")
+    pmtiles_file = Later("tripline.adapters.pmtiles_file")
+    roads_osm = Later("tripline.adapters.roads_osm")
     roads_valhalla = Later("tripline.adapters.roads_valhalla")
+    signals_local = Later("tripline.adapters.signals_local")
     signals_postgres = Later("tripline.adapters.signals_postgres")
+    tls_local = Later("tripline.adapters.tls_local")
+    tls_renewal = Later("tripline.adapters.tls_renewal")
+    webhook_addresses = Later("tripline.adapters.webhook_addresses")
+    webhook_http = Later("tripline.adapters.webhook_http")
     postgres = Later("tripline.store.database.postgres")
 
 LOOPBACK: Final = "127.0.0.1"
-TROUBLES: Final = (
-    data_folder.DataFolderError,
-    listeners.ListenerError,
-    tls_local.TlsError,
-    TileFileError,
-    migrate.DatabaseError,
-    Outage,
-    Refusal,
-)
-"""What can stand in the way of a command; each says so in one line."""
 TOPICS_AGAIN_S: Final = 5.0
 _log = observe.logger("app")
+
+
+def troubles() -> tuple[type[Exception], ...]:
+    """What can stand in the way of a command; each says so in one line."""
+    return (
+        data_folder.DataFolderError,
+        listeners.ListenerError,
+        tls_local.TlsError,
+        pmtiles_file.TileFileError,
+        migrate.DatabaseError,
+        Outage,
+        Refusal,
+    )
 
 
 class Listeners:
@@ -268,7 +279,7 @@ def unreadable_tiles(config: Config) -> str | None:
     try:
         if config.map.tiles:
             map_shown.check(Path(config.map.tiles))
-    except TileFileError as error:
+    except pmtiles_file.TileFileError as error:
         return str(error)
     return None
 
@@ -278,8 +289,8 @@ def _base_map(config: Config) -> BaseMap | None:
         return None
     try:
         return map_shown.ShownMaps(config.maps, file=Path(config.map.tiles) if config.map.tiles else None)
-    except TileFileError as error:
-        raise TileFileError(f"The file of map.tiles cannot be shown: {error}.") from error
+    except pmtiles_file.TileFileError as error:
+        raise pmtiles_file.TileFileError(f"The file of map.tiles cannot be shown: {error}.") from error
 
 
 def touched(config: Config, area: str) -> Touched:
@@ -299,18 +310,18 @@ def reach_roads(config: Config, matcher: RoadMatcher | None) -> Callable[[], Non
     return None if matcher is None or config.map.roads != "valhalla" else matcher.reach
 
 
-def certificates(config: Config, folder: Path, *, now_ms: int) -> ServedCertificates:
+def certificates(config: Config, folder: Path, *, now_ms: int) -> "tls_renewal.ServedCertificates":
     """The certificates of the listeners: the operator's, or some of our own. Raises `tls_local.TlsError`."""
 
-    def supplied(_now_ms: int) -> tls_local.Material:
+    def supplied(_now_ms: int) -> "tls_local.Material":
         return tls_local.supplied(Path(config.tls.cert), Path(config.tls.key))
 
-    def own(now_ms: int) -> tls_local.Material:
+    def own(now_ms: int) -> "tls_local.Material":
         return tls_local.made(folder / "tls", host=config.host, now_ms=now_ms)
 
     if not config.tls.cert and config.store.url and config_files.does(config, "gateway"):
         _log.warning("tls.own_certificate", folder=str(folder / "tls"))
-    return ServedCertificates(supplied if config.tls.cert else own, now_ms=now_ms)
+    return tls_renewal.ServedCertificates(supplied if config.tls.cert else own, now_ms=now_ms)
 
 
 def _carrier(config: Config, store: Store, clock: Clock, opened: contextlib.AsyncExitStack) -> CarrierLines:

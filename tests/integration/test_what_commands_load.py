@@ -13,9 +13,13 @@ NOT_FOR_DOCTOR = {
     "joserfc",
     "litestar",
     "mako",
+    "pmtiles",
     "prometheus_client",
     "sqlalchemy.dialects.postgresql",
     "structlog",
+    "tripline.adapters.mail_folder",
+    "tripline.adapters.webhook_http",
+    "tripline.services.scores",
     "uvicorn",
 }
 NOT_FOR_SERVE = {

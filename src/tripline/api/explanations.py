@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from litestar.types import ASGIApp
 
 from tripline.domain.access import Action
+from tripline.domain.scores import WhyNot
 from tripline.http import answers, parameters, permission
 from tripline.http.operations import operation
 from tripline.http.rim import Call, rim_of
@@ -77,7 +78,7 @@ def told(trip_id: str, untold: reads.Untold, zone: ZoneInfo, roads: RoadMatcher 
     offset_ms = round((begun.utcoffset() or datetime.timedelta()).total_seconds()) * 1_000
     found = explanation.of_trip(untold.task, untold.policy.rules, kept.events, utc_offset_ms=offset_ms, roads=roads)
     scored = kept.score is not None
-    shown = scored or kept.not_scored == reads.WhyNot.ANNULLED.value
+    shown = scored or kept.not_scored == WhyNot.ANNULLED.value
     return ScoreExplanation(
         id=Id(trip_id),
         created_time=kept.judged_ms,

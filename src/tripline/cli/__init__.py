@@ -103,15 +103,15 @@ def run(arguments: Sequence[str] | None = None, *, log_trouble: bool = False) ->
         else:
             complain(error)
         return WRONG_USE
-    except wiring_adapters.TROUBLES as error:
-        complain(error)
-        return FAILED
     except BrokenPipeError:
         # The reader of our output has enough; what Python would still flush goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
+    except wiring_adapters.troubles() as error:
+        complain(error)
+        return FAILED
     return code if isinstance(code, int) else OK
 
 

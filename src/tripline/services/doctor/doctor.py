@@ -14,12 +14,12 @@ from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId
 from tripline.domain.pushes import Channel
 from tripline.domain.refusals import Value
+from tripline.domain.scores import WhyNot
 from tripline.language import kept, phrases
 from tripline.language.phrases import Phrase, phrase
 from tripline.ports.maps import LostMap, RoadServer
 from tripline.scoring import quality
 from tripline.scoring.quality import Unit
-from tripline.services.scores.reads import WhyNot
 from tripline.store.accounts import mail_outbox
 from tripline.store.ingest import rejected
 from tripline.store.ingest.rejected import Refused

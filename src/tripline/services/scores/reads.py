@@ -4,7 +4,6 @@ Pages are read straight from `store/scores/reads.py` once `admit_...` let the ca
 (`services/scores`, `scoring/`).
 """
 
-from enum import Enum
 from typing import Final
 
 import msgspec
@@ -13,7 +12,8 @@ from tripline.domain import access, samples
 from tripline.domain.access import Action, Actor
 from tripline.domain.disputes import Dispute
 from tripline.domain.ids import TripId, UserId, VehicleId
-from tripline.domain.refusals import NotFound, Word
+from tripline.domain.refusals import NotFound
+from tripline.domain.scores import WhyNot
 from tripline.scoring import rules as scoring_rules
 from tripline.services.scores import duplicates
 from tripline.store.accounts import accounts
@@ -28,22 +28,6 @@ from tripline.store.trips import trips
 
 EXPLAINED: Final = 200_000
 """Samples of a trip that is explained at most: two days at one a second, 60 MB while it is judged."""
-
-
-class WhyNot(Word, Enum):
-    """Why a trip has no score, as kept with it."""
-
-    TOO_SHORT = "too_short"
-    SPARSE = "sparse"
-    SPEED_IMPLAUSIBLE = "speed_implausible"
-    NO_POSITION = "no_position"
-    DEVICE_TYPE = "device_type"
-    PARKING = "parking"
-    UNMAPPED = "unmapped"
-    ANNULLED = "annulled"
-    DUPLICATE = "duplicate"
-    NO_SAMPLES = "no_samples"
-    UNKNOWN = "unknown"
 
 
 class NoScoreYet(NotFound):

@@ -1,0 +1,24 @@
+"""Scores, as far as everybody knows them: why a trip has none.
+
+Not here: how a trip is judged (`scoring/`).
+"""
+
+from enum import Enum
+
+from tripline.domain.refusals import Word
+
+
+class WhyNot(Word, Enum):
+    """Why a trip has no score, as kept with it."""
+
+    TOO_SHORT = "too_short"
+    SPARSE = "sparse"
+    SPEED_IMPLAUSIBLE = "speed_implausible"
+    NO_POSITION = "no_position"
+    DEVICE_TYPE = "device_type"
+    PARKING = "parking"
+    UNMAPPED = "unmapped"
+    ANNULLED = "annulled"
+    DUPLICATE = "duplicate"
+    NO_SAMPLES = "no_samples"
+    UNKNOWN = "unknown"
