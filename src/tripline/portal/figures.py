@@ -22,6 +22,7 @@ else:
 NOTHING: Final = "–"
 """Stands where there is no value."""
 _MINUTE_S: Final = 60
+_MINUTE_MS: Final = 60_000
 _HOUR_S: Final = 3_600
 _DAY_S: Final = 86_400
 _LONGEST_AGO_S: Final = 7 * _DAY_S - 1
@@ -51,6 +52,7 @@ class Figures:
         )
         self._glue: str = str(self._locale.datetime_formats["medium"])
         self._day = functools.lru_cache(4_096)(self._day_of)
+        self._minute = functools.lru_cache(4_096)(self._minute_of)
         self._span = functools.lru_cache(4_096)(self._span_of)
         self._pattern = functools.cache(self._pattern_of)
 
@@ -81,15 +83,14 @@ class Figures:
         """Day and minute of an instant, epoch ms."""
         if at_ms is None:
             return NOTHING
-        at = self._at(at_ms)
-        return self._glued(self._day(at.date()), f"{at.hour:02}:{at.minute:02}")
+        return self._minute(at_ms // _MINUTE_MS)[0]
 
     def exact(self, at_ms: int | None) -> str:
         """Day, second and zone of an instant, epoch ms."""
         if at_ms is None:
             return NOTHING
-        at = self._at(at_ms)
-        return self._glued(self._day(at.date()), f"{at.hour:02}:{at.minute:02}:{at.second:02} {at.tzname()}")
+        _, before, behind = self._minute(at_ms // _MINUTE_MS)
+        return f"{before}{at_ms // 1_000 % _MINUTE_S:02}{behind}"
 
     def ago(self, at_ms: int | None, now_ms: int) -> str:
         """How long before now an instant was; its day and minute from a week on, and when it is to come."""
@@ -105,6 +106,14 @@ class Figures:
 
     def _at(self, at_ms: int) -> dt.datetime:
         return dt.datetime.fromtimestamp(at_ms / 1_000, self._zone)
+
+    def _minute_of(self, minute: int) -> tuple[str, str, str]:
+        """A minute since 1970: its day and time, and what stands before and behind a second of it. Most of a list was
+        heard of within the same few. No zone has seconds in its offset since 1972."""
+        at = self._at(minute * _MINUTE_MS)
+        day, time = self._day(at.date()), f"{at.hour:02}:{at.minute:02}"
+        before, _, behind = self._glued(day, f"{time}:{_HOLE} {at.tzname()}").partition(_HOLE)
+        return self._glued(day, time), before, behind
 
     def _glued(self, day: str, time: str) -> str:
         return self._glue.replace("{1}", day).replace("{0}", time)
@@ -128,4 +137,10 @@ class Figures:
 
 def iso(at_ms: int) -> str:
     """An instant as programs write it, in UTC."""
-    return f"{(_EPOCH + dt.timedelta(seconds=at_ms // 1_000)).isoformat()}Z"
+    return f"{_iso_minute(at_ms // _MINUTE_MS)}{at_ms // 1_000 % _MINUTE_S:02}Z"
+
+
+@functools.lru_cache(4_096)
+def _iso_minute(minute: int) -> str:
+    """A minute since 1970, up to its seconds."""
+    return f"{_EPOCH + dt.timedelta(minutes=minute):%Y-%m-%dT%H:%M:}"

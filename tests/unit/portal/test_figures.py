@@ -70,3 +70,23 @@ def test_nothing_is_a_dash(name):
 
 def test_programs_read_instants_in_utc():
     assert figures.iso(AT_MS) == "2025-10-09T08:53:20Z"
+
+
+def test_instants_of_one_minute_differ_by_their_seconds():
+    at_ms = AT_MS - 20_000
+    found = [(ENGLISH.exact(at_ms + each), figures.iso(at_ms + each)) for each in (-1, 0, 59_999, MINUTE)]
+
+    assert found == [
+        ("Oct 9, 2025, 17:52:59 KST", "2025-10-09T08:52:59Z"),
+        ("Oct 9, 2025, 17:53:00 KST", "2025-10-09T08:53:00Z"),
+        ("Oct 9, 2025, 17:53:59 KST", "2025-10-09T08:53:59Z"),
+        ("Oct 9, 2025, 17:54:00 KST", "2025-10-09T08:54:00Z"),
+    ]
+
+
+def test_instant_has_the_name_that_its_zone_has_then():
+    berlin = figures.of(Language.ENGLISH, ZoneInfo("Europe/Berlin"))
+    ends_ms = 1_761_440_400_000
+
+    assert berlin.exact(ends_ms - 1) == "Oct 26, 2025, 02:59:59 CEST"
+    assert berlin.exact(ends_ms) == "Oct 26, 2025, 02:00:00 CET"

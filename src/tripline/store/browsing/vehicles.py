@@ -58,7 +58,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     director_id: UserId | None = None
 
 
-class ListedVehicle(msgspec.Struct, frozen=True, kw_only=True):
+class ListedVehicle(msgspec.Struct, frozen=True):
     """A vehicle as a list shows it."""
 
     id: VehicleId
@@ -353,6 +353,7 @@ def _shown(named: scopes.Reaches, page: Subquery) -> Select[Any]:
 
 
 _FIELDS: Final = ListedVehicle.__struct_fields__
+_STATUS, _DRIVING = _FIELDS.index("status"), _FIELDS.index("driving")
 
 
 @cache
@@ -362,6 +363,6 @@ def _browsed(named: scopes.Reaches) -> Browsed:
 
 
 def _listed(row: tuple[Any, ...]) -> ListedVehicle:
-    values = dict(zip(_FIELDS, row[2:], strict=True))
-    values["status"], values["driving"] = Status(values["status"]), bool(values["driving"])
-    return ListedVehicle(**values)
+    values = [*row[2:]]
+    values[_STATUS], values[_DRIVING] = Status(values[_STATUS]), bool(values[_DRIVING])
+    return ListedVehicle(*values)
