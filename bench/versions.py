@@ -1,32 +1,39 @@
-"""Another version beside this one: rows 1 to 4 and 7, in alternating pairs, by the server's CPU time.
+"""Another version beside this one: rows 1 to 4, 7 and 25, in alternating pairs, by the server's CPU time.
 
     python -m bench.versions CHECKOUT [--pairs 20] [--rows WORDS]
 
 `CHECKOUT` is a working copy of the other version (`git worktree add`). Both servers run all the time on one core and
-are loaded in turn from the other; a pair is one load of each.
+are loaded in turn from the other; a pair is one load of each. Of row 25 a pair is a process of each, which scores trips
+without a map (`score_drives.py`); who is first takes turns.
 
-A ratio is this version's CPU time for a message, or for a page, over the other's. The interval holds the median ratio
+A ratio is this version's CPU time for a message, a page or trips over the other's. The interval holds the median ratio
 with at least 95 %, whatever the distribution. A row is slower when the interval lies wholly above
 1.05.
 """
 
 import argparse
 import contextlib
+import itertools
+import json
 import math
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from bench import fleet, loadgen, pages, peers
 from bench.device_channel import LOADS, MOST_CONNECTIONS, disk
+from bench.scoring import DRIVES
 from rich.console import Console
 
 PAIRS = 20
 SECONDS, WARMUP_SECONDS = 2.0, 0.5
 FLEET_DEVICES, FLEET_RATE = 10_000, 10_000
+SCORED = {"hours": 20, "fleet": 100}
+"""Trips of each sort that a process scores."""
 SLOWER = 1.05
 _MAKE_FLEET = "import sys, pathlib; from bench import fleet; fleet.make(pathlib.Path(sys.argv[1]), int(sys.argv[2]))"
 
@@ -85,6 +92,11 @@ def _rows(checkouts: Sequence[Path], pairs: int, begin: str) -> Iterator[tuple[s
         with tempfile.TemporaryDirectory() as made, contextlib.ExitStack() as running:
             loads = [running.enter_context(_pages(each, Path(made) / str(at))) for at, each in enumerate(checkouts)]
             yield seven, lambda: loads[0]() / loads[1]()
+    rows = {"25 trips of an hour scored without a map": "hours", "25 a fleet scored without a map": "fleet"}
+    for name, kind in rows.items():
+        if name.startswith(begin):
+            turns = itertools.cycle((checkouts, checkouts[::-1]))
+            yield name, lambda kind=kind, turns=turns: _trips(next(turns), kind, checkouts)
 
 
 @contextlib.contextmanager
@@ -124,6 +136,19 @@ def _pages(checkout: Path, folder: Path) -> Iterator[Callable[[], float]]:
             yield lambda: 1 / pages.load(server, script, int(SECONDS)).per_cpu_s
         finally:
             process.terminate()
+
+
+def _trips(turn: Sequence[Path], kind: str, checkouts: Sequence[Path]) -> float:
+    """CPU time of the first version over the second's, who work in this turn."""
+    wanted = {each: str(count if each == kind else 0) for each, count in SCORED.items()}
+    command = [sys.executable, peers.ROOT / "bench/score_drives.py", DRIVES, *wanted.values()]
+    spent = {}
+    for checkout in turn:
+        paths = os.pathsep.join(map(os.fspath, (checkout / "src", checkout)))
+        run = subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, check=True)
+        spent[checkout] = json.loads(run.stdout.splitlines()[-1])[kind]
+    first, second = checkouts
+    return float(spent[first] / spent[second])
 
 
 if __name__ == "__main__":
