@@ -1,12 +1,15 @@
 """Areas, and points that lie inside them: countries, and built-up land as it is mapped."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from tripline.roads.index import Coordinates
 from tripline.scoring.drives import Flags, Ints
+
+AT_ONCE: Final = 1_000_000
+"""Pairs of an edge and a point beside it that are in memory, and those of one edge more."""
 
 
 class Ring(NamedTuple):
@@ -39,8 +42,14 @@ class Points:
         low, high = np.minimum(lat[:-1], lat[1:]), np.maximum(lat[:-1], lat[1:])
         firsts = np.searchsorted(self._lat, low, side="left")
         lasts = np.searchsorted(self._lat, high, side="left")
-        for edge in np.flatnonzero(lasts > firsts):
-            first, last = firsts[edge], lasts[edge]
-            share = (self._lat[first:last] - lat[edge]) / (lat[edge + 1] - lat[edge])
-            crosses = lon[edge] + share * (lon[edge + 1] - lon[edge]) > self._lon[first:last]
-            odd[first - offset : last - offset] ^= crosses
+        edges = np.flatnonzero(lasts > firsts)
+        counts = (lasts - firsts)[edges]
+        ends = np.cumsum(counts)
+        # Edge by edge this would take a hundred times as long; all at once, a country's boundary would not fit.
+        for some in np.split(np.arange(edges.size), np.flatnonzero(np.diff(ends // AT_ONCE)) + 1):
+            count = counts[some]
+            edge = np.repeat(edges[some], count)
+            point = np.arange(edge.size) - np.repeat(np.cumsum(count) - count, count) + firsts[edge]
+            share = (self._lat[point] - lat[edge]) / (lat[edge + 1] - lat[edge])
+            crosses = lon[edge] + share * (lon[edge + 1] - lon[edge]) > self._lon[point]
+            np.logical_xor.at(odd, point[crosses] - offset, True)

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+import shapely
 
+from tripline.roads import areas
 from tripline.roads.areas import Points, Ring
 from tripline.roads.builder import MOST_NAME, Builder
 from tripline.roads.index import METRES, REACH_M, cell_numbers
@@ -38,6 +40,20 @@ def test_area_with_a_hole_and_a_second_part_has_points_inside():
     inside = points.inside([square(0, 40), square(10, 20), square(100, 110)])
 
     assert sorted(inside.tolist()) == [0, 3, 4]
+
+
+@pytest.mark.parametrize("at_once", [1, 50, 1_000_000])
+def test_outline_of_many_edges_has_the_same_points_inside_however_many_go_at_once(monkeypatch, at_once):
+    monkeypatch.setattr(areas, "AT_ONCE", at_once)
+    angle = np.append(np.linspace(0, 2 * np.pi, 200, endpoint=False), 0)
+    far = 10_000 * (1 + 0.3 * np.sin(5 * angle))
+    ring = Ring((far * np.sin(angle)).astype(np.int32), (far * np.cos(angle)).astype(np.int32))
+    lat, lon = np.random.default_rng(1).integers(-13_000, 13_000, (2, 500), np.int32)
+
+    inside = Points(lat, lon).inside([ring])
+
+    outline = shapely.Polygon(np.column_stack((ring.lon, ring.lat)))
+    assert sorted(inside.tolist()) == np.flatnonzero(shapely.contains_xy(outline, lon, lat)).tolist()
 
 
 @pytest.mark.parametrize(
