@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import osmium
 from osmium.osm import mutable
@@ -19,11 +20,16 @@ def written(
     nodes: Mapping[int, Place],
     ways: Sequence[tuple[int, Sequence[int], Mapping[str, str]]],
     relations: Sequence[tuple[int, Sequence[int], Mapping[str, str]]] = (),
+    *,
+    of_nodes: Mapping[int, Mapping[str, str]] = MappingProxyType({}),
 ) -> Path:
-    """A map file of these nodes, ways (id, nodes, tags) and areas (id, ways of the outline, tags)."""
+    """A map file of these nodes, ways (id, nodes, tags) and areas (id, ways of the outline, tags).
+
+    `of_nodes`: the tags of those nodes that have any.
+    """
     with osmium.SimpleWriter(str(file), overwrite=True) as writer:
         for no, (lat, lon) in sorted(nodes.items()):
-            writer.add_node(mutable.Node(id=no, location=(lon, lat)))
+            writer.add_node(mutable.Node(id=no, location=(lon, lat), tags=dict(of_nodes.get(no, {}))))
         for no, refs, tags in sorted(ways):
             writer.add_way(mutable.Way(id=no, nodes=list(refs), tags=dict(tags)))
         for no, members, tags in sorted(relations):

@@ -4,6 +4,7 @@ The message comes from mapbox-vector-tile. Its own encoder works vertex by verte
 """
 
 from collections.abc import Sequence
+from itertools import islice, pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -26,15 +27,13 @@ Shapes = NDArray[np.object_]
 def encoded(layers: Sequence[tuple[str, Shapes, Sequence[Told]]], *, extent: int) -> bytes:
     """A tile of these layers: name, shapes and tags of each. Outlines are wound as the format requires."""
     tile = vector_tile_pb2.tile()
-    for name, shapes, told in layers:
-        layer = tile.layers.add()
-        layer.name, layer.version, layer.extent = name, 2, extent
+    all_shapes = np.concatenate([shapes for _, shapes, _ in layers])
+    drawn = zip(shapely.get_type_id(all_shapes).tolist(), _commands(all_shapes), strict=True)
+    for name, _, told in layers:
+        layer = tile.layers.add(name=name, version=2, extent=extent)
         tags = _Tags(layer)
-        for kind, commands, each in zip(shapely.get_type_id(shapes).tolist(), _commands(shapes), told, strict=True):
-            feature = layer.features.add()
-            feature.type = _KINDS[kind]
-            feature.geometry.extend(commands)
-            feature.tags.extend(tags.of(each))
+        for each, (kind, commands) in zip(told, islice(drawn, len(told)), strict=True):
+            layer.features.add(type=_KINDS[kind], geometry=commands, tags=tags.of(each))
     body: bytes = tile.SerializeToString()
     return body
 
@@ -46,8 +45,16 @@ class _Tags:
         self._layer = layer
         self._keys: dict[str, int] = {}
         self._values: dict[str | int, int] = {}
+        self._known: dict[int, list[int]] = {}
 
     def of(self, told: Told) -> list[int]:
+        """Of one that lives as long as we do: things that tell the same often share it."""
+        found = self._known.get(id(told))
+        if found is None:
+            found = self._known[id(told)] = self._numbers(told)
+        return found
+
+    def _numbers(self, told: Told) -> list[int]:
         found: list[int] = []
         for key, value in told.items():
             if key not in self._keys:
@@ -84,16 +91,17 @@ def _commands(shapes: Shapes) -> list[list[int]]:
     steps = np.diff(places, axis=0, prepend=0)
     firsts = (np.cumsum(counts) - counts)[np.diff(owner, prepend=-1) > 0]
     steps[firsts] = places[firsts]
-    numbers = ((steps << 1) ^ (steps >> 63)).ravel().tolist()
 
-    found: list[list[int]] = [[] for _ in shapes]
-    at = 0
-    for number, count, is_ring in zip(owner.tolist(), counts.tolist(), closed.tolist(), strict=True):
-        commands, end = found[number], at + 2 * count
-        commands += (_MOVE, *numbers[at : at + 2])
-        if count > 1:
-            commands += ((count - 1) << 3 | _LINE, *numbers[at + 2 : end])
-        if is_ring:
-            commands.append(_CLOSE)
-        at = end
-    return found
+    # Of each string: move, its first place, draw a line, the other places, close.
+    goes_on = counts > 1
+    sizes = 1 + 2 * counts + goes_on + closed
+    ends = np.cumsum(sizes)
+    begins = ends - sizes
+    numbers = np.zeros(sizes.sum(), np.int64)
+    numbers[begins] = _MOVE
+    numbers[begins[goes_on] + 3] = (counts[goes_on] - 1) << 3 | _LINE
+    numbers[ends[closed] - 1] = _CLOSE
+    numbers[numbers == 0] = ((steps << 1) ^ (steps >> 63)).ravel()
+    edges = np.append(0, ends)[np.searchsorted(owner, np.arange(shapes.size + 1))].tolist()
+    commands = numbers.tolist()
+    return [commands[begin:end] for begin, end in pairwise(edges)]

@@ -5,6 +5,7 @@ tags. In memory it is its layer, its least zoom, its bounds and its place in tha
 """
 
 import contextlib
+import functools
 import mmap
 import tempfile
 from array import array
@@ -17,6 +18,7 @@ import numpy as np
 import osmium
 import shapely
 from numpy.typing import NDArray
+from osmium import osm
 
 from tripline.adapters import map_import
 from tripline.adapters.map_import import MapFileError
@@ -24,11 +26,13 @@ from tripline.basemap import features
 from tripline.basemap.layers import Feature, Told
 from tripline.roads.index import UNITS, RoadIndex, Texts
 from tripline.roads.limits import at
-from tripline.scoring.drives import Floats
+from tripline.scoring.drives import Floats, Ints
 from tripline.scoring.rules import Column
 
 AT_ONCE: Final = 10_000
 """Things whose shapes are in memory while they are read."""
+_TOLD: Final = 10_000
+"""Texts of what is told that are kept decoded: many things tell the same, each once for every tile."""
 _EDGE_DEG: Final = 85.0511
 """Beyond this latitude there are no tiles."""
 Shapes: TypeAlias = NDArray[np.object_]
@@ -44,10 +48,10 @@ class Features:
         self._shape_ends = array("q")
         self._layers, self._zooms = array("b"), array("b")
         self._bounds: list[Floats] = []
-        self._waiting: list[tuple[str, Feature]] = []
+        self._waiting: list[tuple[bytes, Feature]] = []
 
-    def take(self, shape: str, feature: Feature) -> None:
-        """Keep a thing; `shape`: in degrees, as hexadecimal WKB."""
+    def take(self, shape: bytes, feature: Feature) -> None:
+        """Keep a thing; `shape`: in degrees, as WKB."""
         self._waiting.append((shape, feature))
         if len(self._waiting) >= AT_ONCE:
             self.flush()
@@ -63,14 +67,15 @@ class Features:
         """Keep things whose shapes are in degrees."""
         placed = shapely.transform(shapes, _on_plane)
         self._bounds.append(shapely.bounds(placed))
-        for shape, feature in zip(shapely.to_wkb(placed), taken, strict=True):
-            told = msgspec.json.encode(feature.told)
-            self._file.write(shape)
-            self._file.write(told)
-            self._shape_ends.append(self._ends[-1] + len(shape))
-            self._ends.append(self._shape_ends[-1] + len(told))
+        parts: list[bytes] = []
+        for shape, feature in zip(shapely.to_wkb(placed).tolist(), taken, strict=True):
+            parts += (shape, msgspec.json.encode(feature.told))
             self._layers.append(feature.layer)
             self._zooms.append(feature.zoom)
+        ends = self._ends[-1] + np.cumsum([len(each) for each in parts])
+        self._shape_ends.extend(ends[::2].tolist())
+        self._ends.extend(ends[1::2].tolist())
+        self._file.write(b"".join(parts))
 
     def told(self) -> "Kept":
         """All things. Nothing can be added afterwards."""
@@ -100,13 +105,22 @@ class Kept(msgspec.Struct, frozen=True):
     bounds: Floats
     """Of each: west, north, east, south."""
 
-    def shape(self, number: int) -> bytes:
-        """WKB on the plane."""
-        return self.body[self.ends[number] : self.shape_ends[number]]  # type: ignore[no-any-return]
+    def shapes(self, things: Ints) -> Shapes:
+        """Those of some things, on the plane."""
+        shapes: Shapes = shapely.from_wkb(self._parts(self.ends[things], self.shape_ends[things]))
+        return shapes
 
-    def told(self, number: int) -> Told:
-        """What is told of it."""
-        return msgspec.json.decode(self.body[self.shape_ends[number] : self.ends[number + 1]], type=Told)
+    def told(self, things: Ints) -> list[Told]:
+        """What is told of each; not to be changed."""
+        return [_decoded(text) for text in self._parts(self.shape_ends[things], self.ends[things + 1])]
+
+    def _parts(self, begins: Ints, ends: Ints) -> list[bytes]:
+        return [self.body[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+
+
+@functools.lru_cache(_TOLD)
+def _decoded(text: bytes) -> Told:
+    return msgspec.json.decode(text, type=Told)
 
 
 def read(file: Path, into: Features, *, scratch: Path) -> None:
@@ -138,38 +152,44 @@ def _take(thing: Any, into: Features) -> None:
     if found is not None:
         # The extract may lack a part of it, or it is no shape at all.
         with contextlib.suppress(RuntimeError, osmium.InvalidLocationError):
-            into.take(make(thing), found)
+            # As hexadecimal digits shapely would read it in ten times the time.
+            into.take(bytes.fromhex(make(thing)), found)
 
 
 def limits(index: RoadIndex, texts: Texts, into: Features) -> None:
     """Take the limits of the roads of an index, for cars, along each."""
     into.flush()
-    starts = np.searchsorted(index.road, np.arange(index.link.size + 1))
+    lanes = [each[at(0, int(Column.CAR))].limit for each in texts.limits]
+    told = [
+        features.of_limit(limit.kmh, limit.source.name.lower()) if limit is not None and limit.kmh else None
+        for limit in lanes
+    ]
+    shown = np.array([each is not None for each in told], np.bool_)[index.limits]
     for first in range(0, index.link.size, AT_ONCE):
-        roads = range(first, min(first + AT_ONCE, index.link.size))
-        lanes = [texts.limits[index.limits[road]][at(0, int(Column.CAR))] for road in roads]
-        known = [(road, lane.limit) for road, lane in zip(roads, lanes, strict=True) if lane.limit is not None]
-        told = [(road, limit) for road, limit in known if np.isfinite(limit.kmh)]
-        if not told:
+        roads = first + np.flatnonzero(shown[first : first + AT_ONCE])
+        if not roads.size:
             continue
-        lines = [
-            shapely.LineString(
-                np.column_stack(
-                    (index.lon[starts[road] : starts[road + 1]], index.lat[starts[road] : starts[road + 1]])
-                )
-                / UNITS
-            )
-            for road, _ in told
-        ]
-        into.take_all(
-            np.array(lines, object), [features.of_limit(limit.kmh, limit.source.name.lower()) for _, limit in told]
-        )
+        begin, end = np.searchsorted(index.road, (first, first + AT_ONCE))
+        vertices = begin + np.flatnonzero(shown[index.road[begin:end]])
+        places = np.column_stack((index.lon[vertices], index.lat[vertices])) / UNITS
+        lines = shapely.linestrings(places, indices=np.unique(index.road[vertices], return_inverse=True)[1])
+        into.take_all(lines, [each for number in index.limits[roads].tolist() if (each := told[number]) is not None])
 
 
 def _things(file: Path, scratch: Path) -> Iterator[Any]:
-    key = osmium.filter.KeyFilter(*features.KEYS)
     things = osmium.FileProcessor(osmium.io.File(str(file), "pbf")).with_locations(map_import.storage(file, scratch))
-    return iter(things.with_areas(key).with_filter(key))
+    things.with_areas(osmium.filter.KeyFilter(*features.AREA_KEYS))
+    # What shows nothing does not get as far as Python.
+    things.with_filter(osmium.filter.EntityFilter(osm.NODE | osm.WAY | osm.AREA))
+    for kind, keys in (
+        (osm.NODE, features.POINT_KEYS),
+        (osm.WAY, features.LINE_KEYS),
+        (osm.AREA, features.AREA_KEYS),
+    ):
+        has_key = osmium.filter.KeyFilter(*keys)
+        has_key.enable_for(kind)
+        things.with_filter(has_key)
+    return iter(things)
 
 
 def _on_plane(degrees: Floats) -> Floats:

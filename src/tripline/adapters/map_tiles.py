@@ -16,7 +16,7 @@ from pmtiles.tile import Compression, TileType, zxy_to_tileid
 from pmtiles.writer import Writer
 
 from tripline.adapters import map_encoder
-from tripline.adapters.map_features import Kept
+from tripline.adapters.map_features import Kept, Shapes
 from tripline.basemap.layers import ATTRIBUTION, LARGEST_ZOOM, Layer
 from tripline.domain.maps import Bounds
 
@@ -28,7 +28,10 @@ _SMALLEST: Final = 8
 """Units: smaller areas are left out of a tile, except at the largest zoom."""
 _COARSE: Final = 4.0
 """How far shapes of a tile may be off, units; at the largest zoom one."""
-_POLYGONS: Final = (3, 6)
+_KINDS: Final = np.arange(8)
+_POLYGONS: Final = np.isin(_KINDS, (3, 6))
+_DRAWN: Final = np.isin(_KINDS, map_encoder.KINDS)
+"""Of each kind of shape, as shapely numbers them."""
 Numbers = NDArray[np.int64]
 
 
@@ -117,31 +120,45 @@ def _touched(kept: Kept, zoom: int) -> tuple[Numbers, Numbers]:
 def _tile(kept: Kept, zoom: int, x: int, y: int, things: Numbers) -> bytes:
     """The tile with these things; empty when none of them shows in it."""
     across, edge = 1 << zoom, BUFFER / EXTENT
-    shapes = shapely.from_wkb([kept.shape(number) for number in things.tolist()])
     shapes = shapely.clip_by_rect(
-        shapes, (x - edge) / across, (y - edge) / across, (x + 1 + edge) / across, (y + 1 + edge) / across
+        kept.shapes(things), (x - edge) / across, (y - edge) / across, (x + 1 + edge) / across, (y + 1 + edge) / across
     )
     here = ~shapely.is_empty(shapes)
     shapes, things = shapes[here], things[here]
     shapes = shapely.transform(shapes, lambda places: (places * across - (x, y)) * EXTENT)
     shapes = shapely.simplify(shapes, 1.0 if zoom == LARGEST_ZOOM else _COARSE, preserve_topology=False)
-    # Clipping and simplifying make outlines that cross themselves, on which whole units cannot be found.
-    crossed = ~shapely.is_valid(shapes)
-    shapes[crossed] = shapely.make_valid(shapes[crossed])
-    shapes = shapely.set_precision(shapes, 1.0)
+    shapes = _on_units(shapes)
     kinds = shapely.get_type_id(shapes)
-    polygons = np.isin(kinds, _POLYGONS)
+    polygons = _POLYGONS[kinds]
     # In units that grow to the south this is what the format calls clockwise.
     shapes[polygons] = shapely.orient_polygons(shapes[polygons], exterior_cw=False)
-    shown = np.isin(kinds, map_encoder.KINDS) & ~shapely.is_empty(shapes)
+    shown = _DRAWN[kinds] & ~shapely.is_empty(shapes)
     shapes, things = shapes[shown], things[shown]
     if not things.size:
         return b""
     layer = kept.layer[things]
     return map_encoder.encoded(
         [
-            (Layer(each).label, shapes[layer == each], [kept.told(number) for number in things[layer == each].tolist()])
+            (Layer(each).label, shapes[layer == each], kept.told(things[layer == each]))
             for each in np.unique(layer).tolist()
         ],
         extent=EXTENT,
     )
+
+
+def _on_units(shapes: Shapes) -> Shapes:
+    """Shapes with their vertices on whole units, and without outlines that cross themselves; some may be empty."""
+    whole: Shapes = shapely.transform(shapes, np.rint)
+    wrong = ~shapely.is_valid(whole)
+    if wrong.any():
+        # Rounded vertex by vertex these collapse, or touch or cross themselves; so may those that were clipped and
+        # simplified, and then whole units cannot be found. It takes much longer than telling that nothing is wrong.
+        found = shapes[wrong]
+        crossed = ~shapely.is_valid(found)
+        found[crossed] = shapely.make_valid(found[crossed])
+        whole[wrong] = shapely.set_precision(found, 1.0)
+    # After that: of outlines that collapsed it would leave less than an outline has.
+    places, owner = shapely.get_coordinates(whole, return_index=True)
+    repeated = np.unique(owner[1:][(places[1:] == places[:-1]).all(axis=1) & (owner[1:] == owner[:-1])])
+    whole[repeated] = shapely.remove_repeated_points(whole[repeated])
+    return whole

@@ -59,8 +59,12 @@ _LAND: Final = {
     ("leisure", "pitch"): ("pitch", 13),
 }
 _WATERS: Final = {("natural", "water"), ("waterway", "riverbank"), ("landuse", "reservoir"), ("landuse", "basin")}
-KEYS: Final = ("highway", "railway", "waterway", "natural", "landuse", "leisure", "building", "boundary", "place")
-"""A thing without any of them is not shown."""
+POINT_KEYS: Final = ("place",)
+"""A node without any of them shows nothing."""
+LINE_KEYS: Final = ("highway", "railway", "waterway", "boundary")
+"""A way without any of them shows no line."""
+AREA_KEYS: Final = ("building", "natural", "waterway", "landuse", "leisure")
+"""An area without any of them shows nothing."""
 
 
 def of_point(tags: Tags) -> Feature | None:

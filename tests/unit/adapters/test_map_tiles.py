@@ -123,16 +123,70 @@ def test_way_whose_nodes_are_missing_is_left_out(tmp_path):
     assert {layer for tile in tiles.values() for layer in tile} == {"road"}
 
 
-def test_outline_that_crosses_itself_is_drawn(tmp_path):
-    crossed = shapely.Polygon([(9.4, 47.0), (9.6, 47.2), (9.6, 47.0), (9.4, 47.2)])
-    with (tmp_path / "shapes").open("w+b") as opened:
-        kept = map_features.Features(opened)
-        kept.take_all(np.array([crossed]), [Feature(Layer.WATER, 6, {"kind": "water"})])
-        count = map_tiles.write(
-            kept.told(), tmp_path / "tiles", bounds=Bounds(WEST, SOUTH, EAST, NORTH), told=lambda _: None
-        )
+UNIT_DEG = 360 / 2**14 / map_tiles.EXTENT
+"""Of longitude, at the largest zoom."""
 
-    assert count > 100
+
+def lakes_of(folder, *outlines):
+    """The tiles with lakes of these corners, longitudes and latitudes."""
+    with (folder / "shapes").open("w+b") as opened:
+        kept = map_features.Features(opened)
+        lakes = np.array([shapely.Polygon(corners) for corners in outlines])
+        kept.take_all(lakes, [Feature(Layer.WATER, 6, {"kind": "water"})] * len(outlines))
+        map_tiles.write(kept.told(), folder / "tiles", bounds=Bounds(WEST, SOUTH, EAST, NORTH), told=lambda _: None)
+    with (folder / "tiles").open("rb") as opened:
+        return {at: mapbox_vector_tile.decode(gzip.decompress(body)) for at, body in all_tiles(MmapSource(opened))}
+
+
+def outlines(tiles, zoom):
+    return [shape(each["geometry"]) for each in features(tiles, "water", zoom)]
+
+
+def test_outline_that_crosses_itself_is_drawn(tmp_path):
+    tiles = lakes_of(tmp_path, [(9.4, 47.0), (9.6, 47.2), (9.6, 47.0), (9.4, 47.2)])
+
+    assert len(tiles) > 100
+    for zoom in range(6, 15):
+        drawn = outlines(tiles, zoom)
+        assert drawn
+        assert all(each.is_valid for each in drawn)
+
+
+def test_outlines_that_cross_themselves_many_times_within_a_few_units_are_drawn(tmp_path):
+    """Parts of them are smaller than a unit."""
+    corners = np.random.default_rng(1).random((200, 30, 2)) * 30
+
+    tiles = lakes_of(tmp_path, *(corners * UNIT_DEG + (-180 + 2048 * UNIT_DEG, -2048 * UNIT_DEG)))
+
+    drawn = outlines(tiles, 14)
+    assert len(drawn) == len(corners)
+    assert all(each.is_valid for each in drawn)
+
+
+def test_outline_whose_sides_fall_together_on_whole_units_is_drawn_without_that_part(tmp_path):
+    """Two ponds with a ditch between them that is a fifth of a unit wide."""
+    x, y = (
+        -180 + UNIT_DEG * np.array([0, 400, 400, 600, 600, 1000, 1000, 600, 600, 400, 400, 0]),
+        np.array([0, 0, 100, 100, 0, 0, 200, 200, 100.2, 100.2, 200, 200]),
+    )
+    tiles = lakes_of(tmp_path, np.column_stack((x + 2048 * UNIT_DEG, (y - 2048) * UNIT_DEG)))
+
+    (drawn,) = outlines(tiles, 14)
+
+    assert drawn.is_valid
+    assert sorted(round(each.area) for each in drawn.geoms) == [80_000, 80_000]
+
+
+def test_outline_keeps_its_corners_once_on_whole_units(tmp_path):
+    """Two of them fall together."""
+    corners = np.array([(300, 300), (80, 199), (100.45, 100.45), (99.55, 99.55), (200, 0)])
+    tiles = lakes_of(tmp_path, corners * UNIT_DEG + (-180 + 2048 * UNIT_DEG, -2048 * UNIT_DEG))
+
+    (drawn,) = outlines(tiles, 14)
+
+    assert drawn.is_valid
+    places = [tuple(each) for each in drawn.exterior.coords]
+    assert len(set(places)) == len(places) - 1
 
 
 def test_tiles_go_with_the_area(tmp_path, lake):

@@ -64,3 +64,31 @@ def test_names_are_cut():
 
     assert found is not None
     assert len(str(found.told["name"])) == features.MOST_NAME
+
+
+class Tags(dict):
+    """None, and which were asked for."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked = set()
+
+    def get(self, key, default=None):
+        self.asked.add(key)
+        return default
+
+
+@pytest.mark.parametrize(
+    ("shown", "keys"),
+    [
+        (features.of_point, (*features.POINT_KEYS, "name")),
+        (features.of_line, features.LINE_KEYS),
+        (features.of_area, features.AREA_KEYS),
+    ],
+)
+def test_keys_that_are_read_of_a_file_are_those_that_the_choice_goes_by(shown, keys):
+    tags = Tags()
+
+    assert shown(tags) is None
+
+    assert tags.asked == set(keys)
