@@ -1,6 +1,6 @@
 """Connections to a database that tests use one after the other: a closed one is reset and used again.
 
-A new session costs the server ten times as much: each learns anew what tables there are. `DISCARD ALL` leaves nothing
+New sessions were half of what the server took: each learns anew what tables there are. `DISCARD ALL` leaves nothing
 of what was done in it: no setting, nothing prepared, no lock.
 """
 
