@@ -229,12 +229,12 @@ def _served(folder: Path, database: Cluster) -> Iterator[Server]:
 
 
 @contextlib.contextmanager
-def served_with(folder: Path, database: Cluster) -> Iterator[peers.Server]:
-    """One api process, on the core that it shares with PostgreSQL."""
+def served_with(folder: Path, database: Cluster, **settings: str) -> Iterator[peers.Server]:
+    """One api process with these settings, on the core that it shares with PostgreSQL."""
     for pid in (database.pid, *_started_by(database.pid)):
         with contextlib.suppress(ProcessLookupError):
             os.sched_setaffinity(pid, {pages.SERVER_CORE})
-    core, variables = str(pages.SERVER_CORE), shared.variables(database)
+    core, variables = str(pages.SERVER_CORE), shared.variables(database, **settings)
     with peers.tripline(folder / "api", "api", variables=variables, cores=core) as api:
         yield api
 

@@ -5,9 +5,11 @@ The extract that `tripline map import` gets is one of Liechtenstein, 36 times si
 size. The import is a process of its own: its CPU time, and its largest resident set, pages of files in it.
 `--quick` imports the extract once.
 
-Tiles are asked for over HTTP by wrk, each time another one of zooms 10 to 14, by somebody who is signed in
-with the cookie of the portal. Server and wrk have a core each; a figure is tiles per second of the server's
-CPU time.
+Tiles are asked for over HTTP by wrk, each time another one of zooms 10 to 14, by somebody who is signed in: in turn
+with the cookie of the portal, as pages ask, and with a token of REST, as applications do. wrk takes no gzip, so each
+tile is unpacked, which browsers spare the server. The server has one core, wrk the other; a figure is tiles per second
+of the server's CPU time. Then, where PostgreSQL is installed, the same by a server on PostgreSQL, which has the same
+core; its CPU time counts.
 
 `BENCH_EXTRACT` names the extract to repeat.
 """
@@ -20,24 +22,25 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import osmium
-from bench import pages, peers
+from bench import big_pages, fleet, pages, peers, shared
 from bench.device_channel import disk
 from bench.table import Figure, of_rounds
 from osmium.osm import mutable
 from pmtiles.reader import MmapSource, all_tiles
-from sqlalchemy import insert, select
+from sqlalchemy import Engine, insert, select
+from tests.support import postgres as support
 
 from tripline.adapters import map_files
 from tripline.domain.account_sessions import Kind
 from tripline.services.accounts.browser_sessions import Cookie
 from tripline.store import tables
-from tripline.store.database import sqlite
+from tripline.store.database import postgres, sqlite
 
 COLUMNS, ROWS = 6, 6
 EAST_DEG, NORTH_DEG = 0.2, 0.26
@@ -48,14 +51,27 @@ _DAY_MS: Final = 86_400_000
 _EXTRACT: Final = "BENCH_EXTRACT"
 
 
+COOKIE: Final = Cookie(str(uuid.uuid4()), secrets.token_urlsafe(32))
+"""Of the administrator."""
+
+
 @dataclass(frozen=True, slots=True)
 class Server(pages.Server):
-    """A server with a map; the token is the cookie of who asks."""
+    """A server with a map, and somebody who asks: with the token, or with a cookie."""
+
+    cpu_of: Callable[[], float]
+    cookie: Cookie | None = None
 
     @property
     def header(self) -> tuple[str, str]:
         """What shows who asks."""
-        return "Cookie", self.token
+        if self.cookie is None:
+            return "X-Authorization", f"Bearer {self.token}"
+        return "Cookie", f"tripline={self.cookie.text}"
+
+    def cpu_s(self) -> float:
+        """CPU time used so far, PostgreSQL's in it."""
+        return self.cpu_of()
 
 
 def measure(quick: bool) -> list[Figure]:
@@ -66,16 +82,40 @@ def measure(quick: bool) -> list[Figure]:
     extract = Path(os.environ[_EXTRACT])
     with tempfile.TemporaryDirectory(dir=disk()) as folder:
         data = Path(folder) / "data"
-        cookie = _installed(data)
+        fleet.make(data, 1)
         file = extract if quick else Path(folder) / "copies.osm.pbf"
         if not quick:
             repeat(extract, file)
         figures = [*_imported(file, data)]
-        with peers.tripline(data) as server:
-            port = int(server.api.rpartition(":")[2])
-            asking = Server(process=server, port=port, token=f"tripline={cookie.text}")
-            figures += _served(asking, _addresses(data / "maps"), Path(folder), quick)
+        figures += served(data, Path(folder), quick)
+        if support.programs() is not None:
+            figures += served_shared(data / "maps", Path(folder), quick)
     return figures
+
+
+def served(data: Path, folder: Path, quick: bool) -> Iterator[Figure]:
+    """The tiles of a data folder with a fleet and a map."""
+    engine = sqlite.open_engine(data / "tripline.db")
+    _sign_in(engine)
+    engine.dispose()
+    with peers.tripline(data) as server:
+        token = fleet.token_of_admin(data)
+        yield from _tiles("27 tiles", server, token, server.cpu_s, data / "maps", folder, quick)
+
+
+def served_shared(maps: Path, folder: Path, quick: bool) -> Iterator[Figure]:
+    """The tiles of these maps, by a server on PostgreSQL."""
+    with shared.database(durable=False) as database:
+        url = database.url(shared.DATABASE)
+        fleet.make_on(url, 1)
+        _sign_in(postgres.open_engine(url))
+        with big_pages.served_with(folder, database, map_dir=str(maps)) as server:
+            token = shared.admin_token(database)
+
+            def cpu_s() -> float:
+                return shared.cpu_s(server.pid) + shared.cpu_s(database.pid)
+
+            yield from _tiles("27 tiles, PostgreSQL", server, token, cpu_s, maps, folder, quick)
 
 
 def repeat(extract: Path, file: Path) -> None:
@@ -131,26 +171,22 @@ def _imported(file: Path, data: Path) -> Iterator[Figure]:
     yield Figure(row=row, name="memory at most, MiB", value=memory, at_least=False, gate=gate)
 
 
-def _installed(data: Path) -> Cookie:
-    """A data folder with an account, and the cookie of its session."""
-    command = [sys.executable, "-m", "tripline", "admin", "create", "--email", "a@bench.example", "--password-stdin"]
-    password = secrets.token_urlsafe(16)
-    subprocess.run([*command, "--data", str(data)], check=True, input=password, text=True, stdout=subprocess.DEVNULL)
-    cookie, now_ms = Cookie(str(uuid.uuid4()), secrets.token_urlsafe(32)), int(time.time() * 1000)
-    engine = sqlite.open_engine(data / "tripline.db")
-    with engine.begin() as connection:
+def _sign_in(engine: Engine) -> None:
+    """Open the administrator's session of a browser."""
+    now_ms = int(time.time() * 1000)
+    with engine.connect() as connection:
+        connection.exec_driver_sql("BEGIN")
         session = {
-            "id": cookie.session_id,
+            "id": COOKIE.session_id,
             "user_id": connection.execute(select(tables.account.c.id)).scalar_one(),
             "created_ms": now_ms,
             "expires_ms": now_ms + _DAY_MS,
-            "current": cookie.hash,
+            "current": COOKIE.hash,
             "rotated_ms": now_ms,
             "kind": Kind.BROWSER.value,
         }
         connection.execute(insert(tables.account_session), [session])
-    engine.dispose()
-    return cookie
+        connection.exec_driver_sql("COMMIT")
 
 
 def _addresses(folder: Path) -> list[str]:
@@ -161,17 +197,25 @@ def _addresses(folder: Path) -> list[str]:
     return [f"/map/{zoom}/{column}/{row}.mvt" for zoom, column, row in places[::every]]
 
 
-def _served(server: Server, addresses: list[str], folder: Path, quick: bool) -> Iterator[Figure]:
-    script = pages.script(folder / "tiles", addresses, server)
-    pages.load(server, script, 1)
-    found = [pages.load(server, script, SECONDS) for _ in range(QUICK_ROUNDS if quick else ROUNDS)]
-    yield of_rounds(
-        row="27 tiles, by cookie",
-        name="tiles per second of one core",
-        rounds=[one.per_cpu_s for one in found],
-        gate=2_000,
-        detail=pages.detail(found) | {"addresses": len(addresses)},
-    )
+def _tiles(
+    row: str, server: peers.Server, token: str, cpu_of: Callable[[], float], maps: Path, folder: Path, quick: bool
+) -> Iterator[Figure]:
+    port = int(server.api.rpartition(":")[2])
+    addresses = _addresses(maps)
+    by_token = Server(process=server, port=port, token=token, cpu_of=cpu_of)
+    asking = {"token": by_token, "cookie": replace(by_token, cookie=COOKIE)}
+    scripts = {who: pages.script(folder / f"tiles-{who}", addresses, each) for who, each in asking.items()}
+    found: dict[str, list[pages.Round]] = {who: [] for who in asking}
+    for who, script in scripts.items():
+        pages.load(asking[who], script, 1)
+    for _ in range(QUICK_ROUNDS if quick else ROUNDS):
+        for who, script in scripts.items():
+            found[who].append(pages.load(asking[who], script, SECONDS))
+    for who, rounds in found.items():
+        detail = pages.detail(rounds) | {"addresses": len(addresses)}
+        rates = [each.per_cpu_s for each in rounds]
+        yield of_rounds(row=row, name=f"by {who}, tiles/s of one core", rounds=rates, gate=2_000, detail=detail)
+        yield of_rounds(row=row, name=f"by {who}, p99, ms", rounds=[each.p99_ms for each in rounds])
 
 
 if __name__ == "__main__":
