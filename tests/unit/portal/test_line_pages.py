@@ -95,3 +95,14 @@ def test_partners_line_is_seen_by_its_operator_who_lifts_no_pause(tmp_path):
         return found
 
     assert rest.run(tmp_path, scenario) == [(200, False, 403), (403, False, 403), (403, False, 403)]
+
+
+@pytest.mark.parametrize(("query", "searched"), [("", False), ("?q=35", True), ("?state=02", True)])
+def test_list_without_a_line_offers_no_search_unless_somebody_searches(tmp_path, query, searched):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        return Page((await Browser(app, admin).get(f"/lines{query}")).text)
+
+    page = rest.run(tmp_path, scenario)
+
+    assert ("data-search-here" in {name for each in page.all("input") for name in each}) == searched
