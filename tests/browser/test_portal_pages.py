@@ -95,3 +95,22 @@ def test_quick_search_shows_what_begins_so_while_somebody_types_and_leads_there_
     assert (look.name, troubles) == (look.name, [])
     assert closed
     assert heading == "10가3456"
+
+
+@pytest.mark.parametrize("width", [360, 1024, 1440])
+def test_tables_with_long_names_fit_the_window(browser, world, width):
+    (guest,) = (each for each in world.guests if each.name == "full")
+    paths = [
+        *(f"/fleet/{kind}" for kind in ("vehicles", "sensors", "directors", "drivers", "companies")),
+        "/lines",
+        "/account",
+    ]
+    cut = {}
+    look = portal_browser.Look(width=width)
+    with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
+        for path in paths:
+            watched.page.goto(f"{world.origin}{path}")
+            tables = watched.page.locator(".table-scroll")
+            cut[path] = tables.evaluate_all("(all) => Math.max(...all.map((one) => one.scrollWidth - one.clientWidth))")
+
+    assert cut == dict.fromkeys(paths, 0)

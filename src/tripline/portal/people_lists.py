@@ -80,7 +80,7 @@ def _table(noun: str, role: Authority, icon: str, *of_role: Column) -> Table:
         columns=(
             Column(key="name", value=lambda row, _: row.name, order="name"),
             Column(key="email", value=lambda row, _: row.email, order="email", look="middle"),
-            Column(key="phone", value=lambda row, _: row.phone),
+            Column(key="phone", value=lambda row, _: row.phone, look="middle"),
             Column(key="enabled", value=lambda row, words: words.option("enabled", "yes" if row.enabled else "no")),
             *of_role,
             Column(key="created", value=lambda row, words: words.time(row.created_ms), order="created", look="wide"),
