@@ -15,7 +15,7 @@ OF_REQUESTS := tests/unit/api tests/unit/http tests/unit/portal
 # Tests are compiled twice as slowly as they run, and start servers by the dozen: keep what was compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help screenshots demo test test-postgresql test-kafka check bench bench-quick bench-scaled evaluate serve format docs
+.PHONY: help screenshots pictures demo test test-postgresql test-kafka check bench bench-quick bench-scaled evaluate serve format docs
 help:
 	@echo "make demo    start Tripline on an empty data folder, play real drives through MQTTS, print the scores"
 	@echo "make test    every test: the suite on SQLite, what speaks to a store on PostgreSQL too, processes and networks that fail (installs what the tests need from the system when it is missing and allowed)"
@@ -27,6 +27,7 @@ help:
 	@echo "make bench-scaled measure on PostgreSQL and Kafka, about an hour"
 	@echo "make evaluate measure how right the scores and the limits of roads are: pages with plots in build/evaluation, in a minute; where Valhalla is installed, beside it, in two"
 	@echo "make screenshots  a picture of every page of the portal in each theme, language and width, into build/screenshots (ONLY='vehicles ko' for some)"
+	@echo "make pictures  take the portal's pictures in docs/pictures anew"
 	@echo "make serve   start the server on ./tripline-data"
 	@echo "make format  rewrite the sources in the house format"
 	@echo "make docs    write docs/reference and the map of ARCHITECTURE.md from the program"
@@ -83,6 +84,10 @@ evaluate: $(STAMP)
 screenshots: $(STAMP)
 	./tests/support/install-system
 	$(BIN)/python -m tests.support.screenshots $(ONLY)
+
+pictures: $(STAMP)
+	./tests/support/install-system
+	$(BIN)/python -m tests.support.doc_pictures
 
 format: $(STAMP)
 	$(BIN)/ruff format .
