@@ -63,7 +63,12 @@ def environment() -> jinja2.Environment:
         "number": lambda value: f"{value:,}",
         "km": lambda value: f"{value:,.1f} km",
     }
+    made.globals["icon_of"] = icon
     return made
+
+
+def icon(name: str) -> Markup:
+    return Markup('<svg class="icon" aria-hidden="true"><use href="/static/icons.svg#{}"></use></svg>').format(name)
 
 
 def ago(at_ms: int) -> Markup:
