@@ -106,7 +106,9 @@ def test_closed_session_is_used_again_as_if_it_were_new(pool):
     assert again.info.backend_pid == served
     assert again.execute("SHOW ALL").fetchall() == settings
     assert again.execute("SELECT (SELECT count(*) FROM pg_prepared_statements)").fetchone() == (0,)
-    assert again.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").fetchone() == (0,)
+    assert again.execute(
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
+    ).fetchone() == (0,)
     assert again.execute("SELECT pg_typeof(%s)::text", [2**40]).fetchone() == ("bigint",)
     assert again.pgconn.nonblocking == 0
     again.close()

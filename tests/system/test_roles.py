@@ -254,6 +254,9 @@ def test_token_that_was_changed_is_served_by_no_gateway_once_the_change_is_answe
     async def scenario() -> tuple[bool, int, Any, list[Any]]:
         async with http(deployment, deployment.apis[0]) as api:
             device = await Client.connected(gateway.devices, deployment.tls, user_name=mounted.token)
+            # Stopped while it writes that the device is here, or what follows, it would hold the row of the sensor.
+            await asyncio.to_thread(until, lambda: connected(deployment, mounted.sensor_id)[0], True)
+            await asyncio.sleep(1)
             gateway.process.send_signal(signal.SIGSTOP)
             try:
                 change = asyncio.create_task(api.put(path, json={"credentialsId": token}))
