@@ -508,10 +508,11 @@ def test_number_registered_between_check_and_insert_is_told_like_any_other(tmp_p
     assert kept == ["B"]
 
 
-def test_numbers_registered_one_by_one_before_each_write_of_an_import_are_bad_rows_of_it(tmp_path, monkeypatch):
+@pytest.mark.parametrize("names", ["ABCDEFGH", "ABC"])
+def test_numbers_registered_one_by_one_before_each_write_of_an_import_are_bad_rows_of_it(tmp_path, monkeypatch, names):
     async def scenario(app):
         _, admin = await app.operator("ace")
-        waiting = [*"HGFEDCBA"]
+        waiting = [*reversed(names)]
         write = app.store.write
 
         async def late(work):
@@ -521,14 +522,14 @@ def test_numbers_registered_one_by_one_before_each_write_of_an_import_are_bad_ro
             return await write(work)
 
         monkeypatch.setattr(app.store, "write", late)
-        content = b"vehicleNo,mileage\n" + b"".join(b"%c,1\n" % number for number in b"ABCDEFGH")
+        content = b"vehicleNo,mileage\n" + b"".join(b"%c,1\n" % number for number in names.encode())
         return await sent(app, admin, content, skipBadRows="true"), await numbers(app)
 
     answer, kept = rest.run(tmp_path, scenario)
 
-    assert kept == [*"ABCDEFGH"]
-    assert answer["created"] + answer["errorCount"] == 8
-    assert answer["errorCount"] > imports.ATTEMPTS
+    assert kept == [*names]
+    assert answer["created"] + answer["errorCount"] == len(names)
+    assert answer["errorCount"] >= imports.ATTEMPTS
 
 
 def test_formula_cells_are_kept_as_text_and_told_harmlessly(tmp_path):

@@ -225,7 +225,7 @@ class _Keeping(msgspec.Struct):
                 await self.store.write(self._inserting(insert, len(rows)))
             except _Taken:
                 rows = await _free(self.store, self.company, self.kind, rows, self.report)
-                if all_or_none and self.report.bad:
+                if not rows or (all_or_none and self.report.bad):
                     return
             else:
                 self.report.created += len(rows)
