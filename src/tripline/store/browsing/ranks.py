@@ -1,5 +1,6 @@
 """The rank of somebody in lists: which company asks, what of it is within reach, how many single vehicles beside."""
 
+import enum
 from functools import cache
 from typing import Final
 
@@ -13,6 +14,15 @@ from tripline.store.transactions import Hot, ReadTx
 
 SINGLES_MANY: Final = 4_000
 """Up to so many, finding and sorting single vehicles takes 20 ms; above, walking along the list meets one soon."""
+
+
+class Singles(enum.Enum):
+    """How many single vehicles are inside; those of whole companies do not count."""
+
+    NONE = enum.auto()
+    FEW = enum.auto()
+    """Up to `SINGLES_MANY`: they are sorted."""
+    MANY = enum.auto()
 
 
 class Rank(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,10 +50,11 @@ def of_scope(tx: ReadTx, scope: Scope) -> Rank | None:
     )
 
 
-def has_few_singles(tx: ReadTx, scope: Scope) -> bool:
-    """Whether the single vehicles inside are so few that they are sorted; those of whole companies do not count."""
-    past = _past_many(scope.reaches)
-    return past is None or not tx.hot(past, scope.user_id, scope.company_id)
+def singles(tx: ReadTx, scope: Scope) -> Singles:
+    """How many single vehicles are inside."""
+    if not _has_past(tx, scope, 0):
+        return Singles.NONE
+    return Singles.MANY if _has_past(tx, scope, SINGLES_MANY) else Singles.FEW
 
 
 def whole(reaches: scopes.Reaches) -> Select[tuple[str]]:
@@ -59,14 +70,20 @@ def beside_whole(owner: ColumnElement[str], reaches: scopes.Reaches) -> list[Col
     return [] if known is None else [reached.beside_index(owner).not_in(known)]
 
 
+def _has_past(tx: ReadTx, scope: Scope, count: int) -> bool:
+    """Whether there are more single vehicles than so many."""
+    past = _past(scope.reaches, count)
+    return past is not None and bool(tx.hot(past, scope.user_id, scope.company_id))
+
+
 @cache
-def _past_many(reaches: scopes.Reaches) -> Hot | None:
-    """Whether there are more single vehicles than are sorted; None: there is no such reach."""
+def _past(reaches: scopes.Reaches, count: int) -> Hot | None:
+    """The single vehicle after so many; None: there is no such reach."""
     single = reached.single_vehicles(reaches, of_one=False)
     if single is None:
         return None
     ids = single.subquery()
-    return Hot(select(ids.c[0]).limit(1).offset(SINGLES_MANY), scopes.USER, scopes.COMPANY)
+    return Hot(select(ids.c[0]).limit(1).offset(count), scopes.USER, scopes.COMPANY)
 
 
 _COMPANY: Final = Hot(

@@ -135,13 +135,13 @@ def _sources(
 def _ways(tx: ReadTx, scope: Scope, rank: Rank, filters: Filters) -> list[_Found]:
     if rank.whole_type:
         return [_Found.TYPE if filters.company_id is None else _Found.COMPANY]
-    whole = rank.own and filters.company_id in (None, scope.company_id)
+    own = [_Found.COMPANY] if rank.own and filters.company_id in (None, scope.company_id) else []
+    if own and filters.company_id is not None:
+        return own
     # Whoever directs vehicles has some thousand at most; a company may have received all of another one's.
-    few = Reach.MANAGED in scope.reaches or ranks.has_few_singles(tx, scope)
-    singles = _Found.SINGLES if few else _Found.BESIDE
-    if not whole:
-        return [singles]
-    return [_Found.COMPANY] if filters.company_id is not None else [_Found.COMPANY, singles]
+    if Reach.MANAGED in scope.reaches:
+        return [*own, _Found.SINGLES]
+    return [*own, *_BESIDE_OWN[ranks.singles(tx, scope)]]
 
 
 def _narrowed(tx: ReadTx, source: Source, values: tuple[str | None, ...]) -> Source:
@@ -233,6 +233,11 @@ def _of_connection(heard: Heard) -> ColumnElement[bool]:
     return was if heard is Heard.AWAY else ~known.where(_HEARD.c.connected.is_(True) | _WAS_THERE)
 
 
+_BESIDE_OWN: Final = {
+    ranks.Singles.NONE: (),
+    ranks.Singles.FEW: (_Found.SINGLES,),
+    ranks.Singles.MANY: (_Found.BESIDE,),
+}
 _OTHER: Final = sensor.alias("other")
 _HEARD: Final = device_connection.alias("heard")
 # A row may be there before anything was heard, to be locked; of a server that is gone no number of a session is left.

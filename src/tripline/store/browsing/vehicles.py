@@ -174,10 +174,8 @@ def _ways(tx: ReadTx, scope: Scope, rank: Rank, filters: Filters, by: str) -> li
     if scope.reaches <= _OF_PERSON:
         rights = _Found.NUMBERED if by == _NUMBER else _Found.RIGHTS
         return [_Found.MANAGED, rights] if Reach.MANAGED in scope.reaches else [rights]
-    singles = _Found.SINGLES if ranks.has_few_singles(tx, scope) else _Found.BESIDE
-    if not whole or filters.whose is Whose.OTHERS:
-        return [singles]
-    return [_Found.COMPANY] if filters.company_id is not None else [_Found.COMPANY, singles]
+    own = [_Found.COMPANY] if whole and filters.whose is not Whose.OTHERS else []
+    return own if own and filters.company_id is not None else [*own, *_BESIDE_OWN[ranks.singles(tx, scope)]]
 
 
 def _narrowed(tx: ReadTx, source: Source, values: tuple[str | None, ...]) -> Source:
@@ -299,6 +297,11 @@ def _filtered(kept: _Kept) -> list[ColumnElement[bool]]:
 
 _INSIDE: Final = (_Found.WHOLE, _Found.SINGLES, _Found.MANAGED, _Found.RIGHTS, _Found.NUMBERED)
 """Of these what is inside is the condition itself."""
+_BESIDE_OWN: Final = {
+    ranks.Singles.NONE: (),
+    ranks.Singles.FEW: (_Found.SINGLES,),
+    ranks.Singles.MANY: (_Found.BESIDE,),
+}
 _OF_PERSON: Final = frozenset({Reach.MANAGED, Reach.DIRECTING_RIGHT, Reach.DRIVING_RIGHT})
 _NUMBER: Final = "number"
 _NOT_MANAGED: Final = reached.beside_index(vehicle.c.director_id).is_distinct_from(bindparam(scopes.USER))

@@ -14,6 +14,7 @@ from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.vehicles import Status
 from tripline.store import scopes
 from tripline.store.browsing import ranks, sensors, turns, vehicles
+from tripline.store.browsing.ranks import Singles
 from tripline.store.browsing.sensors import Heard
 from tripline.store.browsing.turns import Turn
 from tripline.store.browsing.vehicles import Whose
@@ -56,6 +57,9 @@ SENSOR_FILTERS = [
     {"company_id": CompanyId("q"), "mounted": False},
 ]
 
+DELEGATED = 8
+"""Single vehicles that the borrower has."""
+
 
 @pytest.fixture(scope="module")
 def tx():
@@ -69,7 +73,7 @@ def many(request, monkeypatch):
     """Up to how many rows are sorted, so that each way of finding them is gone."""
 
     def forget():
-        for each in (ranks._past_many, vehicles._past_set, sensors._past_set):
+        for each in (vehicles._past_set, sensors._past_set):
             each.cache_clear()
 
     monkeypatch.setattr(turns, "MANY", request.param)
@@ -214,7 +218,7 @@ def test_vehicle_is_shown_with_what_it_is_connected_with(tx):
     }
 
 
-@pytest.mark.parametrize(("looker", "statements"), [("operator", 2), ("partner", 3), ("director", 2)])
+@pytest.mark.parametrize(("looker", "statements"), [("operator", 2), ("partner", 3), ("borrower", 4), ("director", 2)])
 def test_list_takes_a_fixed_number_of_statements_however_its_rows_are_found(tx, looker, statements):
     scope = browsing.scope(looker, Action.VEHICLE_READ)
     asked = []
@@ -224,3 +228,18 @@ def test_list_takes_a_fixed_number_of_statements_however_its_rows_are_found(tx, 
         asked.append(len(seen))
 
     assert asked == [statements, statements]
+
+
+@pytest.mark.parametrize(
+    ("many", "looker", "expected"),
+    [
+        (1, "partner", Singles.NONE),
+        (DELEGATED - 1, "borrower", Singles.MANY),
+        (DELEGATED, "borrower", Singles.FEW),
+        (DELEGATED + 1, "borrower", Singles.FEW),
+    ],
+)
+def test_single_vehicles_are_none_few_or_many(tx, monkeypatch, many, looker, expected):
+    monkeypatch.setattr(ranks, "SINGLES_MANY", many)
+
+    assert ranks.singles(tx, browsing.scope(looker, Action.VEHICLE_READ)) is expected
