@@ -20,9 +20,10 @@ _BETWEEN_WORDS: Final = re.compile(r"[\W_]+")
 
 
 def shown(column: str, language: Language) -> str:
-    """The heading of the column, with its unit."""
+    """The heading of the column, with its unit: Korean puts no blank before a parenthesis."""
     field = catalogue.of_fields()[column]
-    return f"{field[language]} ({field['unit']})" if "unit" in field else field[language]
+    between = "" if language is Language.KOREAN else " "
+    return f"{field[language]}{between}({field['unit']})" if "unit" in field else field[language]
 
 
 def column_of(columns: Iterable[str], heading: str) -> str | None:

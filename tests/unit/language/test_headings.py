@@ -54,4 +54,5 @@ def test_of_two_headings_for_one_column_the_first_counts():
 
 def test_heading_says_the_unit():
     assert headings.shown("mileage", Language.ENGLISH) == "Mileage (km)"
+    assert headings.shown("mileage", Language.KOREAN) == "누적 주행거리(km)"
     assert headings.shown("vendor", Language.ENGLISH) == "Maker"
