@@ -66,6 +66,22 @@ def by_page(world):
     return seen
 
 
+def test_states_of_people_keep_to_one_line_in_a_narrow_korean_list(browser, world):
+    (guest,) = (each for each in world.guests if each.name == "full")
+    lines, cut = {}, {}
+    look = portal_browser.Look(language="ko", width=360)
+    paths = ("/fleet/directors", "/fleet/drivers")
+    with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
+        for path in paths:
+            watched.page.goto(f"{world.origin}{path}")
+            badges, tables = watched.page.locator(".table .badge"), watched.page.locator(".table-scroll")
+            lines[path] = badges.evaluate_all("(all) => Math.max(...all.map((one) => one.offsetHeight)) < 30")
+            cut[path] = tables.evaluate_all("(all) => Math.max(...all.map((one) => one.scrollWidth - one.clientWidth))")
+
+    assert lines == dict.fromkeys(paths, True)
+    assert cut == dict.fromkeys(paths, 0)
+
+
 def test_quick_search_shows_what_begins_so_while_somebody_types_and_leads_there_by_keyboard(browser, world):
     (guest,) = (each for each in world.guests if each.name == "full")
     look = portal_browser.rotated(1)
