@@ -79,7 +79,7 @@ def test_rows_of_an_import_are_complained_of_in_the_language_asked_for(tmp_path)
     ]
     assert [(each["row"], each["field"], each["message"]) for each in korean.json()["errors"]] == [
         (3, "vehicleNo", "매개변수 'vehicleNo': 2행의 값과 같습니다."),
-        (4, "mileage", "매개변수 'mileage': 숫자와 소수점으로만 된 수여야 합니다."),
+        (4, "mileage", "매개변수 'mileage': 숫자와 소수점만 쓸 수 있습니다."),
         (5, None, "행의 셀이 머리글의 열보다 많습니다."),
     ]
     assert (korean.headers["content-language"], korean.headers["vary"]) == ("ko", "Accept-Language")

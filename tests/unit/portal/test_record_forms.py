@@ -198,7 +198,7 @@ def test_refusal_stands_at_its_field_in_both_languages_and_keeps_what_was_typed(
             },
             {
                 "vehicleNo": "차량번호: 필수 항목입니다.",
-                "mileage": "누적 주행거리: 숫자와 소수점으로만 된 수여야 합니다.",
+                "mileage": "누적 주행거리: 숫자와 소수점만 쓸 수 있습니다.",
                 "modelYear": "연식: 네 자리 연도여야 합니다.",
                 "displacement": "배기량: 0 이상이어야 합니다.",
             },
