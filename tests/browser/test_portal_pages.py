@@ -17,6 +17,11 @@ PARTS = {
     *("/", "/fleet"),
 }
 """Addresses that no window shows by themselves: parts of pages, states of a draft, ways that lead on."""
+LAST_SHOWN_ENDS = """(one) => {
+    const shown = [...one.querySelectorAll("thead th")].filter((cell) => cell.offsetWidth);
+    return getComputedStyle(shown.at(-1)).paddingInlineEnd;
+}"""
+"""How far from the edge of its table the text of the last column ends that is shown."""
 LOOKS_EACH = 4
 """Looks that each visitor has in a run: a window for each."""
 
@@ -113,7 +118,7 @@ def test_quick_search_shows_what_begins_so_while_somebody_types_and_leads_there_
     assert heading == "10가3456"
 
 
-@pytest.mark.parametrize("width", [360, 1440])
+@pytest.mark.parametrize("width", [360, 1024, 1440])
 def test_tables_with_long_names_fit_the_window(browser, world, width):
     (guest,) = (each for each in world.guests if each.name == "full")
     paths = [
@@ -121,12 +126,33 @@ def test_tables_with_long_names_fit_the_window(browser, world, width):
         "/lines",
         "/account",
     ]
-    cut = {}
+    cut, ends = {}, {}
     look = portal_browser.Look(width=width)
     with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
         for path in paths:
             watched.page.goto(f"{world.origin}{path}")
             tables = watched.page.locator(".table-scroll")
             cut[path] = tables.evaluate_all("(all) => Math.max(...all.map((one) => one.scrollWidth - one.clientWidth))")
+            ends[path] = tables.first.evaluate(LAST_SHOWN_ENDS)
+            gutter = watched.page.locator(".page").evaluate("(page) => getComputedStyle(page).paddingInlineEnd")
 
     assert cut == dict.fromkeys(paths, 0)
+    assert ends == dict.fromkeys(paths, gutter)
+
+
+def test_tabs_actions_and_the_hint_of_the_search_fit_a_narrow_window(browser, world):
+    (guest,) = (each for each in world.guests if each.name == "full")
+    look = portal_browser.Look(width=360)
+    with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
+        page = watched.page
+        page.goto(f"{world.origin}/delegation")
+        tabs = page.locator(".tabs:not(.area)").evaluate("(one) => one.scrollWidth - one.clientWidth")
+        hint = page.locator(".search-short").is_visible()
+        page.locator(".quick input").fill("10")
+        typed = page.locator(".search-short").is_visible()
+        page.goto(f"{world.origin}/fleet/companies")
+        tops = page.locator("h1, .heading-actions").evaluate_all("(all) => all.map((one) => one.offsetTop)")
+
+    assert tabs == 0
+    assert (hint, typed) == (True, False)
+    assert max(tops) - min(tops) < 20
