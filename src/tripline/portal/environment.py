@@ -6,7 +6,7 @@ Everything is escaped, and a value that nobody gave is an error. Not here: what 
 import functools
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -45,7 +45,7 @@ def environment() -> "jinja2.Environment":
     made.template_class = _template_class()
     made.globals["icon_of"] = _icon
     made.filters |= {name: _of_reader(name) for name in _FILTERS}
-    made.filters |= {"ago": _ago(), "iso": figures.iso, "with_code": _with_code}
+    made.filters |= {"ago": _ago(), "iso": figures.iso, "with_code": _with_code, "as_on": _as_on}
     return made
 
 
@@ -107,6 +107,16 @@ def _escaper() -> Callable[[Any], str]:
         return value if kind is markup or (kind is str and mark(value) is None) else escape(value)
 
     return escaped
+
+
+def _as_on(troubles: Mapping[str, str], body: str) -> list[tuple[str, str]]:
+    """What is wrong with each field, in the order in which the fields stand on the form; of none there, last."""
+
+    def place(trouble: tuple[str, str]) -> int:
+        at = body.find(f'id="f-{trouble[0]}"')
+        return len(body) if at < 0 else at
+
+    return sorted(troubles.items(), key=place)
 
 
 def _of_reader(name: str) -> Callable[..., str]:

@@ -21,6 +21,13 @@ def test_text_between_backticks_is_code_and_nothing_is_markup(text: str, written
     assert template.render(text=text) == written
 
 
+def test_troubles_stand_in_the_order_of_the_fields_and_those_of_no_field_last() -> None:
+    template = environment.environment().from_string("{{ troubles|as_on(body)|map('first')|join(' ') }}")
+    body = '<input id="f-name"><input id="f-name-too"><input id="f-a">'
+
+    assert template.render(troubles={"z": "", "a": "", "name": ""}, body=body) == "name a z"
+
+
 _PLAIN = "{% macro of(a, b=2) %}{{ a }}{{ b }}{% endmacro %}"
 _AROUND = "{% macro of(a, b=2) %}{{ a }}{{ b }}{{ caller() }}{% endmacro %}"
 
