@@ -10,6 +10,7 @@ import msgspec
 from litestar.response import Response
 
 from tripline.domain import ids
+from tripline.domain.companies import MessageTypes
 from tripline.domain.history import Change, Entry
 from tripline.http.rim import Call
 from tripline.portal import views, words
@@ -96,5 +97,11 @@ def _change(visitor: Visitor, change: Change) -> tuple[str, str | None, str | No
     label = words.label(visitor, change.field)
     if change.secret:
         return label, None, visitor.say("portal.value.secret")
-    before, after = (words.value(visitor, change.field, each) for each in (change.before, change.after))
+    before, after = (_value(visitor, change.field, each) for each in (change.before, change.after))
     return label, before, after
+
+
+def _value(visitor: Visitor, field: str, stored: MessageTypes | bool | None) -> str | None:
+    """The value in words, with its unit."""
+    text, unit = words.value(visitor, field, stored), words.UNITS.get(field)
+    return text if text is None or unit is None else f"{text} {unit}"

@@ -151,6 +151,7 @@ def test_registered_thing_has_a_page_with_its_history(tmp_path, path):
     for page in (Page(answer.text), Page(history.text)):
         assert "Registered" in page.text
         assert "Kim" in page.text
+        assert ("10 km" in page.text) == ("mileage" in PAGES[path])
 
 
 @pytest.mark.parametrize(
