@@ -203,9 +203,9 @@ def _form(
 
 
 def _unmount_form(request: Call, visitor: Visitor, placed: Placed, *, error: Refusal | None = None) -> Response[bytes]:
-    return views.show(
-        request, visitor, "mounting/unmount.html", title="portal.mounting.unmount", error=error, placed=placed
-    )
+    awaits = placed.awaited and not placed.sensor.vehicle_id
+    title = "portal.mounting.cancel_activation" if awaits else "portal.mounting.unmount"
+    return views.show(request, visitor, "mounting/unmount.html", title=title, error=error, placed=placed)
 
 
 def _placed(tx: ReadTx, request: Call, visitor: Visitor) -> Placed:

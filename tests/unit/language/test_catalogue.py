@@ -41,7 +41,7 @@ def test_refusal_is_told_in_both_languages(refusal, english, korean):
 def test_label_of_a_form_stands_for_the_parameter():
     missing = BadParameter.missing("password")
 
-    assert catalogue.sentence(missing, label="The password") == "The password can't be empty."
+    assert catalogue.sentence(missing, label="The password") == "The password is missing."
     assert catalogue.sentence(missing, Language.KOREAN, label="비밀번호") == "비밀번호: 필수 항목입니다."
 
 

@@ -37,6 +37,7 @@ def test_sensor_is_mounted_by_the_number_of_the_vehicle_and_taken_off(tmp_path):
         on = (await app.get(of.owner, f"/sensor/{sensor}"))["vehicleId"]["id"]
         asked = Page((await browser.get(f"{address}/unmount")).text)
         (named,) = [each["value"] for each in asked.all("input") if each.get("name") == "vehicleId"]
+        assert "Take the sensor off" in asked.text
         off = await browser.post(f"{address}/unmount", {"vehicleId": named})
         again = await browser.post(f"{address}/unmount", {"vehicleId": named}, **KOREAN)
         return vehicle, form, mounted, on, off, again, await app.get(of.owner, f"/sensor/{sensor}")
@@ -131,6 +132,7 @@ def test_awaited_activation_is_cancelled_on_the_page_that_takes_off(tmp_path):
         browser = Browser(app, of.owner)
         asked = await browser.post(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
         form = (await browser.get(f"/fleet/sensors/{sensor}/mount")).text
+        assert "<h1>Cancel the activation</h1>" in (await browser.get(f"/fleet/sensors/{sensor}/unmount")).text
         cancelled = await browser.post(f"/fleet/sensors/{sensor}/unmount")
         return asked.headers["location"] in form, cancelled, (await browser.get(asked.headers["location"])).text
 

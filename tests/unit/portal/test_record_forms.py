@@ -192,7 +192,7 @@ def test_refusal_stands_at_its_field_in_both_languages_and_keeps_what_was_typed(
             "/fleet/vehicles",
             {"vehicleNo": "", "mileage": "many", "modelYear": "18", "displacement": "-1"},
             {
-                "vehicleNo": "Vehicle number can't be empty.",
+                "vehicleNo": "Vehicle number is missing.",
                 "mileage": "Mileage must be a number, with digits and a decimal point only.",
                 "modelYear": "Model year must be a year of four digits.",
                 "displacement": "Displacement must be 0 or more.",
@@ -207,16 +207,16 @@ def test_refusal_stands_at_its_field_in_both_languages_and_keeps_what_was_typed(
         (
             "/fleet/sensors",
             {"serialNo": "", "type": ""},
-            {"serialNo": "Serial number can't be empty.", "type": "Type of device can't be empty."},
+            {"serialNo": "Serial number is missing.", "type": "Type of device is missing."},
             {"serialNo": "일련번호: 필수 항목입니다.", "type": "단말기 유형: 필수 항목입니다."},
         ),
         (
             "/fleet/directors",
             {"name": "", "email": "nobody", "password": ""},
             {
-                "name": "Name can't be empty.",
+                "name": "Name is missing.",
                 "email": "E-mail address is not a valid e-mail address.",
-                "password": "Password can't be empty.",
+                "password": "Password is missing.",
             },
             {
                 "name": "이름: 필수 항목입니다.",
@@ -228,9 +228,9 @@ def test_refusal_stands_at_its_field_in_both_languages_and_keeps_what_was_typed(
             "/fleet/companies",
             {"name": "", "picEmail": "nobody", "picPasswd": ""},
             {
-                "name": "Name can't be empty.",
+                "name": "Name is missing.",
                 "picEmail": "Contact's e-mail address is not a valid e-mail address.",
-                "picPasswd": "Password of the first administrator can't be empty.",
+                "picPasswd": "Password of the first administrator is missing.",
             },
             {
                 "name": "이름: 필수 항목입니다.",
@@ -252,7 +252,7 @@ def test_every_field_at_fault_has_its_own_sentence_in_both_languages_and_they_ar
         at_fields = re.findall(r'id="f-(\w+)-error">.*?<span>(.*?)</span>', answer.text)
         summed_up = re.findall(r'<li><a href="#f-(\w+)">(.*?)</a></li>', answer.text)
         assert answer.status_code == 400
-        assert sorted(at_fields) == sorted(summed_up)
+        assert at_fields == summed_up
         assert {name: html.unescape(sentence) for name, sentence in summed_up} == told
 
 

@@ -394,4 +394,4 @@ def test_path_that_is_no_page_is_told_of_while_the_store_is_away(tmp_path: Path)
     status, text = support.run(tmp_path, scenario)
 
     assert (status, EMAIL in text) == (404, False)
-    assert "There is nothing here" in text
+    assert "Page not found" in text

@@ -70,8 +70,8 @@ def browsed(tmp_path: Path, ask: Callable[[Browser], Awaitable[T]], role: Author
 @pytest.mark.parametrize(
     ("method", "address", "status", "title"),
     [
-        ("GET", "/nowhere", 404, "There is nothing here"),
-        ("GET", "/fleet/none/x", 404, "There is nothing here"),
+        ("GET", "/nowhere", 404, "Page not found"),
+        ("GET", "/fleet/none/x", 404, "Page not found"),
         ("DELETE", "/offline", 405, "This page cannot do that"),
         ("GET", "/test/trouble/outage", 503, "The service cannot answer now"),
         ("GET", "/test/trouble/bug", 500, "Something went wrong"),

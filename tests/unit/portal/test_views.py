@@ -50,7 +50,7 @@ async def refused_page(request: Call) -> Response[bytes]:
         if "taken" in request.query_params
         else BadParameter.missing("vehicleNo")
     )
-    labels = {"vehicleNo": "portal.vehicles.title"}
+    labels = {"vehicleNo": "portal.mounting.vehicle"}
     return views.show(
         request,
         await _guest(request),
@@ -172,12 +172,10 @@ def test_script_is_given_the_content_with_its_title_alone(tmp_path: Path) -> Non
     assert whole == boosted == again
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence"), [("en", "Vehicles can't be empty."), ("ko", "차량: 필수 항목입니다.")]
-)
+@pytest.mark.parametrize(("language", "sentence"), [("en", "Vehicle is missing."), ("ko", "차량: 필수 항목입니다.")])
 def test_refusal_of_a_form_names_its_field_as_the_form_does(tmp_path: Path, language: str, sentence: str) -> None:
     told = views._told(
-        BadParameter.missing("vehicleNo"), views.Language(language), {"vehicleNo": "portal.vehicles.title"}
+        BadParameter.missing("vehicleNo"), views.Language(language), {"vehicleNo": "portal.mounting.vehicle"}
     )
 
     assert told["error"] == views.Told(sentence, "parameter.bad", {"vehicleNo": sentence})
