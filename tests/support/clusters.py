@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psycopg
+
 from tests.support import brokers, certificates, fleet, launcher, postgres, producers, servers
 
 DATABASE = "fleet"
@@ -151,6 +153,8 @@ class Deployment:
     ca: Path
     company: fleet.Company = field(init=False)
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    _asking: psycopg.Connection[Any] | None = None
+    """Kept from one look at the store to the next: who waits for something looks again and again."""
 
     def of_role(self, role: str) -> list[Node]:
         """The nodes that do this work."""
@@ -185,7 +189,23 @@ class Deployment:
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         """The rows of a statement on the store."""
-        return self.database.run(statement, database=DATABASE)
+        for _ in range(2):
+            if self._asking is None:
+                self._asking = self.database.connect(DATABASE)
+                self._asking.prepare_threshold = None  # tables may change between two looks
+            try:
+                cursor = self._asking.execute(statement.encode())
+                return cursor.fetchall() if cursor.description is not None else []
+            except psycopg.OperationalError as error:  # the store was away since the last look
+                self.leave()
+                failed = error
+        raise failed
+
+    def leave(self) -> None:
+        """Let the store go, until the next look at it."""
+        if self._asking is not None:
+            self._asking.close()
+            self._asking = None
 
     def registered(self, count: int) -> list[fleet.Registered]:
         """New vehicles, each with a sensor."""
@@ -247,6 +267,7 @@ def deployed(
         with fleet.Company(first.api, folder / "operator", variables=settings) as deployment.company:
             yield deployment
     finally:
+        deployment.leave()
         for node in nodes:
             if node.running:
                 node.kill()
