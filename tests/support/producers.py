@@ -34,6 +34,8 @@ WINDOW = 20
 PUBACK_S = 10
 """A box that has no acknowledgement for so long tries another connection."""
 CONNECT_S = 8
+HURRY_S = 0.005
+"""Between two messages once a load comes to its end: what there was to be hit has been."""
 BAD_TOKEN = 5
 LOST = (OSError, EOFError, ssl.SSLError, TimeoutError)
 """How a connection ends that is tried again."""
@@ -91,11 +93,17 @@ class Box:
     _waiting: deque[tuple[int, bytes]] = field(default_factory=deque)
     _heard_s: float = 0.0
     _upcoming: Iterator[dict[str, Any]] = field(init=False)
+    _finishing: Callable[[], bool] = field(init=False)
+
+    @property
+    def _pause_s(self) -> float:
+        return HURRY_S if self._finishing() else 1 / self.rate
 
     async def run(self, finishing: Callable[[], bool]) -> None:
         """Drive until there is to be an end and the trip under way is acknowledged to its last message."""
         turn = random.randrange(len(self.gateways))
         pause_s = 0.05
+        self._finishing = finishing
         self._upcoming = self._messages(finishing)
         while True:
             address = self.gateways[turn % len(self.gateways)]
@@ -155,12 +163,12 @@ class Box:
             self.sent.append(message)
             writer.write(publish_packet(topics.TRE, body, (len(self.sent) - 1) % 60_000 + 1))
             await writer.drain()
-            await asyncio.sleep(1 / self.rate)
+            await asyncio.sleep(self._pause_s)
         await self._until_fewer_than(1)
 
     async def _until_fewer_than(self, most: int) -> None:
         while len(self._waiting) >= most:  # noqa: ASYNC110  at its rate it looks often enough
-            await asyncio.sleep(1 / self.rate)
+            await asyncio.sleep(self._pause_s)
 
     async def _hear(self, reader: asyncio.StreamReader) -> None:
         while True:
@@ -210,11 +218,20 @@ class Load:
 
     def flows(self, count: int = 200, *, within_s: float = 60.0) -> None:
         """Wait until so many more messages are acknowledged."""
-        until, goal = time.monotonic() + within_s, self.acknowledged + count
+        self.reaches(self.acknowledged + count, within_s=within_s)
+
+    def reaches(self, goal: int, *, within_s: float) -> None:
+        """Wait until so many messages are acknowledged altogether."""
+        until = time.monotonic() + within_s
         while self.acknowledged < goal:
             assert self._thread.is_alive(), self._trouble
-            assert time.monotonic() < until, f"{goal - self.acknowledged} of {count} not acknowledged in {within_s} s"
+            assert time.monotonic() < until, f"{goal - self.acknowledged} messages not acknowledged in {within_s} s"
             time.sleep(0.02)
+
+    def pace(self, rate: float) -> None:
+        """Have each device send so many messages a second from now on."""
+        for box in self.boxes:
+            box.rate = rate
 
     def finish(self, *, within_s: float = 90.0) -> None:
         """Let every device end its trip; return when everything that was ever sent is acknowledged."""

@@ -19,6 +19,8 @@ from tripline.wire.bus import envelopes as bus_envelopes
 
 TOPICS = (bus_envelopes.MICROTRIPS, bus_envelopes.TRIPS, bus_envelopes.EVENTS)
 PARTITIONS = 6
+LINGER_MS = 50
+"""How long the client gathers messages: what brokers and workers cost is their number of requests."""
 NAMESPACE = uuid.UUID("8d1b3f0a-6a1e-4a5e-9c65-0d4b0c6f7a11")
 
 
@@ -68,20 +70,20 @@ class Vehicle:
 
 
 class BusLoad:
-    """Writes to the bus on a thread of its own, until it is told to come to an end."""
+    """Writes to the bus on a thread of its own, until it is told to come to an end, and then without pauses."""
 
     def __init__(self, brokers: str, registered: Sequence[Registered], company_id: str, *, rate: float = 100.0) -> None:
         """`rate`: messages a second, of all vehicles together."""
         self.vehicles = [Vehicle(each, company_id) for each in registered]
         self.delivered = 0
         self._failed: list[str] = []
-        self._pause_s = 1 / rate
+        self.rate = rate
         self._producer = Producer(
             {
                 "bootstrap.servers": brokers,
                 "acks": "all",
                 "enable.idempotence": True,
-                "linger.ms": 5,
+                "linger.ms": LINGER_MS,
                 "log_level": 0,
                 "delivery.timeout.ms": 300_000,
             }
@@ -123,7 +125,10 @@ class BusLoad:
     def _write(self, vehicle: Vehicle, topic: str, message: dict[str, Any]) -> None:
         key = vehicle.registered.sensor_id.encode()
         self._producer.produce(topic, json.dumps(message).encode(), key, on_delivery=self._told)
-        self._producer.poll(self._pause_s)
+        until = time.monotonic() + 1 / self.rate
+        while not self._finishing.is_set() and (left := until - time.monotonic()) > 0:
+            self._producer.poll(left)  # it returns early when messages were taken
+        self._producer.poll(0)
 
     def _told(self, error: Any, _: Any) -> None:
         if error is None:
