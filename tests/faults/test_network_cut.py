@@ -15,6 +15,8 @@ from tests.support.netns import Cable
 
 pytestmark = pytest.mark.slow
 DEVICES = 10
+RATE, CALM = 8, 2
+"""Messages of a device a second: while the cut hits some, and once the others have taken over."""
 CUT_S = 60
 PASSWORD = "known-to-nobody"
 CUT_OFF = ("gateway-2", "worker-2")
@@ -51,14 +53,17 @@ def test_network_cut_for_a_minute_leaves_work_to_the_others_and_stores_everythin
 ) -> None:
     to_store: list[Cable] = [cables[name].cables[0] for name in CUT_OFF]
     cut_off = {node.name: node for node in deployment.nodes if node.name in CUT_OFF}
-    with deployment.driving(DEVICES, rate=8) as load:
+    with deployment.driving(DEVICES, rate=RATE) as load:
         load.flows(400)
         before = {node.name: node.count("node.away") for node in deployment.nodes}
         for cable in to_store:
             cable.cut()
         until_s = time.monotonic() + CUT_S
+        load.flows(400)
+        load.pace(CALM)
         while time.monotonic() < until_s:
-            load.flows(100)  # the others go on
+            load.flows(50)  # the others go on
+        load.pace(RATE)
         for cable in to_store:
             cable.mend()
         load.flows(400)
