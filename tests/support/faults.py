@@ -27,9 +27,8 @@ Rows = Callable[[str], list[tuple[Any, ...]]]
 PATIENCE_S = 60
 MICROTRIPS = """
     SELECT trip.sensor_id, trip.tid, microtrip.ty, microtrip.ts, microtrip.payload
-    FROM microtrip JOIN trip ON trip.no = microtrip.trip_no ORDER BY microtrip.no"""
-TRIPS = """
-    SELECT sensor_id, no, tid, state, start_ms, end_ms, payload, not_scored FROM trip ORDER BY start_ms, no"""
+    FROM microtrip JOIN trip ON trip.no = microtrip.trip_no"""
+TRIPS = "SELECT sensor_id, no, tid, state, payload FROM trip"
 SCORES = """
     SELECT trip_no, score, accel, de_accel, over_speed, over_speed_s, distance_m FROM driving_score"""
 EVENTS = """
@@ -57,8 +56,9 @@ class Stored:
     """What was made of each."""
 
 
-def stored(rows: Rows) -> dict[str, Stored]:
-    """What a store holds, by sensor."""
+def stored(rows: Rows, sensor_ids: Iterable[str]) -> dict[str, Stored]:
+    """What a store holds of these sensors, by sensor."""
+    of_them = f"WHERE trip.sensor_id IN ({_listed(sensor_ids)})"
     scores: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
     for no, *score in rows(SCORES):
         scores[no].append(tuple(score))
@@ -67,9 +67,9 @@ def stored(rows: Rows) -> dict[str, Stored]:
     for no, *event in rows(EVENTS):
         events[no].append(tuple(event))
     found: dict[str, Stored] = defaultdict(lambda: Stored([], [], []))
-    for sensor_id, _, ty, ts, payload in rows(MICROTRIPS):
+    for sensor_id, _, ty, ts, payload in rows(f"{MICROTRIPS} {of_them} ORDER BY microtrip.no"):
         found[str(sensor_id)].microtrips.append({"ty": ty, "ts": ts, "pld": json.loads(payload)})
-    for sensor_id, no, tid, state, _, _, payload, _ in rows(TRIPS):
+    for sensor_id, no, tid, state, payload in rows(f"{TRIPS} {of_them} ORDER BY start_ms, no"):
         of_sensor = found[str(sensor_id)]
         of_sensor.trips.append((tid, state, json.loads(payload) if payload else None))
         of_sensor.verdicts.append(Verdict(scores[no][0], tuple(events[no])) if no in scores else None)
@@ -96,7 +96,7 @@ def undisturbed() -> dict[str, Verdict | None]:
                 return database.execute(statement).fetchall()
 
             everything_scored(rows)
-            found = stored(rows)
+            found = stored(rows, [one.sensor_id for one in registered])
     verdicts = {drive.name: found[one.sensor_id].verdicts[0] for one, drive in zip(registered, drives, strict=True)}
     assert [verdict is None for verdict in verdicts.values()] == [False, False, True, False]
     return verdicts
@@ -121,7 +121,7 @@ def everything_scored(rows: Rows, *, within_s: float = PATIENCE_S) -> None:
 def hold(load: producers.Load, rows: Rows) -> None:
     """Everything that must hold of a load that came to its end: see the head of this file."""
     everything_scored(rows)
-    found = stored(rows)
+    found = stored(rows, [box.registered.sensor_id for box in load.boxes])
     expected = undisturbed()
     for box in load.boxes:
         sent_microtrips = [message for message in box.sent if message["ty"] == 2]
@@ -141,13 +141,14 @@ def hold(load: producers.Load, rows: Rows) -> None:
 def hold_of_bus(load: producers_bus.BusLoad, rows: Rows) -> None:
     """The same of what a customer's own system wrote to the bus."""
     wanted = sum(len(vehicle.microtrips) for vehicle in load.vehicles)
-    sensors = ", ".join(f"'{vehicle.registered.sensor_id}'" for vehicle in load.vehicles)
+    sensor_ids = [vehicle.registered.sensor_id for vehicle in load.vehicles]
+    sensors = _listed(sensor_ids)
     of_them = f"FROM microtrip JOIN trip ON trip.no = trip_no WHERE sensor_id IN ({sensors})"
     ended = f"SELECT count(*) FROM trip WHERE state = 'COMPLETE' AND sensor_id IN ({sensors})"
     trips = sum(len(vehicle.trips) for vehicle in load.vehicles)
     until(lambda: rows(f"SELECT count(*) {of_them}")[0][0] >= wanted and rows(ended) == [(trips,)])
     everything_scored(rows)
-    found, expected = stored(rows), undisturbed()
+    found, expected = stored(rows, sensor_ids), undisturbed()
     ids = {str(sensor_id): [] for (sensor_id,) in rows(f"SELECT id FROM sensor WHERE id IN ({sensors})")}
     for sensor_id, trip_id in rows(f"SELECT sensor_id, id FROM trip WHERE sensor_id IN ({sensors}) ORDER BY start_ms"):
         ids[str(sensor_id)].append(str(trip_id))
@@ -168,6 +169,10 @@ def hold_of_bus(load: producers_bus.BusLoad, rows: Rows) -> None:
     assert rows("SELECT count(*) FROM rejected_message") == [(0,)]
 
 
+def _listed(ids: Iterable[str]) -> str:
+    return ", ".join(f"'{each}'" for each in ids)
+
+
 def _same(kept: Sequence[Any], sent: Sequence[Any]) -> None:
     """Equal, and when not: what is missing, what is there twice, or where the order breaks, in few words."""
     if kept == sent:
@@ -186,9 +191,9 @@ def logs_are_plain(nodes: Iterable[Node], secrets: Iterable[str] = ()) -> None:
     """Each line of each log is an event of the catalogue, none is a bug, and no secret or position is in any."""
     unwanted = list(secrets)
     for node in nodes:
-        text = node.log.read_text("utf-8", "replace")
-        strange = [each for each in node.events() if each.get("event") not in observe.EVENTS]
-        bugs = [each for each in node.events() if each.get("level") == "error" or "exception" in each]
+        text, events = node.log.read_text("utf-8", "replace"), node.events()
+        strange = [each for each in events if each.get("event") not in observe.EVENTS]
+        bugs = [each for each in events if each.get("level") == "error" or "exception" in each]
         assert strange == [], (node.name, strange[:3])
         assert bugs == [], (node.name, bugs[:3])
         assert [each for each in unwanted if each in text] == [], node.name
