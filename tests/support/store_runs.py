@@ -22,7 +22,7 @@ from tests.support import databases, imports, postgres, required, stores
 SQLITE, POSTGRESQL, BOTH = "sqlite", "postgresql", "both"
 TWICE = ("contract", "unit", "integration")
 """Folders that a run on both stores takes twice: what is in the others starts whole servers, slowly."""
-APART = ("support.postgres", "support.databases")
+APART = ("support.postgres", "support.databases", "support.ingest_nodes")
 """A test file that names one of these is about PostgreSQL whatever the run is about."""
 NO_STORE = "touch no store"
 IN_EVERY_RUN = "bring PostgreSQL along"
