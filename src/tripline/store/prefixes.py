@@ -7,7 +7,7 @@ are compared one by one.
 Not here: the lists that are searched (`lists.py`).
 """
 
-from functools import cache
+from functools import lru_cache
 from typing import Final
 
 MOST: Final = 32
@@ -17,8 +17,11 @@ LAST: Final = "\U0010ffff"
 MORE: Final = {"i": "İ", "k": "\u212a", "ß": "ẞ", "å": "\u212b", "θ": "ϴ", "ω": "\u2126"}
 """What else becomes these characters in lower case: capitals that have another lower form of their own, and signs."""
 
+KEPT: Final = 4_096
+"""Characters whose forms are kept: whoever searches may go through all of Unicode, a million of them."""
 
-@cache
+
+@lru_cache(KEPT)
 def forms(character: str) -> tuple[str, ...]:
     """The characters that are this one in lower case, or whose lower case begins with it."""
     found = {character, character.upper(), character.title(), MORE.get(character, character)}

@@ -31,6 +31,13 @@ def test_ranges_hold_the_forms_of_the_first_letters(search, starts):
     assert prefixes.ranges(search) == tuple((start, start + LAST) for start in starts)
 
 
+def test_searches_with_ever_other_characters_fill_no_memory():
+    for code in range(0x4E00, 0x4E00 + 2 * prefixes.KEPT):
+        prefixes.ranges(chr(code))
+
+    assert prefixes.forms.cache_info().currsize == prefixes.KEPT
+
+
 @pytest.mark.parametrize(("search", "letters"), [("abcd", 4), ("abcde", 5), ("abcdef", 5)])
 def test_ranges_are_never_more_than_their_most(search, letters):
     starts = [start for start, _ in prefixes.ranges(search)]
