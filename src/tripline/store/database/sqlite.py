@@ -30,9 +30,10 @@ PROVED_S: Final = 30.0
 """A commit within this time proves that there can be one: an idle server need not write more often."""
 CHECKED_S: Final = 30.0
 """How often a file that was damaged is read as a whole, to see whether it still is."""
-READ_CACHE_KIB = 32_768
-WRITE_CACHE_KIB = 8_192
-"""Pages are read through the map of the file and the cache of the system; four times as much makes ingest no faster."""
+READ_CACHE_KIB: Final = 2_048
+WRITE_CACHE_KIB: Final = 8_192
+"""Pages that a connection keeps at most; what it dropped the system still has. A reader drops all of them after each
+commit: sixteen times as much makes look-ups no faster while devices send, as four times as much does not ingest."""
 _COMPILED: Final[LRUCache[Any, Any]] = LRUCache(1_000)
 """Statement -> its SQL, for every connection: there are fewer statements than this."""
 
@@ -52,10 +53,11 @@ def open_engine(path: Path | str, *, read_only: bool = False) -> Engine:
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA temp_store=MEMORY")
     connection.execute(f"PRAGMA cache_size={-(READ_CACHE_KIB if read_only else WRITE_CACHE_KIB)}")
+    # A map of the file is made anew after each commit, which costs a look-up more than reading its few pages; and all
+    # that was ever read of it counts as this program's memory.
+    connection.execute("PRAGMA mmap_size=0")
     if read_only:
         connection.execute("PRAGMA query_only=ON")
-        # Pages of lists are read where they lie. The writer gains nothing by it, and what it maps counts as its memory.
-        connection.execute("PRAGMA mmap_size=268435456")
     # SQLite's own knows the letters of ASCII only.
     connection.create_function("lower", 1, _lower, deterministic=True)
     known = _dialect()
@@ -169,8 +171,6 @@ class SqliteStore:
         self.troubles = Troubles()
         self._writer = _Lane(path, self.troubles, read_only=False)
         self._inline = _Lane(path, self.troubles, read_only=True)
-        # SQLite makes the map anew whenever somebody committed: for a few pages by key that costs more than it saves.
-        self._inline.driver.execute("PRAGMA mmap_size=0")
         self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._read_threads = ThreadPoolExecutor(readers, thread_name_prefix="store-reader")
         self._local = threading.local()
