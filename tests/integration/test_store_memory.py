@@ -1,4 +1,4 @@
-"""What reading costs in memory, however large the file is."""
+"""Memory that reading takes, however large the file is."""
 
 import asyncio
 import sqlite3

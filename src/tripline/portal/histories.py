@@ -104,4 +104,4 @@ def _change(visitor: Visitor, change: Change) -> tuple[str, str | None, str | No
 def _value(visitor: Visitor, field: str, stored: MessageTypes | bool | None) -> str | None:
     """The value in words, with its unit."""
     text, unit = words.value(visitor, field, stored), words.UNITS.get(field)
-    return text if text is None or unit is None else f"{text} {unit}"
+    return text if text is None or unit is None else visitor.say("portal.value.with_unit", value=text, unit=unit)
