@@ -280,12 +280,8 @@ def company_body(email: str) -> dict[str, Any]:
 
 @contextmanager
 def track(folder: Path) -> Iterator[Track]:
-    """A server with a platform administrator and the operator of `races`; hashes of passwords are cheap."""
-    variables = {
-        "TRIPLINE_PASSWORDS_MEMORY_KIB": "8192",
-        "TRIPLINE_PASSWORDS_PASSES": "1",
-        "TRIPLINE_ACCOUNTS_APPLICATIONS_PER_HOUR": "100000",
-    }
+    """A server with a platform administrator and the operator of `races`."""
+    variables = {"TRIPLINE_ACCOUNTS_APPLICATIONS_PER_HOUR": "100000"}
     with servers.serving(folder / "data", variables=variables) as server:
         crowd = Crowd(server.api)
         try:

@@ -33,6 +33,15 @@ def test_hash_is_argon2id_of_the_configured_cost() -> None:
     assert kept.startswith("$argon2id$v=19$m=8192,t=1,p=1$")
 
 
+def test_hash_costs_what_owasp_asks_for_unless_it_is_configured() -> None:
+    """Servers of tests are given less."""
+    passwords = Passwords(config.Passwords())
+    kept = passwords.hash_now("x")
+    passwords.close()
+
+    assert kept.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+
+
 @pytest.mark.parametrize("kept", [None, "", "$argon2id$", "plain text"])
 def test_password_without_a_usable_hash_never_matches(kept: str | None) -> None:
     async def scenario() -> bool:
