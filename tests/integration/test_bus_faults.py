@@ -183,17 +183,16 @@ def test_cluster_that_is_away_is_an_outage_in_time_but_a_patient_writer_drops_no
     assert [value for value in kept_patiently if value != b"before"] == [b"%d" % number for number in range(30)]
 
 
-def test_without_any_node_a_queue_fills_then_refuses_at_once_and_a_reader_waits_until_there_is_one(bus):
-    bus.make_topic("nobody")
-    bus.make_topic("early")
+def test_without_any_node_a_queue_fills_then_refuses_at_once_and_readers_wait_until_there_is_one_and_miss_nothing(bus):
+    """One reader comes when there is none, and another one's reading pauses then: paused is what the library calls a
+    partition, and it remembers that beyond the loss of it."""
+    values = [b"%d" % number for number in range(100)]
+    for topic in ("nobody", "early", "paused"):
+        bus.make_topic(topic)
     bus.put("early", [b"x"])
+    bus.put("paused", values)
 
-    async def write():
-        made = config.Bus(url=bus.url, timeout_s=2, queue=50)
-        writer, told = KafkaWriter(made), Told()
-        await until_taken(writer, BusNote("nobody", b"k", b"before"))
-        for broker in bus.brokers:
-            broker.kill()
+    async def write(writer, told):
         sent = 0
         began = time.monotonic()
         with pytest.raises(Outage):
@@ -202,23 +201,36 @@ def test_without_any_node_a_queue_fills_then_refuses_at_once_and_a_reader_waits_
                 sent += 1
         took, crowded = time.monotonic() - began, writer.crowded
         await until(lambda: len(told.badly) == sent)
-        settled_after = time.monotonic() - began
-        await writer.close()
-        return sent, took, crowded, settled_after, told.well
+        return sent, took, crowded, time.monotonic() - began
 
-    async def read():
-        reader = KafkaReader(config.Bus(url=bus.url), topics=["early"], group="early")
-        reading = asyncio.ensure_future(reader.read())
+    async def play():
+        writer, told = KafkaWriter(config.Bus(url=bus.url, timeout_s=2, queue=50)), Told()
+        await until_taken(writer, BusNote("nobody", b"k", b"before"))
+        pausing = KafkaReader(config.Bus(url=bus.url, batch=10), topics=["paused"], group="paused")
+        under_way = await pausing.read()
+        await asyncio.sleep(2 * bus_kafka_reader.PATIENCE_S)  # nobody takes the next batch: reading pauses
+        for broker in bus.brokers:
+            broker.kill()
+        written = await write(writer, told)
+        await writer.close()
+        await until(lambda: not pausing.kept(under_way).messages)
+        early = KafkaReader(config.Bus(url=bus.url), topics=["early"], group="early")
+        reading = asyncio.ensure_future(early.read())
         done, _ = await asyncio.wait([reading], timeout=1)
         assert not done
         for broker in bus.brokers:
             broker.start()
         batch = await reading
-        await reader.close()
-        return batch
+        await early.close()
+        found = []
+        while set(found) != set(values):
+            later = await pausing.read()
+            found += [message.value for message in later.messages]
+            pausing.done(later)
+        await pausing.close()
+        return written, told.well, batch, found
 
-    sent, took, crowded, settled_after, well = whole(write())
-    batch = whole(read())
+    (sent, took, crowded, settled_after), well, batch, found = whole(play())
 
     assert sent == 50
     assert took < 1
@@ -226,32 +238,7 @@ def test_without_any_node_a_queue_fills_then_refuses_at_once_and_a_reader_waits_
     assert settled_after < 6
     assert well == []
     assert [message.value for message in batch.messages] == [b"x"]
-
-
-def test_partitions_that_go_while_reading_pauses_are_read_when_they_come_back(bus):
-    """Paused is what the library calls a partition, and it remembers that beyond the loss of it."""
-    topic, values = "paused", [b"%d" % number for number in range(100)]
-    bus.make_topic(topic)
-    bus.put(topic, values)
-
-    async def play():
-        reader = KafkaReader(config.Bus(url=bus.url, batch=10), topics=[topic], group=topic)
-        under_way = await reader.read()
-        await asyncio.sleep(2 * bus_kafka_reader.PATIENCE_S)  # nobody takes the next batch: reading pauses
-        for broker in bus.brokers:
-            broker.kill()
-        await until(lambda: not reader.kept(under_way).messages)
-        for broker in bus.brokers:
-            broker.start()
-        found = []
-        while set(found) != set(values):
-            batch = await reader.read()
-            found += [message.value for message in batch.messages]
-            reader.done(batch)
-        await reader.close()
-        return found
-
-    assert whole(play()) == values
+    assert found == values
 
 
 def test_topics_of_our_own_are_made_once_as_the_settings_say(bus):
