@@ -105,12 +105,12 @@ def set_password(hand, server):
 def register_companies(hand):
     """The own company and a partner; the partner's id."""
     hand.fill(name="Hanbit", serviceType="hanbit", picName="Kim", picEmail=APPLICANT, picPasswd=fleet.PASSWORD)
-    hand.press("portal.companies.register")
+    hand.press("portal.companies.new_own")
     hand.page.wait_for_selector("nav.rail a[href='/delegation']")
     hand.turn_to("/fleet/vehicles", "/fleet/companies")
     hand.follow(hand.say("portal.lists.companies.new"))
     hand.fill(name="Partner", picName="Lee", picEmail="lee@partner.example", picPasswd=fleet.PASSWORD)
-    hand.press("portal.companies.register")
+    hand.press("portal.companies.new")
     hand.page.wait_for_url("**/fleet/companies/*-*")
     return hand.page.url.rpartition("/")[2].partition("?")[0]
 

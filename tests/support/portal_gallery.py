@@ -16,6 +16,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from tests.support import reference
+from tripline.portal import environment
 
 PORTAL = reference.ROOT / "src/tripline/portal"
 TEXTS = reference.ROOT / "src/tripline/language/portal"
@@ -47,7 +48,7 @@ def texts(language: str) -> dict[str, str]:
     return tomllib.loads((TEXTS / f"ui.{language}.toml").read_text("utf-8"))
 
 
-def environment() -> jinja2.Environment:
+def templates() -> jinja2.Environment:
     """Templates of the portal and of the gallery, with filters of its own."""
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader([PAGES, PORTAL / "templates"]),
@@ -62,6 +63,7 @@ def environment() -> jinja2.Environment:
         "date": lambda ms: "2026-11-23",
         "number": lambda value: f"{value:,}",
         "km": lambda value: f"{value:,.1f} km",
+        "as_on": environment.as_on,
     }
     made.globals["icon_of"] = icon
     return made
@@ -178,7 +180,7 @@ def render(address: str) -> str:
     """The page at an address of the gallery: `/list?theme=dark&language=ko`."""
     split = urlsplit(address)
     asked = {name: each[0] for name, each in parse_qs(split.query, keep_blank_values=True).items()}
-    made = environment()
+    made = templates()
     given = values(asked.get("language", "en"), asked.get("theme", "system"), split.path, asked)
     parts = made.get_template("components.html").make_module(given)
     return made.get_template(f"{split.path[1:]}.html").render(given | {"ui": parts})

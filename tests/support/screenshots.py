@@ -49,7 +49,6 @@ def main(words: Sequence[str]) -> int:
             stops = portal_tour.walk(guest.origin, guest.session, guest.starts)
             found |= {stop.pattern for stop in stops}
             stops += [*guest.states, NOWHERE]
-            # Refused forms come last: one that takes the values after all changes what other pages show.
             for take in (taken, refused):
                 for look in LOOKS:
                     wanted = [stop for stop in stops if is_wanted(name_of(stop, guest.name, look), words)]
@@ -85,7 +84,7 @@ def taken(browser: Browser, guest: Guest, look: Look, stops: Sequence[Stop]) -> 
 
 
 def refused(browser: Browser, guest: Guest, look: Look, stops: Sequence[Stop]) -> int:
-    """Take pictures of the pages' forms when nothing in them is right; how many had trouble."""
+    """Take pictures of the pages' forms when what they require is missing; how many had trouble."""
     troubled = 0
     if guest.name not in REFUSED_OF:
         return troubled
@@ -111,15 +110,13 @@ def told(watched: portal_browser.Watched, name: str) -> bool:
 
 
 def refuse(page: Page) -> bool:
-    """Send the page's form with values that cannot be right; whether the page has one and shows it again."""
-    form = page.locator(f"{FORM}:visible").first
+    """Send the page's form without what it requires; whether the page has such a form and shows it again."""
+    form = page.locator(f"{FORM}:visible:has([required])").first
     if form.count() == 0:
         return False
     form.evaluate(
         """(form) => {
-            for (const each of form.querySelectorAll("input:is([type=text], [type=email], [type=tel]), textarea")) {
-                if (!each.readOnly) each.value = each.value && "\\u2026";
-            }
+            for (const each of form.querySelectorAll("[required]")) each.value = "";
             form.noValidate = true;
         }"""
     )

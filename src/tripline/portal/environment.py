@@ -45,7 +45,7 @@ def environment() -> "jinja2.Environment":
     made.template_class = _template_class()
     made.globals["icon_of"] = _icon
     made.filters |= {name: _of_reader(name) for name in _FILTERS}
-    made.filters |= {"ago": _ago(), "iso": figures.iso, "with_code": _with_code, "as_on": _as_on}
+    made.filters |= {"ago": _ago(), "iso": figures.iso, "with_code": _with_code, "as_on": as_on}
     return made
 
 
@@ -109,7 +109,7 @@ def _escaper() -> Callable[[Any], str]:
     return escaped
 
 
-def _as_on(troubles: Mapping[str, str], body: str) -> list[tuple[str, str]]:
+def as_on(troubles: Mapping[str, str], body: str) -> list[tuple[str, str]]:
     """What is wrong with each field, in the order in which the fields stand on the form; of none there, last."""
 
     def place(trouble: tuple[str, str]) -> int:
