@@ -462,7 +462,8 @@ def test_cancellation_that_came_to_no_end_touches_no_later_import(tmp_path, othe
     assert left(tmp_path) == [".import", ".uploads", f".uploads/{begun['area']}.osm.pbf"]
 
 
-def test_import_by_the_command_ends_when_it_is_cancelled_and_never_once_its_map_is_being_placed(tmp_path):
+def test_import_by_the_command_ends_when_it_is_cancelled_and_never_once_its_map_is_being_placed(tmp_path, monkeypatch):
+    monkeypatch.setattr(map_cancels, "LOOK_S", 60)  # an end here ends no process, so that both looks would find one
     folder, file = tmp_path / "maps", made.street(tmp_path / "a.osm.pbf")
     ended = []
 
