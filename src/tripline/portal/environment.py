@@ -110,7 +110,7 @@ def _escaper() -> Callable[[Any], str]:
 
 
 def as_on(troubles: Mapping[str, str], body: str) -> list[tuple[str, str]]:
-    """What is wrong with each field, in the order in which the fields stand on the form; of none there, last."""
+    """The sentences about fields, in the order of the fields in the form; those about none of them come last."""
 
     def place(trouble: tuple[str, str]) -> int:
         at = body.find(f'id="f-{trouble[0]}"')
