@@ -10,8 +10,9 @@ OF_RELEASES := tests/faults/test_bus_producers.py
 EVERY_CORE := -n 3 --dist loadfile --no-loadscope-reorder
 # No unit test makes examples: without the plugin its library stays unloaded, and uncompiled on a fresh checkout.
 PLAIN := -p no:hypothesispytest
-# About half of what `make check` computes; the other half runs beside it.
+# What `make check` computes in three processes beside each other: these two and all else, about a third each.
 OF_REQUESTS := tests/unit/api tests/unit/http tests/unit/portal
+OF_SERVICES := tests/unit/services
 # Tests are compiled twice as slowly as they run, and start servers by the dozen: keep what was compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -62,10 +63,12 @@ check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	@echo "Types, import contract and 9,700 tests: two minutes on two cores."
-	@answers=$$(mktemp); trap 'rm -f "$$answers"' EXIT; $(BIN)/mypy & types=$$!; \
-	$(BIN)/python -m pytest -q $(PLAIN) $(OF_REQUESTS) >"$$answers" 2>&1 & requests=$$!; \
-	$(BIN)/python -m pytest -q $(PLAIN) tests/unit tests/house $(OF_REQUESTS:%=--ignore=%); rest=$$?; \
-	wait $$requests; requests=$$?; cat "$$answers"; wait $$types && [ $$requests = 0 ] && exit $$rest
+	@answers=$$(mktemp -d); trap 'rm -rf "$$answers"' EXIT; failed=0; check="$(BIN)/python -m pytest -q $(PLAIN)"; \
+	$(BIN)/mypy >"$$answers/types" 2>&1 & beside=$$!; \
+	$$check $(OF_REQUESTS) >"$$answers/requests" 2>&1 & beside="$$beside $$!"; \
+	$$check $(OF_SERVICES) >"$$answers/services" 2>&1 & beside="$$beside $$!"; \
+	$$check tests/unit tests/house $(OF_REQUESTS:%=--ignore=%) $(OF_SERVICES:%=--ignore=%) || failed=1; \
+	for each in $$beside; do wait $$each || failed=1; done; cat "$$answers"/*; exit $$failed
 
 bench: $(STAMP)
 	$(BIN)/python -m bench
