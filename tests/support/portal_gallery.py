@@ -123,7 +123,10 @@ def values(language: str, theme: str, path: str, asked: dict[str, str]) -> dict[
         else Link(name="Mina Kim", email="mina.kim@example.com", company=Link(name=LONG)),
         "navigation": ()
         if path == "/guest"
-        else [Link(title=area[0], links=inside) for area, inside in zip(areas, links, strict=True)],
+        else [
+            Link(title=area[0], links=inside, current=any(link.current for link in inside))
+            for area, inside in zip(areas, links, strict=True)
+        ],
         "notices": (),
         "error": error if refused else None,
         "field_error": lambda name: error.fields.get(name) if refused else None,

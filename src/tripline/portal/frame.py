@@ -49,7 +49,10 @@ class Section(msgspec.Struct, frozen=True):
 
     key: str
     title: str
+    """That of the only page when there is one."""
     links: tuple[Link, ...]
+    current: bool
+    """Whether the present page belongs here; perhaps below a list that the visitor may not open."""
 
 
 def pages_of(families: Iterable[ModuleType]) -> Pages:
@@ -66,11 +69,11 @@ def navigation(request: Call, visitor: Visitor | None) -> tuple[Section, ...]:
     pages: Pages = request.app.state[PAGES]
     sections: Sections = request.app.state[SECTIONS]
     found = [
-        Section(key, visitor.say(_TEXTS + key), _links(visitor, pages, path, steps))
+        (key, steps, _links(visitor, pages, path, steps))
         for key, steps in sections.items()
         if key != _OWN or visitor.role is not Authority.SYS_ADMIN
     ]
-    return tuple(section for section in found if section.links)
+    return tuple(_section(visitor, key, links, _is_below(path, steps)) for key, steps, links in found if links)
 
 
 def is_open(request: Call, visitor: Visitor | None, path: str) -> bool:
@@ -104,9 +107,18 @@ def _shape(declared: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\{\w+\}", "[^/]+", declared))
 
 
+def _section(visitor: Visitor, key: str, links: tuple[Link, ...], current: bool) -> Section:
+    return Section(key, links[0].title if len(links) == 1 else visitor.say(_TEXTS + key), links, current)
+
+
+def _is_below(path: str, steps: Iterable[str]) -> bool:
+    """Whether the path is that of one of the steps, or below."""
+    return any(path == step or path.startswith(f"{step}/") for step in steps)
+
+
 def _links(visitor: Visitor, pages: Pages, path: str, steps: Mapping[str, tuple[str, str]]) -> tuple[Link, ...]:
     return tuple(
-        Link(href, visitor.say(text), icon, path == href or path.startswith(f"{href}/"))
+        Link(href, visitor.say(text), icon, _is_below(path, (href,)))
         for href, (text, icon) in steps.items()
         if href in pages and _is_open(pages[href], visitor)
     )

@@ -95,6 +95,29 @@ def test_present_page_is_marked_also_below_it(path: str, current: list[str]) -> 
     assert [link.href for section in sections for link in section.links if link.current] == current
 
 
+@pytest.mark.parametrize("path", ["/fleet/drivers", "/fleet/drivers/1", "/fleet/vehicles"])
+def test_area_is_marked_also_on_a_record_whose_list_the_visitor_may_not_open(path: str) -> None:
+    served = request(path, {"/fleet/companies": Action.COMPANY_LIST, "/admin/maps": Action.MAP_MANAGE, **PAGES})
+    sections = frame.navigation(served, visitor(Authority.SYS_ADMIN))
+
+    assert [(section.key, section.current) for section in sections] == [("fleet", True), ("admin", False)]
+    assert [link.current for link in sections[0].links] == [False]
+
+
+def test_section_of_one_page_is_called_as_the_page() -> None:
+    served = request(pages={"/fleet/companies": Action.COMPANY_LIST, **PAGES})
+    titles = {
+        role: [section.title for section in frame.navigation(served, visitor(role))]
+        for role in (Authority.SYS_ADMIN, Authority.COMPANY_ADMIN, Authority.DRIVER)
+    }
+
+    assert titles == {
+        Authority.SYS_ADMIN: ["Companies", "Applications"],
+        Authority.COMPANY_ADMIN: ["Fleet", "Import"],
+        Authority.DRIVER: ["Vehicles"],
+    }
+
+
 @pytest.mark.parametrize(
     ("role", "path", "is_open"),
     [
