@@ -75,6 +75,8 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     authority: Authority
     additional_info: str | None
     password_updated_ms: int
+    enabled: bool
+    """Whether the person may sign in."""
 
 
 def registration(

@@ -48,6 +48,7 @@ USER = people.User(
     authority=Authority.DRIVER,
     additional_info=None,
     password_updated_ms=1,
+    enabled=True,
 )
 AS_IT_WAS = people.Change(name="Park", email="park@ace.example", phone="010-1234", password=None)
 

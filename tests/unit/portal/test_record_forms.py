@@ -389,3 +389,30 @@ def test_company_that_owns_something_is_not_deleted_and_the_page_says_why(tmp_pa
 
     assert "cannot be deleted" in Page(asked.text).text
     assert (asked.status_code, sent.status_code, own.status_code) == (200, 400, 200)
+
+
+@pytest.mark.parametrize(
+    ("language", "told"), [({}, ("Disabled", "nobody can sign in")), (KOREAN, ("사용 중지", "로그인할 수 없습니다"))]
+)
+def test_page_of_a_disabled_person_says_so_and_leads_the_platform_to_the_account(tmp_path, language, told):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        driver = await app.account("kim@ace.example", Authority.DRIVER, admin.company_id)
+        root = await app.account("root@x.example", Authority.SYS_ADMIN)
+        before = await Browser(app, admin).get(f"/fleet/drivers/{driver.user_id}", **language)
+        await Browser(app, root).post(f"/admin/accounts/{driver.user_id}/disable")
+        path = f"/fleet/drivers/{driver.user_id}"
+        seen = [await Browser(app, login).get(path, **language) for login in (admin, root)]
+        return driver.user_id, admin.company_id, [Page(each.text) for each in (before, *seen)]
+
+    person, company, (before, of_company, of_platform) = rest.run(tmp_path, scenario)
+
+    account, up = f"/admin/accounts/{person}", f"/fleet/companies/{company}"
+    for word in told:
+        assert word not in before.text
+        assert word in of_company.text
+        assert word in of_platform.text
+    assert account not in of_company.hrefs
+    assert account in of_platform.hrefs
+    assert "/fleet/drivers" in of_company.hrefs
+    assert up in [each["href"] for each in of_platform.all("a") if each.get("class") == "up"]

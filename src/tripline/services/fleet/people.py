@@ -90,6 +90,7 @@ def create(
         authority=role,
         additional_info=None,
         password_updated_ms=now_ms,
+        enabled=True,
     )
     said = (*entries.first_values(new, _TOLD), Change("authority", after=role.value))
     _note(tx, actor, Event.REGISTERED, new, changes=said, ids=ids, now_ms=now_ms)

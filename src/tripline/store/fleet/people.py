@@ -161,4 +161,5 @@ def _only(tx: ReadTx, statement: Hot, scope: Scope, key: str) -> tuple[User, boo
 def _user(row: tuple[Any, ...]) -> User:
     """The account of a row that begins with `_COLUMNS`."""
     values = dict(zip(_FIELDS, row, strict=False))
-    return User(**{**values, "authority": Authority(values["authority"])})
+    told = {"authority": Authority(values["authority"]), "enabled": bool(values["enabled"])}
+    return User(**{**values, **told})
