@@ -171,7 +171,8 @@ def _deletion(
     request: Call, visitor: Visitor, user: User, counts: Mapping[str, int], *, error: Refusal | None = None
 ) -> Response[bytes]:
     title, up = "portal.people.administrator.delete", _up(request)
-    return deletions.show(request, visitor, "person", user.name, counts, title=title, up=up, error=error)
+    noun = deletions.PERSON[user.authority]
+    return deletions.show(request, visitor, noun, user.name, counts, title=title, up=up, error=error)
 
 
 def _company_id(request: Call) -> CompanyId:

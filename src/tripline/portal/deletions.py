@@ -8,6 +8,7 @@ from typing import Final
 
 from litestar.response import Response
 
+from tripline.domain.access import Authority
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.http.rim import Call
 from tripline.portal import views
@@ -19,11 +20,20 @@ _GOES: Final = "portal.goes."
 _LABELS: Final = {"confirm": "portal.goes.confirm"}
 _TEXTS: Final = {
     "company": ("portal.companies.delete_text", "portal.companies.delete_submit"),
-    "person": ("portal.people.delete_text", "portal.people.delete_submit"),
+    **{
+        role: (f"portal.people.{role}.delete_text", "portal.people.delete_submit")
+        for role in ("administrator", "director", "driver")
+    },
     "sensor": ("portal.sensors.delete_text", "portal.sensors.delete_submit"),
     "vehicle": ("portal.vehicles.delete_text", "portal.vehicles.delete_submit"),
 }
 """By noun: what a deletion does, and its button."""
+PERSON: Final = {
+    Authority.COMPANY_ADMIN: "administrator",
+    Authority.DIRECTOR: "director",
+    Authority.DRIVER: "driver",
+}
+"""The nouns of people."""
 _NOT_LARGE: Final = ("delegations", "rights")
 """What ends alone is soon given again; everything else makes a deletion a large one."""
 
@@ -84,5 +94,6 @@ def _sentences(visitor: Visitor, noun: str, counts: Mapping[str, int]) -> list[s
 def _sentence(visitor: Visitor, noun: str, what: str, count: int) -> str:
     if what != "trips":
         return visitor.say(_GOES + what, n=count)
+    noun = "person" if noun in PERSON.values() else noun
     more = "trips_more" if count >= TRIPS_MAX else "trips"
     return visitor.say(f"portal.goes.{noun}.{more}", n=count)

@@ -292,7 +292,8 @@ def _deletion(
     error: Refusal | None = None,
 ) -> Response[bytes]:
     title, up = f"{_NOUN[role]}delete", _path(role, user.id)
-    return deletions.show(request, visitor, "person", user.name, counts, title=title, up=up, error=error)
+    noun = deletions.PERSON[user.authority]
+    return deletions.show(request, visitor, noun, user.name, counts, title=title, up=up, error=error)
 
 
 def _named(role: Authority, title: str, submit: str) -> Names:

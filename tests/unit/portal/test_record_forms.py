@@ -416,3 +416,28 @@ def test_page_of_a_disabled_person_says_so_and_leads_the_platform_to_the_account
     assert account in of_platform.hrefs
     assert "/fleet/drivers" in of_company.hrefs
     assert up in [each["href"] for each in of_platform.all("a") if each.get("class") == "up"]
+
+
+@pytest.mark.parametrize(
+    ("role", "told", "never"),
+    [
+        (Authority.COMPANY_ADMIN, "The company stays as it is", "rips"),
+        (Authority.DIRECTOR, "without a managing director", "rips"),
+        (Authority.DRIVER, "Trips stay but no longer name a driver", "managing director"),
+    ],
+)
+def test_deletion_of_a_person_says_what_is_true_of_the_role(tmp_path, role, told, never):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        person = (await app.account("kim@ace.example", role, admin.company_id)).user_id
+        path = {
+            Authority.COMPANY_ADMIN: f"/fleet/companies/{admin.company_id}/administrators/{person}",
+            Authority.DIRECTOR: f"/fleet/directors/{person}",
+            Authority.DRIVER: f"/fleet/drivers/{person}",
+        }[role]
+        return await Browser(app, admin).get(f"{path}/delete")
+
+    page = Page(rest.run(tmp_path, scenario).text)
+
+    assert told in page.text
+    assert never not in page.text
