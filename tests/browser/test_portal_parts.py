@@ -255,6 +255,34 @@ def test_file_is_dropped_onto_its_field(page, gallery):
     assert page.evaluate("document.querySelector('[type=file]').files[0].name") == "vehicles.csv"
 
 
+@pytest.mark.parametrize(
+    ("language", "button", "nothing"),
+    [("en", "Choose file", "No file chosen"), ("ko", "파일 선택", "선택한 파일 없음")],
+)
+def test_field_of_a_file_speaks_the_language_of_the_page_and_names_the_file(page, gallery, language, button, nothing):
+    page.goto(address(gallery, "form", Look(language=language)))
+    area = page.locator("[data-drop]")
+    shown = [area.locator("label").inner_text(), area.locator("[data-file-name]").inner_text()]
+    native = area.locator("input").bounding_box()["width"]
+    area.locator("input").focus()
+    outline = area.locator("label").evaluate("(one) => getComputedStyle(one).outlineStyle")
+    with page.expect_file_chooser() as chooser:
+        area.locator("label").click()
+    chooser.value.set_files({"name": "vehicles.csv", "mimeType": "text/csv", "buffer": b"number"})
+
+    assert (shown, native, outline) == ([button, nothing], 1, "solid")
+    assert area.locator("[data-file-name]").inner_text() == "vehicles.csv"
+
+
+def test_field_of_a_file_without_scripts_is_the_one_of_the_browser(browser, gallery):
+    with portal_browser.watching(browser, gallery, scripts=False) as watched:
+        watched.page.goto(address(gallery, "form"))
+        area = watched.page.locator("[data-drop]")
+
+        assert area.locator("input").bounding_box()["width"] > 100
+        assert not area.locator("label").is_visible()
+
+
 def test_browser_sees_what_is_wrong(browser, gallery):
     with portal_browser.watching(browser, gallery, Look(width=360)) as watched:
         watched.page.goto(address(gallery, "guest"))
