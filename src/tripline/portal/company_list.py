@@ -61,7 +61,11 @@ COMPANIES: Final = Table(
     count=lambda tx, actor, wanted: lists.count_companies(tx, actor=actor, filters=_filters(wanted)),
     columns=(
         Column(key="name", value=lambda row, _: row.name, order="name"),
-        Column(key="kind", value=lambda row, words: words.option("kind", "operator" if row.master else "partner")),
+        Column(
+            key="kind",
+            value=lambda row, words: words.option("kind", "operator" if row.master else "partner"),
+            look="nowrap",
+        ),
         Column(key="service", value=lambda row, _: row.service_type, look="wide"),
         Column(key="vehicles", value=lambda row, _: row.vehicles, look="number"),
         Column(key="sensors", value=lambda row, _: row.sensors, look="number middle"),
