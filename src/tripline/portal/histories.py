@@ -10,7 +10,6 @@ import msgspec
 from litestar.response import Response
 
 from tripline.domain import ids
-from tripline.domain.companies import MessageTypes
 from tripline.domain.history import Change, Entry
 from tripline.http.rim import Call
 from tripline.portal import views, words
@@ -90,7 +89,8 @@ def _what(visitor: Visitor, entry: Entry) -> str:
 def _changes(visitor: Visitor, entry: Entry) -> tuple[tuple[str, str | None, str | None], ...]:
     if entry.changes is None:
         return ((visitor.say("portal.history.erased"), None, None),)
-    return tuple(_change(visitor, change) for change in entry.changes)
+    told = (_change(visitor, change) for change in entry.changes)
+    return tuple((label, before, after) for label, before, after in told if before is not None or after is not None)
 
 
 def _change(visitor: Visitor, change: Change) -> tuple[str, str | None, str | None]:
@@ -101,7 +101,7 @@ def _change(visitor: Visitor, change: Change) -> tuple[str, str | None, str | No
     return label, before, after
 
 
-def _value(visitor: Visitor, field: str, stored: MessageTypes | bool | None) -> str | None:
+def _value(visitor: Visitor, field: str, stored: words.Stored) -> str | None:
     """The value in words, with its unit."""
     text, unit = words.value(visitor, field, stored), words.UNITS.get(field)
     return text if text is None or unit is None else visitor.say("portal.value.with_unit", value=text, unit=unit)

@@ -210,7 +210,7 @@ async def deactivate(request: Call) -> Response[bytes]:
 
 def texts(vehicle: Vehicle) -> dict[str, str]:
     """What the form of a vehicle is filled with."""
-    return {name: words.text(value) for name, value in _published(vehicle).items()}
+    return {name: words.text(words.given(name, value)) for name, value in _published(vehicle).items()}
 
 
 def _published(vehicle: Vehicle) -> dict[str, Any]:

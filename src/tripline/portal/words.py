@@ -4,16 +4,20 @@ Not here: history (`histories.py`), texts of one noun (its module and templates)
 """
 
 from collections.abc import Collection, Iterable
-from typing import Final
+from typing import Final, TypeAlias
 
 from tripline.domain import companies, delegations, pushes, vehicles
 from tripline.domain.access import Authority
 from tripline.language import catalogue
 from tripline.portal.visitors import Visitor
 
+Stored: TypeAlias = companies.MessageTypes | bool | None
+"""The value of a field."""
 UNITS: Final = {name: field["unit"] for name, field in catalogue.of_fields().items() if "unit" in field}
 """Of the numbers of a vehicle, by field."""
 VALUE: Final = "portal.value."
+_ZERO_IS_NONE: Final = frozenset({"displacement"})
+"""Numbers of which 0 says that nobody gave one."""
 _ROLES: Final = (Authority.COMPANY_ADMIN, Authority.DIRECTOR, Authority.DRIVER)
 _WORDS: Final = frozenset(
     {
@@ -41,8 +45,9 @@ def labels(fields: Iterable[str]) -> dict[str, str]:
     return {field: catalogue.FIELD + field for field in fields}
 
 
-def value(visitor: Visitor, field: str, stored: companies.MessageTypes | bool | None) -> str | None:
+def value(visitor: Visitor, field: str, stored: Stored) -> str | None:
     """The field's value as people read it; None for none."""
+    stored = given(field, stored)
     if stored is None or stored == "":
         return None
     if isinstance(stored, bool):
@@ -52,6 +57,11 @@ def value(visitor: Visitor, field: str, stored: companies.MessageTypes | bool | 
     if field == _MESSAGES:
         return messages(visitor, pushes.selected(stored)) or text(stored)
     return text(stored)
+
+
+def given(field: str, stored: Stored) -> Stored:
+    """The stored value, or None when it says that nobody gave one."""
+    return None if field in _ZERO_IS_NONE and stored in (0, "0") else stored
 
 
 def messages(visitor: Visitor, numbers: Collection[int]) -> str:
@@ -65,7 +75,7 @@ def options(visitor: Visitor, values: Iterable[str]) -> list[tuple[str, str]]:
     return [(each, visitor.say(VALUE + each)) for each in values]
 
 
-def text(stored: companies.MessageTypes | bool | None) -> str:
+def text(stored: Stored) -> str:
     """A stored value as a form shows it: empty for none."""
     if stored is None:
         return ""

@@ -441,3 +441,28 @@ def test_deletion_of_a_person_says_what_is_true_of_the_role(tmp_path, role, told
 
     assert told in page.text
     assert never not in page.text
+
+
+def test_displacement_that_nobody_gave_is_nothing_in_record_form_and_history(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        browser = Browser(app, admin)
+        there = await registered(browser, "/fleet/vehicles")
+        record, form = [Page((await browser.get(path)).text) for path in (there, f"{there}/edit")]
+        opened = {**values(form), "vehicleNo": "12가3456"}
+        seen = []
+        for displacement in ("1998", ""):
+            saved = await browser.post(f"{there}/edit", {**opened, "displacement": displacement})
+            assert saved.status_code == 303, saved.text
+            opened = {**opened, **values(Page((await browser.get(f"{there}/edit")).text))}
+            seen.append(opened["displacement"])
+        return record, form, seen, Page((await browser.get(f"{there}/history")).text)
+
+    record, form, seen, history = rest.run(tmp_path, scenario)
+
+    assert "0 cc" not in record.text
+    assert values(form)["displacement"] == ""
+    assert seen == ["1998", ""]
+    assert history.text.count("Displacement") == 2
+    assert history.text.count("1998 cc") == 2
+    assert "0 cc" not in history.text
