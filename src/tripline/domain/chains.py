@@ -50,6 +50,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
 
     user_id: UserId
     name: str
+    email: str
     authority: Authority
     manages: bool = False
     """Whether this is the managing director."""

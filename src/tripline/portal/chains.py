@@ -43,6 +43,9 @@ class Offered(msgspec.Struct, frozen=True):
     email: str
     authority: Authority
     roles: tuple[UserRole, ...]
+    manages: bool
+    rights: tuple[UserRole, ...]
+    """Held already."""
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -121,10 +124,10 @@ def _shown(tx: ReadTx, request: Call, actor: Actor) -> Shown:
     vehicle_id = _vehicle_id(request)
     found = service.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
     may = service.allowed(tx, actor=actor, vehicle_id=vehicle_id)
-    return Shown(found, may, _offered(tx, request, actor, may), _companies(tx, actor, may, found))
+    return Shown(found, may, _offered(tx, request, actor, may, found), _companies(tx, actor, may, found))
 
 
-def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action]) -> Sequence[Offered]:
+def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action], chain: Chain) -> Sequence[Offered]:
     """People of the actor's company to whom the actor may give a right, their names beginning as asked."""
     roles: dict[Authority, tuple[UserRole, ...]] = {}
     if Action.RIGHT_GIVE_DRIVER in may:
@@ -138,7 +141,17 @@ def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action]) ->
         listed = people.listed(tx, actor=actor, company_id=own, role=authority, window=window)
         found.extend((person, given) for person in listed)
     found.sort(key=lambda each: each[0].name)
-    return [Offered(user.id, user.name, user.email, user.authority, given) for user, given in found[:FOUND]]
+    there = {person.user_id: person for member in chain.members for person in member.people}
+    return [_offer(user, given, there.get(user.id), actor) for user, given in found[:FOUND]]
+
+
+def _offer(user: User, given: tuple[UserRole, ...], there: Person | None, actor: Actor) -> Offered:
+    """The person with the rights that are still to give; `there`: as the chain has the person already."""
+    manages, rights = (False, ()) if there is None else (there.manages, there.rights)
+    directs = manages or user.id == actor.user_id  # nobody gives oneself the right to direct
+    useless = {*rights, *((UserRole.DELEGATED_DIRECTOR,) if directs else ())}
+    roles = tuple(role for role in given if role not in useless)
+    return Offered(user.id, user.name, user.email, user.authority, roles, manages, rights)
 
 
 def _companies(tx: ReadTx, actor: Actor, may: frozenset[Action], found: Chain) -> Sequence[Relation]:

@@ -204,6 +204,38 @@ def test_rights_are_given_and_ended_on_the_chain(tmp_path):
     assert "the driver has this right on the vehicle already" in twice.text
 
 
+def test_rights_that_somebody_has_already_are_named_and_not_offered(tmp_path):
+    async def scenario(app, of, vehicles):
+        address = f"/delegation/vehicles/{vehicles[0]}"
+        names = ("manager", "delegated", "other")
+        people = {name: await delegating.director(app, of.owner, name) for name in names}
+        await app.post(of.owner, f"/vehicle/{vehicles[0]}/director/{people['manager'].user_id}")
+        await delegating.give(app, of.owner, people["delegated"], vehicles[0])
+        pages = {"owner": await shown(app, of.owner, address), "manager": await shown(app, people["manager"], address)}
+        return {
+            who: {
+                name: [
+                    right
+                    for person, right in zip(hidden(page, "userId"), hidden(page, "right"), strict=True)
+                    if person == people[name].user_id
+                ]
+                for name in names
+            }
+            for who, page in pages.items()
+        }, pages["owner"].text
+
+    offered, text = play(tmp_path, scenario)
+
+    # The first of the delegated director's is the one to end.
+    ours = {
+        "manager": ["DRIVER"],
+        "delegated": ["DELEGATED_DIRECTOR", "DRIVER"],
+        "other": ["DELEGATED_DIRECTOR", "DRIVER"],
+    }
+    assert offered == {"owner": ours, "manager": ours}
+    assert text.count("delegated@") == 2
+
+
 @pytest.mark.parametrize(
     ("who", "statuses"),
     [("manager", (200, 200, 303)), ("idle", (200, 403, 403)), ("driver", (403, 403, 403))],

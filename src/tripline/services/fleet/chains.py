@@ -93,6 +93,7 @@ class _Known(msgspec.Struct):
 
     user_id: UserId
     name: str
+    email: str
     authority: Authority
     rights: list[UserRole]
 
@@ -104,10 +105,10 @@ def _people(tx: ReadTx, actor: Actor, vehicle: Vehicle) -> dict[CompanyId, list[
         person = None if user_id is None else people.find(tx, access.scope_of(actor, Action.USER_READ), roles, user_id)
         if person is not None and person[1] and person[0].company_id is not None:
             user = person[0]
-            found[user.id] = (person[0].company_id, _Known(user.id, user.name, user.authority, []))
+            found[user.id] = (person[0].company_id, _Known(user.id, user.name, user.email, user.authority, []))
     readable = access.scope_of(actor, Action.RIGHT_READ)
-    for right, authority in rights.on_vehicle(tx, readable, vehicle.id, limit=PEOPLE):
-        new = (right.company_id, _Known(right.user_id, right.user_name, authority, []))
+    for right, email, authority in rights.on_vehicle(tx, readable, vehicle.id, limit=PEOPLE):
+        new = (right.company_id, _Known(right.user_id, right.user_name, email, authority, []))
         found.setdefault(right.user_id, new)[1].rights.append(right.user_role)
     by_company = defaultdict(list)
     for company_id, known in found.values():
@@ -133,6 +134,7 @@ def _person(known: _Known, company: frozenset[Reach], vehicle: Vehicle) -> Perso
     return Person(
         user_id=known.user_id,
         name=known.name,
+        email=known.email,
         authority=known.authority,
         manages=manages,
         rights=tuple(sorted(known.rights)),

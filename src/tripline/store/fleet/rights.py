@@ -46,6 +46,14 @@ class Held(NamedTuple):
     drivers: int
 
 
+class Holding(NamedTuple):
+    """A right, with what is known of who holds it."""
+
+    right: Right
+    email: str
+    authority: Authority
+
+
 def may_drive(tx: ReadTx, vehicle_id: VehicleId, user_id: UserId) -> bool:
     """Whether the person has a right on the vehicle; every right lets drive it."""
     return bool(tx.hot(_ANY, vehicle_id, user_id))
@@ -83,10 +91,10 @@ def count_of_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> int:
     return counted
 
 
-def on_vehicle(tx: ReadTx, scope: Scope, vehicle_id: VehicleId, *, limit: int) -> Sequence[tuple[Right, Authority]]:
-    """Rights on the vehicle whose holders are inside the scope, by their names, with their roles, up to `limit`."""
+def on_vehicle(tx: ReadTx, scope: Scope, vehicle_id: VehicleId, *, limit: int) -> Sequence[Holding]:
+    """Rights on the vehicle whose holders are inside the scope, by their names, up to `limit`."""
     rows = tx.hot(_on_vehicle(scope.reaches), vehicle_id, scope.user_id, scope.company_id, limit)
-    return [(_right(row[:-1]), Authority(row[-1])) for row in rows]
+    return [Holding(_right(row[:-2]), row[-2], Authority(row[-1])) for row in rows]
 
 
 def counted(tx: ReadTx, vehicle_id: VehicleId) -> dict[CompanyId, Held]:
@@ -194,7 +202,7 @@ def _find(reaches: scopes.Reaches) -> Hot:
 
 @cache
 def _on_vehicle(reaches: scopes.Reaches) -> Hot:
-    statement = _rights(reaches).add_columns(account.c.authority)
+    statement = _rights(reaches).add_columns(account.c.email, account.c.authority)
     statement = statement.where(_RIGHT.c.vehicle_id == bindparam("of_vehicle"))
     statement = statement.order_by(account.c.name, _RIGHT.c.id).limit(bindparam("most"))
     return Hot(statement, "of_vehicle", scopes.USER, scopes.COMPANY, "most")
