@@ -10,7 +10,7 @@ from typing import Any, Final
 from litestar.response import Response
 
 from tripline.domain import companies, people
-from tripline.domain.access import Action, Authority
+from tripline.domain.access import Action, Authority, Thing
 from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import Forbidden, Refusal
@@ -189,16 +189,17 @@ async def delete(request: Call) -> Response[bytes]:
 async def whole_history(request: Call) -> Response[bytes]:
     """Everything that happened to a company's record, candidates and imports, also of a deleted one."""
 
-    def work(tx: ReadTx) -> tuple[Visitor, Lines]:
+    def work(tx: ReadTx) -> tuple[Visitor, str | None, Lines]:
         visitor = visitor_in(tx, request)
         company_id = _company_id(request)
         history.admit_to_company(tx, actor=visitor.actor, company_id=company_id)
         read = partial(history.of_company, tx, actor=visitor.actor, company_id=company_id)
         after = histories.after_asked(request)
-        return visitor, histories.page(visitor, lambda span: read(span=span), limit=histories.AT_ONCE, after=after)
+        found = histories.page(visitor, lambda span: read(span=span), limit=histories.AT_ONCE, after=after)
+        return visitor, history.name_of(tx, Thing.COMPANY, company_id), found
 
-    visitor, found = await rim_of(request).store.read_short(work)
-    return histories.show(request, visitor, found, up=_path(_company_id(request)))
+    visitor, name, found = await rim_of(request).store.read_short(work)
+    return histories.show(request, visitor, found, name=name, up=_path(_company_id(request)))
 
 
 def texts(company: Company) -> dict[str, str]:

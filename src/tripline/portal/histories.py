@@ -49,9 +49,10 @@ def page(visitor: Visitor, read: Callable[[Span], Sequence[Entry]], *, limit: in
     return Lines(tuple(lines(visitor, shown)), shown[-1].id if len(found) > limit else None)
 
 
-def show(request: Call, visitor: Visitor, found: Lines, *, up: str) -> Response[bytes]:
-    """The page of a history; `up`: the page of the record it belongs to."""
-    return views.show(request, visitor, "history.html", title="portal.history.title", history=found, up=up)
+def show(request: Call, visitor: Visitor, found: Lines, *, name: str | None, up: str) -> Response[bytes]:
+    """The page of a history; `name`: whose, None for a record that was deleted; `up`: the page of the record."""
+    title = "portal.history.title" if name is None else views.Plain(visitor.say("portal.history.of", name=name))
+    return views.show(request, visitor, "history.html", title=title, history=found, name=name, up=up)
 
 
 def after_asked(request: Call) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from litestar.response import Response
 
 from tripline.domain import access, people
-from tripline.domain.access import Action, Authority
+from tripline.domain.access import Action, Authority, Thing
 from tripline.domain.ids import UserId
 from tripline.domain.people import User
 from tripline.domain.refusals import Refusal
@@ -256,16 +256,17 @@ async def _delete(request: Call, role: Authority) -> Response[bytes]:
 
 
 async def _whole_history(request: Call, role: Authority) -> Response[bytes]:
-    def work(tx: ReadTx) -> tuple[Visitor, Lines]:
+    def work(tx: ReadTx) -> tuple[Visitor, str | None, Lines]:
         visitor = visitor_in(tx, request)
         user_id = _user_id(request, role)
         history.admit_to_user(tx, actor=visitor.actor, user_id=user_id)
         read = partial(history.of_user, tx, actor=visitor.actor, user_id=user_id)
         after = histories.after_asked(request)
-        return visitor, histories.page(visitor, lambda span: read(span=span), limit=histories.AT_ONCE, after=after)
+        found = histories.page(visitor, lambda span: read(span=span), limit=histories.AT_ONCE, after=after)
+        return visitor, history.name_of(tx, Thing.USER, user_id), found
 
-    visitor, found = await rim_of(request).store.read_short(work)
-    return histories.show(request, visitor, found, up=_path(role, _user_id(request, role)))
+    visitor, name, found = await rim_of(request).store.read_short(work)
+    return histories.show(request, visitor, found, name=name, up=_path(role, _user_id(request, role)))
 
 
 def _to_change(tx: ReadTx, request: Call, role: Authority) -> tuple[Visitor, User]:

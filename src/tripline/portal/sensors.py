@@ -11,7 +11,7 @@ import msgspec
 from litestar.response import Response
 
 from tripline.domain import access, sensors, vehicles
-from tripline.domain.access import Action
+from tripline.domain.access import Action, Thing
 from tripline.domain.ids import SensorId
 from tripline.domain.refusals import Refusal
 from tripline.domain.sensors import Registration, Sensor
@@ -207,16 +207,17 @@ async def delete(request: Call) -> Response[bytes]:
 async def whole_history(request: Call) -> Response[bytes]:
     """Everything that happened to a sensor, also to one that was deleted."""
 
-    def work(tx: ReadTx) -> tuple[Visitor, Lines]:
+    def work(tx: ReadTx) -> tuple[Visitor, str | None, Lines]:
         visitor = visitor_in(tx, request)
         sensor_id = _sensor_id(request)
         history.admit_to_sensor(tx, actor=visitor.actor, sensor_id=sensor_id)
         read = partial(history.of_sensor, tx, actor=visitor.actor, sensor_id=sensor_id)
         after = histories.after_asked(request)
-        return visitor, histories.page(visitor, lambda span: read(span=span), limit=histories.AT_ONCE, after=after)
+        found = histories.page(visitor, lambda span: read(span=span), limit=histories.AT_ONCE, after=after)
+        return visitor, history.name_of(tx, Thing.SENSOR, sensor_id), found
 
-    visitor, found = await rim_of(request).store.read_short(work)
-    return histories.show(request, visitor, found, up=_path(_sensor_id(request)))
+    visitor, name, found = await rim_of(request).store.read_short(work)
+    return histories.show(request, visitor, found, name=name, up=_path(_sensor_id(request)))
 
 
 def texts(sensor: Sensor) -> dict[str, str]:

@@ -11,7 +11,7 @@ import msgspec
 from litestar.response import Response
 
 from tripline.domain import access, vehicles
-from tripline.domain.access import Action
+from tripline.domain.access import Action, Thing
 from tripline.domain.ids import VehicleId
 from tripline.domain.refusals import Refusal
 from tripline.domain.vehicles import Registration, Vehicle, VehicleEvent
@@ -183,17 +183,17 @@ async def delete(request: Call) -> Response[bytes]:
 async def whole_history(request: Call) -> Response[bytes]:
     """Everything that happened to a vehicle, also to one that was deleted."""
 
-    def work(tx: ReadTx) -> tuple[Visitor, VehicleId, Lines]:
+    def work(tx: ReadTx) -> tuple[Visitor, str | None, Lines]:
         visitor = visitor_in(tx, request)
         vehicle_id = _vehicle_id(request)
         history.admit_to_vehicle(tx, actor=visitor.actor, vehicle_id=vehicle_id)
         read = partial(history.of_vehicle, tx, actor=visitor.actor, vehicle_id=vehicle_id)
         after = histories.after_asked(request)
         found = histories.page(visitor, lambda span: read(span=span), limit=histories.AT_ONCE, after=after)
-        return visitor, vehicle_id, found
+        return visitor, history.name_of(tx, Thing.VEHICLE, vehicle_id), found
 
-    visitor, vehicle_id, found = await rim_of(request).store.read_short(work)
-    return histories.show(request, visitor, found, up=_path(vehicle_id))
+    visitor, name, found = await rim_of(request).store.read_short(work)
+    return histories.show(request, visitor, found, name=name, up=_path(_vehicle_id(request)))
 
 
 @page("POST", "/fleet/vehicles/{vehicleId}/activate", access=Action.VEHICLE_ACTIVATE)

@@ -152,6 +152,9 @@ def test_registered_thing_has_a_page_with_its_history(tmp_path, path):
         assert "Registered" in page.text
         assert "Kim" in page.text
         assert ("10 km" in page.text) == ("mileage" in PAGES[path])
+    name = next(PAGES[path][field] for field in ("vehicleNo", "serialNo", "name") if field in PAGES[path])
+    assert f"<h1>History of {name}</h1>" in history.text
+    assert f">{name}</a>" in history.text
 
 
 @pytest.mark.parametrize(
@@ -349,6 +352,8 @@ def test_deletion_of_a_vehicle_counts_what_goes_and_wants_its_number(tmp_path):
     assert (wrong.status_code, at_fault(Page(wrong.text))) == (400, ["confirm"])
     assert (done.status_code, gone.status_code, history.status_code) == (303, 404, 200)
     assert "Deleted" in Page(history.text).text
+    assert "<h1>History</h1>" in history.text
+    assert not [each for each in Page(history.text).hrefs if re.fullmatch("/fleet/vehicles/[^/?]+", each)]
 
 
 def test_director_and_driver_are_set_and_taken_back(tmp_path):

@@ -102,6 +102,11 @@ def admit_to_company(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None
     _admit(tx, scope, rows.Thing.COMPANY, company_id, companies.inside(tx, scope, company_id), Thing.COMPANY)
 
 
+def name_of(tx: ReadTx, thing: Thing, thing_id: str) -> str | None:
+    """What the thing is called, after it was admitted; None when it is deleted."""
+    return rows.name_of(tx, rows.Thing[thing.name], thing_id)
+
+
 def of_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, span: Span) -> list[Entry]:
     """Entries of the vehicle, after `admit_to_vehicle`; the oldest is the import that made it.
 

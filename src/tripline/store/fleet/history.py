@@ -74,6 +74,12 @@ def page(tx: ReadTx, seen: Seen, thing: Thing, thing_id: str, span: Span) -> lis
     return [_entry(row) for row in tx.hot(statement, *values)]
 
 
+def name_of(tx: ReadTx, thing: Thing, thing_id: str) -> str | None:
+    """What the thing, whose reader was let pass, is called; None when it is deleted."""
+    rows = tx.hot(_NAMES[thing], thing_id)
+    return rows[0][0] if rows else None
+
+
 def imported(tx: ReadTx, seen: Seen, event: Event, company_id: CompanyId, at_ms: int) -> Entry | None:
     """The entry of the company's import of this instant, if there was one."""
     statement = _imported(event, seen.people.reaches, seen.vehicles, seen.sensors)
@@ -108,6 +114,15 @@ def purge(tx: WriteTx, *, before_ms: int, limit: int) -> int:
 
 
 _NEWEST: Final = Hot(select(func.coalesce(func.max(history.c.no), 0)))
+_NAMES: Final = {
+    thing: Hot(select(name).where(name.table.c.id == bindparam("id")), "id")
+    for thing, name in (
+        (Thing.VEHICLE, vehicle.c.vehicle_no),
+        (Thing.SENSOR, sensor.c.serial_no),
+        (Thing.USER, account.c.name),
+        (Thing.COMPANY, company.c.name),
+    )
+}
 _SUBJECTS: Final = (history.c.vehicle_id, history.c.sensor_id, history.c.user_id)
 _GIVEN: Final = ("no", "at_ms", "event", "company_id", "vehicle_id", "sensor_id", "user_id", "to_company_id", "changes")
 
