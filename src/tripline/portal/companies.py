@@ -68,7 +68,9 @@ async def new(request: Call) -> Response[bytes]:
     visitor = await visitor_of(request)
     texts_of_new = dict.fromkeys(NEW_FIELDS, "")
     if visitor.company is None and visitor.role is Authority.COMPANY_ADMIN:
-        texts_of_new |= {"picName": visitor.name, "picEmail": visitor.email}
+        # A granted account goes by its address until somebody says who it is.
+        name = "" if visitor.name == visitor.email else visitor.name
+        texts_of_new |= {"picName": name, "picEmail": visitor.email}
     return _form(request, visitor, record_forms.shown(texts_of_new))
 
 

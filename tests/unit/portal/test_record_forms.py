@@ -4,12 +4,14 @@ import html
 import re
 
 import pytest
+from sqlalchemy import update
 from tests.support import delegating, rest
 from tests.support.portal import Browser, Page
 
 from tripline.domain.access import Authority
 from tripline.scoring.rules import Rules
 from tripline.store.scores import policies
+from tripline.store.tables import account
 
 KOREAN = {"Accept-Language": "ko"}
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
@@ -102,6 +104,18 @@ def test_whoever_has_no_company_registers_the_own_one_and_the_platform_an_operat
         if each.get("href") == "/fleet/companies" and "button" in each.get("class", "")
     ]
     assert bool(back) == (who == "platform")
+
+
+@pytest.mark.parametrize(("name", "filled"), [("Jung", "Jung"), ("who@x.example", "")])
+def test_own_company_is_registered_with_the_name_of_the_account_unless_that_is_its_address(tmp_path, name, filled):
+    async def scenario(app):
+        login = await app.account("who@x.example", Authority.COMPANY_ADMIN)
+        await app.store.write(lambda tx: tx.run(update(account).values(name=name)))
+        return await Browser(app, login).get("/fleet/companies/new")
+
+    typed = values(Page(rest.run(tmp_path, scenario).text))
+
+    assert (typed["picName"], typed["picEmail"]) == (filled, "who@x.example")
 
 
 @pytest.mark.parametrize("who", ["platform", "granted"])
