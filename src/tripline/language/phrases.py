@@ -41,5 +41,14 @@ def said(phrases: Iterable[Phrase], language: Language = DEFAULT) -> str:
             name: said((value,), language) if isinstance(value, Phrase) else value
             for name, value in each.values.items()
         }
-        spoken += (each.joint if spoken else "") + catalogue.text(each.name, language, **values)
+        spoken += (_joint(each.joint, spoken, language) if spoken else "") + catalogue.text(
+            each.name, language, **values
+        )
     return spoken
+
+
+def _joint(joint: str, spoken: str, language: Language) -> str:
+    """What stands between what was said and the next phrase. Korean has sentences where English has semicolons."""
+    if language is not Language.KOREAN or joint not in ("; ", ", "):
+        return joint
+    return " " if spoken.endswith(".") else joint.replace(";", ".")

@@ -61,7 +61,7 @@ def _line(visitor: Visitor, finding: Finding) -> Line:
         "bad" if not finding.well else "warning" if finding.noted else "good",
         _sentence(phrases.said(finding.said, visitor.language)),
         None if finding.remedy is None else _sentence(phrases.said((finding.remedy,), visitor.language)),
-        tuple(phrases.said(each, visitor.language) for each in finding.details),
+        tuple(_ended(phrases.said(each, visitor.language)) for each in finding.details),
     )
 
 
@@ -72,7 +72,12 @@ def _meaning(visitor: Visitor, reason: str) -> str | None:
 
 def _sentence(text: str) -> str:
     """The text as a sentence of its own: commands print it behind a name and a colon."""
-    return f"{text[:1].upper()}{text[1:]}"
+    return _ended(f"{text[:1].upper()}{text[1:]}")
+
+
+def _ended(text: str) -> str:
+    """The text with its full stop."""
+    return text if text.endswith(".") else f"{text}."
 
 
 handlers: Final[list[Any]] = [show]

@@ -224,8 +224,8 @@ FAILING = readiness.Report(
             (
                 "12 MiB are free in /d, less than store.reserve_mib (512)",
                 "Make room before it is full.",
-                "Ends in 3 days",
-                "0 mails wait, 1 parked; last error: 550 no such user",
+                "Ends in 3 days.",
+                "0 mails wait, 1 parked; last error: 550 no such user.",
                 "Mend what stands in the way and restart, then they are tried once more",
                 "The map of town cannot be read (no such folder)",
                 "tripline map import FILE --name town",
@@ -241,12 +241,12 @@ FAILING = readiness.Report(
         (
             "ko",
             (
-                "/d의 남은 공간이 12MiB로 store.reserve_mib(512)보다 적음",
+                "/d의 남은 공간이 12MiB로 store.reserve_mib(512)보다 적습니다.",
                 "가득 차기 전에 공간을 확보하십시오.",
-                "3일 뒤 만료",
-                "대기 중인 메일 0통, 보류된 메일 1통; 마지막 오류: 550 no such user",
-                "원인을 해결하고 다시 시작하면 한 번 더 보냅니다",
-                "지도(town)를 읽을 수 없음(no such folder).",
+                "3일 뒤에 만료됩니다.",
+                "대기 중인 메일은 0통입니다. 보류된 메일은 1통입니다. 마지막 오류: 550 no such user.",
+                "원인을 해결하고 다시 시작하면 한 번 더 보냅니다.",
+                "지도(town)를 읽을 수 없습니다(no such folder).",
                 "tripline map remove town",
                 "Valhalla의 응답은 HTTP 503입니다. 가져온 지도가 있는 지역의 운행은 최대 10분을 기다리고,",
                 "map.valhalla_url의 Valhalla 서버를 시작하거나, 설정을 고치고 다시 시작하십시오.",
