@@ -232,12 +232,12 @@ def test_refusal_stands_at_its_field_in_both_languages_and_keeps_what_was_typed(
             {"name": "", "email": "nobody", "password": ""},
             {
                 "name": "Name is missing.",
-                "email": "E-mail address is not a valid e-mail address.",
+                "email": "E-mail address must look like name@example.com.",
                 "password": "Password is missing.",
             },
             {
                 "name": "이름: 필수 항목입니다.",
-                "email": "이메일 주소: 올바른 이메일 주소가 아닙니다.",
+                "email": "이메일 주소: name@example.com 형식이어야 합니다.",
                 "password": "비밀번호: 필수 항목입니다.",
             },
         ),
@@ -246,12 +246,12 @@ def test_refusal_stands_at_its_field_in_both_languages_and_keeps_what_was_typed(
             {"name": "", "picEmail": "nobody", "picPasswd": ""},
             {
                 "name": "Name is missing.",
-                "picEmail": "Contact's e-mail address is not a valid e-mail address.",
+                "picEmail": "Contact's e-mail address must look like name@example.com.",
                 "picPasswd": "Password of the first administrator is missing.",
             },
             {
                 "name": "이름: 필수 항목입니다.",
-                "picEmail": "담당자 이메일 주소: 올바른 이메일 주소가 아닙니다.",
+                "picEmail": "담당자 이메일 주소: name@example.com 형식이어야 합니다.",
                 "picPasswd": "첫 업체 관리자의 비밀번호: 필수 항목입니다.",
             },
         ),
