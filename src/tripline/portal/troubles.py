@@ -15,10 +15,12 @@ from tripline.http import answers, languages
 from tripline.http.authentication import ForeignForm
 from tripline.http.errors import Trouble
 from tripline.http.rim import Call
+from tripline.language import catalogue
 from tripline.portal import addresses, forms, views, visitors
 from tripline.portal.page import HTML, is_served
 
 UNAUTHORIZED: Final = 401
+NOT_FOUND: Final = 404
 TOLD: Final = (400, 403, 404, 405, 408, 409, 413, 429, 500, 503)
 """Statuses with a title of their own."""
 _PASSING: Final = (408, 429, 500, 503)
@@ -90,10 +92,18 @@ def _page(request: Call, trouble: Trouble, template: str, title: str, **values: 
         title=title,
         status=trouble.status,
         headers={**trouble.headers, **(_IN_PLACE if views.is_partial(request) else {})},
-        message=trouble.said(languages.asked_of(request)),
+        message=_message(request, trouble),
         can_repeat=trouble.status in _PASSING and request.method == "GET",
         **values,
     )
+
+
+def _message(request: Call, trouble: Trouble) -> str:
+    """The sentence of the trouble; of a path where nothing is, REST says the same of more than pages."""
+    language = languages.asked_of(request)
+    if trouble.status == NOT_FOUND and trouble.refusal is None:
+        return catalogue.text("portal.trouble.nowhere", language, path=request.scope["path"])
+    return trouble.said(language)
 
 
 def _title(status: int) -> str:
