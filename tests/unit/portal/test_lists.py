@@ -181,6 +181,16 @@ def test_quick_search_finds_what_begins_so(tmp_path: Path, text: str, found: int
     assert len([each for each in Page(part.text).all("a") if "data-found" in each]) >= found
 
 
+@pytest.mark.parametrize(
+    ("name", "offered"),
+    [("P", True), ("driver of P", True), ("granted", False), ("carrier", False), ("platform administrator", False)],
+)
+def test_quick_search_is_offered_to_whoever_belongs_to_a_company(tmp_path: Path, name: str, offered: bool) -> None:
+    page = Page(seen(tmp_path, lambda _, browser: browser.get("/account"), name).text)
+
+    assert any("data-quick" in each for each in page.all("form")) is offered
+
+
 def test_companies_come_first_and_what_they_hold_afterwards(tmp_path: Path) -> None:
     async def ask(world: World, browser: Browser) -> tuple[list[str], Page, Page, str]:
         statements: list[str] = []
