@@ -22,7 +22,7 @@ from tripline.portal.person_forms import Names
 from tripline.portal.visitors import Visitor, visitor_in
 from tripline.services import hints
 from tripline.services.fleet import administrators as service
-from tripline.services.fleet import goes_with
+from tripline.services.fleet import companies, goes_with
 from tripline.services.fleet import people as persons
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -33,9 +33,9 @@ EDIT: Final = Names("portal.people.administrator.edit", "portal.record.save")
 @page("GET", "/fleet/companies/{companyId}/administrators/new", access=Action.COMPANY_ADMIN_MANAGE)
 async def new(request: Call) -> Response[bytes]:
     """The form to register an administrator."""
-    visitor = await rim_of(request).store.read_short(lambda tx: _admitted(tx, request))
+    visitor, name = await rim_of(request).store.read_short(lambda tx: _admitted(tx, request))
     shown = record_forms.shown(dict.fromkeys(person_forms.FIELDS, ""))
-    return person_forms.show(request, visitor, shown, NEW, up=_up(request))
+    return person_forms.show(request, visitor, shown, NEW, up=_up(request), up_text=name)
 
 
 @page(
@@ -48,7 +48,7 @@ async def register(request: Call) -> Response[bytes]:
     """Register an administrator."""
     form = await forms.read(request)
     rim = rim_of(request)
-    visitor = await rim.store.read_short(lambda tx: _admitted(tx, request))
+    visitor, name = await rim.store.read_short(lambda tx: _admitted(tx, request))
     company_id, now_ms = _company_id(request), rim.clock()
     try:
         registration, password_hash = await person_forms.registration(request, form)
@@ -67,16 +67,16 @@ async def register(request: Call) -> Response[bytes]:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
         shown = record_forms.refilled(form, person_forms.FIELDS)
-        return person_forms.show(request, visitor, shown, NEW, up=_up(request), error=refusal)
+        return person_forms.show(request, visitor, shown, NEW, up=_up(request), up_text=name, error=refusal)
     return views.moved(request, _up(request), notice="portal.people.registered", name=made.name)
 
 
 @page("GET", "/fleet/companies/{companyId}/administrators/{userId}/edit", access=Action.COMPANY_ADMIN_MANAGE)
 async def edit(request: Call) -> Response[bytes]:
     """The form to change an administrator."""
-    visitor, user = await rim_of(request).store.read_short(lambda tx: _found(tx, request))
+    visitor, user, name = await rim_of(request).store.read_short(lambda tx: _to_change(tx, request))
     shown = record_forms.shown(person_forms.texts(user))
-    return person_forms.show(request, visitor, shown, EDIT, user=user, up=_up(request))
+    return person_forms.show(request, visitor, shown, EDIT, user=user, up=_up(request), up_text=name)
 
 
 @page(
@@ -89,7 +89,7 @@ async def change(request: Call) -> Response[bytes]:
     """Change an administrator, unless somebody else did meanwhile."""
     form = await forms.read(request)
     rim = rim_of(request)
-    visitor, user = await rim.store.read_short(lambda tx: _found(tx, request))
+    visitor, user, name = await rim.store.read_short(lambda tx: _to_change(tx, request))
     named, now_ms = person_forms.named(form), rim.clock()
 
     def work(tx: WriteTx) -> tuple[User, Clash | None]:
@@ -110,11 +110,13 @@ async def change(request: Call) -> Response[bytes]:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
         shown = record_forms.refilled(form, person_forms.FIELDS)
-        return person_forms.show(request, visitor, shown, EDIT, user=user, up=_up(request), error=refusal)
+        up = _up(request)
+        return person_forms.show(request, visitor, shown, EDIT, user=user, up=up, up_text=name, error=refusal)
     if found is not None:
         told = record_forms.told(visitor, found, person_forms.texts(after))
         error = record_forms.ChangedMeanwhile()
-        return person_forms.show(request, visitor, told, EDIT, user=after, up=_up(request), error=error)
+        up = _up(request)
+        return person_forms.show(request, visitor, told, EDIT, user=after, up=up, up_text=name, error=error)
     return views.moved(request, _up(request), notice="portal.people.saved", name=after.name)
 
 
@@ -150,10 +152,17 @@ async def delete(request: Call) -> Response[bytes]:
     return views.moved(request, _up(request), notice="portal.people.deleted", name=user.name)
 
 
-def _admitted(tx: ReadTx, request: Call) -> Visitor:
+def _admitted(tx: ReadTx, request: Call) -> tuple[Visitor, str]:
+    """The visitor, and what the company is called."""
     visitor = visitor_in(tx, request)
     service.admit(tx, actor=visitor.actor, company_id=_company_id(request))
-    return visitor
+    return visitor, companies.read(tx, actor=visitor.actor, company_id=_company_id(request)).name
+
+
+def _to_change(tx: ReadTx, request: Call) -> tuple[Visitor, User, str]:
+    """The visitor, the administrator, and what the company is called."""
+    visitor, user = _found(tx, request)
+    return visitor, user, companies.read(tx, actor=visitor.actor, company_id=_company_id(request)).name
 
 
 def _found(tx: ReadTx, request: Call) -> tuple[Visitor, User]:

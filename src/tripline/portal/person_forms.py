@@ -62,10 +62,11 @@ def show(
     names: Names,
     *,
     up: str,
+    up_text: str | None = None,
     user: User | None = None,
     error: Refusal | None = None,
 ) -> Response[bytes]:
-    """The form of a new person, or of this one."""
+    """The form of a new person, or of this one. `up_text`: what `up` is called when it is no list and not the person."""
     return views.show(
         request,
         visitor,
@@ -78,4 +79,5 @@ def show(
         is_self=user is not None and user.id == visitor.actor.user_id,
         submit=names.submit,
         up=up,
+        up_text=up_text,
     )

@@ -59,6 +59,20 @@ def test_form_of_a_new_thing_leads_back_twice(tmp_path, path):
     assert len(links) >= 2, back
 
 
+@pytest.mark.parametrize("form", ["new", "{admin}/edit"])
+def test_form_of_an_administrator_leads_back_to_the_company_by_its_name(tmp_path, form):
+    async def scenario(app):
+        _, admin = await app.operator("ace", name="Ace Cars")
+        path = f"/fleet/companies/{admin.company_id}/administrators/{form.format(admin=admin.user_id)}"
+        browser = Browser(app, admin)
+        return [(await browser.get(path)).text, (await browser.post(path, {"name": ""})).text]
+
+    up = re.compile(r'<a class="up" href="/fleet/companies/[^/"]+">.*?</svg>([^<]+)</a>')
+    ups = [up.search(each) for each in rest.run(tmp_path, scenario)]
+
+    assert [each and each[1] for each in ups] == ["Ace Cars", "Ace Cars"]
+
+
 @pytest.mark.parametrize(("language", "named"), [({}, "Scoring policy"), (KOREAN, "점수 정책")])
 def test_history_of_a_company_tells_of_its_scoring_policy(tmp_path, language, named):
     async def scenario(app):
