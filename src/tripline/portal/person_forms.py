@@ -66,7 +66,7 @@ def show(
     user: User | None = None,
     error: Refusal | None = None,
 ) -> Response[bytes]:
-    """The form of a new person, or of this one. `up_text`: what `up` is called when it is no list and not the person."""
+    """The form of a new person, or of this one. `up_text`: what `up` is called unless it is a list or the person."""
     return views.show(
         request,
         visitor,
