@@ -108,7 +108,7 @@ def register_companies(hand):
     hand.press("portal.companies.new_own")
     hand.page.wait_for_selector("nav.rail a[href='/delegation']")
     hand.turn_to("/fleet/vehicles", "/fleet/companies")
-    hand.follow(hand.say("portal.lists.companies.new"))
+    hand.follow(hand.say("portal.companies.new"))
     hand.fill(name="Partner", picName="Lee", picEmail="lee@partner.example", picPasswd=fleet.PASSWORD)
     hand.press("portal.companies.new")
     hand.page.wait_for_url("**/fleet/companies/*-*")

@@ -204,6 +204,13 @@ async def whole_history(request: Call) -> Response[bytes]:
     return histories.show(request, visitor, found, name=name, up=_path(_company_id(request)))
 
 
+def kind_of_new(visitor: Visitor) -> str:
+    """Last part of the keys of texts about registering a company: what it becomes depends on who registers it."""
+    if visitor.company is not None:
+        return "new"
+    return "new_operator" if visitor.role is Authority.SYS_ADMIN else "new_own"
+
+
 def texts(company: Company) -> dict[str, str]:
     """What the form of a company is filled with."""
     return {name: words.text(getattr(company, _PYTHON[name])) for name in FIELDS}
@@ -246,7 +253,7 @@ def _form(
 ) -> Response[bytes]:
     """The form of a new company, or of this one."""
     founds = company is None and visitor.company is None
-    new = ("new_operator" if visitor.role is Authority.SYS_ADMIN else "new_own") if founds else "new"
+    new = kind_of_new(visitor)
     # Whoever registers the own company finds nothing in the list before.
     back = None if new == "new_own" else LIST
     return views.show(

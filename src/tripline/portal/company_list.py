@@ -8,6 +8,7 @@ from litestar.response import Response
 from tripline.domain.access import Action
 from tripline.http.rim import Call, rim_of
 from tripline.portal import tables, views
+from tripline.portal.companies import kind_of_new
 from tripline.portal.page import page
 from tripline.portal.tables import Asked, Column, Filter, Table
 from tripline.portal.visitors import Visitor, visitor_in
@@ -19,7 +20,12 @@ from tripline.store.transactions import ReadTx
 @page("GET", "/fleet/companies", access=Action.COMPANY_LIST)
 async def companies(request: Call) -> Response[bytes]:
     """The companies that the visitor may see."""
-    return await tables.listed(request, COMPANIES, create=Action.COMPANY_CREATE)
+    return await tables.listed(
+        request,
+        COMPANIES,
+        create=Action.COMPANY_CREATE,
+        create_text=lambda visitor: f"portal.companies.{kind_of_new(visitor)}",
+    )
 
 
 @page("GET", "/fleet/companies/count", access=Action.COMPANY_LIST)

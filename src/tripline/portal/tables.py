@@ -171,9 +171,11 @@ async def listed(
     table: Table,
     *,
     create: Action | None = None,
+    create_text: Callable[[Visitor], str] | None = None,
     names: Callable[[ReadTx, Actor, Asked], Mapping[str, str]] = lambda *_: {},
 ) -> Response[bytes]:
-    """The page of a list. `create`: what somebody must be able to do to register a new one; `names`: of references.
+    """The page of a list. `create`: what somebody must be able to do to register a new one; `create_text`: key of the
+    text that says so when that depends on who asks; `names`: of references.
 
     A granted account has nothing that a company may have, before it has registered its company: it is led to that.
     """
@@ -197,6 +199,7 @@ async def listed(
         fragment=_LIST if views.target_of(request) == _LIST else views.CONTENT,
         listed=_shown(request, visitor, table, wanted, found, named),
         create=_new(request, visitor, table, create),
+        create_text=create and visitor.say(create_text(visitor) if create_text else f"{_TEXTS}{table.noun}.new"),
     )
     if COLUMNS in request.query_params:
         answer.cookies.append(_kept(request, table, wanted.columns))

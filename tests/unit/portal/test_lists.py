@@ -166,6 +166,23 @@ def test_registering_is_offered_to_who_may(tmp_path: Path, name: str, shown: boo
 
 
 @pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("operator", "Register partner"),
+        ("granted", "Register your company"),
+        ("platform administrator", "Register operator"),
+    ],
+)
+def test_button_of_companies_says_what_its_form_registers(tmp_path: Path, name: str, text: str) -> None:
+    async def ask(_: World, browser: Browser) -> tuple[str, str]:
+        return (await browser.get("/fleet/companies")).text, (await browser.get("/fleet/companies/new")).text
+
+    listed, form = seen(tmp_path, ask, name)
+    assert f"<span>{text}</span></a>" in listed
+    assert f"<h1>{text}</h1>" in form
+
+
+@pytest.mark.parametrize(
     ("text", "found"),
     [("v", 0), ("on-V", 1), ("driver", 0), ("managing", 1), ("zz", 0), ("<script>", 0), ("%27", 0)],
 )
