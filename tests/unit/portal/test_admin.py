@@ -79,10 +79,13 @@ def test_rejection_needs_a_reason_and_keeps_what_was_typed(tmp_path: Path, reaso
         wanted = await applied(rest)
         refused = await browser.post(f"/admin/applications/{wanted}/reject", {"reason": reason})
         kept = reason.strip() in Page(refused.text).text
+        early = "Decided" in refused.text
         done = await browser.post(f"/admin/applications/{wanted}/reject", {"reason": "No\r\nvehicles."})
-        return refused.status_code, kept, done.status_code, await states(rest), await mails(rest)
+        told = Page((await browser.get(f"/admin/applications/{wanted}")).text).text
+        late = "Decided" in told and "vehicles." in told
+        return refused.status_code, kept, early, done.status_code, late, await states(rest), await mails(rest)
 
-    rejected = (400, True, 303, [("REJECTED", "No\nvehicles.")], ["application.rejected"])
+    rejected = (400, True, False, 303, True, [("REJECTED", "No\nvehicles.")], ["application.rejected"])
     assert support.run(tmp_path, scenario) == rejected
 
 
