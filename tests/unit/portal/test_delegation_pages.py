@@ -175,7 +175,7 @@ def test_chain_shows_companies_in_order_with_people_and_what_each_may_do(tmp_pat
     assert operator.index("Ace") < operator.index("Owner") < operator.index("Borrower") < operator.index("kim")
     assert "drive it" in operator
     assert "kim" not in owner
-    assert "1 more right, of a person only their own company sees" in owner
+    assert "1 more right, of a person whom only their own company sees" in owner
     assert ends == [0, 0, 1]
 
 
