@@ -177,12 +177,16 @@ def test_calls_of_a_sensor_are_listed_with_their_state(tmp_path):
         of, sensor, _ = await world(app)
         browser = Browser(app, of.owner)
         empty = (await browser.get(f"/fleet/sensors/{sensor}/calls")).text
+        before = Page((await browser.get(f"/fleet/sensors/{sensor}")).text)
         asked = await browser.post(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
         await box.says(app, b'{"result":2000}', is_result=False)
-        return empty, asked.headers["location"], Page((await browser.get(f"/fleet/sensors/{sensor}/calls")).text)
+        after = Page((await browser.get(f"/fleet/sensors/{sensor}")).text)
+        led = [f"/fleet/sensors/{sensor}/calls" in each.hrefs for each in (before, after)]
+        return empty, led, asked.headers["location"], Page((await browser.get(f"/fleet/sensors/{sensor}/calls")).text)
 
-    empty, address, page = play(tmp_path, scenario)
+    empty, led, address, page = play(tmp_path, scenario)
 
     assert "This device has not been called yet" in empty
+    assert led == [False, True]
     assert address in page.hrefs
     assert "acknowledged" in page.text
