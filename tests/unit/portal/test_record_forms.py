@@ -410,6 +410,16 @@ def test_director_and_driver_are_set_and_taken_back(tmp_path):
     assert other == 400
 
 
+@pytest.mark.parametrize(("what", "leads"), [("director", "directors"), ("driver", "drivers")])
+def test_company_without_people_to_choose_is_led_to_registering_one(tmp_path, what, leads):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        vehicle = f"/fleet/vehicles/{await delegating.new_vehicle(app, admin)}"
+        return Page((await Browser(app, admin).get(f"{vehicle}/{what}")).text).hrefs
+
+    assert f"/fleet/{leads}/new" in rest.run(tmp_path, scenario)
+
+
 def test_company_that_owns_something_is_not_deleted_and_the_page_says_why(tmp_path):
     async def scenario(app):
         of = await delegating.companies(app)
