@@ -8,6 +8,7 @@ no index leads to.
 import asyncio
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -152,24 +153,10 @@ def test_redelivery_is_looked_for_by_key_among_many(table):
     assert set(re.findall(rf"{table}_(?:w\d+|other)", steps)) == {part}
 
 
-@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
-@pytest.mark.parametrize("ascending", [True, False])
-@pytest.mark.parametrize("owner", score_reads.Owner)
-@pytest.mark.parametrize("by", score_reads.By)
-@pytest.mark.parametrize("walks", [score_reads._SCORES, score_reads._EVENTS], ids=["scores", "events"])
-def test_page_walks_the_index_of_its_owner_among_many(walks, by, owner, ascending, plans):
-    """With statistics: a page deep in the list, and its offset; by themselves and in one statement."""
-    walk, place = walks[by], (5_000,) * len(walks[by].order)
-    far, reaches = 9_000_000 if ascending else 0, frozenset({Reach.OWN_COMPANY})
-    known = ("u", "c", "r", "s")
-    asked_for = (
-        (score_reads._page(walk, owner, ascending), ("7", *place, far, 21)),
-        (score_reads._offset(walk, owner), ("5007", "7")),
-        (score_reads._whole_page(walk, owner, ascending, False, reaches), ("7", far, 21, *known, *place)),
-        (score_reads._whole_page(walk, owner, ascending, True, reaches), ("7", far, 21, *known, 5_000, "5007")),
-    )
-    steps = ""
-    with databases.fresh() as database:
+@pytest.fixture(scope="module")
+def scored() -> Iterator[databases.Database]:
+    """Scores and events of fifty vehicles, 800 of each, with statistics; only to be looked at."""
+    with databases.fresh("scored") as database:
         database.rows(
             "INSERT INTO trip (no, id, created_ms, company_id, vehicle_id, user_id, service_type, device_type, parking,"
             " state, start_ms) SELECT i, i::text, i, 'c', (i % 50)::text, (i % 50)::text, 't', 'GPS', false, 'ENDED', i"
@@ -185,17 +172,37 @@ def test_page_walks_the_index_of_its_owner_among_many(walks, by, owner, ascendin
             " event_type, speed_mh, lat, lon, info) SELECT i, i::text, i, i::text, i, (i % 50)::text, (i % 50)::text,"
             " 'GPS', i, 5, 1, 1, 1, '' FROM generate_series(1, 40000) i"
         )
-        with psycopg.connect(database.url, autocommit=True) as connection:
-            connection.execute("ANALYZE trip, driving_score, gps_event, erasure")
-            connection.execute(f"SET plan_cache_mode = {plans}")
-            for number, (statement, given) in enumerate(asked_for):
-                text, order, constants = statement.compiled(postgresql.dialect())
-                every = [sql.Literal(([*given, *constants])[i]) for i in order]
-                connection.execute(f"PREPARE asked_{number} AS {text}")
-                run = sql.SQL("EXPLAIN EXECUTE {} ({})").format(
-                    sql.Identifier(f"asked_{number}"), sql.SQL(", ").join(every)
-                )
-                steps += " ".join(step for (step,) in connection.execute(run).fetchall())
+        database.rows("ANALYZE trip, driving_score, gps_event, erasure")
+        yield database
+
+
+@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
+@pytest.mark.parametrize("ascending", [True, False])
+@pytest.mark.parametrize("owner", score_reads.Owner)
+@pytest.mark.parametrize("by", score_reads.By)
+@pytest.mark.parametrize("walks", [score_reads._SCORES, score_reads._EVENTS], ids=["scores", "events"])
+def test_page_walks_the_index_of_its_owner_among_many(scored, walks, by, owner, ascending, plans):
+    """With statistics: a page deep in the list, and its offset; by themselves and in one statement."""
+    walk, place = walks[by], (5_000,) * len(walks[by].order)
+    far, reaches = 9_000_000 if ascending else 0, frozenset({Reach.OWN_COMPANY})
+    known = ("u", "c", "r", "s")
+    asked_for = (
+        (score_reads._page(walk, owner, ascending), ("7", *place, far, 21)),
+        (score_reads._offset(walk, owner), ("5007", "7")),
+        (score_reads._whole_page(walk, owner, ascending, False, reaches), ("7", far, 21, *known, *place)),
+        (score_reads._whole_page(walk, owner, ascending, True, reaches), ("7", far, 21, *known, 5_000, "5007")),
+    )
+    steps = ""
+    with psycopg.connect(scored.url, autocommit=True) as connection:
+        connection.execute(f"SET plan_cache_mode = {plans}")
+        for number, (statement, given) in enumerate(asked_for):
+            text, order, constants = statement.compiled(postgresql.dialect())
+            every = [sql.Literal(([*given, *constants])[i]) for i in order]
+            connection.execute(f"PREPARE asked_{number} AS {text}")
+            run = sql.SQL("EXPLAIN EXECUTE {} ({})").format(
+                sql.Identifier(f"asked_{number}"), sql.SQL(", ").join(every)
+            )
+            steps += " ".join(step for (step,) in connection.execute(run).fetchall())
 
     large = {"trip", "driving_score", "gps_event", "gps_event_other", "account", "refresh_session"}
     assert not set(WHOLE.findall(steps)) & large
