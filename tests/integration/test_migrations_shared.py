@@ -4,7 +4,8 @@ import re
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 
 import psycopg
 import pytest
@@ -31,14 +32,28 @@ SERVES = (
 PART = re.compile(r"_(w\d{8}|other)(_|$)")
 
 
+Told = tuple[str, str, str | None, str]
+"""A step, the schema that migrating to it says there is, the one that there is, and the oldest that it serves."""
+
+
+@dataclass(frozen=True)
+class Climb:
+    """A database migrated step by step."""
+
+    url: str
+    told: list[Told]
+    copies: dict[str, str]
+    """The address of its copy after each step."""
+
+
 @contextmanager
-def database(name: str, *options: str) -> Iterator[str]:
-    """The address of a database without tables."""
+def database(name: str, *options: str, template: str = "template1") -> Iterator[str]:
+    """The address of a database without tables, or with those of a template."""
     server = databases.server()
     if options:
         server.run(f"CREATE DATABASE {name} OWNER {postgres.OWNER} {' '.join(options)}")
     else:
-        server.create(name)
+        server.create(name, template=template)
     try:
         yield server.url(name)
     finally:
@@ -49,6 +64,27 @@ def database(name: str, *options: str) -> Iterator[str]:
 def url() -> Iterator[str]:
     with database("migrations") as url:
         yield url
+
+
+@pytest.fixture
+def newest_url() -> Iterator[str]:
+    """The address of a database that has been migrated, a copy of one that was."""
+    with database("migrations_newest", template=databases.TEMPLATE) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def climbed() -> Iterator[Climb]:
+    """A database migrated step by step, and a copy of it as it was after each."""
+    with ExitStack() as every:
+        url = every.enter_context(database("migrations_climbed"))
+        told, copies = list[Told](), dict[str, str]()
+        for step in migrate.steps():
+            said = migrate.upgrade_shared(url, now_ms=NOW_MS, to=step)
+            (serves,) = rows(url, "SELECT obj_description('schema_version'::regclass)")[0]
+            told.append((step, said, migrate.version_of_shared(url), serves))
+            copies[step] = every.enter_context(database(f"migrations_from_{step}", template="migrations_climbed"))
+        yield Climb(url, told, copies)
 
 
 def rows(url: str, statement: str) -> list[tuple]:
@@ -122,25 +158,21 @@ def test_migrating_again_changes_nothing(url):
     assert migrate.version_of_shared(url) == migrate.newest()
 
 
-def test_database_migrated_step_by_step_equals_one_migrated_at_once(url):
-    for step in migrate.steps():
-        assert migrate.upgrade_shared(url, now_ms=NOW_MS, to=step) == step
+def test_database_migrated_step_by_step_equals_one_migrated_at_once(climbed, newest_url):
+    assert [(said, found) for _, said, found, _ in climbed.told] == [(step, step) for step in migrate.steps()]
+    assert schema(climbed.url) == schema(newest_url)
+
+
+def test_rows_of_every_earlier_step_are_kept(climbed):
+    for step in migrate.steps()[:-1]:
+        url = climbed.copies[step]
         assert migrate.version_of_shared(url) == step
-    with database("migrations_at_once") as other:
-        migrate.upgrade_shared(other, now_ms=NOW_MS)
-        assert schema(url) == schema(other)
+        with closing(psycopg.connect(url, autocommit=True)) as connection:
+            connection.execute("INSERT INTO secret VALUES ('token-key', '\\x0102')")
 
+        migrate.upgrade_shared(url, now_ms=NOW_MS)
 
-def test_rows_of_every_earlier_step_are_kept():
-    for number, step in enumerate(migrate.steps()[:-1]):
-        with database(f"migrations_from_{number}") as url:
-            migrate.upgrade_shared(url, now_ms=NOW_MS, to=step)
-            with closing(psycopg.connect(url, autocommit=True)) as connection:
-                connection.execute("INSERT INTO secret VALUES ('token-key', '\\x0102')")
-
-            migrate.upgrade_shared(url, now_ms=NOW_MS)
-
-            assert rows(url, "SELECT name, value FROM secret") == [("token-key", b"\x01\x02")]
+        assert rows(url, "SELECT name, value FROM secret") == [("token-key", b"\x01\x02")]
 
 
 def test_rights_of_before_get_the_numbers_of_their_vehicles(url):
@@ -209,8 +241,7 @@ def test_two_processes_at_once_both_end_well(url):
 
     assert [process.returncode for process in both] == [0, 0]
     assert ended == [(f"schema {migrate.newest()}\n", "")] * 2
-    with database("migrations_alone") as other:
-        migrate.upgrade_shared(other, now_ms=NOW_MS)
+    with database("migrations_alone", template=databases.TEMPLATE) as other:
         assert {name for name in tables_of(url) if not PART.search(name)} == {
             name for name in tables_of(other) if not PART.search(name)
         }
@@ -263,8 +294,8 @@ def test_table_that_is_in_use_for_long_is_told_and_nothing_is_changed(url, monke
     assert schema(url) == before
 
 
-def test_newer_schema_is_refused(url):
-    migrate.upgrade_shared(url, now_ms=NOW_MS)
+def test_newer_schema_is_refused(newest_url):
+    url = newest_url
     with closing(psycopg.connect(url, autocommit=True)) as connection:
         connection.execute("UPDATE schema_version SET version_num = '9999'")
 
@@ -274,8 +305,8 @@ def test_newer_schema_is_refused(url):
 
 
 @pytest.mark.parametrize(("serves", "starts"), [(migrate.newest(), True), (migrate.steps()[0], True), ("9998", False)])
-def test_program_of_the_version_before_starts_on_a_newer_schema_that_serves_it(url, serves, starts):
-    migrate.upgrade_shared(url, now_ms=NOW_MS)
+def test_program_of_the_version_before_starts_on_a_newer_schema_that_serves_it(newest_url, serves, starts):
+    url = newest_url
     with closing(psycopg.connect(url, autocommit=True)) as connection:
         connection.execute("UPDATE schema_version SET version_num = '9999'")
         connection.execute(f"COMMENT ON TABLE schema_version IS '{serves}'")
@@ -287,10 +318,8 @@ def test_program_of_the_version_before_starts_on_a_newer_schema_that_serves_it(u
             migrate.check_shared(url)
 
 
-def test_database_says_which_programs_it_serves(url):
-    for step in migrate.steps():
-        migrate.upgrade_shared(url, now_ms=NOW_MS, to=step)
-        assert rows(url, "SELECT obj_description('schema_version'::regclass)") == [(SERVES.get(step, step),)]
+def test_database_says_which_programs_it_serves(climbed):
+    assert [serves for *_, serves in climbed.told] == [SERVES.get(step, step) for step in migrate.steps()]
 
 
 @pytest.mark.parametrize("step", [None, migrate.steps()[-2]])
@@ -309,7 +338,7 @@ def test_server_does_not_migrate_but_says_what_to_run(url, tmp_path, step):
 
 def refused(url: str) -> str:
     """The one line that the command ends with."""
-    done = servers.run("migrate", "--store", url)
+    done = servers.run_here("migrate", "--store", url)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert "Traceback" not in done.stderr
     return done.stderr.removeprefix("tripline: ").rstrip("\n")
