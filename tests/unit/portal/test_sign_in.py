@@ -370,7 +370,7 @@ def test_path_that_is_no_page_keeps_the_frame_for_who_is_signed_in_alone(tmp_pat
     for status, hrefs, text in signed:
         assert status == 404
         assert "/admin/applications" in hrefs
-        assert "이 경로에는 아무것도 없습니다" in text
+        assert "주소에는 페이지가 없습니다" in text
         assert EMAIL in text
     assert (guest[0], "/admin/applications" in guest[1], EMAIL in guest[2]) == (404, False, False)
 
