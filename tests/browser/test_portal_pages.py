@@ -140,6 +140,20 @@ def test_tables_with_long_names_fit_the_window(browser, world, width):
     assert ends == dict.fromkeys(paths, gutter)
 
 
+def test_tables_of_the_platform_fit_a_narrow_korean_window(browser, world):
+    (guest,) = (each for each in world.guests if each.name == "platform")
+    paths = ("/admin/settings", "/admin/accounts", "/admin/services", "/fleet/companies", "/account")
+    cut = {}
+    look = portal_browser.Look(language="ko", width=360)
+    with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
+        for path in paths:
+            watched.page.goto(f"{world.origin}{path}")
+            tables = watched.page.locator(".table-scroll")
+            cut[path] = tables.evaluate_all("(all) => Math.max(...all.map((one) => one.scrollWidth - one.clientWidth))")
+
+    assert cut == dict.fromkeys(paths, 0)
+
+
 def test_tabs_actions_and_the_hint_of_the_search_fit_a_narrow_window(browser, world):
     (guest,) = (each for each in world.guests if each.name == "full")
     look = portal_browser.Look(width=360)
