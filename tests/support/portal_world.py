@@ -1,5 +1,6 @@
 """A running server with three companies for whoever looks at the portal: one that holds nothing, one with a single row
-of everything, and one with many, whose names are as long as they may get. Beside it one that was just installed.
+of everything, and one with many, whose names are as long as they may get, with a partner that received vehicles. Beside
+it one that was just installed.
 """
 
 import contextlib
@@ -74,6 +75,7 @@ def serving(data: Path) -> Iterator[World]:
                     Guest(name, server.api, visit.session, (*STARTS, *_unlinked(company, visit)), tuple(states))
                 )
             others = {role: f"{role}0@{service_type}.example" for role in ("director", "driver")}
+            others |= {"partner": f"partner1@{service_type}.example"}  # the one with the long name
             others |= {"carrier": portal_life.CARRIER_EMAIL, "granted": NEW_EMAIL}
             for role, email in others.items():
                 guests.append(Guest(role, server.api, life.enter_context(Visit(server.api, email)).session))
