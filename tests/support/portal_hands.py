@@ -72,8 +72,12 @@ class Hand:
     def give(self, field: Locator, path: Path) -> None:
         """Choose a file in the window that the field opens."""
         with self.page.expect_file_chooser() as chooser:
-            self.use(field)
+            self.browse(field)
         chooser.value.set_files(path)
+
+    def browse(self, field: Locator) -> None:
+        """Use the button of the field of a file."""
+        field.locator("xpath=..").get_by_text(self.say("portal.ui.choose_file"), exact=True).click()
 
     def tick(self, box: Locator) -> None:
         """Tick a box, or choose a radio button."""
@@ -134,6 +138,9 @@ class Keyboard(Hand):
     def use(self, control: Locator) -> None:
         self.reach(control)
         self.page.keyboard.press("Enter")
+
+    def browse(self, field: Locator) -> None:
+        self.use(field)
 
     def tick(self, box: Locator) -> None:
         if box.get_attribute("type") == "radio":
