@@ -87,6 +87,19 @@ def test_states_of_people_keep_to_one_line_in_a_narrow_korean_list(browser, worl
     assert cut == dict.fromkeys(paths, 0)
 
 
+@pytest.mark.parametrize("width", [360, 1440])
+def test_fields_show_the_whole_height_of_korean_letters(browser, world, width):
+    (guest,) = (each for each in world.guests if each.name == "full")
+    look = portal_browser.Look(language="ko", width=width)
+    with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
+        watched.page.goto(f"{world.origin}/fleet/companies/new")
+        fields = watched.page.locator("#content .control > input")
+        fields.first.fill(portal_world.LONG)
+        cut = fields.evaluate_all("(all) => Math.max(...all.map((one) => one.scrollHeight - one.clientHeight))")
+
+    assert cut == 0
+
+
 def test_quick_search_shows_what_begins_so_while_somebody_types_and_leads_there_by_keyboard(browser, world):
     (guest,) = (each for each in world.guests if each.name == "full")
     look = portal_browser.rotated(1)
