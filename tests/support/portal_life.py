@@ -114,6 +114,7 @@ def _asked(server: servers.Running, company: Company) -> list[Stop]:
         stops.append(Stop(f"/fleet/sensors/mount/{name}", f"/fleet/sensors/{sensor}/mount/{request_id}"))
         if name != "refused":
             stops.append(Stop(f"/fleet/sensors/unmount/{name}", f"/fleet/sensors/{sensor}/unmount"))
+            stops.append(Stop(f"/fleet/sensors/calls/{name}", f"/fleet/sensors/{sensor}/calls"))
     return stops
 
 
