@@ -167,6 +167,19 @@ def test_tables_of_the_platform_fit_a_narrow_korean_window(browser, world):
     assert cut == dict.fromkeys(paths, 0)
 
 
+def test_more_of_a_narrow_window_is_marked_when_the_page_is_behind_it(browser, world):
+    (guest,) = (each for each in world.guests if each.name == "full")
+    looks = {}
+    look = portal_browser.Look(width=360)
+    with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
+        for path, marked in (("/fleet/vehicles", ".rail a[aria-current]"), ("/company", ".rail .more summary")):
+            watched.page.goto(f"{world.origin}{path}")
+            one = watched.page.locator(marked).first
+            looks[path] = one.evaluate("(one) => [getComputedStyle(one).backgroundColor, getComputedStyle(one).color]")
+
+    assert looks["/company"] == looks["/fleet/vehicles"]
+
+
 def test_tabs_actions_and_the_hint_of_the_search_fit_a_narrow_window(browser, world):
     (guest,) = (each for each in world.guests if each.name == "full")
     look = portal_browser.Look(width=360)
