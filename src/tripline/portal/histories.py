@@ -98,11 +98,5 @@ def _change(visitor: Visitor, change: Change) -> tuple[str, str | None, str | No
     label = words.label(visitor, change.field)
     if change.secret:
         return label, None, visitor.say("portal.value.secret")
-    before, after = (_value(visitor, change.field, each) for each in (change.before, change.after))
+    before, after = (words.value(visitor, change.field, each) for each in (change.before, change.after))
     return label, before, after
-
-
-def _value(visitor: Visitor, field: str, stored: words.Stored) -> str | None:
-    """The value in words, with its unit."""
-    text, unit = words.value(visitor, field, stored), words.UNITS.get(field)
-    return text if text is None or unit is None else visitor.say("portal.value.with_unit", value=text, unit=unit)

@@ -98,7 +98,6 @@ async def detail(request: Call) -> Response[bytes]:
         found=found,
         vehicle=found.vehicle,
         values=values,
-        units=words.UNITS,
         may={action.value for action in found.may},
         history=lines,
         list_path=LIST,

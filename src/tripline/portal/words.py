@@ -16,6 +16,10 @@ Stored: TypeAlias = companies.MessageTypes | bool | None
 UNITS: Final = {name: field["unit"] for name, field in catalogue.of_fields().items() if "unit" in field}
 """Of the numbers of a vehicle, by field."""
 VALUE: Final = "portal.value."
+_DECIMALS: Final = {"mileage": 1}
+"""Of those numbers; all others are whole."""
+_COUNTS: Final = frozenset({"delegations", "driven", "managed", "people", "rights", "sensors", "vehicles"})
+"""Fields of history that say how many of something went along."""
 _ZERO_IS_NONE: Final = frozenset({"displacement"})
 """Numbers of which 0 says that nobody gave one."""
 _ROLES: Final = (Authority.COMPANY_ADMIN, Authority.DIRECTOR, Authority.DRIVER)
@@ -46,17 +50,30 @@ def labels(fields: Iterable[str]) -> dict[str, str]:
 
 
 def value(visitor: Visitor, field: str, stored: Stored) -> str | None:
-    """The field's value as people read it; None for none."""
+    """The field's value as people read it, a number with its unit; None for none."""
     stored = given(field, stored)
     if stored is None or stored == "":
         return None
     if isinstance(stored, bool):
         return visitor.say(VALUE + ("yes" if stored else "no"))
+    if field in UNITS:
+        return _measured(visitor, field, text(stored))
+    if field in _COUNTS and isinstance(stored, int):
+        return visitor.say(f"{VALUE}count.{field}", n=stored)
     if field in _CHOSEN and stored in _WORDS:
         return visitor.say(VALUE + str(stored))
     if field == _MESSAGES:
         return messages(visitor, pushes.selected(stored)) or text(stored)
     return text(stored)
+
+
+def _measured(visitor: Visitor, field: str, typed: str) -> str:
+    """The number with its unit; what is no number, as it was typed."""
+    try:
+        number = float(typed)
+    except ValueError:
+        return typed
+    return visitor.say(VALUE + "with_unit", value=f"{number:,.{_DECIMALS.get(field, 0)}f}", unit=UNITS[field])
 
 
 def given(field: str, stored: Stored) -> Stored:

@@ -179,7 +179,7 @@ def test_registered_thing_has_a_page_with_its_history(tmp_path, path):
     for page in (Page(answer.text), Page(history.text)):
         assert "Registered" in page.text
         assert "Kim" in page.text
-        assert ("10 km" in page.text) == ("mileage" in PAGES[path])
+        assert ("10.0 km" in page.text) == ("mileage" in PAGES[path])
     name = next(PAGES[path][field] for field in ("vehicleNo", "serialNo", "name") if field in PAGES[path])
     assert f"<h1>History of {name}</h1>" in history.text
     assert f">{name}</a>" in history.text
@@ -507,5 +507,5 @@ def test_displacement_that_nobody_gave_is_nothing_in_record_form_and_history(tmp
     assert values(form)["displacement"] == ""
     assert seen == ["1998", ""]
     assert history.text.count("Displacement") == 2
-    assert history.text.count("1998 cc") == 2
+    assert history.text.count("1,998 cc") == 2
     assert "0 cc" not in history.text
