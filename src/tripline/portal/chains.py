@@ -46,6 +46,8 @@ class Offered(msgspec.Struct, frozen=True):
     manages: bool
     rights: tuple[UserRole, ...]
     """Held already."""
+    enabled: bool
+    """Whether this person can sign in."""
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -151,7 +153,7 @@ def _offer(user: User, given: tuple[UserRole, ...], there: Person | None, actor:
     directs = manages or user.id == actor.user_id  # nobody gives oneself the right to direct
     useless = {*rights, *((UserRole.DELEGATED_DIRECTOR,) if directs else ())}
     roles = tuple(role for role in given if role not in useless)
-    return Offered(user.id, user.name, user.email, user.authority, roles, manages, rights)
+    return Offered(user.id, user.name, user.email, user.authority, roles, manages, rights, user.enabled)
 
 
 def _companies(tx: ReadTx, actor: Actor, may: frozenset[Action], found: Chain) -> Sequence[Relation]:

@@ -45,6 +45,8 @@ Choice: TypeAlias = tuple[CompanyId, str]
 """Id and name of a company that vehicles go to."""
 _TO: Final = "toCompanyId"
 """The field with the company that vehicles go to."""
+_VEHICLE: Final = "vehicleId"
+"""The field with the chosen vehicles."""
 _BETWEEN: Final = "."
 """What stands between vehicle and company in the value of a box."""
 
@@ -80,8 +82,13 @@ async def overview(request: Call) -> Response[bytes]:
         if visitor.actor.company_id is None:
             return visitor, None
         tabs = {"out": _out, "in": _received, "candidates": _candidates}
-        show = tabs.get(request.query_params.get("tab", "out"), _out)
-        return visitor, show(tx, request, visitor)
+        tab = request.query_params.get("tab")
+        found = tabs.get(tab or "out", _out)(tx, request, visitor)
+        if tab is None and not found.receivers and (found.out is None or not found.out.rows):
+            received = _received(tx, request, visitor)
+            if received.received is not None and received.received.rows:
+                return visitor, received
+        return visitor, found
 
     visitor, sides = await rim_of(request).store.read(work)
     if sides is None:
@@ -148,9 +155,12 @@ async def delegate(request: Call) -> Response[bytes]:
     form = await forms.read(request, fields=FIELDS, most=TEXT)
     visitor = await visitor_of(request)
     rim = rim_of(request)
+    checked = fields.Checks()
+    to_company_id = checked(_receiver_named, _TO, form.text(_TO))
+    vehicle_ids = checked(_vehicles_named, _VEHICLE, form.many(_VEHICLE))
     try:
-        to_company_id = _receiver(form)
-        pairs = many.chosen([Pair(_vehicle(each), to_company_id) for each in form.many("vehicleId")])
+        checked.end()
+        pairs = many.chosen([Pair(each, to_company_id) for each in vehicle_ids])
     except BadParameter as refusal:
         return await _chosen_again(request, visitor, error=refusal, form=form)
     if not form.flag(CONFIRMED):
@@ -287,7 +297,7 @@ async def _chosen_again(
         "delegation/choose.html",
         title="portal.delegation.choose.title",
         error=error,
-        labels={_TO: "portal.delegation.company", "vehicleId": "portal.delegation.vehicles"},
+        labels={_TO: "portal.delegation.company", _VEHICLE: "portal.delegation.vehicle"},
         vehicles=shown,
         companies=companies,
         company=form.text(_TO) if form else windows.text(request, "company"),
@@ -354,11 +364,22 @@ def _pair(value: str) -> Pair:
 
 def _receiver(form: Form) -> CompanyId:
     """The company that vehicles go to, or may go to. Raises `BadParameter`."""
-    return CompanyId(parameters.uuid_of(fields.required(_TO, form.text(_TO)), _TO))
+    return _receiver_named(_TO, form.text(_TO))
+
+
+def _receiver_named(name: str, value: str) -> CompanyId:
+    return CompanyId(parameters.uuid_of(fields.required(name, value), name))
+
+
+def _vehicles_named(name: str, values: Sequence[str]) -> list[VehicleId]:
+    """The vehicles that are chosen. Raises `BadParameter`, also when there is none."""
+    if not values:
+        raise BadParameter.missing(name)
+    return [_vehicle(each) for each in values]
 
 
 def _vehicle(value: str) -> VehicleId:
-    return VehicleId(parameters.uuid_of(value, "vehicleId"))
+    return VehicleId(parameters.uuid_of(value, _VEHICLE))
 
 
 handlers: Final[list[Any]] = [overview, register, remove, choose, delegate, take_back]

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from litestar.response import Response
 
+from tripline.domain import fields
 from tripline.domain.access import Gate
 from tripline.domain.refusals import BadParameter, Refusal, TryLater
 from tripline.http import authentication, cookies, errors, parameters, peers
@@ -56,10 +57,14 @@ async def take(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     there = addresses.within(form.text(addresses.NEXT))
     rim = rim_of(request)
+    checked = fields.Checks()
+    email = checked(_filled, "email", form.text("email"))
+    password = checked(_filled, "password", form.secret("password"))
     try:
+        checked.end()
         cookie = await login.sign_in(
             rim.store,
-            claim=(_filled("email", form.text("email")), _filled("password", form.secret("password"))),
+            claim=(email, password),
             attempts=peers.attempts_of(request),
             passwords=rim.passwords,
             settings=rim.browsers.settings,

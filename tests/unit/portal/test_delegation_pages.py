@@ -6,6 +6,8 @@ import pytest
 from tests.support import delegating, rest
 from tests.support.portal import HTMX, Browser, Page
 
+from tripline.services.accounts import directory
+
 
 def play(tmp_path, scenario):
     async def with_companies(app):
@@ -118,6 +120,17 @@ def test_choice_that_lacks_something_is_shown_again_with_the_reason(tmp_path, fi
     assert 'role="alert"' in answer.text
 
 
+def test_choice_without_company_and_vehicles_is_told_of_both_with_links_to_them(tmp_path):
+    async def scenario(app, of, vehicles):
+        return Page((await Browser(app, of.owner).post("/delegation/delegate", {})).text)
+
+    page = play(tmp_path, scenario)
+
+    assert "Company is missing.Vehicle is missing." in page.text
+    assert {"#f-toCompanyId", "#f-vehicleId"} <= set(page.hrefs)
+    assert {"f-toCompanyId", "f-vehicleId"} <= {each.get("id") for tag in ("select", "div") for each in page.all(tag)}
+
+
 def test_candidates_are_registered_and_removed_and_refusals_are_told_at_the_field(tmp_path):
     async def scenario(app, of, vehicles):
         browser = Browser(app, of.owner)
@@ -144,7 +157,7 @@ def test_candidates_are_registered_and_removed_and_refusals_are_told_at_the_fiel
 def test_company_that_received_vehicles_sees_whose_they_are_and_delegates_none(tmp_path):
     async def scenario(app, of, vehicles):
         await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
-        page = await shown(app, of.borrower, "/delegation?tab=in")
+        page = await shown(app, of.borrower, "/delegation")
         chain = await shown(app, of.borrower, f"/delegation/vehicles/{vehicles[0]}")
         forbidden = await Browser(app, of.borrower).post(
             "/delegation/delegate",
@@ -166,6 +179,8 @@ def test_chain_shows_companies_in_order_with_people_and_what_each_may_do(tmp_pat
         driver = await delegating.driver(app, of.borrower, "kim")
         await delegating.give(app, of.borrower, driver, vehicles[0], drive=True)
         address = f"/delegation/vehicles/{vehicles[0]}"
+        record = await shown(app, of.owner, f"/fleet/vehicles/{vehicles[0]}")
+        assert "Delegated toAce, Borrower" in record.text
         pages = [await shown(app, each, address) for each in (of.operator, of.owner, of.borrower)]
         return [each.text for each in pages], [[form["action"] for form in each.all("form")] for each in pages]
 
@@ -202,6 +217,21 @@ def test_rights_are_given_and_ended_on_the_chain(tmp_path):
     assert (len(held), left) == (1, [])
     assert twice.status_code == 400
     assert "the driver has this right on the vehicle already" in twice.text
+
+
+@pytest.mark.parametrize("address", ["/fleet/vehicles/{}/driver", "/delegation/vehicles/{}"])
+def test_person_who_is_disabled_is_offered_with_the_word(tmp_path, address):
+    async def scenario(app, of, vehicles):
+        kim, lee = [await delegating.driver(app, of.owner, name) for name in ("kim", "lee")]
+        await app.store.write(lambda tx: directory.disable(tx, user_id=kim.user_id, now_ms=app.now_ms))
+        page = await shown(app, of.owner, address.format(vehicles[0]))
+        return page.text, hidden(page, "userId"), [kim.user_id, lee.user_id]
+
+    text, offered, people = play(tmp_path, scenario)
+
+    assert offered == people
+    assert "kim Disabled" in text
+    assert "lee Disabled" not in text
 
 
 def test_rights_that_somebody_has_already_are_named_and_not_offered(tmp_path):

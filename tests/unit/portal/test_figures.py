@@ -37,8 +37,8 @@ def test_value_is_written_as_its_reader_writes_it(name, values, english, korean)
 @pytest.mark.parametrize(
     ("before_ms", "english", "korean"),
     [
-        (0, "now", "방금"),
-        (59_999, "now", "방금"),
+        (0, "just now", "방금"),
+        (59_999, "just now", "방금"),
         (MINUTE, "1 min. ago", "1분 전"),
         (59 * MINUTE, "59 min. ago", "59분 전"),
         (HOUR, "1 hr. ago", "1시간 전"),

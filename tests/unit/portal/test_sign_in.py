@@ -106,7 +106,7 @@ def test_sign_in_leads_to_pages_of_ours_alone(tmp_path: Path, wanted: str, there
         ({"email": "no@x.example", "password": PASSWORD}, 401, "Invalid username or password."),
         ({"email": EMAIL}, 400, "Password"),
         ({"password": PASSWORD}, 400, "E-mail address"),
-        ({}, 400, "E-mail address"),
+        ({}, 400, "E-mail address is missing.Password is missing."),
     ],
 )
 def test_wrong_or_missing_words_are_told_in_the_form_and_the_address_stays(

@@ -254,7 +254,7 @@ def test_file_is_kept_under_its_name_and_shown_by_no_browser(tmp_path: Path) -> 
     assert answer.headers["content-type"].startswith("text/csv")
 
 
-@pytest.mark.parametrize(("asked", "title"), [("ko", "방금"), ("en", "now"), ("fr", "now")])
+@pytest.mark.parametrize(("asked", "title"), [("ko", "방금"), ("en", "just now"), ("fr", "just now")])
 def test_page_speaks_the_language_asked_for(tmp_path: Path, asked: str, title: str) -> None:
     answer = browsed(tmp_path, lambda browser: browser.get("/test/refused", **{"Accept-Language": asked}))
 

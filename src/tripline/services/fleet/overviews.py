@@ -14,6 +14,7 @@ import msgspec
 from tripline.domain import access
 from tripline.domain.access import Action, Actor, Authority, Scope, Thing
 from tripline.domain.companies import Company
+from tripline.domain.delegations import Delegation
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.people import DRIVING_ROLES, User
 from tripline.domain.refusals import NotFound
@@ -21,7 +22,7 @@ from tripline.domain.rpc import StoredCall
 from tripline.domain.sensors import Sensor
 from tripline.domain.stored_trips import StoredTrip
 from tripline.domain.vehicles import Vehicle
-from tripline.services.fleet import companies, latest_values, sensors, trips, vehicles
+from tripline.services.fleet import companies, delegations, latest_values, sensors, trips, vehicles
 from tripline.services.fleet.latest_values import Latest
 from tripline.services.rpc import records
 from tripline.store import lists
@@ -111,6 +112,7 @@ class VehicleOverview(msgspec.Struct, frozen=True, kw_only=True):
     sensors: Sequence[Sensor]
     trip: StoredTrip | None
     """The newest."""
+    delegations: Sequence[Delegation]
     may: frozenset[Action]
 
 
@@ -165,6 +167,9 @@ def vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> VehicleOvervi
         trip=_or_none(lambda: trips.latest_trip(tx, actor=actor, vehicle_id=vehicle_id))
         if Action.DRIVING_READ in may
         else None,
+        delegations=delegations.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id, window=lists.Window(limit=SHOWN))
+        if Action.VEHICLE_DELEGATIONS_READ in may
+        else (),
         may=may,
     )
 
