@@ -38,24 +38,22 @@ _TABLES = """
     SELECT relname FROM pg_class
     WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
     AND relname <> 'schema_version' ORDER BY relname"""
+_HELD = """
+    SELECT relname, oid::int FROM pg_class
+    WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'schema_version' ORDER BY relname"""
 _EMPTY = """
-    DO $$ DECLARE name text; filled bool; BEGIN
-        SET LOCAL session_replication_role = replica;
-        FOR name IN SELECT oid::regclass::text FROM pg_class
-            WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'schema_version'
-        LOOP
-            CONTINUE WHEN pg_relation_size(name::regclass) = 0;
-            EXECUTE format('SELECT EXISTS (SELECT FROM %s)', name) INTO filled;
-            IF pg_relation_size(name::regclass) >= {large} THEN
-                EXECUTE format('TRUNCATE %s CASCADE', name);
-            ELSIF filled THEN
-                EXECUTE format('DELETE FROM %s', name);
-            END IF;
-        END LOOP;
-    END $$""".replace("{large}", str(LARGE_BYTES))
-_LEAVE = """
-    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid() AND pid <> ALL (%s)"""
+    CREATE FUNCTION pg_temp.empty(kept int[]) RETURNS void LANGUAGE plpgsql AS $$ DECLARE size bigint; BEGIN
+        PERFORM pg_terminate_backend(pid) FROM pg_stat_get_activity(NULL)
+            WHERE datid = {database} AND pid <> pg_backend_pid() AND pid <> ALL (kept);
+        {tables}
+    END $$"""
+_EMPTY_TABLE = """
+        size := pg_relation_size({oid});
+        IF size >= {large} THEN
+            TRUNCATE "{name}" CASCADE;
+        ELSIF size > 0 THEN
+            DELETE FROM "{name}";
+        END IF;""".replace("{large}", str(LARGE_BYTES))
 
 _numbers = itertools.count(1)
 
@@ -72,22 +70,29 @@ class Database:
     own_url: str
     """The administrator's, who may do more."""
     connection: psycopg.Connection[Any]
+    keeper: psycopg.Connection[Any]
+    """Another one, whose changes set no trigger off. It does the same after every test, by plans that it keeps."""
     sessions: Sessions = field(default_factory=Sessions)
     schema: tuple[Any, ...] = ()
     tables: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        held = self.keeper.execute(_HELD).fetchall()
+        ((database,),) = self.keeper.execute("SELECT oid::int FROM pg_database WHERE datname = current_database()")
+        parts = [_EMPTY_TABLE.replace("{name}", name).replace("{oid}", str(oid)) for name, oid in held]
+        self.keeper.execute(_EMPTY.replace("{database}", str(database)).replace("{tables}", "".join(parts)))  # type: ignore[arg-type]
         self.schema = self._look()
         self.tables = [name for (name,) in self.connection.execute(_TABLES)]
 
     def empty(self) -> None:
         """Let whoever is connected go, and delete every row."""
-        self.connection.execute(_LEAVE, [self.sessions.pids()])
-        self.connection.execute(_EMPTY)
+        kept = [self.connection.info.backend_pid, *self.sessions.pids()]
+        self.keeper.execute("SELECT pg_temp.empty(%s::int[])", [kept])
 
     def leave(self) -> None:
         """Close every connection of ours."""
         self.sessions.close()
+        self.keeper.close()
         self.connection.close()
 
     def changed(self) -> bool:
@@ -107,8 +112,7 @@ class Database:
 
     def fill(self, content: Content) -> None:
         """Append these rows, without what their insertion would set off."""
-        with self.connection.transaction(), self.connection.cursor() as cursor:
-            cursor.execute("SET LOCAL session_replication_role = replica")
+        with self.keeper.transaction(), self.keeper.cursor() as cursor:
             for table, rows in content.items():
                 with cursor.copy(_statement("COPY {} FROM STDIN (FORMAT binary)", table)) as copy:
                     copy.write(rows)
@@ -124,7 +128,7 @@ class Database:
         return cursor.fetchall() if cursor.description is not None else []
 
     def _look(self) -> tuple[Any, ...]:
-        found = self.connection.execute(_SCHEMA).fetchone()
+        found = self.keeper.execute(_SCHEMA).fetchone()
         assert found is not None
         return found
 
@@ -176,7 +180,9 @@ class Pool:
     def _make(self) -> Database:
         name = f"test_{os.getpid()}_{next(_numbers)}"
         url = self._server.create(name, template=TEMPLATE)
-        return Database(name, url, self._server.own_url(name), self._server.connect(name))
+        keeper = self._server.connect(name)
+        keeper.execute("SET session_replication_role = replica")
+        return Database(name, url, self._server.own_url(name), self._server.connect(name), keeper)
 
     def _drop(self, database: Database) -> None:
         database.leave()
