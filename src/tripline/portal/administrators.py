@@ -27,7 +27,7 @@ from tripline.services.fleet import people as persons
 from tripline.store.transactions import ReadTx, WriteTx
 
 NEW: Final = Names("portal.people.administrator.new", "portal.people.administrator.register")
-EDIT: Final = Names("portal.people.administrator.edit", "portal.record.save")
+EDIT: Final = Names("portal.people.administrator.edit", "portal.people.administrator.save")
 
 
 @page("GET", "/fleet/companies/{companyId}/administrators/new", access=Action.COMPANY_ADMIN_MANAGE)
@@ -123,8 +123,8 @@ async def change(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/companies/{companyId}/administrators/{userId}/delete", access=Action.COMPANY_ADMIN_MANAGE)
 async def ask_to_delete(request: Call) -> Response[bytes]:
     """What goes with an administrator who is deleted."""
-    visitor, user, counts = await rim_of(request).store.read_short(lambda tx: _to_delete(tx, request))
-    return _deletion(request, visitor, user, counts)
+    visitor, user, company, counts = await rim_of(request).store.read_short(lambda tx: _to_delete(tx, request))
+    return _deletion(request, visitor, user, company, counts)
 
 
 @page(
@@ -137,7 +137,7 @@ async def delete(request: Call) -> Response[bytes]:
     """Delete an administrator; a company keeps at least one."""
     form = await forms.read(request)
     rim = rim_of(request)
-    visitor, user, counts = await rim.store.read_short(lambda tx: _to_delete(tx, request))
+    visitor, user, company, counts = await rim.store.read_short(lambda tx: _to_delete(tx, request))
     company_id, now_ms = _company_id(request), rim.clock()
     try:
         deletions.require_confirmed(form, deletions.word(user.name, counts))
@@ -147,7 +147,7 @@ async def delete(request: Call) -> Response[bytes]:
             )
         )
     except (deletions.NotConfirmed, people.LastAdministrator) as refusal:
-        return _deletion(request, visitor, user, counts, error=refusal)
+        return _deletion(request, visitor, user, company, counts, error=refusal)
     hints.tell(rim.signals, hints.deleted(changed))
     return views.moved(request, _up(request), notice="portal.people.deleted", name=user.name)
 
@@ -167,21 +167,31 @@ def _to_change(tx: ReadTx, request: Call) -> tuple[Visitor, User, str]:
 
 def _found(tx: ReadTx, request: Call) -> tuple[Visitor, User]:
     visitor = visitor_in(tx, request)
-    user_id = UserId(parameters.path_id(request, "userId"))
-    return visitor, service.find(tx, actor=visitor.actor, company_id=_company_id(request), user_id=user_id)
+    company_id, user_id = _company_id(request), _user_id(request)
+    return visitor, service.find(tx, actor=visitor.actor, company_id=company_id, user_id=user_id)
 
 
-def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, User, Mapping[str, int]]:
-    visitor, user = _found(tx, request)
-    return visitor, user, goes_with.person(tx, user.id)
+def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, User, str, Mapping[str, int]]:
+    """As `_to_change`, and what goes with the administrator."""
+    return *_to_change(tx, request), goes_with.person(tx, _user_id(request))
 
 
 def _deletion(
-    request: Call, visitor: Visitor, user: User, counts: Mapping[str, int], *, error: Refusal | None = None
+    request: Call,
+    visitor: Visitor,
+    user: User,
+    company: str,
+    counts: Mapping[str, int],
+    *,
+    error: Refusal | None = None,
 ) -> Response[bytes]:
     title, up = "portal.people.administrator.delete", _up(request)
     noun = deletions.PERSON[user.authority]
-    return deletions.show(request, visitor, noun, user.name, counts, title=title, up=up, error=error)
+    return deletions.show(request, visitor, noun, user.name, counts, title=title, up=up, up_text=company, error=error)
+
+
+def _user_id(request: Call) -> UserId:
+    return UserId(parameters.path_id(request, "userId"))
 
 
 def _company_id(request: Call) -> CompanyId:

@@ -53,10 +53,12 @@ def show(
     *,
     title: str,
     up: str,
+    up_text: str | None = None,
     blocked: str | None = None,
     error: Refusal | None = None,
 ) -> Response[bytes]:
-    """The page on which this record is deleted; `up`: the record's own, `blocked`: why it cannot be deleted now."""
+    """The page on which this record is deleted; `up`: the record's own, called
+    `up_text` when it is not; `blocked`: why it cannot be deleted now."""
     text, submit = (visitor.say(key, name=name) for key in _TEXTS[noun])
     return views.show(
         request,
@@ -72,6 +74,7 @@ def show(
         word=word(name, counts),
         blocked=blocked,
         up=up,
+        up_text=up_text or name,
     )
 
 

@@ -93,16 +93,17 @@ class Figures:
         return f"{before}{at_ms // 1_000 % _MINUTE_S:02}{behind}"
 
     def ago(self, at_ms: int | None, now_ms: int) -> str:
-        """How long before now an instant was; its day and minute from a week on, and when it is to come."""
+        """How long before now an instant was, or until it is; its day and minute from a week on."""
         if at_ms is None:
             return NOTHING
-        ago_s = (now_ms - at_ms) // 1_000
-        if not 0 <= ago_s <= _LONGEST_AGO_S:
+        away_s = abs(now_ms - at_ms) // 1_000
+        if away_s > _LONGEST_AGO_S:
             return self.time(at_ms)
-        if ago_s < _MINUTE_S:
+        if away_s < _MINUTE_S:
             return catalogue.text("portal.frame.now", self._language)
-        unit_s = _MINUTE_S if ago_s < _HOUR_S else _HOUR_S if ago_s < _DAY_S else _DAY_S
-        return self._span(ago_s - ago_s % unit_s)
+        unit_s = _MINUTE_S if away_s < _HOUR_S else _HOUR_S if away_s < _DAY_S else _DAY_S
+        whole_s = away_s - away_s % unit_s
+        return self._span(whole_s if at_ms > now_ms else -whole_s)
 
     def _at(self, at_ms: int) -> dt.datetime:
         return dt.datetime.fromtimestamp(at_ms / 1_000, self._zone)
@@ -131,8 +132,10 @@ class Figures:
         return str(dates.format_date(day, "medium", self._locale))
 
     def _span_of(self, seconds: int) -> str:
-        span = dt.timedelta(seconds=-seconds)
-        return str(dates.format_timedelta(span, add_direction=True, format="short", threshold=1.0, locale=self._locale))
+        """The span until, or since where it is negative; abbreviations without their full stops."""
+        span = dt.timedelta(seconds=seconds)
+        text = dates.format_timedelta(span, add_direction=True, format="short", threshold=1.0, locale=self._locale)
+        return str(text).replace(".", "")
 
 
 def iso(at_ms: int) -> str:

@@ -28,6 +28,9 @@ Sections: TypeAlias = Mapping[str, Mapping[str, tuple[str, str]]]
 """The pages that lead on, by section: the key of the text of each, and an icon."""
 ACCOUNT: Final = "/account"
 """The page that every account has."""
+COMPANIES: Final = "/fleet/companies"
+OWN_COMPANY: Final = "/company"
+"""The page of the visitor's company."""
 REGISTRATION: Final = "/fleet/companies/new"
 _OWN: Final = "company"
 """The section about the visitor's company, which platform administrators never have."""
@@ -65,7 +68,7 @@ def navigation(request: Call, visitor: Visitor | None) -> tuple[Section, ...]:
     """The sections that the visitor may open; none for somebody who is not signed in."""
     if visitor is None:
         return ()
-    path: str = request.scope["path"]
+    path = _place(request.scope["path"], visitor)
     pages: Pages = request.app.state[PAGES]
     sections: Sections = request.app.state[SECTIONS]
     found = [
@@ -100,6 +103,12 @@ def leads_to(request: Call, visitor: Visitor | None, path: str) -> bool:
     pages: Pages = request.app.state[PAGES]
     declared = path if path in pages else next((each for each in pages if _shape(each).fullmatch(path)), None)
     return visitor is not None and declared is not None and _is_open(pages[declared], visitor)
+
+
+def _place(path: str, visitor: Visitor) -> str:
+    """The path as the navigation sees it: the record of the visitor's company is the page of that company."""
+    record = f"{COMPANIES}/{visitor.actor.company_id}"
+    return OWN_COMPANY + path.removeprefix(record) if _is_below(path, (record,)) else path
 
 
 @cache

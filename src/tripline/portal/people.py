@@ -299,7 +299,7 @@ def _deletion(
 
 def _named(role: Authority, title: str, submit: str) -> Names:
     """What the form of a role and its button are called."""
-    button = "portal.record.save" if submit == "save" else _NOUN[role] + submit
+    button = _NOUN[role] + submit
     return Names(_NOUN[role] + title, button)
 
 

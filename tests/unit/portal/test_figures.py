@@ -39,15 +39,18 @@ def test_value_is_written_as_its_reader_writes_it(name, values, english, korean)
     [
         (0, "just now", "방금"),
         (59_999, "just now", "방금"),
-        (MINUTE, "1 min. ago", "1분 전"),
-        (59 * MINUTE, "59 min. ago", "59분 전"),
-        (HOUR, "1 hr. ago", "1시간 전"),
-        (23 * HOUR, "23 hr. ago", "23시간 전"),
+        (MINUTE, "1 min ago", "1분 전"),
+        (59 * MINUTE, "59 min ago", "59분 전"),
+        (HOUR, "1 hr ago", "1시간 전"),
+        (23 * HOUR, "23 hr ago", "23시간 전"),
         (DAY, "1 day ago", "1일 전"),
         (6 * DAY, "6 days ago", "6일 전"),
         (7 * DAY - 1, "6 days ago", "6일 전"),
         (7 * DAY, "Oct 2, 2025, 17:53", "2025. 10. 2. 17:53"),
-        (-HOUR, "Oct 9, 2025, 18:53", "2025. 10. 9. 18:53"),
+        (-59_999, "just now", "방금"),
+        (-HOUR, "in 1 hr", "1시간 후"),
+        (-HOUR - 1, "in 1 hr", "1시간 후"),
+        (-7 * DAY, "Oct 16, 2025, 17:53", "2025. 10. 16. 17:53"),
     ],
 )
 def test_span_since_an_instant_is_told_until_a_week_has_passed(before_ms, english, korean):

@@ -40,7 +40,7 @@ def test_overview_shows_addresses_without_passwords_and_wanted_messages_in_words
     assert "what" not in Page(english).text.split("Addresses")[1].split("Wanted")[0].replace("What is wanted", "")
     assert "key=1" not in english
     assert "Collision while driving" in english
-    assert "State of a line changed (number 600)" in Page(english).text
+    assert "State of a line changed 600" in Page(english).text
     assert "주행 중 충돌" in korean
 
 

@@ -375,7 +375,7 @@ def test_deletion_of_a_vehicle_counts_what_goes_and_wants_its_number(tmp_path):
 
     asked, wrong, done, gone, history = rest.run(tmp_path, scenario)
 
-    for sentence in ("1 sensor is taken off and stays", "1 delegation ends", "1 right ends"):
+    for sentence in ("1 sensor is taken off; its record stays.", "1 delegation ends.", "1 right is taken back."):
         assert sentence in Page(asked.text).text
     assert (wrong.status_code, at_fault(Page(wrong.text))) == (400, ["confirm"])
     assert (done.status_code, gone.status_code, history.status_code) == (303, 404, 200)
@@ -465,8 +465,8 @@ def test_page_of_a_disabled_person_says_so_and_leads_the_platform_to_the_account
     ("role", "told", "never"),
     [
         (Authority.COMPANY_ADMIN, "The company stays as it is", "rips"),
-        (Authority.DIRECTOR, "without a managing director", "rips"),
-        (Authority.DRIVER, "Trips stay but no longer name a driver", "managing director"),
+        (Authority.DIRECTOR, "1 vehicle stays, without a managing director.", "rips"),
+        (Authority.DRIVER, " ends at once. This cannot be undone.", "managing director"),
     ],
 )
 def test_deletion_of_a_person_says_what_is_true_of_the_role(tmp_path, role, told, never):
@@ -478,6 +478,9 @@ def test_deletion_of_a_person_says_what_is_true_of_the_role(tmp_path, role, told
             Authority.DIRECTOR: f"/fleet/directors/{person}",
             Authority.DRIVER: f"/fleet/drivers/{person}",
         }[role]
+        if role is Authority.DIRECTOR:
+            vehicle = await delegating.new_vehicle(app, admin)
+            await Browser(app, admin).post(f"/fleet/vehicles/{vehicle}/director", {"userId": person})
         return await Browser(app, admin).get(f"{path}/delete")
 
     page = Page(rest.run(tmp_path, scenario).text)

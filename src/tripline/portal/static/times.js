@@ -13,7 +13,7 @@ function words(elapsed) {
   const away = Math.abs(elapsed);
   if (away < 60) return text("now");
   const [, unit, seconds] = STEPS.find(([below]) => away < below);
-  return format.format(-Math.sign(elapsed) * Math.floor(away / seconds), unit);
+  return format.format(-Math.sign(elapsed) * Math.floor(away / seconds), unit).replaceAll(".", "");
 }
 
 function renew() {
