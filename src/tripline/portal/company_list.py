@@ -76,7 +76,7 @@ COMPANIES: Final = Table(
         Column(key="vehicles", value=lambda row, _: row.vehicles, look="number"),
         Column(key="sensors", value=lambda row, _: row.sensors, look="number middle"),
         Column(key="people", value=lambda row, _: row.people, look="number middle"),
-        Column(key="contact", value=lambda row, _: row.pic_name, look="wide"),
+        Column(key="contact", value=lambda row, _: row.pic_name, look="widest"),
         Column(key="email", value=lambda row, _: row.pic_email, shown=False),
         Column(key="phone", value=lambda row, _: row.pic_phone, shown=False),
         Column(key="region", value=lambda row, _: row.region, shown=False),

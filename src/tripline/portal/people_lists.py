@@ -83,7 +83,7 @@ def _table(noun: str, role: Authority, icon: str, *of_role: Column) -> Table:
             Column(key="phone", value=lambda row, _: row.phone, look="middle"),
             Column(key="enabled", value=lambda row, words: words.option("enabled", "yes" if row.enabled else "no")),
             *of_role,
-            Column(key="created", value=lambda row, words: words.time(row.created_ms), order="created", look="wide"),
+            Column(key="created", value=lambda row, words: words.time(row.created_ms), order="created", look="widest"),
         ),
         filters=(Filter(key="enabled", values=tuple(_ENABLED)),),
         references=("company",),

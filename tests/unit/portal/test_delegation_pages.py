@@ -181,6 +181,9 @@ def test_chain_shows_companies_in_order_with_people_and_what_each_may_do(tmp_pat
         address = f"/delegation/vehicles/{vehicles[0]}"
         record = await shown(app, of.owner, f"/fleet/vehicles/{vehicles[0]}")
         assert "Delegated toAce, Borrower" in record.text
+        assert "Delegated to your company" not in record.text
+        record = await shown(app, of.borrower, f"/fleet/vehicles/{vehicles[0]}")
+        assert "Delegated to your company" in record.text
         pages = [await shown(app, each, address) for each in (of.operator, of.owner, of.borrower)]
         return [each.text for each in pages], [[form["action"] for form in each.all("form")] for each in pages]
 

@@ -4,9 +4,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tripline.domain.access import Action, Actor, Authority, Gate
-from tripline.domain.ids import UserId
+from tripline.domain.ids import CompanyId, UserId
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.portal import families, frame
@@ -74,6 +75,24 @@ def test_platform_administrator_is_led_to_no_company_of_the_own() -> None:
 
     assert "company" not in led[Authority.SYS_ADMIN]
     assert "company" in led[Authority.COMPANY_ADMIN]
+
+
+@pytest.mark.parametrize(
+    ("path", "marked"),
+    [
+        ("/company", ["company"]),
+        ("/fleet/companies/own", ["company"]),
+        ("/fleet/companies/own/edit", ["company"]),
+        ("/fleet/companies/other", ["fleet"]),
+        ("/fleet/companies/own-er", ["fleet"]),
+    ],
+)
+def test_record_of_the_own_company_belongs_to_its_page(path: str, marked: list[str]) -> None:
+    served = request(path, {**PAGES, "/company": Action.COMPANY_READ, "/fleet/companies": Action.COMPANY_LIST})
+    somebody = visitor(Authority.COMPANY_ADMIN)
+    somebody = replace(somebody, actor=replace(somebody.actor, company_id=CompanyId("own")))
+
+    assert [section.key for section in frame.navigation(served, somebody) if section.current] == marked
 
 
 def test_somebody_who_is_not_signed_in_is_led_nowhere() -> None:
