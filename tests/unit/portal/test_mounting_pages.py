@@ -1,5 +1,7 @@
 """Pages that mount a sensor and take it off, and the progress of an activation, which renews itself until its end."""
 
+import re
+
 import pytest
 from tests.support import delegating, rest
 from tests.support.portal import HTMX, Browser, Page
@@ -107,7 +109,25 @@ def test_device_that_refuses_is_shown_with_its_reason_and_polling_ends(tmp_path,
     assert polled(text) is None
     assert "4003" in text
     assert text.count('<li class="done"') == steps
+    assert text.count('<li class="failed"') == 1
+    assert "The device reported that it failed." in text
     assert "&lt;b&gt;ignition is off&lt;/b&gt;" in text
+
+
+def test_device_that_will_not_begin_fails_at_its_acknowledgement(tmp_path):
+    async def scenario(app, box):
+        of, sensor, _ = await world(app)
+        browser = Browser(app, of.owner)
+        asked = await browser.post(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
+        await box.says(app, b'{"result":4003}', is_result=False)
+        return (await browser.get(asked.headers["location"])).text
+
+    text = play(tmp_path, scenario)
+
+    assert "The device refused the request." in text
+    (failed,) = re.findall(r'<li class="failed">.*?</li>', text)
+    assert "Acknowledgement" in failed
+    assert "not done" in failed
 
 
 @pytest.mark.parametrize(("language", "told"), [("en", "device is not connected."), ("ko", "접속해 있지 않습니다")])
@@ -132,7 +152,9 @@ def test_awaited_activation_is_cancelled_on_the_page_that_takes_off(tmp_path):
         browser = Browser(app, of.owner)
         asked = await browser.post(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
         form = (await browser.get(f"/fleet/sensors/{sensor}/mount")).text
-        assert "<h1>Cancel the activation</h1>" in (await browser.get(f"/fleet/sensors/{sensor}/unmount")).text
+        page = (await browser.get(f"/fleet/sensors/{sensor}/unmount")).text
+        assert "<h1>Cancel the activation</h1>" in page
+        assert re.search(rf'href="{asked.headers["location"]}"[^>]*>(<[^>]*>)*Keep waiting<', page)
         cancelled = await browser.post(f"/fleet/sensors/{sensor}/unmount")
         return asked.headers["location"] in form, cancelled, (await browser.get(asked.headers["location"])).text
 
