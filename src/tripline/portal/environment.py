@@ -145,8 +145,8 @@ def _with_code(text: str) -> str:
 
 
 def _ago() -> Callable[..., str]:
-    """Writes the span since an instant, with the instant itself for whoever points at it or hears the page; a script
-    renews the span."""
+    """Writes the span since an instant or until it, with the instant itself for whoever points at it or hears the page;
+    a script renews the span since."""
     # Looked up once: a list has hundreds of these. Markup's own way to fill in values takes 8 µs more for each.
     markup, escaped = markupsafe.Markup, _escaper()
 
@@ -155,10 +155,13 @@ def _ago() -> Callable[..., str]:
         if at_ms is None:
             return figures.NOTHING
         by: figures.Figures = context[FIGURES]
-        span, exact = escaped(by.ago(at_ms, context[NOW_MS])), escaped(by.exact(at_ms))
+        now_ms: int = context[NOW_MS]
+        span, exact = escaped(by.ago(at_ms, now_ms)), escaped(by.exact(at_ms))
+        # What was to come when the page was made has not happened only because the page is old.
+        renewed = " data-ago" if at_ms <= now_ms else ""
         return markup(
             f'<time class="ago" datetime="{figures.iso(at_ms)}" data-exact="{exact}" tabindex="0">'
-            f'<span data-ago>{span}</span><span class="hidden-text">, {exact}</span></time>'
+            f'<span{renewed}>{span}</span><span class="hidden-text">, {exact}</span></time>'
         )
 
     return written

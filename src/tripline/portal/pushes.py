@@ -130,6 +130,7 @@ async def messages(request: Call) -> Response[bytes]:
         messages=found[:MESSAGES],
         after=found[MESSAGES - 1].no if len(found) > MESSAGES else None,
         counts=counts,
+        turns=_turns(found, now_ms=rim_of(request).clock()),
         trouble=_trouble(visitor),
     )
 
@@ -158,6 +159,17 @@ async def send(request: Call) -> Response[bytes]:
         total += done
     hints.tell(rim.signals, told)
     return views.moved(request, there, notice="portal.pushes.sent_again", n=total)
+
+
+def _turns(found: Sequence[Message], *, now_ms: int) -> dict[RowNo, str]:
+    """What says when a message that could go out is tried: after another one of its sensor, or when its turn comes."""
+    before, told = set(), {}
+    for each in found:
+        lane = (each.channel, each.sensor_id)
+        if each.due_ms <= now_ms:
+            told[each.no] = "portal.pushes.next.behind" if lane in before else "portal.pushes.next.turn"
+        before.add(lane)
+    return told
 
 
 async def _overview(

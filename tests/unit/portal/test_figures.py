@@ -53,7 +53,7 @@ def test_value_is_written_as_its_reader_writes_it(name, values, english, korean)
         (-7 * DAY, "Oct 16, 2025, 17:53", "2025. 10. 16. 17:53"),
     ],
 )
-def test_span_since_an_instant_is_told_until_a_week_has_passed(before_ms, english, korean):
+def test_span_is_told_within_a_week_before_and_after(before_ms, english, korean):
     assert ENGLISH.ago(AT_MS - before_ms, AT_MS) == english
     assert KOREAN.ago(AT_MS - before_ms, AT_MS) == korean
 

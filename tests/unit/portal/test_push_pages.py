@@ -1,6 +1,9 @@
 """Pages of pushes: addresses without passwords, wanted messages in words, the secret, test messages, what waits."""
 
+import re
+
 import pytest
+from sqlalchemy import update
 from tests.support import delegating, rest
 from tests.support.portal import Browser, Page
 from tests.unit.api.test_pushes import parked, unconfirmed, waiting
@@ -8,10 +11,15 @@ from tests.unit.services.push.test_trials import Server
 
 from tripline import observe
 from tripline.ports.webhooks import WebhookFailedError, WebhookReply
+from tripline.store.tables import push_outbox
 
 SECRET_ADDRESS = "https://who:what@n.example/noti?key=1"
 HOSTS = {"notifyHost": SECRET_ADDRESS, "notifyMsgType": "0f, 2, 102, 600"}
 KOREAN = {"Accept-Language": "ko"}
+
+
+def postpone(tx, message_id, due_ms):
+    tx.run(update(push_outbox).where(push_outbox.c.id == message_id).values(due_ms=due_ms))
 
 
 def play(tmp_path, scenario, **parts):
@@ -207,6 +215,25 @@ def test_messages_are_listed_by_state_and_sent_again(tmp_path):
     assert chosen.status_code == 303
     numbers = [(each["waiting"], each["parked"], each["unconfirmed"]) for each in counts]
     assert numbers == [(4, 1, 1), (5, 0, 1), (6, 0, 0), (6, 0, 0)]
+
+
+def test_message_behind_another_of_its_sensor_names_no_time_of_its_own(tmp_path):
+    async def scenario(app, admin, browser):
+        ids = await waiting(app, admin.company_id, 4)
+        await app.store.write(lambda tx: postpone(tx, ids[0], app.now_ms + 52 * 60_000))
+        return [(await browser.get("/pushes/messages", **language)).text for language in ({}, KOREAN)]
+
+    english, korean = play(tmp_path, scenario)
+
+    # Of three sensors, so the fourth waits behind the first.
+    assert re.findall(r"in 52 min\.<|After the one before it|When its turn comes", english) == [
+        "in 52 min.<",
+        "When its turn comes",
+        "When its turn comes",
+        "After the one before it",
+    ]
+    assert "52분 후" in korean
+    assert "앞의 알림을 보낸 뒤" in korean
 
 
 @pytest.mark.parametrize("state", ["waiting", "unconfirmed", "parked"])
