@@ -1,6 +1,7 @@
 """Every page as every role and as nobody: opened, followed, and every form sent; what is changed is undone."""
 
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -133,7 +134,9 @@ def test_page_opens_to_the_roles_that_may_and_to_no_other(tmp_path: Path, name: 
 
 @pytest.mark.once("what pages show; the test above opens them on both stores")
 @pytest.mark.parametrize("name", ACTORS)
-def test_page_holds_nothing_inline_and_leads_only_to_what_its_visitor_may_do(tmp_path: Path, name: str) -> None:
+def test_page_holds_nothing_inline_nor_twice_and_leads_only_to_what_its_visitor_may_do(
+    tmp_path: Path, name: str
+) -> None:
     """A link or button that would be refused is not shown."""
 
     async def ask(world: World) -> tuple[list[str], dict[str, int]]:
@@ -146,7 +149,7 @@ def test_page_holds_nothing_inline_and_leads_only_to_what_its_visitor_may_do(tmp
             if answer.status_code != 200:
                 continue
             page = Page(answer.text)
-            unsafe += [f"{address}: {what}" for what in inline(answer, page)]
+            unsafe += [f"{address}: {what}" for what in [*inline(answer, page), *twice(page)]]
             for method, there in led_to(page, address):
                 if (method, there) not in followed:
                     followed.add((method, there))
@@ -183,6 +186,12 @@ def inline(answer: httpx.Response, page: Page) -> list[str]:
             if re.match(r"[a-z]+:|//", attributes.get(name) or ""):
                 found.append(f"{tag} {name}={attributes[name]}")
     return found
+
+
+def twice(page: Page) -> list[str]:
+    """Ids that more than one element has, so that a label or a link leads to the wrong one."""
+    counts = Counter(each["id"] for _, each in page.elements if each.get("id"))
+    return [f"id {name} twice" for name, count in counts.items() if count > 1]
 
 
 def led_to(page: Page, address: str) -> list[tuple[str, str]]:
