@@ -193,7 +193,7 @@ def test_chain_shows_companies_in_order_with_people_and_what_each_may_do(tmp_pat
     assert operator.index("Ace") < operator.index("Owner") < operator.index("Borrower") < operator.index("kim")
     assert "drive it" in operator
     assert "kim" not in owner
-    assert "1 more right, of a person whom only their own company sees" in owner
+    assert "1 right of a person whom only Borrower can see" in owner
     assert ends == [0, 0, 1]
 
 
@@ -354,11 +354,11 @@ def test_director_is_told_who_has_the_vehicles_that_they_direct_and_when_that_en
     whole, first, second, chain = play(tmp_path, scenario)
 
     assert [each for each in whole.hrefs if each.startswith("/delegation/vehicles/")] == [chain] * 2
-    (table,) = re.findall(r"How long(.*)", whole.text, re.DOTALL)
+    (table,) = re.findall(r"Lasts(.*)", whole.text, re.DOTALL)
     cells = [each for each in table.split("\n") if each.strip()]
     by_company = {cells[at + 1]: cells[at + 2 : at + 6] for at, each in enumerate(cells) if each == "12가1"}
     assert sorted(by_company) == ["Ace", "Borrower"]
-    assert by_company["Borrower"][1:] == ["1", "1", "Until it is taken back; 2 rights end with it."]
+    assert by_company["Borrower"][1:] == ["1", "1", "Until it is taken back; 2 rights end with it"]
     assert by_company["Ace"][1:] == ["0", "0", "For good: a partner's vehicle is always delegated to its operator."]
     assert "12가2" not in whole.text
     assert ("Ace" in first.text, "Borrower" in first.text) == (True, False)
