@@ -43,6 +43,8 @@ OTHERS: Final = (
 )
 KNOWN: Final = (*TRIPS, *EVENTS, *OTHERS)
 _NO_MAX: Final = 19
+_SOON_MS: Final = 60_000
+"""Within this span a message is tried when its turn comes: no time is worth telling."""
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,7 +168,7 @@ def _turns(found: Sequence[Message], *, now_ms: int) -> dict[RowNo, str]:
     before, told = set(), {}
     for each in found:
         lane = (each.channel, each.sensor_id)
-        if each.due_ms <= now_ms:
+        if each.due_ms < now_ms + _SOON_MS:
             told[each.no] = "portal.pushes.next.behind" if lane in before else "portal.pushes.next.turn"
         before.add(lane)
     return told

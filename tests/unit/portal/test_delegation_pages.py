@@ -359,7 +359,7 @@ def test_director_is_told_who_has_the_vehicles_that_they_direct_and_when_that_en
     by_company = {cells[at + 1]: cells[at + 2 : at + 6] for at, each in enumerate(cells) if each == "12가1"}
     assert sorted(by_company) == ["Ace", "Borrower"]
     assert by_company["Borrower"][1:] == ["1", "1", "Until it is taken back; 2 rights end with it"]
-    assert by_company["Ace"][1:] == ["0", "0", "For good: a partner's vehicle is always delegated to its operator."]
+    assert by_company["Ace"][1:] == ["0", "0", "For good: a partner's vehicle is always delegated to its operator"]
     assert "12가2" not in whole.text
     assert ("Ace" in first.text, "Borrower" in first.text) == (True, False)
     assert ("Ace" in second.text, "Borrower" in second.text) == (False, True)

@@ -127,7 +127,7 @@ def test_device_that_will_not_begin_fails_at_its_acknowledgement(tmp_path):
     assert "The device refused the request." in text
     (failed,) = re.findall(r'<li class="failed">.*?</li>', text)
     assert "Acknowledgement" in failed
-    assert "not done" in failed
+    assert "failed" in failed
 
 
 @pytest.mark.parametrize(("language", "told"), [("en", "device is not connected."), ("ko", "접속해 있지 않습니다")])

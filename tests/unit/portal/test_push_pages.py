@@ -226,8 +226,8 @@ def test_message_behind_another_of_its_sensor_names_no_time_of_its_own(tmp_path)
     english, korean = play(tmp_path, scenario)
 
     # Of three sensors, so the fourth waits behind the first.
-    assert re.findall(r"in 52 min\.<|After the one before it|When its turn comes", english) == [
-        "in 52 min.<",
+    assert re.findall(r"in 52 min<|After the one before it|When its turn comes", english) == [
+        "in 52 min<",
         "When its turn comes",
         "When its turn comes",
         "After the one before it",
