@@ -35,6 +35,8 @@ TABS: Final = {
 """The verdicts, as addresses name them."""
 BADGES: Final = {"good": "good", "bad": "bad", "duplicate": "warning", "skipped": "idle"}
 """The sign that stands for a verdict."""
+VALUE_MAX: Final = 60
+"""Characters of a value that tells what a column holds."""
 UNTOLD: Final = "credentialsId"
 """The column of access tokens."""
 _COLUMN: Final = "column-"
@@ -53,7 +55,7 @@ async def draft(request: Call) -> Response[bytes]:
     """The draft as it stands: columns to match, work under way, rows with their verdicts, or what was registered."""
     visitor, found = await found_in(request)
     if found.state is State.MATCHING:
-        return matching(request, visitor, found)
+        return await _matching(request, visitor, found)
     if found.state in (State.CHECKED, State.DONE):
         return await _preview(request, visitor, found)
     return _working(request, visitor, found)
@@ -71,7 +73,7 @@ async def progress(request: Call) -> Response[bytes]:
 @page("GET", "/import/{draftId}/columns", access=drafts.ANY_KIND)
 async def columns(request: Call) -> Response[bytes]:
     """Which column of the file is which field."""
-    return matching(request, *await found_in(request))
+    return await _matching(request, *await found_in(request))
 
 
 @page("POST", "/import/{draftId}/columns", access=drafts.ANY_KIND, refuses=(NotNow,))
@@ -85,7 +87,7 @@ async def match(request: Call) -> Response[bytes]:
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
-        return matching(request, visitor, found, chosen, refusal)
+        return await _matching(request, visitor, found, chosen, refusal)
     return await _back(request, found)
 
 
@@ -166,8 +168,15 @@ def shown_columns(visitor: Visitor, found: Draft) -> list[tuple[int, str, str]]:
 
 
 def troubles(visitor: Visitor, found: Draft, row: RowView) -> dict[str | None, str]:
-    """What is wrong with a row: a sentence for each column; None: for the row as a whole."""
-    return {refusal.field: sentence(visitor, found, refusal) for refusal in row.refusals}
+    """What is wrong with a row: a sentence for each column; None: for the row as a whole.
+
+    Korean sentences begin with the column's name, which stands above the cell already.
+    """
+    told: dict[str | None, str] = {}
+    for refusal in row.refusals:
+        above = "" if refusal.field is None else f"{heading(visitor, found, refusal.field)}: "
+        told[refusal.field] = sentence(visitor, found, refusal).removeprefix(above)
+    return told
 
 
 def leads(found: Draft, row: RowView) -> dict[str, tuple[str, str]]:
@@ -201,7 +210,7 @@ def number(request: Call, name: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER else None
 
 
-def matching(
+async def _matching(
     request: Call,
     visitor: Visitor,
     found: Draft,
@@ -209,7 +218,9 @@ def matching(
     error: Refusal | None = None,
 ) -> Response[bytes]:
     """The form that matches columns."""
-    fields = drafts.kind_of(found).sheet
+    sheet = drafts.kind_of(found).sheet
+    values = await rim_of(request).store.read_short(lambda tx: draft_pages.first_values(tx, found))
+    matched = found.columns if chosen is None else chosen
     return views.show(
         request,
         visitor,
@@ -217,8 +228,10 @@ def matching(
         title=views.Plain(found.name),
         status=None if error is None else 400,
         draft=found,
-        chosen=found.columns if chosen is None else chosen,
-        options=[(name, _named(visitor, found, name)) for name in fields.columns],
+        chosen=matched,
+        values=[value[:VALUE_MAX] for value in values],
+        missing=[heading(visitor, found, name) for name in drafts.missing_of(found.kind, matched)],
+        options=[(name, _named(visitor, found, name)) for name in sheet.columns],
         refused=None if error is None else sentence(visitor, found, error),
         prefix=_COLUMN,
     )

@@ -86,6 +86,18 @@ def test_file_goes_from_upload_to_registered_by_plain_forms(tmp_path):
     assert registered == 2
 
 
+def test_trouble_of_a_cell_does_not_repeat_the_name_of_its_column_in_korean(tmp_path):
+    async def scenario(app):
+        me = await desk(app)
+        draft = await me.draft("차량번호,주행거리\n가2,0\n".encode())
+        return Page((await me.browser.get(draft, **{"Accept-Language": "ko"})).text)
+
+    page = rest.run(tmp_path, scenario)
+
+    assert "0보다 커야 합니다." in page.text
+    assert "누적 주행거리(km): 0보다" not in page.text
+
+
 def test_columns_are_matched_by_hand(tmp_path):
     async def scenario(app):
         me = await desk(app)
@@ -100,6 +112,11 @@ def test_columns_are_matched_by_hand(tmp_path):
 
     assert [each["name"] for each in asked.all("select")] == ["column-0", "column-1", "column-2"]
     assert "Column 3, without a name" in asked.text
+    assert "no column of the file is matched to it yet: Vehicle number, Mileage (km)." in asked.text
+    assert "In the file: A" in asked.text
+    assert "In the file: 1" in asked.text
+    assert asked.text.count("In the file:") == 2
+    assert "no column of the file" not in again.text
     assert (refused.status_code, missing.status_code) == (400, 400)
     assert "two columns" in refused.text
     assert "Mileage (km)" in missing.text

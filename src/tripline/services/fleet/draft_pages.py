@@ -6,6 +6,7 @@ Not here: what makes a verdict (`draft_rows.py`).
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Final
 
 import msgspec
@@ -93,6 +94,17 @@ def one(tx: ReadTx, *, actor: Actor, draft_id: DraftId, number: int, now_ms: int
     if not found.rows or found.rows[0].number != number:
         raise NotFound("row", row=number)
     return found.rows[0]
+
+
+def first_values(tx: ReadTx, draft: Draft) -> list[str]:
+    """For each column of the file a value of its first rows, to tell what it holds; empty where they have none."""
+    found = [""] * len(draft.header)
+    for block in import_blocks.read(tx, draft.id, first=0, count=1):
+        for cells in draft_blocks.rows_of(block).cells:
+            found = [value or text.strip() for value, text in zip_longest(found, cells, fillvalue="")][: len(found)]
+            if all(found):
+                break
+    return found
 
 
 def every(tx: ReadTx, draft: Draft, block: Block, states: Sequence[RowState]) -> list[RowView]:
