@@ -1,5 +1,6 @@
 """Schema: what the steps make is what the tables say; damage and strangers are told in one line."""
 
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -89,9 +90,11 @@ def test_upgrade_again_changes_nothing(tmp_path):
 
 
 def test_database_of_every_earlier_step_upgrades_and_keeps_its_rows(tmp_path):
+    climbing = tmp_path / "climbing.db"
     for step in migrate.steps():
-        path = tmp_path / f"{step}.db"
-        migrate.upgrade(path, to=step)
+        migrate.upgrade(climbing, to=step)
+        path = shutil.copy(climbing, tmp_path / f"{step}.db")
+        assert migrate.version_of(path) == step
         connection = sqlite3.connect(path)
         connection.execute("INSERT INTO secret (name, value) VALUES ('node', x'010203')")
         connection.commit()
