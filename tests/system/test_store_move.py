@@ -107,6 +107,18 @@ def scores(office: Office, box: Registered) -> list[dict[str, Any]]:
     return found
 
 
+def until_stands(office: Office, name: str) -> None:
+    """Wait until the company's vehicle is where this drive ended: positions are kept a second later."""
+    company_id = office.get(f"{V1}/company/me")["id"]["id"]
+    end = recordings.read(recordings.FOLDER / name).points[-1]
+
+    def stands() -> bool:
+        found = office.get(f"{V1}/company/{company_id}/positions?limit=10")["data"]
+        return [(each["lat"], each["lon"]) for each in found] == [(end.lat, end.lon)]
+
+    until(stands, "the last position is kept")
+
+
 @contextmanager
 def settled(data: Path, customer: Receiving) -> Iterator[tuple[worlds.World, Fleet]]:
     """An operator with two partners on a server, whose people, vehicles and sensors have done everything once."""
@@ -195,6 +207,7 @@ def _driven(server: Running, world: worlds.World, owner: Office, box: Registered
     until(lambda: owner.get(f"{scoring}?limit=1")["data"][0]["state"] == "DONE", "the rescoring is done")
     owner.post(f"{V1}/vehicle/{box.vehicle_id}/driver/{director}")
     drive(server, box, TOO_SHORT)
+    until_stands(owner, TOO_SHORT)
     crash = {"ty": 102, "ts": int(time.time() * 1000), "pld": {"tid": 1, "lat": 37.5, "lon": 127.0, "크기": 0.1}}
     world.send(box, json.dumps(crash).encode(), b'{"wbv":11.4,"rs":"off"}', b"{")
     call = {"method": "reset", "params": {"세기": 1.10}}
@@ -264,6 +277,7 @@ def lived_on(server: Running, there: Fleet, customer: Receiver) -> None:
         former, count = scores(owner, box), owner.get(stat)["count"]
         drive(server, box, NEXT_DRIVE)
         until(lambda: len(scores(owner, box)) == len(former) + 1, "the drive is scored")
+        until_stands(owner, NEXT_DRIVE)
         assert scores(owner, box)[1:] == former
         assert owner.get(stat)["count"] == count + 1
         with calling.box(server, box.token, calling.answering({"result": 2000})):
