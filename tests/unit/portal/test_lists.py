@@ -98,6 +98,19 @@ def test_nothing_found_says_so_and_leads_back_to_all(tmp_path: Path) -> None:
     assert "/fleet/vehicles?sort=-created" in page.hrefs
 
 
+def test_transmission_and_fuel_are_told_in_words(tmp_path: Path) -> None:
+    async def ask(world: World, browser: Browser) -> httpx.Response:
+        body = {"vehicleNo": "A1", "mileage": 1, "missionType": "AUTO", "fuelType": "GASOLINE"}
+        await world.app.post(world.of("P"), "/vehicle", body)
+        return await browser.get("/fleet/vehicles?q=A1&columns=number&columns=mission&columns=fuel")
+
+    page = Page(seen(tmp_path, ask).text)
+
+    assert "Automatic" in page.text
+    assert "Petrol" in page.text
+    assert "GASOLINE" not in page.text
+
+
 def test_columns_of_the_address_are_shown_and_kept_for_the_next_time(tmp_path: Path) -> None:
     async def ask(_: World, browser: Browser) -> tuple[httpx.Response, httpx.Response]:
         chosen = await browser.get("/fleet/vehicles?columns=number&columns=mileage")
