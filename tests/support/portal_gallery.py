@@ -110,6 +110,7 @@ def values(language: str, theme: str, path: str, asked: dict[str, str]) -> dict[
     return {
         "say": lambda key, **named: said[key].format(**named),
         "static": lambda name: f"/static/{name}",
+        "path": path,
         "here": lambda **changed: path,
         "is_open": lambda path: True,
         "language": language,

@@ -7,7 +7,7 @@ const ofList = () => document.querySelector("[data-search-here]");
 document.addEventListener("keydown", (event) => {
   const command = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k";
   const slash = event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !isTyping(event.target);
-  const field = command ? quick() : slash ? (ofList() ?? quick()) : null;
+  const field = command ? (quick() ?? ofList()) : slash ? (ofList() ?? quick()) : null;
   if (!field) return;
   event.preventDefault();
   field.focus();
