@@ -72,7 +72,7 @@ async def change_password(request: Call) -> Response[bytes]:
     attempts = peers.attempts_of(request)
     checked = fields.Checks()
     current = checked(fields.required, "currentPassword", form.secret("currentPassword"))
-    new = checked(chosen, "newPassword", form)
+    new = checked.whole(chosen, {"name": "newPassword", "form": form})
     try:
         checked.end()
         await login.change_password(

@@ -13,7 +13,7 @@ from litestar.response import Response
 from tripline import observe
 from tripline.domain import fields, passwords
 from tripline.domain.access import Gate
-from tripline.domain.refusals import Refusal
+from tripline.domain.refusals import BadParameter, Refusal
 from tripline.http import errors, languages, parameters, peers
 from tripline.http.operations import Value
 from tripline.http.rim import Call, rim_of
@@ -25,10 +25,11 @@ from tripline.services.accounts.passwords import TooManyLogins
 
 FORGOTTEN: Final = "/password"
 SENT: Final = "/password/sent"
+_AGAIN: Final = "again_password"
 _LABELS: Final = {
     "email": "portal.password.email",
     "password": "portal.password.new",
-    "again_password": "portal.password.again",
+    _AGAIN: "portal.password.again",
 }
 _TOKEN: Final = Value(
     name="token", type=str, meaning="from the link of a mail", example="0b2oZr7Qw5m3kq1y", required=True
@@ -39,10 +40,17 @@ _FORM_MAX: Final = 16_384
 
 
 def chosen(name: str, form: forms.Form) -> str:
-    """The password that the form holds twice. Raises as `passwords.chosen`, and `passwords.PasswordsDiffer`."""
-    password = passwords.chosen(name, form.secret(name))
-    if password != form.secret("again_password"):
-        raise passwords.PasswordsDiffer(field="again_password")
+    """The password that the form holds twice.
+
+    Raises as `passwords.chosen`, also when the second is missing, and `passwords.PasswordsDiffer`.
+    """
+    checked = fields.Checks()
+    password, again = checked(passwords.chosen, name, form.secret(name)), form.secret(_AGAIN)
+    if not again:
+        checked.refuse(BadParameter.missing(_AGAIN))
+    checked.end()
+    if password != again:
+        raise passwords.PasswordsDiffer(field=_AGAIN)
     return password
 
 
