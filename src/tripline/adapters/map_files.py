@@ -92,7 +92,7 @@ def look(folder: Path, area: Area) -> None:
     except OSError as error:
         raise LostAreaError(area.name, f"its folder {place} cannot be read ({error.strerror})") from error
     if size != area.size:
-        raise LostAreaError(area.name, f"its files in {place} have {size} bytes, not {area.size}")
+        raise LostAreaError(area.name, f"its files in {place} have {size:,} bytes, not {area.size:,}")
 
 
 def load(folder: Path, area: Area) -> tuple[RoadIndex, Texts]:

@@ -45,7 +45,13 @@ def environment() -> "jinja2.Environment":
     made.template_class = _template_class()
     made.globals["icon_of"] = _icon
     made.filters |= {name: _of_reader(name) for name in _FILTERS}
-    made.filters |= {"ago": _ago(), "iso": figures.iso, "with_code": _with_code, "as_on": as_on}
+    made.filters |= {
+        "ago": _ago(),
+        "iso": figures.iso,
+        "with_code": _with_code,
+        "with_breaks": _with_breaks,
+        "as_on": as_on,
+    }
     return made
 
 
@@ -142,6 +148,12 @@ def _with_code(text: str) -> str:
         return text
     code = markupsafe.Markup("<code>{}</code>")
     return markupsafe.Markup("").join(code.format(part) if at % 2 else part for at, part in enumerate(parts))
+
+
+def _with_breaks(text: str) -> str:
+    """The text, which may break behind each point, slash, colon, comma and underscore."""
+    parts = re.split(r"(?<=[./:,_])(?=[^./:,_])", text)
+    return markupsafe.Markup("<wbr>").join(parts)
 
 
 def _ago() -> Callable[..., str]:

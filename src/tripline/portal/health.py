@@ -7,16 +7,24 @@ from typing import Any, Final
 
 import msgspec
 from litestar.response import Response
+from msgspec.structs import replace
 
 from tripline.domain.access import Action
 from tripline.http.rim import Call, rim_of
 from tripline.language import catalogue, phrases
+from tripline.language.phrases import Phrase
 from tripline.portal import views
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in
 from tripline.services.doctor import health
 from tripline.services.doctor.doctor import Finding, Report
 from tripline.store.transactions import ReadTx
+
+_SHORT: Final = {
+    ("doctor.push.receiver", "notify"): "doctor.push.receiver.notify",
+    ("doctor.push.receiver", "rpcNotify"): "doctor.push.receiver.rpcNotify",
+}
+"""How the page names receivers, by how commands name them, and by the channel."""
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -61,8 +69,13 @@ def _line(visitor: Visitor, finding: Finding) -> Line:
         "bad" if not finding.well else "warning" if finding.noted else "good",
         _sentence(phrases.said(finding.said, visitor.language)),
         None if finding.remedy is None else _sentence(phrases.said((finding.remedy,), visitor.language)),
-        tuple(_ended(phrases.said(each, visitor.language)) for each in finding.details),
+        tuple(_sentence(phrases.said(map(_short, each), visitor.language)) for each in finding.details),
     )
+
+
+def _short(told: Phrase) -> Phrase:
+    """A receiver by what it gets and whose it is; commands name it as other commands take it."""
+    return replace(told, name=_SHORT.get((told.name, str(told.values.get("channel"))), told.name))
 
 
 def _meaning(visitor: Visitor, reason: str) -> str | None:

@@ -64,6 +64,7 @@ def test_kept_sentences_are_those_that_the_program_makes() -> None:
     system = (errno.ECONNREFUSED, errno.ECONNRESET, errno.ENETUNREACH, errno.EHOSTUNREACH)
     made = [*sentences(), webhooks.UNANSWERED, attempts.NO_ADDRESS, "HTTP status 410."]
     made += ["TLS failed: WRONG_VERSION_NUMBER.", str(LostAreaError("area", "some"))]
+    made += ["PBF error: unexpected EOF"]  # of the library that reads maps
     made += [str(faults.outage(each, "some")) for each in Fault]
     made += [f"The connection failed: {os.strerror(each)}." for each in system]
 
@@ -86,9 +87,12 @@ def test_kept_sentences_are_those_that_the_program_makes() -> None:
         ),
         (
             str(LostAreaError("area", "its folder /m/area.1 is gone")),
-            "지도(area)를 읽을 수 없습니다. 이유: /m/area.1 폴더가 없음",
+            "지도(area)를 읽을 수 없습니다. 이유: /m/area.1 폴더가 없습니다.",
         ),
-        ("its folder /m/area.1 cannot be read (Permission denied)", "/m/area.1 폴더를 읽을 수 없음(Permission denied)"),
+        (
+            "its folder /m/area.1 cannot be read (Permission denied)",
+            "/m/area.1 폴더를 읽을 수 없습니다(Permission denied)",
+        ),
         ("550 no such user", "550 no such user"),
         ("It is {reason}.", "It is {reason}."),
     ],

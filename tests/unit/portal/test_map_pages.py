@@ -277,7 +277,7 @@ def test_import_that_was_interrupted_goes_on_by_a_button(tmp_path):
 
     shown, status, after = played(tmp_path, scenario)
 
-    assert "The import of area was interrupted" in shown.text
+    assert "The import of “area” was interrupted" in shown.text
     assert "while the roads of a.osm.pbf were read" in shown.text
     assert actions(shown) == [f"{PATH}/area/continue", f"{PATH}/area/cancel"]
     assert f"{NEW}?area=area" in shown.hrefs

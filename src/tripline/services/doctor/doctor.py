@@ -222,11 +222,11 @@ def base_map(why: str | None) -> list[Finding]:
 
 def _jobs(tx: ReadTx, now_ms: int) -> Finding:
     jobs = scores.backlog(tx, due_before_ms=now_ms - LATE_MS)
-    waiting = phrase("doctor.scoring.wait", n=jobs.waiting)
+    waiting = phrase("doctor.scoring.wait", n=jobs.waiting) if jobs.waiting else phrase("doctor.scoring.idle")
     late = (phrase("doctor.scoring.late", joint=", ", overdue=jobs.overdue),) if jobs.overdue else ()
     reasons = unscored.why_not(tx)
     without = (phrase("doctor.scoring.without", n=sum(reasons.values())),) if reasons else ()
-    details = tuple((phrase("doctor.scoring.why", count=count, why=_why(each)),) for each, count in reasons.items())
+    details = tuple((phrase("doctor.scoring.why", n=count, why=_why(each)),) for each, count in reasons.items())
     return Finding("scoring", not jobs.overdue, (waiting, *late, *without, *_error(jobs.last_error)), None, details)
 
 
@@ -249,7 +249,7 @@ def _speeds(tx: ReadTx) -> Iterator[Finding]:
 
 def _pushes(tx: ReadTx, now_ms: int) -> Finding:
     pushes = push_parked.counts(tx)
-    said = [phrase("doctor.push.wait", n=pushes.waiting)]
+    said = [phrase("doctor.push.wait", n=pushes.waiting) if pushes.waiting else phrase("doctor.push.idle")]
     if pushes.oldest_ms is not None:
         said.append(phrase("doctor.push.oldest", joint=", ", minutes=_minutes(pushes.oldest_ms, now_ms)))
     if pushes.parked:
@@ -300,7 +300,7 @@ def _minutes(since_ms: int, now_ms: int) -> int:
 
 def _mails(tx: ReadTx) -> Finding:
     mails = mail_outbox.waiting(tx)
-    waiting = phrase("doctor.mail.wait", n=mails.waiting)
+    waiting = phrase("doctor.mail.wait", n=mails.waiting) if mails.waiting else phrase("doctor.mail.idle")
     if mails.parked:
         parked = phrase("doctor.mail.parked", joint=", ", parked=mails.parked)
         return Finding("mail", False, (waiting, parked, *_error(mails.last_error)), phrase("doctor.mail.mend"))

@@ -123,7 +123,7 @@ def test_parked_mails_are_wrong_and_waiting_ones_are_not():
         texts.append(mail_finding(tx))
 
     assert texts == [
-        (True, "0 mails wait"),
+        (True, "no mail waits"),
         (True, "3 mails wait"),
         (
             False,
@@ -168,7 +168,7 @@ def test_m3_receivers_that_never_answer_are_named():
         found = push_finding(tx)
 
     assert found.well
-    assert found.text == "0 messages to customers' servers wait; 1 delivered, unconfirmed"
+    assert found.text == "no message to customers' servers waits; 1 delivered, unconfirmed"
     assert found.lines == (
         "notify of a company that is gone (c): takes messages and never answers, for 5 min; 1 delivered, unconfirmed",
     )
@@ -210,7 +210,7 @@ def test_sentences_agree_with_the_number_one():
         report = doctor.examine(tx, surroundings=WELL, now_ms=NOW_MS)
 
     texts = {each.subject: each.text for each in report.findings}
-    assert (texts["scoring"], texts["mail"]) == ("0 jobs wait; 1 of the latest trips has no score", "1 mail waits")
+    assert (texts["scoring"], texts["mail"]) == ("no job waits; 1 of the latest trips has no score", "1 mail waits")
 
 
 def test_trips_without_a_score_are_counted_by_reason_in_both_languages():
@@ -222,11 +222,11 @@ def test_trips_without_a_score_are_counted_by_reason_in_both_languages():
 
     (found,) = [each for each in report.findings if each.subject == "scoring"]
     assert (found.well, found.noted) == (True, False)
-    assert found.text == "0 jobs wait; 4 of the latest trips have no score"
+    assert found.text == "no job waits; 4 of the latest trips have no score"
     assert found.lines == (
-        "2: it is shorter than the least scored distance",
-        "1: of_another_version",
-        "1: its samples are too far apart",
+        "for each of 2 trips: it is shorter than the least scored distance",
+        "for 1 trip: of_another_version",
+        "for 1 trip: its samples are too far apart",
     )
     assert phrases.said(found.details[0], Language.KOREAN) == "2건: 점수를 매기는 최소 거리보다 짧은 운행"
 
