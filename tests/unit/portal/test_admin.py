@@ -288,8 +288,8 @@ def test_health_says_what_was_found_what_it_means_and_what_to_do(
 @pytest.mark.parametrize(
     ("language", "told"),
     [
-        ("en", ("needs fixing", "needs a look.", "Messages for ace: takes messages and never answers")),
-        ("ko", ("조치가 필요한", "확인할 항목도", "ace 업체로 보내는 알림")),
+        ("en", ("needs fixing", "needs a look.", "Messages for Ace: takes messages and never answers")),
+        ("ko", ("조치가 필요한", "확인할 항목도", "Ace 업체로 보내는 알림")),
     ],
 )
 def test_health_names_receivers_by_what_they_get_and_counts_what_needs_a_look_beside_what_is_wrong(
