@@ -3,6 +3,7 @@
 Not here: the verdicts (`services/doctor/`), health for programs (`api/health.py`).
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from tripline.domain.access import Action
 from tripline.http.rim import Call, rim_of
 from tripline.language import catalogue, phrases
+from tripline.language.catalogue import Language
 from tripline.language.phrases import Phrase
 from tripline.portal import views
 from tripline.portal.page import page
@@ -69,8 +71,14 @@ def _line(visitor: Visitor, finding: Finding) -> Line:
         "bad" if not finding.well else "warning" if finding.noted else "good",
         _sentence(phrases.said(finding.said, visitor.language)),
         None if finding.remedy is None else _sentence(phrases.said((finding.remedy,), visitor.language)),
-        tuple(_sentence(phrases.said(map(_short, each), visitor.language)) for each in finding.details),
+        tuple(_detail(visitor, each) for each in finding.details),
     )
+
+
+def _detail(visitor: Visitor, told: Sequence[Phrase]) -> str:
+    text = phrases.said(map(_short, told), visitor.language)
+    # A Korean one may begin with a name.
+    return _sentence(text) if visitor.language is Language.ENGLISH else _ended(text)
 
 
 def _short(told: Phrase) -> Phrase:

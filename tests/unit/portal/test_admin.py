@@ -32,6 +32,7 @@ from tripline.services.ingest import drain
 from tripline.services.readiness import Check
 from tripline.store.accounts import mail_outbox as mail_outboxes
 from tripline.store.push import outbox, receiver_state
+from tripline.store.push import queue as push_queue
 from tripline.store.push.outbox import Waiting
 from tripline.store.tables import account, mail_outbox, rejected_message, service_application
 from tripline.store.transactions import WriteTx
@@ -288,8 +289,11 @@ def test_health_says_what_was_found_what_it_means_and_what_to_do(
 @pytest.mark.parametrize(
     ("language", "told"),
     [
-        ("en", ("needs fixing", "needs a look.", "Messages for Ace: takes messages and never answers")),
-        ("ko", ("조치가 필요한", "확인할 항목도", "Ace 업체로 보내는 알림")),
+        (
+            "en",
+            ("4 things need fixing. 1 thing needs a look.", "Messages for Company: takes messages and never answers"),
+        ),
+        ("ko", ("조치가 필요한", "확인할 항목도", "Company 업체로 보내는 알림")),
     ],
 )
 def test_health_names_receivers_by_what_they_get_and_counts_what_needs_a_look_beside_what_is_wrong(
@@ -297,11 +301,17 @@ def test_health_names_receivers_by_what_they_get_and_counts_what_needs_a_look_be
 ) -> None:
     async def scenario(rest: Rest) -> tuple[str, str]:
         operator, _ = await rest.operator("ace")
-        key = (operator["id"]["id"], Channel.NOTIFY)
+        key = (CompanyId(operator["id"]["id"]), Channel.NOTIFY)
         rest.rim = replace(rest.rim, ready=lambda: FAILING)
-        await rest.store.write(
-            lambda tx: receiver_state.silent(tx, key, since_ms=rest.now_ms - 300_000, readdressed_ms=0)
-        )
+
+        def never_answers(tx: WriteTx) -> None:
+            no = RowNo(ids.first_no(rest.now_ms - 600_000))
+            outbox.add(tx, [Waiting(no, "id", key[0], SensorId("s"), 2, b"{}", 0)])
+            taken = [push_queue.Result(no, 2, rest.now_ms, "nothing")]
+            push_queue.settle(tx, delivered=[], postponed=[], parked=[], unconfirmed=taken)
+            receiver_state.silent(tx, key, since_ms=rest.now_ms - 300_000, readdressed_ms=0)
+
+        await rest.store.write(never_answers)
         browser = Browser(rest, await root(rest))
         return key[0], Page((await browser.get("/admin/health", **{"Accept-Language": language})).text).text
 
