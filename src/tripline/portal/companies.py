@@ -254,6 +254,7 @@ def _form(
     """The form of a new company, or of this one."""
     founds = company is None and visitor.company is None
     new = kind_of_new(visitor)
+    is_own = company is None and new == "new_own"
     # Whoever registers the own company finds nothing in the list before.
     back = None if new == "new_own" else LIST
     return views.show(
@@ -262,10 +263,11 @@ def _form(
         "companies/form.html",
         title="portal.companies.edit" if company else f"portal.companies.{new}",
         error=error,
-        labels=LABELS,
+        labels={**LABELS, PASSWORD: "portal.companies.password_own"} if is_own else LABELS,
         shown=shown,
         company=company,
         founds=founds,
+        is_own=is_own,
         text=None if company else visitor.say(f"portal.companies.{new}_text"),
         up=back if company is None else _path(company.id),
     )

@@ -17,7 +17,7 @@ from litestar.datastructures import Cookie, MultiDict
 from litestar.response import Response
 
 from tripline.domain import fields
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Authority
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
 from tripline.language import catalogue
@@ -189,7 +189,7 @@ async def listed(
     # The rows are one statement; the visitor may be of an instant before.
     visitor, found, named = await rim_of(request).store.read(work, consistent=False)
     title = f"{_TEXTS}{table.noun}.title"
-    if visitor.company is None and create not in _WITHOUT_COMPANY:
+    if visitor.company is None and (create not in _WITHOUT_COMPANY or visitor.role is Authority.COMPANY_ADMIN):
         return newcomers.shown(request, visitor, title=title)
     answer = views.show(
         request,
