@@ -155,9 +155,9 @@ def imported(hand, folder, kind, rows, right):
 
 
 def mount(hand, server):
-    """Two devices are asked: one refuses and says why, the other does it. The page tells it without a reload."""
+    """Two devices are asked: one fails and says why, the other does it. The page tells it without a reload."""
     for serial, result, step in (
-        ("0001", {"results": 4000, "additionalInfo": "ignition is off"}, "refused"),
+        ("0001", {"results": 4000, "additionalInfo": "ignition is off"}, "failed"),
         ("0002", {"results": 2000}, "done"),
     ):
         hand.find(f"HB-{serial}")
@@ -173,7 +173,7 @@ def mount(hand, server):
             device.result(request_id, result)
             hand.sees(f"portal.mounting.step.{step}")
         assert (hand.page.url, hand.page.evaluate("window.untouched")) == (address, True)
-        if step == "refused":
+        if step == "failed":
             assert "ignition is off" in hand.page.locator("main").inner_text()
 
 
