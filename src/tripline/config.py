@@ -71,13 +71,16 @@ class Bus(Section, frozen=True):
     buffer_devices: Annotated[
         bool, Meta(description="device messages go to a topic and are acknowledged there; workers store them")
     ] = False
-    buffer_topic: Annotated[str, Meta(min_length=1, description="that topic; made when it is missing")] = (
-        "tripline-devices"
-    )
+    buffer_topic: Annotated[
+        str, Meta(min_length=1, description="topic of buffered device messages; made when it is missing")
+    ] = "tripline-devices"
     buffer_partitions: Annotated[
-        int, Meta(ge=1, le=10_000, description="its partitions when it is made: as many workers share it at most")
+        int,
+        Meta(ge=1, le=10_000, description="partitions of that topic when it is made; at most as many workers share it"),
     ] = 12
-    buffer_hours: Annotated[float, Meta(gt=0, description="how long it keeps messages when it is made, hours")] = 168.0
+    buffer_hours: Annotated[
+        float, Meta(gt=0, description="how long the topic keeps messages when it is made, hours")
+    ] = 168.0
     replicas: Annotated[
         int, Meta(ge=0, le=32, description="copies of a topic that is made here; 0: as the brokers are set")
     ] = 0
@@ -96,7 +99,7 @@ class Bus(Section, frozen=True):
         Literal["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"], Meta(description="how name and password are shown (SASL)")
     ] = "SCRAM-SHA-512"
     user: Annotated[str, Meta(description="name to log in with (SASL)")] = ""
-    password: Annotated[str, Meta(description="its password", extra=SECRET)] = ""
+    password: Annotated[str, Meta(description="password to log in with (SASL)", extra=SECRET)] = ""
     ca: Annotated[str, Meta(description="PEM file of the authorities to trust; empty: the system's")] = ""
     cert: Annotated[str, Meta(description="PEM chain to show the brokers (mutual TLS)")] = ""
     key: Annotated[str, Meta(description="PEM key of that certificate")] = ""
@@ -141,12 +144,12 @@ class Mail(Section, frozen=True):
     """How mails leave: an SMTP server, or a folder of .eml files."""
 
     host: Annotated[str, Meta(description="SMTP server; empty: mails are written to the folder")] = ""
-    port: Annotated[int, Meta(ge=1, le=65535, description="its port")] = 587
+    port: Annotated[int, Meta(ge=1, le=65535, description="port of the SMTP server")] = 587
     security: Annotated[
         Literal["starttls", "tls", "none"], Meta(description="starttls: TLS after the greeting, tls: from the start")
     ] = "starttls"
     user: Annotated[str, Meta(description="name to log in with; empty: no log-in")] = ""
-    password: Annotated[str, Meta(description="its password", extra=SECRET)] = ""
+    password: Annotated[str, Meta(description="password to log in with", extra=SECRET)] = ""
     ca: Annotated[str, Meta(description="PEM file of an authority to trust beside the system's")] = ""
     sender: Annotated[str, Meta(description="address that mails come from")] = "Tripline <no-reply@localhost>"
     folder: Annotated[str, Meta(description="folder of .eml files; empty: `mail` in the data folder")] = ""
@@ -207,7 +210,9 @@ class Rest(Section, frozen=True):
         int, Meta(ge=0, description="requests of one account in a minute, more are answered 429; 0: no limit")
     ] = 0
     connections: Annotated[int, Meta(ge=16, le=100_000, description="open connections of each HTTP listener")] = 2_048
-    address_connections: Annotated[int, Meta(ge=1, description="those of one address (docs/limits.md)")] = 512
+    address_connections: Annotated[int, Meta(ge=1, description="open connections of one address (docs/limits.md)")] = (
+        512
+    )
     import_mib: Annotated[int, Meta(ge=1, description="largest CSV file of a bulk registration, MiB")] = 64
     import_rows: Annotated[int, Meta(ge=1, description="most rows of a bulk registration")] = 200_000
     cors_origins: Annotated[

@@ -163,6 +163,6 @@ def test_doctor_counts_what_waits_and_what_was_given_up(capsys, data):
     assert none == "ok    push: no message to customers' servers waits"
     assert some == (
         "ok    push: no message to customers' servers waits, 3 given up (see `tripline push list`);"
-        " last error: HTTP status 410."
+        " last error of these: HTTP status 410."
     )
     assert finding().startswith("ok    push: 3 messages to customers' servers wait, the oldest for 0 min")

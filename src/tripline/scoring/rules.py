@@ -67,26 +67,30 @@ class Harsh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """Harsh manoeuvres: least change of speed in one second for car, bus, truck; and which intervals count."""
 
     # Thresholds: the digital tachograph criteria (MOLIT/KOTSA, 2022).
-    start: Annotated[ByCategory, Meta(description="sudden start from standing, km/h per second")] = (10.0, 8.0, 6.0)
+    start: Annotated[ByCategory, Meta(description="harsh start from standing: car, bus, truck; km/h per second")] = (
+        10.0,
+        8.0,
+        6.0,
+    )
     acceleration_to_10: Annotated[
-        ByCategory, Meta(description="sudden acceleration from up to 10 km/h, km/h per second")
+        ByCategory, Meta(description="harsh acceleration from up to 10 km/h, km/h per second")
     ] = (12.0, 8.0, 7.0)
     acceleration_to_20: Annotated[
-        ByCategory, Meta(description="sudden acceleration from 10-20 km/h, km/h per second")
+        ByCategory, Meta(description="harsh acceleration from 10-20 km/h, km/h per second")
     ] = (10.0, 7.0, 6.0)
     acceleration_above_20: Annotated[
-        ByCategory, Meta(description="sudden acceleration from above 20 km/h, km/h per second")
+        ByCategory, Meta(description="harsh acceleration from above 20 km/h, km/h per second")
     ] = (8.0, 6.0, 5.0)
     deceleration_to_30: Annotated[
-        ByCategory, Meta(description="sudden deceleration from up to 30 km/h, km/h per second")
+        ByCategory, Meta(description="harsh deceleration from up to 30 km/h, km/h per second")
     ] = (14.0, 9.0, 8.0)
     deceleration_to_50: Annotated[
-        ByCategory, Meta(description="sudden deceleration from 30-50 km/h, km/h per second")
+        ByCategory, Meta(description="harsh deceleration from 30-50 km/h, km/h per second")
     ] = (15.0, 10.0, 8.0)
     deceleration_above_50: Annotated[
-        ByCategory, Meta(description="sudden deceleration from above 50 km/h, km/h per second")
+        ByCategory, Meta(description="harsh deceleration from above 50 km/h, km/h per second")
     ] = (15.0, 12.0, 8.0)
-    stop: Annotated[ByCategory, Meta(description="sudden stop, km/h per second")] = (14.0, 9.0, 8.0)
+    stop: Annotated[ByCategory, Meta(description="harsh stop, km/h per second")] = (14.0, 9.0, 8.0)
     standing_kmh: Annotated[float, Meta(ge=0, description="a start begins and a stop ends at most this fast, km/h")] = (
         5.0
     )
@@ -138,7 +142,7 @@ class Guards(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         float, Meta(gt=0, description="a speed that jumps away and back faster than this is a fault, km/h per second")
     ] = 12.0
     steady_kmh: Annotated[
-        float, Meta(ge=0, description="... if speeds before and after it differ by no more than this, km/h")
+        float, Meta(ge=0, description="a jump is a fault if speeds before and after differ by at most this, km/h")
     ] = 6.0
     implied_least: Annotated[
         float, Meta(ge=0, description="distance by speed must be at least this part of that by positions")
@@ -150,8 +154,10 @@ class Guards(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     step_factor: Annotated[
         float, Meta(ge=1, description="a step between positions may be this much longer than its speed says")
     ] = 1.3
-    step_margin_mps: Annotated[float, Meta(ge=0, description="... and longer by this much, metres per second")] = 3.0
-    step_slack_m: Annotated[float, Meta(ge=0, description="... and by this much, metres")] = 25.0
+    step_margin_mps: Annotated[
+        float, Meta(ge=0, description="a step may also be longer by this much, metres per second")
+    ] = 3.0
+    step_slack_m: Annotated[float, Meta(ge=0, description="a step may also be longer by this much, metres")] = 25.0
     fastest_mps: Annotated[
         float, Meta(gt=0, description="no step is faster, where no speed is known, metres per second")
     ] = 70.0
@@ -175,7 +181,7 @@ class Style(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     braking_kmh_s: Annotated[float, Meta(gt=0, description="braking this hard counts, km/h per second")] = 6.0
     braking_weight: Annotated[float, Meta(ge=0, description="weight of one braking per km")] = 0.0
     lateral_g: Annotated[float, Meta(gt=0, description="a corner with this lateral acceleration counts, g")] = 0.3
-    cornering_kmh: Annotated[float, Meta(ge=0, description="... at this speed or above, km/h")] = 15.0
+    cornering_kmh: Annotated[float, Meta(ge=0, description="a corner counts at this speed or above, km/h")] = 15.0
     cornering_weight: Annotated[float, Meta(ge=0, description="weight of one corner per km")] = 0.0
     over_20_weight: Annotated[
         float, Meta(ge=0, description="further weight of one second more than 20 % over the limit, per km")

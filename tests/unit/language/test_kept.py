@@ -87,7 +87,7 @@ def test_kept_sentences_are_those_that_the_program_makes() -> None:
         ),
         (
             str(LostAreaError("area", "its folder /m/area.1 is gone")),
-            "지도(area)를 읽을 수 없습니다. 이유: /m/area.1 폴더가 없습니다.",
+            "지도(area)를 읽을 수 없습니다. 사유: /m/area.1 폴더가 없습니다.",
         ),
         (
             "its folder /m/area.1 cannot be read (Permission denied)",

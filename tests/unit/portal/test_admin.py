@@ -256,7 +256,7 @@ FAILING = readiness.Report(
                 "3일 뒤에 만료됩니다.",
                 "대기 중인 메일이 없습니다. 보류된 메일은 1통입니다. 마지막 오류: 550 no such user.",
                 "원인을 해결하고 다시 시작하면 한 번 더 보냅니다.",
-                "지도(town)를 읽을 수 없습니다. 이유: no such folder.",
+                "지도(town)를 읽을 수 없습니다. 사유: no such folder.",
                 "tripline map remove town",
                 "Valhalla의 응답은 HTTP 503입니다. 가져온 지도가 있는 지역의 운행은 최대 10분을 기다리고,",
                 "map.valhalla_url의 Valhalla 서버를 시작하거나, 설정을 고치고 다시 시작하십시오.",

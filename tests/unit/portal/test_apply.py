@@ -43,7 +43,7 @@ def test_application_is_kept_in_the_language_of_its_page(tmp_path: Path, languag
     [
         ("serviceName", "", "Name of the service is missing."),
         ("email", "no address", "E-mail address"),
-        ("introduction", "x" * 4_097, "What the service does must have at most 4096 characters."),
+        ("introduction", "x" * 4_097, "Description of the service must have at most 4096 characters."),
         ("contactName", "x" * 256, "Name must have at most 255 characters."),
     ],
 )

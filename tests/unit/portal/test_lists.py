@@ -211,6 +211,14 @@ def test_quick_search_finds_what_begins_so(tmp_path: Path, text: str, found: int
     assert len([each for each in Page(part.text).all("a") if "data-found" in each]) >= found
 
 
+@pytest.mark.parametrize("name", ["granted", "carrier", "platform administrator"])
+def test_search_of_whoever_has_nothing_to_search_says_so(tmp_path: Path, name: str) -> None:
+    page = Page(seen(tmp_path, lambda _, browser: browser.get("/search?q=10"), name).text)
+
+    assert "There is nothing to search" in page.text
+    assert "Nothing begins" not in page.text
+
+
 @pytest.mark.parametrize(
     ("name", "offered"),
     [("P", True), ("driver of P", True), ("granted", False), ("carrier", False), ("platform administrator", False)],

@@ -426,7 +426,10 @@ def test_map_is_removed_once_its_name_is_typed(tmp_path):
 
     asked, refused, removed, unknown, again, after = played(tmp_path, scenario)
 
-    assert ("1 road, with its limits" in asked.text, "Its part of the base map" in asked.text) == (True, True)
+    assert (
+        "1 road is deleted, with its limits." in asked.text,
+        "Its part of the base map is deleted." in asked.text,
+    ) == (True, True)
     assert "tripline rescore --map area" in after.text
     assert (refused, removed, unknown, again) == (400, 303, [404, 404, 404], 404)
     assert f"{PATH}/other/delete" in after.hrefs

@@ -90,7 +90,7 @@ def test_activation_is_followed_without_reload_until_it_is_done(tmp_path):
     assert "The request was sent." in requested
     assert "The device has begun." in acknowledged
     assert "The device reported success. The sensor is on the vehicle." in done
-    assert "센서가 차량에 장착되었습니다." in korean
+    assert "센서를 차량에 장착했습니다." in korean
 
 
 @pytest.mark.parametrize(("acknowledges", "steps"), [(False, 1), (True, 2)])

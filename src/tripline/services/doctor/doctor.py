@@ -254,7 +254,7 @@ def _pushes(tx: ReadTx, now_ms: int) -> Finding:
         said.append(phrase("doctor.push.oldest", joint=", ", minutes=_minutes(pushes.oldest_ms, now_ms)))
     if pushes.parked:
         said.append(phrase("doctor.push.parked", joint=", ", parked=pushes.parked))
-        said += _error(pushes.last_error)
+        said += _error(pushes.last_error, "doctor.push.parked.error")
     if pushes.unconfirmed:
         said.append(phrase("doctor.push.unconfirmed", unconfirmed=pushes.unconfirmed))
     details = (*_mute(tx, now_ms), *_receivers(tx, now_ms))
@@ -307,5 +307,5 @@ def _mails(tx: ReadTx) -> Finding:
     return Finding("mail", True, (waiting, *_error(mails.last_error)))
 
 
-def _error(last: str | None) -> tuple[Phrase, ...]:
-    return (phrase("doctor.last_error"), kept.phrase_of(last, joint=" ")) if last else ()
+def _error(last: str | None, name: str = "doctor.last_error") -> tuple[Phrase, ...]:
+    return (phrase(name), kept.phrase_of(last, joint=" ")) if last else ()
