@@ -286,6 +286,7 @@ def test_health_says_what_was_found_what_it_means_and_what_to_do(
     assert [each for each in told if each not in text] == []
 
 
+@pytest.mark.once("how many things there are depends on the store")
 @pytest.mark.parametrize(
     ("language", "told"),
     [

@@ -211,4 +211,4 @@ def test_calls_of_a_sensor_are_listed_with_their_state(tmp_path):
     assert "This device has not been called yet" in empty
     assert led == [False, True]
     assert address in page.hrefs
-    assert "acknowledged" in page.text
+    assert page.text.count("Acknowledged") == 2, "the column and the state"

@@ -68,9 +68,9 @@ def test_opening_the_page_any_number_of_times_does_not_use_the_link_up(tmp_path:
     [
         ({"password": "1234567", "again_password": "1234567"}, "New password must have at least 8 characters."),
         ({"password": "12345678", "again_password": "12345679"}, "are not the same"),
-        ({"password": "12345678"}, "New password again is missing."),
+        ({"password": "12345678"}, "Repeated new password is missing."),
         ({}, "New password is missing."),
-        ({}, "New password again is missing."),
+        ({}, "Repeated new password is missing."),
         ({"password": "12345678\x00", "again_password": "12345678\x00"}, "control characters"),
     ],
 )

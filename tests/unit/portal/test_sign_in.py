@@ -293,7 +293,7 @@ def test_new_password_keeps_this_browser_signed_in_and_ends_every_other_session(
         ({"currentPassword": "wrong"}, "Current password is not the account"),
         ({"newPassword": "1234567", "again_password": "1234567"}, "New password must have at least 8 characters."),
         ({"again_password": "different"}, "The two passwords are not the same"),
-        ({"newPassword": "", "again_password": ""}, "New password is missing.New password again is missing."),
+        ({"newPassword": "", "again_password": ""}, "New password is missing.Repeated new password is missing."),
     ],
 )
 def test_password_that_cannot_be_set_says_why_at_its_field(tmp_path: Path, fields: dict[str, str], told: str) -> None:
