@@ -10,9 +10,8 @@ OF_RELEASES := tests/faults/test_bus_producers.py
 EVERY_CORE := -n 3 --dist loadfile --no-loadscope-reorder
 # No unit test makes examples: without the plugin its library stays unloaded, and uncompiled on a fresh checkout.
 PLAIN := -p no:hypothesispytest
-# What `make check` computes in three processes beside each other: these two and all else, about a third each.
-OF_REQUESTS := tests/unit/api tests/unit/http tests/unit/portal
-OF_SERVICES := tests/unit/services
+# What `make check` runs in processes beside each other, each about a quarter: these three and all else.
+APART := tests/unit/services tests/unit/api tests/unit/portal
 # Tests are compiled twice as slowly as they run, and start servers by the dozen: keep what was compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -22,7 +21,7 @@ help:
 	@echo "make test    every test: the suite on SQLite, what speaks to a store on PostgreSQL too, processes and networks that fail (installs what the tests need from the system when it is missing and allowed)"
 	@echo "make test-postgresql  the suite on PostgreSQL, servers too"
 	@echo "make test-kafka  the bus on brokers of the oldest release that docs/bus.md names, and producers of every release there"
-	@echo "make check   format, lint, types, import contract, unit and house tests: two minutes"
+	@echo "make check   format, lint, types, import contract, unit and house tests: one to two minutes"
 	@echo "make bench   measure against mosquitto and amqtt, print the table with the gates' verdicts"
 	@echo "make bench-quick  the same with fewer and shorter rounds"
 	@echo "make bench-scaled measure on PostgreSQL and Kafka, about an hour"
@@ -47,7 +46,7 @@ serve: $(STAMP)
 
 test: $(STAMP)
 	./tests/support/install-system
-	@echo "17,700 tests, half an hour on two cores (tests/README.md says why); \`make check\` is the short one."
+	@echo "17,900 tests, a quarter to half an hour on two cores (tests/README.md says why); \`make check\` is the short one."
 	$(BIN)/python -m pytest $(EVERY_CORE) --store=both --ignore=$(OF_RELEASES)
 
 test-postgresql: $(STAMP)
@@ -62,12 +61,11 @@ test-kafka: $(STAMP)
 check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	@echo "Types, import contract and 9,700 tests: two minutes on two cores."
+	@echo "Types, import contract and 10,400 tests: one to two minutes on two cores."
 	@answers=$$(mktemp -d); trap 'rm -rf "$$answers"' EXIT; failed=0; check="$(BIN)/python -m pytest -q $(PLAIN)"; \
 	$(BIN)/mypy >"$$answers/types" 2>&1 & beside=$$!; \
-	$$check $(OF_REQUESTS) >"$$answers/requests" 2>&1 & beside="$$beside $$!"; \
-	$$check $(OF_SERVICES) >"$$answers/services" 2>&1 & beside="$$beside $$!"; \
-	$$check tests/unit tests/house $(OF_REQUESTS:%=--ignore=%) $(OF_SERVICES:%=--ignore=%) || failed=1; \
+	for part in $(APART); do $$check $$part >"$$answers/$$(basename $$part)" 2>&1 & beside="$$beside $$!"; done; \
+	$$check tests/unit tests/house $(APART:%=--ignore=%) || failed=1; \
 	for each in $$beside; do wait $$each || failed=1; done; cat "$$answers"/*; exit $$failed
 
 bench: $(STAMP)
