@@ -64,11 +64,14 @@ async def changing(folder, files, added):
     return changes
 
 
-async def scoring(scorer, added):
-    """Score until every trip is there; how many this process scored."""
-    handled = 0
+async def scoring(scorer, rig, added):
+    """Score until every trip is there, from when the server has scored one: it looks once a second and would find none
+    left. How many this process scored."""
+    handled, begun = 0, False
     while not added.is_set():
-        if not (now := await scorer.score_due()):
+        begun = begun or bool(await rig.rows(tables.driving_score, "trip_no"))
+        now = await scorer.score_due() if begun else 0
+        if not now:
             await asyncio.sleep(0.01)
         handled += now
     return handled
@@ -126,7 +129,7 @@ async def story(tmp_path, store, folder, rescore, *, scores_here):
     async with chores.numbering(store) as maker:
         rig.ids = maker
         await rig.add_vehicle()
-        beside = scoring(scorer_of(rig, folder), added) if scores_here else asyncio.sleep(0, 0)
+        beside = scoring(scorer_of(rig, folder), rig, added) if scores_here else asyncio.sleep(0, 0)
         changes, own, _ = await asyncio.gather(changing(folder, files, added), beside, adding())
         await everything_scored(rig)
         found = await verdicts(rig)
@@ -164,8 +167,7 @@ def test_each_trip_is_judged_by_one_map_and_none_is_lost_whatever_is_imported_me
         changes, own, found, anew, after = asyncio.run(played)
 
     judged_by_one_map(found, anew, after)
-    # Whether the server gets any is its luck; the test below holds that two servers share them.
-    assert changes > 10 and own > 0, (changes, own)
+    assert changes > 10 and 0 < own < TRIPS, (changes, own)
 
 
 def scored_by(server):
