@@ -80,7 +80,7 @@ class Database:
         held = self.keeper.execute(_HELD).fetchall()
         ((database,),) = self.keeper.execute("SELECT oid::int FROM pg_database WHERE datname = current_database()")
         parts = [_EMPTY_TABLE.replace("{name}", name).replace("{oid}", str(oid)) for name, oid in held]
-        self.keeper.execute(_EMPTY.replace("{database}", str(database)).replace("{tables}", "".join(parts)))  # type: ignore[arg-type]
+        self.keeper.execute(_EMPTY.replace("{database}", str(database)).replace("{tables}", "".join(parts)).encode())
         self.schema = self._look()
         self.tables = [name for (name,) in self.connection.execute(_TABLES)]
 
