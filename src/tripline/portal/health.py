@@ -15,7 +15,7 @@ from tripline.http.rim import Call, rim_of
 from tripline.language import catalogue, phrases
 from tripline.language.catalogue import Language
 from tripline.language.phrases import Phrase
-from tripline.portal import views
+from tripline.portal import views, words
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in
 from tripline.services.doctor import health
@@ -78,7 +78,7 @@ def _line(visitor: Visitor, finding: Finding) -> Line:
 def _detail(visitor: Visitor, told: Sequence[Phrase]) -> str:
     text = phrases.said(map(_short, told), visitor.language)
     # A Korean one may begin with a name.
-    return _sentence(text) if visitor.language is Language.ENGLISH else _ended(text)
+    return _sentence(text) if visitor.language is Language.ENGLISH else words.ended(text)
 
 
 def _short(told: Phrase) -> Phrase:
@@ -93,12 +93,7 @@ def _meaning(visitor: Visitor, reason: str) -> str | None:
 
 def _sentence(text: str) -> str:
     """The text as a sentence of its own: commands print it behind a name and a colon."""
-    return _ended(f"{text[:1].upper()}{text[1:]}")
-
-
-def _ended(text: str) -> str:
-    """The text with its full stop."""
-    return text if text.endswith(".") else f"{text}."
+    return words.ended(f"{text[:1].upper()}{text[1:]}")
 
 
 handlers: Final[list[Any]] = [show]

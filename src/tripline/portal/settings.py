@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tripline.domain.access import Action
 from tripline.http.rim import Call, rim_of
 from tripline.language import catalogue
-from tripline.portal import views, windows
+from tripline.portal import views, windows, words
 from tripline.portal.page import page
 from tripline.portal.visitors import visitor_of
 from tripline.services.settings import InForce
@@ -26,7 +26,7 @@ async def show(request: Call) -> Response[bytes]:
     # On a thread: the first time every setting's meaning and bounds are looked up.
     known = await asyncio.to_thread(rim_of(request).settings)
     meanings = catalogue.of_settings(visitor.language)
-    told = [replace(each, description=_ended(meanings.get(each.name, each.description))) for each in known]
+    told = [replace(each, description=words.ended(meanings.get(each.name, each.description))) for each in known]
     found = [each for each in told if _holds(each, search.casefold())]
     return views.show(
         request,
@@ -37,11 +37,6 @@ async def show(request: Call) -> Response[bytes]:
         search=search,
         fragment="list" if views.target_of(request) == "list" else views.CONTENT,
     )
-
-
-def _ended(meaning: str) -> str:
-    """The meaning with its full stop, as it often is more than one sentence."""
-    return meaning if meaning.endswith(".") else f"{meaning}."
 
 
 def _holds(setting: InForce, search: str) -> bool:

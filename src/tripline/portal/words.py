@@ -1,4 +1,4 @@
-"""Names of fields in pages, and stored values in the visitor's language.
+"""Names of fields in pages, stored values in the visitor's language, and full stops.
 
 Not here: history (`histories.py`), texts of one noun (its module and templates).
 """
@@ -90,6 +90,11 @@ def messages(visitor: Visitor, numbers: Collection[int]) -> str:
 def options(visitor: Visitor, values: Iterable[str]) -> list[tuple[str, str]]:
     """What a list to choose from shows."""
     return [(each, visitor.say(VALUE + each)) for each in values]
+
+
+def ended(text: str) -> str:
+    """The text with its full stop."""
+    return text if text.endswith(".") else f"{text}."
 
 
 def text(stored: Stored) -> str:
