@@ -10,15 +10,15 @@ from typing import Any, Final
 from litestar.response import Response
 
 from tripline.domain import companies, people
-from tripline.domain.access import Action, Authority, Thing
+from tripline.domain.access import Action, Actor, Authority, Thing
 from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import Forbidden, Refusal
 from tripline.http import authentication, parameters
 from tripline.http.rim import Call, rim_of
-from tripline.portal import deletions, forms, histories, record_forms, views, words
+from tripline.portal import deletions, forms, frame, histories, record_forms, views, words
 from tripline.portal.digests import Clash
-from tripline.portal.histories import Lines
+from tripline.portal.histories import Lines, Opened
 from tripline.portal.page import page
 from tripline.portal.record_forms import Shown
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
@@ -38,9 +38,9 @@ FIELDS: Final[dict[str, Any]] = dict.fromkeys(
 NEW_FIELDS: Final[dict[str, Any]] = {**FIELDS, "serviceType": None}
 PASSWORD: Final = "picPasswd"  # noqa: S105  the name of a field
 LABELS: Final = words.labels((*NEW_FIELDS, PASSWORD))
-LIST: Final = "/fleet/companies"
-OWN: Final = "/company"
-NEW: Final = "/fleet/companies/new"
+LIST: Final = frame.COMPANIES
+OWN: Final = frame.OWN_COMPANY
+NEW: Final = frame.REGISTRATION
 _PYTHON: Final = {
     "name": "name",
     "region": "region",
@@ -191,17 +191,13 @@ async def delete(request: Call) -> Response[bytes]:
 async def whole_history(request: Call) -> Response[bytes]:
     """Everything that happened to a company's record, candidates and imports, also of a deleted one."""
 
-    def work(tx: ReadTx) -> tuple[Visitor, str | None, Lines]:
-        visitor = visitor_in(tx, request)
+    def opened(tx: ReadTx, actor: Actor) -> Opened:
         company_id = _company_id(request)
-        history.admit_to_company(tx, actor=visitor.actor, company_id=company_id)
-        read = partial(history.of_company, tx, actor=visitor.actor, company_id=company_id)
-        after = histories.after_asked(request)
-        found = histories.page(visitor, lambda span: read(span=span), limit=histories.AT_ONCE, after=after)
-        return visitor, history.name_of(tx, Thing.COMPANY, company_id), found
+        history.admit_to_company(tx, actor=actor, company_id=company_id)
+        name = history.name_of(tx, Thing.COMPANY, company_id)
+        return name, lambda span: history.of_company(tx, actor=actor, company_id=company_id, span=span)
 
-    visitor, name, found = await rim_of(request).store.read_short(work)
-    return histories.show(request, visitor, found, name=name, up=_path(_company_id(request)))
+    return await histories.whole(request, opened, up=lambda: _path(_company_id(request)))
 
 
 def kind_of_new(visitor: Visitor) -> str:

@@ -4,18 +4,24 @@ Not here: who may read which history (`services/fleet/history.py`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 from litestar.response import Response
 
 from tripline.domain import ids
+from tripline.domain.access import Actor
 from tripline.domain.history import Change, Entry
-from tripline.http.rim import Call
+from tripline.http.rim import Call, rim_of
 from tripline.portal import views, words
-from tripline.portal.visitors import Visitor
+from tripline.portal.visitors import Visitor, visitor_in
 from tripline.store.lists import Span
+from tripline.store.transactions import ReadTx
 
+Read: TypeAlias = Callable[[Span], Sequence[Entry]]
+"""Reads a span of a history."""
+Opened: TypeAlias = tuple[str | None, Read]
+"""The name of a record, None when it is deleted, and its history."""
 SHOWN: Final = 8
 """Entries beside a record."""
 AT_ONCE: Final = 50
@@ -42,22 +48,28 @@ class Lines(msgspec.Struct, frozen=True):
     """The id behind which older entries begin; None: these are the oldest."""
 
 
-def page(visitor: Visitor, read: Callable[[Span], Sequence[Entry]], *, limit: int, after: str | None = None) -> Lines:
+def page(visitor: Visitor, read: Read, *, limit: int, after: str | None = None) -> Lines:
     """Up to `limit` lines behind this entry. Raises `UnknownOffset`."""
     found = read(Span(limit=limit + 1, after=after))
     shown = found[:limit]
     return Lines(tuple(lines(visitor, shown)), shown[-1].id if len(found) > limit else None)
 
 
-def show(request: Call, visitor: Visitor, found: Lines, *, name: str | None, up: str) -> Response[bytes]:
-    """The page of a history; `name`: whose, None for a record that was deleted; `up`: the page of the record."""
+async def whole(request: Call, opened: Callable[[ReadTx, Actor], Opened], *, up: Callable[[], str]) -> Response[bytes]:
+    """The page of a history.
+
+    `opened` admits the visitor; `up` is the page of the record. Raises what `opened` does, and `UnknownOffset`.
+    """
+
+    def work(tx: ReadTx) -> tuple[Visitor, str | None, Lines]:
+        visitor = visitor_in(tx, request)
+        name, read = opened(tx, visitor.actor)
+        after = ids.canonical(request.query_params.get("after", ""))  # the newest, also for what is no entry's id
+        return visitor, name, page(visitor, read, limit=AT_ONCE, after=after)
+
+    visitor, name, found = await rim_of(request).store.read_short(work)
     title = "portal.history.title" if name is None else views.Plain(visitor.say("portal.history.of", name=name))
-    return views.show(request, visitor, "history.html", title=title, history=found, name=name, up=up)
-
-
-def after_asked(request: Call) -> str | None:
-    """The entry behind which the page begins; None: the newest, also for what is no entry's id."""
-    return ids.canonical(request.query_params.get("after", ""))
+    return views.show(request, visitor, "history.html", title=title, history=found, name=name, up=up())
 
 
 def lines(visitor: Visitor, entries: Iterable[Entry]) -> list[Line]:

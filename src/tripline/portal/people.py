@@ -10,7 +10,7 @@ from typing import Any, Final
 from litestar.response import Response
 
 from tripline.domain import access, people
-from tripline.domain.access import Action, Authority, Thing
+from tripline.domain.access import Action, Actor, Authority, Thing
 from tripline.domain.ids import UserId
 from tripline.domain.people import User
 from tripline.domain.refusals import Refusal
@@ -18,7 +18,7 @@ from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
 from tripline.portal import deletions, forms, histories, person_forms, record_forms, views
 from tripline.portal.digests import Clash
-from tripline.portal.histories import Lines
+from tripline.portal.histories import Lines, Opened
 from tripline.portal.page import page
 from tripline.portal.person_forms import Names
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
@@ -256,17 +256,13 @@ async def _delete(request: Call, role: Authority) -> Response[bytes]:
 
 
 async def _whole_history(request: Call, role: Authority) -> Response[bytes]:
-    def work(tx: ReadTx) -> tuple[Visitor, str | None, Lines]:
-        visitor = visitor_in(tx, request)
+    def opened(tx: ReadTx, actor: Actor) -> Opened:
         user_id = _user_id(request, role)
-        history.admit_to_user(tx, actor=visitor.actor, user_id=user_id)
-        read = partial(history.of_user, tx, actor=visitor.actor, user_id=user_id)
-        after = histories.after_asked(request)
-        found = histories.page(visitor, lambda span: read(span=span), limit=histories.AT_ONCE, after=after)
-        return visitor, history.name_of(tx, Thing.USER, user_id), found
+        history.admit_to_user(tx, actor=actor, user_id=user_id)
+        name = history.name_of(tx, Thing.USER, user_id)
+        return name, lambda span: history.of_user(tx, actor=actor, user_id=user_id, span=span)
 
-    visitor, name, found = await rim_of(request).store.read_short(work)
-    return histories.show(request, visitor, found, name=name, up=_path(role, _user_id(request, role)))
+    return await histories.whole(request, opened, up=lambda: _path(role, _user_id(request, role)))
 
 
 def _to_change(tx: ReadTx, request: Call, role: Authority) -> tuple[Visitor, User]:

@@ -11,7 +11,7 @@ import msgspec
 from litestar.response import Response
 
 from tripline.domain import access, sensors, vehicles
-from tripline.domain.access import Action, Thing
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import SensorId
 from tripline.domain.refusals import Refusal
 from tripline.domain.sensors import Registration, Sensor
@@ -20,7 +20,7 @@ from tripline.http.rim import Call, rim_of
 from tripline.language import catalogue
 from tripline.portal import deletions, forms, histories, record_forms, views, words
 from tripline.portal.digests import Clash
-from tripline.portal.histories import Lines
+from tripline.portal.histories import Lines, Opened
 from tripline.portal.page import page
 from tripline.portal.record_forms import Shown
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
@@ -207,17 +207,13 @@ async def delete(request: Call) -> Response[bytes]:
 async def whole_history(request: Call) -> Response[bytes]:
     """Everything that happened to a sensor, also to one that was deleted."""
 
-    def work(tx: ReadTx) -> tuple[Visitor, str | None, Lines]:
-        visitor = visitor_in(tx, request)
+    def opened(tx: ReadTx, actor: Actor) -> Opened:
         sensor_id = _sensor_id(request)
-        history.admit_to_sensor(tx, actor=visitor.actor, sensor_id=sensor_id)
-        read = partial(history.of_sensor, tx, actor=visitor.actor, sensor_id=sensor_id)
-        after = histories.after_asked(request)
-        found = histories.page(visitor, lambda span: read(span=span), limit=histories.AT_ONCE, after=after)
-        return visitor, history.name_of(tx, Thing.SENSOR, sensor_id), found
+        history.admit_to_sensor(tx, actor=actor, sensor_id=sensor_id)
+        name = history.name_of(tx, Thing.SENSOR, sensor_id)
+        return name, lambda span: history.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=span)
 
-    visitor, name, found = await rim_of(request).store.read_short(work)
-    return histories.show(request, visitor, found, name=name, up=_path(_sensor_id(request)))
+    return await histories.whole(request, opened, up=lambda: _path(_sensor_id(request)))
 
 
 def texts(sensor: Sensor) -> dict[str, str]:

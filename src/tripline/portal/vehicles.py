@@ -11,7 +11,7 @@ import msgspec
 from litestar.response import Response
 
 from tripline.domain import access, vehicles
-from tripline.domain.access import Action, Thing
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import VehicleId
 from tripline.domain.refusals import Refusal
 from tripline.domain.vehicles import Registration, Vehicle, VehicleEvent
@@ -19,7 +19,7 @@ from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
 from tripline.portal import deletions, forms, histories, record_forms, views, words
 from tripline.portal.digests import Clash
-from tripline.portal.histories import Lines
+from tripline.portal.histories import Lines, Opened
 from tripline.portal.notices import Undo
 from tripline.portal.page import page
 from tripline.portal.record_forms import Shown
@@ -182,17 +182,13 @@ async def delete(request: Call) -> Response[bytes]:
 async def whole_history(request: Call) -> Response[bytes]:
     """Everything that happened to a vehicle, also to one that was deleted."""
 
-    def work(tx: ReadTx) -> tuple[Visitor, str | None, Lines]:
-        visitor = visitor_in(tx, request)
+    def opened(tx: ReadTx, actor: Actor) -> Opened:
         vehicle_id = _vehicle_id(request)
-        history.admit_to_vehicle(tx, actor=visitor.actor, vehicle_id=vehicle_id)
-        read = partial(history.of_vehicle, tx, actor=visitor.actor, vehicle_id=vehicle_id)
-        after = histories.after_asked(request)
-        found = histories.page(visitor, lambda span: read(span=span), limit=histories.AT_ONCE, after=after)
-        return visitor, history.name_of(tx, Thing.VEHICLE, vehicle_id), found
+        history.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+        name = history.name_of(tx, Thing.VEHICLE, vehicle_id)
+        return name, lambda span: history.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id, span=span)
 
-    visitor, name, found = await rim_of(request).store.read_short(work)
-    return histories.show(request, visitor, found, name=name, up=_path(_vehicle_id(request)))
+    return await histories.whole(request, opened, up=lambda: _path(_vehicle_id(request)))
 
 
 @page("POST", "/fleet/vehicles/{vehicleId}/activate", access=Action.VEHICLE_ACTIVATE)
