@@ -48,7 +48,7 @@ def said(phrases: Iterable[Phrase], language: Language = DEFAULT) -> str:
 
 
 def _joint(joint: str, spoken: str, language: Language) -> str:
-    """What stands between what was said and the next phrase. Korean has sentences where English has semicolons."""
+    """The text between two phrases. Where English joins clauses, Korean begins a new sentence."""
     if language is not Language.KOREAN or joint not in ("; ", ", "):
         return joint
     return " " if spoken.endswith(".") else joint.replace(";", ".")

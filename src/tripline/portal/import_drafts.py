@@ -168,9 +168,9 @@ def shown_columns(visitor: Visitor, found: Draft) -> list[tuple[int, str, str]]:
 
 
 def troubles(visitor: Visitor, found: Draft, row: RowView) -> dict[str | None, str]:
-    """What is wrong with a row: a sentence for each column; None: for the row as a whole.
+    """The faults of a row, a sentence for each column. The key None is for the row as a whole.
 
-    Korean sentences begin with the column's name, which stands above the cell already.
+    Korean sentences begin with the column's name. It already stands above the cell, so it is left out.
     """
     told: dict[str | None, str] = {}
     for refusal in row.refusals:

@@ -164,7 +164,8 @@ async def send(request: Call) -> Response[bytes]:
 
 
 def _turns(found: Sequence[Message], *, now_ms: int) -> dict[RowNo, str]:
-    """What says when a message that could go out is tried: after another one of its sensor, or when its turn comes."""
+    """For each message that is due, the text about its next attempt: after another of its sensor, or when its turn
+    comes."""
     before, told = set(), {}
     for each in found:
         lane = (each.channel, each.sensor_id)

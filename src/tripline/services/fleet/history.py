@@ -103,7 +103,7 @@ def admit_to_company(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None
 
 
 def name_of(tx: ReadTx, thing: Thing, thing_id: str) -> str | None:
-    """What the thing is called, after it was admitted; None when it is deleted."""
+    """The name of the thing, None when it is deleted. The caller has admitted the reader before."""
     return rows.name_of(tx, rows.Thing[thing.name], thing_id)
 
 

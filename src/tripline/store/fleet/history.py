@@ -75,7 +75,7 @@ def page(tx: ReadTx, seen: Seen, thing: Thing, thing_id: str, span: Span) -> lis
 
 
 def name_of(tx: ReadTx, thing: Thing, thing_id: str) -> str | None:
-    """What the thing, whose reader was let pass, is called; None when it is deleted."""
+    """The name of the thing, None when it is deleted. It does not ask who may read it."""
     rows = tx.hot(_NAMES[thing], thing_id)
     return rows[0][0] if rows else None
 
