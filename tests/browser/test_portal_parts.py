@@ -192,7 +192,7 @@ def test_copy_takes_the_text_and_says_so(page, gallery):
 
     page.get_by_role("button", name="Copy: Id").click()
 
-    page.wait_for_function("document.getElementById('said').textContent === 'Copied'")
+    page.locator("#said", has_text="Copied").wait_for(state="attached")
     assert page.evaluate("navigator.clipboard.readText()") == "0195f3a0-7a3c-7c1e-9f7a-2b6f3a1c9d11"
 
 
