@@ -106,7 +106,7 @@ async def _driven(folder: Path, path: Path, there: Made) -> list[str]:
     longest = scoring._recording(scoring.DRIVES / "drive_31.csv")
     rows = longest[np.arange(scoring.HOUR) % len(longest)]
     try:
-        nos = [await rig.add_trip(scoring._messages(rows, number), vehicle_id=there.vehicle) for number in range(TRIPS)]
+        nos = [await rig.add_trip(scoring.messages(rows, number), vehicle_id=there.vehicle) for number in range(TRIPS)]
         of_company = update(tables.trip).where(tables.trip.c.no.in_(nos)).values(company_id=there.big, user_id=None)
         await rig.write(lambda tx: tx.run(of_company))
         await rig.drain()
