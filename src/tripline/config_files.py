@@ -64,6 +64,11 @@ class Setting(msgspec.Struct, frozen=True):
     secret: bool
     """Whether its value is shown to nobody."""
 
+    @property
+    def told(self) -> str:
+        """What it means, and which values it takes."""
+        return f"{self.description} ({self.bounds})" if self.bounds else self.description
+
 
 @functools.cache
 def settings() -> tuple[Setting, ...]:

@@ -86,8 +86,7 @@ def settings() -> str:
                 "| Setting | Variable | Default | Meaning |\n|---|---|---|---|",
             ]
         default = "unset" if setting.default is None else f"`{config_files.written(setting.default)}`"
-        bounds = f" ({setting.bounds})" if setting.bounds else ""
-        lines.append(f"| `{key}` | `{setting.variable}` | {default} | {_cell(setting.description + bounds)} |")
+        lines.append(f"| `{key}` | `{setting.variable}` | {default} | {_cell(setting.told)} |")
     return _page(lines)
 
 

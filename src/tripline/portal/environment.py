@@ -151,8 +151,8 @@ def _with_code(text: str) -> str:
 
 
 def _with_breaks(text: str) -> str:
-    """The text, which may break behind each point, slash, colon, comma and underscore."""
-    parts = re.split(r"(?<=[./:,_])(?=[^./:,_])", text)
+    """The text, which may break behind each point that is in no number, slash, colon, comma, underscore and at sign."""
+    parts = re.split(r"(?<=[./:,_@])(?<!\d\.(?=\d))(?=[^./:,_@])", text)
     return markupsafe.Markup("<wbr>").join(parts)
 
 

@@ -26,7 +26,7 @@ async def show(request: Call) -> Response[bytes]:
     # On a thread: the first time every setting's meaning and bounds are looked up.
     known = await asyncio.to_thread(rim_of(request).settings)
     meanings = catalogue.of_settings(visitor.language)
-    told = [replace(each, description=words.ended(meanings.get(each.name, each.description))) for each in known]
+    told = [replace(each, description=words.sentence(meanings.get(each.name, each.description))) for each in known]
     found = [each for each in told if _holds(each, search.casefold())]
     return views.show(
         request,

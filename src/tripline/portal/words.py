@@ -97,6 +97,11 @@ def ended(text: str) -> str:
     return text if text.endswith(".") else f"{text}."
 
 
+def sentence(text: str) -> str:
+    """The text with a capital and its full stop."""
+    return ended(text[:1].upper() + text[1:])
+
+
 def text(stored: Stored) -> str:
     """A stored value as a form shows it: empty for none."""
     if stored is None:

@@ -44,7 +44,7 @@ def in_force(config: Config, origins: Mapping[str, Origin]) -> tuple[InForce, ..
                 value=None if hidden or value is None else config_files.written(_masked(value)),
                 hidden=hidden,
                 origin=origins.get(setting.name, Origin.DEFAULT),
-                description=setting.description,
+                description=setting.told,
             )
         )
     return tuple(found)

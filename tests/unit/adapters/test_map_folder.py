@@ -349,7 +349,7 @@ def test_doctor_names_the_lost_map_and_what_mends_it(tmp_path, capsys):
 
     assert cli.run(["doctor", *data]) == 1
     (line,) = [each for each in capsys.readouterr().out.splitlines() if each.startswith("WRONG")]
-    assert line.startswith("WRONG maps: the map of a cannot be read (")
+    assert line.startswith("WRONG maps: the map of “a” cannot be read (")
     assert line.endswith("(`tripline map import FILE --name a`), or remove it (`tripline map remove a`)")
 
 

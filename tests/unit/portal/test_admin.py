@@ -165,7 +165,15 @@ async def shows_settings(rest: Rest) -> Browser:
 @pytest.mark.parametrize(
     ("language", "told"),
     [
-        ("en", ("Set, not shown", "Settings file", "Environment", "least severity written")),
+        (
+            "en",
+            (
+                "Set, not shown",
+                "Settings file",
+                "Environment",
+                "Least severity written (one of debug, info, warning, error).",
+            ),
+        ),
         ("ko", ("표시 안 함", "설정 파일", "환경 변수", "기록하는 최소 심각도")),
     ],
 )
@@ -237,7 +245,7 @@ FAILING = readiness.Report(
                 "Ends in 3 days.",
                 "No mail waits, 1 parked; last error: 550 no such user.",
                 "Mend what stands in the way and restart, then they are tried once more",
-                "The map of town cannot be read (no such folder)",
+                "The map of “town” cannot be read (no such folder)",
                 "tripline map import FILE --name town",
                 "tripline map remove town",
                 "Without a map, the speed limits of its area are unknown",

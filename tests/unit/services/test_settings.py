@@ -25,7 +25,8 @@ def test_every_setting_is_shown_with_its_value_and_meaning(tmp_path: Path) -> No
 
     assert list(found) == [each.name for each in config_files.settings()]
     assert all(each.description for each in found.values())
-    assert found["log.level"] == InForce("log.level", '"info"', False, Origin.DEFAULT, "least severity written")
+    meaning = "least severity written (one of debug, info, warning, error)"
+    assert found["log.level"] == InForce("log.level", '"info"', False, Origin.DEFAULT, meaning)
     assert found["device_plain_port"].value is None
 
 
