@@ -103,6 +103,7 @@ def told(watched: portal_browser.Watched, name: str) -> bool:
     """Take the picture and print what is wrong with the page; whether something is."""
     if watched.page.locator("[data-map]").count():
         watched.page.wait_for_selector("[data-map]:not([data-state=drawing])")
+    watched.page.locator(".htmx-request, .htmx-settling").first.wait_for(state="detached")
     watched.page.screenshot(path=FOLDER / f"{name}.png", full_page=True)
     found = watched.troubles()
     watched.complaints.clear()
