@@ -19,7 +19,7 @@ _METER = pytest.StashKey["_Meter"]()
 
 def seconds(root: int) -> float:
     """CPU seconds of a process and all that it started, whether these run or have ended."""
-    spent: dict[int, float] = {}
+    spent: dict[int, int] = {}
     children: dict[int, list[int]] = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -27,14 +27,14 @@ def seconds(root: int) -> float:
         except (FileNotFoundError, ProcessLookupError):
             continue  # it ended while it was looked at: its parent has its seconds
         number = int(process.name)
-        spent[number] = sum(map(int, fields[11:15])) / _TICKS  # its own, and those of children that it waited for
+        spent[number] = sum(map(int, fields[11:15]))  # its own, and those of children that it waited for
         children.setdefault(int(fields[1]), []).append(number)
-    total, left = 0.0, [root]
+    total, left = 0, [root]
     while left:
         number = left.pop()
-        total += spent.get(number, 0.0)
+        total += spent.get(number, 0)
         left += children.get(number, [])
-    return total
+    return total / _TICKS
 
 
 class _Meter:
