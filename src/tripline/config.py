@@ -90,7 +90,7 @@ class Bus(Section, frozen=True):
     ] = 10.0
     security: Annotated[
         Literal["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"],
-        Meta(description="ssl: TLS, sasl: with name and password"),
+        Meta(description="`ssl`: TLS, `sasl`: with name and password"),
     ] = "plaintext"
     trusted_network: Annotated[
         bool, Meta(description="allows brokers beyond this machine without TLS: positions of people in clear text")
@@ -146,7 +146,8 @@ class Mail(Section, frozen=True):
     host: Annotated[str, Meta(description="SMTP server; empty: mails are written to the folder")] = ""
     port: Annotated[int, Meta(ge=1, le=65535, description="port of the SMTP server")] = 587
     security: Annotated[
-        Literal["starttls", "tls", "none"], Meta(description="starttls: TLS after the greeting, tls: from the start")
+        Literal["starttls", "tls", "none"],
+        Meta(description="`starttls`: TLS after the greeting, `tls`: from the start"),
     ] = "starttls"
     user: Annotated[str, Meta(description="name to log in with; empty: no log-in")] = ""
     password: Annotated[str, Meta(description="password to log in with", extra=SECRET)] = ""

@@ -112,11 +112,11 @@ def test_columns_are_matched_by_hand(tmp_path):
 
     assert [each["name"] for each in asked.all("select")] == ["column-0", "column-1", "column-2"]
     assert "Column 3, without a name" in asked.text
-    assert "no column of the file is matched to it yet: Vehicle number, Mileage (km)." in asked.text
+    assert "Choose the columns that hold what is required: Vehicle number, Mileage (km)." in asked.text
     assert "In the file: A" in asked.text
     assert "In the file: 1" in asked.text
     assert asked.text.count("In the file:") == 2
-    assert "no column of the file" not in again.text
+    assert "hold what is required" not in again.text
     assert (refused.status_code, missing.status_code) == (400, 400)
     assert "two columns" in refused.text
     assert "Mileage (km)" in missing.text
