@@ -288,6 +288,32 @@ def test_directors_see_the_chain_of_their_vehicles_and_give_rights_on_it(tmp_pat
     assert play(tmp_path, scenario) == statuses
 
 
+@pytest.mark.parametrize(
+    ("language", "directing", "driving"),
+    [
+        ("en", "The company's people who may direct", "The company's people who may drive"),
+        ("ko", "위임받은 업체의 관리 권한자", "위임받은 업체의 운전 권한자"),
+    ],
+)
+def test_list_counts_people_of_the_company_that_has_the_vehicle(tmp_path, language, directing, driving):
+    async def scenario(app, of, vehicles):
+        manager, driver = await delegating.director(app, of.owner, "lee"), await delegating.driver(app, of.owner, "kim")
+        theirs = await delegating.director(app, of.borrower, "jung"), await delegating.driver(app, of.borrower, "choi")
+        await app.post(of.owner, f"/vehicle/{vehicles[0]}/director/{manager.user_id}")
+        await delegating.give(app, of.owner, driver, vehicles[0], drive=True)
+        await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
+        before = await shown(app, of.owner, "/delegation", **{"Accept-Language": language})
+        await delegating.give(app, of.borrower, theirs[0], vehicles[0])
+        await delegating.give(app, of.borrower, theirs[1], vehicles[0], drive=True)
+        return before.text, (await shown(app, of.owner, "/delegation", **{"Accept-Language": language})).text
+
+    pages = play(tmp_path, scenario)
+
+    for text in pages:
+        assert text.index(directing) < text.index(driving) < text.index("12가1")
+    assert [re.findall(r"^\d$", text.partition("12가1")[2], re.MULTILINE) for text in pages] == [["0", "0"], ["1", "1"]]
+
+
 def test_list_goes_on_behind_its_last_number_and_begins_as_asked(tmp_path, monkeypatch):
     async def scenario(app, of, vehicles):
         monkeypatch.setattr("tripline.portal.windows.PAGE", 1)
