@@ -323,13 +323,18 @@ def test_list_goes_on_behind_its_last_number_and_begins_as_asked(tmp_path, monke
         (following,) = [each for each in first.hrefs if "after=" in each]
         second = await shown(app, of.owner, following)
         found = await shown(app, of.owner, "/delegation?q=12가2")
-        return first, second, found
+        choose = [
+            (await shown(app, of.owner, "/delegation/new", **{"Accept-Language": each})).text for each in ("en", "ko")
+        ]
+        return first, second, found, choose
 
-    first, second, found = play(tmp_path, scenario)
+    first, second, found, choose = play(tmp_path, scenario)
 
     assert ("12가1" in first.text, "12가2" in first.text) == (True, False)
     assert ("12가1" in second.text, "12가2" in second.text) == (False, True)
     assert "12가1" not in found.text
+    assert ["1 vehicle shown" in each.text for each in (first, second, found)] == [True, True, False]
+    assert ("1 vehicle shown" in choose[0], "차량 1대 표시" in choose[1]) == (True, True)
 
 
 def test_part_that_a_script_asks_for_is_the_content_alone(tmp_path):
