@@ -5,6 +5,7 @@ Not here: delegating many vehicles (`delegation.py`), the vehicle's record (`veh
 
 from collections.abc import Sequence
 from typing import Any, Final
+from urllib.parse import urlencode
 
 import msgspec
 from litestar.response import Response
@@ -22,6 +23,7 @@ from tripline.portal import forms, views, windows
 from tripline.portal.forms import Form
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.windows import Part
 from tripline.services import hints
 from tripline.services.fleet import candidates, people, rights
 from tripline.services.fleet import chains as service
@@ -56,7 +58,7 @@ class Shown(msgspec.Struct, frozen=True):
     chain: Chain
     may: frozenset[Action]
     """With this vehicle."""
-    offered: Sequence[Offered]
+    offered: Part[Offered]
     companies: Sequence[Relation]
     """To which the vehicle may be delegated."""
 
@@ -129,22 +131,39 @@ def _shown(tx: ReadTx, request: Call, actor: Actor) -> Shown:
     return Shown(found, may, _offered(tx, request, actor, may, found), _companies(tx, actor, may, found))
 
 
-def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action], chain: Chain) -> Sequence[Offered]:
-    """People of the actor's company to whom the actor may give a right, their names beginning as asked."""
+def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action], chain: Chain) -> Part[Offered]:
+    """People of the actor's company to whom the actor may give a right, their names beginning as asked, in parts."""
     roles: dict[Authority, tuple[UserRole, ...]] = {}
     if Action.RIGHT_GIVE_DRIVER in may:
         roles = {Authority.DIRECTOR: (UserRole.DRIVER,), Authority.DRIVER: (UserRole.DRIVER,)}
     if Action.RIGHT_GIVE_DIRECTOR in may:
         roles[Authority.DIRECTOR] = (UserRole.DELEGATED_DIRECTOR, UserRole.DRIVER)
-    own = access.company_of(actor)
-    window = Window(limit=FOUND, search=windows.text(request, "who") or None)
+    own, who = access.company_of(actor), windows.text(request, "who")
+    after, at = windows.text(request, "after"), windows.text(request, "at")
+    # Both lists go on behind the same place, which only one of them has: without its name it is none.
+    window = Window(limit=FOUND + 1, search=who or None)
+    if after and at:
+        window = Window(limit=FOUND + 1, search=who or None, text_offset=at, id_offset=after)
     found: list[tuple[User, tuple[UserRole, ...]]] = []
     for authority, given in roles.items():
         listed = people.listed(tx, actor=actor, company_id=own, role=authority, window=window)
         found.extend((person, given) for person in listed)
-    found.sort(key=lambda each: each[0].name)
+    found.sort(key=lambda each: (each[0].name, each[0].id))
     there = {person.user_id: person for member in chain.members for person in member.people}
-    return [_offer(user, given, there.get(user.id), actor) for user, given in found[:FOUND]]
+    rows = [_offer(user, given, there.get(user.id), actor) for user, given in found[:FOUND]]
+    kept = {"who": who} if who else {}
+    following = {**kept, "after": rows[-1].id, "at": rows[-1].name} if len(found) > FOUND else None
+    # Not the address that was asked for: a form whose right was refused has another one.
+    address = _address(chain.vehicle_id)
+    return Part(
+        rows,
+        first=_with(address, kept) if window.id_offset else None,
+        next=None if following is None else _with(address, following),
+    )
+
+
+def _with(address: str, query: dict[str, str]) -> str:
+    return f"{address}?{urlencode(query)}" if query else address
 
 
 def _offer(user: User, given: tuple[UserRole, ...], there: Person | None, actor: Actor) -> Offered:

@@ -222,6 +222,69 @@ def test_rights_are_given_and_ended_on_the_chain(tmp_path):
     assert "the driver has this right on the vehicle already" in twice.text
 
 
+@pytest.mark.parametrize(
+    ("people", "language", "told"),
+    [
+        (2, "en", ["2 people"]),
+        (3, "en", ["3 people"]),
+        (4, "en", ["3 people shown", "1 person shown"]),
+        (7, "ko", ["3명 표시", "3명 표시", "1명 표시"]),
+    ],
+)
+def test_people_who_may_get_a_right_are_shown_in_parts_until_the_last(tmp_path, monkeypatch, people, language, told):
+    async def scenario(app, of, vehicles):
+        monkeypatch.setattr("tripline.portal.chains.FOUND", 3)
+        # Two of a name, and directors among drivers: the order is one over both roles.
+        made = []
+        for number in range(people):
+            body = {"name": f"kim {number // 2}", "email": f"kim{number}@people.example", "password": "pass phrase"}
+            role = "director" if number % 3 == 2 else "driver"
+            made.append((await app.post(of.owner, f"/{role}", body))["id"]["id"])
+        parts, address = [], f"/delegation/vehicles/{vehicles[0]}?who=ki"
+        while address:
+            parts.append(await shown(app, of.owner, address, **{"Accept-Language": language}))
+            address = next((each["href"] for each in parts[-1].all("a") if each.get("rel") == "next"), None)
+        return made, parts
+
+    made, parts = play(tmp_path, scenario)
+
+    offered = [list(dict.fromkeys(hidden(each, "userId"))) for each in parts]
+    assert [each for part in offered for each in part] == made
+    assert [
+        re.findall(r"^(\d+ (?:people|person)(?: shown)?|\d+명(?: 표시)?)", each.text, re.MULTILINE) for each in parts
+    ] == [[each] for each in told]
+    assert [any(href.endswith("?who=ki") for href in each.hrefs) for each in parts] == [False] + [True] * (
+        len(parts) - 1
+    )
+
+
+def test_people_behind_the_last_are_none_and_the_first_part_is_a_step_away(tmp_path):
+    async def scenario(app, of, vehicles):
+        driver = await delegating.driver(app, of.owner, "kim")
+        address = f"/delegation/vehicles/{vehicles[0]}"
+        return await shown(app, of.owner, f"{address}?at=zz&after={driver.user_id}"), address
+
+    page, address = play(tmp_path, scenario)
+
+    assert address in page.hrefs
+    assert "Your company has no directors or drivers yet." not in page.text
+
+
+def test_right_that_is_refused_leads_on_to_pages_that_can_be_opened(tmp_path, monkeypatch):
+    async def scenario(app, of, vehicles):
+        monkeypatch.setattr("tripline.portal.chains.FOUND", 1)
+        people = [await delegating.driver(app, of.owner, name) for name in ("kim", "lee")]
+        await delegating.give(app, of.owner, people[0], vehicles[0], drive=True)
+        fields = {"userId": people[0].user_id, "right": "DRIVER"}
+        refused = await Browser(app, of.owner).post(f"/delegation/vehicles/{vehicles[0]}/rights", fields)
+        (following,) = [each["href"] for each in Page(refused.text).all("a") if each.get("rel") == "next"]
+        return refused.status_code, hidden(await shown(app, of.owner, following), "userId"), people[1].user_id
+
+    status, offered, second = play(tmp_path, scenario)
+
+    assert (status, set(offered) >= {second}) == (400, True)
+
+
 @pytest.mark.parametrize("address", ["/fleet/vehicles/{}/driver", "/delegation/vehicles/{}"])
 def test_person_who_is_disabled_is_offered_with_the_word(tmp_path, address):
     async def scenario(app, of, vehicles):
