@@ -22,3 +22,8 @@ class WhyNot(Word, Enum):
     DUPLICATE = "duplicate"
     NO_SAMPLES = "no_samples"
     UNKNOWN = "unknown"
+
+
+def why_not(kept: str) -> WhyNot:
+    """The reason that is kept with a trip; `UNKNOWN` for one that only another version knows."""
+    return WhyNot(kept) if kept in set(WhyNot) else WhyNot.UNKNOWN

@@ -14,6 +14,7 @@ from tripline.domain import access, vehicles
 from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import VehicleId
 from tripline.domain.refusals import Refusal
+from tripline.domain.scores import WhyNot
 from tripline.domain.vehicles import Registration, Vehicle, VehicleEvent
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
@@ -39,6 +40,11 @@ _CHOICES: Final = {
     "fuelType": vehicles.FUEL_TYPES,
     "category": vehicles.CATEGORIES,
 }
+_WHY: Final = {
+    WhyNot.NO_POSITION: "portal.vehicles.why.no_position",
+    WhyNot.NO_SAMPLES: "portal.vehicles.why.no_samples",
+}
+"""Reasons that commands tell with the name of a setting: the page has words of its own."""
 _HELPED: Final = ("vehicleNo", "mileage", "category", "fuelType", "usage")
 """Fields below which the form says more."""
 
@@ -98,6 +104,7 @@ async def detail(request: Call) -> Response[bytes]:
         found=found,
         vehicle=found.vehicle,
         values=values,
+        no_score=_no_score(visitor, found),
         may={action.value for action in found.may},
         history=lines,
         list_path=LIST,
@@ -213,6 +220,17 @@ def _published(vehicle: Vehicle) -> dict[str, Any]:
     said = {SHEET.columns[name][0]: name for name in FIELDS}
     values = msgspec.structs.asdict(vehicle)
     return {name: values[field] for field, name in said.items() if field in Registration.__struct_fields__}
+
+
+def _no_score(visitor: Visitor, found: VehicleOverview) -> str | None:
+    """Why the newest trip, which ended, has no score, or none yet; None: it has one, or there is none to have."""
+    trip = found.outcome
+    if trip is None or trip.under_way or trip.score is not None:
+        return None
+    if trip.why_not is None:
+        return visitor.say("portal.vehicles.score_waits")
+    own = _WHY.get(trip.why_not)
+    return visitor.say("portal.vehicles.no_score", why=trip.why_not if own is None else visitor.say(own))
 
 
 async def _moved(request: Call, event: VehicleEvent, notice: str, *, undo: str) -> Response[bytes]:

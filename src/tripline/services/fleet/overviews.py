@@ -25,6 +25,8 @@ from tripline.domain.vehicles import Vehicle
 from tripline.services.fleet import companies, delegations, latest_values, sensors, trips, vehicles
 from tripline.services.fleet.latest_values import Latest
 from tripline.services.rpc import records
+from tripline.services.scores import reads as scores
+from tripline.services.scores.reads import Outcome
 from tripline.store import lists
 from tripline.store.accounts import accounts
 from tripline.store.fleet import companies as company_rows
@@ -112,6 +114,8 @@ class VehicleOverview(msgspec.Struct, frozen=True, kw_only=True):
     sensors: Sequence[Sensor]
     trip: StoredTrip | None
     """The newest."""
+    outcome: Outcome | None
+    """What became of it."""
     delegations: Sequence[Delegation]
     may: frozenset[Action]
 
@@ -158,15 +162,17 @@ def vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> VehicleOvervi
     """The vehicle. Raises `NotFound` or `Forbidden`."""
     found = vehicles.read(tx, actor=actor, vehicle_id=vehicle_id)
     may = allowed(tx, actor, _VEHICLE, lambda tx, scope: vehicle_rows.inside(tx, scope, vehicle_id))
+    trip = None
+    if Action.DRIVING_READ in may:
+        trip = _or_none(lambda: trips.latest_trip(tx, actor=actor, vehicle_id=vehicle_id))
     return VehicleOverview(
         vehicle=found,
         company=_owner(tx, actor, found.company_id),
         director=_named(tx, actor, found.director_id),
         driver=_named(tx, actor, found.current_driver_id),
         sensors=_sensors_on(tx, actor, vehicle_id),
-        trip=_or_none(lambda: trips.latest_trip(tx, actor=actor, vehicle_id=vehicle_id))
-        if Action.DRIVING_READ in may
-        else None,
+        trip=trip,
+        outcome=None if trip is None else scores.outcome(tx, trip.id),
         delegations=delegations.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id, window=lists.Window(limit=SHOWN))
         if Action.VEHICLE_DELEGATIONS_READ in may
         else (),

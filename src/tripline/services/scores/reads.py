@@ -13,7 +13,9 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.disputes import Dispute
 from tripline.domain.ids import TripId, UserId, VehicleId
 from tripline.domain.refusals import NotFound
-from tripline.domain.scores import WhyNot
+from tripline.domain.scores import WhyNot, why_not
+from tripline.domain.trips import State
+from tripline.scoring import quality
 from tripline.scoring import rules as scoring_rules
 from tripline.services.scores import duplicates
 from tripline.store.accounts import accounts
@@ -57,6 +59,37 @@ def trip_score(tx: ReadTx, *, actor: Actor, of: str) -> score_reads.Row:
         standing = score_reads.why_no_score(tx, of)
         raise _not_scored(standing.state, standing.not_scored)
     return found
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a trip, for a page that shows it."""
+
+    under_way: bool = False
+    distance_m: float | None = None
+    """As the trip was judged, or as its device says when it has no score; None: nobody tells."""
+    score: float | None = None
+    """0 to 100."""
+    limit_known: float = 0.0
+    """Share of the distance whose speed limit a map tells, 0 to 1."""
+    why_not: WhyNot | None = None
+    """Why it has no score; None: it has one, or waits for it."""
+
+
+def outcome(tx: ReadTx, trip_id: TripId) -> Outcome:
+    """What became of a trip that exists; the caller was let pass."""
+    kept = score_reads.outcome(tx, trip_id)
+    if kept.state == State.OPEN:
+        # One that went on after its end may still have the score of its beginning.
+        return Outcome(under_way=True)
+    # Trips from before their quality was kept were judged without maps.
+    found = None if kept.quality is None else quality.read(kept.quality)
+    stated_m = kept.stated_m if kept.stated_m is not None and kept.stated_m > 0 else None
+    return Outcome(
+        distance_m=stated_m if kept.scored_m is None else kept.scored_m,
+        score=kept.score,
+        limit_known=0.0 if found is None else found.limits.known,
+        why_not=None if kept.score is not None or kept.not_scored is None else why_not(kept.not_scored),
+    )
 
 
 class Untold(msgspec.Struct, frozen=True):
@@ -118,6 +151,5 @@ def vehicle_total(tx: ReadTx, *, actor: Actor, of: str) -> Total:
 
 def _not_scored(state: str, reason: str | None) -> NoScoreYet:
     if reason is not None:
-        why = WhyNot(reason) if reason in set(WhyNot) else WhyNot.UNKNOWN
-        return NoScoreYet("not_scored", why=why, reason=reason)
-    return NoScoreYet("open") if state == "OPEN" else NoScoreYet("waiting")
+        return NoScoreYet("not_scored", why=why_not(reason), reason=reason)
+    return NoScoreYet("open") if state == State.OPEN else NoScoreYet("waiting")

@@ -83,6 +83,20 @@ class Standing(NamedTuple):
     """The reason kept with it when it is not scored."""
 
 
+class Outcome(NamedTuple):
+    """What became of a trip."""
+
+    state: str
+    not_scored: str | None
+    quality: bytes | None
+    """JSON (`scoring/quality.py`)."""
+    stated_m: float | None
+    """Its distance as the trip message says."""
+    score: float | None
+    scored_m: float | None
+    """Its distance as the judgement found it."""
+
+
 class Explainable(NamedTuple):
     """What is kept of a trip's score."""
 
@@ -160,6 +174,11 @@ def why_no_score(tx: ReadTx, trip_id: str) -> Standing:
     return Standing(*tx.hot(_TRIP_STATE, trip_id)[0])
 
 
+def outcome(tx: ReadTx, trip_id: str) -> Outcome:
+    """What became of a trip that exists."""
+    return Outcome(*tx.hot(_OUTCOME, trip_id)[0])
+
+
 def to_explain(tx: ReadTx, trip_id: str) -> Explainable:
     """What is kept of the score of a trip that exists."""
     row = tx.hot(_EXPLAINABLE, trip_id)[0]
@@ -222,6 +241,19 @@ _KEPT: Final = Hot(
     .where(gps_event.c.trip_no == bindparam("of_trip"))
     .order_by(gps_event.c.no),
     "of_trip",
+)
+_OUTCOME: Final = Hot(
+    select(
+        trip.c.state,
+        trip.c.not_scored,
+        trip.c.quality,
+        trip.c.distance_m,
+        driving_score.c.score,
+        driving_score.c.distance_m,
+    )
+    .select_from(trip.outerjoin(driving_score, driving_score.c.trip_no == trip.c.no))
+    .where(trip.c.id == bindparam("id")),
+    "id",
 )
 _TRIP_STATE: Final = Hot(select(trip.c.state, trip.c.not_scored).where(trip.c.id == bindparam("id")), "id")
 

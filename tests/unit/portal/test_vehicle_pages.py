@@ -1,0 +1,99 @@
+"""The page of a vehicle: what its latest trip came to."""
+
+import re
+
+import pytest
+from tests.support import delegating, journeys, rest, scores
+from tests.support.portal import Browser, Page
+
+from tripline.domain.scores import WhyNot
+from tripline.language.catalogue import Language
+from tripline.scoring import quality
+from tripline.scoring.quality import Limits, Quality
+
+OPEN = {"state": "OPEN", "end_ms": None}
+ENDED = {"state": "COMPLETE", "end_ms": rest.NOW_MS + 60_000, "distance_m": 1_234.0}
+JUDGED = {"score": 87.4567, "distance_m": 4_321.0}
+KNOWN = quality.written(Quality(samples=9, period_ms=1_000, limits=Limits(tagged=0.5, implied=0.25, default=0.25)))
+
+
+def shown(tmp_path, trip, score=None, language="en"):
+    """What the page of a vehicle says of this latest trip after its end."""
+
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        vehicle_id = await delegating.new_vehicle(app, admin)
+
+        def keep(tx):
+            on = {"company_id": admin.company_id, "vehicle_id": vehicle_id, **trip}
+            no, trip_id = journeys.keep_trip(tx, app.ids, created_ms=rest.NOW_MS, **on)
+            if score is not None:
+                named = {"trip_no": no, "trip_id": trip_id, "created_ms": rest.NOW_MS}
+                scores.add_score(tx, 0, vehicle_id, **named, **score)
+
+        await app.store.write(keep)
+        return await Browser(app, admin).get(f"/fleet/vehicles/{vehicle_id}", **{"Accept-Language": language})
+
+    answer = rest.run(tmp_path, scenario)
+    assert answer.status_code == 200
+    text = re.sub(r"\s+", " ", Page(answer.text).text)
+    (told,) = re.findall(r"(?:Ended|종료)(?:.*? KST|Under way)(.*?) (?:Vehicle|차량 정보)", text)
+    return told.strip()
+
+
+@pytest.mark.parametrize(
+    ("trip", "score", "language", "told"),
+    [
+        (ENDED, JUDGED, "en", "Distance4.3 kmScore87.5 speed limits known for 0 % of the distance"),
+        (ENDED | {"quality": KNOWN}, JUDGED, "ko", "거리4.3km점수87.5 제한 속도를 아는 구간 75%"),
+        (
+            ENDED | {"not_scored": "too_short"},
+            None,
+            "en",
+            "Distance1.2 km as the device reports itScoreNo score: it is shorter than the least scored distance.",
+        ),
+        (
+            ENDED | {"not_scored": "too_short"},
+            None,
+            "ko",
+            "거리1.2km 단말기가 보낸 값점수점수 없음: 점수를 매기는 최소 거리보다 짧은 운행",
+        ),
+        (
+            ENDED | {"not_scored": "of_another_version"},
+            None,
+            "en",
+            "Distance1.2 km as the device reports itScoreNo score: it cannot be judged.",
+        ),
+        (ENDED, None, "en", "Distance1.2 km as the device reports itScoreWaiting to be judged"),
+        (ENDED | {"distance_m": 0.0}, None, "ko", "점수점수 계산을 기다리는 중"),
+    ],
+)
+def test_latest_trip_tells_its_distance_and_its_score_or_why_there_is_none(tmp_path, trip, score, language, told):
+    assert shown(tmp_path, trip, score, language) == told
+
+
+@pytest.mark.parametrize("score", [None, JUDGED])
+def test_trip_under_way_tells_of_no_score_and_no_distance(tmp_path, score):
+    assert shown(tmp_path, OPEN, score) == ""
+
+
+def test_every_reason_is_told_in_words_without_names_of_settings(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        address = f"/fleet/vehicles/{await delegating.new_vehicle(app, admin)}"
+        on = {"company_id": admin.company_id, "vehicle_id": address.rpartition("/")[2], **ENDED}
+        told = {}
+        for at, why in enumerate(WhyNot, start=rest.NOW_MS):
+            row = {"not_scored": why.value, **on}
+            await app.store.write(lambda tx, at=at, row=row: journeys.keep_trip(tx, app.ids, created_ms=at, **row))
+            for language in Language:
+                answer = await Browser(app, admin).get(address, **{"Accept-Language": language})
+                told[why, language] = Page(answer.text).text
+        return told
+
+    told = rest.run(tmp_path, scenario)
+
+    reasons = {asked: re.findall(r"(?:No score|점수 없음): (.+)", text) for asked, text in told.items()}
+    assert [len(each) for each in reasons.values()] == [1] * len(WhyNot) * len(Language)
+    assert len({each[0] for each in reasons.values()}) == len(reasons)
+    assert [each for each in reasons.values() if re.search(r"[`_]", each[0])] == []
