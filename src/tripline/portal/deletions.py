@@ -3,7 +3,7 @@
 Not here: what goes with it (`services/fleet/goes_with.py`), the deletions themselves.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from litestar.response import Response
@@ -34,8 +34,8 @@ PERSON: Final = {
     Authority.DRIVER: "driver",
 }
 """The nouns of people."""
-_NOT_LARGE: Final = ("delegations", "rights")
-"""What ends alone is soon given again; everything else makes a deletion a large one."""
+_NOT_LARGE: Final = ("delegations", "open_trips", "rights", "values")
+"""What ends alone is soon given or reported again; everything else makes a deletion a large one."""
 
 
 class NotConfirmed(BadParameter):
@@ -54,11 +54,13 @@ def show(
     title: str,
     up: str,
     up_text: str | None = None,
+    also: Sequence[str] = (),
     blocked: str | None = None,
     error: Refusal | None = None,
 ) -> Response[bytes]:
     """The page on which this record is deleted; `up`: the record's own, called
-    `up_text` when it is not; `blocked`: why it cannot be deleted now."""
+    `up_text` when it is not; `also`: sentences on what else goes with it;
+    `blocked`: why it cannot be deleted now."""
     text, submit = (visitor.say(key, name=name) for key in _TEXTS[noun])
     return views.show(
         request,
@@ -70,7 +72,7 @@ def show(
         name=name,
         text=text,
         submit=submit,
-        goes=_sentences(visitor, noun, counts),
+        goes=[*also, *_sentences(visitor, noun, counts)],
         word=word(name, counts),
         blocked=blocked,
         up=up,

@@ -263,7 +263,9 @@ def _deletion(
     request: Call, visitor: Visitor, sensor: Sensor, counts: Mapping[str, int], *, error: Refusal | None = None
 ) -> Response[bytes]:
     name, title, up = sensor.serial_no, "portal.sensors.delete", _path(sensor.id)
-    return deletions.show(request, visitor, "sensor", name, counts, title=title, up=up, error=error)
+    number = sensor.vehicle_no
+    also = () if number is None else (visitor.say("portal.goes.vehicle", number=number),)
+    return deletions.show(request, visitor, "sensor", name, counts, title=title, up=up, also=also, error=error)
 
 
 def _sensor_id(request: Call) -> SensorId:

@@ -1,7 +1,10 @@
-"""Pages of a sensor: how its last connection ended, in the reader's language."""
+"""Pages of a sensor: how its last connection ended, and what goes with it, in the reader's language."""
+
+import re
 
 import pytest
-from tests.support import rest
+from sqlalchemy import insert
+from tests.support import delegating, journeys, rest
 from tests.support.portal import Browser, Page
 
 from tripline.domain.ids import RowNo
@@ -10,6 +13,9 @@ from tripline.language.catalogue import Language
 from tripline.services.device_check import phrases
 from tripline.store.devices import connections
 from tripline.store.devices.connections import Change
+from tripline.store.tables import sensor_attribute
+
+ENDED = {"state": "COMPLETE", "end_ms": rest.NOW_MS, "closed_ms": rest.NOW_MS}
 
 
 def test_every_way_a_connection_ends_has_words() -> None:
@@ -39,3 +45,62 @@ def test_page_says_how_the_last_connection_ended(tmp_path, language, reason, tol
     answer = rest.run(tmp_path, scenario)
 
     assert told in Page(answer.text).text
+
+
+@pytest.mark.parametrize(
+    ("language", "mounted", "trips", "told"),
+    [
+        ("en", True, [], ["It is taken off 12가1.", "2 latest values are erased."]),
+        (
+            "en",
+            True,
+            [ENDED, {}],
+            [
+                "It is taken off 12가1.",
+                "Its open trip ends and is scored.",
+                "2 latest values are erased.",
+                "2 trips no longer name a sensor.",
+            ],
+        ),
+        (
+            "ko",
+            True,
+            [{}],
+            [
+                "12가1 차량에서 장착이 해제됩니다.",
+                "진행 중인 운행 1건이 종료되고 점수가 계산됩니다.",
+                "최근 값 2개가 삭제됩니다.",
+                "운행 1건은 남지만 센서가 표시되지 않습니다.",
+            ],
+        ),
+        ("en", False, [], ["2 latest values are erased."]),
+        ("en", False, [{"vehicle_id": None}], ["2 latest values are erased.", "1 trip no longer names a sensor."]),
+    ],
+)
+def test_deletion_names_the_vehicle_the_open_trip_and_the_latest_values(tmp_path, language, mounted, trips, told):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        vehicle_id = await delegating.new_vehicle(app, admin, "12가1")
+        record = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20})
+        sensor_id = record["id"]["id"]
+        if mounted:
+            await app.post(admin, f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
+
+        def keep(tx):
+            on = {"company_id": admin.company_id, "sensor_id": sensor_id, "vehicle_id": vehicle_id}
+            for at, trip in enumerate(trips):
+                journeys.keep_trip(tx, app.ids, created_ms=rest.NOW_MS + at, **on | trip)
+            for name in ("104", "cm"):
+                row = {"sensor_id": sensor_id, "name": name, "updated_ms": rest.NOW_MS, "payload": b"{}"}
+                tx.run(insert(sensor_attribute), row)
+
+        await app.store.write(keep)
+        browser, path = Browser(app, admin), f"/fleet/sensors/{sensor_id}/delete"
+        asked = await browser.get(path, **{"Accept-Language": language})
+        return asked.text, [(await browser.post(path, fields)).status_code for fields in ({}, {"confirm": "S"})]
+
+    text, done = rest.run(tmp_path, scenario)
+
+    assert re.findall(r"<li>(.*?)</li>", text.partition('<ul class="goes">')[2].partition("</ul>")[0]) == told
+    # Trips alone make it a deletion whose word is to be typed.
+    assert done == ([400, 303] if trips else [303, 404])

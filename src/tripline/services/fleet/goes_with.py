@@ -7,6 +7,7 @@ from typing import Final
 
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.services.fleet import removal
+from tripline.store.devices import latest_values
 from tripline.store.fleet import companies, delegations, people, rights, vehicles
 from tripline.store.transactions import ReadTx
 from tripline.store.trips import trip_counts
@@ -26,8 +27,13 @@ def vehicle(tx: ReadTx, vehicle_id: VehicleId) -> dict[str, int]:
 
 
 def sensor(tx: ReadTx, sensor_id: SensorId) -> dict[str, int]:
-    """Trips that stop naming the sensor, or go with it when they are of no vehicle."""
-    return {"trips": trip_counts.of_sensor(tx, sensor_id)}
+    """Open trips that end, latest values that are erased, trips that stop naming the sensor, or go with it when they
+    are of no vehicle."""
+    return {
+        "open_trips": trip_counts.open_of_sensor(tx, sensor_id),
+        "values": len(latest_values.of_sensor(tx, sensor_id)),
+        "trips": trip_counts.of_sensor(tx, sensor_id),
+    }
 
 
 def person(tx: ReadTx, user_id: UserId) -> dict[str, int]:
