@@ -59,7 +59,7 @@ def test_page_says_how_the_last_connection_ended(tmp_path, language, reason, tol
                 "It is taken off 12가1.",
                 "Its open trip ends and is scored.",
                 "2 latest values are erased.",
-                "2 trips no longer name a sensor.",
+                "2 trips no longer name a sensor; those without a vehicle are erased.",
             ],
         ),
         (
@@ -70,11 +70,16 @@ def test_page_says_how_the_last_connection_ended(tmp_path, language, reason, tol
                 "12가1 차량에서 장착이 해제됩니다.",
                 "진행 중인 운행 1건이 종료되고 점수가 계산됩니다.",
                 "최근 값 2개가 삭제됩니다.",
-                "운행 1건은 남지만 센서가 표시되지 않습니다.",
+                "운행 1건에 센서가 표시되지 않고, 그중 차량이 없는 운행은 삭제됩니다.",
             ],
         ),
         ("en", False, [], ["2 latest values are erased."]),
-        ("en", False, [{"vehicle_id": None}], ["2 latest values are erased.", "1 trip no longer names a sensor."]),
+        (
+            "en",
+            False,
+            [{"vehicle_id": None}],
+            ["2 latest values are erased.", "1 trip no longer names a sensor, or is erased if it has no vehicle."],
+        ),
     ],
 )
 def test_deletion_names_the_vehicle_the_open_trip_and_the_latest_values(tmp_path, language, mounted, trips, told):
