@@ -336,7 +336,7 @@ class Log(Section, frozen=True):
     """Log lines."""
 
     level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="least severity written")] = "info"
-    format: Annotated[Literal["text", "json"], Meta(description="text for people, json for machines")] = "text"
+    format: Annotated[Literal["text", "json"], Meta(description="`text` for people, `json` for machines")] = "text"
     held_ms: Annotated[float, Meta(ge=0, description="log what holds the event loop so long, ms; 0: off")] = 0.0
 
 
