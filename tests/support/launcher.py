@@ -85,8 +85,10 @@ class Process:
 
     def send_signal(self, number: int) -> None:
         """Send it a signal, unless it has ended."""
-        if self.poll() is None:
-            os.kill(self.pid, number)
+        # Whoever started it may know that it has ended and not have told yet.
+        with contextlib.suppress(ProcessLookupError):
+            if self.poll() is None:
+                os.kill(self.pid, number)
 
     def terminate(self) -> None:
         """Ask it to end."""
