@@ -26,11 +26,11 @@ class Disk:
             self._ballast.unlink()
         left = os.statvfs(self.folder)
         room = left.f_bavail * left.f_frsize - but_bytes
-        with self._ballast.open("wb") as file:
+        # Without a buffer, whose rest would be written once more when the file is closed.
+        with self._ballast.open("wb", buffering=0) as file:
             try:
                 for _ in range(max(room // BLOCK, 0)):
                     file.write(bytes(BLOCK))
-                file.flush()
             except OSError as error:  # somebody else took the rest
                 assert error.errno == errno.ENOSPC
 
