@@ -66,7 +66,7 @@ class Setting(msgspec.Struct, frozen=True):
 
     @property
     def told(self) -> str:
-        """What it means, and which values it takes."""
+        """The description, followed by the allowed values in brackets."""
         return f"{self.description} ({self.bounds})" if self.bounds else self.description
 
 

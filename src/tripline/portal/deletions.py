@@ -35,7 +35,7 @@ PERSON: Final = {
 }
 """The nouns of people."""
 _NOT_LARGE: Final = ("delegations", "open_trips", "rights", "values")
-"""What ends alone is soon given or reported again; everything else makes a deletion a large one."""
+"""These are soon given or reported again. Anything else makes a deletion a large one."""
 
 
 class NotConfirmed(BadParameter):

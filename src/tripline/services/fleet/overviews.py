@@ -115,7 +115,7 @@ class VehicleOverview(msgspec.Struct, frozen=True, kw_only=True):
     trip: StoredTrip | None
     """The newest."""
     outcome: Outcome | None
-    """What became of it."""
+    """Its distance and score, or why it has no score."""
     delegations: Sequence[Delegation]
     may: frozenset[Action]
 

@@ -62,7 +62,7 @@ def trip_score(tx: ReadTx, *, actor: Actor, of: str) -> score_reads.Row:
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a trip, for a page that shows it."""
+    """Distance and score of a trip, or why it has no score."""
 
     under_way: bool = False
     distance_m: float | None = None
@@ -76,7 +76,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def outcome(tx: ReadTx, trip_id: TripId) -> Outcome:
-    """What became of a trip that exists; the caller was let pass."""
+    """The outcome of a trip that exists. The caller has checked who may read it."""
     kept = score_reads.outcome(tx, trip_id)
     if kept.state == State.OPEN:
         # One that went on after its end may still have the score of its beginning.

@@ -84,7 +84,7 @@ class Standing(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a trip."""
+    """State, distances and score of a trip, as stored."""
 
     state: str
     not_scored: str | None
@@ -175,7 +175,7 @@ def why_no_score(tx: ReadTx, trip_id: str) -> Standing:
 
 
 def outcome(tx: ReadTx, trip_id: str) -> Outcome:
-    """What became of a trip that exists."""
+    """The outcome of a trip that exists."""
     return Outcome(*tx.hot(_OUTCOME, trip_id)[0])
 
 
