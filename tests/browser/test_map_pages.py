@@ -5,6 +5,7 @@ it says where nothing can be drawn.
 from contextlib import contextmanager
 
 import pytest
+from playwright.sync_api import expect
 from tests.support import map_files, portal_browser, portal_life, servers
 
 from tripline.chores import maps
@@ -101,8 +102,8 @@ def test_browser_that_draws_nothing_is_told_so(browser, street):
         watched.page.goto(f"{origin}{PAGE}")
         watched.page.wait_for_selector("[data-map][data-state=undrawn]")
 
-        assert watched.page.get_by_text("This browser does not draw maps").is_visible()
-        assert not watched.page.get_by_role("button", name="Zoom in").is_visible()
+        expect(watched.page.get_by_text("This browser does not draw maps")).to_be_visible()
+        expect(watched.page.get_by_role("button", name="Zoom in")).to_be_hidden()
         assert watched.troubles() == []
 
 
@@ -111,6 +112,6 @@ def test_page_without_a_map_says_how_to_get_one(browser, nothing):
     with portal_browser.watching(browser, origin, session=session) as watched:
         watched.page.goto(f"{origin}{PAGE}")
 
-        assert watched.page.get_by_text("tripline map import FILE.osm.pbf").is_visible()
-        assert watched.page.locator("[data-map]").count() == 0
+        expect(watched.page.get_by_text("tripline map import FILE.osm.pbf")).to_be_visible()
+        expect(watched.page.locator("[data-map]")).to_have_count(0)
         assert watched.troubles() == []

@@ -3,6 +3,7 @@ what the scripts do, by keyboard and pointer. Each run draws a theme, a language
 """
 
 import pytest
+from playwright.sync_api import expect
 from tests.support import portal_browser, portal_gallery
 from tests.support.portal_browser import PLAIN, Look
 
@@ -64,7 +65,7 @@ def test_page_without_scripts_shows_all_and_sends_forms(browser, gallery):
         page.get_by_role("textbox", name="Password").fill("a long password")
         page.get_by_role("button", name="Register vehicle").click()
 
-        assert page.get_by_role("heading", name="Vehicles").is_visible()
+        expect(page.get_by_role("heading", name="Vehicles")).to_be_visible()
 
 
 def test_dialog_opens_traps_and_gives_the_focus_back(page, gallery):
@@ -73,9 +74,9 @@ def test_dialog_opens_traps_and_gives_the_focus_back(page, gallery):
     opener.focus()
     page.keyboard.press("Enter")
 
-    assert page.get_by_role("dialog", name="Delegate vehicle 12가3456").is_visible()
+    expect(page.get_by_role("dialog", name="Delegate vehicle 12가3456")).to_be_visible()
     page.keyboard.press("Escape")
-    assert not page.get_by_role("dialog").is_visible()
+    expect(page.get_by_role("dialog")).to_be_hidden()
     assert page.evaluate("document.activeElement.textContent") == "Delegate"
 
 
@@ -87,12 +88,12 @@ def test_menu_closes_with_escape_and_with_a_click_elsewhere(page, gallery):
     page.keyboard.press("ArrowDown")
     assert page.evaluate("document.activeElement.textContent") == "History"
     page.keyboard.press("Escape")
-    assert page.locator("details[open]").count() == 0
+    expect(page.locator("details[open]")).to_have_count(0)
 
     menu.click()
     page.get_by_role("heading", level=1).click()
 
-    assert page.locator("details[open]").count() == 0
+    expect(page.locator("details[open]")).to_have_count(0)
 
 
 def test_rows_are_walked_opened_and_selected_by_keys(page, gallery):
@@ -100,8 +101,8 @@ def test_rows_are_walked_opened_and_selected_by_keys(page, gallery):
     for key in ("j", "j", "j", "k", "x"):
         page.keyboard.press(key)
 
-    assert page.locator("tr.at th").inner_text() == "11가3457"
-    assert page.locator("[data-picked]").inner_text() == "1"
+    expect(page.locator("tr.at th")).to_have_text("11가3457")
+    expect(page.locator("[data-picked]")).to_have_text("1")
     page.keyboard.press("Enter")
     page.wait_for_url("**/record")
 
@@ -111,14 +112,14 @@ def test_selection_counts_takes_ranges_and_is_cleared(page, gallery):
     boxes = page.locator("[data-pick]")
     boxes.nth(1).click()
     boxes.nth(4).click(modifiers=["Shift"])
-    assert page.locator("[data-picked]").inner_text() == "4"
-    assert page.get_by_role("button", name="Delete").is_visible()
+    expect(page.locator("[data-picked]")).to_have_text("4")
+    expect(page.get_by_role("button", name="Delete")).to_be_visible()
 
     page.get_by_label("Select all rows of this page").check()
-    assert page.locator("[data-picked]").inner_text() == "20"
+    expect(page.locator("[data-picked]")).to_have_text("20")
     page.get_by_role("button", name="Clear").click()
 
-    assert not page.locator(".bulk").is_visible()
+    expect(page.locator(".bulk")).to_be_hidden()
 
 
 @pytest.mark.parametrize(
@@ -140,8 +141,8 @@ def test_keys_are_letters_in_a_field(page, gallery):
 
     page.get_by_role("searchbox", name="Number, model, serial number").press_sequentially("j/x")
 
-    assert page.get_by_role("searchbox", name="Number, model, serial number").input_value() == "j/x"
-    assert page.locator("tr.at").count() == 0
+    expect(page.get_by_role("searchbox", name="Number, model, serial number")).to_have_value("j/x")
+    expect(page.locator("tr.at")).to_have_count(0)
 
 
 def test_typed_values_come_back_after_a_lost_page_but_no_password(page, gallery):
@@ -152,11 +153,11 @@ def test_typed_values_come_back_after_a_lost_page_but_no_password(page, gallery)
     page.goto(address(gallery, "guest"))
     page.goto(address(gallery, "form"))
 
-    assert page.get_by_label("Registration number").input_value() == "34나5678"
-    assert page.get_by_label("Large").is_checked()
-    assert page.get_by_role("textbox", name="Password").input_value() == ""
+    expect(page.get_by_label("Registration number")).to_have_value("34나5678")
+    expect(page.get_by_label("Large")).to_be_checked()
+    expect(page.get_by_role("textbox", name="Password")).to_have_value("")
     page.get_by_role("button", name="Discard it").click()
-    assert page.get_by_label("Registration number").input_value() == ""
+    expect(page.get_by_label("Registration number")).to_have_value("")
 
 
 def test_typed_values_are_forgotten_once_saved(page, gallery):
@@ -167,7 +168,7 @@ def test_typed_values_are_forgotten_once_saved(page, gallery):
     page.wait_for_url("**/list")
     page.goto(address(gallery, "form"))
 
-    assert page.get_by_label("Registration number").input_value() == ""
+    expect(page.get_by_label("Registration number")).to_have_value("")
     assert page.evaluate("Object.keys(sessionStorage).filter((name) => name.startsWith('typed'))") == []
 
 
@@ -178,7 +179,7 @@ def test_lost_network_is_told_and_keeps_a_form_from_being_sent(page, gallery):
     page.context.set_offline(True)
     page.get_by_role("button", name="Register vehicle").click()
 
-    assert page.locator("#offline").is_visible()
+    expect(page.locator("#offline")).to_be_visible()
     assert page.url.startswith(f"{gallery}/form")
     page.context.set_offline(False)
     page.wait_for_selector("#offline", state="hidden")
@@ -199,11 +200,11 @@ def test_copy_takes_the_text_and_says_so(page, gallery):
 def test_secret_is_shown_when_asked(page, gallery):
     page.goto(address(gallery, "record"))
     token = page.get_by_text("Aa1bcDE23fgH45ijKL67")
-    assert not token.is_visible()
+    expect(token).to_be_hidden()
 
     page.get_by_role("button", name="Show: Token").click()
 
-    assert token.is_visible()
+    expect(token).to_be_visible()
 
 
 def test_dense_rows_are_remembered(page, gallery):
@@ -271,7 +272,7 @@ def test_field_of_a_file_speaks_the_language_of_the_page_and_names_the_file(page
     chooser.value.set_files({"name": "vehicles.csv", "mimeType": "text/csv", "buffer": b"number"})
 
     assert (shown, native, outline) == ([button, nothing], 1, "solid")
-    assert area.locator("[data-file-name]").inner_text() == "vehicles.csv"
+    expect(area.locator("[data-file-name]")).to_have_text("vehicles.csv")
 
 
 def test_field_of_a_file_without_scripts_is_the_one_of_the_browser(browser, gallery):
@@ -280,20 +281,20 @@ def test_field_of_a_file_without_scripts_is_the_one_of_the_browser(browser, gall
         area = watched.page.locator("[data-drop]")
 
         assert area.locator("input").bounding_box()["width"] > 100
-        assert not area.locator("label").is_visible()
+        expect(area.locator("label")).to_be_hidden()
 
 
 def test_browser_sees_what_is_wrong(browser, gallery):
     with portal_browser.watching(browser, gallery, Look(width=360)) as watched:
         watched.page.goto(address(gallery, "guest"))
-        watched.page.evaluate(
-            """() => {
-                const bad = `<input><pre>${"x".repeat(200)}</pre><img src="http://outside.example/x.png">`;
-                document.querySelector("main").insertAdjacentHTML("beforeend", bad);
-                document.querySelector("main").setAttribute("style", "color: red");
-            }"""
-        )
-        watched.page.wait_for_timeout(200)
+        with watched.page.expect_event("console", lambda said: "outside.example" in said.text):
+            watched.page.evaluate(
+                """() => {
+                    document.querySelector("main").setAttribute("style", "color: red");
+                    const bad = `<input><pre>${"x".repeat(200)}</pre><img src="http://outside.example/x.png">`;
+                    document.querySelector("main").insertAdjacentHTML("beforeend", bad);
+                }"""
+            )
         found = " ".join(watched.troubles())
 
     assert "axe: label" in found

@@ -141,7 +141,7 @@ def imported(hand, folder, kind, rows, right):
     hand.tick(hand.page.locator(f"input[name=kind][value={kind}]"))
     hand.give(hand.page.locator("input[type=file]"), path)
     hand.press("portal.import.upload")
-    hand.page.wait_for_selector("table.rows")
+    portal_browser.arrive(hand.page, "table.rows")
     for _ in range(20):
         wrong = hand.page.locator("table.rows tr.bad [aria-invalid]")
         if not wrong.count():

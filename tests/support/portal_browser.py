@@ -14,13 +14,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.support import portal_tour, required
 
 AXE = Path(__file__).with_name("portal") / "node_modules" / "axe-core" / "axe.min.js"
 ALONE = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"
 HEIGHT = 900
+PATIENCE_MS = 15_000
+"""How long a test waits for an element."""
 TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 
 
@@ -59,7 +61,8 @@ class Watched(msgspec.Struct):
     outside: list[str]
 
     def troubles(self) -> list[str]:
-        """What is wrong with the page as it stands; each sentence says where."""
+        """What is wrong with the page, once it is loaded; each sentence says where."""
+        self.page.wait_for_load_state()
         return [*self.complaints, *self.outside, *too_wide(self.page), *axe(self.page)]
 
 
@@ -105,11 +108,18 @@ def _window(browser: Browser, look: Look, *, scripts: bool) -> Iterator[BrowserC
         java_script_enabled=scripts,
         reduced_motion="reduce",
     )
-    window.set_default_timeout(15_000)
+    window.set_default_timeout(PATIENCE_MS)
+    expect.set_options(timeout=PATIENCE_MS)
     try:
         yield window
     finally:
         window.close()
+
+
+def arrive(page: Page, shown: str) -> None:
+    """Wait for the page that shows this element, whole: its scripts run, and all of its rows are there."""
+    page.wait_for_selector(shown)
+    page.wait_for_load_state()
 
 
 def _is_complaint(kind: str, text: str) -> bool:
