@@ -13,7 +13,8 @@ pytestmark = [pytest.mark.once("what a page shows"), pytest.mark.slow]
 
 PARTS = {
     *(f"/fleet/{kind}/count" for kind in ("companies", "directors", "drivers", "sensors", "vehicles")),
-    *("/admin/maps/{area}/progress", "/admin/services/count", "/fleet/companies/sizes"),
+    *("/admin/maps/{area}/progress", "/admin/accounts/count", "/admin/services/count"),
+    "/fleet/companies/sizes",
     *("/import/{draftId}/columns", "/import/{draftId}/progress", "/import/{draftId}/rows/{row}"),
     *("/", "/fleet"),
 }
@@ -153,11 +154,13 @@ def test_tables_with_long_names_fit_the_window(browser, world, width):
     assert ends == dict.fromkeys(paths, gutter)
 
 
-def test_tables_of_the_platform_fit_a_narrow_korean_window(browser, world):
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize("width", [360, 1440])
+def test_tables_of_the_platform_fit_the_window(browser, world, width, language):
     (guest,) = (each for each in world.guests if each.name == "platform")
     paths = ("/admin/settings", "/admin/accounts", "/admin/services", "/fleet/companies", "/account")
     cut = {}
-    look = portal_browser.Look(language="ko", width=360)
+    look = portal_browser.Look(language=language, width=width)
     with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
         for path in paths:
             watched.page.goto(f"{world.origin}{path}")

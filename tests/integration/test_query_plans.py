@@ -22,7 +22,7 @@ from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.trends import Subject
 from tripline.http import operations
-from tripline.store.browsing import turns, vehicles
+from tripline.store.browsing import accounts, turns, vehicles
 from tripline.store.browsing.turns import Place, Reading, Turn
 from tripline.store.database import sqlite
 from tripline.store.scores import trends
@@ -95,6 +95,15 @@ VALUES = {
 }
 TABLES = {Subject.VEHICLE: "vehicle", Subject.DRIVER: "account"}
 FLAGS = ("true", "false")
+FILTERS_OF_ACCOUNTS = (
+    accounts.Filters(),
+    accounts.Filters(role=Authority.DRIVER, enabled=True),
+    accounts.Filters(search="driver"),
+)
+TURNS_OF_ACCOUNTS = tuple(
+    Turn(limit=50, by="email", place=place, back=back)
+    for place, back in ((None, False), (Place("driver5", "driver5"), False), (Place("driver5", "driver5"), True))
+)
 
 
 def reading():
@@ -257,6 +266,30 @@ def test_page_of_rights_is_read_along_the_numbers_of_their_vehicles(tmp_path, pl
     behind = "" if place is None else " AND (vehicle_no,vehicle_id)>(?,?)"
     assert f"SEARCH vehicle_user USING COVERING INDEX ix_vehicle_user_list (user_id=?{behind})" in found
     assert not [step for step in found if "TEMP B-TREE" in step]
+
+
+@pytest.mark.parametrize("turn", TURNS_OF_ACCOUNTS, ids=str)
+@pytest.mark.parametrize("filters", FILTERS_OF_ACCOUNTS, ids=str)
+def test_page_of_accounts_is_read_along_their_addresses(tmp_path, filters, turn):
+    """Not by sorting every account, of which there may be 100,000."""
+    text, given = page_of_accounts(filters, turn, dialect())
+    driver = sqlite.open_engine(stores.fresh(tmp_path).path).raw_connection().driver_connection
+    found = [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {text}", given)]
+    driver.close()
+
+    way = "SCAN" if filters.search is None and turn.place is None else "SEARCH"
+    by_login = r"USING (COVERING )?INDEX sqlite_autoindex_account_2\b"
+    assert [step for step in found if re.match(f"{way} account {by_login}", step)]
+    assert [step for step in found if re.match(rf"SEARCH shown {by_login} \(login=\?\)", step)]
+    assert not [step for step in found if "TEMP B-TREE" in step]
+
+
+def page_of_accounts(filters, turn, dialect):
+    """The statement of a page of the portal's list of accounts, and its values."""
+    asked = turns._asked(turn, Reading.ALL)
+    text, order, constants = turns._page(accounts._BROWSED, tuple(accounts._sources(filters)), asked).compiled(dialect)
+    values = [*accounts._values(filters), *turns._window(turn, ""), None, None, *constants]
+    return text, [values[at] for at in order]
 
 
 def test_no_operation_looks_at_a_whole_table_or_sorts_more_than_one_owners_rows(steps):

@@ -211,6 +211,38 @@ def test_page_walks_the_index_of_its_owner_among_many(scored, walks, by, owner, 
     assert "Hash" not in steps
 
 
+@pytest.fixture(scope="module")
+def peopled() -> Iterator[databases.Database]:
+    """A hundred thousand accounts with statistics, nine of ten drivers; only to be looked at."""
+    with databases.fresh("peopled") as database:
+        database.rows(
+            "INSERT INTO account (id, created_ms, authority, name, email, login, password_hash, password_updated_ms,"
+            " enabled) SELECT i::text, i, CASE WHEN i % 10 = 0 THEN 'DIRECTOR' ELSE 'DRIVER' END, 'Kim', 'driver' || i,"
+            " 'driver' || i, '', 1, i % 100 > 0 FROM generate_series(1, 100000) i"
+        )
+        database.rows("ANALYZE account, company")
+        yield database
+
+
+@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
+@pytest.mark.parametrize("turn", asked.TURNS_OF_ACCOUNTS, ids=str)
+@pytest.mark.parametrize("filters", asked.FILTERS_OF_ACCOUNTS, ids=str)
+def test_page_of_accounts_is_read_along_their_addresses_among_many(peopled, filters, turn, plans):
+    """With statistics."""
+    text, given = asked.page_of_accounts(filters, turn, postgresql.dialect())
+    with psycopg.connect(peopled.url, autocommit=True) as connection:
+        connection.execute(f"SET plan_cache_mode = {plans}")
+        connection.execute(f"PREPARE asked AS {text}")
+        values = sql.SQL("({})").format(sql.SQL(", ").join(map(sql.Literal, given))) if given else sql.SQL("")
+        plan = connection.execute(sql.SQL("EXPLAIN EXECUTE asked {}").format(values)).fetchall()
+
+    steps = " ".join(step for (step,) in plan)
+    assert re.search(r"Index (Only )?Scan (Backward )?using uq_account_login on account ", steps)
+    assert "using uq_account_login on account shown" in steps
+    assert "account" not in WHOLE.findall(steps)
+    assert "Sort  (" not in steps
+
+
 def test_no_operation_reads_a_whole_table(tmp_path, monkeypatch):
     monkeypatch.setenv(stores.VARIABLE, "postgresql")
 

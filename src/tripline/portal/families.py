@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from tripline.portal import (
     account,
+    account_list,
     accounts,
     administrators,
     applications,
@@ -46,6 +47,7 @@ from tripline.portal import (
 
 FAMILIES: Final = (
     account,
+    account_list,
     accounts,
     applications,
     administrators,

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from tripline.portal.account_list import ACCOUNTS
 from tripline.portal.company_list import COMPANIES
 from tripline.portal.people_lists import DIRECTORS, DRIVERS
 from tripline.portal.sensor_list import SENSORS
@@ -10,5 +11,5 @@ from tripline.portal.tables import Table
 from tripline.portal.vehicle_list import VEHICLES
 
 TABLES: Final[dict[str, Table]] = {
-    table.noun: table for table in (VEHICLES, SENSORS, DIRECTORS, DRIVERS, COMPANIES, SERVICES)
+    table.noun: table for table in (VEHICLES, SENSORS, DIRECTORS, DRIVERS, COMPANIES, SERVICES, ACCOUNTS)
 }

@@ -16,6 +16,7 @@ from tripline.portal import exports, lists
 from tripline.services.exports import Exporter
 
 T = TypeVar("T")
+OF_THE_PLATFORM = ("services", "accounts")
 ASKED = {"list": "vehicles", "form": "csv", "query": "q=V&sort=-number", "columns": "number.model"}
 
 
@@ -62,7 +63,7 @@ def test_file_has_the_rows_and_columns_that_the_list_showed(tmp_path: Path) -> N
 @pytest.mark.parametrize("form", ["csv", "xlsx"])
 def test_each_list_has_files_of_both_kinds(tmp_path: Path, noun: str, form: str) -> None:
     async def ask(world: World) -> httpx.Response:
-        asked = browser(world, "platform administrator" if noun == "services" else "operator")
+        asked = browser(world, "platform administrator" if noun in OF_THE_PLATFORM else "operator")
         begun = await asked.post("/exports", {"list": noun, "form": form, "query": "", "columns": ""})
         await made(world)
         return await asked.get(f"{begun.headers['location']}/file")
@@ -105,10 +106,31 @@ def test_what_may_not_be_seen_or_is_no_list_is_refused(
     assert seen(tmp_path, lambda world: browser(world, name).post("/exports", ASKED | wrong)).status_code == status
 
 
-def test_file_of_services_is_made_for_nobody_else(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("language", "lines"),
+    [
+        ("en", ["E-mail address,Role,Company,State", "net@x.example,Carrier,,Enabled"]),
+        ("ko", ["이메일 주소,역할,업체,상태", "net@x.example,통신사,,사용 중"]),
+    ],
+)
+def test_file_of_accounts_has_those_that_the_filters_leave_in_words(
+    tmp_path: Path, language: str, lines: list[str]
+) -> None:
+    async def ask(world: World) -> httpx.Response:
+        asked = browser(world, "platform administrator")
+        wanted = {"list": "accounts", "form": "csv", "query": "q=N&role=CARRIER", "columns": "email.role.company.state"}
+        begun = await asked.post("/exports", wanted, **{"Accept-Language": language})
+        await made(world)
+        return await asked.get(f"{begun.headers['location']}/file")
+
+    assert seen(tmp_path, ask).content.decode("utf-8-sig").splitlines() == lines
+
+
+@pytest.mark.parametrize("noun", OF_THE_PLATFORM)
+def test_file_of_the_platform_is_made_for_nobody_else(tmp_path: Path, noun: str) -> None:
     async def ask(world: World) -> tuple[int, int]:
         asked = browser(world, "operator")
-        begun = await asked.post("/exports", {"list": "services", "form": "csv", "query": "", "columns": ""})
+        begun = await asked.post("/exports", {"list": noun, "form": "csv", "query": "", "columns": ""})
         await made(world)
         file = await asked.get(f"{begun.headers.get('location', '/exports/none')}/file")
         return begun.status_code, file.status_code

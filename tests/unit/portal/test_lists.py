@@ -7,13 +7,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from sqlalchemy import Dialect
+from sqlalchemy import Dialect, insert
 from tests.support import access_world
 from tests.support import rest as support
 from tests.support.access_world import World
 from tests.support.portal import HTMX, Browser, Page
 from tests.support.rest import Rest
 
+from tripline.store.tables import account
 from tripline.store.transactions import Hot
 
 T = TypeVar("T")
@@ -274,11 +275,57 @@ def test_services_are_listed_with_their_operators(tmp_path: Path, language: str)
     assert counted.split()[0].isdigit()
 
 
+@pytest.mark.parametrize(("language", "words"), [("en", ("Carrier", "Disabled")), ("ko", ("통신사", "사용 중지"))])
+def test_accounts_are_listed_with_role_company_and_state(tmp_path: Path, language: str, words: tuple[str, str]) -> None:
+    async def ask(world: World, browser: Browser) -> tuple[str, str, str, str]:
+        carrier = world.of("carrier").user_id
+        await browser.post(f"/admin/accounts/{carrier}/disable")
+        one = await browser.get("/admin/accounts?q=NET@&role=CARRIER&state=disabled", **{"Accept-Language": language})
+        other = await browser.get("/admin/accounts?q=p@admins", **{"Accept-Language": language})
+        counted = await browser.get("/admin/accounts/count?role=COMPANY_ADMIN", **HTMX)
+        return carrier, one.text, other.text, counted.text
+
+    carrier, one, other, counted = seen(tmp_path, ask, "platform administrator")
+
+    assert f"/admin/accounts/{carrier}" in Page(one).hrefs
+    assert all(word in Page(one).text for word in ("net@x.example", *words))
+    assert (one.count("<tr data-row"), one.count("chip-remove"), other.count("<tr data-row")) == (1, 2, 1)
+    assert ">P<" in other
+    assert counted == "8 accounts"
+
+
+def test_pages_of_accounts_follow_each_other_in_both_orders(tmp_path: Path) -> None:
+    async def ask(world: World, browser: Browser) -> list[list[str]]:
+        people = [
+            {"id": f"00000000-0000-1000-8000-{n:012d}", "email": f"m{n:03d}@x.example", "login": f"m{n:03d}@x.example"}
+            | {"created_ms": n, "authority": "CARRIER", "name": "", "enabled": True}
+            | {"password_hash": "", "password_updated_ms": 1}
+            for n in range(60)
+        ]
+        await world.app.store.write(lambda tx: tx.run(insert(account), people))
+        found = []
+        there = "/admin/accounts?q=m0&sort=-email&columns=email"
+        for rel in ("next", "prev", None):
+            page = Page((await browser.get(there)).text)
+            found.append([each[-12:] for each in page.hrefs if each.startswith("/admin/accounts/0000")])
+            there = next((str(each["href"]) for each in page.all("a") if rel and each.get("rel") == rel), "")
+        return found
+
+    numbers = [f"{n:012d}" for n in reversed(range(60))]
+    assert seen(tmp_path, ask, "platform administrator") == [numbers[:50], numbers[50:], numbers[:50]]
+
+
+@pytest.mark.parametrize("query", ["sort=name", "sort=-created", "role=ADMIN", "state=yes"])
+def test_accounts_are_ordered_and_filtered_by_what_there_is(tmp_path: Path, query: str) -> None:
+    address = f"/admin/accounts?{query}"
+    assert seen(tmp_path, lambda _, browser: browser.get(address), "platform administrator").status_code == 400
+
+
 def test_service_whose_administrators_are_barred_is_disabled(tmp_path: Path) -> None:
     async def ask(world: World, browser: Browser) -> tuple[int, int]:
-        account = world.logins["operator"].user_id
+        barred = world.logins["operator"].user_id
         before = (await browser.get("/admin/services?state=disabled")).text
-        await browser.post(f"/admin/accounts/{account}/disable")
+        await browser.post(f"/admin/accounts/{barred}/disable")
         after = (await browser.get("/admin/services?state=disabled")).text
         return before.count("<tr data-row"), after.count("<tr data-row")
 

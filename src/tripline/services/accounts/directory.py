@@ -5,8 +5,6 @@ For platform administrators, who are asked for by `domain/access.py`, and for co
 Not here: new accounts (`registry.py`), people of a company (`services/fleet/`).
 """
 
-from collections.abc import Sequence
-
 from tripline.domain import access
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import UserId
@@ -15,7 +13,10 @@ from tripline.services.accounts import links
 from tripline.store.accounts import directory as rows
 from tripline.store.accounts import links as link_rows
 from tripline.store.accounts import sessions
-from tripline.store.accounts.directory import Entry, Which
+from tripline.store.accounts.directory import Entry
+from tripline.store.browsing import accounts
+from tripline.store.browsing.accounts import Filters, ListedAccount
+from tripline.store.browsing.turns import Slice, Turn
 from tripline.store.transactions import ReadTx, WriteTx
 
 
@@ -26,10 +27,16 @@ class OwnAccount(Refusal):
     kind = Kind.INVALID_ARGUMENTS
 
 
-def listed(tx: ReadTx, *, actor: Actor, which: Which, after: str | None, limit: int) -> Sequence[Entry]:
-    """So many accounts by e-mail address, behind the login `after`. Raises `Forbidden`."""
+def listed(tx: ReadTx, *, actor: Actor, filters: Filters, turn: Turn) -> Slice[ListedAccount]:
+    """The accounts of the turn. Raises `Forbidden`."""
     access.scope_of(actor, Action.ACCOUNT_MANAGE)
-    return rows.page(tx, which, after=after, limit=limit)
+    return accounts.page(tx, filters, turn)
+
+
+def count(tx: ReadTx, *, actor: Actor, filters: Filters) -> int:
+    """How many accounts there are. Raises `Forbidden`."""
+    access.scope_of(actor, Action.ACCOUNT_MANAGE)
+    return accounts.count(tx, filters)
 
 
 def read(tx: ReadTx, *, actor: Actor, user_id: UserId) -> Entry:

@@ -1,15 +1,16 @@
-"""Every account of the installation, by its e-mail address, a page at a time; and whether it may be used.
+"""Every account of the installation, by its e-mail address; and whether it may be used.
 
 For platform administrators (`domain/access.py`) and whoever holds the data folder, so it takes no scope.
 
-Not here: people of a company, under a scope (`store/fleet/people.py`).
+Not here: the list of the portal (`store/browsing/accounts.py`), people of a company, under a scope
+(`store/fleet/people.py`).
 """
 
 from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Row, Select, func, select, update
+from sqlalchemy import Row, Select, select, update
 
 from tripline.domain.access import Authority
 from tripline.domain.ids import CompanyId, UserId
@@ -60,12 +61,6 @@ def page(tx: ReadTx, which: Which, *, after: str | None, limit: int) -> Sequence
     if after is not None:
         statement = statement.where(account.c.login > after)
     return [_entry(row) for row in tx.all(statement.order_by(account.c.login).limit(limit))]
-
-
-def count(tx: ReadTx, which: Which) -> int:
-    """How many accounts these are."""
-    counted: int = tx.all(_chosen(select(func.count()).select_from(account), which))[0][0]
-    return counted
 
 
 def find(tx: ReadTx, user_id: UserId) -> Entry | None:
