@@ -9,10 +9,14 @@ from types import FrameType
 from typing import NoReturn
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support import databases, launcher, logs, trust
 
 pytest_plugins = ("tests.support.spent", "tests.support.store_runs")
+
+settings.register_profile("unhurried", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")  # a machine that is busy elsewhere is no fault of the program
 
 LONG_FIRST = ("faults", "system", "properties", "conformance", "integration", "fuzz", "house")
 """Folders in the order of their duration. Whatever is not named comes after them: many short files fill the ends."""

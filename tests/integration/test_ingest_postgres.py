@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete
 from tests.properties.test_ingest_rows import RECEIVED, Message, messages
@@ -368,7 +368,7 @@ def _take_in(rig: Rig, message: Any, at: int) -> None:
     assert source.settlements == [[1]]
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15)
 @given(
     sent=messages,
     plan=st.lists(st.tuples(st.integers(0, 1), st.sampled_from(["alone", "interrupted", "restart", "again"]))),

@@ -112,7 +112,9 @@ def oracle(world, masters, scope):
     }
 
 
-@settings(max_examples=stores.examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=stores.examples(150), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 @given(
     world=worlds,
     reaches=reach_sets,

@@ -1,7 +1,7 @@
 """Annulments: what is annulled goes, in its trip alone, and costs go on adding up."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.scoring_rows import drive
 
@@ -35,7 +35,6 @@ def events_of(found, trip):
     ]
 
 
-@settings(deadline=None)
 @given(st.lists(SPEEDS, min_size=1, max_size=4), st.data(), RULES)
 def test_exactly_what_lies_in_the_interval_goes_and_from_its_trip_alone(trips, data, rules):
     drives = drives_of(*trips)
@@ -60,7 +59,6 @@ def test_exactly_what_lies_in_the_interval_goes_and_from_its_trip_alone(trips, d
     assert all(two.score >= one.score for one, two in verdict if isinstance(one, TripScore))
 
 
-@settings(deadline=None)
 @given(SPEEDS, st.lists(st.tuples(KINDS, st.integers(0, 60), st.integers(0, 30)), max_size=3), RULES)
 def test_costs_add_up_to_what_the_score_lacks_without_what_is_annulled(speeds, asked, rules):
     packed = b"".join(drive(*speeds))

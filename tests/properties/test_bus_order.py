@@ -97,7 +97,7 @@ def outcome(folder: Path, seeded: Content, batches: list[list[dict[str, Any]]]) 
         return {table.name: sorted(rig.rows(table, *columns), key=repr) for table, columns in ROWS.items()}
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.randoms(use_true_random=False), st.integers(1, 20), st.integers(0, 10))
 def test_order_split_and_redelivery_change_nothing(
     seeded: Content, folders: Iterator[Path], chance: random.Random, most: int, again: int
@@ -150,13 +150,13 @@ def read(body: bytes) -> Opened | Rejected:
     return opened
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=64))
 def test_any_bytes_end_with_a_reading_or_a_reason(body: bytes) -> None:
     read(body)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.sampled_from([microtrip(), trip(), event()]), st.dictionaries(FIELDS, JSON, max_size=5), st.booleans())
 def test_any_values_in_any_fields_end_with_a_reading_or_a_reason(
     sent: dict[str, Any], wrong: dict[str, Any], beside: bool
@@ -166,7 +166,7 @@ def test_any_values_in_any_fields_end_with_a_reading_or_a_reason(
     read(json.dumps(message).encode())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.sampled_from([microtrip, trip, event]), JSON, st.booleans())
 def test_any_payload_ends_with_a_reading_or_a_reason(make: Any, payload: Any, as_text: bool) -> None:
     read(json.dumps(make(payload if payload is not None else {}, as_text=as_text)).encode())

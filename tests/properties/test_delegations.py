@@ -231,7 +231,9 @@ def kept(tx):
     )
 
 
-@settings(max_examples=stores.examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=stores.examples(80), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 @given(dice=st.randoms(use_true_random=True))
 def test_any_sequence_of_steps_leaves_no_right_without_its_ground(tx, dice):
     empty(tx)

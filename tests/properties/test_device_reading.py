@@ -73,7 +73,7 @@ def messages(draw: st.DrawFn) -> bytes:
     )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(messages(), SENSOR_TYPES)
 @example(json.dumps({"ty": 2, "ts": TS, "pld": ITEM}).encode(), "GPS")
 @example(json.dumps({"ty": 4, "ts": TS, "pld": [ITEM, ITEM]}).encode(), "OBD")
@@ -117,7 +117,7 @@ def test_keys_of_the_header_in_any_order_are_read_the_fast_way(body: bytes, cont
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(usual_items, min_size=1, max_size=3), st.sampled_from([2, 4, 8]))
 def test_usual_aggregate_of_numbers_is_read_the_fast_way(usual: list[dict[str, Any]], ty: int) -> None:
     plain = [{"tid": 7, "clt": TS, "lat": item["lat"] or 1, "lon": item["lon"] or 1, "sp": 1.5} for item in usual]
@@ -169,13 +169,13 @@ def check_samples(microtrip: Microtrip) -> None:
         assert parked is microtrip.parking or (index > 0 and microtrip.device_type != "BLACKBOX")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(TOPICS, messages(), SENSOR_TYPES)
 def test_any_message_is_read_into_storable_readings(topic: str, body: bytes, sensor_type: str) -> None:
     check(topic, body, sensor_type)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(TOPICS, st.binary(max_size=64), SENSOR_TYPES)
 @example(topics.TRE, b'{"ty":2,"pld":{"lat":1e400,"clt":"1e999","tid":1e308,"em":9e99}}', "OBD")
 @example(topics.TELEMETRY, b'{"\\udc00":"\\ud800"}', "OBD")
@@ -183,7 +183,7 @@ def test_any_bytes_are_read_without_an_error(topic: str, body: bytes, sensor_typ
     check(topic, body, sensor_type)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TOPICS, messages(), st.data())
 def test_damaged_messages_are_read_without_an_error(topic: str, body: bytes, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(body)))
@@ -209,13 +209,13 @@ def check_explained(topic: str, body: bytes, sensor_type: str) -> None:
     assert all(finding.text for finding in told.findings)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(TOPICS, messages(), SENSOR_TYPES)
 def test_explanation_says_rejected_with_the_reason_of_the_reader(topic: str, body: bytes, sensor_type: str) -> None:
     check_explained(topic, body, sensor_type)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(TOPICS | st.just("v1/sensors/me/x"), st.binary(max_size=64), SENSOR_TYPES)
 @example(topics.TELEMETRY, b'{"\\udc00":"\\ud800"}', "OBD")
 def test_explanation_of_any_bytes_agrees_with_the_reader(topic: str, body: bytes, sensor_type: str) -> None:
@@ -231,7 +231,7 @@ def without_payload(readings: list[Any]) -> list[Any]:
     ]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(headers, st.one_of(usual_items, odd_items), SENSOR_TYPES)
 @example({"ty": 5}, {"dis": 5}, "ADAS")
 @example({"ty": 2}, {"lat": 1, "lon": 1, "try": 2}, "GPS")
@@ -266,7 +266,7 @@ packable = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TOPICS, st.dictionaries(st.sampled_from(["ty", "ts", "pld", b"pld", "x"]), packable), SENSOR_TYPES)
 def test_any_msgpack_map_is_read_into_storable_readings(topic: str, fields: dict[Any, Any], sensor_type: str) -> None:
     check(topic, msgspec.msgpack.encode(fields), sensor_type)

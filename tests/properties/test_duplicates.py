@@ -50,7 +50,7 @@ def counting(trips):
     return sorted(counts)
 
 
-@settings(deadline=None, max_examples=stores.examples(60))
+@settings(max_examples=stores.examples(60))
 @given(TRIPS, CHANGES)
 def test_trips_that_count_are_those_decided_from_scratch(trips, changes):
     now = [[sensor_id, list(pieces), True] for sensor_id, pieces in trips]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support import stores
 from tests.support.ingest_rig import MINUTE, NOW, SENSOR, UNMAPPED, FakeSource, Rig, frame, item
@@ -52,7 +52,7 @@ messages = st.lists(
     min_size=1,
     max_size=14,
 )
-bounded = settings(max_examples=stores.examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+bounded = settings(max_examples=stores.examples(25))
 
 
 @functools.cache

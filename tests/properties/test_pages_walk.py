@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support import rest as support
 from tests.support import scores
@@ -13,7 +13,7 @@ from tests.support.rest import Login, Rest
 
 from tripline.store.transactions import WriteTx
 
-PER_EXAMPLE = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PER_EXAMPLE = settings(max_examples=25)
 BASE_MS = 1_700_000_000_000
 instants = st.integers(0, 4)
 

@@ -5,7 +5,7 @@ import itertools
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support import stores
 from tests.support.ingest_rig import NOW, SENSOR, Rig
@@ -15,7 +15,7 @@ from tripline.services.presence import PresenceKeeper
 from tripline.store import tables
 
 ABSENT_S = 30
-bounded = settings(max_examples=stores.examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+bounded = settings(max_examples=stores.examples(40))
 seconds = st.sampled_from([0, 1, 10, 29, 30, 31, 100])
 steps = st.lists(
     st.tuples(st.sampled_from(["comes", "is taken over", "is lost", "killed", "outage", "nothing"]), seconds),

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.support.push_rows import DELIVERED, FAILED, GONE, REFUSED, Outbox, row
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     sensors=st.lists(st.integers(0, 5), min_size=1, max_size=60),
     outcomes=st.lists(st.sampled_from([DELIVERED, DELIVERED, REFUSED, FAILED, GONE]), max_size=200),

@@ -6,7 +6,7 @@ Not here: order of arrival and grouping (`test_scoring_kernel.py`), the score as
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.support import made_drives
@@ -86,7 +86,6 @@ def told(found: Findings, *, begin_s=0.0):
     return events.type.tolist(), seconds, found.over_s.tolist(), found.repairs.tolist(), found.period_ms.tolist()
 
 
-@settings(deadline=None)
 @given(drives_of(), st.integers(-(10**9), 10**9), st.sampled_from(POLICIES))
 def test_another_time_changes_nothing(drive, shift_s, rules):
     speed, turns, column = drive
@@ -97,7 +96,6 @@ def test_another_time_changes_nothing(drive, shift_s, rules):
     assert policy.judged(then, rules) == policy.judged(here, rules)
 
 
-@settings(deadline=None)
 @given(
     drives_of(),
     st.sampled_from([(2, 180.0), (2, 179.999), (2, 90.0), (0, 90.0), (0, 37.0), (1, 60.0), (1, 85.0), (1, -89.9)]),
@@ -115,7 +113,6 @@ def test_another_place_and_course_change_no_event(drive, turning, more):
     assert there.distance_m == pytest.approx(here.distance_m, rel=1e-4, abs=1)
 
 
-@settings(deadline=None)
 @given(st.floats(-1, 1), st.sampled_from([90.0, -90.0]), st.lists(st.floats(0, 100), min_size=20, max_size=60))
 def test_drive_over_a_pole_keeps_its_events_and_its_distance(more, degrees, changes):
     speed = np.concatenate([np.full(STEADY_S, 60.0), np.array(changes), np.full(STEADY_S, 60.0)])
@@ -129,7 +126,6 @@ def test_drive_over_a_pole_keeps_its_events_and_its_distance(more, degrees, chan
     assert float(there.distance_m[0]) == pytest.approx(metres, rel=0.02, abs=30)
 
 
-@settings(deadline=None)
 @given(parts(), parts(), st.sampled_from(list(Column)), st.sampled_from([0.0, MIDNIGHT_S]))
 def test_cut_where_nothing_happens_changes_neither_events_nor_the_pooled_score(one, two, column, day_s):
     """At midnight, too."""
@@ -160,7 +156,6 @@ def test_cut_where_nothing_happens_changes_neither_events_nor_the_pooled_score(o
     assert sum(each.distance_m for each in scored) == pytest.approx(all_of_it.distance_m - 60 / 3.6, abs=2)
 
 
-@settings(deadline=None)
 @given(drives_of(), st.integers(1, 150), st.integers(1, 100), st.sampled_from(POLICIES))
 def test_lower_limit_never_raises_a_score(drive, limit, lower, rules):
     speed, turns, column = drive
@@ -176,7 +171,6 @@ def test_lower_limit_never_raises_a_score(drive, limit, lower, rules):
     assert low.score <= high.score
 
 
-@settings(deadline=None)
 @given(drives_of(), st.floats(0.3, 1), st.sampled_from(POLICIES))
 def test_stricter_thresholds_judge_no_more_kindly(drive, part, rules):
     """Every interval beyond a threshold is beyond a lower one: where there was an event, there still is one."""

@@ -51,7 +51,6 @@ def told(findings, trip):
     )
 
 
-@settings(deadline=None)
 @given(st.lists(trips(), min_size=1, max_size=8), st.integers(1, 60))
 def test_findings_of_a_trip_do_not_depend_on_its_company_or_block(many, block):
     usual = kernel.BLOCK
@@ -68,7 +67,6 @@ def test_findings_of_a_trip_do_not_depend_on_its_company_or_block(many, block):
         assert told(in_blocks, trip) == alone
 
 
-@settings(deadline=None)
 @given(trips(), st.randoms(use_true_random=False))
 def test_order_of_arrival_does_not_matter_when_times_differ(trip, random):
     n = len(trip["speed"])
@@ -79,7 +77,7 @@ def test_order_of_arrival_does_not_matter_when_times_differ(trip, random):
     assert told(made_drives.findings(shuffled), 0) == told(made_drives.findings(trip), 0)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(trips())
 def test_kernel_agrees_with_a_plain_reading_of_the_rules(trip):
     trip["speed"] = [0 if np.isnan(v) else v for v in trip["speed"]]
