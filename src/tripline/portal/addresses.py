@@ -1,6 +1,7 @@
-"""Addresses of pages: redirect targets that stay on our site, and the present address with other query values."""
+"""Addresses of pages: redirect targets that stay on our site, and paths with values in their query."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -34,7 +35,12 @@ def changed(request: Call, **values: object) -> str:
     """The address of this page with other values in its query; None leaves one out."""
     kept = [(name, value) for name, value in request.query_params.multi_items() if name not in values]
     kept += [(name, str(value)) for name, value in values.items() if value is not None]
-    return f"{_path(request)}?{urlencode(kept)}" if kept else _path(request)
+    return of(_path(request), kept)
+
+
+def of(path: str, query: Sequence[tuple[str, str]]) -> str:
+    """The address of the page with this path (quoted) and these values in its query."""
+    return f"{path}?{urlencode(query)}" if query else path
 
 
 def sign_in(request: Call) -> str:

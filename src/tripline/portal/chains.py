@@ -5,7 +5,6 @@ Not here: delegating many vehicles (`delegation.py`), the vehicle's record (`veh
 
 from collections.abc import Sequence
 from typing import Any, Final
-from urllib.parse import urlencode
 
 import msgspec
 from litestar.response import Response
@@ -19,7 +18,7 @@ from tripline.domain.people import User
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
-from tripline.portal import forms, views, windows
+from tripline.portal import addresses, forms, views, windows
 from tripline.portal.forms import Form
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
@@ -151,19 +150,15 @@ def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action], ch
     found.sort(key=lambda each: (each[0].name, each[0].id))
     there = {person.user_id: person for member in chain.members for person in member.people}
     rows = [_offer(user, given, there.get(user.id), actor) for user, given in found[:FOUND]]
-    kept = {"who": who} if who else {}
-    following = {**kept, "after": rows[-1].id, "at": rows[-1].name} if len(found) > FOUND else None
+    kept = [("who", who)] if who else []
+    following = [*kept, ("after", rows[-1].id), ("at", rows[-1].name)] if len(found) > FOUND else None
     # Not the address that was asked for: a form whose right was refused has another one.
     address = _address(chain.vehicle_id)
     return Part(
         rows,
-        first=_with(address, kept) if window.id_offset else None,
-        next=None if following is None else _with(address, following),
+        first=addresses.of(address, kept) if window.id_offset else None,
+        next=None if following is None else addresses.of(address, following),
     )
-
-
-def _with(address: str, query: dict[str, str]) -> str:
-    return f"{address}?{urlencode(query)}" if query else address
 
 
 def _offer(user: User, given: tuple[UserRole, ...], there: Person | None, actor: Actor) -> Offered:

@@ -47,3 +47,9 @@ def test_page_of_ours_is_led_to(address: str) -> None:
 )
 def test_anything_else_is_the_default(address: str | None) -> None:
     assert addresses.within(address, "/fleet") == "/fleet"
+
+
+def test_address_has_a_query_only_when_there_are_values() -> None:
+    made = [addresses.of("/fleet", query) for query in ([], [("q", "12가 1"), ("after", "x")])]
+
+    assert made == ["/fleet", "/fleet?q=12%EA%B0%80+1&after=x"]
