@@ -374,7 +374,7 @@ def _receiver_named(name: str, value: str) -> CompanyId:
 def _vehicles_named(name: str, values: Sequence[str]) -> list[VehicleId]:
     """The vehicles that are chosen. Raises `BadParameter`, also when there is none."""
     if not values:
-        raise BadParameter.missing(name)
+        raise BadParameter("vehicles_none", field=name)
     return [_vehicle(each) for each in values]
 
 

@@ -107,7 +107,7 @@ def _chosen(form: forms.Form) -> list[VehicleId]:
     """Each vehicle once. Raises `BadParameter` without any, or with more than a page of the list has."""
     sent = dict.fromkeys(form.many(_FIELD))
     if not sent:
-        raise BadParameter.missing(_FIELD)
+        raise BadParameter("vehicles_none", field=_FIELD)
     if len(sent) > ROWS:
         raise BadParameter("vehicles_many", field=_FIELD, most=ROWS)
     return [VehicleId(parameters.uuid_of(each, _FIELD)) for each in sent]

@@ -126,7 +126,7 @@ def test_choice_without_company_and_vehicles_is_told_of_both_with_links_to_them(
 
     page = play(tmp_path, scenario)
 
-    assert "Company is missing.Vehicle is missing." in page.text
+    assert "Company is missing.Vehicle: choose at least one." in page.text
     assert {"#f-toCompanyId", "#f-vehicleId"} <= set(page.hrefs)
     assert {"f-toCompanyId", "f-vehicleId"} <= {each.get("id") for tag in ("select", "div") for each in page.all(tag)}
 
