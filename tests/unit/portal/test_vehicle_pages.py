@@ -1,4 +1,4 @@
-"""The page of a vehicle: what its latest trip came to."""
+"""The page of a vehicle: what its latest trip came to, and what deactivating it does."""
 
 import re
 
@@ -97,3 +97,24 @@ def test_every_reason_is_told_in_words_without_names_of_settings(tmp_path):
     assert [len(each) for each in reasons.values()] == [1] * len(WhyNot) * len(Language)
     assert len({each[0] for each in reasons.values()}) == len(reasons)
     assert [each for each in reasons.values() if re.search(r"[`_]", each[0])] == []
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("en", "Whoever is driving it may go on; no other driver may take it until it is activated again."),
+        ("ko", "다시 사용을 시작할 때까지 다른 운전자는 탈 수 없습니다."),
+    ],
+)
+def test_what_deactivating_does_is_told_beside_its_button_alone(tmp_path, language, told):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        vehicle_id = await delegating.new_vehicle(app, admin)
+        browser, address = Browser(app, admin), f"/fleet/vehicles/{vehicle_id}"
+        before = (await browser.get(address, **{"Accept-Language": language})).text
+        await app.post(admin, f"/vehicle/{vehicle_id}/activate")
+        return before, (await browser.get(address, **{"Accept-Language": language})).text
+
+    pages = rest.run(tmp_path, scenario)
+
+    assert [(told in each, '/deactivate"' in each) for each in pages] == [(False, False), (True, True)]
