@@ -212,3 +212,21 @@ def test_calls_of_a_sensor_are_listed_with_their_state(tmp_path):
     assert led == [False, True]
     assert address in page.hrefs
     assert page.text.count("Acknowledged") == 2, "the column and the state"
+
+
+@pytest.mark.parametrize(("language", "term"), [("en", "Activation"), ("ko", "활성화")])
+def test_activation_is_listed_by_its_term_and_calls_of_applications_by_name(tmp_path, language, term):
+    async def scenario(app, box):
+        of, sensor, _ = await world(app)
+        browser = Browser(app, of.owner)
+        await browser.post(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
+        box.delivery = Delivery.NOT_CONNECTED
+        await app.call(of.owner, "POST", f"/api/plugins/rpc/twoway/{sensor}", {"method": "reset"})
+        return [
+            (await browser.get(f"/fleet/sensors/{sensor}{below}", **{"Accept-Language": language})).text
+            for below in ("", "/calls")
+        ]
+
+    for text in play(tmp_path, scenario):
+        rows = [Page(row).text for row in re.findall(r'<tr data-row><th scope="row">(.*?)</th>', text)]
+        assert rows == ["reset", f"{term} activationReq"]
