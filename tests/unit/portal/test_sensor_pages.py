@@ -4,7 +4,7 @@ import re
 
 import pytest
 from sqlalchemy import insert
-from tests.support import delegating, journeys, rest
+from tests.support import delegating, journeys, lines, rest
 from tests.support.portal import Browser, Page
 
 from tripline.domain.ids import RowNo
@@ -109,3 +109,32 @@ def test_deletion_names_the_vehicle_the_open_trip_and_the_latest_values(tmp_path
     assert re.findall(r"<li>(.*?)</li>", text.partition('<ul class="goes">')[2].partition("</ul>")[0]) == told
     # Trips alone make it a deletion whose word is to be typed.
     assert done == ([400, 303] if trips else [303, 404])
+
+
+@pytest.mark.parametrize(
+    ("language", "told", "kept"),
+    [
+        ("en", "None: the device cannot connect.", "Leave it empty to keep the token."),
+        ("ko", "없음: 단말기가 접속할 수 없습니다.", "비워 두면 그대로 유지됩니다."),
+    ],
+)
+def test_sensor_without_a_token_says_so_and_offers_its_field_to_who_may_fill_it(tmp_path, language, told, kept):
+    async def scenario(app):
+        scene, spoken = await lines.scene(app), {"Accept-Language": language}
+        sensor_id = await scene.opened()
+        address = f"/fleet/sensors/{sensor_id}"
+        director = await delegating.director(app, scene.admin, "Director")
+        vehicle_id = await delegating.new_vehicle(app, scene.admin)
+        await app.post(scene.admin, f"/vehicle/{vehicle_id}/director/{director.user_id}")
+        await app.post(scene.admin, f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
+        found = [Page((await Browser(app, login).get(address, **spoken)).text) for login in (scene.admin, director)]
+        forms = [(await Browser(app, scene.admin).get(f"{address}/edit", **spoken)).text]
+        await app.call(scene.admin, "PUT", f"/sensor/{sensor_id}", {"credentialsId": "S" * 20})
+        found.append(Page((await Browser(app, scene.admin).get(address, **spoken)).text))
+        forms.append((await Browser(app, scene.admin).get(f"{address}/edit", **spoken)).text)
+        return f"{address}/edit#f-credentialsId", found, forms
+
+    field, pages, forms = rest.run(tmp_path, scenario)
+
+    assert [(told in each.text, field in each.hrefs) for each in pages] == [(True, True), (True, False), (False, False)]
+    assert [kept in each for each in forms] == [False, True]
