@@ -457,3 +457,13 @@ def test_director_is_told_who_has_the_vehicles_that_they_direct_and_when_that_en
     assert "12가2" not in whole.text
     assert ("Ace" in first.text, "Borrower" in first.text) == (True, False)
     assert ("Ace" in second.text, "Borrower" in second.text) == (False, True)
+
+
+@pytest.mark.parametrize(("language", "told"), [("en", "Delegate vehicles"), ("ko", "차량 위임")])
+def test_company_without_delegations_is_offered_a_delegation_once(tmp_path, language, told):
+    async def scenario(app, of, vehicles):
+        return await shown(app, of.owner, "/delegation", **{"Accept-Language": language})
+
+    page = play(tmp_path, scenario)
+
+    assert (page.hrefs.count("/delegation/new"), page.text.count(told)) == (1, 1)
