@@ -353,10 +353,7 @@ def test_directors_see_the_chain_of_their_vehicles_and_give_rights_on_it(tmp_pat
 
 @pytest.mark.parametrize(
     ("language", "directing", "driving"),
-    [
-        ("en", "The company's people who may direct", "The company's people who may drive"),
-        ("ko", "위임받은 업체의 관리 권한자", "위임받은 업체의 운전 권한자"),
-    ],
+    [("en", "Their directors", "Their drivers"), ("ko", "상대 업체 관리자", "상대 업체 운전자")],
 )
 def test_list_counts_people_of_the_company_that_has_the_vehicle(tmp_path, language, directing, driving):
     async def scenario(app, of, vehicles):
