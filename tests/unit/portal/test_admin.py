@@ -138,6 +138,20 @@ def test_accounts_are_found_by_beginning_role_and_state(tmp_path: Path, query: s
     assert support.run(tmp_path, scenario) == found
 
 
+@pytest.mark.parametrize(("language", "told"), [("en", "1 application shown"), ("ko", "신청 1건 표시")])
+def test_part_of_the_applications_says_how_many_of_what_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str, told: str
+) -> None:
+    async def scenario(rest: Rest) -> str:
+        monkeypatch.setattr("tripline.portal.applications._SHOWN", 1)
+        for number in range(2):
+            await applied(rest, f"kim{number}@x.example")
+        browser = Browser(rest, await root(rest))
+        return Page((await browser.get("/admin/applications", **{"Accept-Language": language})).text).text
+
+    assert told in support.run(tmp_path, scenario)
+
+
 @pytest.mark.parametrize("path", ["/admin/applications", "/admin/accounts"])
 @pytest.mark.parametrize("role", [Authority.COMPANY_ADMIN, Authority.DIRECTOR, Authority.DRIVER, Authority.CARRIER])
 def test_page_of_the_platform_is_closed_to_every_other_role(tmp_path: Path, path: str, role: Authority) -> None:

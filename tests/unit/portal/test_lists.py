@@ -69,6 +69,15 @@ def test_pages_follow_each_other_forward_and_back(tmp_path: Path) -> None:
     assert [each.get("rel") for each in again.all("a") if each.get("rel")] == ["next"]
 
 
+@pytest.mark.parametrize(("language", "told"), [("en", "50 vehicles shown"), ("ko", "차량 50대 표시")])
+def test_part_of_a_list_says_how_many_of_what_it_shows(tmp_path: Path, language: str, told: str) -> None:
+    async def ask(world: World, browser: Browser) -> Page:
+        await with_vehicles(world, 60)
+        return Page((await browser.get("/fleet/vehicles", **{"Accept-Language": language})).text)
+
+    assert told in seen(tmp_path, ask).text
+
+
 def test_search_by_a_script_gets_the_list_alone(tmp_path: Path) -> None:
     async def ask(world: World, browser: Browser) -> httpx.Response:
         await with_vehicles(world, 3)
