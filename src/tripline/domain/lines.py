@@ -106,6 +106,13 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     iccid: str | None = None
 
 
+def number_of(text: str) -> str | None:
+    """The telephone number, or the beginning of one, that somebody typed, as lines have it; None: it is none."""
+    typed = text.replace("-", "").replace(" ", "")
+    digits = typed.removeprefix("+")
+    return typed if digits.isdecimal() and digits.isascii() else None
+
+
 UNPAUSE: Final = "UNPAUSE"
 """The `type` of a change that the company asked for; the others are the carrier's actions (`line_actions.Type`)."""
 

@@ -66,3 +66,21 @@ def test_claim_holds_until_its_time(now_ms, holds):
 )
 def test_carriers_words_are_one_short_line(words, said):
     assert sentence(lines.carrier_refused(words)) == said
+
+
+@pytest.mark.parametrize(
+    ("typed", "number"),
+    [
+        ("010-1234 5678", "01012345678"),
+        ("+82 10", "+8210"),
+        ("0", "0"),
+        ("", None),
+        ("-", None),
+        ("+", None),
+        ("1+2", None),
+        ("010a", None),
+        ("٣", None),
+    ],
+)
+def test_number_is_found_in_what_somebody_typed(typed, number):
+    assert lines.number_of(typed) == number

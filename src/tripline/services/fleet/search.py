@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from tripline.domain import access
+from tripline.domain import access, lines
 from tripline.domain.access import RULES, Action, Actor
 from tripline.store.browsing import numbers, sensors, vehicles
 from tripline.store.browsing.numbers import FoundLine, FoundPerson
@@ -69,10 +69,10 @@ def _sensors(tx: ReadTx, actor: Actor, text: str) -> Sequence[ListedSensor]:
 
 
 def _lines(tx: ReadTx, actor: Actor, text: str) -> Sequence[FoundLine]:
-    digits = "".join(character for character in text if character not in "-+ ")
-    if not digits.isdigit() or not _may(actor, Action.SENSOR_READ):
+    number = lines.number_of(text)
+    if number is None or not _may(actor, Action.SENSOR_READ):
         return ()
-    return numbers.lines(tx, access.scope_of(actor, Action.SENSOR_READ), digits, limit=MOST)
+    return numbers.lines(tx, access.scope_of(actor, Action.SENSOR_READ), number, limit=MOST)
 
 
 def _people(tx: ReadTx, actor: Actor, text: str) -> Sequence[FoundPerson]:

@@ -1,0 +1,34 @@
+"""Finding a line by its telephone number, as people write it."""
+
+import pytest
+from sqlalchemy import update
+from tests.support import browsing, rows
+
+from tripline.domain.access import Actor, Authority
+from tripline.services.fleet import search
+from tripline.store.tables import carrier_line
+
+
+@pytest.fixture(scope="module")
+def tx():
+    with rows.memory(keys_checked=False) as transaction:
+        browsing.fill(transaction)
+        transaction.run(update(carrier_line).where(carrier_line.c.sensor_id == "s5").values(mdn="+821012340005"))
+        yield transaction
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("010-1234-0025", ["s25"]),
+        ("0101234 0025", ["s25"]),
+        ("+82 10-1234", ["s5"]),
+        ("821012340005", []),
+        ("-+", []),
+        ("010+1234", []),
+    ],
+)
+def test_line_is_found_by_its_number_with_blanks_dashes_and_plus(tx, text, found):
+    known = search.find(tx, actor=Actor("admin-p", Authority.COMPANY_ADMIN, "p"), text=text)
+
+    assert [each.sensor_id for each in known.lines] == found
