@@ -16,7 +16,7 @@ PARTS = {
     *("/admin/maps/{area}/progress", "/admin/accounts/count", "/admin/services/count"),
     "/fleet/companies/sizes",
     *("/import/{draftId}/columns", "/import/{draftId}/progress", "/import/{draftId}/rows/{row}"),
-    *("/", "/fleet"),
+    *("/", "/fleet", "/lines/count"),
 }
 """Addresses that no window shows by themselves: parts of pages, states of a draft, ways that lead on."""
 LAST_SHOWN_ENDS = """(one) => {

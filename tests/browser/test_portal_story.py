@@ -220,7 +220,7 @@ def unpause(hand, server):
         {"actionId": "2", "type": "SUSPENSION", "kind": "USE"},
     )
     hand.turn_to("/lines")
-    hand.use(hand.page.locator("table#lines th a").first)
+    hand.use(hand.page.locator("table#lines tbody th a").first)
     hand.press("portal.lines.unpause")
     assert hand.done() == hand.say("portal.lines.unpaused")
 

@@ -20,11 +20,15 @@ from tests.integration import test_query_plans as asked
 from tests.support import databases, rest, stores
 from tests.support.access_world import World
 
-from tripline.domain import ids
-from tripline.domain.access import Reach
+from tripline.domain import access, ids
+from tripline.domain.access import Action, Actor, Authority, Reach
+from tripline.domain.ids import CompanyId, UserId
+from tripline.domain.lines import NwStatus
 from tripline.store import tables
-from tripline.store.database import partitions
-from tripline.store.database.postgres import PostgresStore
+from tripline.store.browsing import lines
+from tripline.store.browsing.turns import Place, Turn
+from tripline.store.database import partitions, postgres
+from tripline.store.database.postgres import PostgresStore, PostgresTx
 from tripline.store.database.postgres_queries import Asker
 from tripline.store.database.postgres_statements import Statements
 from tripline.store.fleet import imports
@@ -241,6 +245,111 @@ def test_page_of_accounts_is_read_along_their_addresses_among_many(peopled, filt
     assert "using uq_account_login on account shown" in steps
     assert "account" not in WHOLE.findall(steps)
     assert "Sort  (" not in steps
+
+
+@pytest.fixture(scope="module")
+def lined() -> Iterator[databases.Database]:
+    """Lines of a company's 18,000 devices, 200 of which somebody directs, and of another one's, with statistics; only
+    to be looked at."""
+    with databases.fresh("lined") as database:
+        database.rows(
+            "SET session_replication_role = replica;"
+            " INSERT INTO vehicle (id, created_ms, company_id, service_type, vehicle_no, mileage, displacement, status,"
+            " director_id) SELECT 'v' || n, n, 'c', 'taxi', 'V' || n, 1, 0, 'ACTIVATED',"
+            " CASE WHEN n % 100 = 1 THEN 'd' END FROM generate_series(1, 20000) n;"
+            " INSERT INTO sensor (id, created_ms, company_id, service_type, vehicle_id, serial_no, type,"
+            " activation_required, status) SELECT 's' || n, n * 7 % 20000, CASE WHEN n % 10 = 0 THEN 'o' ELSE 'c' END,"
+            " 'taxi', 'v' || n, 35000 + n * 13 % 20000, 'GPS', false, 'ACTIVATED' FROM generate_series(1, 20000) n;"
+            " INSERT INTO carrier_line (sensor_id, mdn, nw_status, updated_ms) SELECT 's' || n, '010' || n,"
+            " CASE WHEN n % 5000 = 7 THEN '02' ELSE '01' END, 1 FROM generate_series(1, 20000) n;"
+            " SET session_replication_role = origin; ANALYZE vehicle, sensor, carrier_line, vehicle_user"
+        )
+        yield database
+
+
+def plans_of_lines(
+    database: databases.Database, role: Authority, filters: lines.Filters, turn: Turn, **settings: str
+) -> list[str]:
+    """How each statement of a page of lines, and of their number, is run for somebody of the company."""
+    scope = access.scope_of(Actor(UserId("d"), role, CompanyId("c")), Action.SENSOR_READ)
+    seen: list[tuple[str, list[Any]]] = []
+
+    class Noting(Statements):
+        def rows(self, sql, values):
+            seen.append((sql, list(values)))
+            return super().rows(sql, values)
+
+    with postgres.open_engine(database.url).connect() as connection:
+        driver = connection.connection.driver_connection
+        tx = PostgresTx(connection, Noting(driver))
+        lines.page(tx, scope, filters, turn)
+        lines.count(tx, scope, filters)
+        for name, value in settings.items():
+            driver.execute(sql.SQL("SET {} = {}").format(sql.Identifier(name), sql.Literal(value)))
+        plans = []
+        for number, (text_of, values) in enumerate(seen):
+            driver.execute(f"PREPARE lines_{number} AS {text_of}")
+            given = sql.SQL("({})").format(sql.SQL(", ").join(map(sql.Literal, values))) if values else sql.SQL("")
+            explained = sql.SQL("EXPLAIN EXECUTE {} {}").format(sql.Identifier(f"lines_{number}"), given)
+            plans.append("\n".join(step for (step,) in driver.execute(explained).fetchall()))
+        driver.execute("DEALLOCATE ALL")
+    return plans
+
+
+FILTERS_OF_LINES = [
+    lines.Filters(search=search, state=state)
+    for search in (None, "35", "010", "01012", "x")
+    for state in (None, NwStatus.USE_SUSPENDED)
+]
+
+
+@pytest.mark.parametrize("filters", FILTERS_OF_LINES, ids=str)
+@pytest.mark.parametrize("role", [Authority.COMPANY_ADMIN, Authority.DIRECTOR])
+def test_no_list_of_lines_reads_a_whole_table(lined, role, filters):
+    found = [
+        plan
+        for by in ("serial", "created")
+        for place in (None, Place("1" if by == "serial" else 1, "x"))
+        for plan in plans_of_lines(lined, role, filters, Turn(limit=50, by=by, place=place), enable_seqscan="off")
+    ]
+
+    assert "carrier_line" in "".join(found)
+    assert [plan for plan in found if WHOLE.search(plan)] == []
+
+
+@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("by", ["serial", "created"])
+def test_page_of_a_companys_lines_walks_an_index_among_many(lined, by, descending, plans):
+    """With statistics: the first page, one deep in the list, and those in the state that nearly all have."""
+    deep = Place("42000", "s") if by == "serial" else Place(9_000, "s")
+    asked_for = [(place, state) for place in (None, deep) for state in (None, NwStatus.NORMAL)]
+    steps = "\n".join(
+        plans_of_lines(
+            lined,
+            Authority.COMPANY_ADMIN,
+            lines.Filters(state=state),
+            Turn(limit=50, by=by, descending=descending, place=place),
+            plan_cache_mode=plans,
+        )[-2]
+        for place, state in asked_for
+    )
+
+    index = {"serial": "ix_sensor_company", "created": "ix_sensor_company_created"}[by]
+    assert len(re.findall(rf"using {index} on sensor", steps)) == len(asked_for)
+    assert not WHOLE.findall(steps)
+    assert "Sort  (" not in steps
+    assert "Hash" not in steps
+
+
+@pytest.mark.parametrize("search", ["35", "010", "x"])
+def test_search_of_a_director_compares_no_vehicle_with_every_sensor(lined, search):
+    """With statistics, of which a search looks as if it let one sensor pass."""
+    found = plans_of_lines(lined, Authority.DIRECTOR, lines.Filters(search=search), Turn(limit=50, by="serial"))
+
+    of_every_sensor = [plan for plan in found if "sensor" in WHOLE.findall(plan)]
+    assert of_every_sensor
+    assert not [plan for plan in of_every_sensor if re.search(r"Join Filter: .*vehicle_id", plan)]
 
 
 def test_no_operation_reads_a_whole_table(tmp_path, monkeypatch):

@@ -1,11 +1,13 @@
 """A small service type with everything that lists tell apart, and who looks at it."""
 
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import insert
 
 from tripline.domain.access import RULES, Action, Authority, Scope
 from tripline.domain.ids import CompanyId, UserId
+from tripline.store.browsing.turns import Slice, Turn
 from tripline.store.tables import (
     account,
     carrier_line,
@@ -39,6 +41,24 @@ def scope(looker: str, action: Action) -> Scope | None:
     authority, user_id, company_id = LOOKERS[looker]
     reaches = RULES[action].get(authority)
     return None if reaches is None else Scope("test", reaches, UserId(user_id), CompanyId(company_id))
+
+
+def walked(page: Callable[[Turn], Slice[Any]], by: str, *, descending: bool, limit: int) -> list[str]:
+    """Every id of the list, from its first page to its last, and back again from the last to the first."""
+    there, back = [], []
+    found = page(Turn(limit=limit, by=by, descending=descending))
+    assert not found.more_before
+    there += found.rows
+    while found.more_behind:
+        found = page(Turn(limit=limit, by=by, descending=descending, place=found.last))
+        assert found.more_before
+        there += found.rows
+    back = list(found.rows)
+    while found.rows and found.more_before and len(back) < len(there) + 1:
+        found = page(Turn(limit=limit, by=by, descending=descending, place=found.first, back=True))
+        back = [*found.rows, *back]
+    assert [row.id for row in back] == [row.id for row in there]
+    return [row.id for row in there]
 
 
 def fill(tx: WriteTx) -> None:
@@ -103,7 +123,7 @@ def _line(n: int) -> dict[str, Any]:
         "mdn": f"0101234{n:04d}",
         "iccid": f"8982{n:04d}",
         "imsi": f"45008{n:04d}",
-        "nw_status": "01",
+        "nw_status": ("01", "02", "06")[n // 5 % 3],
         "updated_ms": 1,
     }
 

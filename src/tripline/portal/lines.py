@@ -1,6 +1,6 @@
-"""Pages of carrier lines: those of a company's devices, what became of one, and lifting its pause.
+"""Pages of a carrier line: its state, what became of it, and lifting its pause.
 
-Not here: what the carrier itself sends (`api/carrier.py`).
+Not here: the list (`line_list.py`), what the carrier itself sends (`api/carrier.py`).
 """
 
 from typing import Any, Final
@@ -14,57 +14,17 @@ from tripline.domain.refusals import NotFound, Refusal
 from tripline.domain.sensors import Sensor
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
-from tripline.portal import forms, newcomers, views, windows
+from tripline.portal import forms, views, windows
 from tripline.portal.page import page
-from tripline.portal.visitors import Visitor, visitor_in, visitor_of
-from tripline.portal.windows import Part
+from tripline.portal.visitors import Visitor, visitor_of
 from tripline.ports.outages import Outage
 from tripline.services import hints
 from tripline.services.fleet import sensors
 from tripline.services.lines import desk
 from tripline.services.lines.desk import Known
-from tripline.store.lines.pages import Lined
 from tripline.store.transactions import ReadTx
 
 CHANGES: Final = 50
-BADGES: Final = {
-    NwStatus.NOT_OPENED: "idle",
-    NwStatus.NORMAL: "good",
-    NwStatus.USE_SUSPENDED: "warning",
-    NwStatus.DORMANT: "warning",
-    NwStatus.TERMINATION_SUSPENDED: "warning",
-    NwStatus.ENDED_BY_AUTHORITY: "bad",
-    NwStatus.ENDED: "idle",
-    NwStatus.FAULT: "bad",
-}
-
-
-@page("GET", "/lines", access=Action.SENSOR_READ)
-async def overview(request: Call) -> Response[bytes]:
-    """Lines of the company's devices, by serial number; those in one state when asked."""
-    status = _status_asked(request)
-
-    def work(tx: ReadTx) -> tuple[Visitor, Part[Lined] | None]:
-        visitor = visitor_in(tx, request)
-        own = visitor.actor.company_id
-        if own is None:
-            return visitor, None
-        found = desk.of_company(tx, actor=visitor.actor, company_id=own, window=windows.asked(request), status=status)
-        return visitor, windows.part(request, found, name=lambda each: each.serial_no)
-
-    visitor, lines = await rim_of(request).store.read(work)
-    if lines is None:
-        return newcomers.shown(request, visitor, title="portal.lines.title")
-    return views.show(
-        request,
-        visitor,
-        "lines/overview.html",
-        title="portal.lines.title",
-        lines=lines,
-        shown=status,
-        states=list(NwStatus),
-        badges=BADGES,
-    )
 
 
 @page("GET", "/lines/{sensorId}", access=Action.SENSOR_READ)
@@ -128,7 +88,6 @@ async def _line(
         changes=known.changes[:CHANGES],
         before=known.changes[CHANGES - 1].no if len(known.changes) > CHANGES else None,
         state=state,
-        badges=BADGES,
         may_unpause=own and state is NwStatus.USE_SUSPENDED and visitor.may(Action.CARRIER_UNPAUSE),
     )
 
@@ -141,13 +100,8 @@ def _with_number(tx: ReadTx, visitor: Visitor, sensor_id: SensorId) -> Sensor:
     return sensor
 
 
-def _status_asked(request: Call) -> NwStatus | None:
-    asked = windows.text(request, "state")
-    return NwStatus(asked) if asked in set(NwStatus) else None
-
-
 def _sensor_id(request: Call) -> SensorId:
     return SensorId(parameters.path_id(request, "sensorId"))
 
 
-handlers: Final[list[Any]] = [overview, line, unpause]
+handlers: Final[list[Any]] = [line, unpause]

@@ -4,8 +4,11 @@ import pytest
 from tests.support import delegating, lines, rest
 from tests.support.portal import Browser, Page
 
+from tripline.domain.access import Authority
+from tripline.portal import exports
 from tripline.ports.carriers import CarrierRefusedError
 from tripline.ports.outages import Outage
+from tripline.services.exports import Exporter
 
 
 class Carrier:
@@ -95,6 +98,67 @@ def test_partners_line_is_seen_by_its_operator_who_lifts_no_pause(tmp_path):
         return found
 
     assert rest.run(tmp_path, scenario) == [(200, False, 403), (403, False, 403), (403, False, 403)]
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "listed"),
+    [
+        ("?q=356938", 200, True),
+        ("?q=010-1234", 200, True),
+        ("?q=5678", 200, False),
+        ("?state=02&q=010", 200, True),
+        ("?state=99", 200, False),
+        ("?state=00", 200, False),
+        ("?after=0&at=0", 200, True),
+        ("?sort=-created&columns=serial&columns=iccid&columns=imsi&columns=created", 200, True),
+        ("?state=07", 400, False),
+        ("?sort=mdn", 400, False),
+    ],
+)
+def test_list_is_searched_by_both_numbers_and_filtered_by_state(tmp_path, query, status, listed):
+    async def scenario(app):
+        scene, sensor_id = await paused(app)
+        answer = await Browser(app, scene.admin).get(f"/lines{query}")
+        return sensor_id, answer.status_code, Page(answer.text)
+
+    sensor_id, answered, page = rest.run(tmp_path, scenario)
+
+    assert answered == status
+    assert (f"/lines/{sensor_id}" in page.hrefs) is listed
+
+
+@pytest.mark.parametrize(
+    ("language", "rows"),
+    [
+        ("en", "Serial number,Telephone number,State,Plan,ICCID\r\n356938035643809,01012345678,Paused,PLAN,8982\r\n"),
+        ("ko", "일련번호,전화번호,상태,요금제,ICCID\r\n356938035643809,01012345678,일시 정지,PLAN,8982\r\n"),
+    ],
+)
+def test_file_of_the_list_has_the_lines_in_the_chosen_state(tmp_path, language, rows):
+    async def scenario(app):
+        scene, _ = await paused(app)
+        await scene.opened(mdn="01099999999", imei="356938035643890")
+        browser = Browser(app, scene.admin)
+        asked = {"list": "lines", "form": "csv", "query": "state=02", "columns": "mdn.state.plan.iccid"}
+        begun = await browser.post("/exports", asked, **{"Accept-Language": language})
+        rim = app.rim
+        books = exports.books(rim.time_zone)
+        await Exporter(store=rim.store, signals=rim.signals, clock=rim.clock, maker_id="one", books=books).make_next()
+        return await browser.get(f"{begun.headers['location']}/file")
+
+    assert rest.run(tmp_path, scenario).content.decode("utf-8-sig") == rows
+
+
+def test_account_without_a_company_is_led_to_registering_one(tmp_path):
+    async def scenario(app):
+        return Page(
+            (await Browser(app, await app.account("new@x.example", Authority.COMPANY_ADMIN)).get("/lines")).text
+        )
+
+    page = rest.run(tmp_path, scenario)
+
+    assert "/fleet/companies/new" in page.hrefs
+    assert not page.all("table")
 
 
 @pytest.mark.parametrize(("query", "searched"), [("", False), ("?q=35", True), ("?state=02", True)])

@@ -14,11 +14,13 @@ from tests.support.access_world import World
 from tests.support.portal import HTMX, Browser, Page
 from tests.support.rest import Rest
 
+from tripline.portal.lists import TABLES
 from tripline.store.tables import account
 from tripline.store.transactions import Hot
 
 T = TypeVar("T")
-LISTS = ("vehicles", "sensors", "directors", "drivers", "companies")
+LISTS = {noun: table.path for noun, table in TABLES.items() if not table.path.startswith("/admin/")}
+"""Where each list is that an administrator of a company has."""
 
 
 def seen(tmp_path: Path, ask: Callable[[World, Browser], Awaitable[T]], name: str = "P") -> T:
@@ -43,10 +45,10 @@ def numbers(page: Page) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("noun", LISTS)
+@pytest.mark.parametrize("path", LISTS.values(), ids=LISTS)
 @pytest.mark.parametrize("language", ["en", "ko"])
-def test_list_is_a_page_in_each_language(tmp_path: Path, noun: str, language: str) -> None:
-    answer = seen(tmp_path, lambda _, browser: browser.get(f"/fleet/{noun}", **{"Accept-Language": language}))
+def test_list_is_a_page_in_each_language(tmp_path: Path, path: str, language: str) -> None:
+    answer = seen(tmp_path, lambda _, browser: browser.get(path, **{"Accept-Language": language}))
 
     assert answer.status_code == 200
     assert Page(answer.text).all("table")
@@ -172,9 +174,9 @@ def test_vehicles_of_a_company_out_of_reach_are_refused(tmp_path: Path) -> None:
     assert seen(tmp_path, ask, "operator") == (403, 200)
 
 
-@pytest.mark.parametrize("noun", LISTS)
-def test_number_of_rows_is_told_afterwards(tmp_path: Path, noun: str) -> None:
-    answer = seen(tmp_path, lambda _, browser: browser.get(f"/fleet/{noun}/count", **HTMX))
+@pytest.mark.parametrize("path", LISTS.values(), ids=LISTS)
+def test_number_of_rows_is_told_afterwards(tmp_path: Path, path: str) -> None:
+    answer = seen(tmp_path, lambda _, browser: browser.get(f"{path}/count", **HTMX))
 
     assert answer.status_code == 200
     assert answer.text.split()[0].isdigit()

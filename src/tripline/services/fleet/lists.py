@@ -10,8 +10,9 @@ from tripline.domain import access
 from tripline.domain.access import Action, Actor, Reach, Scope
 from tripline.services.fleet import companies as company_service
 from tripline.services.fleet import people as people_service
-from tripline.store.browsing import companies, people, sensors, services, vehicles
+from tripline.store.browsing import companies, lines, people, sensors, services, vehicles
 from tripline.store.browsing.companies import ListedCompany
+from tripline.store.browsing.lines import ListedLine
 from tripline.store.browsing.people import ListedPerson
 from tripline.store.browsing.sensors import ListedSensor
 from tripline.store.browsing.services import ListedService
@@ -43,6 +44,16 @@ def sensors_of(tx: ReadTx, *, actor: Actor, filters: sensors.Filters, turn: Turn
 def count_sensors(tx: ReadTx, *, actor: Actor, filters: sensors.Filters) -> int:
     """How many sensors the actor may see. Raises `Forbidden`."""
     return sensors.count(tx, access.scope_of(actor, Action.SENSOR_READ), filters)
+
+
+def lines_of(tx: ReadTx, *, actor: Actor, filters: lines.Filters, turn: Turn) -> Slice[ListedLine]:
+    """The lines in the turn of those devices of the actor's company that the actor may see. Raises `Forbidden`."""
+    return lines.page(tx, access.scope_of(actor, Action.SENSOR_READ), filters, turn)
+
+
+def count_lines(tx: ReadTx, *, actor: Actor, filters: lines.Filters) -> int:
+    """How many these lines are. Raises `Forbidden`."""
+    return lines.count(tx, access.scope_of(actor, Action.SENSOR_READ), filters)
 
 
 def people_of(tx: ReadTx, *, actor: Actor, filters: people.Filters, turn: Turn) -> Slice[ListedPerson]:

@@ -87,6 +87,8 @@ class Source(NamedTuple):
     """Whether an index is walked along; else the rows are few and sorted."""
     along: "Along | None" = None
     """The columns of the index, where another table's has the rows in order; they may name a row twice."""
+    named: bool = True
+    """Whether a search is for the beginning of a row's name; else the conditions say what it is for."""
 
 
 class Along(NamedTuple):
@@ -133,15 +135,17 @@ class Browsed(msgspec.Struct, frozen=True, eq=False):
         """How many rows all sources have together."""
         counted = 0
         for source in sources:
-            statement = _count(self, source, _reading(source, search))
-            counts = tx.hot_in(_ranges(source, search), statement, *values, search or "", None, None)
+            reading = _reading(source, search)
+            statement = _count(self, source, reading)
+            counts = tx.hot_in(_ranges(reading, search), statement, *values, search or "", None, None)
             counted += sum(number for (number,) in counts)
         return counted
 
     def few(self, tx: ReadTx, source: Source, values: Sequence[Any], *, search: str | None = None) -> bool:
         """Whether a source has up to `MANY` rows; looks at no more than these in each range."""
-        statement = _keys(self, source, _reading(source, search))
-        found = tx.hot_in(_ranges(source, search), statement, *values, search or "", None, None)
+        reading = _reading(source, search)
+        statement = _keys(self, source, reading)
+        found = tx.hot_in(_ranges(reading, search), statement, *values, search or "", None, None)
         return len(found) <= MANY
 
     def _rows(
@@ -158,19 +162,18 @@ class Browsed(msgspec.Struct, frozen=True, eq=False):
     ) -> list[tuple[Any, ...]]:
         """Up to `limit + 1` rows of each range of one source."""
         reading = _reading(source, search)
-        if turn.by != self.name and source.walked:
+        if turn.by != self.name and reading is Reading.IN_RANGE:
             # Few are found by their names and sorted; of many the first of the order are met soon.
             few = self.few(tx, source, values, search=search)
             reading = Reading.FEW_IN_RANGE if few else Reading.TESTED
         statement = _page(self, (source,), _asked(turn, reading))
-        ranges = _ranges(source, search) if reading is not Reading.TESTED else _EVERY_NAME
-        return tx.hot_in(ranges, statement, *values, *_window(turn, search))
+        return tx.hot_in(_ranges(reading, search), statement, *values, *_window(turn, search))
 
 
 class Reading(Enum):
     """How a statement meets what is searched for."""
 
-    ALL = "nothing is"
+    ALL = "nothing is, or by the conditions"
     IN_RANGE = "a range of names, along the index"
     FEW_IN_RANGE = "a range of names, sorted by something else"
     TESTED = "each row is compared"
@@ -198,13 +201,14 @@ def _window(turn: Turn, search: str) -> tuple[str, str | int, str]:
 
 
 def _reading(source: Source, search: str | None) -> Reading:
-    if not search:
+    if not search or not source.named:
         return Reading.ALL
     return Reading.IN_RANGE if source.walked else Reading.TESTED
 
 
-def _ranges(source: Source, search: str | None) -> Sequence[tuple[str, str]]:
-    return prefixes.ranges(search) if search and source.walked else _EVERY_NAME
+def _ranges(reading: Reading, search: str | None) -> Sequence[tuple[str, str]]:
+    in_range = reading in (Reading.IN_RANGE, Reading.FEW_IN_RANGE)
+    return prefixes.ranges(search) if search and in_range else _EVERY_NAME
 
 
 def _place(row: tuple[Any, ...]) -> Place:

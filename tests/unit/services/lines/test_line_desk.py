@@ -1,15 +1,16 @@
-"""Lines of a company's devices, and what became of one."""
+"""The history of a device's line, and the lines that a director sees."""
 
 import pytest
 from tests.support import delegating, lines, rest
 from tests.support.lines import ACTIONS, MDN
 
 from tripline.domain.ids import SensorId
-from tripline.domain.lines import NwStatus
 from tripline.domain.refusals import Forbidden
 from tripline.ports.carriers import CarrierRefusedError
+from tripline.services.fleet import lists
 from tripline.services.lines import desk
-from tripline.store.lists import Window
+from tripline.store.browsing.lines import Filters
+from tripline.store.browsing.turns import Turn
 from tripline.store.tables import line_change
 
 
@@ -21,16 +22,9 @@ def history(app, login, sensor_id, *, limit=10, before=None):
     )
 
 
-def listed(app, login, *, status=None, limit=10, **window):
-    return app.store.read(
-        lambda tx: desk.of_company(
-            tx,
-            actor=login.actor,
-            company_id=login.company_id,
-            window=Window(limit=limit, **window),
-            status=status,
-        )
-    )
+def listed(app, login):
+    turn = Turn(limit=10, by="serial")
+    return app.store.read(lambda tx: lists.lines_of(tx, actor=login.actor, filters=Filters(), turn=turn))
 
 
 def told(known):
@@ -123,30 +117,6 @@ def test_what_became_of_a_line_goes_with_its_device(tmp_path):
     assert rest.run(tmp_path, scenario) == (1, [])
 
 
-def test_lines_are_listed_by_serial_number_and_by_state(tmp_path):
-    async def scenario(app):
-        scene = await lines.scene(app)
-        for number in range(3):
-            await scene.act(
-                "OPENING", mdn=f"0101234567{number}", imei=f"35693803564380{number}", companyId=scene.admin.company_id
-            )
-        await scene.act("SUSPENSION", kind="USE", mdn="01012345671")
-        body = {"serialNo": "without", "type": "OBD", "credentialsId": "x" * 20}
-        await app.post(scene.admin, "/sensor", body)
-        every = await listed(app, scene.admin)
-        paused = await listed(app, scene.admin, status=NwStatus.USE_SUSPENDED)
-        rest_of = await listed(app, scene.admin, limit=1, text_offset=every[0].serial_no, id_offset=every[0].id)
-        return every, paused, rest_of
-
-    every, paused, rest_of = rest.run(tmp_path, scenario)
-
-    assert [each.line.mdn for each in every] == ["01012345670", "01012345671", "01012345672"]
-    assert [(each.line.mdn, each.line.nw_status, each.updated_ms) for each in paused] == [
-        ("01012345671", NwStatus.USE_SUSPENDED, rest.NOW_MS)
-    ]
-    assert [each.id for each in rest_of] == [every[1].id]
-
-
 @pytest.mark.parametrize(("who", "seen"), [("manager", [MDN]), ("idle", [])])
 def test_directors_see_the_lines_of_their_vehicles_devices(tmp_path, who, seen):
     async def scenario(app):
@@ -160,6 +130,6 @@ def test_directors_see_the_lines_of_their_vehicles_devices(tmp_path, who, seen):
         if not seen:
             with pytest.raises(Forbidden):
                 await history(app, people[who], sensor_id)
-        return [each.line.mdn for each in found]
+        return [each.mdn for each in found.rows]
 
     assert rest.run(tmp_path, scenario) == seen

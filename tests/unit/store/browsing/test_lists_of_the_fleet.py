@@ -126,24 +126,6 @@ def wanted_sensors(tx, scope, filters):
     ]
 
 
-def walked(page, by, *, descending, limit):
-    """Every id of the list, from its first page to its last, and back again from the last to the first."""
-    there, back = [], []
-    found = page(Turn(limit=limit, by=by, descending=descending))
-    assert not found.more_before
-    there += found.rows
-    while found.more_behind:
-        found = page(Turn(limit=limit, by=by, descending=descending, place=found.last))
-        assert found.more_before
-        there += found.rows
-    back = list(found.rows)
-    while found.rows and found.more_before and len(back) < len(there) + 1:
-        found = page(Turn(limit=limit, by=by, descending=descending, place=found.first, back=True))
-        back = [*found.rows, *back]
-    assert [row.id for row in back] == [row.id for row in there]
-    return [row.id for row in there]
-
-
 @pytest.mark.usefixtures("many")
 @pytest.mark.parametrize("looker", LOOKERS)
 @pytest.mark.parametrize("filtered", VEHICLE_FILTERS, ids=str)
@@ -153,7 +135,7 @@ def test_vehicles_are_those_inside_that_pass_in_each_order(tx, looker, filtered)
 
     for (by, column), descending in product({"number": "vehicle_no", "created": "created_ms"}.items(), (False, True)):
         ordered = sorted(expected, key=lambda row: (getattr(row, column), row.id), reverse=descending)
-        found = walked(
+        found = browsing.walked(
             lambda turn: vehicles.page(tx, scope, filters, turn),
             by,
             descending=descending,
@@ -174,7 +156,7 @@ def test_sensors_are_those_inside_that_pass_in_each_order(tx, looker, filtered):
 
     for (by, column), descending in product({"serial": "serial_no", "created": "created_ms"}.items(), (False, True)):
         ordered = sorted(expected, key=lambda row: (getattr(row, column), row.id), reverse=descending)
-        found = walked(
+        found = browsing.walked(
             lambda turn: sensors.page(tx, scope, filters, turn),
             by,
             descending=descending,

@@ -1,0 +1,182 @@
+"""Lines of a company's devices within somebody's reach, as a list: those that there are or were, by serial number or
+registration of the device, and how many they are.
+
+Not here: a single line, which is read with its device (`store/fleet/sensors.py`), what became of it
+(`store/lines/changes.py`), finding lines of every company by a number (`numbers.py`).
+"""
+
+from enum import Enum
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from sqlalchemy import ColumnElement, Select, Subquery, bindparam, case, exists, false, func, select, true
+
+from tripline.domain import lines
+from tripline.domain.access import Reach, Scope
+from tripline.domain.ids import SensorId, VehicleId
+from tripline.domain.lines import NwStatus
+from tripline.store import prefixes, reached, scopes
+from tripline.store.browsing import turns
+from tripline.store.browsing.turns import Browsed, Slice, Source, Turn
+from tripline.store.tables import carrier_line, sensor, vehicle
+from tripline.store.tables.base import lowered
+from tripline.store.transactions import Hot, ReadTx
+
+
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
+    """Which lines to list; None: any."""
+
+    search: str | None = None
+    """Beginning of the device's serial number, in any case, or of the telephone number."""
+    state: NwStatus | None = None
+
+
+class ListedLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line as a list shows it, with its device."""
+
+    id: SensorId
+    created_ms: int
+    """When the device was registered."""
+    serial_no: str
+    vehicle_id: VehicleId | None
+    vehicle_no: str | None
+    mdn: str | None
+    nw_status: NwStatus
+    subscription: str | None
+    imsi: str | None
+    iccid: str | None
+    updated_ms: int
+    """When the line changed last."""
+
+
+def page(tx: ReadTx, scope: Scope, filters: Filters, turn: Turn) -> Slice[ListedLine]:
+    """The lines of the turn: of devices of the scope's company that are inside the scope."""
+    values = _values(scope, filters)
+    found = _BROWSED.page(tx, turn, _sources(tx, scope, filters, values), values, search=filters.search)
+    return msgspec.structs.replace(found, rows=[_listed(row) for row in found.rows])  # type: ignore[arg-type]
+
+
+def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
+    """How many of these lines the filters let pass."""
+    values = _values(scope, filters)
+    return _BROWSED.count(tx, _sources(tx, scope, filters, values), values, search=filters.search)
+
+
+class _Found(Enum):
+    """How rows are found."""
+
+    COMPANY = "along the serial numbers of the company"
+    SINGLES = "by single vehicles inside"
+    NUMBER = "by the index of telephone numbers, of the company"
+
+
+class _Which(NamedTuple):
+    """What makes a statement."""
+
+    found: _Found
+    reaches: scopes.Reaches
+    state: bool
+    number: bool
+    """Whether the telephone number begins with what is searched for, and the serial number does not."""
+
+
+def _values(scope: Scope, filters: Filters) -> tuple[str | None, ...]:
+    """In the order of `_NAMES`."""
+    number = lines.number_of(filters.search or "")
+    return (
+        scope.user_id,
+        scope.company_id,
+        None if filters.state is None else filters.state.value,
+        filters.search,
+        number,
+        None if number is None else number + prefixes.LAST,
+    )
+
+
+def _sources(tx: ReadTx, scope: Scope, filters: Filters, values: tuple[str | None, ...]) -> list[Source]:
+    """Where the rows come from; they share none. Who sees the company's devices sees all of them."""
+    found = _Found.COMPANY if Reach.OWN_COMPANY in scope.reaches else _Found.SINGLES
+    which = _Which(found, scope.reaches, filters.state is not None, number=False)
+    sources = [_source(which)]
+    if lines.number_of(filters.search or "") is not None:
+        few = found is _Found.COMPANY and not tx.hot(_past_numbers(), *values)
+        sources.append(_source(which._replace(found=_Found.NUMBER if few else found, number=True)))
+    return sources
+
+
+def _source(which: _Which) -> Source:
+    return Source(_conditions, (which,), walked=which.found is _Found.COMPANY, named=not which.number)
+
+
+def _conditions(which: _Which) -> list[ColumnElement[bool]]:
+    line = exists().where(_LINE.c.sensor_id == sensor.c.id)
+    if which.state:
+        line = line.where(_LINE.c.nw_status == bindparam("of_state"))
+    if not which.number:
+        return [*_found_by(which), line]
+    if which.found is not _Found.NUMBER:
+        line = line.where(*_begins(_LINE.c.mdn))
+    text = lowered(bindparam("of_text", type_=sensor.c.serial_no.type))
+    return [*_found_by(which), line, func.substr(lowered(sensor.c.serial_no), 1, func.length(text)) != text]
+
+
+def _found_by(which: _Which) -> list[ColumnElement[bool]]:
+    """What finds the rows, and is inside; nothing else is there to be found by an index."""
+    row = sensor.c
+    match which.found:
+        case _Found.COMPANY:
+            return [row.company_id == bindparam(scopes.COMPANY)]
+        case _Found.SINGLES:
+            return [row.vehicle_id.in_(reached.singles(which.reaches)), _OWN]
+        case _Found.NUMBER:
+            return [row.id.in_(_numbers()), _OWN]
+
+
+def _numbers() -> Select[tuple[str]]:
+    """Devices whose line's telephone number begins so, of every company."""
+    return select(carrier_line.c.sensor_id).where(*_begins(carrier_line.c.mdn))
+
+
+def _begins(number: ColumnElement[str]) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return number >= bindparam("number_from"), number < bindparam("number_to")
+
+
+_LINE: Final = carrier_line.alias("had")
+# No index finds rows by it. PostgreSQL takes an equation of an expression to hold of one row in 200, and with that of a
+# search beside it would compare each single vehicle with each sensor; of a CASE it expects every other row.
+_OWN: Final = case((sensor.c.company_id == bindparam(scopes.COMPANY), true()), else_=false())
+_NAMES: Final = (scopes.USER, scopes.COMPANY, "of_state", "of_text", "number_from", "number_to")
+
+
+@cache
+def _past_numbers() -> Hot:
+    return Hot(_numbers().limit(1).offset(turns.MANY), *_NAMES)
+
+
+def _shown(page: Subquery) -> Select[Any]:
+    row = sensor.alias("shown")
+    tables = {name: vehicle if name == "vehicle_no" else carrier_line for name in _ELSEWHERE}
+    columns = [tables.get(name, row).c[name] for name in _FIELDS]
+    joined = (
+        page.join(row, row.c.id == page.c.key)
+        .join(carrier_line, carrier_line.c.sensor_id == row.c.id)
+        .outerjoin(vehicle, vehicle.c.id == row.c.vehicle_id)
+    )
+    return select(page.c.place, page.c.key, *columns).select_from(joined)
+
+
+_FIELDS: Final = ListedLine.__struct_fields__
+_ELSEWHERE: Final = ("vehicle_no", "mdn", "nw_status", "subscription", "imsi", "iccid", "updated_ms")
+_BROWSED: Final = Browsed(
+    sensor.c.id,
+    {"serial": sensor.c.serial_no, "created": sensor.c.created_ms},
+    "serial",
+    _shown,
+    _NAMES,
+)
+
+
+def _listed(row: tuple[Any, ...]) -> ListedLine:
+    values = dict(zip(_FIELDS, row[2:], strict=True))
+    return ListedLine(**{**values, "nw_status": NwStatus(values["nw_status"])})

@@ -1,0 +1,200 @@
+"""The list of lines: those of the company's devices inside the scope, in each order, filtered, by pages both ways."""
+
+from itertools import product
+
+import pytest
+from msgspec.structs import asdict
+from sqlalchemy import insert, select
+from tests.support import browsing, rows
+
+from tripline.domain.access import Action
+from tripline.domain.lines import NwStatus
+from tripline.store import scopes
+from tripline.store.browsing import lines, turns
+from tripline.store.browsing.lines import Filters
+from tripline.store.browsing.turns import Place, Turn
+from tripline.store.tables import carrier_line, sensor, vehicle_user
+
+LOOKERS = [each for each in browsing.LOOKERS if browsing.scope(each, Action.SENSOR_READ) is not None]
+NUMBERED = {"0101234A": "01012340046", "01077": None, "3569": "+82101234", "+8210": "01012349999"}
+"""Serial number -> telephone number of further lines of company p; devices without a line have serial numbers alike."""
+FILTERS = [
+    {},
+    {"search": "sn-"},
+    {"search": "SN-b02"},
+    {"search": "010"},
+    {"search": "010-1234-0"},
+    {"search": "0101234004"},
+    {"search": "01077"},
+    {"search": "3569"},
+    {"search": "+82 10"},
+    {"search": "999"},
+    {"state": NwStatus.NORMAL},
+    {"state": NwStatus.USE_SUSPENDED},
+    {"state": NwStatus.DORMANT},
+    {"state": NwStatus.USE_SUSPENDED, "search": "010"},
+    {"state": NwStatus.ENDED, "search": "sn-a"},
+]
+
+
+@pytest.fixture(scope="module")
+def tx():
+    with rows.memory(keys_checked=False) as transaction:
+        browsing.fill(transaction)
+        numbered(transaction)
+        yield transaction
+
+
+def numbered(tx):
+    """Devices on vehicles that a director manages, whose serial numbers are numbers; and that director's right on
+    another company's vehicle, whose device has a line."""
+    device = {**browsing._sensor(9, "p"), "created_ms": 1_001}
+    for at, (serial_no, mdn) in enumerate(NUMBERED.items()):
+        tx.run(insert(sensor), {**device, "id": f"x{at}", "serial_no": serial_no})
+        tx.run(insert(sensor), {**device, "id": f"y{at}", "serial_no": f"{serial_no}0"})
+        tx.run(insert(carrier_line), {**browsing._line(at), "sensor_id": f"x{at}", "mdn": mdn})
+    right = {"id": "right", "created_ms": 1, "vehicle_id": "v10", "company_id": "q", "user_id": "director-p"}
+    tx.run(insert(vehicle_user), {**right, "user_role": "DELEGATED_DIRECTOR", "vehicle_no": "v10"})
+
+
+@pytest.fixture(params=[0, 3, 1_000], ids=["walking", "both", "sorting"])
+def many(request, monkeypatch):
+    """Up to how many rows are sorted, so that each way of finding them is gone."""
+    monkeypatch.setattr(turns, "MANY", request.param)
+    lines._past_numbers.cache_clear()
+    yield
+    lines._past_numbers.cache_clear()
+
+
+def wanted(tx, scope, filters):
+    """The lines that are to be listed, by a sentence of Python."""
+    joined = select(sensor, carrier_line.c.mdn, carrier_line.c.nw_status).join(carrier_line)
+    inside = tx.all(joined.where(scopes.sensors(scope.reaches)), scopes.values(scope))
+    text = (filters.search or "").lower()
+    return [
+        row
+        for row in inside
+        if row.company_id == scope.company_id
+        and filters.state in (None, row.nw_status)
+        and (row.serial_no.lower().startswith(text) or (row.mdn or "").startswith(text.translate({32: "", 45: ""})))
+    ]
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize("looker", LOOKERS)
+@pytest.mark.parametrize("filtered", FILTERS, ids=str)
+def test_lines_are_those_of_the_company_that_pass_in_each_order(tx, looker, filtered):
+    scope, filters = browsing.scope(looker, Action.SENSOR_READ), Filters(**filtered)
+    expected = wanted(tx, scope, filters)
+
+    for (by, column), descending in product({"serial": "serial_no", "created": "created_ms"}.items(), (False, True)):
+        ordered = sorted(expected, key=lambda row: (getattr(row, column), row.id), reverse=descending)
+        found = browsing.walked(
+            lambda turn: lines.page(tx, scope, filters, turn),
+            by,
+            descending=descending,
+            limit=2 if by == "serial" else 7,
+        )
+        assert found == [row.id for row in ordered]
+    assert lines.count(tx, scope, filters) == len(expected)
+
+
+def test_everybody_sees_some_lines_and_nobody_those_of_another_company(tx):
+    seen = {
+        looker: {row.id for row in wanted(tx, browsing.scope(looker, Action.SENSOR_READ), Filters())}
+        for looker in LOOKERS
+    }
+    partner, director = seen.pop("partner"), seen.pop("director")
+
+    assert director < partner
+    assert "s10" not in director
+    assert "s45" in director
+    assert all(seen.values())
+    assert not partner.intersection(*seen.values())
+
+
+def test_each_filter_lets_somebodys_lines_pass_but_those_for_nothing(tx):
+    passed = [
+        any(wanted(tx, browsing.scope(looker, Action.SENSOR_READ), Filters(**filtered)) for looker in LOOKERS)
+        for filtered in FILTERS
+    ]
+
+    assert [filtered for filtered, some in zip(FILTERS, passed, strict=True) if not some] == [
+        {"search": "999"},
+        {"state": NwStatus.DORMANT},
+    ]
+
+
+def test_line_is_shown_with_its_device(tx):
+    scope, filters = browsing.scope("partner", Action.SENSOR_READ), Filters(search="0101234-0025")
+    (found,) = lines.page(tx, scope, filters, Turn(limit=9, by="serial")).rows
+
+    assert asdict(found) == {
+        "id": "s25",
+        "created_ms": 996,
+        "serial_no": f"SN-{browsing.NUMBERS[25]}",
+        "vehicle_id": "v25",
+        "vehicle_no": browsing.NUMBERS[25],
+        "mdn": "01012340025",
+        "nw_status": NwStatus.ENDED,
+        "subscription": None,
+        "imsi": "450080025",
+        "iccid": "89820025",
+        "updated_ms": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("looker", "search", "statements"),
+    [("partner", None, 1), ("partner", "010", 3), ("director", None, 1), ("director", "010", 2)],
+)
+def test_list_takes_a_fixed_number_of_statements(tx, looker, search, statements):
+    scope = browsing.scope(looker, Action.SENSOR_READ)
+    asked = []
+    for limit in (1, 30):
+        with rows.statements(tx) as seen:
+            lines.page(tx, scope, Filters(search=search), Turn(limit=limit, by="serial"))
+        asked.append(len(seen))
+
+    assert asked == [statements, statements]
+
+
+def plans(tx, looker, filters, turn):
+    """How SQLite finds the rows of each statement of a page and of its count."""
+    scope = browsing.scope(looker, Action.SENSOR_READ)
+    with rows.statements(tx) as seen:
+        lines.page(tx, scope, filters, turn)
+        lines.count(tx, scope, filters)
+    return [[step for *_, step in rows.plan(tx, statement)] for statement in seen]
+
+
+@pytest.mark.sqlite("how SQLite finds rows")
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize("filtered", FILTERS, ids=str)
+def test_no_list_of_lines_looks_at_a_whole_table(tx, filtered):
+    asked = [Turn(limit=3, by=by, place=place) for by in ("serial", "created") for place in (None, Place("1", "x"))]
+    found = [plans(tx, looker, Filters(**filtered), turn) for looker in ("partner", "director") for turn in asked]
+
+    steps = {step for plan in found for statement in plan for step in statement}
+    assert {step for step in steps if step.startswith("SCAN")} == {"SCAN page"}
+
+
+@pytest.mark.sqlite("how SQLite finds rows")
+@pytest.mark.parametrize("back", [False, True])
+@pytest.mark.parametrize("place", [None, Place("1", "x")], ids=["first page", "a later one"])
+@pytest.mark.parametrize(("by", "index"), [("serial", "ix_sensor_company"), ("created", "ix_sensor_company_created")])
+def test_page_of_a_companys_lines_is_read_along_an_index(tx, by, index, place, back):
+    (page, count) = plans(tx, "partner", Filters(), Turn(limit=3, by=by, place=place, back=back))
+
+    assert [step for step in page if f"SEARCH sensor USING COVERING INDEX {index} (company_id=?" in step]
+    assert [step for step in count if "SEARCH sensor USING COVERING INDEX ix_sensor_" in step]
+    assert not [step for step in page if "TEMP B-TREE" in step]
+
+
+@pytest.mark.sqlite("how SQLite finds rows")
+def test_devices_of_a_director_are_found_by_their_vehicles(tx):
+    (page, _) = plans(tx, "director", Filters(), Turn(limit=3, by="serial"))
+
+    assert [step for step in page if step.startswith("SEARCH sensor")] == [
+        "SEARCH sensor USING INDEX ix_sensor_vehicle_id (vehicle_id=?)"
+    ]
