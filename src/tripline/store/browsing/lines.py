@@ -68,6 +68,7 @@ class _Found(Enum):
 
     COMPANY = "along the serial numbers of the company"
     SINGLES = "by single vehicles inside"
+    STATE = "by the index of states, of the company"
     NUMBER = "by the index of telephone numbers, of the company"
 
 
@@ -97,12 +98,18 @@ def _values(scope: Scope, filters: Filters) -> tuple[str | None, ...]:
 def _sources(tx: ReadTx, scope: Scope, filters: Filters, values: tuple[str | None, ...]) -> list[Source]:
     """Where the rows come from; they share none. Who sees the company's devices sees all of them."""
     found = _Found.COMPANY if Reach.OWN_COMPANY in scope.reaches else _Found.SINGLES
+    if filters.state is not None:
+        found = _narrowed(tx, found, _Found.STATE, values)
     which = _Which(found, scope.reaches, filters.state is not None, number=False)
     sources = [_source(which)]
     if lines.number_of(filters.search or "") is not None:
-        few = found is _Found.COMPANY and not tx.hot(_past_numbers(), *values)
-        sources.append(_source(which._replace(found=_Found.NUMBER if few else found, number=True)))
+        sources.append(_source(which._replace(found=_narrowed(tx, found, _Found.NUMBER, values), number=True)))
     return sources
+
+
+def _narrowed(tx: ReadTx, found: _Found, narrow: _Found, values: tuple[str | None, ...]) -> _Found:
+    """The narrow way, where the company's rows would be walked along and few of all companies are found so."""
+    return narrow if found is _Found.COMPANY and not tx.hot(_past_set(narrow), *values) else found
 
 
 def _source(which: _Which) -> Source:
@@ -129,13 +136,14 @@ def _found_by(which: _Which) -> list[ColumnElement[bool]]:
             return [row.company_id == bindparam(scopes.COMPANY)]
         case _Found.SINGLES:
             return [row.vehicle_id.in_(reached.singles(which.reaches)), _OWN]
-        case _Found.NUMBER:
-            return [row.id.in_(_numbers()), _OWN]
+    return [row.id.in_(_set(which.found)), _OWN]
 
 
-def _numbers() -> Select[tuple[str]]:
-    """Devices whose line's telephone number begins so, of every company."""
-    return select(carrier_line.c.sensor_id).where(*_begins(carrier_line.c.mdn))
+def _set(found: _Found) -> Select[tuple[str]]:
+    """The devices of every company whose lines are found by an index of their own."""
+    row = carrier_line.c
+    alike = _begins(row.mdn) if found is _Found.NUMBER else (row.nw_status == bindparam("of_state"),)
+    return select(row.sensor_id).where(*alike)
 
 
 def _begins(number: ColumnElement[str]) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
@@ -150,8 +158,11 @@ _NAMES: Final = (scopes.USER, scopes.COMPANY, "of_state", "of_text", "number_fro
 
 
 @cache
-def _past_numbers() -> Hot:
-    return Hot(_numbers().limit(1).offset(turns.MANY), *_NAMES)
+def _past_set(found: _Found) -> Hot:
+    # In the order of the index: PostgreSQL would look through the whole table for a state that may be many lines'.
+    row = carrier_line.c
+    along = row.mdn if found is _Found.NUMBER else row.sensor_id
+    return Hot(_set(found).order_by(along).limit(1).offset(turns.MANY), *_NAMES)
 
 
 def _shown(page: Subquery) -> Select[Any]:

@@ -211,6 +211,7 @@ carrier_line = Table(
 )
 Index("ix_carrier_line_iccid", carrier_line.c.iccid)
 Index("ix_carrier_line_imsi", carrier_line.c.imsi)
+Index("ix_carrier_line_state", carrier_line.c.nw_status, carrier_line.c.sensor_id)
 
 
 carrier_action = Table(

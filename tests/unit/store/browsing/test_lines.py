@@ -61,9 +61,9 @@ def numbered(tx):
 def many(request, monkeypatch):
     """Up to how many rows are sorted, so that each way of finding them is gone."""
     monkeypatch.setattr(turns, "MANY", request.param)
-    lines._past_numbers.cache_clear()
+    lines._past_set.cache_clear()
     yield
-    lines._past_numbers.cache_clear()
+    lines._past_set.cache_clear()
 
 
 def wanted(tx, scope, filters):
@@ -145,15 +145,22 @@ def test_line_is_shown_with_its_device(tx):
 
 
 @pytest.mark.parametrize(
-    ("looker", "search", "statements"),
-    [("partner", None, 1), ("partner", "010", 3), ("director", None, 1), ("director", "010", 2)],
+    ("looker", "filtered", "statements"),
+    [
+        ("partner", {}, 1),
+        ("partner", {"search": "010"}, 3),
+        ("partner", {"state": NwStatus.ENDED}, 2),
+        ("partner", {"search": "010", "state": NwStatus.ENDED}, 3),
+        ("director", {}, 1),
+        ("director", {"search": "010"}, 2),
+    ],
 )
-def test_list_takes_a_fixed_number_of_statements(tx, looker, search, statements):
+def test_list_takes_a_fixed_number_of_statements(tx, looker, filtered, statements):
     scope = browsing.scope(looker, Action.SENSOR_READ)
     asked = []
     for limit in (1, 30):
         with rows.statements(tx) as seen:
-            lines.page(tx, scope, Filters(search=search), Turn(limit=limit, by="serial"))
+            lines.page(tx, scope, Filters(**filtered), Turn(limit=limit, by="serial"))
         asked.append(len(seen))
 
     assert asked == [statements, statements]
@@ -189,6 +196,16 @@ def test_page_of_a_companys_lines_is_read_along_an_index(tx, by, index, place, b
     assert [step for step in page if f"SEARCH sensor USING COVERING INDEX {index} (company_id=?" in step]
     assert [step for step in count if "SEARCH sensor USING COVERING INDEX ix_sensor_" in step]
     assert not [step for step in page if "TEMP B-TREE" in step]
+
+
+@pytest.mark.sqlite("how SQLite finds rows")
+@pytest.mark.parametrize("filtered", [{}, {"search": "010"}], ids=str)
+def test_lines_in_a_state_that_few_have_are_found_by_it(tx, filtered):
+    found = plans(tx, "partner", Filters(state=NwStatus.USE_SUSPENDED, **filtered), Turn(limit=3, by="serial"))
+
+    index = "SEARCH carrier_line USING COVERING INDEX ix_carrier_line_state (nw_status=?)"
+    assert [index in plan for plan in found] == [True] * len(found)
+    assert not [step for plan in found for step in plan if "ix_sensor_company" in step]
 
 
 @pytest.mark.sqlite("how SQLite finds rows")
