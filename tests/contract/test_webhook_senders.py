@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import datetime
 import socket
 import ssl
 import threading
@@ -677,9 +678,9 @@ def test_name_server_that_is_away_holds_up_no_other_name():
 # TLS
 
 
-def over_tls(tmp_path, url, *, trusted=True, times=1):
+def over_tls(tmp_path, url, *, trusted=True, times=1, ends=None):
     """Statuses or the error of requests to a server with a certificate for 127.0.0.1 and localhost; and the server."""
-    made = certificates.make(tmp_path)
+    made = certificates.make(tmp_path, ends=ends)
     tls = made.client_context() if trusted else ssl.create_default_context()
 
     async def scenario():
@@ -704,9 +705,25 @@ def test_https_server_with_a_good_certificate_is_asked_by_its_name(tmp_path, hos
     assert receiver.connections == 1
 
 
-@pytest.mark.parametrize(("host", "trusted"), [("push.example", True), ("127.0.0.2", True), ("localhost", False)])
-def test_https_server_with_another_name_or_an_unknown_authority_is_told_nothing(tmp_path, host, trusted):
-    said, receiver = over_tls(tmp_path, f"https://{host}:{{port}}/", trusted=trusted)
+@pytest.mark.parametrize(
+    ("host", "trusted", "hours", "told"),
+    [
+        ("push.example", True, 24, "is not good for its name."),
+        ("localhost", False, 24, "is of an authority that is not trusted."),
+        ("localhost", True, -1, "has expired."),
+    ],
+)
+def test_https_server_with_a_bad_certificate_is_told_nothing(tmp_path, host, trusted, hours, told):
+    ends = datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=hours)
+
+    said, receiver = over_tls(tmp_path, f"https://{host}:{{port}}/", trusted=trusted, ends=ends)
+
+    assert said == f"The server's certificate {told}"
+    assert receiver.requests == []
+
+
+def test_https_server_with_another_address_is_told_nothing(tmp_path):
+    said, receiver = over_tls(tmp_path, "https://127.0.0.2:{port}/")
 
     assert said in ("The server's certificate is not good for its name.", "The connection failed: Connection refused.")
     assert receiver.requests == []

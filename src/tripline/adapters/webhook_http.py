@@ -39,6 +39,10 @@ LISTENING_PER_TARGET: Final = 160
 """Connections to one server that listen for an answer after their request counts as sent: eight lanes for 5 s."""
 LISTENING: Final = 1_024
 """The same to all servers; at either bound the one that has listened longest is closed."""
+_EXPIRED: Final = 10
+_OF_STRANGERS: Final = frozenset({18, 19, 20, 21})
+"""What OpenSSL finds wrong with a certificate (its errors `X509_V_ERR_`): its time is over; nobody that is trusted here
+stands for it."""
 _FORBIDDEN: Final = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
 _COMMON: Final = "User-Agent: Tripline\r\nAccept-Encoding: identity\r\n"
 
@@ -353,13 +357,21 @@ def _told() -> Iterator[None]:
         raise WebhookFailedError("The answer is not HTTP.") from None
     except (_LostError, LostError):
         raise WebhookFailedError("The connection ended before a status line.") from None
-    except ssl.SSLCertVerificationError:
-        raise WebhookFailedError("The server's certificate is not good for its name.") from None
+    except ssl.SSLCertVerificationError as error:
+        raise _of_certificate(error) from None
     except ssl.SSLError as error:
         raise WebhookFailedError(f"TLS failed: {error.reason or 'unknown'}.") from None
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else type(error).__name__
         raise WebhookFailedError(f"The connection failed: {reason}.") from None
+
+
+def _of_certificate(error: ssl.SSLCertVerificationError) -> WebhookFailedError:
+    if error.verify_code == _EXPIRED:
+        return WebhookFailedError("The server's certificate has expired.")
+    if error.verify_code in _OF_STRANGERS:
+        return WebhookFailedError("The server's certificate is of an authority that is not trusted.")
+    return WebhookFailedError("The server's certificate is not good for its name.")
 
 
 def _request(target: Target, webhook: Webhook) -> bytes:
