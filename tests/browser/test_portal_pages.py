@@ -154,6 +154,28 @@ def test_tables_with_long_names_fit_the_window(browser, world, width):
     assert ends == dict.fromkeys(paths, gutter)
 
 
+def test_name_of_forty_letters_is_whole_where_there_is_room(browser, world):
+    (guest,) = (each for each in world.guests if each.name == "full")
+    with portal_browser.watching(browser, world.origin, portal_browser.PLAIN, session=guest.session) as watched:
+        watched.page.goto(f"{world.origin}/fleet/companies")
+        names = watched.page.locator("#companies td .clip", has_text=portal_world.NAMES[-1])
+        cut = names.first.evaluate("(one) => one.scrollHeight - one.clientHeight")
+
+    assert cut == 0
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_sender_of_mails_takes_two_lines_of_a_narrow_window(browser, world, language):
+    (guest,) = (each for each in world.guests if each.name == "platform")
+    look = portal_browser.Look(language=language, width=360)
+    with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
+        watched.page.goto(f"{world.origin}/admin/settings?q=mail.sender")
+        value = watched.page.locator("#settings td code")
+        lines = value.evaluate("(one) => new Set([...one.getClientRects()].map((each) => each.top)).size")
+
+    assert lines == 2
+
+
 @pytest.mark.parametrize("language", ["en", "ko"])
 @pytest.mark.parametrize("width", [360, 1440])
 def test_tables_of_the_platform_fit_the_window(browser, world, width, language):
