@@ -86,12 +86,13 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bulk(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that can be done with chosen rows: the ids go to the address, whose page says what they touch."""
+    """Something to do with chosen rows, whose ids go to the address; `means`: key of the text on what it does."""
 
     text: str
     address: str
     icon: str
     action: Action
+    means: str | None = None
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,8 +118,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def order(self) -> str:
         """The order of a list for which nobody chose one."""
-        orders = [each.order for each in self.columns if each.order is not None]
-        return orders[0]
+        return next(each.order for each in self.columns if each.order is not None)
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):

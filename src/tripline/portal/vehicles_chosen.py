@@ -32,7 +32,13 @@ _FIELD: Final = "vehicleId"
 BULK: Final = (
     Bulk(text=f"{_TEXTS}delegate", address=_DELEGATE, icon="waypoints", action=Action.VEHICLE_DELEGATE),
     Bulk(text=f"{_TEXTS}activate", address=_ACTIVATE, icon="play", action=Action.VEHICLE_ACTIVATE),
-    Bulk(text=f"{_TEXTS}deactivate", address=_DEACTIVATE, icon="pause", action=Action.VEHICLE_ACTIVATE),
+    Bulk(
+        text=f"{_TEXTS}deactivate",
+        address=_DEACTIVATE,
+        icon="pause",
+        action=Action.VEHICLE_ACTIVATE,
+        means=f"{_TEXTS}deactivate_text",
+    ),
 )
 
 

@@ -56,6 +56,21 @@ def test_number_of_chosen_vehicles_stands_where_the_language_puts_it(tmp_path):
     assert "data-picked></span>개 선택</span>" in korean
 
 
+@pytest.mark.parametrize(
+    ("language", "told"), [("en", "no other driver may take the vehicle."), ("ko", "다른 운전자는 탈 수 없습니다.")]
+)
+def test_what_deactivating_does_is_told_beside_the_buttons_of_who_may(tmp_path, language, told):
+    async def scenario(app, of, vehicles):
+        driver = await delegating.driver(app, of.owner, "driver")
+        await delegating.give(app, of.owner, driver, vehicles[0], drive=True)
+        return [
+            (await Browser(app, each).get("/fleet/vehicles", **{"Accept-Language": language})).text
+            for each in (of.owner, driver)
+        ]
+
+    assert [told in each for each in play(tmp_path, scenario)] == [True, False]
+
+
 def test_vehicle_that_was_so_before_does_not_count_as_moved(tmp_path):
     async def scenario(app, of, vehicles):
         browser = Browser(app, of.owner)
