@@ -42,7 +42,7 @@ class ListedAccount(msgspec.Struct, frozen=True, kw_only=True):
 def page(tx: ReadTx, filters: Filters, turn: Turn) -> Slice[ListedAccount]:
     """The accounts of the turn; the caller checked permission."""
     found = _BROWSED.page(tx, turn, _sources(filters), _values(filters))
-    return msgspec.structs.replace(found, rows=[_listed(row) for row in found.rows])  # type: ignore[arg-type]
+    return found.mapped(_listed)
 
 
 def count(tx: ReadTx, filters: Filters) -> int:

@@ -47,7 +47,7 @@ def page(tx: ReadTx, scope: Scope, filters: Filters, turn: Turn, *, counted: boo
     that they hold is walked through."""
     browsed = _BROWSED if counted else _UNCOUNTED
     found = browsed.page(tx, turn, _sources(scope, filters), _values(scope, filters), search=filters.search)
-    return msgspec.structs.replace(found, rows=[_listed(row) for row in found.rows])  # type: ignore[arg-type]
+    return found.mapped(_listed)
 
 
 def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:

@@ -54,7 +54,7 @@ def page(tx: ReadTx, scope: Scope, filters: Filters, turn: Turn) -> Slice[Listed
     """The lines of the turn: of devices of the scope's company that are inside the scope."""
     values = _values(scope, filters)
     found = _BROWSED.page(tx, turn, _sources(tx, scope, filters, values), values, search=filters.search)
-    return msgspec.structs.replace(found, rows=[_listed(row) for row in found.rows])  # type: ignore[arg-type]
+    return found.mapped(_listed)
 
 
 def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:

@@ -44,7 +44,7 @@ class ListedPerson(msgspec.Struct, frozen=True, kw_only=True):
 def page(tx: ReadTx, scope: Scope, filters: Filters, turn: Turn) -> Slice[ListedPerson]:
     """The people of the turn that are inside the scope."""
     found = _BROWSED.page(tx, turn, _sources(scope, filters), _values(scope, filters), search=filters.search)
-    return msgspec.structs.replace(found, rows=[_listed(row) for row in found.rows])  # type: ignore[arg-type]
+    return found.mapped(_listed)
 
 
 def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:

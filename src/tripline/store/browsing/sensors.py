@@ -71,7 +71,7 @@ def page(tx: ReadTx, scope: Scope, filters: Filters, turn: Turn) -> Slice[Listed
     values = _values(scope, rank, filters)
     sources = _sources(tx, scope, rank, filters, values)
     found = _BROWSED.page(tx, turn, sources, values, search=filters.search)
-    return msgspec.structs.replace(found, rows=[_listed(row) for row in found.rows])  # type: ignore[arg-type]
+    return found.mapped(_listed)
 
 
 def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:

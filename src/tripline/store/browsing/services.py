@@ -44,7 +44,7 @@ class ListedService(msgspec.Struct, frozen=True, kw_only=True):
 def page(tx: ReadTx, filters: Filters, turn: Turn) -> Slice[ListedService]:
     """The services of the turn; the caller checked permission."""
     found = _BROWSED.page(tx, turn, _sources(filters), (), search=filters.search)
-    return msgspec.structs.replace(found, rows=[_listed(row) for row in found.rows])  # type: ignore[arg-type]
+    return found.mapped(_listed)
 
 
 def count(tx: ReadTx, filters: Filters) -> int:

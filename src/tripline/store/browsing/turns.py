@@ -32,6 +32,7 @@ from tripline.store.tables.base import lowered
 from tripline.store.transactions import Hot, ReadTx
 
 R = TypeVar("R")
+S = TypeVar("S")
 MANY: Final = 2_000
 """Up to so many, finding and sorting rows takes 17 ms; above, walking along the list meets one soon."""
 _WINDOW: Final = ("page_search", "page_value", "page_key", "page_from", "page_to")
@@ -75,6 +76,16 @@ class Slice(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     last: Place | None
     more_before: bool
     more_behind: bool
+
+    def mapped(self, make: Callable[[R], S]) -> "Slice[S]":
+        """The page with what is made of each row in its place."""
+        return Slice(
+            rows=[make(row) for row in self.rows],
+            first=self.first,
+            last=self.last,
+            more_before=self.more_before,
+            more_behind=self.more_behind,
+        )
 
 
 class Source(NamedTuple):

@@ -98,7 +98,7 @@ def page(
     values = _values(scope, rank, filters)
     sources = _sources(tx, scope, rank, filters, values, by=turn.by)
     found = _browsed(named).page(tx, turn, sources, values, search=filters.search)
-    return msgspec.structs.replace(found, rows=[_listed(row) for row in found.rows])  # type: ignore[arg-type]
+    return found.mapped(_listed)
 
 
 def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
