@@ -8,7 +8,7 @@ no index leads to.
 import asyncio
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import psycopg
@@ -157,6 +157,14 @@ def test_redelivery_is_looked_for_by_key_among_many(table):
     assert set(re.findall(rf"{table}_(?:w\d+|other)", steps)) == {part}
 
 
+def explained(connection: psycopg.Connection, name: str, text: str, values: Sequence[Any]) -> str:
+    """The plan of a statement that is prepared under this name, a step a line."""
+    connection.execute(f"PREPARE {name} AS {text}")
+    given = sql.SQL("({})").format(sql.SQL(", ").join(map(sql.Literal, values))) if values else sql.SQL("")
+    plan = connection.execute(sql.SQL("EXPLAIN EXECUTE {} {}").format(sql.Identifier(name), given))
+    return "\n".join(step for (step,) in plan.fetchall())
+
+
 @pytest.fixture(scope="module")
 def scored() -> Iterator[databases.Database]:
     """Scores and events of fifty vehicles, 800 of each, with statistics; only to be looked at."""
@@ -201,12 +209,7 @@ def test_page_walks_the_index_of_its_owner_among_many(scored, walks, by, owner, 
         connection.execute(f"SET plan_cache_mode = {plans}")
         for number, (statement, given) in enumerate(asked_for):
             text, order, constants = statement.compiled(postgresql.dialect())
-            every = [sql.Literal(([*given, *constants])[i]) for i in order]
-            connection.execute(f"PREPARE asked_{number} AS {text}")
-            run = sql.SQL("EXPLAIN EXECUTE {} ({})").format(
-                sql.Identifier(f"asked_{number}"), sql.SQL(", ").join(every)
-            )
-            steps += " ".join(step for (step,) in connection.execute(run).fetchall())
+            steps += explained(connection, f"asked_{number}", text, [[*given, *constants][i] for i in order])
 
     large = {"trip", "driving_score", "gps_event", "gps_event_other", "account", "refresh_session"}
     assert not set(WHOLE.findall(steps)) & large
@@ -236,11 +239,8 @@ def test_page_of_accounts_is_read_along_their_addresses_among_many(peopled, filt
     text, given = asked.page_of_accounts(filters, turn, postgresql.dialect())
     with psycopg.connect(peopled.url, autocommit=True) as connection:
         connection.execute(f"SET plan_cache_mode = {plans}")
-        connection.execute(f"PREPARE asked AS {text}")
-        values = sql.SQL("({})").format(sql.SQL(", ").join(map(sql.Literal, given))) if given else sql.SQL("")
-        plan = connection.execute(sql.SQL("EXPLAIN EXECUTE asked {}").format(values)).fetchall()
+        steps = explained(connection, "asked", text, given)
 
-    steps = " ".join(step for (step,) in plan)
     assert re.search(r"Index (Only )?Scan (Backward )?using uq_account_login on account ", steps)
     assert "using uq_account_login on account shown" in steps
     assert "account" not in WHOLE.findall(steps)
@@ -286,12 +286,7 @@ def plans_of_lines(
         lines.count(tx, scope, filters)
         for name, value in settings.items():
             driver.execute(sql.SQL("SET {} = {}").format(sql.Identifier(name), sql.Literal(value)))
-        plans = []
-        for number, (text_of, values) in enumerate(seen):
-            driver.execute(f"PREPARE lines_{number} AS {text_of}")
-            given = sql.SQL("({})").format(sql.SQL(", ").join(map(sql.Literal, values))) if values else sql.SQL("")
-            explained = sql.SQL("EXPLAIN EXECUTE {} {}").format(sql.Identifier(f"lines_{number}"), given)
-            plans.append("\n".join(step for (step,) in driver.execute(explained).fetchall()))
+        plans = [explained(driver, f"lines_{number}", *asked_for) for number, asked_for in enumerate(seen)]
         driver.execute("DEALLOCATE ALL")
     return plans
 

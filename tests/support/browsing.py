@@ -1,6 +1,7 @@
 """A small service type with everything that lists tell apart, and who looks at it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from sqlalchemy import insert
@@ -41,6 +42,17 @@ def scope(looker: str, action: Action) -> Scope | None:
     authority, user_id, company_id = LOOKERS[looker]
     reaches = RULES[action].get(authority)
     return None if reaches is None else Scope("test", reaches, UserId(user_id), CompanyId(company_id))
+
+
+def assert_in_each_order(
+    page: Callable[[Turn], Slice[Any]], expected: Sequence[Any], orders: Mapping[str, str], *, limits: tuple[int, int]
+) -> None:
+    """The pages have the expected rows in each order, up and down. `orders`: order -> column; `limits`: rows of a page
+    in the first order, and in the others."""
+    for (at, (by, column)), descending in product(enumerate(orders.items()), (False, True)):
+        ordered = sorted(expected, key=lambda row: (getattr(row, column), row.id), reverse=descending)
+        found = walked(page, by, descending=descending, limit=limits[at > 0])
+        assert found == [row.id for row in ordered]
 
 
 def walked(page: Callable[[Turn], Slice[Any]], by: str, *, descending: bool, limit: int) -> list[str]:

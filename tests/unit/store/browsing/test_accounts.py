@@ -1,5 +1,6 @@
 """The list of accounts: what a row says, its order, search and filters, and pages both ways."""
 
+from functools import partial
 from itertools import product
 
 import pytest
@@ -49,18 +50,10 @@ def wanted(tx, filters):
 def test_accounts_are_those_that_pass_in_the_order_of_their_addresses_both_ways(tx, search, role):
     for enabled, descending, limit in product((None, True, False), (False, True), (1, 3, 99)):
         filters = Filters(search=search, role=role, enabled=enabled)
-        turn = Turn(limit=limit, by="email", descending=descending)
         expected = [row.id for row in wanted(tx, filters)][:: -1 if descending else 1]
-        pages = [accounts.page(tx, filters, turn)]
-        while pages[-1].more_behind:
-            pages.append(accounts.page(tx, filters, Turn(**{**asdict(turn), "place": pages[-1].last})))
-        back = [pages[-1]]
-        while back[0].rows and back[0].more_before:
-            there = Turn(**{**asdict(turn), "place": back[0].first, "back": True})
-            back.insert(0, accounts.page(tx, filters, there))
+        pages = partial(accounts.page, tx, filters)
 
-        assert [row.id for page in pages for row in page.rows] == expected
-        assert [row.id for page in back for row in page.rows] == expected
+        assert browsing.walked(pages, "email", descending=descending, limit=limit) == expected
         assert accounts.count(tx, filters) == len(expected)
 
 

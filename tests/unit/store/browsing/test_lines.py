@@ -1,7 +1,5 @@
 """The list of lines: those of the company's devices inside the scope, in each order, filtered, by pages both ways."""
 
-from itertools import product
-
 import pytest
 from msgspec.structs import asdict
 from sqlalchemy import insert, select
@@ -87,15 +85,12 @@ def test_lines_are_those_of_the_company_that_pass_in_each_order(tx, looker, filt
     scope, filters = browsing.scope(looker, Action.SENSOR_READ), Filters(**filtered)
     expected = wanted(tx, scope, filters)
 
-    for (by, column), descending in product({"serial": "serial_no", "created": "created_ms"}.items(), (False, True)):
-        ordered = sorted(expected, key=lambda row: (getattr(row, column), row.id), reverse=descending)
-        found = browsing.walked(
-            lambda turn: lines.page(tx, scope, filters, turn),
-            by,
-            descending=descending,
-            limit=2 if by == "serial" else 7,
-        )
-        assert found == [row.id for row in ordered]
+    browsing.assert_in_each_order(
+        lambda turn: lines.page(tx, scope, filters, turn),
+        expected,
+        {"serial": "serial_no", "created": "created_ms"},
+        limits=(2, 7),
+    )
     assert lines.count(tx, scope, filters) == len(expected)
 
 

@@ -1,8 +1,6 @@
 """Lists of vehicles and sensors: the rows inside the scope that pass the filters, in any order, page by page both ways,
 whichever way they are found."""
 
-from itertools import product
-
 import pytest
 from msgspec.structs import asdict
 from sqlalchemy import select
@@ -133,15 +131,12 @@ def test_vehicles_are_those_inside_that_pass_in_each_order(tx, looker, filtered)
     scope, filters = browsing.scope(looker, Action.VEHICLE_READ), vehicles.Filters(**filtered)
     expected = wanted_vehicles(tx, scope, filters)
 
-    for (by, column), descending in product({"number": "vehicle_no", "created": "created_ms"}.items(), (False, True)):
-        ordered = sorted(expected, key=lambda row: (getattr(row, column), row.id), reverse=descending)
-        found = browsing.walked(
-            lambda turn: vehicles.page(tx, scope, filters, turn),
-            by,
-            descending=descending,
-            limit=4 if by == "number" else 7,
-        )
-        assert found == [row.id for row in ordered]
+    browsing.assert_in_each_order(
+        lambda turn: vehicles.page(tx, scope, filters, turn),
+        expected,
+        {"number": "vehicle_no", "created": "created_ms"},
+        limits=(4, 7),
+    )
     assert vehicles.count(tx, scope, filters) == len(expected)
 
 
@@ -154,15 +149,12 @@ def test_sensors_are_those_inside_that_pass_in_each_order(tx, looker, filtered):
         return
     expected = wanted_sensors(tx, scope, filters)
 
-    for (by, column), descending in product({"serial": "serial_no", "created": "created_ms"}.items(), (False, True)):
-        ordered = sorted(expected, key=lambda row: (getattr(row, column), row.id), reverse=descending)
-        found = browsing.walked(
-            lambda turn: sensors.page(tx, scope, filters, turn),
-            by,
-            descending=descending,
-            limit=4 if by == "serial" else 7,
-        )
-        assert found == [row.id for row in ordered]
+    browsing.assert_in_each_order(
+        lambda turn: sensors.page(tx, scope, filters, turn),
+        expected,
+        {"serial": "serial_no", "created": "created_ms"},
+        limits=(4, 7),
+    )
     assert sensors.count(tx, scope, filters) == len(expected)
 
 
