@@ -40,9 +40,9 @@ LISTENING_PER_TARGET: Final = 160
 LISTENING: Final = 1_024
 """The same to all servers; at either bound the one that has listened longest is closed."""
 _EXPIRED: Final = 10
-_OF_STRANGERS: Final = frozenset({18, 19, 20, 21})
-"""What OpenSSL finds wrong with a certificate (its errors `X509_V_ERR_`): its time is over; nobody that is trusted here
-stands for it."""
+"""OpenSSL's `X509_V_ERR_CERT_HAS_EXPIRED`."""
+_UNTRUSTED: Final = frozenset({18, 19, 20, 21})
+"""OpenSSL's `X509_V_ERR_` codes for a certificate whose chain ends in no trusted authority."""
 _FORBIDDEN: Final = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
 _COMMON: Final = "User-Agent: Tripline\r\nAccept-Encoding: identity\r\n"
 
@@ -369,7 +369,7 @@ def _told() -> Iterator[None]:
 def _of_certificate(error: ssl.SSLCertVerificationError) -> WebhookFailedError:
     if error.verify_code == _EXPIRED:
         return WebhookFailedError("The server's certificate has expired.")
-    if error.verify_code in _OF_STRANGERS:
+    if error.verify_code in _UNTRUSTED:
         return WebhookFailedError("The server's certificate is of an authority that is not trusted.")
     return WebhookFailedError("The server's certificate is not good for its name.")
 

@@ -51,7 +51,7 @@ def count(tx: ReadTx, filters: Filters) -> int:
 
 
 class _Which(NamedTuple):
-    """What makes a statement."""
+    """The filters in force; each combination has its statement."""
 
     searched: bool
     of_role: bool

@@ -73,7 +73,7 @@ class _Found(Enum):
 
 
 class _Which(NamedTuple):
-    """What makes a statement."""
+    """The way in and the filters in force; each combination has its statement."""
 
     found: _Found
     reaches: scopes.Reaches
@@ -129,7 +129,7 @@ def _conditions(which: _Which) -> list[ColumnElement[bool]]:
 
 
 def _found_by(which: _Which) -> list[ColumnElement[bool]]:
-    """What finds the rows, and is inside; nothing else is there to be found by an index."""
+    """Conditions that find the rows and keep them inside the scope. No other condition may lead to an index."""
     row = sensor.c
     match which.found:
         case _Found.COMPANY:
