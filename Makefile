@@ -61,7 +61,7 @@ test-kafka: $(STAMP)
 check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	@echo "Types, import contract and 10,400 tests: one to two minutes on two cores."
+	@echo "Types, import contract and 10,800 tests: one to two minutes on two cores."
 	@answers=$$(mktemp -d); trap 'rm -rf "$$answers"' EXIT; failed=0; check="$(BIN)/python -m pytest -q $(PLAIN)"; \
 	$(BIN)/mypy >"$$answers/types" 2>&1 & beside=$$!; \
 	for part in $(APART); do $$check $$part >"$$answers/$$(basename $$part)" 2>&1 & beside="$$beside $$!"; done; \
