@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import expect
 from tests.support import portal_browser, portal_tour, portal_world
 
+from tripline.portal.lists import TABLES
+
 pytestmark = [pytest.mark.once("what a page shows"), pytest.mark.slow]
 
 PARTS = {
@@ -152,6 +154,28 @@ def test_tables_with_long_names_fit_the_window(browser, world, width):
 
     assert cut == dict.fromkeys(paths, 0)
     assert ends == dict.fromkeys(paths, gutter)
+
+
+@pytest.mark.parametrize("width", [360, 1900])
+def test_columns_that_somebody_chose_all_show_and_scroll_within_their_table(browser, world, width):
+    (guest,) = (each for each in world.guests if each.name == "full")
+    tables = [each for each in TABLES.values() if not each.path.startswith("/admin/")]
+    shown, too_wide, scrolls = {}, {}, {}
+    look = portal_browser.Look(width=width)
+    with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
+        for table in tables:
+            chosen = "&".join(f"columns={each.key}" for each in table.columns)
+            watched.page.goto(f"{world.origin}{table.path}?{chosen}")
+            watched.page.goto(f"{world.origin}{table.path}")
+            heads = watched.page.locator("thead th:not(.pick)")
+            shown[table.noun] = heads.evaluate_all("(all) => all.filter((one) => one.offsetWidth).length")
+            too_wide[table.noun] = portal_browser.too_wide(watched.page)
+            region = watched.page.locator(".table-scroll")
+            scrolls[table.noun] = region.evaluate("(one) => one.scrollWidth > one.clientWidth")
+
+    assert shown == {each.noun: len(each.columns) for each in tables}
+    assert too_wide == {each.noun: [] for each in tables}
+    assert scrolls == {each.noun: width == 360 for each in tables}
 
 
 def test_name_of_forty_letters_is_whole_where_there_is_room(browser, world):

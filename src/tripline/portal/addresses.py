@@ -1,11 +1,15 @@
-"""Addresses of pages: redirect targets that stay on our site, and paths with values in their query."""
+"""Addresses of pages: redirect targets that stay on our site, paths with values in their query, places in lists."""
 
+import base64
 import re
 from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote, urlencode, urlsplit
 
+import msgspec
+
 from tripline.http.rim import Call
+from tripline.store.browsing.turns import Place
 
 HOME: Final = "/"
 SIGN_IN: Final = "/sign-in"
@@ -14,6 +18,8 @@ NEXT: Final = "next"
 _LONGEST: Final = 2_000
 _PLAIN: Final = re.compile(r"/(?![/\\])[!-\[\]-~]*")
 """A path of ours: one slash, then visible ASCII without a backslash, which browsers take for a slash."""
+_JSON: Final = msgspec.json.Encoder()
+_PLACE: Final = msgspec.json.Decoder(tuple[str | int, str])
 _ROUND: Final = ("/sign-in", "/sign-out", "/api/")
 """What nobody is sent to: back to the sign-in, or to what is no page."""
 
@@ -49,6 +55,21 @@ def sign_in(request: Call) -> str:
     sent_from = f"{asked.path}?{asked.query}" if asked.query else asked.path
     back = within(sent_from or (present(request) if request.method == "GET" else _path(request)))
     return SIGN_IN if back == HOME else f"{SIGN_IN}?{urlencode({NEXT: back})}"
+
+
+def of_place(place: Place) -> str:
+    """The place in a list, as a value of a query."""
+    return base64.urlsafe_b64encode(_JSON.encode(place)).decode().rstrip("=")
+
+
+def place(token: str | None) -> Place | None:
+    """The place that the value names; of one that names none the list begins."""
+    if not token:
+        return None
+    try:
+        return Place(*_PLACE.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))))
+    except (ValueError, msgspec.DecodeError):
+        return None
 
 
 def _path(request: Call) -> str:

@@ -6,7 +6,6 @@ going back, loading again and handing a link on show the same. Which columns som
 Not here: each noun's columns and filters (`vehicle_list.py` and its like), files of a list (`exports.py`).
 """
 
-import base64
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -38,12 +37,12 @@ SEARCH_MAX: Final = 255
 """Characters that count; nothing that is searched has more."""
 _TEXTS: Final = "portal.lists."
 _KEPT_S: Final = 365 * 86_400
+_HIDING: Final = frozenset({"middle", "wide", "widest"})
+"""Classes that hide a column where the window is narrow."""
 _LIST: Final = "list"
 """The block, and the element, that a search replaces."""
 _WITHOUT_COMPANY: Final = (None, Action.COMPANY_CREATE)
 """What an account without a company finds in lists: what is of no company, and companies."""
-_JSON: Final = msgspec.json.Encoder()
-_PLACE: Final = msgspec.json.Decoder(tuple[str | int, str])
 
 
 class Words(NamedTuple):
@@ -76,6 +75,10 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     """Unless somebody chose otherwise."""
     look: str = ""
     """Classes of its cells."""
+
+    def look_when(self, *, picked: bool) -> str:
+        """The classes of its cells: what somebody picked is hidden in no window."""
+        return " ".join(each for each in self.look.split() if not (picked and each in _HIDING))
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,6 +133,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     order: str
     descending: bool
     columns: tuple[str, ...]
+    picked: bool = False
+    """Whether somebody chose the columns, now or before."""
     place: Place | None = None
     back: bool = False
 
@@ -155,13 +160,15 @@ def of_query(query: MultiDict[str], table: Table, *, remembered: str) -> Asked:
     chosen |= {name: query.get(name, "")[:SEARCH_MAX] or None for name in table.texts}
     chosen |= {name: parameters.query_id(query, name) for name in table.references}
     back = query.get(BEFORE)
+    columns, picked = _columns(query, table, remembered)
     return Asked(
         search=query.get(SEARCH, "").strip()[:SEARCH_MAX] or None,
         chosen={name: value for name, value in chosen.items() if value is not None},
         order=sort.removeprefix("-"),
         descending=sort.startswith("-"),
-        columns=_columns(query, table, remembered),
-        place=_place(back or query.get(AFTER)),
+        columns=columns,
+        picked=picked,
+        place=addresses.place(back or query.get(AFTER)),
         back=bool(back),
     )
 
@@ -293,14 +300,14 @@ def _shown(
         asked=wanted,
         rows=found.rows,
         keys=keys,
-        cells=tuple((each.key, each.look) for each in table.columns if each.key in keys),
+        cells=tuple((each.key, each.look_when(picked=wanted.picked)) for each in table.columns if each.key in keys),
         headings=tuple(_heading(each, table, visitor, wanted, here) for each in table.columns if each.key in keys),
         menus=tuple(_menu(each, visitor, wanted, here) for each in table.filters),
         chips=tuple(_chips(table, visitor, wanted, named, here)),
         kept=_kept_values(request),
         columns=tuple((each.key, _said(visitor, table, each.key)) for each in table.columns[1:]),
-        previous=here(**{BEFORE: _token(found.first)}) if found.more_before and found.first else None,
-        next=here(**{AFTER: _token(found.last)}) if found.more_behind and found.last else None,
+        previous=here(**{BEFORE: addresses.of_place(found.first)}) if found.more_before and found.first else None,
+        next=here(**{AFTER: addresses.of_place(found.last)}) if found.more_behind and found.last else None,
         count=here().replace(table.path, f"{table.path}/count", 1) if more else None,
         sizes=f"{table.path}/sizes?{query}" if set(keys).intersection(table.sizes) else None,
         cleared=here(**{SEARCH: None, **dict.fromkeys(wanted.chosen)}),
@@ -314,7 +321,7 @@ Here = Callable[..., str]
 
 
 def _heading(column: Column, table: Table, visitor: Visitor, wanted: Asked, here: Here) -> dict[str, Any]:
-    made: dict[str, Any] = {"text": _said(visitor, table, column.key), "class": column.look}
+    made: dict[str, Any] = {"text": _said(visitor, table, column.key), "class": column.look_when(picked=wanted.picked)}
     if column.order is not None:
         is_by = column.order == wanted.order
         made["sort"] = here(**{SORT: f"-{column.order}" if is_by and not wanted.descending else column.order})
@@ -361,13 +368,14 @@ def _sorts(table: Table) -> tuple[str, ...]:
     return (*orders, *(f"-{order}" for order in orders))
 
 
-def _columns(query: MultiDict[str], table: Table, remembered: str) -> tuple[str, ...]:
-    """Those that the address names, else those chosen last, else the usual ones; the first always."""
+def _columns(query: MultiDict[str], table: Table, remembered: str) -> tuple[tuple[str, ...], bool]:
+    """Those that the address names, else those chosen last, else the usual ones, and whether they were chosen; the
+    first always."""
     chosen = set(query.getall(COLUMNS, [])) or set(remembered.split("."))
     known = [each.key for each in table.columns]
     if not chosen.intersection(known):
-        return tuple(each.key for each in table.columns if each.shown)
-    return tuple(key for key in known if key in chosen or key == known[0])
+        return tuple(each.key for each in table.columns if each.shown), False
+    return tuple(key for key in known if key in chosen or key == known[0]), True
 
 
 def _cookie_of(table: Table) -> str:
@@ -384,17 +392,3 @@ def _kept(request: Call, table: Table, columns: Sequence[str]) -> Cookie:
         secure=request.scope["scheme"] == "https",
         samesite="lax",
     )
-
-
-def _token(place: Place) -> str:
-    return base64.urlsafe_b64encode(_JSON.encode(place)).decode().rstrip("=")
-
-
-def _place(token: str | None) -> Place | None:
-    """The place that the token names; of one that names none the list begins."""
-    if not token:
-        return None
-    try:
-        return Place(*_PLACE.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))))
-    except (ValueError, msgspec.DecodeError):
-        return None

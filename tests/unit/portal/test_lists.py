@@ -134,6 +134,28 @@ def test_columns_of_the_address_are_shown_and_kept_for_the_next_time(tmp_path: P
         assert len(headings) == 2
 
 
+HIDING = {"middle", "wide", "widest"}
+
+
+def hidden(page: Page) -> set[str]:
+    """The classes of headings and cells that hide columns of a narrow window."""
+    cells = [*page.all("th"), *page.all("td")]
+    return {name for each in cells for name in (each.get("class") or "").split()} & HIDING
+
+
+@pytest.mark.parametrize(("noun", "path"), LISTS.items(), ids=LISTS)
+def test_columns_that_somebody_chose_are_hidden_in_no_window(tmp_path: Path, noun: str, path: str) -> None:
+    every = "&".join(f"columns={each.key}" for each in TABLES[noun].columns)
+
+    async def ask(_: World, browser: Browser) -> list[Page]:
+        return [Page((await browser.get(address)).text) for address in (path, f"{path}?{every}", path)]
+
+    usual, chosen, kept = map(hidden, seen(tmp_path, ask))
+    assert usual <= HIDING
+    assert usual
+    assert (chosen, kept) == (set(), set())
+
+
 @pytest.mark.parametrize("query", ["sort=mileage", "status=NONE", "company=x", "driving=maybe"])
 def test_what_an_address_cannot_ask_is_refused(tmp_path: Path, query: str) -> None:
     assert seen(tmp_path, lambda _, browser: browser.get(f"/fleet/vehicles?{query}")).status_code == 400
