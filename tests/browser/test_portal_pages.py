@@ -178,6 +178,28 @@ def test_columns_that_somebody_chose_all_show_and_scroll_within_their_table(brow
     assert scrolls == {each.noun: width == 360 for each in tables}
 
 
+def test_tables_of_lists_reach_the_width_of_a_wide_window(browser, world):
+    lists = {
+        "full": (
+            *(table.path for table in TABLES.values() if not table.path.startswith("/admin/")),
+            *("/delegation", "/delegation/new", "/import", "/pushes/messages"),
+        ),
+        "platform": ("/admin/accounts", "/admin/services", "/admin/applications", "/admin/maps", "/admin/health"),
+    }
+    missing = {}
+    for name, paths in lists.items():
+        (guest,) = (each for each in world.guests if each.name == name)
+        look = portal_browser.Look(width=2560)
+        with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
+            for path in paths:
+                watched.page.goto(f"{world.origin}{path}")
+                page = watched.page.locator(".page").evaluate("(one) => one.clientWidth")
+                table = watched.page.locator(".table-scroll > .table").first.evaluate("(one) => one.offsetWidth")
+                missing[path] = page - table
+
+    assert missing == dict.fromkeys((path for paths in lists.values() for path in paths), 0)
+
+
 def test_name_of_forty_letters_is_whole_where_there_is_room(browser, world):
     (guest,) = (each for each in world.guests if each.name == "full")
     with portal_browser.watching(browser, world.origin, portal_browser.PLAIN, session=guest.session) as watched:
