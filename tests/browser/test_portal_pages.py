@@ -14,9 +14,8 @@ from tripline.portal.lists import TABLES
 pytestmark = [pytest.mark.once("what a page shows"), pytest.mark.slow]
 
 PARTS = {
-    *(f"/fleet/{kind}/count" for kind in ("companies", "directors", "drivers", "sensors", "vehicles")),
+    *(f"/fleet/{kind}/count" for kind in ("companies", "directors", "drivers")),
     *("/admin/maps/{area}/progress", "/admin/accounts/count", "/admin/services/count"),
-    "/fleet/companies/sizes",
     *("/import/{draftId}/columns", "/import/{draftId}/progress", "/import/{draftId}/rows/{row}"),
     *("/", "/fleet", "/lines/count"),
 }
@@ -198,6 +197,20 @@ def test_tables_of_lists_reach_the_width_of_a_wide_window(browser, world):
                 missing[path] = page - table
 
     assert missing == dict.fromkeys((path for paths in lists.values() for path in paths), 0)
+
+
+def test_without_scripts_a_link_leads_to_what_each_company_has(browser, world):
+    (guest,) = (each for each in world.guests if each.name == "full")
+    with portal_browser.watching(browser, world.origin, scripts=False, session=guest.session) as watched:
+        page = watched.page
+        page.goto(f"{world.origin}/fleet/companies")
+        page.get_by_role("link", name="How many each company has").click()
+        numbers = page.locator("#sizes td").all_inner_texts()
+        page.get_by_role("link", name="To the list").click()
+        page.wait_for_url("**/fleet/companies")
+
+    assert numbers
+    assert all(each.replace(",", "").isdecimal() for each in numbers)
 
 
 def test_name_of_forty_letters_is_whole_where_there_is_room(browser, world):

@@ -52,6 +52,7 @@ async def sizes(request: Call) -> Response[bytes]:
         fragment="sizes",
         keys=[key for key in wanted.columns if key in COMPANIES.sizes],
         rows=rows,
+        back=tables.behind(request, COMPANIES, tables.SIZES),
     )
 
 

@@ -33,6 +33,8 @@ ROWS: Final = 50
 """Rows of a page."""
 SEARCH, SORT, COLUMNS, AFTER, BEFORE = "q", "sort", "columns", "after", "before"
 """Values of the query beside filters."""
+COUNT, SIZES = "/count", "/sizes"
+"""What stands behind the list's path where it is counted."""
 SEARCH_MAX: Final = 255
 """Characters that count; nothing that is searched has more."""
 _TEXTS: Final = "portal.lists."
@@ -235,8 +237,14 @@ async def counted(request: Call, table: Table) -> Response[bytes]:
         title=f"{_TEXTS}{table.noun}.title",
         fragment="count",
         counted=f"{_TEXTS}{table.noun}.count",
+        back=behind(request, table, COUNT),
         number=number,
     )
+
+
+def behind(request: Call, table: Table, part: str) -> str:
+    """The list that a part of it was asked for."""
+    return addresses.present(request).replace(f"{table.path}{part}", table.path, 1)
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
@@ -308,8 +316,8 @@ def _shown(
         columns=tuple((each.key, _said(visitor, table, each.key)) for each in table.columns[1:]),
         previous=here(**{BEFORE: addresses.of_place(found.first)}) if found.more_before and found.first else None,
         next=here(**{AFTER: addresses.of_place(found.last)}) if found.more_behind and found.last else None,
-        count=here().replace(table.path, f"{table.path}/count", 1) if more else None,
-        sizes=f"{table.path}/sizes?{query}" if set(keys).intersection(table.sizes) else None,
+        count=here().replace(table.path, f"{table.path}{COUNT}", 1) if more else None,
+        sizes=f"{table.path}{SIZES}?{query}" if set(keys).intersection(table.sizes) else None,
         cleared=here(**{SEARCH: None, **dict.fromkeys(wanted.chosen)}),
         bulk=tuple(each for each in table.bulk if visitor.may(each.action)),
         query=query,

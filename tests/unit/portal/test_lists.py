@@ -41,7 +41,7 @@ def numbers(page: Page) -> list[str]:
     return [
         urlsplit(each).path.rpartition("/")[2]
         for each in page.hrefs
-        if each.startswith("/fleet/vehicles/") and "new" not in each
+        if each.startswith("/fleet/vehicles/") and not each.startswith(("/fleet/vehicles/new", "/fleet/vehicles/count"))
     ]
 
 
@@ -78,6 +78,34 @@ def test_part_of_a_list_says_how_many_of_what_it_shows(tmp_path: Path, language:
         return Page((await browser.get("/fleet/vehicles", **{"Accept-Language": language})).text)
 
     assert told in seen(tmp_path, ask).text
+
+
+def test_without_scripts_a_link_leads_to_the_count_and_back(tmp_path: Path) -> None:
+    async def ask(world: World, browser: Browser) -> tuple[Page, Page]:
+        await with_vehicles(world, 60)
+        listed = Page((await browser.get("/fleet/vehicles?q=n&sort=-number")).text)
+        (there,) = [each for each in listed.hrefs if each.startswith("/fleet/vehicles/count")]
+        return listed, Page((await browser.get(there)).text)
+
+    listed, count = seen(tmp_path, ask)
+    assert listed.all("noscript")
+    assert "60 vehicles" in count.text
+    assert "/fleet/vehicles?q=n&sort=-number" in count.hrefs
+
+
+def test_without_scripts_a_link_leads_to_what_each_company_has_and_back(tmp_path: Path) -> None:
+    async def ask(_: World, browser: Browser) -> tuple[Page, Page, httpx.Response]:
+        listed = Page((await browser.get("/fleet/companies?sort=-name")).text)
+        (there,) = [each for each in listed.hrefs if each.startswith("/fleet/companies/sizes")]
+        return listed, Page((await browser.get(there)).text), await browser.get(there, **HTMX)
+
+    listed, sizes, part = seen(tmp_path, ask, "operator")
+    names = [each for each in sizes.all("th") if each.get("scope") == "row"]
+    assert len(names) == len(listed.all("tr")) - 1
+    assert len(sizes.all("td")) == 3 * len(names)
+    assert "/fleet/companies?sort=-name" in sizes.hrefs
+    assert part.text.count('hx-swap-oob="true"') == len(sizes.all("td"))
+    assert "<table" not in part.text
 
 
 def test_search_by_a_script_gets_the_list_alone(tmp_path: Path) -> None:
