@@ -44,6 +44,12 @@ def changed(request: Call, **values: object) -> str:
     return of(_path(request), kept)
 
 
+def without(request: Call, part: str) -> str:
+    """The address of the page that this one is a part of: without the end of its path."""
+    query = request.query_params.multi_items()
+    return of(_path(request).removesuffix(part), list(query))
+
+
 def of(path: str, query: Sequence[tuple[str, str]]) -> str:
     """The address of the page with this path (quoted) and these values in its query."""
     return f"{path}?{urlencode(query)}" if query else path

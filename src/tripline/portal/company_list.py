@@ -7,7 +7,7 @@ from litestar.response import Response
 
 from tripline.domain.access import Action
 from tripline.http.rim import Call, rim_of
-from tripline.portal import tables, views
+from tripline.portal import addresses, tables, views
 from tripline.portal.companies import kind_of_new
 from tripline.portal.page import page
 from tripline.portal.tables import Asked, Column, Filter, Table
@@ -52,7 +52,7 @@ async def sizes(request: Call) -> Response[bytes]:
         fragment="sizes",
         keys=[key for key in wanted.columns if key in COMPANIES.sizes],
         rows=rows,
-        back=tables.behind(request, COMPANIES, tables.SIZES),
+        back=addresses.without(request, tables.SIZES),
     )
 
 

@@ -237,14 +237,9 @@ async def counted(request: Call, table: Table) -> Response[bytes]:
         title=f"{_TEXTS}{table.noun}.title",
         fragment="count",
         counted=f"{_TEXTS}{table.noun}.count",
-        back=behind(request, table, COUNT),
+        back=addresses.without(request, COUNT),
         number=number,
     )
-
-
-def behind(request: Call, table: Table, part: str) -> str:
-    """The list that a part of it was asked for."""
-    return addresses.present(request).replace(f"{table.path}{part}", table.path, 1)
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
