@@ -46,8 +46,8 @@ def changed(request: Call, **values: object) -> str:
 
 def without(request: Call, part: str) -> str:
     """The address of the page that this one is a part of: without the end of its path."""
-    query = request.query_params.multi_items()
-    return of(_path(request).removesuffix(part), list(query))
+    path, asks, query = present(request).partition("?")
+    return f"{path.removesuffix(part)}{asks}{query}"
 
 
 def of(path: str, query: Sequence[tuple[str, str]]) -> str:
