@@ -73,6 +73,12 @@ class Browser:
         """A page."""
         return await self.http.get(address, headers=headers)
 
+    async def confirm(self, address: str, word: str = "") -> httpx.Response:
+        """The answer to the page that asks before a deletion, sent as it is now, with this word typed."""
+        hidden = Page((await self.get(address)).text).all("input")
+        digest = next((each["value"] for each in hidden if each.get("name") == "digest"), "")
+        return await self.post(address, {"digest": digest, "confirm": word})
+
     async def post(self, address: str, fields: Any = None, **headers: str) -> httpx.Response:
         """The answer to a form of this site."""
         return await self.http.post(address, data=fields or {}, headers=OWN | headers)

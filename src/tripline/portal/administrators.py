@@ -4,13 +4,14 @@ Not here: the company (`companies.py`), directors and drivers (`people.py`).
 """
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from litestar.response import Response
 
 from tripline.domain import people
 from tripline.domain.access import Action
-from tripline.domain.ids import CompanyId, UserId
+from tripline.domain.ids import CompanyId, SensorId, UserId
 from tripline.domain.people import User
 from tripline.domain.refusals import Refusal
 from tripline.http import parameters
@@ -137,17 +138,19 @@ async def delete(request: Call) -> Response[bytes]:
     """Delete an administrator; a company keeps at least one."""
     form = await forms.read(request)
     rim = rim_of(request)
-    visitor, user, company, counts = await rim.store.read_short(lambda tx: _to_delete(tx, request))
     company_id, now_ms = _company_id(request), rim.clock()
-    try:
-        deletions.require_confirmed(form, deletions.word(user.name, counts))
-        changed = await rim.store.write(
-            lambda tx: service.delete(
-                tx, actor=visitor.actor, company_id=company_id, user_id=user.id, ids=rim.ids, now_ms=now_ms
-            )
+
+    def work(tx: WriteTx) -> tuple[User, AbstractSet[SensorId]]:
+        visitor, user, _, counts = _to_delete(tx, request)
+        deletions.require_confirmed(form, user.name, counts)
+        return user, service.delete(
+            tx, actor=visitor.actor, company_id=company_id, user_id=user.id, ids=rim.ids, now_ms=now_ms
         )
-    except (deletions.NotConfirmed, people.LastAdministrator) as refusal:
-        return _deletion(request, visitor, user, company, counts, error=refusal)
+
+    try:
+        user, changed = await rim.store.write(work)
+    except (*deletions.AGAIN, people.LastAdministrator) as refusal:
+        return _deletion(request, *await rim.store.read_short(lambda tx: _to_delete(tx, request)), error=refusal)
     hints.tell(rim.signals, hints.deleted(changed))
     return views.moved(request, _up(request), notice="portal.people.deleted", name=user.name)
 

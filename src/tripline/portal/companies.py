@@ -4,6 +4,7 @@ Not here: the list (`company_list.py`), administrators (`administrators.py`), wh
 """
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from litestar.response import Response
 from tripline.domain import companies, people
 from tripline.domain.access import Action, Actor, Authority, Thing
 from tripline.domain.companies import Company
-from tripline.domain.ids import CompanyId
+from tripline.domain.ids import CompanyId, SensorId
 from tripline.domain.refusals import Forbidden, Refusal
 from tripline.http import authentication, parameters
 from tripline.http.rim import Call, rim_of
@@ -173,15 +174,18 @@ async def delete(request: Call) -> Response[bytes]:
     """Delete a company, with its people and delegations."""
     form = await forms.read(request)
     rim = rim_of(request)
-    visitor, company, counts, blocked = await rim.store.read_short(lambda tx: _to_delete(tx, request))
     now_ms = rim.clock()
-    try:
+
+    def work(tx: WriteTx) -> tuple[Company, AbstractSet[SensorId]]:
+        visitor, company, counts, blocked = _to_delete(tx, request)
         if not blocked:
-            deletions.require_confirmed(form, deletions.word(company.name, counts))
-        changed = await rim.store.write(
-            lambda tx: service.delete(tx, actor=visitor.actor, company_id=company.id, ids=rim.ids, now_ms=now_ms)
-        )
-    except (deletions.NotConfirmed, companies.InUse) as refusal:
+            deletions.require_confirmed(form, company.name, counts)
+        return company, service.delete(tx, actor=visitor.actor, company_id=company.id, ids=rim.ids, now_ms=now_ms)
+
+    try:
+        company, changed = await rim.store.write(work)
+    except (*deletions.AGAIN, companies.InUse) as refusal:
+        visitor, company, counts, blocked = await rim.store.read_short(lambda tx: _to_delete(tx, request))
         return _deletion(request, visitor, company, counts, blocked=blocked, error=refusal)
     hints.tell(rim.signals, (*hints.deleted(changed), *hints.company_changed(company.id)))
     return views.moved(request, LIST, notice="portal.companies.deleted", name=company.name)

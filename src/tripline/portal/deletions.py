@@ -1,17 +1,19 @@
 """The page that asks before a record is deleted: what goes with it, and the word that confirms a large deletion.
 
+Its form carries a digest of what the page says, so that nobody confirms a deletion of more, or of less, than was shown.
+
 Not here: what goes with it (`services/fleet/goes_with.py`), the deletions themselves.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from litestar.response import Response
 
 from tripline.domain.access import Authority
-from tripline.domain.refusals import BadParameter, Refusal
+from tripline.domain.refusals import BadParameter, Kind, Refusal
 from tripline.http.rim import Call
-from tripline.portal import views
+from tripline.portal import digests, views
 from tripline.portal.forms import Form
 from tripline.portal.visitors import Visitor
 from tripline.services.fleet.goes_with import TRIPS_MAX
@@ -44,6 +46,17 @@ class NotConfirmed(BadParameter):
     code = "form.not_confirmed"
 
 
+class GoesChanged(Refusal):
+    """What goes with the record is no longer what the page said."""
+
+    code = "form.goes_changed"
+    kind = Kind.CONFLICT
+
+
+AGAIN: Final = (NotConfirmed, GoesChanged)
+"""What the page is shown again for."""
+
+
 def show(
     request: Call,
     visitor: Visitor,
@@ -54,13 +67,14 @@ def show(
     title: str,
     up: str,
     up_text: str | None = None,
-    also: Sequence[str] = (),
+    on: str | None = None,
     blocked: str | None = None,
     error: Refusal | None = None,
 ) -> Response[bytes]:
     """The page on which this record is deleted; `up`: the record's own, called
-    `up_text` when it is not; `also`: sentences on what else goes with it;
+    `up_text` when it is not; `on`: the number of the vehicle that it comes off;
     `blocked`: why it cannot be deleted now."""
+    off = [] if on is None else [visitor.say("portal.goes.vehicle", number=on)]
     text, submit = (visitor.say(key, name=name) for key in _TEXTS[noun])
     return views.show(
         request,
@@ -72,23 +86,38 @@ def show(
         name=name,
         text=text,
         submit=submit,
-        goes=[*also, *_sentences(visitor, noun, counts)],
-        word=word(name, counts),
+        goes=[*off, *_sentences(visitor, noun, counts)],
+        word=_word(name, counts),
+        digest=_digest(name, counts, on),
         blocked=blocked,
         up=up,
         up_text=up_text or name,
     )
 
 
-def word(name: str, counts: Mapping[str, int]) -> str | None:
+def require_confirmed(form: Form, name: str, counts: Mapping[str, int], *, on: str | None = None) -> None:
+    """Let pass a deletion of what the page said that needs no word, or whose word was typed.
+
+    Belongs into the transaction that deletes. Raises `GoesChanged` and `NotConfirmed`.
+    """
+    require(form, word=_word(name, counts), digest=_digest(name, counts, on))
+
+
+def require(form: Form, *, word: str | None, digest: str) -> None:
+    """As `require_confirmed`, of a page that was made with this word and this digest."""
+    if form.text("digest") != digest:
+        raise GoesChanged()
+    if word is not None and form.text("confirm") != word.strip():
+        raise NotConfirmed(field="confirm", word=word)
+
+
+def _word(name: str, counts: Mapping[str, int]) -> str | None:
     """What is to be typed before the record is deleted; None: a click is enough."""
     return name if any(count for what, count in counts.items() if what not in _NOT_LARGE) else None
 
 
-def require_confirmed(form: Form, expected: str | None) -> None:
-    """Let pass a deletion that needs no word, or whose word was typed. Raises `NotConfirmed`."""
-    if expected is not None and form.text("confirm") != expected.strip():
-        raise NotConfirmed(field="confirm", word=expected)
+def _digest(name: str, counts: Mapping[str, int], on: str | None) -> str:
+    return digests.of({"name": name, "on": on or "", **{what: str(count) for what, count in counts.items()}})
 
 
 def _sentences(visitor: Visitor, noun: str, counts: Mapping[str, int]) -> list[str]:

@@ -24,7 +24,7 @@ from tripline.http import uploads
 from tripline.http.operations import Value
 from tripline.http.rim import Call, rim_of
 from tripline.language import catalogue
-from tripline.portal import deletions, forms, maps, views
+from tripline.portal import deletions, digests, forms, maps, views
 from tripline.portal.forms import Form, Typed
 from tripline.portal.maps import AREA
 from tripline.portal.page import page
@@ -118,9 +118,9 @@ async def remove(request: Call) -> Response[bytes]:
     found = await keeper.maps()
     known = _known(found, area)
     try:
-        deletions.require_confirmed(form, _word(known))
+        _require_confirmed(form, found, known)
         await keeper.remove(area)
-    except (deletions.NotConfirmed, MapsBusy) as refusal:
+    except (*deletions.AGAIN, MapsBusy) as refusal:
         return await _removal(request, error=refusal)
     return views.moved(request, maps.PATH, notice="portal.maps.removed", name=area)
 
@@ -165,10 +165,10 @@ async def _removal(request: Call, *, error: Refusal | None = None) -> Response[b
     visitor = await visitor_of(request)
     area, found = request.path_params["area"], await rim_of(request).maps.maps()
     known = _known(found, area)
-    roads = 0 if known.area is None else known.area.roads
+    roads = _roads(known)
     goes = [visitor.say("portal.maps.goes.roads", n=roads)] if roads else []
     goes.append(visitor.say("portal.maps.goes.base_map"))
-    if found.under_way is not None and found.under_way.told.name == area:
+    if _has_import(found, area):
         goes.append(visitor.say("portal.maps.goes.import"))
     return views.show(
         request,
@@ -182,6 +182,7 @@ async def _removal(request: Call, *, error: Refusal | None = None) -> Response[b
         submit=visitor.say("portal.maps.remove_submit", name=area),
         goes=goes,
         word=_word(known),
+        digest=_digest(found, known),
         blocked=_busy(visitor) if maps.under_way(found) or isinstance(error, MapsBusy) else None,
         up=maps.PATH,
     )
@@ -197,6 +198,28 @@ def _known(found: Maps, area: str) -> KnownMap:
     if known is None:
         raise NotFound("map", name=area)
     return known
+
+
+def _require_confirmed(form: Form, found: Maps, known: KnownMap) -> None:
+    """Raises `MapsBusy`, and as `deletions.require`."""
+    if maps.under_way(found):
+        raise MapsBusy()
+    deletions.require(form, word=_word(known), digest=_digest(found, known))
+
+
+def _roads(known: KnownMap) -> int:
+    return 0 if known.area is None else known.area.roads
+
+
+def _has_import(found: Maps, area: str) -> bool:
+    """Whether an import of the area is there, which goes with the map."""
+    return found.under_way is not None and found.under_way.told.name == area
+
+
+def _digest(found: Maps, known: KnownMap) -> str:
+    """Of what the page says that goes."""
+    goes = {"roads": str(_roads(known)), "import": str(_has_import(found, known.name))}
+    return digests.of({**goes, "word": _word(known) or ""})
 
 
 def _word(known: KnownMap) -> str | None:

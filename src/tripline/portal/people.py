@@ -4,6 +4,7 @@ Not here: the lists (`people_lists.py`), administrators (`administrators.py`), o
 """
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from litestar.response import Response
 
 from tripline.domain import access, people
 from tripline.domain.access import Action, Actor, Authority, Thing
-from tripline.domain.ids import UserId
+from tripline.domain.ids import SensorId, UserId
 from tripline.domain.people import User
 from tripline.domain.refusals import Refusal
 from tripline.http import parameters
@@ -242,15 +243,18 @@ async def _ask_to_delete(request: Call, role: Authority) -> Response[bytes]:
 async def _delete(request: Call, role: Authority) -> Response[bytes]:
     form = await forms.read(request)
     rim = rim_of(request)
-    visitor, user, counts = await rim.store.read_short(lambda tx: _to_delete(tx, request, role))
-    try:
-        deletions.require_confirmed(form, deletions.word(user.name, counts))
-    except deletions.NotConfirmed as refusal:
-        return _deletion(request, visitor, role, user, counts, error=refusal)
     now_ms = rim.clock()
-    changed = await rim.store.write(
-        lambda tx: service.delete(tx, actor=visitor.actor, role=role, user_id=user.id, ids=rim.ids, now_ms=now_ms)
-    )
+
+    def work(tx: WriteTx) -> tuple[User, AbstractSet[SensorId]]:
+        visitor, user, counts = _to_delete(tx, request, role)
+        deletions.require_confirmed(form, user.name, counts)
+        return user, service.delete(tx, actor=visitor.actor, role=role, user_id=user.id, ids=rim.ids, now_ms=now_ms)
+
+    try:
+        user, changed = await rim.store.write(work)
+    except deletions.AGAIN as refusal:
+        visitor, user, counts = await rim.store.read_short(lambda tx: _to_delete(tx, request, role))
+        return _deletion(request, visitor, role, user, counts, error=refusal)
     hints.tell(rim.signals, hints.deleted(changed))
     return views.moved(request, LISTS[role], notice="portal.people.deleted", name=user.name)
 

@@ -189,15 +189,18 @@ async def delete(request: Call) -> Response[bytes]:
     """Delete a sensor; its device is disconnected."""
     form = await forms.read(request)
     rim = rim_of(request)
-    visitor, sensor, counts = await rim.store.read_short(lambda tx: _to_delete(tx, request))
-    try:
-        deletions.require_confirmed(form, deletions.word(sensor.serial_no, counts))
-    except deletions.NotConfirmed as refusal:
-        return _deletion(request, visitor, sensor, counts, error=refusal)
     now_ms = rim.clock()
-    told = await rim.store.write(
-        lambda tx: sensor_removal.remove(tx, actor=visitor.actor, sensor_id=sensor.id, ids=rim.ids, now_ms=now_ms)
-    )
+
+    def work(tx: WriteTx) -> tuple[Sensor, tuple[hints.Hint, ...]]:
+        visitor, sensor, counts = _to_delete(tx, request)
+        deletions.require_confirmed(form, sensor.serial_no, counts, on=sensor.vehicle_no)
+        told = sensor_removal.remove(tx, actor=visitor.actor, sensor_id=sensor.id, ids=rim.ids, now_ms=now_ms)
+        return sensor, told
+
+    try:
+        sensor, told = await rim.store.write(work)
+    except deletions.AGAIN as refusal:
+        return _deletion(request, *await rim.store.read_short(lambda tx: _to_delete(tx, request)), error=refusal)
     hints.tell(rim.signals, told)
     await rim.settling.settled(GATEWAYS)
     return views.moved(request, LIST, notice="portal.sensors.deleted", number=sensor.serial_no)
@@ -263,9 +266,8 @@ def _deletion(
     request: Call, visitor: Visitor, sensor: Sensor, counts: Mapping[str, int], *, error: Refusal | None = None
 ) -> Response[bytes]:
     name, title, up = sensor.serial_no, "portal.sensors.delete", _path(sensor.id)
-    number = sensor.vehicle_no
-    also = () if number is None else (visitor.say("portal.goes.vehicle", number=number),)
-    return deletions.show(request, visitor, "sensor", name, counts, title=title, up=up, also=also, error=error)
+    on = sensor.vehicle_no
+    return deletions.show(request, visitor, "sensor", name, counts, title=title, up=up, on=on, error=error)
 
 
 def _sensor_id(request: Call) -> SensorId:

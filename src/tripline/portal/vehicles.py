@@ -172,15 +172,17 @@ async def delete(request: Call) -> Response[bytes]:
     """Delete a vehicle, with what goes with it."""
     form = await forms.read(request)
     rim = rim_of(request)
-    visitor, vehicle, counts = await rim.store.read_short(lambda tx: _to_delete(tx, request))
-    try:
-        deletions.require_confirmed(form, deletions.word(vehicle.vehicle_no, counts))
-    except deletions.NotConfirmed as refusal:
-        return _deletion(request, visitor, vehicle, counts, error=refusal)
     now_ms = rim.clock()
-    told = await rim.store.write(
-        lambda tx: service.delete(tx, actor=visitor.actor, vehicle_id=vehicle.id, ids=rim.ids, now_ms=now_ms)
-    )
+
+    def work(tx: WriteTx) -> tuple[Vehicle, tuple[hints.Hint, ...]]:
+        visitor, vehicle, counts = _to_delete(tx, request)
+        deletions.require_confirmed(form, vehicle.vehicle_no, counts)
+        return vehicle, service.delete(tx, actor=visitor.actor, vehicle_id=vehicle.id, ids=rim.ids, now_ms=now_ms)
+
+    try:
+        vehicle, told = await rim.store.write(work)
+    except deletions.AGAIN as refusal:
+        return _deletion(request, *await rim.store.read_short(lambda tx: _to_delete(tx, request)), error=refusal)
     hints.tell(rim.signals, told)
     return views.moved(request, LIST, notice="portal.vehicles.deleted", number=vehicle.vehicle_no)
 

@@ -251,7 +251,7 @@ def test_file_is_refused_in_a_sentence_while_maps_are_changed(tmp_path):
         with map_locks.changing(tmp_path / "maps"):
             answers = [
                 await sent(browser, content(tmp_path), {"area": "other", "country": "KR"}),
-                await browser.post(f"{PATH}/area/delete", {"confirm": "area"}),
+                await browser.confirm(f"{PATH}/area/delete", "area"),
                 await browser.post(f"{PATH}/area/continue"),
             ]
         return answers, await page(browser)
@@ -417,11 +417,11 @@ def test_map_is_removed_once_its_name_is_typed(tmp_path):
 
     async def scenario(app, browser):
         asked = await page(browser, f"{PATH}/area/delete")
-        refused = await browser.post(f"{PATH}/area/delete", {"confirm": "other"})
-        removed = await browser.post(f"{PATH}/area/delete", {"confirm": "area"})
+        refused = await browser.confirm(f"{PATH}/area/delete", "other")
+        removed = await browser.confirm(f"{PATH}/area/delete", "area")
         told = await page(browser)
         unknown = [(await browser.get(f"{PATH}/{name}/delete")).status_code for name in ("area", ".import", "Area")]
-        again = await browser.post(f"{PATH}/area/delete", {"confirm": "area"})
+        again = await browser.confirm(f"{PATH}/area/delete", "area")
         return asked, refused.status_code, removed.status_code, unknown, again.status_code, told
 
     asked, refused, removed, unknown, again, after = played(tmp_path, scenario)

@@ -380,8 +380,8 @@ def test_deletion_of_a_vehicle_counts_what_goes_and_wants_its_number(tmp_path):
         browser = Browser(app, of.owner)
         path = f"/fleet/vehicles/{vehicle}"
         asked = await browser.get(f"{path}/delete")
-        wrong = await browser.post(f"{path}/delete", {"confirm": "13"})
-        done = await browser.post(f"{path}/delete", {"confirm": "12"})
+        wrong = await browser.confirm(f"{path}/delete", "13")
+        done = await browser.confirm(f"{path}/delete", "12")
         return asked, wrong, done, await browser.get(path), await browser.get(f"{path}/history")
 
     asked, wrong, done, gone, history = rest.run(tmp_path, scenario)
@@ -393,6 +393,64 @@ def test_deletion_of_a_vehicle_counts_what_goes_and_wants_its_number(tmp_path):
     assert "Deleted" in Page(history.text).text
     assert "<h1>History</h1>" in history.text
     assert not [each for each in Page(history.text).hrefs if re.fullmatch("/fleet/vehicles/[^/?]+", each)]
+
+
+async def _more_of_a_vehicle(app, admin, place):
+    _, below = await app.partner(admin, "below@x.example")
+    await delegating.register(app, admin, below)
+    await delegating.delegate(app, admin, below, place.rpartition("/")[2])
+
+
+async def _more_of_a_sensor(app, admin, place):
+    vehicle = await delegating.new_vehicle(app, admin, "77")
+    await app.post(admin, f"/sensor/{place.rpartition('/')[2]}/vehicle/{vehicle}")
+
+
+async def _more_of_a_director(app, admin, place):
+    vehicle = await delegating.new_vehicle(app, admin)
+    await app.post(admin, f"/vehicle/{vehicle}/director/{place.rpartition('/')[2]}")
+
+
+async def _more_of_a_driver(app, admin, place):
+    browser = Browser(app, admin)
+    opened = {**PERSON, **values(Page((await browser.get(f"{place}/edit")).text))}
+    await browser.post(f"{place}/edit", {**opened, "name": "Somebody else"})
+
+
+async def _more_of_a_company(app, admin, place):
+    await Browser(app, admin).post(f"{place}/administrators/new", PERSON | {"email": "more@x.example"})
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "told"),
+    [
+        ("/fleet/vehicles", _more_of_a_vehicle, "1 delegation ends."),
+        ("/fleet/sensors", _more_of_a_sensor, "It is taken off 77."),
+        ("/fleet/directors", _more_of_a_director, "1 vehicle stays, without a managing director."),
+        ("/fleet/drivers", _more_of_a_driver, "Somebody else"),
+        ("/fleet/companies", _more_of_a_company, "2 accounts are deleted"),
+    ],
+)
+def test_deletion_whose_page_is_out_of_date_is_asked_about_again_with_what_goes_now(tmp_path, path, more, told):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        browser = Browser(app, admin)
+        place = await registered(browser, path)
+        asked = Page((await browser.get(f"{place}/delete")).text)
+        sent = {**values(asked), "confirm": PAGES[path].get("name", "")}
+        await more(app, admin, place)
+        again = await browser.post(f"{place}/delete", sent)
+        sent = {**values(Page(again.text)), "confirm": sent["confirm"]}
+        there = (await browser.get(place)).status_code
+        return asked, again, there, await browser.post(f"{place}/delete", sent)
+
+    asked, again, there, done = rest.run(tmp_path, scenario)
+
+    assert told not in asked.text
+    assert again.status_code == 409
+    assert "What goes with it changed meanwhile" in Page(again.text).text
+    assert told in Page(again.text).text
+    assert (there, done.status_code) == (200, 303)
 
 
 def test_director_and_driver_are_set_and_taken_back(tmp_path):

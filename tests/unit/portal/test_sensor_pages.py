@@ -102,7 +102,7 @@ def test_deletion_names_the_vehicle_the_open_trip_and_the_latest_values(tmp_path
         await app.store.write(keep)
         browser, path = Browser(app, admin), f"/fleet/sensors/{sensor_id}/delete"
         asked = await browser.get(path, **{"Accept-Language": language})
-        return asked.text, [(await browser.post(path, fields)).status_code for fields in ({}, {"confirm": "S"})]
+        return asked.text, [(await browser.confirm(path, word)).status_code for word in ("", "S")]
 
     text, done = rest.run(tmp_path, scenario)
 
