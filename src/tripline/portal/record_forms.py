@@ -79,13 +79,13 @@ def clash(form: Form, now: Mapping[str, str], said: Mapping[str, str]) -> Clash 
 def told(visitor: Visitor, found: Clash, now: Mapping[str, str]) -> Shown:
     """The form again: with what was typed, what somebody else saved, and the digest of the record as it is."""
     changes = tuple(
-        (words.label(visitor, each.name), _read(visitor, each.name, each.now), _read(visitor, each.name, each.typed))
+        (words.label(visitor, each.name), read(visitor, each.name, each.now), read(visitor, each.name, each.typed))
         for each in found.changed
     )
     return Shown(texts=found.texts, digest=digests.of(now), changes=changes)
 
 
-def _read(visitor: Visitor, name: str, text: str) -> str:
+def read(visitor: Visitor, name: str, text: str) -> str:
     """A field's text as people read it."""
     if text in FLAGS and name == "activationRequired":
         return words.value(visitor, name, text == FLAGS[1]) or ""

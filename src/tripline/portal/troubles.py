@@ -1,7 +1,8 @@
 """Pages for troubles: refused, not there, too much, broken, away; in words, with what to do next.
 
 Whoever is not signed in is led to the sign-in and back. A form that was sent without a session, or from before a new
-one, is answered with all that was typed, ready to be sent again.
+one, is answered with all that was typed, ready to be sent again; one that changes a record that is not there any more,
+with all that was typed, to be copied.
 
 Not here: which trouble has which status (`http/errors.py`).
 """
@@ -16,8 +17,9 @@ from tripline.http.authentication import ForeignForm
 from tripline.http.errors import Trouble
 from tripline.http.rim import Call
 from tripline.language import catalogue
-from tripline.portal import addresses, forms, views, visitors
+from tripline.portal import addresses, forms, record_forms, views, visitors, words
 from tripline.portal.page import HTML, is_served
+from tripline.portal.visitors import Visitor
 
 UNAUTHORIZED: Final = 401
 NOT_FOUND: Final = 404
@@ -27,6 +29,8 @@ _PASSING: Final = (408, 429, 500, 503)
 """Statuses of what may be over when it is tried again."""
 _BEFORE_ANY_PAGE: Final = (404, 405)
 """Statuses of what no page was asked about."""
+_EDIT: Final = "/edit"
+"""How addresses of forms end that change a record."""
 _FOR_PROGRAMS: Final = ("/api/", "/health/", "/map/", "/metrics")
 _IN_PLACE: Final = {"hx-retarget": f"#{views.CONTENT}", "hx-reswap": "innerHTML"}
 """Tells htmx to show the page about a trouble in place of the content, whatever it asked for."""
@@ -42,7 +46,10 @@ def tell(request: Call, trouble: Trouble) -> Response[bytes]:
         return _kept(request, trouble, form)
     if trouble.status == UNAUTHORIZED:
         return _signed_out(request)
-    if trouble.status in _BEFORE_ANY_PAGE and visitors.known(request) is None:
+    visitor = visitors.known(request)
+    if form is not None and visitor is not None and trouble.status == NOT_FOUND and _changes_record(request):
+        return _gone(request, visitor, trouble, form)
+    if trouble.status in _BEFORE_ANY_PAGE and visitor is None:
         return _Sought(request, trouble)
     return _told(request, trouble)
 
@@ -82,6 +89,24 @@ def _kept(request: Call, trouble: Trouble, form: forms.Form) -> Response[bytes]:
     values = [(name, each) for name, value in form.typed.items() for each in _each(value)]
     title = "portal.trouble.signed_out" if signed_out else "portal.trouble.signed_in_again"
     return _page(request, trouble, "kept_form.html", title, values=values, signed_out=signed_out)
+
+
+def _changes_record(request: Call) -> bool:
+    path: str = request.scope["path"]
+    return path.endswith(_EDIT)
+
+
+def _gone(request: Call, visitor: Visitor, trouble: Trouble, form: forms.Form) -> Response[bytes]:
+    """What was typed to change a record that is not there any more."""
+    record = request.scope["path"].removesuffix(_EDIT)
+    typed = [
+        (words.label(visitor, name), record_forms.read(visitor, name, each))
+        for name, value in form.typed.items()
+        for each in _each(value)
+        if each and catalogue.FIELD + name in catalogue.of_portal(visitor.language)
+    ]
+    new = f"{record.rpartition('/')[0]}/new"
+    return _page(request, trouble, "gone.html", "portal.trouble.gone", record=record, new=new, typed_here=typed)
 
 
 def _page(request: Call, trouble: Trouble, template: str, title: str, **values: Any) -> Response[bytes]:

@@ -352,6 +352,63 @@ def test_token_typed_in_the_second_window_is_kept_and_never_shown_by_the_record(
     assert "S" * 20 in asked
 
 
+@pytest.mark.parametrize(
+    ("path", "field", "typed", "shown"),
+    [
+        ("/fleet/vehicles", "fuelType", "DIESEL", "Diesel"),
+        ("/fleet/sensors", "vendor", EVIL, EVIL),
+        ("/fleet/directors", "phone", "010-1", "010-1"),
+        ("/fleet/drivers", "name", "Kim", "Kim"),
+        ("/fleet/companies", "description", "first\r\nsecond", "first\r\nsecond"),
+        ("/fleet/companies/{own}/administrators", "phone", "010-1", "010-1"),
+    ],
+)
+def test_what_was_typed_into_a_record_that_is_gone_is_shown(tmp_path, path, field, typed, shown):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        browser, below = Browser(app, admin), path.format(own=admin.company_id)
+        if "{own}" in path:
+            await browser.post(f"{below}/new", PERSON)
+            links = Page((await browser.get(f"/fleet/companies/{admin.company_id}")).text).hrefs
+            edits = [link for link in links if link.endswith("/edit") and admin.user_id not in link]
+            place = next(link.removesuffix("/edit") for link in edits if "/administrators/" in link)
+        else:
+            place = await registered(browser, path)
+        opened = values(Page((await browser.get(f"{place}/edit")).text))
+        gone = await browser.confirm(f"{place}/delete", PAGES.get(path, PERSON).get("name", ""))
+        secrets = {"password": "pass phrase", "picPasswd": "pass phrase"}
+        sent = await browser.post(f"{place}/edit", {**opened, **secrets, field: typed})
+        asked = await browser.get(f"{place}/edit")
+        return below, gone.status_code, sent, asked
+
+    below, deleted, sent, asked = rest.run(tmp_path, scenario)
+
+    page = Page(sent.text)
+    assert (deleted, sent.status_code, asked.status_code) == (303, 404, 404)
+    assert "<h1>This record is not there any more</h1>" in sent.text
+    assert shown in page.text
+    assert "pass phrase" not in sent.text
+    assert "digest" not in page.text
+    assert f"{below}/new" in page.hrefs
+    assert "not there any more" not in asked.text
+
+
+def test_whoever_may_not_register_is_not_led_to_it_by_a_record_that_is_gone(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        director = await delegating.director(app, admin, "Director")
+        driver = await delegating.driver(app, admin, "Driver")
+        place = f"/fleet/drivers/{driver.user_id}"
+        await Browser(app, admin).confirm(f"{place}/delete", "Driver")
+        return await Browser(app, director).post(f"{place}/edit", {"name": "Typed"})
+
+    answer = rest.run(tmp_path, scenario)
+
+    assert answer.status_code == 404
+    assert "Typed" in Page(answer.text).text
+    assert "/fleet/drivers/new" not in Page(answer.text).hrefs
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_text_that_looks_like_html_is_shown_as_text(tmp_path, path):
     fields = dict.fromkeys(("vendor", "usage", "modelName", "additionalInfo", "phone", "region", "description"), EVIL)
