@@ -186,7 +186,7 @@ def delegate_and_take_back(hand, partner_id):
     hand.follow(hand.say("portal.delegation.choose.title"))
     hand.write(hand.page.locator("[data-search-here]"), "12가1002")
     hand.page.keyboard.press("Enter")
-    hand.page.wait_for_url("**q=12*")
+    hand.page.locator("input[name=vehicleId]").nth(1).wait_for(state="detached")
     hand.choose(hand.page.locator("select[name=toCompanyId]"), "Partner")
     hand.tick(hand.page.locator("input[name=vehicleId]").first)
     hand.press("portal.delegation.delegate.preview")

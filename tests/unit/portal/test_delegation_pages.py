@@ -8,6 +8,8 @@ from tests.support.portal import HTMX, Browser, Page
 
 from tripline.services.accounts import directory
 
+KOREAN = {"Accept-Language": "ko"}
+
 
 def play(tmp_path, scenario):
     async def with_companies(app):
@@ -129,6 +131,40 @@ def test_choice_without_company_and_vehicles_is_told_of_both_with_links_to_them(
     assert "Company is missing.Vehicle: choose at least one." in page.text
     assert {"#f-toCompanyId", "#f-vehicleId"} <= set(page.hrefs)
     assert {"f-toCompanyId", "f-vehicleId"} <= {each.get("id") for tag in ("select", "div") for each in page.all(tag)}
+
+
+def test_company_and_vehicles_stay_chosen_through_searches_and_pages(tmp_path, monkeypatch):
+    async def scenario(app, of, vehicles):
+        monkeypatch.setattr("tripline.portal.windows.PAGE", 1)
+        browser = Browser(app, of.owner)
+        sent = {"toCompanyId": of.borrower.company_id, "vehicleId": vehicles[:1], "q": "12가"}
+        first = await browser.post("/delegation/new", sent)
+        (following,) = [
+            at for each in Page(first.text).all("button") if "after=" in (at := each.get("formaction") or "")
+        ]
+        second = await browser.post(following, sent)
+        searched = await browser.post("/delegation/new", {**sent, "q": "12가2"}, **KOREAN)
+        refused = await browser.post("/delegation/delegate", {**sent, "toCompanyId": "", "q": "12가2"})
+        preview = await browser.post("/delegation/delegate", {**sent, "vehicleId": vehicles})
+        return vehicles, of.borrower.company_id, first, second, searched, refused, preview.text
+
+    vehicles, company, first, second, searched, refused, preview = play(tmp_path, scenario)
+
+    def boxes(answer):
+        found = [each for each in Page(answer.text).all("input") if each.get("name") == "vehicleId"]
+        return [(each["value"], each["type"], "checked" in each) for each in found]
+
+    def companies(answer):
+        return [each["value"] for each in Page(answer.text).all("option") if "selected" in each]
+
+    assert [first.status_code, second.status_code, searched.status_code, refused.status_code] == [200, 200, 200, 400]
+    assert boxes(first) == [(vehicles[0], "checkbox", True)]
+    elsewhere = [(vehicles[1], "checkbox", False), (vehicles[0], "hidden", False)]
+    assert [boxes(each) for each in (second, searched, refused)] == [elsewhere] * 3
+    assert [companies(each) for each in (first, second, searched)] == [[company]] * 3
+    assert "1 more vehicle is selected that is not shown here." in second.text
+    assert "여기에 보이지 않는 차량 1대도 선택되어 있습니다." in searched.text
+    assert "2 vehicles would be delegated to Borrower." in preview
 
 
 def test_candidates_are_registered_and_removed_and_refusals_are_told_at_the_field(tmp_path):

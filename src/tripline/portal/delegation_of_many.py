@@ -1,0 +1,217 @@
+"""Delegating many vehicles, or taking many back: choosing them, a preview of what that touches, and the doing of it.
+
+Not here: what is delegated to whom (`delegation.py`).
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain import access, fields
+from tripline.domain.access import Action
+from tripline.domain.ids import CompanyId, VehicleId
+from tripline.domain.refusals import BadParameter, Refusal
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.language import catalogue
+from tripline.portal import delegation, forms, views, windows
+from tripline.portal.forms import Form
+from tripline.portal.page import page
+from tripline.portal.visitors import Visitor, visitor_of
+from tripline.portal.windows import Part
+from tripline.services import hints
+from tripline.services.fleet import delegations_of_many as many
+from tripline.services.fleet import vehicles
+from tripline.services.fleet.delegations_of_many import Done, Impossible, Pair, Preview
+from tripline.store.transactions import ReadTx, WriteTx
+
+SHOWN: Final = 100
+"""Vehicles that a preview names."""
+FIELDS: Final = many.MOST + 20
+TEXT: Final = 200_000
+CONFIRMED: Final = "confirmed"
+"""The step of a form whose preview was seen."""
+_CHOOSE: Final = "/delegation/new"
+_VEHICLE: Final = "vehicleId"
+"""The field with the chosen vehicles."""
+
+
+@page("GET", _CHOOSE, access=Action.VEHICLE_DELEGATE)
+async def choose(request: Call) -> Response[bytes]:
+    """Choose vehicles, and the company that they are delegated to."""
+    return await _chosen_again(request, await visitor_of(request))
+
+
+@page("POST", _CHOOSE, access=Action.VEHICLE_DELEGATE)
+async def choose_more(request: Call) -> Response[bytes]:
+    """Search or turn the page; what was chosen so far stays chosen."""
+    form = await forms.read(request, fields=FIELDS, most=TEXT)
+    return await _chosen_again(request, await visitor_of(request), form=form)
+
+
+@page("POST", "/delegation/delegate", access=Action.VEHICLE_DELEGATE)
+async def delegate(request: Call) -> Response[bytes]:
+    """Delegate the chosen vehicles, after a preview of what that touches."""
+    form = await forms.read(request, fields=FIELDS, most=TEXT)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    checked = fields.Checks()
+    to_company_id = checked(delegation.receiver_named, delegation.TO, form.text(delegation.TO))
+    vehicle_ids = checked(_vehicles_named, _VEHICLE, form.many(_VEHICLE))
+    try:
+        checked.end()
+        pairs = many.chosen([Pair(each, to_company_id) for each in vehicle_ids])
+    except BadParameter as refusal:
+        return await _chosen_again(request, visitor, error=refusal, form=form)
+    if not form.flag(CONFIRMED):
+        preview = await rim.store.read(lambda tx: many.preview_delegating(tx, actor=visitor.actor, pairs=pairs))
+        return _previewed(request, visitor, preview, takes_back=False)
+    now_ms = rim.clock()
+
+    def work(tx: WriteTx, some: Sequence[Pair]) -> Done:
+        return many.delegate(tx, actor=visitor.actor, pairs=some, ids=rim.ids, now_ms=now_ms)
+
+    return _done(request, visitor, await _in_turn(request, pairs, work), takes_back=False)
+
+
+@page("POST", "/delegation/take-back", access=Action.VEHICLE_DELEGATE)
+async def take_back(request: Call) -> Response[bytes]:
+    """Take the chosen vehicles back, after a preview of what ends with that."""
+    form = await forms.read(request, fields=FIELDS, most=TEXT)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    pairs = many.chosen([_pair(each) for each in form.many("delegation")])
+    if not form.flag(CONFIRMED):
+        preview = await rim.store.read(lambda tx: many.preview_taking_back(tx, actor=visitor.actor, pairs=pairs))
+        return _previewed(request, visitor, preview, takes_back=True)
+
+    now_ms = rim.clock()
+
+    def work(tx: WriteTx, some: Sequence[Pair]) -> Done:
+        return many.take_back(tx, actor=visitor.actor, pairs=some, ids=rim.ids, now_ms=now_ms)
+
+    done = await _in_turn(request, pairs, work)
+    hints.tell(rim.signals, hints.sensors_changed(done.sensors))
+    return _done(request, visitor, done, takes_back=True)
+
+
+async def _in_turn(request: Call, pairs: Sequence[Pair], work: Callable[..., Done]) -> Done:
+    """What the work (of a transaction and `some` pairs) did with all of them, some in each transaction."""
+    total = Done(pairs=[], impossible=[], sensors=[])
+    for first in range(0, len(pairs), many.AT_ONCE):
+        done = await rim_of(request).store.write(partial(work, some=pairs[first : first + many.AT_ONCE]))
+        total.pairs.extend(done.pairs)
+        total.impossible.extend(done.impossible)
+        total.sensors.extend(done.sensors)
+    return total
+
+
+async def _chosen_again(
+    request: Call, visitor: Visitor, *, error: Refusal | None = None, form: Form | None = None
+) -> Response[bytes]:
+    """The page on which vehicles are chosen, with what the form has chosen already and what was refused of it."""
+    window = windows.asked(request)
+    if form and window.id_offset is None:  # a search, unless a later page was asked for
+        window = msgspec.structs.replace(window, search=form.text("q") or None)
+
+    def work(tx: ReadTx) -> tuple[Part[Any], list[delegation.Choice]]:
+        own = access.company_of(visitor.actor)
+        found = vehicles.owned_by(tx, actor=visitor.actor, company_id=own, window=window)
+        shown = windows.part(request, found, name=lambda vehicle: vehicle.vehicle_no, q=window.search)
+        return shown, delegation.receivers_of(tx, visitor.actor)
+
+    shown, companies = await rim_of(request).store.read(work)
+    chosen = dict.fromkeys(form.many(_VEHICLE)) if form else {}
+    here = {row.id for row in shown.rows}
+    return views.show(
+        request,
+        visitor,
+        "delegation/choose.html",
+        title="portal.delegation.choose.title",
+        error=error,
+        labels={delegation.TO: "portal.delegation.company", _VEHICLE: "portal.delegation.vehicle"},
+        vehicles=shown,
+        chosen=chosen,
+        elsewhere=[each for each in chosen if each not in here],
+        asked=window.search or "",
+        address=_CHOOSE,
+        following=shown.next and f"{_CHOOSE}?{shown.next.partition('?')[2]}",
+        companies=companies,
+        company=form.text(delegation.TO) if form else windows.text(request, "company"),
+    )
+
+
+def _previewed(request: Call, visitor: Visitor, preview: Preview, *, takes_back: bool) -> Response[bytes]:
+    return views.show(
+        request,
+        visitor,
+        "delegation/preview.html",
+        title="portal.delegation.take_back.title" if takes_back else "portal.delegation.delegate.title",
+        preview=preview,
+        impossible=_in_words(visitor, preview.impossible),
+        takes_back=takes_back,
+        shown=SHOWN,
+        between=delegation.BETWEEN,
+    )
+
+
+def _done(request: Call, visitor: Visitor, done: Done, *, takes_back: bool) -> Response[bytes]:
+    """What was done: on the list, or on a page of its own when something was refused."""
+    if done.impossible:
+        return views.show(
+            request,
+            visitor,
+            "delegation/done.html",
+            title="portal.delegation.take_back.title" if takes_back else "portal.delegation.delegate.title",
+            done=len(done.pairs),
+            impossible=_in_words(visitor, done.impossible),
+            takes_back=takes_back,
+            shown=SHOWN,
+        )
+    notice = "portal.delegation.taken_back" if takes_back else "portal.delegation.delegated"
+    there = f"/delegation?{urlencode({'company': done.pairs[0].to_company_id})}"
+    return views.moved(request, there, notice=notice, n=len(done.pairs))
+
+
+class Told(msgspec.Struct, frozen=True):
+    """Why something cannot be done with a vehicle."""
+
+    vehicle_id: VehicleId
+    vehicle_no: str | None
+    sentence: str
+
+
+def _in_words(visitor: Visitor, impossible: Sequence[Impossible]) -> list[Told]:
+    label = visitor.say("portal.delegation.vehicle")
+    return [
+        Told(
+            each.pair.vehicle_id,
+            each.vehicle_no,
+            catalogue.sentence(each.refusal, visitor.language, label=label),
+        )
+        for each in impossible
+    ]
+
+
+def _pair(value: str) -> Pair:
+    """Vehicle and company of a delegation that a form names. Raises `BadParameter`."""
+    vehicle, _, company = value.partition(delegation.BETWEEN)
+    return Pair(_vehicle(vehicle), CompanyId(parameters.uuid_of(company, "delegation")))
+
+
+def _vehicles_named(name: str, values: Sequence[str]) -> list[VehicleId]:
+    """The vehicles that are chosen. Raises `BadParameter`, also when there is none."""
+    if not values:
+        raise BadParameter("vehicles_none", field=name)
+    return [_vehicle(each) for each in values]
+
+
+def _vehicle(value: str) -> VehicleId:
+    return VehicleId(parameters.uuid_of(value, _VEHICLE))
+
+
+handlers: Final[list[Any]] = [choose, choose_more, delegate, take_back]
