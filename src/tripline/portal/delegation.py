@@ -5,6 +5,7 @@ rights on it (`chains.py`).
 """
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -23,7 +24,7 @@ from tripline.portal.notices import Undo
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.windows import Part
-from tripline.services.fleet import candidates, delegations
+from tripline.services.fleet import candidates, companies, delegations
 from tripline.store.lists import Window
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -35,6 +36,8 @@ BETWEEN: Final = "."
 """What stands between vehicle and company in the value of a box."""
 Choice: TypeAlias = tuple[CompanyId, str]
 """Id and name of a company that vehicles go to."""
+_PARTNER: Final = "partnerId"
+"""The field with a partner that becomes a candidate."""
 _TITLE: Final = "portal.delegation.title"
 
 
@@ -58,6 +61,8 @@ class Sides(msgspec.Struct, frozen=True, kw_only=True):
     chosen: CompanyId | None = None
     """The company whose vehicles are shown."""
     candidates: Sequence[Relation] = ()
+    partners: Sequence[Choice] = ()
+    """Own partners that may become candidates."""
 
 
 @page("GET", "/delegation", access=Action.VEHICLE_DELEGATIONS_READ)
@@ -93,7 +98,8 @@ async def register(request: Call) -> Response[bytes]:
 
     def work(tx: WriteTx) -> Relation:
         own = access.company_of(visitor.actor)
-        other = _receiver(form)
+        named = _PARTNER if form.text(_PARTNER) else TO
+        other = receiver_named(named, form.text(named))
         return candidates.register(
             tx, actor=visitor.actor, company_id=own, to_company_id=other, ids=rim.ids, now_ms=now_ms
         )
@@ -169,7 +175,15 @@ def _candidates(tx: ReadTx, _request: Call, visitor: Visitor) -> Sides:
     receivers = [
         Receiver(each.to_company_id, each.to_company_name, 0) for each in _relations(tx, visitor.actor, delegated=True)
     ]
-    return Sides(tab="candidates", candidates=found, receivers=receivers)
+    known = {each.to_company_id for each in found} | {each.id for each in receivers}
+    partners = _partners(tx, visitor.actor, known) if visitor.may(Action.CANDIDATE_MANAGE) else []
+    return Sides(tab="candidates", candidates=found, receivers=receivers, partners=partners)
+
+
+def _partners(tx: ReadTx, actor: Actor, known: AbstractSet[CompanyId]) -> list[Choice]:
+    """The actor's partners beside those known, by name: the first `COMPANIES`. A partner has none."""
+    listed = companies.listed(tx, actor=actor, service_type=None, window=Window(limit=COMPANIES + len(known) + 1))
+    return [(each.id, each.name) for each in listed if each.id not in known and each.id != actor.company_id][:COMPANIES]
 
 
 def _relations(tx: ReadTx, actor: Actor, *, delegated: bool) -> Sequence[Relation]:
@@ -187,7 +201,7 @@ def _overview(request: Call, visitor: Visitor, sides: Sides, **more: Any) -> Res
         visitor,
         "delegation/overview.html",
         title=_TITLE,
-        labels={TO: "portal.delegation.company_id"},
+        labels={TO: "portal.delegation.company_id", _PARTNER: "portal.delegation.partner"},
         sides=sides,
         may_delegate=visitor.may(Action.VEHICLE_DELEGATE),
         may_manage=visitor.may(Action.CANDIDATE_MANAGE),

@@ -167,6 +167,30 @@ def test_company_and_vehicles_stay_chosen_through_searches_and_pages(tmp_path, m
     assert "2 vehicles would be delegated to Borrower." in preview
 
 
+def test_operator_chooses_candidates_among_its_partners_that_are_none_yet(tmp_path):
+    async def scenario(app, of, vehicles):
+        browser = Browser(app, of.operator)
+        before = await shown(app, of.operator, "/delegation?tab=candidates")
+        await delegating.register(app, of.operator, of.below)
+        done = await browser.post("/delegation/candidates", {"partnerId": of.borrower.company_id})
+        after = await shown(app, of.operator, "/delegation?tab=candidates")
+        refused = await browser.post("/delegation/candidates", {"partnerId": of.borrower.company_id})
+        partner = await shown(app, of.owner, "/delegation?tab=candidates")
+        return of, before, done, after, refused, partner
+
+    of, before, done, after, refused, partner = play(tmp_path, scenario)
+
+    def choices(page):
+        return [each["value"] for each in page.all("option") if each.get("value")]
+
+    assert choices(before) == [of.below.company_id, of.borrower.company_id, of.owner.company_id]
+    assert (done.status_code, choices(after)) == (303, [of.owner.company_id])
+    assert refused.status_code == 400
+    assert 'role="alert"' in refused.text
+    assert choices(partner) == []
+    assert "Any other company" not in partner.text
+
+
 def test_candidates_are_registered_and_removed_and_refusals_are_told_at_the_field(tmp_path):
     async def scenario(app, of, vehicles):
         browser = Browser(app, of.owner)
