@@ -24,7 +24,7 @@ def server(tmp_path_factory):
 def companies(server):
     """A company for each test, made before the browser: that has an event loop of its own in this thread."""
     with contextlib.ExitStack() as stack:
-        yield iter([stack.enter_context(Company(server.api, server.data, service_type=f"fleet-{n}")) for n in range(4)])
+        yield iter([stack.enter_context(Company(server.api, server.data, service_type=f"fleet-{n}")) for n in range(7)])
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,57 @@ def fleet(folder, *, bad=True):
     path = folder / "차량.csv"
     path.write_bytes("".join(lines).encode("cp949"))
     return path
+
+
+def two_mistakes(folder):
+    """A file of two vehicles; the first has an unknown fuel and no distance."""
+    path = folder / "둘.csv"
+    path.write_bytes(f"{HEADER}12가1000,현대,2018,WOOD,x,영업부\n12가1001,현대,2018,DIESEL,1,영업부\n".encode("cp949"))
+    return path
+
+
+class Slow:
+    """The answers to rows that are saved, each held back until it is let through."""
+
+    def __init__(self, page):
+        self._page = page
+        self._held = []
+        page.route("**/import/*/rows/*", self._hold)
+
+    def _hold(self, route):
+        self._held.append(route)
+
+    def arrived(self):
+        """Wait until a row that was sent is held back."""
+        for _ in range(250):
+            if self._held:
+                return
+            self._page.wait_for_timeout(20)
+        raise AssertionError("no row was sent")
+
+    def let_through(self):
+        """Answer the row that was sent first."""
+        self.arrived()
+        with self._page.expect_response("**/import/*/rows/*"):
+            self._held.pop(0).continue_()
+
+
+def mending_slowly(page, server, folder):
+    """The preview of a row with two mistakes, on a slow network: the network, and its two cells."""
+    page.goto(f"{server.api}/import")
+    page.set_input_files("input[type=file]", str(two_mistakes(folder)))
+    page.locator("form[data-import] button[type=submit]").click()
+    portal_browser.arrive(page, "table.rows")
+    return Slow(page), *(page.locator(f"#row-2 input[name=cell-{at}]") for at in (3, 4))
+
+
+def registered_fuel_and_distance(page, company):
+    """What the first vehicle is registered with."""
+    page.locator("#counts button.primary").click()
+    portal_browser.arrive(page, ".notice.good")
+    listed = company.get(f"/api/tre/v1/company/{company.record['id']['id']}/vehicles", limit=2)["data"]
+    (found,) = (each for each in listed if each["vehicleNo"] == "12가1000")
+    return found["fuelType"], found["mileage"]
 
 
 def signed_in(watched, company):
@@ -98,6 +149,69 @@ def test_thousand_vehicles_are_uploaded_mended_in_place_and_registered(browser, 
     assert "2" in told
     vehicles = company.get("/api/tre/v1/vehicles/count")
     assert vehicles == {"count": ROWS}
+
+
+def test_text_typed_while_a_row_is_saved_stays_with_focus_and_caret(browser, server, company, tmp_path):
+    with portal_browser.watching(browser, server.api) as watched:
+        page = signed_in(watched, company)
+        slow, fuel, distance = mending_slowly(page, server, tmp_path)
+        fuel.fill("DIESEL")
+        page.keyboard.press("Tab")
+        page.keyboard.type("79")
+        page.keyboard.press("ArrowLeft")
+        slow.let_through()
+        expect(fuel).to_have_count(0)
+        page.keyboard.type("8")
+        between = distance.input_value()
+        page.keyboard.press("Enter")
+        slow.let_through()
+        expect(page.locator("tr.kept[id=row-2]")).to_have_count(1)
+        registered = registered_fuel_and_distance(page, company)
+
+    assert (between, registered) == ("789", ("DIESEL", 789))
+
+
+def test_second_cell_that_is_left_while_its_row_is_saved_is_saved_after_it(browser, server, company, tmp_path):
+    with portal_browser.watching(browser, server.api) as watched:
+        page = signed_in(watched, company)
+        slow, fuel, distance = mending_slowly(page, server, tmp_path)
+        fuel.fill("DIESEL")
+        page.keyboard.press("Tab")
+        page.keyboard.type("789")
+        page.keyboard.press("Tab")
+        slow.let_through()
+        slow.let_through()
+        expect(page.locator("tr.kept[id=row-2]")).to_have_count(1)
+        expect(distance).to_have_count(0)
+        registered = registered_fuel_and_distance(page, company)
+
+    assert registered == ("DIESEL", 789)
+
+
+def test_cell_typed_into_again_before_its_answer_keeps_what_was_typed(browser, server, company, tmp_path):
+    with portal_browser.watching(browser, server.api) as watched:
+        page = signed_in(watched, company)
+        slow, fuel, distance = mending_slowly(page, server, tmp_path)
+        distance.fill("78")
+        distance.press("Enter")
+        slow.arrived()
+        page.keyboard.press("End")
+        page.keyboard.type("9")
+        slow.let_through()
+        expect(fuel).to_have_count(1)
+        expect(page.locator("#counts .count")).to_have_text(["1", "1", "0", "0"])
+        between = distance.input_value()
+        page.keyboard.press("Enter")
+        slow.let_through()
+        expect(distance).to_have_count(0)
+        expect(fuel).to_be_focused()
+        fuel.fill("DIESEL")
+        fuel.press("Enter")
+        slow.let_through()
+        expect(page.locator("tr.kept[id=row-2]")).to_have_count(1)
+        registered = registered_fuel_and_distance(page, company)
+
+    assert (between, registered) == ("789", ("DIESEL", 789))
 
 
 def test_import_goes_by_plain_forms_without_scripts(browser, server, company, tmp_path):

@@ -161,6 +161,18 @@ def test_row_is_mended_with_all_its_columns_left_out_and_taken_in_again(tmp_path
     assert "Register 2 vehicles" in after.text
 
 
+def test_row_with_a_bad_cell_and_a_surplus_one_is_saved_by_enter_rather_than_left_out(tmp_path):
+    async def scenario(app):
+        me = await desk(app)
+        return await me.page(await me.draft(b"vehicleNo,mileage\nA,x,surplus\n"))
+
+    page = rest.run(tmp_path, scenario)
+
+    assert inputs(page) == {"cell-1": "x"}
+    # Enter presses the first button of the form.
+    assert page.text.index("Save row") < page.text.index("Leave out")
+
+
 def test_script_gets_the_row_and_the_numbers(tmp_path):
     async def scenario(app):
         me = await desk(app)

@@ -68,38 +68,48 @@ function busy(form, is) {
 
 // ---- Mending rows ----
 
+/** Rows on their way, each with what was asked of it meanwhile. */
+const underWay = new Map();
+
 document.addEventListener("submit", (event) => {
-  const form = event.target;
-  if (!form.closest("table[data-mending]")) return;
+  const row = event.target.closest("table[data-mending] tr");
+  if (!row) return;
   event.preventDefault();
-  mend(form, event.submitter);
+  mend(row, event.submitter?.name ? event.submitter : null);
 });
 
 document.addEventListener("change", (event) => {
-  const form = event.target.form;
-  if (event.target.matches("table[data-mending] input[name^=cell-]") && form) mend(form, null);
+  if (event.target.matches("table[data-mending] input[name^=cell-]")) mend(event.target.closest("tr"), null);
 });
 
-async function mend(form, submitter) {
-  if (form.dataset.underWay) return;
-  form.dataset.underWay = "yes";
-  const row = form.closest("tr");
-  const held = document.activeElement?.name;
-  const isHeld = row.contains(document.activeElement);
+/** Save a row, as the pressed button has it; one on its way is saved again once it is back, with what changed since. */
+async function mend(row, pressed) {
+  const asked = underWay.get(row);
+  if (asked) {
+    asked.again = true;
+    asked.pressed = pressed ?? asked.pressed;
+    return;
+  }
+  const meanwhile = { again: false, pressed: null };
+  underWay.set(row, meanwhile);
+  const form = row.querySelector("form");
+  const sent = new FormData(form);
+  if (pressed) sent.append(pressed.name, pressed.value);
+  let isTyped;
   try {
-    const answer = await fetch(form.action, {
-      method: "POST",
-      body: new FormData(form, submitter),
-      headers: { "HX-Request": "true" },
-    });
+    const answer = await fetch(form.action, { method: "POST", body: sent, headers: { "HX-Request": "true" } });
     if (!answer.ok) throw new Error(answer.statusText);
-    take(await answer.text(), row, isHeld ? held : null);
+    isTyped = take(await answer.text(), row, sent);
   } catch {
     // The plain way tells what is wrong.
-    delete form.dataset.underWay;
-    if (submitter?.name) form.append(hidden(submitter));
+    const last = meanwhile.pressed ?? pressed;
+    if (last) form.append(hidden(last));
     form.submit();
+    return;
+  } finally {
+    underWay.delete(row);
   }
+  if (meanwhile.pressed || (meanwhile.again && isTyped)) mend(row, meanwhile.pressed);
 }
 
 function hidden({ name, value }) {
@@ -108,20 +118,45 @@ function hidden({ name, value }) {
   return field;
 }
 
-/** Put the row in its place, with the numbers of the draft; keep the focus where it was, or move it to the next mistake. */
-function take(text, row, held) {
+/**
+ * Put the mended row in place of the row, with the numbers of the draft; whether something was typed since it was sent.
+ * A cell in which something was typed stays as it is. The focus stays where it was, or moves to the next mistake.
+ */
+function take(text, row, sent) {
   const answer = new DOMParser().parseFromString(text, "text/html");
   const mended = answer.getElementById(row.id);
+  const cells = [...mended.cells];
+  const focused = row.contains(document.activeElement) ? document.activeElement : null;
+  let isTyped = false;
   document.getElementById("counts").replaceWith(answer.getElementById("counts"));
-  row.replaceWith(mended);
-  const wrong = mended.querySelector("[aria-invalid]");
-  if (!wrong) mended.classList.add("kept");
-  const told = mended.querySelector(".field-error, .badge");
-  if (told) say(told.textContent);
-  if (held !== null) {
-    const next = wrong ?? following(mended)?.querySelector("[aria-invalid]") ?? mended.querySelector("button, a");
-    (mended.querySelector(`[name="${held}"]`) ?? next)?.focus();
+  for (const [at, cell] of [...row.cells].entries()) {
+    const field = fieldIn(cell);
+    const stillWrong = fieldIn(cells[at]);
+    if (field && field.value !== sent.get(field.name)) isTyped = true;
+    else if (field && field === focused && stillWrong) renewBehind(field, stillWrong);
+    else cell.replaceWith(cells[at]);
   }
+  row.className = mended.className;
+  const wrong = row.querySelector("[aria-invalid]");
+  if (!wrong) row.classList.add("kept");
+  const told = row.querySelector(".field-error, .badge");
+  if (told && !isTyped) say(told.textContent);
+  if (focused && !row.contains(document.activeElement)) {
+    const same = focused.name ? row.querySelector(`[name="${focused.name}"]`) : null;
+    const next = wrong ?? following(row)?.querySelector("[aria-invalid]") ?? row.querySelector("button, a");
+    (same ?? next)?.focus();
+  }
+  return isTyped;
+}
+
+function fieldIn(cell) {
+  return cell.querySelector("input[name^=cell-]");
+}
+
+/** Put what stands behind the other field behind this one, which is not moved: it keeps the focus and the caret. */
+function renewBehind(field, other) {
+  while (field.nextSibling) field.nextSibling.remove();
+  while (other.nextSibling) field.parentNode.append(other.nextSibling);
 }
 
 function following(row) {
