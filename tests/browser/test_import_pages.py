@@ -24,7 +24,7 @@ def server(tmp_path_factory):
 def companies(server):
     """A company for each test, made before the browser: that has an event loop of its own in this thread."""
     with contextlib.ExitStack() as stack:
-        yield iter([stack.enter_context(Company(server.api, server.data, service_type=f"fleet-{n}")) for n in range(7)])
+        yield iter([stack.enter_context(Company(server.api, server.data, service_type=f"fleet-{n}")) for n in range(8)])
 
 
 @pytest.fixture(scope="module")
@@ -212,6 +212,29 @@ def test_cell_typed_into_again_before_its_answer_keeps_what_was_typed(browser, s
         registered = registered_fuel_and_distance(page, company)
 
     assert (between, registered) == ("789", ("DIESEL", 789))
+
+
+def test_second_window_on_a_row_is_told_what_the_first_one_saved(browser, server, company, tmp_path):
+    with (
+        portal_browser.watching(browser, server.api) as watched,
+        portal_browser.watching(browser, server.api) as other,
+    ):
+        page, second = signed_in(watched, company), signed_in(other, company)
+        slow, fuel, _ = mending_slowly(page, server, tmp_path)
+        second.goto(page.url)
+        fuel.fill("DIESEL")
+        fuel.press("Enter")
+        slow.let_through()
+        expect(fuel).to_have_count(0)
+        typed = second.locator("#row-2 input[name=cell-3]")
+        typed.fill("LPG")
+        typed.press("Enter")
+        told = second.locator("[data-refused] tbody tr")
+        expect(told).to_have_count(1)
+        cells = told.locator("th, td").all_inner_texts()
+        texts = [second.locator(f"[name=cell-{at}]").input_value() for at in (3, 4)]
+
+    assert (cells[1:], texts) == (["DIESEL", "LPG"], ["LPG", "x"])
 
 
 def test_import_goes_by_plain_forms_without_scripts(browser, server, company, tmp_path):

@@ -17,7 +17,7 @@ from tripline.http import parameters
 from tripline.http.operations import Value
 from tripline.http.rim import Call, rim_of
 from tripline.language import catalogue, headings
-from tripline.portal import addresses, forms, imports, views
+from tripline.portal import addresses, digests, forms, imports, views
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in
 from tripline.services import hints
@@ -39,6 +39,8 @@ VALUE_MAX: Final = 60
 """Characters of a value that tells what a column holds."""
 UNTOLD: Final = "credentialsId"
 """The column of access tokens."""
+CELL: Final = "cell-"
+"""Begins the name of a field that holds a cell of a row; the place of its column follows."""
 _COLUMN: Final = "column-"
 _QUERY: Final = (
     Value(name="rows", type=str, meaning="which rows: good, bad, duplicate, skipped", example="bad"),
@@ -167,6 +169,13 @@ def shown_columns(visitor: Visitor, found: Draft) -> list[tuple[int, str, str]]:
     return [(at, name, heading(visitor, found, name)) for at, name in enumerate(found.columns) if name is not None]
 
 
+def row_texts(found: Draft, cells: Sequence[str]) -> dict[str, str]:
+    """What the form of a row is filled with: the columns that are used, and cells beyond those of the file."""
+    used = [at for at, name in enumerate(found.columns) if name is not None]
+    places = (*used, *range(len(found.header), len(cells)))
+    return {f"{CELL}{at}": cells[at] if at < len(cells) else "" for at in places}
+
+
 def troubles(visitor: Visitor, found: Draft, row: RowView) -> dict[str | None, str]:
     """The faults of a row, a sentence for each column. The key None is for the row as a whole.
 
@@ -282,7 +291,16 @@ def preview_values(visitor: Visitor, found: Draft, tab: str, rows: Sequence[RowV
         "tabs": [_tab(visitor, found, name, tab) for name in TABS],
         "columns": shown_columns(visitor, found),
         "badges": BADGES,
-        "rows": [(row, row.state.name.lower(), troubles(visitor, found, row), leads(found, row)) for row in rows],
+        "rows": [
+            (
+                row,
+                row.state.name.lower(),
+                troubles(visitor, found, row),
+                leads(found, row),
+                digests.of(row_texts(found, row.cells)),
+            )
+            for row in rows
+        ],
     }
 
 

@@ -48,6 +48,11 @@ class Desk:
         await self.office.work()
         return answer
 
+    async def mend(self, draft, row, fields, **headers):
+        """The answer to the form of a row, filled in."""
+        digest = digest_of(await self.page(f"{draft}/rows/{row}"))
+        return await self.post(f"{draft}/rows/{row}", {"digest": digest, **fields}, **headers)
+
     async def page(self, address):
         answer = await self.browser.get(address)
         assert answer.status_code == 200, answer.text
@@ -62,6 +67,11 @@ async def count(app):
     return (await app.store.read(lambda tx: tx.one(select(func.count()).select_from(vehicle))))[0]
 
 
+def digest_of(page):
+    """The digest of the first form of a row."""
+    return next(each["value"] for each in page.all("input") if each["name"] == "digest")
+
+
 def inputs(page):
     return {each["name"]: each.get("value") for each in page.all("input") if (each["name"] or "").startswith("cell-")}
 
@@ -71,7 +81,7 @@ def test_file_goes_from_upload_to_registered_by_plain_forms(tmp_path):
         me = await desk(app)
         draft = await me.draft(BAD)
         first = await me.page(draft)
-        mended = await me.post(f"{draft}/rows/3", {"cell-1": "7", "rows": "bad"})
+        mended = await me.mend(draft, 3, {"cell-1": "7", "rows": "bad"})
         bad = await me.page(mended.headers["location"])
         committed = await me.post(f"{draft}/commit")
         done = await me.page(committed.headers["location"])
@@ -142,12 +152,12 @@ def test_row_is_mended_with_all_its_columns_left_out_and_taken_in_again(tmp_path
         me = await desk(app)
         draft = await me.draft(b"vehicleNo,mileage\nA,1,surplus\nB,2\n")
         form = await me.page(f"{draft}/rows/2")
-        await me.post(f"{draft}/rows/2", {"cell-0": "A", "cell-1": "1", "cell-2": ""})
+        await me.mend(draft, 2, {"cell-0": "A", "cell-1": "1", "cell-2": ""})
         good = await me.page(f"{draft}?rows=good")
         await me.post(f"{draft}/rows/3", {"skip": "1"})
         skipped = await me.page(f"{draft}?rows=skipped")
         await me.post(f"{draft}/rows/3", {"skip": "0"})
-        long = await me.post(f"{draft}/rows/2", {"cell-0": "x" * 9_000})
+        long = await me.mend(draft, 2, {"cell-0": "x" * 9_000})
         unknown = [await me.browser.get(f"{draft}/rows/{row}") for row in ("9", "x", "9" * 30)]
         after = await me.page(f"{draft}?rows=good")
         return form, good, skipped, long, [each.status_code for each in unknown], after
@@ -173,11 +183,68 @@ def test_row_with_a_bad_cell_and_a_surplus_one_is_saved_by_enter_rather_than_lef
     assert page.text.index("Save row") < page.text.index("Leave out")
 
 
+def test_second_window_on_a_row_is_told_what_the_first_one_saved_and_loses_nothing(tmp_path):
+    async def scenario(app):
+        me = await desk(app)
+        draft = await me.draft(BAD)
+        form = await me.page(f"{draft}/rows/3")
+        of_window = {"digest": digest_of(form), "rows": "bad"}
+        await me.post(f"{draft}/rows/3", {**of_window, "cell-0": "first", "cell-1": "7"})
+        second = {**of_window, "cell-0": "가2", "cell-1": "8"}
+        korean = await me.post(f"{draft}/rows/3", second, **{"Accept-Language": "ko"})
+        refused = await me.post(f"{draft}/rows/3", second)
+        between = await me.page(f"{draft}/rows/3")
+        page = Page(refused.text)
+        again = await me.post(f"{draft}/rows/3", {"digest": digest_of(page), "rows": "bad", **inputs(page)})
+        return korean, refused, between, again, await me.page(f"{draft}/rows/3")
+
+    korean, refused, between, again, after = rest.run(tmp_path, scenario)
+
+    page = Page(refused.text)
+    assert (refused.status_code, inputs(between)) == (409, {"cell-0": "first", "cell-1": "7", "cell-2": ""})
+    assert "Another window changed this row meanwhile." in refused.text
+    assert "그사이 다른 창에서 이 행을 고쳤습니다." in korean.text
+    assert inputs(page) == {"cell-0": "first", "cell-1": "8", "cell-2": ""}
+    assert next(each["value"] for each in page.all("input") if each["name"] == "rows") == "bad"
+    assert (again.status_code, inputs(after)) == (303, {"cell-0": "first", "cell-1": "8", "cell-2": ""})
+
+
+@pytest.mark.parametrize(
+    ("column", "status", "kept"),
+    [("cell-0", 200, {"cell-0": "b", "cell-1": "7"}), ("cell-1", 409, {"cell-0": "", "cell-1": "7"})],
+)
+def test_row_mended_in_place_is_refused_only_for_a_cell_that_another_window_changed(tmp_path, column, status, kept):
+    async def scenario(app):
+        me = await desk(app)
+        draft = await me.draft("차량번호,주행거리\n,x\n".encode())
+        digest = digest_of(await me.page(draft))
+        await me.post(f"{draft}/rows/2", {"digest": digest, "cell-1": "7"}, **HTMX)
+        second = await me.post(f"{draft}/rows/2", {"digest": digest, column: "b"}, **HTMX)
+        return second.status_code, inputs(await me.page(f"{draft}/rows/2"))
+
+    assert rest.run(tmp_path, scenario) == (status, kept)
+
+
+def test_row_is_left_out_whatever_another_window_saved_of_it(tmp_path):
+    async def scenario(app):
+        me = await desk(app)
+        draft = await me.draft(b"vehicleNo,mileage\nA,1\nB,2\n")
+        digest = digest_of(await me.page(draft))
+        await me.mend(draft, 2, {"cell-1": "77777"})
+        left_out = await me.post(f"{draft}/rows/2", {"digest": digest, "skip": "1"})
+        return left_out.status_code, await me.page(f"{draft}?rows=skipped")
+
+    status, page = rest.run(tmp_path, scenario)
+
+    assert status == 303
+    assert "77777" in page.text
+
+
 def test_script_gets_the_row_and_the_numbers(tmp_path):
     async def scenario(app):
         me = await desk(app)
         draft = await me.draft(BAD)
-        mended = await me.post(f"{draft}/rows/3", {"cell-1": "7", "rows": "bad"}, **HTMX)
+        mended = await me.mend(draft, 3, {"cell-1": "7", "rows": "bad", "after": "2"}, **HTMX)
         sent = await me.upload(BAD, **HTMX)
         refused = await me.upload(b"", **HTMX)
         return mended, sent.headers["hx-location"], refused
@@ -189,6 +256,7 @@ def test_script_gets_the_row_and_the_numbers(tmp_path):
         f'id="{each["id"]}"' for _, each in Page(mended.text).elements if "id" in each
     }
     assert 'id="row-4"' not in mended.text
+    assert "/rows/3?rows=bad&amp;after=2&amp;before=" in mended.text
     assert "/import/" in there
     assert (refused.status_code, "<html" in refused.text) == (400, False)
 

@@ -6,7 +6,7 @@ them first. It is worked out on a reader thread and kept if nobody has changed t
 Not here: what makes a verdict (`draft_rows.py`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -38,6 +38,10 @@ class Edit(msgspec.Struct, frozen=True):
     """Whether it is left out; None: as before."""
 
 
+Look = Callable[[Sequence[str]], None]
+"""Looks at the cells of a row before they change; raises what speaks against it."""
+
+
 class _Outcome(msgspec.Struct, frozen=True):
     """What an edit changes."""
 
@@ -47,13 +51,16 @@ class _Outcome(msgspec.Struct, frozen=True):
     after: Sequence[Block]
 
 
-async def edit(store: Store, *, actor: Actor, draft_id: DraftId, edit: Edit, now_ms: int) -> Draft:
+async def edit(
+    store: Store, *, actor: Actor, draft_id: DraftId, edit: Edit, now_ms: int, look: Look | None = None
+) -> Draft:
     """The draft with the row changed.
 
-    Raises `NotFound`, `NotNow`, `BadParameter`, and `Contended` when others change the draft all the time.
+    Raises `NotFound`, `NotNow`, `BadParameter`, what `look` raises, and `Contended` when others change the draft all
+    the time.
     """
     for _ in range(ATTEMPTS):
-        outcome = await store.read(lambda tx: _worked_out(tx, actor, draft_id, edit, now_ms))
+        outcome = await store.read(lambda tx: _worked_out(tx, actor, draft_id, edit, now_ms, look))
         kept = await store.write(lambda tx, outcome=outcome: _kept(tx, actor, outcome, now_ms))  # type: ignore[misc]
         if kept is not None:
             return kept
@@ -71,11 +78,11 @@ def _kept(tx: WriteTx, actor: Actor, outcome: _Outcome, now_ms: int) -> Draft | 
     return changed
 
 
-def _worked_out(tx: ReadTx, actor: Actor, draft_id: DraftId, edit: Edit, now_ms: int) -> _Outcome:
+def _worked_out(tx: ReadTx, actor: Actor, draft_id: DraftId, edit: Edit, now_ms: int, look: Look | None) -> _Outcome:
     draft = drafts.mine(tx, actor=actor, draft_id=draft_id, now_ms=now_ms)
     draft.require_checked()
     desk = _Desk(tx, actor, draft)
-    return desk.outcome(edit)
+    return desk.outcome(edit, look)
 
 
 class _Desk:
@@ -91,9 +98,11 @@ class _Desk:
         self._rows: dict[int, Rows] = {}
         self._verdicts: dict[int, Verdicts] = {}
 
-    def outcome(self, edit: Edit) -> _Outcome:
+    def outcome(self, edit: Edit, look: Look | None) -> _Outcome:
         """What the edit changes."""
-        place = self._find(edit.number)
+        no, at = place = self._find(edit.number)
+        if look is not None:
+            look(self._rows[no].cells[at])
         self._write(place, edit)
         for each in self._touched(place, edit):
             self._judge(each)
