@@ -115,6 +115,21 @@ async def cancel(request: Call) -> Response[bytes]:
     return views.moved(request, _address(request))
 
 
+@page("GET", "/import/{draftId}/delete", access=drafts.ANY_KIND)
+async def ask_to_delete(request: Call) -> Response[bytes]:
+    """How many rows go with a draft that is thrown away."""
+    visitor, found = await found_in(request)
+    what = {State.ARRIVING: "arriving", State.DONE: "done"}.get(found.state, "open")
+    return views.show(
+        request,
+        visitor,
+        "imports/discard.html",
+        title="portal.import.throw_away_draft",
+        draft=found,
+        text=visitor.say(f"portal.import.throw_away_text.{what}", n=found.rows, name=found.name),
+    )
+
+
 @page("POST", "/import/{draftId}/delete", access=drafts.ANY_KIND)
 async def delete(request: Call) -> Response[bytes]:
     """Throw a draft away."""
@@ -349,4 +364,4 @@ def _address(request: Call) -> str:
     return f"/import/{draft_id(request)}"
 
 
-handlers: Final[list[Any]] = [draft, progress, columns, match, check, commit, cancel, delete, bad_rows]
+handlers: Final[list[Any]] = [draft, progress, columns, match, check, commit, cancel, ask_to_delete, delete, bad_rows]

@@ -1,7 +1,7 @@
 """Pages of bulk import: a file is dropped, its columns matched, its rows mended and registered, all by plain forms."""
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 from tests.support import drafts as support
 from tests.support import rest
 from tests.support.drafts import Office
@@ -9,11 +9,12 @@ from tests.support.portal import HTMX, OWN, Browser, Page
 
 from tripline import config
 from tripline.domain.access import Authority
+from tripline.domain.import_drafts import State
 from tripline.portal import imports
 from tripline.services.accounts import browser_sessions
 from tripline.services.accounts.sessions import Client
 from tripline.services.fleet.import_desk import ImportDesk
-from tripline.store.tables import vehicle
+from tripline.store.tables import import_draft, vehicle
 
 BAD = "차량번호,주행거리,메모\n가1,10,<b>x\n가2,x,\n가1,3,\n,4,\n".encode("cp949")
 
@@ -404,7 +405,7 @@ def test_drafts_of_others_are_refused_and_own_ones_thrown_away(tmp_path):
         me = await desk(app)
         other = Desk(app, await app.person(me.office.login, Authority.DIRECTOR, "d"))
         draft = await me.draft(BAD)
-        ends = ("", "/progress", "/columns", "/rows/2", "/bad-rows")
+        ends = ("", "/progress", "/columns", "/rows/2", "/bad-rows", "/delete")
         reads = [(await other.browser.get(f"{draft}{end}")).status_code for end in ends]
         ends = ("/columns", "/rows/2", "/check", "/commit", "/cancel", "/delete")
         posts = [(await other.browser.post(f"{draft}{end}")).status_code for end in ends]
@@ -418,3 +419,52 @@ def test_drafts_of_others_are_refused_and_own_ones_thrown_away(tmp_path):
     assert (set(reads), set(posts), listed) == ({403}, {403}, True)
     assert (there, gone) == ("/import", 404)
     assert "차량.csv" not in after.text or "gone" in after.text
+
+
+@pytest.mark.parametrize(
+    ("language", "open_text", "done_text"),
+    [
+        (
+            "en",
+            "4 rows of the draft 차량.csv are discarded",
+            "1 row of the draft 차량.csv is discarded. What it registered",
+        ),
+        (
+            "ko",
+            "차량.csv 초안의 행 4개를 삭제합니다. 고친 내용도",
+            "차량.csv 초안의 행 1개를 삭제합니다. 등록된 차량과",
+        ),
+    ],
+)
+def test_draft_is_thrown_away_only_after_its_owner_was_told_how_many_rows_go(tmp_path, language, open_text, done_text):
+    async def scenario(app):
+        me = await desk(app)
+        spoken = {"Accept-Language": language}
+        registered = await me.draft(support.vehicles(1))
+        await me.post(f"{registered}/commit")
+        draft = await me.draft(BAD)
+        leads = [(await me.page(each)).hrefs.count(f"{draft}/delete") for each in ("/import", draft)]
+        pages = [await me.page(each) for each in ("/import", draft)]
+        at_once = [form for page in pages for form in page.all("form") if (form["action"] or "").endswith("/delete")]
+        asked = [Page((await me.browser.get(f"{each}/delete", **spoken)).text) for each in (draft, registered)]
+        kept = (await me.browser.get(draft)).status_code
+        (form,) = (each for each in asked[0].all("form") if (each["action"] or "").endswith("/delete"))
+        await me.post(form["action"])
+        return leads, at_once, [page.text for page in asked], kept, (await me.browser.get(draft)).status_code
+
+    leads, at_once, (open_page, done_page), kept, gone = rest.run(tmp_path, scenario)
+
+    assert (leads, at_once) == ([1, 1], [])
+    assert open_text in open_page
+    assert done_text in done_page
+    assert (kept, gone) == (200, 404)
+
+
+def test_draft_whose_file_is_still_read_is_told_as_that_when_it_is_thrown_away(tmp_path):
+    async def scenario(app):
+        me = await desk(app)
+        draft = await me.draft(BAD)
+        await app.store.write(lambda tx: tx.run(update(import_draft).values(state=State.ARRIVING.value)))
+        return await me.page(f"{draft}/delete")
+
+    assert "The file 차량.csv is still being read." in rest.run(tmp_path, scenario).text
