@@ -55,6 +55,8 @@ _PYTHON: Final = {
     "cooperationTask": "cooperation_task",
     "serviceType": "service_type",
 }
+_HOLDS: Final = ("vehicles", "sensors", "directors", "drivers")
+"""Lists that can be asked for what is of one company."""
 _REFUSES: Final = (
     companies.ServiceTypeTaken,
     companies.ForeignServiceType,
@@ -243,6 +245,7 @@ async def _detail(request: Call, own_id: CompanyId | None, *, up: str | None) ->
         values=texts(found.company),
         may={action.value for action in found.may},
         is_own=found.company.id == visitor.actor.company_id,
+        holds=[noun for noun in _HOLDS if frame.leads_to(request, visitor, f"/fleet/{noun}")],
         history=lines,
         list_path=up,
     )

@@ -1,0 +1,79 @@
+"""Links of records to lists of what is connected with them: of a company's things, of a director's vehicles."""
+
+import re
+
+import pytest
+from tests.support import delegating, rest
+from tests.support.portal import HTMX, Browser, Page
+
+from tripline.domain.access import Authority
+
+LISTS = ("vehicles", "sensors", "directors", "drivers")
+
+
+def to_lists(page, company_id):
+    """The lists of what is of this company that a page leads to."""
+    return tuple(noun for noun in LISTS if f"/fleet/{noun}?company={company_id}" in page.hrefs)
+
+
+@pytest.mark.parametrize(
+    ("role", "found"),
+    [
+        (Authority.COMPANY_ADMIN, LISTS),
+        (Authority.DIRECTOR, LISTS),
+        (Authority.DRIVER, ("vehicles",)),
+        (Authority.SYS_ADMIN, ()),
+    ],
+)
+def test_company_leads_to_what_it_holds_as_far_as_the_visitor_may_see_it(tmp_path, role, found):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        of = None if role is Authority.SYS_ADMIN else admin.company_id
+        login = admin if role is Authority.COMPANY_ADMIN else await app.account("who@x.example", role, of)
+        browser = Browser(app, login)
+        page = Page((await browser.get(f"/fleet/companies/{admin.company_id}")).text)
+        links = to_lists(page, admin.company_id)
+        opened = [
+            (await browser.get(f"/fleet/{noun}{end}?company={admin.company_id}")).status_code
+            for noun in links
+            for end in ("", "/count")
+        ]
+        return links, opened
+
+    assert rest.run(tmp_path, scenario) == (found, [200] * 2 * len(found))
+
+
+def test_operator_is_told_how_much_a_partner_holds(tmp_path):
+    async def scenario(app):
+        of = await delegating.companies(app)
+        for number in ("1", "2"):
+            await delegating.new_vehicle(app, of.below, number)
+        await delegating.new_vehicle(app, of.owner, "3")
+        await delegating.driver(app, of.below, "driver")
+        browser, partner = Browser(app, of.operator), of.below.company_id
+        page = Page((await browser.get(f"/fleet/companies/{partner}")).text)
+        counts = [each["hx-get"] for each in page.all("span") if "/count?company=" in (each.get("hx-get") or "")]
+        return to_lists(page, partner), [(await browser.get(each, **HTMX)).text.strip() for each in counts]
+
+    assert rest.run(tmp_path, scenario) == (LISTS, ["2 vehicles", "0 sensors", "0 directors", "1 driver"])
+
+
+def test_director_leads_to_the_list_of_the_vehicles_managed(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        director = await delegating.director(app, admin, "Director")
+        path = f"/fleet/directors/{director.user_id}"
+        browser = Browser(app, admin)
+        before = Page((await browser.get(path)).text).hrefs
+        vehicle = await delegating.new_vehicle(app, admin, "12")
+        await delegating.new_vehicle(app, admin, "13")
+        await app.post(admin, f"/vehicle/{vehicle}/director/{director.user_id}")
+        after = Page((await browser.get(path)).text).hrefs
+        link = f"/fleet/vehicles?director={director.user_id}"
+        return link in before, link in after, Page((await browser.get(link)).text), vehicle
+
+    before, after, listed, vehicle = rest.run(tmp_path, scenario)
+
+    rows = [each for each in listed.hrefs if re.fullmatch(r"/fleet/vehicles/[0-9a-f-]{36}", each)]
+    assert (before, after) == (False, True)
+    assert rows == [f"/fleet/vehicles/{vehicle}"]
