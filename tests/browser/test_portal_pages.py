@@ -133,6 +133,49 @@ def test_quick_search_shows_what_begins_so_while_somebody_types_and_leads_there_
     assert heading == "10가3456"
 
 
+def test_record_leads_back_to_its_list_as_it_was_shown(browser, world):
+    (guest,) = (each for each in world.guests if each.name == "full")
+    shown, led = [], []
+    with portal_browser.watching(browser, world.origin, session=guest.session) as watched:
+        page = watched.page
+        for address, typed in (("?sort=-number&sensor=with", ""), ("?sensor=with", "10"), ("", "")):
+            page.goto(f"{world.origin}/fleet/vehicles{address}")
+            if typed:
+                page.keyboard.press("/")
+                page.keyboard.type(typed)
+                page.wait_for_url(f"**q={typed}*")
+            shown.append(page.url)
+            page.locator("table#vehicles tbody th a").first.click()
+            page.wait_for_url("**/fleet/vehicles/*-*")
+            page.goto(f"{page.url}/history")
+            page.locator("a.up").click()
+            page.wait_for_url("**/fleet/vehicles/*-*")
+            page.locator("a.up").click()
+            page.locator("table#vehicles").wait_for()
+            led.append(page.url)
+        troubles = watched.complaints + watched.outside
+
+    assert shown[1].count("sensor=with") == 1
+    assert led == shown
+    assert troubles == []
+
+
+def test_list_that_is_no_longer_shown_as_it_was_is_not_led_back_to(browser, world):
+    (guest,) = (each for each in world.guests if each.name == "full")
+    with portal_browser.watching(browser, world.origin, session=guest.session) as watched:
+        page = watched.page
+        page.goto(f"{world.origin}/fleet/vehicles?sensor=with")
+        record = page.locator("table#vehicles tbody th a").first.get_attribute("href")
+        led = []
+        for gone in ("", f"/fleet/vehicles?director={record.rpartition('/')[2]}"):
+            if gone:
+                page.goto(f"{world.origin}{gone}")
+            page.goto(f"{world.origin}{record}")
+            led.append(urlsplit(page.locator("a.up").get_attribute("href")).query)
+
+    assert led == ["sensor=with", ""]
+
+
 @pytest.mark.parametrize("width", [360, 1024, 1440])
 def test_tables_with_long_names_fit_the_window(browser, world, width):
     (guest,) = (each for each in world.guests if each.name == "full")

@@ -1,4 +1,5 @@
-// Lists by keyboard (j and k or arrows move, Enter opens, x selects), the selection with its bar, and the height of rows.
+// Lists by keyboard (j and k or arrows move, Enter opens, x selects), the selection with its bar, the way back from a record
+// to its list as it was, and the height of rows.
 import { found, isTyping, onPart, say } from "./page.js";
 
 const rows = () => [...document.querySelectorAll("[data-rows] [data-row]")];
@@ -82,6 +83,26 @@ function count(form) {
   if (shown.textContent && Number(shown.textContent) !== picked) say(`${picked} ${shown.nextSibling.textContent.trim()}`);
   shown.textContent = picked;
 }
+
+// ---- The way back ----
+// Records lead up to their list without its search, filters, order and page: this tab knows how it showed the list last.
+
+const shownAs = (path) => `list ${document.body.dataset.account ?? ""} ${path}`;
+
+function knowTheWayBack() {
+  try {
+    if (document.querySelector("[data-list]")) sessionStorage.setItem(shownAs(location.pathname), location.search);
+    // A list that cannot be shown like that any more is shown whole again.
+    else sessionStorage.removeItem(shownAs(location.pathname));
+    for (const link of document.querySelectorAll("a.up[href]")) link.search ||= sessionStorage.getItem(shownAs(link.pathname)) ?? "";
+  } catch {
+    // Not remembered without storage.
+  }
+}
+
+knowTheWayBack();
+document.addEventListener("htmx:pushedIntoHistory", knowTheWayBack);
+addEventListener("pageshow", (event) => event.persisted && knowTheWayBack());
 
 // ---- Height of rows ----
 
