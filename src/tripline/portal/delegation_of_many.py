@@ -18,7 +18,7 @@ from tripline.domain.refusals import BadParameter, Refusal
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
 from tripline.language import catalogue
-from tripline.portal import delegation, forms, views, windows
+from tripline.portal import delegation, deletions, digests, forms, views, windows
 from tripline.portal.forms import Form
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_of
@@ -85,10 +85,11 @@ async def take_back(request: Call) -> Response[bytes]:
     visitor = await visitor_of(request)
     rim = rim_of(request)
     pairs = many.chosen([_pair(each) for each in form.many("delegation")])
+    preview = await rim.store.read(lambda tx: many.preview_taking_back(tx, actor=visitor.actor, pairs=pairs))
     if not form.flag(CONFIRMED):
-        preview = await rim.store.read(lambda tx: many.preview_taking_back(tx, actor=visitor.actor, pairs=pairs))
         return _previewed(request, visitor, preview, takes_back=True)
-
+    if form.text("digest") != _digest(preview):
+        return _previewed(request, visitor, preview, takes_back=True, error=deletions.GoesChanged("take_back"))
     now_ms = rim.clock()
 
     def work(tx: WriteTx, some: Sequence[Pair]) -> Done:
@@ -145,13 +146,23 @@ async def _chosen_again(
     )
 
 
-def _previewed(request: Call, visitor: Visitor, preview: Preview, *, takes_back: bool) -> Response[bytes]:
+def _digest(preview: Preview) -> str:
+    """Of what the preview says that is done, and ends with it."""
+    found = (f"{each.pair} {each.directors} {each.drivers} {each.driven}" for each in preview.possible)
+    return digests.of({"possible": "\n".join(sorted(found))})
+
+
+def _previewed(
+    request: Call, visitor: Visitor, preview: Preview, *, takes_back: bool, error: Refusal | None = None
+) -> Response[bytes]:
     return views.show(
         request,
         visitor,
         "delegation/preview.html",
         title="portal.delegation.take_back.title" if takes_back else "portal.delegation.delegate.title",
+        error=error,
         preview=preview,
+        digest=_digest(preview),
         impossible=_in_words(visitor, preview.impossible),
         takes_back=takes_back,
         shown=SHOWN,

@@ -47,7 +47,7 @@ class NotConfirmed(BadParameter):
 
 
 class GoesChanged(Refusal):
-    """What goes with the record is no longer what the page said."""
+    """What goes with a record, or ends with a delegation, is no longer what the page said."""
 
     code = "form.goes_changed"
     kind = Kind.CONFLICT
@@ -106,7 +106,7 @@ def require_confirmed(form: Form, name: str, counts: Mapping[str, int], *, on: s
 def require(form: Form, *, word: str | None, digest: str) -> None:
     """As `require_confirmed`, of a page that was made with this word and this digest."""
     if form.text("digest") != digest:
-        raise GoesChanged()
+        raise GoesChanged("deletion")
     if word is not None and form.text("confirm") != word.strip():
         raise NotConfirmed(field="confirm", word=word)
 

@@ -76,7 +76,7 @@ def test_vehicles_are_taken_back_after_a_preview_of_what_ends(tmp_path):
         boxes = [each["value"] for each in overview.all("input") if each.get("name") == "delegation"]
         preview = await browser.post("/delegation/take-back", {"delegation": boxes[:1]})
         before = await received(app, of.borrower)
-        again = {"delegation": hidden(Page(preview.text), "delegation"), "confirmed": "1"}
+        again = {each: hidden(Page(preview.text), each) for each in ("delegation", "digest", "confirmed")}
         done = await browser.post("/delegation/take-back", again)
         return boxes, preview.text, before, done, await received(app, of.borrower)
 
@@ -88,6 +88,30 @@ def test_vehicles_are_taken_back_after_a_preview_of_what_ends(tmp_path):
     assert "the current driver of 1 vehicle" in preview
     assert before == ["12가1", "12가2"]
     assert (done.status_code, after) == (303, ["12가2"])
+
+
+def test_preview_that_is_out_of_date_is_shown_again_with_what_ends_now(tmp_path):
+    async def scenario(app, of, vehicles):
+        for each in vehicles:
+            await delegating.delegate(app, of.owner, of.borrower, each)
+        chosen = [f"{each}.{of.borrower.company_id}" for each in vehicles]
+        browser, answers = Browser(app, of.owner), []
+        fields = {"delegation": chosen}
+        driver = await delegating.driver(app, of.borrower, "kim")
+        for _ in range(3):
+            answers.append(await browser.post("/delegation/take-back", fields))
+            page = Page(answers[-1].text)
+            fields = {each: hidden(page, each) for each in ("delegation", "digest", "confirmed")}
+            if len(answers) == 1:
+                await delegating.give(app, of.borrower, driver, vehicles[0], drive=True)
+        return answers, await received(app, of.borrower)
+
+    answers, after = play(tmp_path, scenario)
+
+    assert [each.status_code for each in answers] == [200, 409, 303]
+    assert "What ends changed meanwhile" in answers[1].text
+    assert [text in answers[1].text for text in ("0 rights to drive", "1 right to drive")] == [False, True]
+    assert after == []
 
 
 def test_what_cannot_be_done_is_told_on_a_page_of_its_own(tmp_path):
