@@ -3,15 +3,16 @@
 An activation is asked for and not waited for: its page renews itself until nothing more is to come, and without scripts
 it is loaded again by hand.
 
-Not here: the sensor's record (`sensors.py`).
+Not here: the sensor's record (`sensors.py`), choosing a sensor for a vehicle (`sensor_choice.py`).
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 from litestar.response import Response
 
-from tripline.domain import sensors
+from tripline.domain import access, sensors
 from tripline.domain.access import Action
 from tripline.domain.activations import Step
 from tripline.domain.ids import RequestId, SensorId, VehicleId, ms_of_no
@@ -29,10 +30,14 @@ from tripline.services.fleet import sensors as service
 from tripline.services.fleet import vehicles
 from tripline.services.rpc import activation_progress, records
 from tripline.services.rpc.activation_progress import Progress
-from tripline.store.lists import Span, UnknownOffset
+from tripline.store.lists import Span, UnknownOffset, Window
 from tripline.store.transactions import ReadTx
 
 CALLS: Final = 25
+SUGGESTED: Final = 20
+"""Vehicle numbers that the form suggests."""
+NUMBERS: Final = "f-vehicleNo-list"
+"""The element of the form that holds them."""
 FAST_S: Final = 1
 SLOW_S: Final = 5
 """How often an activation is looked at again, when the device has not answered in time."""
@@ -57,14 +62,19 @@ class Placed(msgspec.Struct, frozen=True):
 
 @page("GET", "/fleet/sensors/{sensorId}/mount", access=Action.SENSOR_MOUNT)
 async def choose(request: Call) -> Response[bytes]:
-    """Choose the vehicle that the sensor goes on."""
+    """Choose the vehicle that the sensor goes on, among those whose numbers begin with what is typed."""
+    typed = windows.text(request, "vehicleNo")
 
-    def work(tx: ReadTx) -> tuple[Visitor, Placed, str]:
+    def work(tx: ReadTx) -> tuple[Visitor, Placed, str, list[str]]:
         visitor = visitor_in(tx, request)
-        return visitor, _placed(tx, request, visitor), _number_asked(tx, request, visitor)
+        number = typed or _number_asked(tx, request, visitor)
+        return visitor, _placed(tx, request, visitor), number, _numbers(tx, visitor, number)
 
-    visitor, placed, number = await rim_of(request).store.read_short(work)
-    return _form(request, visitor, placed, number=number)
+    visitor, placed, number, numbers = await rim_of(request).store.read_short(work)
+    if views.target_of(request) == NUMBERS:
+        title = "portal.mounting.mount"
+        return views.show(request, visitor, "mounting/numbers.html", title=title, fragment="numbers", numbers=numbers)
+    return _form(request, visitor, placed, number=number, numbers=numbers)
 
 
 @page("POST", "/fleet/sensors/{sensorId}/mount", access=Action.SENSOR_MOUNT)
@@ -80,8 +90,10 @@ async def mount(request: Call) -> Response[bytes]:
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
-        placed = await rim.store.read_short(lambda tx: _placed(tx, request, visitor))
-        return _form(request, visitor, placed, number=number, error=refusal)
+        placed, numbers = await rim.store.read_short(
+            lambda tx: (_placed(tx, request, visitor), _numbers(tx, visitor, number))
+        )
+        return _form(request, visitor, placed, number=number, numbers=numbers, error=refusal)
     path = f"/fleet/sensors/{sensor_id}"
     if call is None:
         undo = Undo(f"{path}/unmount", {"vehicleId": vehicle_id})
@@ -184,7 +196,13 @@ def _undone(path: str, before: Sensor) -> Undo | None:
 
 
 def _form(
-    request: Call, visitor: Visitor, placed: Placed, *, number: str, error: Refusal | None = None
+    request: Call,
+    visitor: Visitor,
+    placed: Placed,
+    *,
+    number: str,
+    numbers: Sequence[str],
+    error: Refusal | None = None,
 ) -> Response[bytes]:
     return views.show(
         request,
@@ -199,6 +217,7 @@ def _form(
         },
         placed=placed,
         number=number,
+        numbers=numbers,
     )
 
 
@@ -223,6 +242,14 @@ def _vehicle(tx: ReadTx, visitor: Visitor, number: str) -> VehicleId:
         return vehicles.read_by_number(tx, actor=visitor.actor, vehicle_no=number).id
     except NotFound:
         raise BadParameter("no_vehicle", field="vehicleNo") from None
+
+
+def _numbers(tx: ReadTx, visitor: Visitor, beginning: str) -> list[str]:
+    """Numbers of the company's own vehicles that begin so, up to `SUGGESTED`."""
+    own = access.company_of(visitor.actor)
+    window = Window(limit=SUGGESTED, search=beginning or None)
+    found = vehicles.owned_by(tx, actor=visitor.actor, company_id=own, window=window)
+    return [each.vehicle_no for each in found]
 
 
 def _number_asked(tx: ReadTx, request: Call, visitor: Visitor) -> str:

@@ -54,6 +54,64 @@ def test_sensor_is_mounted_by_the_number_of_the_vehicle_and_taken_off(tmp_path):
     assert "장착" in again.text
 
 
+def test_vehicle_without_sensor_leads_to_the_sensors_on_no_vehicle_and_to_their_forms(tmp_path):
+    async def scenario(app, _):
+        of, needs_activation, vehicle = await world(app)
+        sensor = await plain(app, of.owner)
+        mounted = await app.post(of.owner, "/sensor", {"serialNo": "T2", "type": "OBD", "credentialsId": "z" * 20})
+        other = await delegating.new_vehicle(app, of.owner, "99나9999")
+        browser = Browser(app, of.owner)
+        await browser.post(f"/fleet/sensors/{mounted['id']['id']}/mount", {"vehicleNo": "99나9999"})
+        address = f"/fleet/vehicles/{vehicle}/sensor"
+        record = Page((await browser.get(f"/fleet/vehicles/{vehicle}")).text)
+        director = await delegating.director(app, of.owner, "jung")
+        await app.post(of.owner, f"/vehicle/{vehicle}/director/{director.user_id}")
+        read_only = Page((await Browser(app, director).get(f"/fleet/vehicles/{vehicle}")).text)
+        asked = [Page((await browser.get(f"{address}{query}")).text) for query in ("", "?q=t", "?q=x")]
+        with_one = Page((await browser.get(f"/fleet/vehicles/{other}")).text)
+        return (
+            [needs_activation, sensor],
+            vehicle,
+            [address in each.hrefs for each in (record, read_only)],
+            asked,
+            with_one,
+        )
+
+    sensors, vehicle, led, (every, begun, none), with_one = play(tmp_path, scenario)
+
+    def forms(page):
+        return {each for each in page.hrefs if "/mount?" in each}
+
+    assert led == [True, False]
+    assert forms(every) == {f"/fleet/sensors/{each}/mount?vehicle={vehicle}" for each in sensors}
+    assert forms(begun) == {f"/fleet/sensors/{sensors[1]}/mount?vehicle={vehicle}"}
+    assert (forms(none), "No sensor to mount" in none.text) == (set(), True)
+    assert not any(each.endswith("/sensor") for each in with_one.hrefs)
+
+
+def test_form_suggests_numbers_that_begin_with_what_is_typed_up_to_a_few(tmp_path, monkeypatch):
+    async def scenario(app, _):
+        of, sensor, _ = await world(app)
+        for number in ("12가3457", "99나0001"):
+            await delegating.new_vehicle(app, of.owner, number)
+        browser, address = Browser(app, of.owner), f"/fleet/sensors/{sensor}/mount"
+        headers = {**HTMX, "HX-Target": "f-vehicleNo-list"}
+        parts = [(await browser.get(f"{address}?vehicleNo={typed}", **headers)).text for typed in ("12", "99", "0")]
+        refused = (await browser.post(address, {"vehicleNo": "99"})).text
+        monkeypatch.setattr("tripline.portal.mounting.SUGGESTED", 2)
+        return parts, refused, (await browser.get(address)).text
+
+    parts, refused, first = play(tmp_path, scenario)
+
+    def numbers(text):
+        return [each["value"] for each in Page(text).all("option")]
+
+    assert [numbers(each) for each in parts] == [["12가3456", "12가3457"], ["99나0001"], []]
+    assert "<html" not in parts[0]
+    assert numbers(refused) == ["99나0001"]
+    assert numbers(first) == ["12가3456", "12가3457"]
+
+
 @pytest.mark.parametrize(("number", "told"), [("", "Vehicle number"), ("99X", "no vehicle with this number")])
 def test_number_that_leads_nowhere_is_told_at_the_field_and_stays(tmp_path, number, told):
     async def scenario(app, _):
