@@ -115,11 +115,14 @@ def _sign_in_link(data: Path) -> str:
 
 
 def _unlinked(company: Company, visit: Visit) -> list[str]:
-    """Pages that links of a young company do not lead to: whole histories, the removal of one administrator of two."""
+    """Pages that links of a young company do not lead to: whole histories, the choice of a sensor for a vehicle
+    that has one, the removal of one administrator of two."""
     found = []
     for kind in ("vehicles", "sensors", "directors", "drivers"):
         newest = re.search(rf'href="(/fleet/{kind}/[0-9a-f-]{{36}})"', visit.http.get(f"/fleet/{kind}").text)
         found.append(f"{newest.group(1)}/history")
+        if kind == "vehicles":
+            found.append(f"{newest.group(1)}/sensor")
     place = f"/fleet/companies/{company.record['id']['id']}"
     second = {"name": NAMES[2], "email": "second@company.example", "password": fleet.PASSWORD}
     visit.post(f"{place}/administrators/new", second)
