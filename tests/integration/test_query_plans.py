@@ -22,7 +22,7 @@ from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.trends import Subject
 from tripline.http import operations
-from tripline.store.browsing import accounts, turns, vehicles
+from tripline.store.browsing import accounts, people, turns, vehicles
 from tripline.store.browsing.turns import Place, Reading, Turn
 from tripline.store.database import sqlite
 from tripline.store.scores import trends
@@ -282,6 +282,52 @@ def test_page_of_accounts_is_read_along_their_addresses(tmp_path, filters, turn)
     assert [step for step in found if re.match(f"{way} account {by_login}", step)]
     assert [step for step in found if re.match(rf"SEARCH shown {by_login} \(login=\?\)", step)]
     assert not [step for step in found if "TEMP B-TREE" in step]
+
+
+@pytest.mark.parametrize("place", [None, Place("x", "p")], ids=["first page", "a later one"])
+@pytest.mark.parametrize("by", ["name", "email", "created"])
+@pytest.mark.parametrize(
+    ("found", "index", "column"),
+    [(people._Found.ADDRESS, "ix_account_login", "login"), (people._Found.PHONE, "ix_account_phone", "phone")],
+)
+def test_few_people_are_found_by_the_index_of_what_is_searched_for(tmp_path, found, index, column, by, place):
+    steps = people_plan(tmp_path, found, Turn(limit=50, by=by, place=place))
+
+    assert f"SEARCH account USING INDEX {index} (company_id=? AND {column}>? AND {column}<?)" in steps
+
+
+@pytest.mark.parametrize("by", ["name", "created"])
+@pytest.mark.parametrize("found", [people._Found.ADDRESS_TESTED, people._Found.PHONE_TESTED])
+def test_many_people_are_walked_along_in_their_order(tmp_path, found, by):
+    steps = people_plan(tmp_path, found, Turn(limit=50, by=by))
+
+    index = {"name": "ix_account_list", "created": "ix_account_created"}[by]
+    assert [step for step in steps if re.match(rf"SEARCH account USING INDEX {index} \(company_id=\?", step)]
+    assert not [step for step in steps if "TEMP B-TREE" in step]
+
+
+@pytest.mark.parametrize(("name", "index"), [("login", "ix_account_login"), ("phone", "ix_account_phone")])
+def test_whether_many_people_are_found_is_read_in_the_index(tmp_path, name, index):
+    steps = explained(tmp_path, people._past_range(name, 0))
+
+    bounds = f"(company_id=? AND {name}>? AND {name}<?)"
+    assert steps == [f"SEARCH account USING COVERING INDEX {index} {bounds}"]
+
+
+def people_plan(folder, found, turn):
+    """How a page of a company's drivers is read who are found so."""
+    scope = access.scope_of(Actor(UserId("a"), Authority.COMPANY_ADMIN, CompanyId("c")), Action.PERSON_LIST)
+    source = people._beside_names(people._Which(found, scope.reaches, enabled=None))
+    return explained(folder, turns._page(people._BROWSED, (source,), turns._asked(turn, Reading.ALL)))
+
+
+def explained(folder, statement):
+    """The steps of a statement."""
+    text, order, _ = statement.compiled(dialect())
+    driver = sqlite.open_engine(stores.fresh(folder).path).raw_connection().driver_connection
+    found = [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {text}", [None] * len(order))]
+    driver.close()
+    return found
 
 
 def page_of_accounts(filters, turn, dialect):

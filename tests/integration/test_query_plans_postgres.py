@@ -8,7 +8,7 @@ no index leads to.
 import asyncio
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import psycopg
@@ -25,7 +25,7 @@ from tripline.domain.access import Action, Actor, Authority, Reach
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.lines import NwStatus
 from tripline.store import tables
-from tripline.store.browsing import lines
+from tripline.store.browsing import lines, people
 from tripline.store.browsing.turns import Place, Turn
 from tripline.store.database import partitions, postgres
 from tripline.store.database.postgres import PostgresStore, PostgresTx
@@ -272,6 +272,13 @@ def plans_of_lines(
 ) -> list[str]:
     """How each statement of a page of lines, and of their number, is run for somebody of the company."""
     scope = access.scope_of(Actor(UserId("d"), role, CompanyId("c")), Action.SENSOR_READ)
+    return plans_of(
+        database, lambda tx: (lines.page(tx, scope, filters, turn), lines.count(tx, scope, filters)), settings
+    )
+
+
+def plans_of(database: databases.Database, read: Callable[[PostgresTx], Any], settings: Mapping[str, str]) -> list[str]:
+    """How each statement is run with which something is read."""
     seen: list[tuple[str, list[Any]]] = []
 
     class Noting(Statements):
@@ -282,11 +289,10 @@ def plans_of_lines(
     with postgres.open_engine(database.url).connect() as connection:
         driver = connection.connection.driver_connection
         tx = PostgresTx(connection, Noting(driver))
-        lines.page(tx, scope, filters, turn)
-        lines.count(tx, scope, filters)
+        read(tx)
         for name, value in settings.items():
             driver.execute(sql.SQL("SET {} = {}").format(sql.Identifier(name), sql.Literal(value)))
-        plans = [explained(driver, f"lines_{number}", *asked_for) for number, asked_for in enumerate(seen)]
+        plans = [explained(driver, f"asked_{number}", *asked_for) for number, asked_for in enumerate(seen)]
         driver.execute("DEALLOCATE ALL")
     return plans
 
@@ -350,6 +356,38 @@ def test_search_of_a_director_compares_no_vehicle_with_every_sensor(lined, searc
     of_every_sensor = [plan for plan in found if "sensor" in WHOLE.findall(plan)]
     assert of_every_sensor
     assert not [plan for plan in of_every_sensor if re.search(r"Join Filter: .*vehicle_id", plan)]
+
+
+@pytest.fixture(scope="module")
+def staffed() -> Iterator[databases.Database]:
+    """20,000 people of a company and as many of another one, with statistics; only to be looked at."""
+    with databases.fresh("staffed") as database:
+        database.rows(
+            "SET session_replication_role = replica;"
+            " INSERT INTO account (id, created_ms, company_id, authority, name, email, login, phone, password_hash,"
+            " password_updated_ms, enabled) SELECT n::text, n * 7 % 40000, CASE WHEN n % 2 = 0 THEN 'c' ELSE 'o' END,"
+            " CASE WHEN n % 10 < 2 THEN 'DIRECTOR' ELSE 'DRIVER' END, 'Kim' || n * 13 % 40000, n || '@x', n || '@x',"
+            " '010-' || n, '', 1, true FROM generate_series(1, 40000) n;"
+            " SET session_replication_role = origin; ANALYZE account, vehicle, vehicle_user"
+        )
+        yield database
+
+
+@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
+@pytest.mark.parametrize("by", ["name", "email", "created"])
+@pytest.mark.parametrize("search", ["12345", "1", "010", "010-1234", "x"])
+def test_people_are_searched_without_reading_a_whole_table(staffed, search, by, plans):
+    """With statistics: what few have is found by its own index, what many have along the order of the list."""
+    scope = access.scope_of(Actor(UserId("a"), Authority.COMPANY_ADMIN, CompanyId("c")), Action.PERSON_LIST)
+    filters = people.Filters(company_id=None, role=Authority.DRIVER, search=search)
+    found = plans_of(
+        staffed, lambda tx: people.page(tx, scope, filters, Turn(limit=50, by=by)), {"plan_cache_mode": plans}
+    )
+    steps = "\n".join(found)
+
+    assert "ix_account_login" in steps
+    assert ("ix_account_phone" in steps) == (search != "1" and search != "x")
+    assert "account" not in WHOLE.findall(steps)
 
 
 def test_no_operation_reads_a_whole_table(tmp_path, monkeypatch):

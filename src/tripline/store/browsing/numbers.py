@@ -88,7 +88,7 @@ def phone_forms(text: str) -> list[str]:
     digits = "".join(character for character in text if character.isdigit())
     if len(digits) < _PHONE_LEAST or any(not (each.isdigit() or each in "+-() .") for each in text):
         return []
-    grouped = [_grouped(digits, lengths) for lengths in _GROUPS]
+    grouped = [_grouped(digits, lengths) for lengths in GROUPS]
     return sorted({text, digits, *grouped})
 
 
@@ -102,7 +102,7 @@ def _grouped(digits: str, lengths: tuple[int, ...]) -> str:
 
 _PHONE_LEAST: Final = 3
 """Digits from which a telephone number is looked for."""
-_GROUPS: Final = ((3, 4), (3, 3), (2, 4), (2, 3))
+GROUPS: Final = ((3, 4), (3, 3), (2, 4), (2, 3))
 """Lengths of the groups before the last one: 010-1234-5678, 031-123-4567, 02-1234-5678, 02-123-4567."""
 _LINE: Final = FoundLine.__struct_fields__
 _PERSON: Final = FoundPerson.__struct_fields__

@@ -1,12 +1,14 @@
 """Lists of people and companies, and what a quick search finds beside vehicles and sensors."""
 
 import pytest
+from sqlalchemy import update
 from tests.support import browsing, rows
 
 from tripline.domain.access import Action, Authority, Reach, Scope
 from tripline.domain.ids import CompanyId
 from tripline.store.browsing import companies, numbers, people
 from tripline.store.browsing.turns import Turn
+from tripline.store.tables import account
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +54,45 @@ def test_people_are_found_by_the_beginning_of_a_name_and_by_their_account(tx):
     assert found == ["Kim 06", "Kim 08", "kim 05", "kim 07", "kim 09"]
     assert number == 5
     assert disabled == ["Kim 10", "kim 05"]
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("by", ["name", "email", "created"])
+@pytest.mark.parametrize(
+    ("search", "found"),
+    [
+        ("Driver-P@", {"kim 05"}),
+        ("010-1234-0005", {"kim 05"}),
+        ("010 1234 000", {"kim 05", "Kim 06", "kim 07", "Kim 08", "kim 09"}),
+        ("kim 0", {"kim 05", "Kim 06", "kim 07", "Kim 08", "kim 09"}),
+        ("director-p", set()),
+        ("777", set()),
+    ],
+)
+def test_people_are_found_by_address_and_telephone_number_too(tx, monkeypatch, search, found, by, many):
+    people._past_range.cache_clear()
+    if many:
+        monkeypatch.setattr("tripline.store.browsing.turns.MANY", 0)
+    seen, number = names(tx, "partner", Turn(limit=99, by=by), search=search)
+    people._past_range.cache_clear()
+
+    assert (set(seen), len(seen), number) == (found, len(found), len(found))
+
+
+def test_people_who_are_found_by_everything_are_listed_once_page_by_page(tx):
+    before = {"name": "kim 05", "login": "driver-p@x.example", "phone": "010-1234-0005"}
+    tx.run(update(account).where(account.c.id == "driver-p").values(name="010", login="010@x", phone="010-1"))
+
+    def page(turn):
+        scope = browsing.scope("partner", Action.PERSON_LIST)
+        return people.page(tx, scope, people.Filters(company_id=None, role=Authority.DRIVER, search="010"), turn)
+
+    try:
+        walks = [browsing.walked(page, by, descending=down, limit=3) for by in ("name", "email") for down in (0, 1)]
+    finally:
+        tx.run(update(account).where(account.c.id == "driver-p").values(**before))
+
+    assert [(len(each), len(set(each)), "driver-p" in each) for each in walks] == [(10, 10, True)] * 4
 
 
 def test_people_are_shown_with_what_they_drive_and_may(tx):
