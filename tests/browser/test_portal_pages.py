@@ -242,6 +242,47 @@ def test_tables_of_lists_reach_the_width_of_a_wide_window(browser, world):
     assert missing == dict.fromkeys((path for paths in lists.values() for path in paths), 0)
 
 
+def test_connection_of_a_device_renews_itself_but_in_no_hidden_page_nor_under_a_selection(browser, world):
+    (guest,) = (each for each in world.guests if each.name == "full")
+    answer = (
+        '<div id="connection" data-live data-says="Connected">Heard right now</div>'
+        '<span id="sensor-state" hx-swap-oob="true">Connected</span>'
+    )
+    asked = []
+
+    def renewed(route):
+        if route.request.headers.get("hx-target") != "connection":
+            route.continue_()
+            return
+        asked.append(route.request.url)
+        route.fulfill(status=503 if len(asked) == 1 else 200, content_type="text/html", body=answer)
+
+    look = "document.dispatchEvent(new Event('visibilitychange'))"
+    with portal_browser.watching(browser, world.origin, session=guest.session) as watched:
+        page = watched.page
+        page.route("**/fleet/sensors/*", renewed)
+        page.goto(f"{world.origin}/fleet/sensors")
+        page.locator("#sensors tbody th a").first.click()
+        page.wait_for_selector("#connection")
+        page.evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")
+        page.evaluate(look)
+        page.evaluate("Object.defineProperty(document, 'hidden', {value: false})")
+        page.evaluate("getSelection().selectAllChildren(document.getElementById('connection'))")
+        page.evaluate(look)
+        held = len(asked)
+        page.evaluate("getSelection().removeAllRanges()")
+        with page.expect_response(lambda each: each.status == 503):
+            page.evaluate(look)
+        expect(page.locator("#connection")).not_to_contain_text("Heard right now")
+        page.evaluate(look)
+        expect(page.locator("#connection")).to_contain_text("Heard right now")
+        expect(page.locator("#sensor-state")).to_have_text("Connected")
+        expect(page.locator("#said")).to_have_text("Connected")
+
+    assert held == 0
+    assert len(asked) == 2
+
+
 def test_without_scripts_a_link_leads_to_what_each_company_has(browser, world):
     (guest,) = (each for each in world.guests if each.name == "full")
     with portal_browser.watching(browser, world.origin, scripts=False, session=guest.session) as watched:

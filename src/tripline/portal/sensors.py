@@ -26,8 +26,9 @@ from tripline.portal.record_forms import Shown
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
 from tripline.services import hints
 from tripline.services.barrier import GATEWAYS
-from tripline.services.fleet import goes_with, history, overviews, sensor_removal
+from tripline.services.fleet import goes_with, history, latest_values, overviews, sensor_removal
 from tripline.services.fleet import sensors as service
+from tripline.services.fleet.latest_values import Latest
 from tripline.services.fleet.overviews import SensorOverview
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.csv_registrations import SENSORS as SHEET
@@ -40,6 +41,26 @@ TYPES: Final = ("OBD2", "ADAS", "GPS", "BLACKBOX", "DTAG", "DTG", "AVN")
 LIST: Final = "/fleet/sensors"
 _ENDINGS: Final = "portal.sensors.lost."
 _REFUSES: Final = (sensors.SerialTaken, sensors.CredentialsTaken)
+
+
+class Connection(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a device's connection."""
+
+    connected: bool
+    heard_ms: int | None
+    lost_ms: int | None
+    lost_reason: str | None
+    """In words."""
+
+    @property
+    def standing(self) -> str:
+        """Which of the lists' words holds."""
+        return "connected" if self.connected else "never" if self.heard_ms is None else "away"
+
+    @property
+    def state(self) -> str:
+        """What tells it from a later one."""
+        return views.state_of(self)
 
 
 @page("GET", "/fleet/sensors/new", access=Action.SENSOR_CREATE)
@@ -77,6 +98,8 @@ async def register(request: Call) -> Response[bytes]:
 async def detail(request: Call) -> Response[bytes]:
     """A sensor, its device, and what happened to it."""
     rim = rim_of(request)
+    if views.is_partial(request) and views.target_of(request) == "connection":
+        return await _renewed(request)
 
     def work(tx: ReadTx) -> tuple[Visitor, SensorOverview, Lines | None]:
         visitor = visitor_in(tx, request)
@@ -89,7 +112,6 @@ async def detail(request: Call) -> Response[bytes]:
 
     visitor, found, lines = await rim.store.read_short(work)
     sensor, latest = found.sensor, found.latest
-    heard_ms = rim.heard_of(sensor.id)
     return views.show(
         request,
         visitor,
@@ -98,9 +120,7 @@ async def detail(request: Call) -> Response[bytes]:
         found=found,
         sensor=sensor,
         values={name: words.value(visitor, name, value) for name, value in _published(sensor).items()},
-        connected=heard_ms is not None or latest.held_by not in (None, rim.node.id),
-        heard_ms=latest.heard_ms if heard_ms is None else heard_ms,
-        lost_reason=_ending(visitor, latest.lost_reason),
+        connection=_connection(request, visitor, sensor.id, latest),
         readings=[(each.name, each.updated_ms, each.payload.decode(errors="replace")) for each in latest.values],
         may={action.value for action in found.may},
         history=lines,
@@ -230,6 +250,39 @@ def _published(sensor: Sensor) -> dict[str, Any]:
     said = {SHEET.columns[name][0]: name for name in FIELDS}
     values = msgspec.structs.asdict(sensor)
     return {name: values[field] for field, name in said.items() if field in Registration.__struct_fields__}
+
+
+async def _renewed(request: Call) -> Response[bytes]:
+    """What is known of the connection by now, for the page that shows it."""
+    sensor_id = _sensor_id(request)
+
+    def work(tx: ReadTx) -> tuple[Visitor, Latest]:
+        visitor = visitor_in(tx, request)
+        return visitor, latest_values.read(tx, actor=visitor.actor, sensor_id=sensor_id)
+
+    visitor, latest = await rim_of(request).store.read_short(work)
+    connection = _connection(request, visitor, sensor_id, latest)
+    if views.is_shown(request, connection.state):
+        return views.unchanged()
+    return views.show(
+        request,
+        visitor,
+        "sensors/connection.html",
+        title="portal.sensors.connection",
+        fragment="connection",
+        connection=connection,
+    )
+
+
+def _connection(request: Call, visitor: Visitor, sensor_id: SensorId, latest: Latest) -> Connection:
+    rim = rim_of(request)
+    here_ms = rim.heard_of(sensor_id)
+    return Connection(
+        connected=here_ms is not None or latest.held_by not in (None, rim.node.id),
+        heard_ms=latest.heard_ms if here_ms is None else here_ms,
+        lost_ms=latest.lost_ms,
+        lost_reason=_ending(visitor, latest.lost_reason),
+    )
 
 
 def _ending(visitor: Visitor, reason: str | None) -> str | None:

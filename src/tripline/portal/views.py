@@ -7,6 +7,7 @@ Not here: the Jinja environment (`environment.py`), the frame's contents (`frame
 """
 
 import contextlib
+import hashlib
 from collections.abc import AsyncIterator, Iterator, Mapping
 from html import escape
 from http import HTTPStatus
@@ -53,6 +54,8 @@ HEADERS: Final = {
 }
 CONTENT: Final = "content"
 """The block that a script asks for when it names no other."""
+WAS: Final = "was"
+"""The value of the query by which a live part says what it shows."""
 _HTMX: Final = "hx-request"
 _NOTICES: Final = "notices"
 _COMPONENTS: Final = "components.html"
@@ -164,6 +167,21 @@ def target_of(request: Call) -> str:
     """The id of the element that the asked part will stand in; empty when nobody says."""
     target: str = request.headers.get("hx-target", "")
     return target
+
+
+def state_of(*values: Any) -> str:
+    """What tells one state of a live part from another, of the values that it shows."""
+    return hashlib.blake2s(_JSON.encode(values), digest_size=8).hexdigest()
+
+
+def is_shown(request: Call, state: str) -> bool:
+    """Whether the live part that is asked for shows this state already."""
+    return is_partial(request) and request.query_params.get(WAS) == state
+
+
+def unchanged() -> Response[bytes]:
+    """The part stays as it is."""
+    return Response(b"", status_code=HTTPStatus.NO_CONTENT, media_type=HTML, headers=HEADERS)
 
 
 def _whole(template: str, given: dict[str, Any]) -> str:

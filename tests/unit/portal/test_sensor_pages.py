@@ -1,11 +1,13 @@
 """Pages of a sensor: how its last connection ended, and what goes with it, in the reader's language."""
 
+import json
 import re
+from uuid import uuid4
 
 import pytest
 from sqlalchemy import insert
 from tests.support import delegating, journeys, lines, rest
-from tests.support.portal import Browser, Page
+from tests.support.portal import HTMX, Browser, Page
 
 from tripline.domain.ids import RowNo
 from tripline.language import catalogue
@@ -45,6 +47,32 @@ def test_page_says_how_the_last_connection_ended(tmp_path, language, reason, tol
     answer = rest.run(tmp_path, scenario)
 
     assert told in Page(answer.text).text
+
+
+def test_connection_is_renewed_alone_and_only_once_it_changed(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        record = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20})
+        sensor_id, at_ms = record["id"]["id"], app.now_ms
+        browser, there = Browser(app, admin), f"/fleet/sensors/{sensor_id}"
+        page = Page((await browser.get(there)).text)
+        (live,) = [each for each in page.all("div") if each.get("id") == "connection"]
+        asks = {**HTMX, "HX-Target": "connection"}
+        was = json.loads(live["hx-vals"])["was"]
+        same = await browser.get(f"{there}?was={was}", **asks)
+        begun = Change(sensor_id, True, at_ms, at_ms, RowNo(1))
+        await app.store.write(lambda tx: connections.write(tx, [begun], {sensor_id: True}, node_id=str(uuid4())))
+        return live, same, await browser.get(f"{there}?was={was}", **asks)
+
+    live, same, changed = rest.run(tmp_path, scenario)
+
+    assert live["hx-trigger"].startswith("every 10s")
+    assert (same.status_code, same.content) == (204, b"")
+    part = Page(changed.text)
+    assert [each["id"] for each in part.all("div") if "hx-get" in each] == ["connection"]
+    assert [each["id"] for each in part.all("span") if "hx-swap-oob" in each] == ["sensor-state"]
+    assert "Connected" in part.text
+    assert "<h1" not in changed.text
 
 
 @pytest.mark.parametrize(

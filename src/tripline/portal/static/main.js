@@ -4,6 +4,7 @@ import "./copying.js";
 import "./dialogs.js";
 import "./files.js";
 import "./keeper.js";
+import "./live.js";
 import "./network.js";
 import "./searching.js";
 import "./tables.js";
