@@ -1,5 +1,6 @@
 """The portal inside the test's process: pages asked for as a browser does, and read as elements."""
 
+import json
 from collections.abc import Iterable
 from functools import cache
 from html.parser import HTMLParser
@@ -60,6 +61,12 @@ class Page(HTMLParser):
         return [each["href"] or "" for each in self.all("a") if "href" in each]
 
 
+def live(page: Page) -> dict[str, str | None] | None:
+    """The attributes of the part that renews itself; None: none does."""
+    parts = [each for each in page.all("div") if "data-live" in each and "hx-get" in each]
+    return parts[0] if parts else None
+
+
 class Browser:
     """Asks for pages as one account, or as nobody."""
 
@@ -78,6 +85,12 @@ class Browser:
         hidden = Page((await self.get(address)).text).all("input")
         digest = next((each["value"] for each in hidden if each.get("name") == "digest"), "")
         return await self.post(address, {"digest": digest, "confirm": word})
+
+    async def renew(self, part: dict[str, str | None]) -> httpx.Response:
+        """What a part that renews itself is answered."""
+        asks = {**HTMX, "HX-Target": part["id"] or ""}
+        was = json.loads(part["hx-vals"] or "")
+        return await self.http.get(part["hx-get"] or "", params=was, headers=asks)
 
     async def post(self, address: str, fields: Any = None, **headers: str) -> httpx.Response:
         """The answer to a form of this site."""

@@ -128,7 +128,19 @@ async def own(request: Call) -> Response[bytes]:
         return visitor, service.own(tx, actor=visitor.actor)
 
     visitor, found = await rim_of(request).store.read_short(work)
-    return views.show(request, visitor, "exports/list.html", title="portal.exports.title", exports=found)
+    state = views.state_of([(each.id, each.state, each.done) for each in found])
+    if views.is_shown(request, state):
+        return views.unchanged()
+    return views.show(
+        request,
+        visitor,
+        "exports/list.html",
+        title="portal.exports.title",
+        fragment="files" if views.target_of(request) == "files" else views.CONTENT,
+        exports=found,
+        state=state,
+        unfinished=any(each.state in UNFINISHED for each in found),
+    )
 
 
 @page("GET", "/exports/{exportId}", access=Gate.ACCOUNT)

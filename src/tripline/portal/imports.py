@@ -136,17 +136,23 @@ async def _start(request: Call, **values: Any) -> Response[bytes]:
     visitor, mine = await rim.store.read_short(work)
     if visitor.company is None:
         return newcomers.shown(request, visitor, title="portal.import.title")
+    state = views.state_of([(each.id, each.state, each.rows, each.bad) for each in mine])
+    if views.is_shown(request, state):
+        return views.unchanged()
     kinds = [kind.noun for kind in import_kinds.KINDS.values() if visitor.may(kind.action)]
     return views.show(
         request,
         visitor,
         "imports/start.html",
         title="portal.import.title",
+        fragment="drafts" if views.target_of(request) == "own-drafts" else views.CONTENT,
         labels={"file": "portal.import.file"},
         kinds=kinds,
         choices=[(kind, visitor.say(f"portal.import.kind.{kind}")) for kind in kinds],
         badges=BADGES,
         drafts=mine,
+        state=state,
+        worked_on=any(each.state in import_drafts.WORKED_ON for each in mine),
         most_mib=rim.imports.most_bytes // 2**20,
         most_rows=rim.imports.most_rows,
         **values,

@@ -123,16 +123,22 @@ async def messages(request: Call) -> Response[bytes]:
         return visitor, found, desk.counts(tx, actor=actor, company_id=own)
 
     visitor, found, counts = await rim_of(request).store.read(work)
+    turns = _turns(found, now_ms=rim_of(request).clock())
+    seen = views.state_of(state, counts, [(each.no, each.attempts, each.due_ms, turns.get(each.no)) for each in found])
+    if views.is_shown(request, seen):
+        return views.unchanged()
     return views.show(
         request,
         visitor,
         "pushes/messages.html",
         title="portal.pushes.messages",
+        fragment="part" if views.target_of(request) == "kept-messages" else views.CONTENT,
+        seen=seen,
         state=state,
         messages=found[:MESSAGES],
         after=found[MESSAGES - 1].no if len(found) > MESSAGES else None,
         counts=counts,
-        turns=_turns(found, now_ms=rim_of(request).clock()),
+        turns=turns,
         trouble=_trouble(visitor),
     )
 

@@ -9,7 +9,7 @@ import pytest
 from tests.support import access_world
 from tests.support import rest as support
 from tests.support.access_world import World
-from tests.support.portal import HTMX, Browser
+from tests.support.portal import HTMX, Browser, Page, live
 from tests.support.rest import Rest
 
 from tripline.portal import exports, lists
@@ -57,6 +57,23 @@ def test_file_has_the_rows_and_columns_that_the_list_showed(tmp_path: Path) -> N
     assert file.content.decode("utf-8-sig") == "Number,Model\r\nV,\r\n"
     assert file.headers["content-disposition"].startswith("attachment")
     assert file.headers["content-type"].startswith("text/csv")
+
+
+def test_list_of_files_renews_itself_until_none_is_being_made(tmp_path: Path) -> None:
+    async def ask(world: World) -> tuple[httpx.Response, httpx.Response, Page]:
+        asked = browser(world)
+        await asked.post("/exports", ASKED)
+        part = live(Page((await asked.get("/exports")).text))
+        assert part is not None
+        same = await asked.renew(part)
+        await made(world)
+        return same, await asked.renew(part), Page((await asked.get("/exports")).text)
+
+    same, ready, page = seen(tmp_path, ask)
+    assert same.status_code == 204
+    assert "<h1" not in ready.text
+    assert "Ready" in Page(ready.text).text
+    assert (live(Page(ready.text)), live(page)) == (None, None)
 
 
 @pytest.mark.parametrize("noun", lists.TABLES)

@@ -5,7 +5,7 @@ from sqlalchemy import func, select, update
 from tests.support import drafts as support
 from tests.support import rest
 from tests.support.drafts import Office
-from tests.support.portal import HTMX, OWN, Browser, Page
+from tests.support.portal import HTMX, OWN, Browser, Page, live
 
 from tripline import config
 from tripline.domain.access import Authority
@@ -281,6 +281,26 @@ def test_work_under_way_is_shown_and_can_be_stopped(tmp_path):
     assert "<h1" not in polled.text
     assert "The work was stopped. Nothing was registered." in noted.text
     assert registered == 0
+
+
+def test_drafts_renew_themselves_while_one_is_worked_on(tmp_path):
+    async def scenario(app):
+        me = await desk(app)
+        draft = await me.draft(support.vehicles(3))
+        idle = Page((await me.browser.get("/import")).text)
+        await me.browser.post(f"{draft}/commit")
+        part = live(Page((await me.browser.get("/import")).text))
+        same = await me.browser.renew(part)
+        await me.post(f"{draft}/cancel")
+        return idle, same, await me.browser.renew(part)
+
+    idle, same, over = rest.run(tmp_path, scenario)
+
+    assert live(idle) is None
+    assert same.status_code == 204
+    assert "Discard" in over.text
+    assert "<h1" not in over.text
+    assert live(Page(over.text)) is None
 
 
 def test_checking_again_registers_nothing(tmp_path):

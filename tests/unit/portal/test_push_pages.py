@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import delete, update
 from tests.support import delegating, rest
-from tests.support.portal import Browser, Page
+from tests.support.portal import Browser, Page, live
 from tests.unit.api.test_pushes import parked, unconfirmed, waiting
 from tests.unit.services.push.test_trials import Server
 
@@ -215,6 +215,26 @@ def test_messages_are_listed_by_state_and_sent_again(tmp_path):
     assert chosen.status_code == 303
     numbers = [(each["waiting"], each["parked"], each["unconfirmed"]) for each in counts]
     assert numbers == [(4, 1, 1), (5, 0, 1), (6, 0, 0), (6, 0, 0)]
+
+
+def test_messages_renew_themselves_while_any_wait(tmp_path):
+    async def scenario(app, admin, browser):
+        none = Page((await browser.get("/pushes/messages")).text)
+        await waiting(app, admin.company_id, 2)
+        await parked(app, admin.company_id, 1)
+        other = Page((await browser.get("/pushes/messages?state=parked")).text)
+        part = live(Page((await browser.get("/pushes/messages")).text))
+        same = await browser.renew(part)
+        await app.store.write(lambda tx: tx.run(delete(push_outbox)))
+        return none, other, same, await browser.renew(part)
+
+    none, other, same, over = play(tmp_path, scenario)
+
+    assert (live(none), live(other)) == (None, None)
+    assert same.status_code == 204
+    assert over.status_code == 200
+    assert "<h1" not in over.text
+    assert live(Page(over.text)) is None
 
 
 def test_message_behind_another_of_its_sensor_names_no_time_of_its_own(tmp_path):
