@@ -75,16 +75,22 @@ async def _line(
     known = await rim.store.read_short(work)
     sensor = known.sensor
     state = NwStatus.NOT_OPENED if sensor.line is None else sensor.line.nw_status
+    newest = known.changes[0].no if known.changes else None
+    seen = views.state_of(known.busy, state, newest)
+    if views.is_shown(request, seen):
+        return views.unchanged()
     own = sensor.company_id == visitor.actor.company_id
     return views.show(
         request,
         visitor,
         "lines/line.html",
         title=views.Plain(sensor.serial_no),
+        fragment="part" if views.target_of(request) == "line" else views.CONTENT,
         status=status,
         error=error,
         away=away,
         known=known,
+        seen=seen,
         changes=known.changes[:CHANGES],
         before=known.changes[CHANGES - 1].no if len(known.changes) > CHANGES else None,
         state=state,

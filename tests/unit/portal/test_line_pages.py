@@ -1,14 +1,18 @@
 """Pages of carrier lines: who sees which, their history, and lifting a pause."""
 
+from uuid import uuid4
+
 import pytest
 from tests.support import delegating, lines, rest
-from tests.support.portal import Browser, Page
+from tests.support.portal import Browser, Page, live
 
 from tripline.domain.access import Authority
+from tripline.domain.lines import Claim
 from tripline.portal import exports
 from tripline.ports.carriers import CarrierRefusedError
 from tripline.ports.outages import Outage
 from tripline.services.exports import Exporter
+from tripline.store.lines import lines as rows
 
 
 class Carrier:
@@ -48,6 +52,28 @@ def test_line_is_listed_shown_with_its_history_and_its_pause_lifted(tmp_path):
     assert done.status_code == 303
     assert "요청에 따른 정지 해제" in after
     assert f"/lines/{sensor_id}/unpause" not in after
+
+
+def test_line_that_the_carrier_is_asked_about_renews_itself_until_that_is_known(tmp_path):
+    async def scenario(app):
+        scene, sensor_id = await paused(app)
+        browser, there = Browser(app, scene.admin), f"/lines/{sensor_id}"
+        quiet = Page((await browser.get(there)).text)
+        claim = Claim(uuid4().hex, app.now_ms + 60_000)
+        await app.store.write(lambda tx: rows.claim(tx, sensor_id, claim))
+        part = live(Page((await browser.get(there)).text))
+        same = await browser.renew(part)
+        await app.store.write(lambda tx: rows.claim(tx, sensor_id, None))
+        return quiet, same, await browser.renew(part)
+
+    quiet, same, over = rest.run(tmp_path, scenario)
+
+    assert live(quiet) is None
+    assert same.status_code == 204
+    assert "<h1" not in over.text
+    assert live(Page(over.text)) is None
+    moved = [each["id"] for _, each in Page(over.text).elements if "hx-swap-oob" in each]
+    assert moved == ["line-state", "line-actions"]
 
 
 @pytest.mark.parametrize(
