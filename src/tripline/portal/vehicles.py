@@ -29,6 +29,8 @@ from tripline.services import hints
 from tripline.services.fleet import goes_with, history, overviews
 from tripline.services.fleet import vehicles as service
 from tripline.services.fleet.overviews import VehicleOverview
+from tripline.store.browsing.sensors import Heard
+from tripline.store.devices.connections import Connection
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.csv_registrations import VEHICLES as SHEET
 
@@ -93,7 +95,8 @@ async def detail(request: Call) -> Response[bytes]:
         read = partial(history.of_vehicle, tx, actor=visitor.actor, vehicle_id=vehicle_id)
         return visitor, found, histories.page(visitor, lambda span: read(span=span), limit=histories.SHOWN)
 
-    visitor, found, lines = await rim_of(request).store.read_short(work)
+    rim = rim_of(request)
+    visitor, found, lines = await rim.store.read_short(work)
     number = views.Plain(found.vehicle.vehicle_no)
     values = {name: words.value(visitor, name, value) for name, value in _published(found.vehicle).items()}
     return views.show(
@@ -104,6 +107,7 @@ async def detail(request: Call) -> Response[bytes]:
         found=found,
         vehicle=found.vehicle,
         values=values,
+        heard={each.id: _heard(found.connections.get(each.id), rim.heard_of(each.id)) for each in found.sensors},
         no_score=_no_score(visitor, found),
         may={action.value for action in found.may},
         history=lines,
@@ -222,6 +226,16 @@ def _published(vehicle: Vehicle) -> dict[str, Any]:
     said = {SHEET.columns[name][0]: name for name in FIELDS}
     values = msgspec.structs.asdict(vehicle)
     return {name: values[field] for field, name in said.items() if field in Registration.__struct_fields__}
+
+
+def _heard(known: Connection | None, here_ms: int | None) -> tuple[str, int | None]:
+    """How a device is connected, in the lists' words, and when it was last heard of. `known`: what the store knows;
+    `here_ms`: when this process heard of it, which it is connected with."""
+    if here_ms is not None:
+        return Heard.CONNECTED.value, here_ms
+    if known is None or not (known.connected or known.lost_ms is not None):
+        return Heard.NEVER.value, None
+    return (Heard.CONNECTED if known.connected else Heard.AWAY).value, known.seen_ms
 
 
 def _no_score(visitor: Visitor, found: VehicleOverview) -> str | None:

@@ -58,6 +58,9 @@ _NOW: Final = Hot(select(position_change.c.no))
 _EXISTS: Final = Hot(
     select(vehicle_position.c.vehicle_id).where(vehicle_position.c.vehicle_id == bindparam("of_vehicle")), "of_vehicle"
 )
+_TIME: Final = Hot(
+    select(vehicle_position.c.time_ms).where(vehicle_position.c.vehicle_id == bindparam("of_vehicle")), "of_vehicle"
+)
 _BESIDE: Final = sensor.alias("beside")
 _VEHICLE_OF_ALONE: Final = Hot(
     select(sensor.c.vehicle_id).where(
@@ -81,6 +84,12 @@ def now_no(tx: ReadTx) -> int:
     """The number of the newest change that this transaction sees."""
     found = tx.hot(_NOW)
     return int(found[0][0]) if found else 0
+
+
+def time_ms(tx: ReadTx, vehicle_id: VehicleId) -> int | None:
+    """When the vehicle was at its position; the caller was let pass. None: it has none."""
+    found = tx.hot(_TIME, vehicle_id)
+    return int(found[0][0]) if found else None
 
 
 class Followed(NamedTuple):

@@ -5,11 +5,15 @@ import re
 import pytest
 from tests.support import delegating, journeys, rest, scores
 from tests.support.portal import Browser, Page
+from tests.unit.api.test_positions import move, on
 
+from tripline.domain.ids import RowNo
 from tripline.domain.scores import WhyNot
 from tripline.language.catalogue import Language
 from tripline.scoring import quality
 from tripline.scoring.quality import Limits, Quality
+from tripline.store.devices import connections
+from tripline.store.devices.connections import Change
 
 OPEN = {"state": "OPEN", "end_ms": None}
 ENDED = {"state": "COMPLETE", "end_ms": rest.NOW_MS + 60_000, "distance_m": 1_234.0}
@@ -118,3 +122,40 @@ def test_what_deactivating_does_is_told_beside_its_button_alone(tmp_path, langua
     pages = rest.run(tmp_path, scenario)
 
     assert [(told in each, '/deactivate"' in each) for each in pages] == [(False, False), (True, True)]
+
+
+@pytest.mark.parametrize(
+    ("language", "none", "position", "states"),
+    [
+        (
+            "en",
+            "No position has been received yet.",
+            "Position received",
+            ["Connected", "Not connected", "Never heard"],
+        ),
+        ("ko", "아직 수신한 위치가 없습니다.", "위치 수신", ["접속 중", "접속 안 됨", "수신 기록 없음"]),
+    ],
+)
+def test_last_position_and_the_connection_of_each_sensor_are_told(tmp_path, language, none, position, states):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        vehicle_id = await delegating.new_vehicle(app, admin)
+        browser, there = Browser(app, admin), f"/fleet/vehicles/{vehicle_id}"
+        before = await browser.get(there, **{"Accept-Language": language})
+        sensor_ids = [await on(app, admin, vehicle_id, number) for number in ("S1", "S2", "S3")]
+        at_ms = app.now_ms
+        begun = Change(sensor_ids[0], True, at_ms, at_ms, RowNo(1))
+        ended = Change(sensor_ids[1], False, at_ms, at_ms, RowNo(1), at_ms, "silent")
+        told = dict.fromkeys(sensor_ids[:2], True)
+        await app.store.write(lambda tx: connections.write(tx, [begun, ended], told, node_id=None))
+        await move(app, vehicle_id, sensor_ids[0])
+        return before, await browser.get(there, **{"Accept-Language": language})
+
+    before, after = (Page(each.text).text for each in rest.run(tmp_path, scenario))
+
+    assert none in before
+    assert position not in before
+    assert none not in after
+    assert position in after
+    rows = re.sub(r"\s+", " ", after)
+    assert re.search(r"S1\s?" + states[0] + r".*S2\s?" + states[1] + r".*S3\s?" + states[2], rows)

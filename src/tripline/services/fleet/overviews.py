@@ -6,7 +6,7 @@ may do with this very record is told too (`may`), from the same scopes that the 
 Not here: what goes with a deletion (`goes_with.py`), lists.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 
 import msgspec
@@ -27,8 +27,10 @@ from tripline.services.fleet.latest_values import Latest
 from tripline.services.rpc import records
 from tripline.services.scores import reads as scores
 from tripline.services.scores.reads import Outcome
-from tripline.store import lists
+from tripline.store import lists, positions
 from tripline.store.accounts import accounts
+from tripline.store.devices import connections
+from tripline.store.devices.connections import Connection
 from tripline.store.fleet import companies as company_rows
 from tripline.store.fleet import people as person_rows
 from tripline.store.fleet import rights as right_rows
@@ -112,6 +114,10 @@ class VehicleOverview(msgspec.Struct, frozen=True, kw_only=True):
     director: Named | None
     driver: Named | None
     sensors: Sequence[Sensor]
+    connections: Mapping[SensorId, Connection]
+    """Of their devices, of those that ever connected."""
+    position_ms: int | None
+    """When it was at its newest position; None: it has none."""
     trip: StoredTrip | None
     """The newest."""
     outcome: Outcome | None
@@ -162,6 +168,7 @@ def vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> VehicleOvervi
     """The vehicle. Raises `NotFound` or `Forbidden`."""
     found = vehicles.read(tx, actor=actor, vehicle_id=vehicle_id)
     may = allowed(tx, actor, _VEHICLE, lambda tx, scope: vehicle_rows.inside(tx, scope, vehicle_id))
+    on_it = _sensors_on(tx, actor, vehicle_id)
     trip = None
     if Action.DRIVING_READ in may:
         trip = _or_none(lambda: trips.latest_trip(tx, actor=actor, vehicle_id=vehicle_id))
@@ -170,7 +177,9 @@ def vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> VehicleOvervi
         company=_owner(tx, actor, found.company_id),
         director=_named(tx, actor, found.director_id),
         driver=_named(tx, actor, found.current_driver_id),
-        sensors=_sensors_on(tx, actor, vehicle_id),
+        sensors=on_it,
+        connections=connections.on_vehicle(tx, vehicle_id) if on_it else {},
+        position_ms=positions.time_ms(tx, vehicle_id),
         trip=trip,
         outcome=None if trip is None else scores.outcome(tx, trip.id),
         delegations=delegations.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id, window=lists.Window(limit=SHOWN))

@@ -68,6 +68,20 @@ _OF_SENSOR: Final = Hot(
     ).where(device_connection.c.sensor_id == bindparam("of_sensor")),
     "of_sensor",
 )
+_ON_VEHICLE: Final = Hot(
+    select(
+        sensor.c.id,
+        device_connection.c.connected,
+        device_connection.c.changed_ms,
+        device_connection.c.seen_ms,
+        device_connection.c.lost_ms,
+        device_connection.c.reason,
+        device_connection.c.node_id,
+    )
+    .join(device_connection, device_connection.c.sensor_id == sensor.c.id)
+    .where(sensor.c.vehicle_id == bindparam("of_vehicle")),
+    "of_vehicle",
+)
 _SEEN: Final = (
     update(device_connection)
     .where(device_connection.c.sensor_id == bindparam("of_sensor"), device_connection.c.connected.is_(True))
@@ -219,6 +233,11 @@ def of_sensor(tx: ReadTx, sensor_id: SensorId) -> Connection | None:
         return None
     connected, changed_ms, seen_ms, lost_ms, reason, node_id = rows[0]
     return Connection(bool(connected), changed_ms, seen_ms, lost_ms, reason, node_id)
+
+
+def on_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> dict[SensorId, Connection]:
+    """The connections of the sensors on the vehicle, of those that ever had one; the caller was let pass."""
+    return {row[0]: Connection(bool(row[1]), *row[2:]) for row in tx.hot(_ON_VEHICLE, vehicle_id)}
 
 
 def end_all(tx: WriteTx, *, reason: str) -> None:
