@@ -88,7 +88,15 @@ async def show_something(request: Call) -> Response[bytes]:
     """A page of macros, one of them with a block of its own, that is given something of which is known when it goes."""
     given = Shown()
     SHOWN.append(weakref.ref(given))
-    return views.show(request, await _guest(request), "exports/list.html", title=views.Plain("T"), exports=(), g=given)
+    return views.show(
+        request,
+        await _guest(request),
+        "exports/list.html",
+        title=views.Plain("T"),
+        exports=(),
+        unfinished=False,
+        g=given,
+    )
 
 
 PAGES = (portal.family(open_page, refused_page, change, keep, show_something),)
