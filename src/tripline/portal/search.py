@@ -1,4 +1,4 @@
-"""Quick search: vehicles, sensors and people by the beginning of any of their numbers, names or addresses."""
+"""Quick search: by the beginning of any number, name or address."""
 
 from typing import Any, Final
 

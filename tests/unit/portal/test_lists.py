@@ -14,6 +14,7 @@ from tests.support.access_world import World
 from tests.support.portal import HTMX, Browser, Page
 from tests.support.rest import Rest
 
+from tripline.domain.access import Authority
 from tripline.portal.lists import TABLES
 from tripline.store.tables import account
 from tripline.store.transactions import Hot
@@ -274,7 +275,30 @@ def test_quick_search_finds_what_begins_so(tmp_path: Path, text: str, found: int
     assert len([each for each in Page(part.text).all("a") if "data-found" in each]) >= found
 
 
-@pytest.mark.parametrize("name", ["granted", "carrier", "platform administrator"])
+def test_quick_search_leads_on_to_lists_where_it_stops(tmp_path: Path) -> None:
+    async def ask(world: World, _: Browser) -> list[list[str]]:
+        app, operator = world.app, world.of("operator")
+        for n in range(6):
+            await app.partner(operator, f"hanbit{n}@x.example", name=f"Hanbit {n}")
+            await app.person(world.of("P"), Authority.DRIVER, f"hanbit-of-p{n}")
+        seen_by = ("operator", "P", "driver of P", "platform administrator")
+        pages = [await Browser(app, world.of(each)).get("/search?q=hanb") for each in seen_by]
+        return [[each["href"] or "" for each in Page(page.text).all("a") if "data-found" in each] for page in pages]
+
+    def on(found: list[str]) -> set[str]:
+        return {each for each in found if each.endswith("?q=hanb")}
+
+    operator, partner, driver, platform = seen(tmp_path, ask)
+    people, companies = {"/fleet/drivers?q=hanb", "/fleet/directors?q=hanb"}, {"/fleet/companies?q=hanb"}
+    assert on(operator) == people | companies
+    assert on(partner) == people
+    assert driver == []
+    assert on(platform) == companies | {"/admin/accounts?q=hanb"}
+    assert len([each for each in operator if each.startswith("/fleet/companies/")]) == 6
+    assert len([each for each in platform if each.startswith("/admin/accounts/")]) == 6
+
+
+@pytest.mark.parametrize("name", ["granted", "carrier"])
 def test_search_of_whoever_has_nothing_to_search_says_so(tmp_path: Path, name: str) -> None:
     page = Page(seen(tmp_path, lambda _, browser: browser.get("/search?q=10"), name).text)
 
@@ -284,9 +308,9 @@ def test_search_of_whoever_has_nothing_to_search_says_so(tmp_path: Path, name: s
 
 @pytest.mark.parametrize(
     ("name", "offered"),
-    [("P", True), ("driver of P", True), ("granted", False), ("carrier", False), ("platform administrator", False)],
+    [("P", True), ("driver of P", True), ("granted", False), ("carrier", False), ("platform administrator", True)],
 )
-def test_quick_search_is_offered_to_whoever_belongs_to_a_company(tmp_path: Path, name: str, offered: bool) -> None:
+def test_quick_search_is_offered_to_whoever_finds_something_with_it(tmp_path: Path, name: str, offered: bool) -> None:
     page = Page(seen(tmp_path, lambda _, browser: browser.get("/account"), name).text)
 
     assert any("data-quick" in each for each in page.all("form")) is offered

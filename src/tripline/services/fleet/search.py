@@ -1,4 +1,6 @@
-"""Finding vehicles, sensors and people by the beginning of any of their numbers, names or addresses."""
+"""Finding vehicles, sensors, people and companies by the beginning of any of their numbers, names or addresses; for a
+platform administrator, accounts and companies.
+"""
 
 from collections.abc import Sequence
 from typing import Final
@@ -7,7 +9,11 @@ import msgspec
 
 from tripline.domain import access, lines
 from tripline.domain.access import RULES, Action, Actor
-from tripline.store.browsing import numbers, sensors, vehicles
+from tripline.services.accounts import directory
+from tripline.services.fleet import lists
+from tripline.store.browsing import accounts, companies, numbers, sensors, vehicles
+from tripline.store.browsing.accounts import ListedAccount
+from tripline.store.browsing.companies import ListedCompany
 from tripline.store.browsing.numbers import FoundLine, FoundPerson
 from tripline.store.browsing.sensors import ListedSensor
 from tripline.store.browsing.turns import Turn
@@ -28,11 +34,18 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     lines: Sequence[FoundLine] = ()
     """Sensors by a number of their line; none that is among `sensors`."""
     people: Sequence[FoundPerson] = ()
+    companies: Sequence[ListedCompany] = ()
+    accounts: Sequence[ListedAccount] = ()
+    """By e-mail address, for a platform administrator."""
+    more_lines: bool = False
+    """Whether there may be more lines."""
+    lines_by_phone: bool = False
+    """Whether it is telephone numbers of lines that begin so, by which their list finds them, too."""
 
     @property
     def empty(self) -> bool:
         """Whether nothing was found."""
-        return not (self.vehicles or self.sensors or self.lines or self.people)
+        return not (self.vehicles or self.sensors or self.lines or self.people or self.companies or self.accounts)
 
 
 def find(tx: ReadTx, *, actor: Actor, text: str) -> Found:
@@ -42,11 +55,16 @@ def find(tx: ReadTx, *, actor: Actor, text: str) -> Found:
         return Found()
     by_serial = _sensors(tx, actor, text)
     known = {each.id for each in by_serial}
+    by_line = _lines(tx, actor, text)
     return Found(
         vehicles=_vehicles(tx, actor, text),
         sensors=by_serial,
-        lines=[each for each in _lines(tx, actor, text) if each.sensor_id not in known],
+        lines=[each for each in by_line if each.sensor_id not in known],
+        more_lines=len(by_line) == MOST,
+        lines_by_phone=any((each.mdn or "").startswith(lines.number_of(text) or text) for each in by_line),
         people=_people(tx, actor, text),
+        companies=_companies(tx, actor, text),
+        accounts=_accounts(tx, actor, text),
     )
 
 
@@ -79,3 +97,22 @@ def _people(tx: ReadTx, actor: Actor, text: str) -> Sequence[FoundPerson]:
     if not _may(actor, Action.PERSON_LIST):
         return ()
     return numbers.people(tx, access.scope_of(actor, Action.PERSON_LIST), text, limit=MOST)
+
+
+def _companies(tx: ReadTx, actor: Actor, text: str) -> Sequence[ListedCompany]:
+    if not (_may(actor, Action.COMPANY_LIST) or _manages_accounts(actor)):
+        return ()
+    filters, turn = companies.Filters(search=text), Turn(limit=MOST, by="name")
+    return lists.companies_of(tx, actor=actor, filters=filters, turn=turn, counted=False).rows
+
+
+def _accounts(tx: ReadTx, actor: Actor, text: str) -> Sequence[ListedAccount]:
+    if not _manages_accounts(actor):
+        return ()
+    return directory.listed(
+        tx, actor=actor, filters=accounts.Filters(search=text), turn=Turn(limit=MOST, by="email")
+    ).rows
+
+
+def _manages_accounts(actor: Actor) -> bool:
+    return actor.authority in RULES[Action.ACCOUNT_MANAGE]

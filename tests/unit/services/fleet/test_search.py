@@ -32,3 +32,14 @@ def test_line_is_found_by_its_number_with_blanks_dashes_and_plus(tx, text, found
     known = search.find(tx, actor=Actor("admin-p", Authority.COMPANY_ADMIN, "p"), text=text)
 
     assert [each.sensor_id for each in known.lines] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "by_phone"), [("010-1234-00", True, True), ("89820", True, False), ("0101234002", False, True)]
+)
+def test_more_lines_than_are_shown_are_told_of(tx, monkeypatch, text, more, by_phone):
+    monkeypatch.setattr(search, "MOST", 2)
+
+    known = search.find(tx, actor=Actor("admin-p", Authority.COMPANY_ADMIN, "p"), text=text)
+
+    assert (known.more_lines, known.lines_by_phone) == (more, by_phone)
