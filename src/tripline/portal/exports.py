@@ -18,7 +18,7 @@ from tripline.domain import fields
 from tripline.domain.access import Actor, Gate
 from tripline.domain.exports import UNFINISHED, Export, Form, State
 from tripline.domain.ids import RecordId
-from tripline.domain.refusals import BadParameter
+from tripline.domain.refusals import BadParameter, NotFound
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
 from tripline.language.catalogue import Language
@@ -98,25 +98,18 @@ async def ask(request: Call) -> Response[bytes]:
     table = TABLES[noun]
     query = MultiDict(parse_qsl(form.text("query"), max_num_fields=100))
     wanted = tables.of_query(query, table, remembered=form.text("columns"))
-    question = Question(msgspec.structs.replace(wanted, place=None, back=False), visitor.language)
-    rim, now_ms = rim_of(request), rim_of(request).clock()
+    return await _begun(request, visitor, table, Form(kind), wanted)
 
-    def work(tx: WriteTx) -> tuple[Export, hints.Hint]:
-        table.page(tx, visitor.actor, wanted, Turn(limit=1, by=wanted.order))  # who may not see it may not have it
-        return service.begin(
-            tx,
-            actor=visitor.actor,
-            noun=noun,
-            form=Form(kind),
-            question=_JSON.encode(question),
-            name=_name(visitor, table, Form(kind), rim.time_zone, now_ms),
-            ids=rim.ids,
-            now_ms=now_ms,
-        )
 
-    new, hint = await rim.store.write(work)
-    hints.tell(rim.signals, [hint])
-    return views.moved(request, f"/exports/{new.id}")
+@page("POST", "/exports/{exportId}/again", access=Gate.ACCOUNT)
+async def ask_again(request: Call) -> Response[bytes]:
+    """Ask anew for what a file was asked for, in the visitor's language."""
+    await forms.read(request)
+    visitor, found = await _found(request)
+    table = TABLES.get(found.noun)
+    if table is None:
+        raise NotFound("export")
+    return await _begun(request, visitor, table, found.form, _QUESTIONS.decode(found.question).asked)
 
 
 @page("GET", "/exports", access=Gate.ACCOUNT)
@@ -181,6 +174,29 @@ async def file(request: Call) -> Stream:
     return views.streamed(streamed(), name=found.name, media_type=TYPES[found.form])
 
 
+async def _begun(request: Call, visitor: Visitor, table: Table, kind: Form, wanted: Asked) -> Response[bytes]:
+    """The way to a new file. Raises refusals of the list, and `ManyExports`."""
+    question = Question(msgspec.structs.replace(wanted, place=None, back=False), visitor.language)
+    rim, now_ms = rim_of(request), rim_of(request).clock()
+
+    def work(tx: WriteTx) -> tuple[Export, hints.Hint]:
+        table.page(tx, visitor.actor, wanted, Turn(limit=1, by=wanted.order))  # who may not see it may not have it
+        return service.begin(
+            tx,
+            actor=visitor.actor,
+            noun=table.noun,
+            form=kind,
+            question=_JSON.encode(question),
+            name=_name(visitor, table, kind, rim.time_zone, now_ms),
+            ids=rim.ids,
+            now_ms=now_ms,
+        )
+
+    new, hint = await rim.store.write(work)
+    hints.tell(rim.signals, [hint])
+    return views.moved(request, f"/exports/{new.id}")
+
+
 async def _found(request: Call) -> tuple[Visitor, Export]:
     export_id = RecordId(parameters.path_id(request, "exportId"))
 
@@ -213,4 +229,4 @@ def _name(visitor: Visitor, table: Table, kind: Form, zone: ZoneInfo, now_ms: in
     return unicodedata.normalize("NFC", f"{title} {day}.{kind.value}")
 
 
-handlers: Final[list[Any]] = [ask, own, one, cancel, file]
+handlers: Final[list[Any]] = [ask, ask_again, own, one, cancel, file]

@@ -6,14 +6,17 @@ from typing import Any, TypeVar
 
 import httpx
 import pytest
+from sqlalchemy import update
 from tests.support import access_world
 from tests.support import rest as support
 from tests.support.access_world import World
 from tests.support.portal import HTMX, Browser, Page, live
 from tests.support.rest import Rest
 
+from tripline.domain.exports import State
 from tripline.portal import exports, lists
 from tripline.services.exports import Exporter
+from tripline.store.tables import export
 
 T = TypeVar("T")
 OF_THE_PLATFORM = ("services", "accounts")
@@ -104,6 +107,30 @@ def test_file_can_be_cancelled_and_is_no_business_of_others(tmp_path: Path) -> N
     assert early == 409
     assert done == 0
     assert "Cancelled" in page.text
+
+
+@pytest.mark.parametrize("how", ["cancelled", "failed"])
+def test_file_that_was_not_made_is_asked_for_again_as_it_was(tmp_path: Path, how: str) -> None:
+    async def ask(world: World) -> tuple[Page, httpx.Response, int, httpx.Response]:
+        asked, other = browser(world), browser(world, "R")
+        there = (await asked.post("/exports", ASKED)).headers["location"]
+        if how == "cancelled":
+            await asked.post(f"{there}/cancel")
+        else:
+            failed = update(export).values(state=State.FAILED.value)
+            await world.app.rim.store.write(lambda tx: tx.run(failed))
+        page = Page((await asked.get(there)).text)
+        foreign = (await other.post(f"{there}/again")).status_code
+        (again,) = [str(each["action"]) for each in page.all("form") if "again" in str(each["action"])]
+        begun = await asked.post(again)
+        await made(world)
+        return page, begun, foreign, await asked.get(f"{begun.headers['location']}/file")
+
+    page, begun, foreign, file = seen(tmp_path, ask)
+    assert "Request the file again" in page.text
+    assert foreign == 404
+    assert begun.status_code == 303
+    assert file.content.decode("utf-8-sig") == "Number,Model\r\nV,\r\n"
 
 
 @pytest.mark.parametrize(
