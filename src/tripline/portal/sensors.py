@@ -40,6 +40,7 @@ TYPES: Final = ("OBD2", "ADAS", "GPS", "BLACKBOX", "DTAG", "DTG", "AVN")
 """Kinds of devices that are suggested; any other word is taken too."""
 LIST: Final = "/fleet/sensors"
 _ENDINGS: Final = "portal.sensors.lost."
+_EVENTS: Final = "portal.pushes.type."
 _REFUSES: Final = (sensors.SerialTaken, sensors.CredentialsTaken)
 
 
@@ -121,7 +122,10 @@ async def detail(request: Call) -> Response[bytes]:
         sensor=sensor,
         values={name: words.value(visitor, name, value) for name, value in _published(sensor).items()},
         connection=_connection(request, visitor, sensor.id, latest),
-        readings=[(each.name, each.updated_ms, each.payload.decode(errors="replace")) for each in latest.values],
+        readings=[
+            (each.name, _term(visitor, each.name), each.updated_ms, each.payload.decode(errors="replace"))
+            for each in latest.values
+        ],
         may={action.value for action in found.may},
         history=lines,
         list_path=LIST,
@@ -283,6 +287,11 @@ def _connection(request: Call, visitor: Visitor, sensor_id: SensorId, latest: La
         lost_ms=latest.lost_ms,
         lost_reason=_ending(visitor, latest.lost_reason),
     )
+
+
+def _term(visitor: Visitor, name: str) -> str | None:
+    """What a latest value is about, as pages of pushes call it; None: they do not."""
+    return catalogue.of_portal(visitor.language).get(_EVENTS + name)
 
 
 def _ending(visitor: Visitor, reason: str | None) -> str | None:

@@ -49,6 +49,24 @@ def test_page_says_how_the_last_connection_ended(tmp_path, language, reason, tol
     assert told in Page(answer.text).text
 
 
+@pytest.mark.parametrize(("language", "term"), [("en", "Battery warning 104"), ("ko", "배터리 경고 104")])
+def test_latest_values_of_known_events_have_their_words(tmp_path, language, term):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        record = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20})
+        sensor_id = record["id"]["id"]
+        values = [
+            {"sensor_id": sensor_id, "name": name, "updated_ms": app.now_ms, "payload": b"{}"} for name in ("104", "cm")
+        ]
+        await app.store.write(lambda tx: tx.run(insert(sensor_attribute), values))
+        return await Browser(app, admin).get(f"/fleet/sensors/{sensor_id}", **{"Accept-Language": language})
+
+    page = Page(rest.run(tmp_path, scenario).text)
+
+    assert term in page.text
+    assert "cm" in page.text
+
+
 def test_connection_is_renewed_alone_and_only_once_it_changed(tmp_path):
     async def scenario(app):
         _, admin = await app.operator("ace")
