@@ -39,11 +39,12 @@ def _filters(wanted: Asked) -> Filters:
         whose=Whose(chosen["whose"]) if "whose" in chosen else None,
         company_id=CompanyId(chosen["company"]) if "company" in chosen else None,
         director_id=UserId(chosen["director"]) if "director" in chosen else None,
+        holder_id=UserId(chosen["holder"]) if "holder" in chosen else None,
     )
 
 
 def _names(tx: ReadTx, actor: Actor, wanted: Asked) -> Mapping[str, str]:
-    """Of the company and the director whose vehicles the list shows. Raises `NotFound` and `Forbidden`."""
+    """Of the company and the people whose vehicles the list shows. Raises `NotFound` and `Forbidden`."""
     named, chosen = {}, _filters(wanted)
     if chosen.company_id is not None:
         named["company"] = companies.read(tx, actor=actor, company_id=chosen.company_id).name
@@ -52,6 +53,9 @@ def _names(tx: ReadTx, actor: Actor, wanted: Asked) -> Mapping[str, str]:
             tx, actor=actor, action=Action.USER_READ, role=Authority.DIRECTOR, user_id=chosen.director_id
         )
         named["director"] = director.name
+    if chosen.holder_id is not None:
+        action, role = Action.RIGHT_READ, Authority.DRIVER
+        named["holder"] = people.find(tx, actor=actor, action=action, role=role, user_id=chosen.holder_id).name
     return named
 
 
@@ -96,7 +100,7 @@ VEHICLES: Final = Table(
         Filter(key="driving", values=tuple(_DRIVING)),
         Filter(key="whose", values=tuple(each.value for each in Whose)),
     ),
-    references=("company", "director"),
+    references=("company", "director", "holder"),
     bulk=vehicles_chosen.BULK,
     icon="truck",
 )

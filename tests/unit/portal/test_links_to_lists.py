@@ -1,4 +1,4 @@
-"""Links of records to lists of what is connected with them: of a company's things, of a director's vehicles."""
+"""Links of records to lists of what is connected with them: of a company's things, of a person's vehicles."""
 
 import re
 
@@ -77,3 +77,31 @@ def test_director_leads_to_the_list_of_the_vehicles_managed(tmp_path):
     rows = [each for each in listed.hrefs if re.fullmatch(r"/fleet/vehicles/[0-9a-f-]{36}", each)]
     assert (before, after) == (False, True)
     assert rows == [f"/fleet/vehicles/{vehicle}"]
+
+
+def test_person_leads_to_the_list_of_the_vehicles_with_a_right(tmp_path):
+    async def scenario(app):
+        of = await delegating.companies(app)
+        driver, other = [await delegating.driver(app, of.owner, name) for name in ("kim", "lee")]
+        first, second = [await delegating.new_vehicle(app, of.owner, number) for number in ("12", "13")]
+        await delegating.new_vehicle(app, of.owner, "14")
+        page = f"/fleet/drivers/{driver.user_id}"
+        before = Page((await Browser(app, of.owner).get(page)).text).hrefs
+        for vehicle in (first, second):
+            await delegating.give(app, of.owner, driver, vehicle, drive=True)
+        await delegating.give(app, of.owner, other, first, drive=True)
+        link = f"/fleet/vehicles?holder={driver.user_id}"
+        listed = {}
+        for name, login in {"owner": of.owner, "self": driver, "colleague": other, "borrower": of.borrower}.items():
+            browser = Browser(app, login)
+            led = link in Page((await browser.get(page)).text).hrefs
+            answers = [await browser.get(each) for each in (link, link.replace("?", "/count?"))]
+            rows = re.findall(r'<th scope="row"><a href="/fleet/vehicles/([0-9a-f-]{36})"', answers[0].text)
+            listed[name] = led, [each.status_code for each in answers], rows
+        return link in before, listed, [first, second]
+
+    before, listed, both = rest.run(tmp_path, scenario)
+
+    assert not before
+    assert listed["owner"] == listed["self"] == (True, [200, 200], both)
+    assert listed["colleague"] == listed["borrower"] == (False, [403, 403], [])

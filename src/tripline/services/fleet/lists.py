@@ -7,7 +7,7 @@ Not here: how rows are found (`store/browsing/`), the lists of REST (`vehicles.p
 from msgspec.structs import replace
 
 from tripline.domain import access
-from tripline.domain.access import Action, Actor, Reach, Scope
+from tripline.domain.access import Action, Actor, Authority, Reach, Scope
 from tripline.services.fleet import companies as company_service
 from tripline.services.fleet import people as people_service
 from tripline.store.browsing import companies, lines, people, sensors, services, vehicles
@@ -25,14 +25,16 @@ from tripline.store.transactions import ReadTx
 def vehicles_of(tx: ReadTx, *, actor: Actor, filters: vehicles.Filters, turn: Turn) -> Slice[ListedVehicle]:
     """The vehicles of the turn that the actor may see, without names of people whom the actor may not see.
 
-    Raises `Forbidden`.
+    Raises `Forbidden`; `NotFound` of people whose rights the actor may not see.
     """
+    _admit_to_rights(tx, actor, filters)
     scope, named = (access.scope_of(actor, action) for action in (Action.VEHICLE_READ, Action.USER_READ))
     return vehicles.page(tx, scope, filters, turn, named=named.reaches)
 
 
 def count_vehicles(tx: ReadTx, *, actor: Actor, filters: vehicles.Filters) -> int:
-    """How many vehicles the actor may see. Raises `Forbidden`."""
+    """How many vehicles the actor may see. Raises as `vehicles_of`."""
+    _admit_to_rights(tx, actor, filters)
     return vehicles.count(tx, access.scope_of(actor, Action.VEHICLE_READ), filters)
 
 
@@ -96,6 +98,12 @@ def count_services(tx: ReadTx, *, actor: Actor, filters: services.Filters) -> in
     """How many services there are. Raises `Forbidden`."""
     access.scope_of(actor, Action.INSTALLATION_READ)
     return services.count(tx, filters)
+
+
+def _admit_to_rights(tx: ReadTx, actor: Actor, filters: vehicles.Filters) -> None:
+    """Let pass a list of vehicles that does not tell whose rights are on them, or to whoever may see these rights."""
+    if filters.holder_id is not None:
+        people_service.find(tx, actor=actor, action=Action.RIGHT_READ, role=Authority.DRIVER, user_id=filters.holder_id)
 
 
 def _of_people(tx: ReadTx, actor: Actor, filters: people.Filters) -> Scope:

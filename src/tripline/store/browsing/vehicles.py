@@ -56,6 +56,8 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     whose: Whose | None = None
     company_id: CompanyId | None = None
     director_id: UserId | None = None
+    holder_id: UserId | None = None
+    """Who has a right on them."""
 
 
 class ListedVehicle(msgspec.Struct, frozen=True):
@@ -115,6 +117,7 @@ class _Found(Enum):
     TYPE = "along the numbers of the service type"
     COMPANY = "along the numbers of a company"
     DIRECTOR = "along the numbers of a director's"
+    HOLDER = "by somebody's rights"
     WHOLE = "by the companies inside, in no order"
     SINGLES = "by single vehicles inside"
     MANAGED = "along the numbers of those that the actor manages"
@@ -148,6 +151,7 @@ def _values(scope: Scope, rank: Rank | None, filters: Filters) -> tuple[str | No
         None if rank is None else rank.operator_id,
         filters.company_id or scope.company_id,
         filters.director_id,
+        filters.holder_id,
         None if filters.status is None else filters.status.value,
     )
 
@@ -164,6 +168,8 @@ def _sources(
 
 
 def _ways(tx: ReadTx, scope: Scope, rank: Rank, filters: Filters, by: str) -> list[_Found]:
+    if filters.holder_id is not None:
+        return [_Found.HOLDER]
     if filters.director_id is not None:
         return [_Found.DIRECTOR]
     if rank.whole_type and filters.company_id is None and filters.whose in (None, Whose.OTHERS):
@@ -197,7 +203,7 @@ def _source(scope: Scope, found: _Found, kept: _Kept) -> Source:
     if found is _Found.NUMBERED:
         along = Along(vehicle_user.c.vehicle_no, vehicle_user.c.vehicle_id)
         return Source(_conditions, (found, scope.reaches, kept), walked=True, along=along)
-    return Source(_conditions, (found, scope.reaches, kept), walked=found not in (_Found.SINGLES, _Found.RIGHTS))
+    return Source(_conditions, (found, scope.reaches, kept), walked=found not in _IN_NO_ORDER)
 
 
 def _counted(source: Source) -> Source:
@@ -234,6 +240,8 @@ def _found_by(found: _Found, reaches: scopes.Reaches) -> list[ColumnElement[bool
             return [row.company_id == bindparam("of_company")]
         case _Found.DIRECTOR:
             return [row.director_id == bindparam("of_director")]
+        case _Found.HOLDER:
+            return [row.id.in_(select(_HELD.c.vehicle_id).where(_HELD.c.user_id == bindparam("of_holder")))]
         case _Found.MANAGED:
             return [row.director_id == bindparam(scopes.USER)]
         case _Found.RIGHTS:
@@ -297,6 +305,8 @@ def _filtered(kept: _Kept) -> list[ColumnElement[bool]]:
 
 _INSIDE: Final = (_Found.WHOLE, _Found.SINGLES, _Found.MANAGED, _Found.RIGHTS, _Found.NUMBERED)
 """Of these what is inside is the condition itself."""
+_IN_NO_ORDER: Final = (_Found.SINGLES, _Found.RIGHTS, _Found.HOLDER)
+"""These are sorted."""
 _BESIDE_OWN: Final = {
     ranks.Singles.NONE: (),
     ranks.Singles.FEW: (_Found.SINGLES,),
@@ -308,6 +318,8 @@ _NOT_MANAGED: Final = reached.beside_index(vehicle.c.director_id).is_distinct_fr
 _OF_STATUS: Final = vehicle.alias("of_the_status")
 _CHOSEN: Final = vehicle_company.alias("chosen")
 """The predicates of scopes ask `vehicle_company` too; by another name the two are not mixed up."""
+_HELD: Final = vehicle_user.alias("held")
+"""Predicates of scopes ask for rights, too: for those of the actor."""
 # A partner's vehicles go to its operator automatically, and nobody has one so but the operator.
 _BY_CHOICE: Final = or_(
     _CHOSEN.c.to_company_id < bindparam("operator"), _CHOSEN.c.to_company_id > bindparam("operator")
@@ -316,7 +328,7 @@ _OPEN: Final = (trip.c.state == literal_column(f"'{trips.State.OPEN}'"), ~trip.c
 _DRIVES: Final = exists().where(trip.c.company_id == vehicle.c.company_id, trip.c.vehicle_id == vehicle.c.id, *_OPEN)
 _NAMES: Final = (
     *(scopes.USER, scopes.COMPANY),
-    *("service_type", "operator", "of_company", "of_director", "of_status"),
+    *("service_type", "operator", "of_company", "of_director", "of_holder", "of_status"),
 )
 
 

@@ -16,7 +16,7 @@ from tripline.store.browsing.ranks import Singles
 from tripline.store.browsing.sensors import Heard
 from tripline.store.browsing.turns import Turn
 from tripline.store.browsing.vehicles import Whose
-from tripline.store.tables import sensor, trip, vehicle, vehicle_company
+from tripline.store.tables import sensor, trip, vehicle, vehicle_company, vehicle_user
 
 VEHICLE_FILTERS = [
     {},
@@ -39,6 +39,9 @@ VEHICLE_FILTERS = [
     {"company_id": CompanyId("q"), "whose": Whose.OWN},
     {"director_id": UserId("director-p")},
     {"director_id": UserId("director-p"), "status": Status.DEACTIVATED},
+    {"holder_id": UserId("director-p")},
+    {"holder_id": UserId("driver-p"), "with_sensor": True},
+    {"holder_id": UserId("director-p"), "director_id": UserId("director-p"), "search": "a"},
 ]
 SENSOR_FILTERS = [
     {},
@@ -91,6 +94,7 @@ def wanted_vehicles(tx, scope, filters):
     chosen = {
         row.vehicle_id for row in tx.all(select(vehicle_company.c.vehicle_id).where(~vehicle_company.c.automatic))
     }
+    rights = {(row.vehicle_id, row.user_id) for row in tx.all(select(vehicle_user))}
     own = {row.id for row in inside if row.company_id == scope.company_id}
     whose = {Whose.OWN: own, Whose.OTHERS: {row.id for row in inside} - own, Whose.DELEGATED: own & chosen}
     return [
@@ -103,6 +107,7 @@ def wanted_vehicles(tx, scope, filters):
         and (filters.whose is None or row.id in whose[filters.whose])
         and filters.company_id in (None, row.company_id)
         and filters.director_id in (None, row.director_id)
+        and (filters.holder_id is None or (row.id, filters.holder_id) in rights)
     ]
 
 
