@@ -176,6 +176,26 @@ def test_list_that_is_no_longer_shown_as_it_was_is_not_led_back_to(browser, worl
     assert led == ["sensor=with", ""]
 
 
+def test_form_that_mounts_suggests_numbers_while_somebody_types(browser, world):
+    (guest,) = (each for each in world.guests if each.name == "full")
+    with portal_browser.watching(browser, world.origin, portal_browser.rotated(2), session=guest.session) as watched:
+        page = watched.page
+        page.goto(f"{world.origin}/fleet/sensors?mounted=free")
+        page.locator("table#sensors tbody th a").first.click()
+        page.locator("a[href$='/mount']").click()
+        options = page.locator("#f-vehicleNo-list option")
+        first = options.first.get_attribute("value")
+        page.locator("[name=vehicleNo]").press_sequentially("1")
+        page.locator("[name=vehicleNo]").press_sequentially("7")
+        page.locator(f"#f-vehicleNo-list option[value='{first}']").wait_for(state="detached")
+        begun = options.evaluate_all("(all) => all.map((one) => one.value)")
+        troubles = watched.troubles()
+
+    assert begun
+    assert {each[:2] for each in begun} == {"17"}
+    assert troubles == []
+
+
 @pytest.mark.parametrize("width", [360, 1024, 1440])
 def test_tables_with_long_names_fit_the_window(browser, world, width):
     (guest,) = (each for each in world.guests if each.name == "full")
