@@ -113,6 +113,7 @@ def values(language: str, theme: str, path: str, asked: dict[str, str]) -> dict[
         "path": path,
         "here": lambda **changed: path,
         "is_open": lambda path: True,
+        "leads": lambda address: False,
         "language": language,
         "theme": theme,
         "csrf": "token-of-the-session",
