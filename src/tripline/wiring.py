@@ -44,6 +44,7 @@ from tripline.services.partitions import PartitionKeeper
 from tripline.services.presence import PresenceKeeper
 from tripline.services.push.keeper import Keeper
 from tripline.services.push.pusher import Pusher
+from tripline.services.push.resender import Resender
 from tripline.services.push.trials import Trials
 from tripline.services.readiness import Machine, Readiness
 from tripline.services.rpc.abandoned import Overdue
@@ -269,6 +270,7 @@ def _workers(
         Eraser(store=store, signals=signals, let_go=let_go, stopwatch=time.perf_counter).run,
         Overdue(settings=config.rpc, **ground).run,
         Keeper(store=store, settings=config.push, clock=clock).run,
+        Resender(**ground).run,
         postman.run,
         Sweeper(store=store, clock=clock, history_days=config.store.history_days).run,
         PartitionKeeper(store=store, settings=config.ingest, clock=clock).run,

@@ -19,6 +19,7 @@ from tripline.domain import companies
 from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, TimeIds, no_of
 from tripline.domain.pushes import Channel, Parked
+from tripline.services.push import resender
 from tripline.services.push.pusher import Pusher
 from tripline.store.fleet import companies as company_rows
 from tripline.store.push import outbox, receiver_state
@@ -98,9 +99,8 @@ class World:
 
     async def resend(self, **which: Any) -> int:
         """Have it sent again, as beside the server: without a hint but the one that time passes."""
-        sent = await self.store.write(
-            lambda tx: push_parked.resend(tx, Which(**which), ids=self.ids, now_ms=self.now_ms, limit=1_000)
-        )
+        found = resender.resend_all(self.store, which=Which(**which), ids=self.ids, now_ms=self.now_ms)
+        sent = max([done async for done in found], default=0)
         self.signals.notify(observe.SIGNAL_PUSH_DUE)
         return sent
 

@@ -13,7 +13,7 @@ from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.operations import PageOf, operation
 from tripline.http.rim import Call, rim_of
 from tripline.services import hints
-from tripline.services.push import desk, signatures
+from tripline.services.push import desk, resender, signatures
 from tripline.store.push.parked import Which
 from tripline.store.push.secrets import Secret
 from tripline.store.transactions import ReadTx
@@ -79,8 +79,9 @@ async def list_parked(request: Call) -> ASGIApp:
 async def resend(request: Call) -> ASGIApp:
     """Send messages that were given up again: those named, those about a sensor, or all; how many there were.
 
-    They stand in line behind what waits, with their ids: a receiver that had one after all can drop it. Messages
-    that wait for a pause to end go out at once, too.
+    They stand in line behind what waits, with their ids: a receiver that had one after all can drop it. Of many
+    messages the first 5,000 are in line with the answer, the others follow within seconds. Messages that wait for a
+    pause to end go out at once, too.
     """
     rim = rim_of(request)
     actor, company_id = await _admitted(request)
@@ -94,11 +95,14 @@ async def resend(request: Call) -> ASGIApp:
         until_ms=now_ms,
         unconfirmed=sent.unconfirmed or False,
     )
-    total, done = 0, desk.RESENT_AT_ONCE
-    while done >= desk.RESENT_AT_ONCE:
-        done = await rim.store.write(lambda tx: desk.resend(tx, actor=actor, which=which, ids=rim.ids, now_ms=now_ms))
-        total += done
-    hints.tell(rim.signals, (*hints.company_changed(company_id), *hints.push_due()))
+    total = await resender.resend(
+        rim.store,
+        admit=lambda tx: desk.admit(tx, actor=actor, company_id=company_id),
+        which=which,
+        ids=rim.ids,
+        now_ms=now_ms,
+    )
+    hints.tell(rim.signals, (*hints.company_changed(company_id), *hints.push_due(), *hints.resend_due()))
     return answers.ok(Count(total))
 
 

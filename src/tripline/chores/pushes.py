@@ -6,14 +6,12 @@ Each works beside a running server as well as without one; a running one looks e
 from collections.abc import Callable
 from typing import Final
 
-from msgspec.structs import replace
-
 from tripline import clock
 from tripline.chores import stores
 from tripline.config import Config
 from tripline.domain.ids import RowNo
 from tripline.domain.pushes import Parked
-from tripline.services.push import desk
+from tripline.services.push import resender
 from tripline.store.push import parked as push_parked
 from tripline.store.push.parked import Which
 from tripline.store.transactions import Store
@@ -42,12 +40,10 @@ async def _page(store: Store, which: Which, *, limit: int, after: RowNo | None, 
     return await store.read(lambda tx: push_parked.listed(tx, which, limit=limit, after=after, bodies=bodies))
 
 
-async def resent(config: Config, which: Which) -> int:
-    """Let parked messages wait again; how many."""
+async def resent(config: Config, which: Which, *, progress: Callable[[int], None]) -> int:
+    """Let parked messages wait again; how many. `progress` hears after each step how many it is by then."""
     async with stores.store_of(config) as store, stores.numbering(store) as ids:
-        total, done, now_ms = 0, desk.RESENT_AT_ONCE, clock.now_ms()
-        which = replace(which, until_ms=now_ms)
-        while done >= desk.RESENT_AT_ONCE:
-            done = await store.write(lambda tx: desk.resend_any(tx, which=which, ids=ids, now_ms=now_ms))
-            total += done
+        total = 0
+        async for total in resender.resend_all(store, which=which, ids=ids, now_ms=clock.now_ms()):
+            progress(total)
         return total

@@ -7,7 +7,7 @@ from cyclopts import App, Parameter
 from msgspec.structs import replace
 
 from tripline import config_files
-from tripline.cli import base
+from tripline.cli import base, progress
 from tripline.domain import ids
 from tripline.domain.ids import CompanyId, SensorId
 from tripline.domain.pushes import Channel, Parked
@@ -28,6 +28,8 @@ push = App(
     help="Messages to customers' servers that were given up: look at them, send them again.",
     help_epilogue="Example: tripline push list --since 2025-01-01",
 )
+
+_TOLD_EVERY = 10_000
 
 _CHANNELS = {channel.published: channel for channel in Channel}
 
@@ -80,10 +82,12 @@ def resend(
 ) -> int:
     """Send messages that were given up again, with their ids; a running server begins within seconds.
 
-    Without a filter: all of them. What waits for a pause to end goes out at once, too.
+    Without a filter: all of them, some hundred at a time; what is in line when the command is ended stays there. What
+    waits for a pause to end goes out at once, too.
     """
     which = replace(_which(company, receiver, sensor, message, since), unconfirmed=unconfirmed)
-    sent = uvloop.run(chores.resent(base.settings(place, {}), which))
+    with progress.counting("messages", every=_TOLD_EVERY) as tell:
+        sent = uvloop.run(chores.resent(base.settings(place, {}), which, progress=tell))
     base.line(f"{sent} messages wait to be sent again")
     return base.OK
 

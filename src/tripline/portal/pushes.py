@@ -25,7 +25,7 @@ from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
 from tripline.services import hints
 from tripline.services.fleet import companies as company_service
-from tripline.services.push import addresses, desk, signatures
+from tripline.services.push import addresses, desk, resender, signatures
 from tripline.services.push.trials import Trial
 from tripline.store.push.parked import Counts, Which
 from tripline.store.push.queue import Addresses
@@ -33,8 +33,6 @@ from tripline.store.push.secrets import Secret
 from tripline.store.transactions import ReadTx
 
 MESSAGES: Final = 50
-SENT_MAX: Final = 5_000
-"""Messages that one request sends again: a page has to answer."""
 TRIPS: Final = tuple(range(1, 13))
 EVENTS: Final = tuple(range(101, 117))
 OTHERS: Final = (
@@ -147,8 +145,7 @@ async def messages(request: Call) -> Response[bytes]:
 
 @page("POST", "/pushes/send", access=Action.PUSH_MANAGE)
 async def send(request: Call) -> Response[bytes]:
-    """Send what waits at once, and what was given up or never confirmed again: those chosen, or all, some thousands at
-    a time."""
+    """Send what waits at once, and what was given up or never confirmed again: those chosen, or all."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
     rim = rim_of(request)
@@ -162,18 +159,14 @@ async def send(request: Call) -> Response[bytes]:
         hints.tell(rim.signals, told)
         return views.moved(request, there, notice="portal.pushes.hurried")
     which = Which(company_id=own, message_ids=chosen or None, until_ms=now_ms, unconfirmed=state is State.UNCONFIRMED)
-    total, done = 0, desk.RESENT_AT_ONCE
-    while done >= desk.RESENT_AT_ONCE and total < SENT_MAX:
-        done = await rim.store.write(
-            lambda tx: desk.resend(tx, actor=visitor.actor, which=which, ids=rim.ids, now_ms=now_ms)
-        )
-        total += done
-    hints.tell(rim.signals, told)
-    if total >= SENT_MAX:
-        counts = await rim.store.read(lambda tx: desk.counts(tx, actor=visitor.actor, company_id=own))
-        left = counts.unconfirmed if state is State.UNCONFIRMED else counts.parked
-        if left:
-            return views.moved(request, there, notice="portal.pushes.sent_again_some", n=total, left=left)
+    total = await resender.resend(
+        rim.store,
+        admit=lambda tx: desk.admit(tx, actor=visitor.actor, company_id=own),
+        which=which,
+        ids=rim.ids,
+        now_ms=now_ms,
+    )
+    hints.tell(rim.signals, (*told, *hints.resend_due()))
     return views.moved(request, there, notice="portal.pushes.sent_again", n=total)
 
 

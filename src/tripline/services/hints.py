@@ -46,6 +46,11 @@ def push_due() -> tuple[Hint, ...]:
     return ((observe.SIGNAL_PUSH_DUE, ""),)
 
 
+def resend_due() -> tuple[Hint, ...]:
+    """Messages may be left that are to be sent again."""
+    return ((observe.SIGNAL_RESEND_DUE, ""),)
+
+
 def mail_due() -> tuple[Hint, ...]:
     """A mail waits to be sent."""
     return ((observe.SIGNAL_MAIL_DUE, ""),)

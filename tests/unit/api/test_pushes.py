@@ -12,11 +12,12 @@ from tripline.domain.access import Authority
 from tripline.domain.ids import RowNo, SensorId, created_ms
 from tripline.domain.pushes import Channel
 from tripline.ports.webhooks import UNANSWERED
+from tripline.services.push import resender
 from tripline.store.push import outbox, receiver_state
 from tripline.store.push import queue as push_queue
 from tripline.store.push.outbox import Waiting
 from tripline.store.push.queue import Result
-from tripline.store.tables import push_outbox, push_secret
+from tripline.store.tables import push_outbox, push_resend, push_secret
 
 SENSORS = [SensorId(f"c4d91e6{number}-c801-11ef-9d5c-6b1f6f2a4c11") for number in range(3)]
 REQUEST = "d4d91e60-c801-11ef-9d5c-6b1f6f2a4c11"
@@ -277,7 +278,7 @@ def test_messages_that_are_named_are_sent_again_behind_what_waits(tmp_path):
     assert [row.id for row in rows] == [before, ids[1]]
     assert (rows[1].attempts, rows[1].last_error) == (0, None)
     assert left == [ids[0], ids[2]]
-    assert told == [observe.SIGNAL_COMPANY_CHANGED, observe.SIGNAL_PUSH_DUE]
+    assert told == [observe.SIGNAL_COMPANY_CHANGED, observe.SIGNAL_PUSH_DUE, observe.SIGNAL_RESEND_DUE]
 
 
 def test_messages_about_a_sensor_or_all_are_sent_again(tmp_path):
@@ -304,6 +305,97 @@ def test_more_messages_than_one_transaction_takes_are_all_sent_again(tmp_path):
 
     assert answer == {"count": 1_203}
     assert rows == ids
+
+
+async def until_done(app):
+    """Go on with what requests left over until nothing is; how many rounds that took."""
+    worker = resender.Resender(store=app.store, signals=app.signals, clock=lambda: app.now_ms, ids=app.ids)
+    rounds = 0
+    while await worker.go_on():
+        rounds += 1
+    return rounds
+
+
+@pytest.mark.parametrize("make", [parked, unconfirmed])
+@pytest.mark.parametrize(("count", "at_once"), [(3, 3), (4, 4), (5, 4), (11, 4)])
+def test_request_puts_a_bounded_number_in_line_and_the_rest_follows(tmp_path, monkeypatch, make, count, at_once):
+    monkeypatch.setattr(resender, "STEP", 2)
+    monkeypatch.setattr(resender, "AT_ONCE", 4)
+    body = {"unconfirmed": make is unconfirmed}
+
+    async def scenario(app, admin, path):
+        _, other = await app.partner(admin, "p@p.example")
+        ids = await make(app, admin.company_id, count)
+        await make(app, other.company_id, 1)
+        answer = await app.post(admin, f"{path}/resend", body)
+        first = (await app.get(admin, path))["waiting"]
+        await until_done(app)
+        of_own = select(push_outbox.c.id).where(push_outbox.c.company_id == admin.company_id)
+        rows = await app.store.read(lambda tx: tx.all(of_own.order_by(push_outbox.c.no)))
+        left = await app.store.read(lambda tx: tx.all(select(push_resend)))
+        counts = await app.get(admin, path), await app.get(other, f"/company/{other.company_id}/push")
+        return ids, answer, first, [row.id for row in rows], left, [each[make.__name__] for each in counts]
+
+    ids, answer, first, rows, left, counts = play(tmp_path, scenario)
+
+    assert (answer, first) == ({"count": count}, at_once)
+    assert (rows, left) == (ids, [])
+    assert counts == [0, 1]
+
+
+def test_request_begins_no_step_after_its_time_but_ends_what_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(resender, "STEP", 1)
+    monkeypatch.setattr(resender, "AT_ONCE_S", -1.0)
+
+    async def scenario(app, admin, path):
+        ids = await parked(app, admin.company_id, 3)
+        named = await app.post(admin, f"{path}/resend", {"ids": ids[:2]})
+        left = await still_parked(app, admin, path)
+        everything = await app.post(admin, f"{path}/resend", {})
+        still = await still_parked(app, admin, path)
+        await until_done(app)
+        return ids, (named, left), (everything, still), await still_parked(app, admin, path)
+
+    ids, first, second, at_last = play(tmp_path, scenario)
+
+    assert first == ({"count": 2}, ids[2:])
+    assert second == ({"count": 1}, ids[2:])
+    assert at_last == []
+
+
+def test_rest_is_what_was_asked_for_and_not_what_was_given_up_later(tmp_path, monkeypatch):
+    monkeypatch.setattr(resender, "AT_ONCE_S", -1.0)
+
+    async def scenario(app, admin, path):
+        ids = await parked(app, admin.company_id, 6)
+        for _ in range(2):
+            await app.post(admin, f"{path}/resend", {"sensorId": SENSORS[1]})
+        asked = await app.store.read(lambda tx: tx.all(select(push_resend.c.sensor_id)))
+        app.now_ms += 1
+        later = await parked(app, admin.company_id, 3)
+        rounds = await until_done(app)
+        told = [subject for subject, _ in app.signals.told].count(observe.SIGNAL_PUSH_DUE)
+        return ids, later, [row.sensor_id for row in asked], rounds, told, await still_parked(app, admin, path)
+
+    ids, later, asked, rounds, told, still = play(tmp_path, scenario)
+
+    # Asked for twice, kept once: one round puts it in line, another finds nothing left.
+    assert (asked, rounds, told) == ([SENSORS[1]], 2, 3)
+    assert still == [each for place, each in enumerate(ids) if place % 3 != 1] + later
+
+
+def test_rest_goes_with_its_company(tmp_path, monkeypatch):
+    monkeypatch.setattr(resender, "AT_ONCE_S", -1.0)
+
+    async def scenario(app, admin, _):
+        record, partner = await app.partner(admin, "p@p.example")
+        await parked(app, partner.company_id, 1)
+        await app.post(partner, f"/company/{partner.company_id}/push/resend", {})
+        before = await app.store.read(lambda tx: tx.all(select(push_resend)))
+        await app.delete(admin, f"/company/{record['id']['id']}")
+        return len(before), await app.store.read(lambda tx: tx.all(select(push_resend)))
+
+    assert play(tmp_path, scenario) == (1, [])
 
 
 def test_messages_of_another_company_are_not_sent_again(tmp_path):

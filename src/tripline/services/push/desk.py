@@ -1,10 +1,9 @@
-"""Shows a company's administrators the messages to its server, and resends those that were given up.
+"""Shows a company's administrators the messages to its server, and has what waits sent at once.
 
-Not here: the sending (`pusher.py`), the same for the operator of the machine (`chores/pushes.py`).
+Not here: sending again what was given up (`resender.py`), the sending (`pusher.py`).
 """
 
 from collections.abc import Sequence
-from typing import Final
 
 from msgspec.structs import replace
 
@@ -19,14 +18,10 @@ from tripline.store.fleet import companies
 from tripline.store.lists import Span
 from tripline.store.push import messages as push_messages
 from tripline.store.push import parked as push_parked
-from tripline.store.push import queue as push_queue
 from tripline.store.push import receiver_state
-from tripline.store.push.parked import Counts, Which
+from tripline.store.push.parked import Counts
 from tripline.store.push.secrets import Secret
 from tripline.store.transactions import ReadTx, WriteTx
-
-RESENT_AT_ONCE: Final = 500
-"""Messages in one transaction: it delays the commit of what devices send."""
 
 
 def admit(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
@@ -61,24 +56,6 @@ def messages(
     """A page of the company's messages in this state. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
     return push_messages.page(tx, company_id, state, after=after, limit=limit)
-
-
-def resend(tx: WriteTx, *, actor: Actor, which: Which, ids: TimeIds, now_ms: int) -> int:
-    """Send some of what was given up again; how many, `RESENT_AT_ONCE` when there may be more.
-
-    What waits goes out at once, too. `which` names the company. Raises `NotFound` or `Forbidden`.
-    """
-    assert which.company_id is not None
-    admit(tx, actor=actor, company_id=which.company_id)
-    return resend_any(tx, which=which, ids=ids, now_ms=now_ms)
-
-
-def resend_any(tx: WriteTx, *, which: Which, ids: TimeIds, now_ms: int) -> int:
-    """As `resend`, for the operator of the machine."""
-    company_id = which.company_id
-    keys = push_queue.receivers(tx) if company_id is None else [(company_id, channel) for channel in Channel]
-    receiver_state.asked(tx, [key for key in keys if which.channel in (None, key[1])], now_ms=now_ms)
-    return push_parked.resend(tx, which, ids=ids, now_ms=now_ms, limit=RESENT_AT_ONCE)
 
 
 def hurry(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> None:

@@ -18,6 +18,7 @@ from tripline.store.tables import (
     policy_choice,
     push_outbox,
     push_receiver,
+    push_resend,
     push_secret,
     rescoring,
     sensor,
@@ -99,7 +100,7 @@ def remove(tx: WriteTx, company_id: CompanyId) -> None:
         message.unconfirmed_ms.is_not(None),
     ):
         tx.run(delete(push_outbox).where(message.company_id == company_id, state))
-    for table in (push_secret, push_receiver, rescoring):
+    for table in (push_secret, push_receiver, push_resend, rescoring):
         tx.run(delete(table).where(table.c.company_id == company_id))
     tx.run(delete(policy_choice).where(policy_choice.c.kind == "company", policy_choice.c.subject == company_id))
     tx.run(update(company).where(company.c.registered_by_id == company_id).values(registered_by_id=None))

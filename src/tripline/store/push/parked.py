@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, delete, func, null, select, true, update
+from sqlalchemy import ColumnElement, Select, bindparam, delete, func, null, select, true, update
 
 from tripline.domain import ids
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds
@@ -21,6 +21,19 @@ _ROW: Final = push_outbox.c
 _PARKED: Final = _ROW.parked_ms.is_not(None) & _ROW.unconfirmed_ms.is_(None)
 _UNCONFIRMED: Final = _ROW.unconfirmed_ms.is_not(None)
 _WAITING: Final = _ROW.parked_ms.is_(None)
+_AGAIN: Final = (
+    update(push_outbox)
+    .where(_ROW.no == bindparam("place"))
+    .values(
+        no=bindparam("behind"),
+        due_ms=bindparam("now"),
+        attempts=0,
+        last_error=None,
+        parked_ms=None,
+        unconfirmed_ms=None,
+        since_ms=None,
+    )
+)
 _TRIED_AMONG: Final = 100
 """Of so many that wait longest, one that was tried tells what is wrong: an error is not in the index."""
 
@@ -105,28 +118,31 @@ def _number_of(tx: ReadTx, company_id: CompanyId, message_id: str) -> RowNo:
     return RowNo(found[0].no)
 
 
-def resend(tx: WriteTx, which: Which, *, ids: TimeIds, now_ms: int, limit: int) -> int:
-    """Let parked messages wait again, behind everything that does, as if never tried; how many of at most `limit`.
+def chosen(tx: ReadTx, which: Which, *, limit: int) -> list[RowNo]:
+    """Numbers of parked messages in the order in which they were put into the outbox, the first `limit` of them."""
+    return [RowNo(row.no) for row in tx.all(select(_ROW.no).where(*_chosen(which)).order_by(_ROW.no).limit(limit))]
+
+
+def count(tx: ReadTx, which: Which) -> int:
+    """How many parked messages these are."""
+    found: int = tx.all(select(func.count().label("all")).where(*_chosen(which)))[0].all
+    return found
+
+
+def resend(tx: WriteTx, numbers: Sequence[RowNo], *, ids: TimeIds, now_ms: int) -> int:
+    """Let those of these messages that are parked still wait again, behind everything that does, as if never tried; how
+    many.
 
     They keep their ids, so a receiver that had one after all drops it.
     """
-    chosen = [row.no for row in tx.all(select(_ROW.no).where(*_chosen(which)).order_by(_ROW.no).limit(limit))]
-    numbers = outbox.behind_all(tx, ids, ids.numbers(len(chosen), now_ms=now_ms))
-    for no, new_no in zip(chosen, numbers, strict=True):
-        tx.run(
-            update(push_outbox)
-            .where(_ROW.no == no)
-            .values(
-                no=new_no,
-                due_ms=now_ms,
-                attempts=0,
-                last_error=None,
-                parked_ms=None,
-                unconfirmed_ms=None,
-                since_ms=None,
-            )
-        )
-    return len(chosen)
+    # Another request may have sent some of them again meanwhile.
+    still = select(_ROW.no).where(_ROW.no.in_(numbers), _ROW.parked_ms.is_not(None)).order_by(_ROW.no)
+    parked = [row.no for row in tx.all(still)]
+    if parked:
+        behind = outbox.behind_all(tx, ids, ids.numbers(len(parked), now_ms=now_ms))
+        places = [{"place": no, "behind": new_no} for no, new_no in zip(parked, behind, strict=True)]
+        tx.run(_AGAIN, [{**each, "now": now_ms} for each in places])
+    return len(parked)
 
 
 def old(tx: ReadTx, *, before_ms: int, limit: int) -> list[RowNo]:

@@ -34,7 +34,7 @@ from tripline.store.tables.fleet import (
 )
 from tripline.store.tables.imports import import_block, import_draft
 from tripline.store.tables.nodes import bus_position, device_send, node, push_claim
-from tripline.store.tables.outbox import mail_outbox, push_outbox, push_receiver, push_secret
+from tripline.store.tables.outbox import mail_outbox, push_outbox, push_receiver, push_resend, push_secret
 from tripline.store.tables.rescorings import rescoring
 from tripline.store.tables.trips import (
     delivery,
@@ -92,6 +92,7 @@ __all__ = [
     "push_claim",
     "push_outbox",
     "push_receiver",
+    "push_resend",
     "push_secret",
     "rejected_message",
     "rescoring",

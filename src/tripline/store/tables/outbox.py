@@ -1,6 +1,6 @@
 """Tables of what waits to be sent: mails, and messages to customers' servers."""
 
-from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, SmallInteger, String, Table
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, LargeBinary, SmallInteger, String, Table
 
 from tripline.store.tables.base import RowNumber, Uuid, metadata, partial_index
 
@@ -81,6 +81,19 @@ push_receiver = Table(
     Column("asked_ms", BigInteger, comment="when somebody last asked to send at once"),
     comment="what has to be known of customers' servers after a restart",
 )
+
+
+push_resend = Table(
+    "push_resend",
+    metadata,
+    Column("no", RowNumber, primary_key=True, autoincrement=False, comment="also says when it was asked for"),
+    Column("company_id", Uuid, nullable=False),
+    Column("sensor_id", Uuid, comment="messages about this sensor alone"),
+    Column("unconfirmed", Boolean, nullable=False, comment="those that were never confirmed, not those given up"),
+    Column("until_ms", BigInteger, nullable=False, comment="those given up by then"),
+    comment="kept messages that are still to be sent again",
+)
+Index("ix_push_resend_company", push_resend.c.company_id)
 
 
 push_secret = Table(

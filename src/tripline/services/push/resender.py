@@ -1,0 +1,150 @@
+"""Sends messages again that were given up: some thousands at once, the rest in the background.
+
+Messages are looked for beside the writing, and put in line in small transactions, so that nobody who writes waits for
+more than one of them. What a request leaves over is a row before it is answered: whoever goes on, after whatever end,
+finishes it.
+
+Not here: who may ask for it (`desk.py`), the sending (`pusher.py`).
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
+from typing import Final
+
+from msgspec.structs import replace
+
+from tripline.domain.ids import RowNo, TimeIds
+from tripline.domain.pushes import Channel
+from tripline.observe import SIGNAL_RESEND_DUE, logger
+from tripline.ports.clocks import Clock
+from tripline.ports.signals import Signals
+from tripline.services import hints
+from tripline.services.rounds import Rounds
+from tripline.store.push import parked as push_parked
+from tripline.store.push import queue as push_queue
+from tripline.store.push import receiver_state
+from tripline.store.push import resends as rows
+from tripline.store.push.parked import Which
+from tripline.store.push.resends import Left
+from tripline.store.transactions import ReadTx, Store, WriteTx
+
+STEP: Final = 500
+"""Messages in one transaction: it delays the commit of what devices send by some 10 ms."""
+AT_ONCE: Final = 5_000
+"""Messages that a request puts in line itself; so many are looked for at a time in the background, too."""
+AT_ONCE_S: Final = 2.0
+"""After so long a request begins no other step."""
+LOOK_S: Final = 5.0
+"""How often to look for what is left unasked."""
+
+log = logger("push")
+
+Admit = Callable[[ReadTx], None]
+"""Lets pass who may still have messages sent again; raises a refusal."""
+
+
+async def resend(store: Store, *, admit: Admit, which: Which, ids: TimeIds, now_ms: int) -> int:
+    """Send these messages again; how many there are. Those beyond `AT_ONCE` follow in the background.
+
+    What waits for the company's receivers goes out at once, too. `which` names the company, and an instant up to which
+    messages were given up. Raises what `admit` raises, and `Outage`.
+    """
+    company_id = which.company_id
+    assert company_id is not None
+
+    def look(tx: ReadTx) -> tuple[list[RowNo], int]:
+        admit(tx)
+        first = push_parked.chosen(tx, which, limit=AT_ONCE + 1)
+        return first[:AT_ONCE], push_parked.count(tx, which) if len(first) > AT_ONCE else len(first)
+
+    def begin(tx: WriteTx) -> None:
+        admit(tx)
+        receiver_state.asked(tx, [(company_id, channel) for channel in Channel], now_ms=now_ms)
+
+    def put_in_line(tx: WriteTx, some: Sequence[RowNo]) -> int:
+        admit(tx)
+        return push_parked.resend(tx, some, ids=ids, now_ms=now_ms)
+
+    first, there = await store.read(look)
+    await store.write(begin)
+    loop = asyncio.get_running_loop()
+    late_s = loop.time() + AT_ONCE_S
+    tried = done = 0
+    # What is named one by one is little, and no row says what is left of it.
+    while tried < len(first) and (which.message_ids is not None or loop.time() < late_s):
+        done += await store.write(partial(put_in_line, some=first[tried : tried + STEP]))
+        tried += STEP
+    rest = there - tried
+    if rest > 0:
+        left = Left(RowNo(ids.take(1, now_ms=now_ms)), which)
+        await store.write(lambda tx: rows.add(tx, left))
+        done += rest
+    return done
+
+
+async def resend_all(store: Store, *, which: Which, ids: TimeIds, now_ms: int) -> AsyncIterator[int]:
+    """Send these messages again, for the operator of the machine: yields how many are in line after each step.
+
+    What was given up later stays. Raises `Outage`; what is in line by then stays there.
+    """
+    which = replace(which, until_ms=now_ms)
+
+    def begin(tx: WriteTx) -> None:
+        company_id = which.company_id
+        keys = push_queue.receivers(tx) if company_id is None else [(company_id, channel) for channel in Channel]
+        receiver_state.asked(tx, [key for key in keys if which.channel in (None, key[1])], now_ms=now_ms)
+
+    await store.write(begin)
+    done = 0
+    found = await _chosen(store, which)
+    while found:
+        async for put in _steps(store, found, ids=ids, now_ms=now_ms):
+            done += put
+            yield done
+        found = await _chosen(store, which)
+
+
+class Resender:
+    """Goes on with what requests left over, in any process that sends messages."""
+
+    def __init__(self, *, store: Store, signals: Signals, clock: Clock, ids: TimeIds) -> None:
+        self._store = store
+        self._signals = signals
+        self._clock = clock
+        self._ids = ids
+        self._rounds = Rounds(signals, SIGNAL_RESEND_DUE, look_s=LOOK_S)
+
+    async def run(self) -> None:
+        """Go on with what is left, until cancelled. Trouble costs a pause."""
+        await self._rounds.run(self.go_on, log=log, failed="push.error")
+
+    async def go_on(self) -> int:
+        """Put some of what was asked for first in line; 0: nothing is left. Raises `Outage`."""
+        left = await self._store.read(rows.oldest)
+        if left is None:
+            return 0
+        found = await _chosen(self._store, left.which)
+        if not found:
+            await self._store.write(lambda tx: rows.done(tx, left.no))
+            return 1
+        async for _ in _steps(self._store, found, ids=self._ids, now_ms=self._clock()):
+            hints.tell(self._signals, hints.push_due())
+        return len(found)
+
+
+async def _chosen(store: Store, which: Which) -> Sequence[RowNo]:
+    return await store.read(lambda tx: push_parked.chosen(tx, which, limit=AT_ONCE))
+
+
+async def _steps(store: Store, numbers: Sequence[RowNo], *, ids: TimeIds, now_ms: int) -> AsyncIterator[int]:
+    """Put messages in line, step by step: how many each did. Half of the time is left to others who write."""
+
+    def put_in_line(tx: WriteTx, some: Sequence[RowNo]) -> int:
+        return push_parked.resend(tx, some, ids=ids, now_ms=now_ms)
+
+    loop = asyncio.get_running_loop()
+    for at in range(0, len(numbers), STEP):
+        began_s = loop.time()
+        yield await store.write(partial(put_in_line, some=numbers[at : at + STEP]))
+        await asyncio.sleep(loop.time() - began_s)
