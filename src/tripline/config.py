@@ -124,7 +124,11 @@ class Sessions(Section, frozen=True):
     """Sign-ins with a browser."""
 
     idle_s: Annotated[
-        int, Meta(ge=60, description="a browser is signed out after so long without a request, to the minute, seconds")
+        int,
+        Meta(
+            ge=60,
+            description="a browser is signed out after so long without a request of its user, to the minute, seconds",
+        ),
     ] = 28_800
     longest_s: Annotated[
         int, Meta(ge=60, description="a browser is signed out so long after its sign-in in any case, seconds")

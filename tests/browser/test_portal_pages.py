@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect
-from tests.support import portal_browser, portal_tour, portal_world
+from tests.support import fleet, portal_browser, portal_life, portal_tour, portal_world
 
 from tripline.portal.lists import TABLES
 
@@ -301,6 +301,41 @@ def test_connection_of_a_device_renews_itself_but_in_no_hidden_page_nor_under_a_
 
     assert held == 0
     assert len(asked) == 2
+
+
+def test_part_that_asks_by_itself_says_so_and_leads_to_the_sign_in_once_its_session_has_ended(browser, world):
+    look = "document.dispatchEvent(new Event('visibilitychange'))"
+    with (
+        portal_life.Visit(world.origin, "admin@seoul-taxi.example") as visit,
+        portal_browser.watching(browser, world.origin, session=visit.session) as watched,
+    ):
+        page, asked = watched.page, []
+
+        def note(request):
+            asked.append(request)
+
+        page.on("request", note)
+        page.goto(f"{world.origin}/fleet/sensors")
+        page.locator("#sensors tbody th a").first.click()
+        page.wait_for_selector("#connection")
+        with page.expect_response(lambda each: "was=" in each.url):
+            page.evaluate(look)
+        record = page.url
+        visit.post("/sign-out", {})
+        page.evaluate(look)
+        page.wait_for_url("**/sign-in?*")
+        expect(page.locator(".notice")).to_have_text("Your session has ended. Sign in again to go on.")
+        refused = [each for each in asked if "was=" in each.url and each.response().status == 401]
+        polls = {"was=" in each.url for each in asked if "x-poll" in each.headers}
+        unmarked = [each.url for each in asked if "was=" in each.url and "x-poll" not in each.headers]
+        page.locator("#f-email").fill("admin@seoul-taxi.example")
+        page.locator("#f-password").fill(fleet.PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_selector("#connection")
+        back = page.url
+
+    assert (polls, unmarked) == ({True}, [])
+    assert (len(refused), back) == (1, record)
 
 
 def test_without_scripts_a_link_leads_to_what_each_company_has(browser, world):

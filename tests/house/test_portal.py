@@ -45,6 +45,21 @@ def test_templates_hold_nothing_that_the_policy_forbids(what: str) -> None:
     assert {name: each for name, each in found.items() if each} == {}
 
 
+def test_what_a_page_asks_by_itself_says_so() -> None:
+    """Again and again, that is: what comes with its page is as good as the page."""
+    again = re.compile(r"hx-trigger=\"(?:every|load delay)")
+    # An element may hold tags of the template, in which `>` stands for nothing.
+    elements = [
+        (named(path), each)
+        for path in TEMPLATES
+        for each in re.split(r"<(?=[a-z])", path.read_text("utf-8"))
+        if again.search(each)
+    ]
+
+    assert len(elements) >= 4
+    assert [(name, each) for name, each in elements if " data-polls " not in each] == []
+
+
 def test_templates_and_scripts_have_no_colour_of_their_own() -> None:
     found = {named(path): COLOUR.findall(path.read_text("utf-8")) for path in [*TEMPLATES, *SCRIPTS]}
 

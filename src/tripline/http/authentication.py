@@ -33,6 +33,8 @@ from tripline.store.accounts.visitors import Account
 from tripline.store.transactions import Hot, ReadTx
 
 CSRF_HEADER: Final = "x-csrf-token"
+POLL_HEADER: Final = "x-poll"
+"""Says that a page asks by itself, and nobody asked it to. Whoever sends it without need shortens their own session."""
 _ASKING: Final = "tripline.asking"
 _OWN_PAGE: Final = "tripline.own_page"
 _VISITING: Final = "tripline.visiting"
@@ -227,7 +229,8 @@ def _question(credential: Bearer | Cookie, now_ms: int) -> tuple[Hot, tuple[str 
 
 
 def _answered(request: Call, credential: Bearer | Cookie, rows: Sequence[tuple[Any, ...]], now_ms: int) -> Actor:
-    """The account in what was found; a browser's session is prolonged by this request. Raises `TokenUnreadable`."""
+    """The account in what was found; a browser's session is prolonged by this request, unless its page sent it by
+    itself. Raises `TokenUnreadable`."""
     if not isinstance(credential, Cookie):
         actor = accounts.actor_of(credential.user_id, rows)
         if actor is None:
@@ -236,7 +239,8 @@ def _answered(request: Call, credential: Bearer | Cookie, rows: Sequence[tuple[A
     visit = sessions.visit_of(rows)
     if visit is None:
         raise TokenUnreadable("session_ended")
-    rim_of(request).browsers.used(credential.session_id, visit, now_ms=now_ms)
+    if _sent(request, POLL_HEADER) is None:
+        rim_of(request).browsers.used(credential.session_id, visit, now_ms=now_ms)
     request.scope[_VISITING] = visit.account  # type: ignore[typeddict-unknown-key]
     return visit.actor
 
@@ -257,8 +261,13 @@ def _is_own(request: Call, origin: str) -> bool:
 
 
 def _header(request: Call) -> bytes | None:
-    """`X-Authorization` as it came: to make Litestar's map of all headers costs as much as finding the account."""
-    return next((value for name, value in request.scope["headers"] if name == b"x-authorization"), None)
+    return _sent(request, "x-authorization")
+
+
+def _sent(request: Call, name: str) -> bytes | None:
+    """A header as it came: to make Litestar's map of all headers costs as much as finding the account."""
+    sought = name.encode()
+    return next((value for each, value in request.scope["headers"] if each == sought), None)
 
 
 def _token(request: Call) -> str | None:

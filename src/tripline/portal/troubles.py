@@ -12,12 +12,12 @@ from typing import Any, Final
 from litestar.response import Response
 from litestar.types import Receive, Scope, Send
 
-from tripline.http import answers, languages
+from tripline.http import answers, cookies, languages
 from tripline.http.authentication import ForeignForm
 from tripline.http.errors import Trouble
 from tripline.http.rim import Call
 from tripline.language import catalogue
-from tripline.portal import addresses, forms, record_forms, views, visitors, words
+from tripline.portal import addresses, forms, notices, record_forms, views, visitors, words
 from tripline.portal.page import HTML, is_served
 from tripline.portal.visitors import Visitor
 
@@ -76,11 +76,16 @@ def _told(request: Call, trouble: Trouble) -> Response[bytes]:
 
 
 def _signed_out(request: Call) -> Response[bytes]:
-    """To the sign-in, and back from there."""
+    """To the sign-in, which says what ended, and back from there."""
     there = addresses.sign_in(request)
     if views.is_partial(request):
-        return Response(b"", status_code=UNAUTHORIZED, media_type=HTML, headers={**views.HEADERS, "hx-redirect": there})
-    return Response(b"", status_code=303, media_type=HTML, headers={**views.HEADERS, "location": there})
+        headers = {**views.HEADERS, "hx-redirect": there}
+        answer = Response(b"", status_code=UNAUTHORIZED, media_type=HTML, headers=headers)
+    else:
+        answer = Response(b"", status_code=303, media_type=HTML, headers={**views.HEADERS, "location": there})
+    if cookies.found(request) is not None:
+        answer.cookies.append(notices.kept(request, "portal.trouble.session_ended", "info", {}))
+    return answer
 
 
 def _kept(request: Call, trouble: Trouble, form: forms.Form) -> Response[bytes]:

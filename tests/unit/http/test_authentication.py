@@ -232,6 +232,38 @@ def test_request_prolongs_a_session_that_was_not_within_the_minute(
     assert support.run(tmp_path, scenario) == expected
 
 
+@pytest.mark.parametrize(("polls", "expected"), [(True, SIGNED_OUT), (False, GOOD)])
+def test_what_a_page_asks_by_itself_keeps_nobody_signed_in(
+    tmp_path: Path, polls: bool, expected: tuple[int, int]
+) -> None:
+    sent = {"X_Poll": "1"} if polls else {}
+
+    async def scenario(rest: Rest) -> tuple[int, int]:
+        _, cookie = await visitor(rest)
+        for _ in range(4):
+            rest.now_ms += IDLE_MS // 4 - 1
+            assert await ask(rest, cookie, **sent) == GOOD
+            await rest.rim.browsers.write(rest.store)
+        rest.now_ms += 4
+        return await ask(rest, cookie, **sent)
+
+    assert support.run(tmp_path, scenario) == expected
+
+
+def test_request_of_its_user_prolongs_a_session_whose_page_asks_by_itself(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[tuple[int, int]]:
+        _, cookie = await visitor(rest)
+        rest.now_ms += IDLE_MS // 2
+        answers = [await ask(rest, cookie, X_Poll="1"), await ask(rest, cookie), await ask(rest, cookie, X_Poll="1")]
+        await rest.rim.browsers.write(rest.store)
+        rest.now_ms += IDLE_MS - 1
+        answers.append(await ask(rest, cookie, X_Poll="1"))
+        rest.now_ms += 1
+        return [*answers, await ask(rest, cookie, X_Poll="1")]
+
+    assert support.run(tmp_path, scenario) == [GOOD] * 4 + [SIGNED_OUT]
+
+
 @pytest.mark.parametrize(("off_ms", "expected"), [(-1, GOOD), (0, SIGNED_OUT), (1, SIGNED_OUT)])
 def test_session_ends_in_any_case_however_much_it_is_used(
     tmp_path: Path, off_ms: int, expected: tuple[int, int]

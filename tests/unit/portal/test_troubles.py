@@ -1,5 +1,6 @@
 """Pages for what is refused, missing, too much or broken; and the way to the sign-in and back."""
 
+import uuid
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
@@ -130,6 +131,32 @@ def test_somebody_who_is_not_signed_in_is_led_to_the_sign_in_and_back(tmp_path: 
     assert answer.status_code == 303
     there = urlsplit(answer.headers["location"])
     assert (there.path, dict(parse_qsl(there.query))) == ("/sign-in", {"next": next_})
+
+
+@pytest.mark.parametrize("script", [{}, HTMX, {**HTMX, "X-Poll": "1"}])
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [("en", "Your session has ended. Sign in again to go on."), ("ko", "계속하려면 다시 로그인해 주십시오.")],
+)
+def test_sign_in_says_that_a_session_has_ended(
+    tmp_path: Path, script: dict[str, str], language: str, told: str
+) -> None:
+    ended = f"tripline={uuid.UUID(int=1)}.{'x' * 43}"
+
+    async def ask(browser: Browser) -> list[tuple[int, bool, bool]]:
+        pages = []
+        for cookie in (ended, "other=1"):
+            answer = await browser.get("/test/vehicles", Cookie=cookie, **script)
+            there = answer.headers.get("hx-redirect" if script else "location")
+            cookies = "; ".join([cookie, *(f"{name}={value}" for name, value in answer.cookies.items())])
+            browser.http.cookies.clear()
+            page = await browser.get(there, Cookie=cookies, **{"Accept-Language": language})
+            again = await browser.get(there, Cookie=cookie, **{"Accept-Language": language})
+            pages.append((answer.status_code, told in Page(page.text).text, told in Page(again.text).text))
+        return pages
+
+    status = 401 if script else 303
+    assert browsed(tmp_path, ask) == [(status, True, False), (status, False, False)]
 
 
 def test_script_of_somebody_who_is_not_signed_in_leads_the_whole_page_there(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-// The network: a notice while it is away, the token that htmx sends with changes.
+// The network: a notice while it is away, what htmx sends with its requests.
 
 const notice = document.getElementById("offline");
 const token = document.querySelector("meta[name=csrf-token]").content;
@@ -14,6 +14,8 @@ if (!navigator.onLine) show(true);
 
 document.addEventListener("htmx:configRequest", (event) => {
   if (token) event.detail.headers["X-CSRF-Token"] = token;
+  // What a page asks by itself keeps nobody signed in.
+  if (event.detail.elt.matches("[data-polls]")) event.detail.headers["X-Poll"] = "1";
 });
 
 // What renews itself goes on when the server is back: without an answer the part stays as it is and asks again.

@@ -5,7 +5,8 @@ be guessed. A sign-in always makes a new secret, so a cookie that somebody plant
 token of forms is made from the secret: it needs no room, belongs to one session, and does not tell the secret.
 
 A session ends after some time without a request, and in any case some time after the sign-in (`config.Sessions`).
-Requests prolong it by the minute at most, together and soon after (`Prolonger`), so that reading a page writes nothing.
+Requests prolong it by the minute at most, together and soon after (`Prolonger`), so that reading a page writes nothing;
+those that a page sends by itself do not, so that an open page keeps nobody signed in.
 
 Not here: the cookie's name and attributes (`http/cookies.py`), ending sessions (`sessions.py`).
 """
