@@ -6,7 +6,9 @@ from collections import Counter
 from tests.support import dangling, rest
 from tests.support.vehicles import give_right, vehicle_of
 
-from tripline.domain.access import Authority
+from tripline.domain import vehicles
+from tripline.domain.access import Actor, Authority
+from tripline.services.fleet import assignments
 
 ROUNDS = 8
 
@@ -82,3 +84,75 @@ def test_drivers_who_log_in_at_once_leave_one_driver(tmp_path):
         return told(answers), set_now == winner
 
     assert rest.run_two(tmp_path, scenario) == ({(200, None): 1, (400, 30): 5}, True)
+
+
+def test_of_two_windows_that_choose_at_once_one_is_told_of_the_other(tmp_path):
+    """Each expects whom its page showed, as the portal's forms do; both transactions are under way at the same time."""
+
+    async def scenario(servers):
+        one = servers[0]
+        _, admin = await one.operator("ace")
+        actor = Actor(admin.user_id, admin.authority, admin.company_id)
+        people = {
+            "director": [await one.person(admin, Authority.DIRECTOR, f"director{number}") for number in range(3)],
+            "driver": [await one.person(admin, Authority.DRIVER, f"driver{number}") for number in range(3)],
+        }
+        vehicle_id = await vehicle_of(one, admin)
+
+        async def choose(server, what, who, seen):
+            work = assignments.set_director if what == "director" else assignments.set_driver
+            named = {"actor": actor, "vehicle_id": vehicle_id, f"{what}_id": who, "ids": server.ids}
+            try:
+                await server.store.write(lambda tx: work(tx, **named, now_ms=server.now_ms, seen=seen))
+            except vehicles.AssignedMeanwhile:
+                return None
+            return who
+
+        outcomes = []
+        for number in range(ROUNDS):
+            for what, of in people.items():
+                field = "directorId" if what == "director" else "currentDriverId"
+                now_id = (await one.get(admin, f"/vehicle/{vehicle_id}"))[field]["id"]
+                shown = vehicles.Seen(now_id if number else None)
+                chosen = [each.user_id for each in of if each.user_id != now_id][:2]
+                done = await asyncio.gather(
+                    *(choose(server, what, who, shown) for server, who in zip(servers, chosen, strict=True))
+                )
+                after = (await one.get(admin, f"/vehicle/{vehicle_id}"))[field]["id"]
+                outcomes.append(([each for each in done if each] == [after], done.count(None)))
+        return outcomes
+
+    assert rest.run_two(tmp_path, scenario) == [(True, 1)] * ROUNDS * 2
+
+
+def test_driver_chosen_for_two_vehicles_at_once_is_taken_from_neither_unseen(tmp_path):
+    async def scenario(servers):
+        one = servers[0]
+        _, admin = await one.operator("ace")
+        actor = Actor(admin.user_id, admin.authority, admin.company_id)
+        driver = await one.person(admin, Authority.DRIVER, "driver")
+        vehicle_ids = [await vehicle_of(one, admin, str(number)) for number in range(2)]
+
+        async def choose(server, vehicle_id):
+            named = {"actor": actor, "vehicle_id": vehicle_id, "driver_id": driver.user_id, "ids": server.ids}
+            seen = vehicles.Seen(None)
+            try:
+                await server.store.write(
+                    lambda tx: assignments.set_driver(tx, **named, now_ms=server.now_ms, seen=seen)
+                )
+            except vehicles.AssignedMeanwhile:
+                return None
+            return vehicle_id
+
+        outcomes = []
+        for _ in range(ROUNDS):
+            done = await asyncio.gather(
+                *(choose(server, vehicle_id) for server, vehicle_id in zip(servers, vehicle_ids, strict=True))
+            )
+            there = [(await one.get(admin, f"/vehicle/{each}"))["currentDriverId"]["id"] for each in vehicle_ids]
+            driven = [each for each, who in zip(vehicle_ids, there, strict=True) if who == driver.user_id]
+            outcomes.append(([each for each in done if each] == driven, len(driven)))
+            await one.call(admin, "DELETE", f"/vehicle/{driven[0]}/driver/{driver.user_id}")
+        return outcomes
+
+    assert rest.run_two(tmp_path, scenario) == [(True, 1)] * ROUNDS

@@ -7,7 +7,7 @@ Not here: who may register or read one (`access`), its rows (`store/fleet/vehicl
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import Enum, StrEnum, auto
 from typing import Any, ClassVar, Final
 
@@ -71,6 +71,13 @@ class OtherDriver(Refusal):
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
+class AssignedMeanwhile(Refusal):
+    """Somebody else changed who directs or drives the vehicle, or what the chosen one drives, after it was shown."""
+
+    code: ClassVar[str] = "vehicle.assigned_meanwhile"
+    kind: ClassVar[Kind] = Kind.CONFLICT
+
+
 class Occupied(Refusal):
     """A driver wanted to take over a vehicle that somebody else is set to drive."""
 
@@ -118,6 +125,15 @@ class Vehicle(Registration, frozen=True, kw_only=True):
     last_trip_msg_type: str | None = None
     sensor_count: int = 0
     delegate_user_count: int = 0
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What somebody saw who chooses a director or driver for a vehicle."""
+
+    user_id: UserId | None
+    """Who directs or drives it; None: nobody."""
+    drives: VehicleId | None = None
+    """The vehicle that the chosen one drives; None: none."""
 
 
 def registration(
@@ -175,6 +191,25 @@ def refuse_unset_driver(vehicle: Vehicle, driver_id: UserId) -> None:
     """Raise `OtherDriver` unless the person is set as the driver."""
     if vehicle.current_driver_id != driver_id:
         raise OtherDriver()
+
+
+def refuse_unseen_director(vehicle: Vehicle, director_id: UserId, seen: Seen | None) -> None:
+    """Raise `AssignedMeanwhile` when somebody else directs the vehicle than was seen, and is not the one to be set.
+
+    None: nothing was seen, and anybody is replaced.
+    """
+    if seen is not None and vehicle.director_id not in (seen.user_id, director_id):
+        raise AssignedMeanwhile("director")
+
+
+def refuse_unseen_driver(vehicle: Vehicle, driver_id: UserId, driven: Collection[VehicleId], seen: Seen | None) -> None:
+    """As `refuse_unseen_director`; `driven`: the vehicles that the one to be set drives, and leaves for this one."""
+    if seen is None:
+        return
+    if vehicle.current_driver_id not in (seen.user_id, driver_id):
+        raise AssignedMeanwhile("driver")
+    if not {seen.drives}.issuperset(driven):
+        raise AssignedMeanwhile("elsewhere")
 
 
 def refuse_log_in(vehicle: Vehicle, driver_id: UserId) -> None:

@@ -533,7 +533,7 @@ def test_director_and_driver_are_set_and_taken_back(tmp_path):
     assert steps == [303] * 5
     assert "Director" in shown
     assert "Driver" in shown
-    assert other == 400
+    assert other == 409
 
 
 @pytest.mark.parametrize(("what", "leads"), [("director", "directors"), ("driver", "drivers")])

@@ -12,6 +12,7 @@ from tests.support import delegating
 from tests.support import rest as support
 from tests.support.portal import Browser
 from tests.support.rest import Login, Rest
+from tests.support.vehicles import delegate as give_to
 from tests.unit.portal.test_own_forms import browser, signed_in
 
 from tripline.domain.access import Authority
@@ -98,19 +99,72 @@ def test_device_that_must_activate_itself_is_not_asked_to_by_undoing(tmp_path: P
 
 @pytest.mark.parametrize(("what", "field"), [("director", "directorId"), ("driver", "currentDriverId")])
 def test_person_that_was_taken_off_a_vehicle_is_set_again(tmp_path: Path, what: str, field: str) -> None:
-    async def scenario(desk: Desk) -> tuple[bool, Any, Any, Login]:
+    async def scenario(desk: Desk) -> tuple[list[Any], Login]:
         person = await delegating.director(desk.app, desk.of.owner, "Director")
-        path = f"/fleet/vehicles/{desk.vehicle}"
-        was_set = await desk.change(f"{path}/{what}", userId=person.user_id)
-        form = await desk.change(f"{path}/{what}/unset", userId=person.user_id)
-        without = (await desk.read(f"/vehicle/{desk.vehicle}"))[field]["id"]
-        await desk.undo(form)
-        return was_set.action is None, without, (await desk.read(f"/vehicle/{desk.vehicle}"))[field]["id"], person
+        form, seen = await desk.change(f"/fleet/vehicles/{desk.vehicle}/{what}", userId=person.user_id), []
+        for _ in range(3):
+            seen.append((await desk.read(f"/vehicle/{desk.vehicle}"))[field]["id"])
+            form = await desk.undo(form)
+        return seen, person
 
-    offers_nothing, without, after, person = at_desk(tmp_path, scenario)
-    assert offers_nothing, "whom the new one replaced is not known any more"
+    (first, without, again), person = at_desk(tmp_path, scenario)
     assert without != person.user_id
-    assert after == person.user_id
+    assert (first, again) == (person.user_id, person.user_id)
+
+
+@pytest.mark.parametrize(("what", "field"), [("director", "directorId"), ("driver", "currentDriverId")])
+def test_one_before_is_put_back_unless_somebody_else_was_chosen_since(tmp_path: Path, what: str, field: str) -> None:
+    async def scenario(desk: Desk) -> tuple[list[Any], int, list[Login]]:
+        people = [await delegating.director(desk.app, desk.of.owner, name) for name in "abc"]
+        first, second, third = (each.user_id for each in people)
+        path, seen = f"/fleet/vehicles/{desk.vehicle}/{what}", []
+        await desk.change(path, userId=first)
+        form = await desk.change(path, userId=second, shownId=first)
+        for _ in range(2):
+            seen.append((await desk.read(f"/vehicle/{desk.vehicle}"))[field]["id"])
+            form = await desk.undo(form)
+        await desk.change(path, userId=third, shownId=second)
+        late = await desk.browser.post(form.action or "", {**form.values, "csrf": desk.csrf})
+        seen.append((await desk.read(f"/vehicle/{desk.vehicle}"))[field]["id"])
+        return seen, late.status_code, people
+
+    seen, late, (first, second, third) = at_desk(tmp_path, scenario)
+    assert seen == [second.user_id, first.user_id, third.user_id]
+    assert late == 409
+
+
+def test_driver_of_another_vehicle_is_not_put_back_there_and_the_notice_says_so(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> tuple[str, Form, str]:
+        driver = await delegating.driver(desk.app, desk.of.owner, "driver")
+        other = await delegating.new_vehicle(desk.app, desk.of.owner, "34나5678")
+        await desk.change(f"/fleet/vehicles/{other}/driver", userId=driver.user_id)
+        fields = {"csrf": desk.csrf, "userId": driver.user_id, "drivesId": other}
+        answer = await desk.browser.post(f"/fleet/vehicles/{desk.vehicle}/driver", fields)
+        text = (await desk.browser.get(answer.headers["location"])).text
+        await desk.undo(Form(text))
+        return text, Form(text), (await desk.read(f"/vehicle/{other}"))["currentDriverId"]["id"]
+
+    text, form, left = at_desk(tmp_path, scenario)
+    assert "Undoing it does not put the driver back on 34나5678." in text
+    assert form.action is not None
+    assert left == "13814000-1dd2-11b2-8080-808080808080"
+
+
+def test_driver_whom_only_another_company_can_set_is_not_offered_to_be_put_back(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> tuple[str, Form]:
+        await give_to(desk.app, desk.vehicle, desk.of.owner, desk.of.borrower)
+        theirs = await delegating.driver(desk.app, desk.of.borrower, "theirs")
+        ours = await delegating.driver(desk.app, desk.of.owner, "ours")
+        path = f"/fleet/vehicles/{desk.vehicle}/driver"
+        await Browser(desk.app, desk.of.borrower).post(path, {"userId": theirs.user_id})
+        fields = {"csrf": desk.csrf, "userId": ours.user_id, "shownId": theirs.user_id}
+        answer = await desk.browser.post(path, fields)
+        text = (await desk.browser.get(answer.headers["location"])).text
+        return text, Form(text)
+
+    text, form = at_desk(tmp_path, scenario)
+    assert "You cannot put the driver before back." in text
+    assert form.action is None
 
 
 def test_vehicle_is_deactivated_and_activated_again(tmp_path: Path) -> None:

@@ -7,8 +7,6 @@ vehicle. Drivers set and unset themselves: log in before driving, log out after 
 Not here: which vehicles and persons are within reach (`access`), rights on vehicles (`rights.py`).
 """
 
-from collections.abc import Sequence
-
 import msgspec
 
 from tripline.domain import access, vehicles
@@ -16,9 +14,12 @@ from tripline.domain.access import Action, Actor, Authority, Scope
 from tripline.domain.history import Event
 from tripline.domain.ids import SensorId, TimeIds, UserId, VehicleId
 from tripline.domain.people import DRIVING_ROLES, User
-from tripline.domain.vehicles import Vehicle
-from tripline.services.fleet import history
-from tripline.store import lists, positions
+from tripline.domain.vehicles import Seen, Vehicle
+from tripline.services.fleet import history, lists
+from tripline.store import positions
+from tripline.store.browsing import people as browsing
+from tripline.store.browsing.people import Filters, ListedPerson
+from tripline.store.browsing.turns import Slice, Turn
 from tripline.store.fleet import people, rights
 from tripline.store.fleet import vehicles as rows
 from tripline.store.transactions import ReadTx, WriteTx
@@ -26,40 +27,121 @@ from tripline.store.transactions import ReadTx, WriteTx
 _DIRECTORS = (Authority.DIRECTOR,)
 
 
-class Choosing(msgspec.Struct, frozen=True):
+class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody who is to be assigned, as far as the actor may know."""
+
+    id: UserId
+    name: str | None
+    """None: the actor may not read it."""
+    drives: VehicleId | None
+    """The vehicle that this person drives now."""
+    drives_no: str | None
+    """Its number; None also when the actor may not see it."""
+
+
+class Choosing(msgspec.Struct, frozen=True, kw_only=True):
     """A vehicle, and whom the actor may assign to it."""
 
     vehicle: Vehicle
     now_name: str | None
     """Who is assigned now; None: nobody, or nobody whose name the actor may read."""
-    people: Sequence[User]
-    """By name, as far as the window shows."""
+    people: Slice[ListedPerson]
+    chosen: Chosen | None
+    """Who was asked for by id; None: nobody, or nobody who directs or drives."""
 
 
-def to_direct(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, role: Authority, window: lists.Window) -> Choosing:
-    """The vehicle and the people of this role who can be its managing director. Raises `NotFound`, `Forbidden`."""
+def to_direct(
+    tx: ReadTx,
+    *,
+    actor: Actor,
+    vehicle_id: VehicleId,
+    role: Authority,
+    search: str | None,
+    turn: Turn,
+    chosen_id: UserId | None = None,
+) -> Choosing:
+    """The vehicle and the people of this role who can be its managing director, as far as the search finds them.
+
+    Raises `NotFound`, `Forbidden`.
+    """
     scope = access.scope_of(actor, Action.VEHICLE_ASSIGN_DIRECTOR)
     vehicle = access.admitted(rows.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
-    receivers = access.scope_of(actor, Action.VEHICLE_RECEIVE_DIRECTOR)
-    return _choosing(tx, actor, vehicle, vehicle.director_id, receivers, role, window)
+    return Choosing(
+        vehicle=vehicle,
+        now_name=None if vehicle.director_id is None else _name(tx, actor, vehicle.director_id),
+        people=_people(tx, actor, Action.VEHICLE_RECEIVE_DIRECTOR, role, search, turn),
+        chosen=None if chosen_id is None else chosen(tx, actor=actor, user_id=chosen_id),
+    )
 
 
-def to_drive(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, role: Authority, window: lists.Window) -> Choosing:
-    """The vehicle and the people of the actor's company, of this role, who can be set as its driver.
+def to_drive(
+    tx: ReadTx,
+    *,
+    actor: Actor,
+    vehicle_id: VehicleId,
+    role: Authority,
+    search: str | None,
+    turn: Turn,
+    chosen_id: UserId | None = None,
+) -> Choosing:
+    """As `to_direct`, of the people of the actor's company who can be set as the vehicle's driver.
 
-    A driver finds only himself. Who has a right on the vehicle can be set too. Raises `NotFound`, `Forbidden`.
+    A driver finds only himself. Who has a right on the vehicle can be set too.
     """
     scope = access.scope_of(actor, Action.VEHICLE_ASSIGN_DRIVER)
     vehicle = access.admitted(rows.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
-    receivers = access.scope_of(actor, Action.VEHICLE_RECEIVE_DRIVER)
-    return _choosing(tx, actor, vehicle, vehicle.current_driver_id, receivers, role, window)
+    return Choosing(
+        vehicle=vehicle,
+        now_name=None if vehicle.current_driver_id is None else _name(tx, actor, vehicle.current_driver_id),
+        people=_people(tx, actor, Action.VEHICLE_RECEIVE_DRIVER, role, search, turn),
+        chosen=None if chosen_id is None else chosen(tx, actor=actor, user_id=chosen_id),
+    )
+
+
+def chosen(tx: ReadTx, *, actor: Actor, user_id: UserId) -> Chosen | None:
+    """The director or driver with this id; None for nobody."""
+    found = people.find(tx, access.scope_of(actor, Action.USER_READ), DRIVING_ROLES, user_id)
+    if found is None:
+        return None
+    user, may_read = found
+    driven = None
+    if user.vehicle_id is not None:
+        driven = rows.find(tx, access.scope_of(actor, Action.VEHICLE_READ), user.vehicle_id)
+    return Chosen(
+        id=user.id,
+        name=user.name if may_read else None,
+        drives=user.vehicle_id,
+        drives_no=driven[0].vehicle_no if driven is not None and driven[1] else None,
+    )
+
+
+def could_drive(tx: ReadTx, *, actor: Actor, vehicle: Vehicle, driver_id: UserId) -> bool:
+    """Whether the actor, who may set drivers of the vehicle, could set this one on it when nobody drives it."""
+    found = people.find(tx, access.scope_of(actor, Action.VEHICLE_RECEIVE_DRIVER), DRIVING_ROLES, driver_id)
+    if found is None:
+        return False
+    if actor.authority is Authority.DRIVER:
+        return found[1] and vehicle.status is vehicles.Status.ACTIVATED
+    return found[1] or rights.may_drive(tx, vehicle.id, driver_id)
 
 
 def set_director(
-    tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, director_id: UserId, ids: TimeIds, now_ms: int
+    tx: WriteTx,
+    *,
+    actor: Actor,
+    vehicle_id: VehicleId,
+    director_id: UserId,
+    ids: TimeIds,
+    now_ms: int,
+    seen: Seen | None = None,
 ) -> Vehicle:
-    """The vehicle, managed by this director of its company. Raises `NotFound` or `Forbidden`."""
+    """The vehicle, managed by this director of its company. Raises `NotFound` or `Forbidden`.
+
+    `seen`: what the actor saw; raises `vehicles.AssignedMeanwhile` when that is no longer so. None: whoever it is now
+    is replaced.
+    """
     scope, vehicle = _to_direct(tx, actor, vehicle_id, director_id)
+    vehicles.refuse_unseen_director(vehicle, director_id, seen)
     rows.change(tx, scope, vehicle_id, director_id=director_id)
     positions.reach_changed(tx, vehicle_id, [vehicle.director_id, director_id])
     if vehicle.director_id not in (None, director_id):
@@ -82,12 +164,20 @@ def unset_director(
 
 
 def set_driver(
-    tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, driver_id: UserId, ids: TimeIds, now_ms: int
+    tx: WriteTx,
+    *,
+    actor: Actor,
+    vehicle_id: VehicleId,
+    driver_id: UserId,
+    ids: TimeIds,
+    now_ms: int,
+    seen: Seen | None = None,
 ) -> tuple[Vehicle, list[SensorId]]:
     """The vehicle, driven by this person, who drives no other one any more; the sensors of all these vehicles.
 
     The caller tells the pipeline of each sensor after the commit (`SIGNAL_SENSOR_CHANGED`). Setting who is set changes
-    nothing. Raises `NotFound`, `Forbidden`; for drivers also `vehicles.NotActivated` and `vehicles.Occupied`.
+    nothing. `seen` as in `set_director`. Raises `NotFound`, `Forbidden`; for drivers also `vehicles.NotActivated` and
+    `vehicles.Occupied`.
     """
     scope, vehicle, person = _to_drive(tx, actor, vehicle_id, driver_id)
     if actor.authority is Authority.DRIVER or not rights.may_drive(tx, vehicle_id, driver_id):
@@ -97,6 +187,7 @@ def set_driver(
     if vehicle.current_driver_id == driver_id:
         return vehicle, []
     left = rows.driven_by(tx, driver_id)
+    vehicles.refuse_unseen_driver(vehicle, driver_id, [other.id for other in left], seen)
     elsewhere = rows.release_driver(tx, driver_id)
     rows.change(tx, scope, vehicle_id, current_driver_id=driver_id)
     for other in left:
@@ -123,18 +214,19 @@ def unset_driver(
     return _again(tx, scope, vehicle_id), rows.sensors_of(tx, vehicle_id)
 
 
-def _choosing(
-    tx: ReadTx,
-    actor: Actor,
-    vehicle: Vehicle,
-    now_id: UserId | None,
-    receivers: Scope,
-    role: Authority,
-    window: lists.Window,
-) -> Choosing:
-    now = None if now_id is None else people.find(tx, access.scope_of(actor, Action.USER_READ), DRIVING_ROLES, now_id)
-    found = people.of_company(tx, receivers, access.company_of(actor), role, window)
-    return Choosing(vehicle, now[0].name if now is not None and now[1] else None, found)
+def _people(
+    tx: ReadTx, actor: Actor, receive: Action, role: Authority, search: str | None, turn: Turn
+) -> Slice[ListedPerson]:
+    """The people of the actor's company, of this role, whom the actor may assign."""
+    filters = Filters(company_id=access.company_of(actor), role=role, search=search)
+    found = browsing.page(tx, access.scope_of(actor, receive), filters, turn)
+    return lists.without_hidden_vehicles(tx, actor, found)
+
+
+def _name(tx: ReadTx, actor: Actor, user_id: UserId) -> str | None:
+    """What the director or driver is called; None when the actor may not read it."""
+    found = people.find(tx, access.scope_of(actor, Action.USER_READ), DRIVING_ROLES, user_id)
+    return found[0].name if found is not None and found[1] else None
 
 
 def _to_direct(tx: ReadTx, actor: Actor, vehicle_id: VehicleId, director_id: UserId) -> tuple[Scope, Vehicle]:

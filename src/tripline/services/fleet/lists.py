@@ -63,7 +63,11 @@ def people_of(tx: ReadTx, *, actor: Actor, filters: people.Filters, turn: Turn) 
 
     Raises `NotFound` and `Forbidden`.
     """
-    found = people.page(tx, _of_people(tx, actor, filters), filters, turn)
+    return without_hidden_vehicles(tx, actor, people.page(tx, _of_people(tx, actor, filters), filters, turn))
+
+
+def without_hidden_vehicles(tx: ReadTx, actor: Actor, found: Slice[ListedPerson]) -> Slice[ListedPerson]:
+    """These people, without numbers of vehicles that the actor may not see. Raises `Forbidden`."""
     driven = {row.vehicle_id for row in found.rows if row.vehicle_id is not None}
     scope = access.scope_of(actor, Action.VEHICLE_READ)
     hidden = driven - vehicle_rows.those_inside(tx, scope, driven) if driven else driven
