@@ -61,6 +61,20 @@ class Page(HTMLParser):
         return [each["href"] or "" for each in self.all("a") if "href" in each]
 
 
+def form_of(page: Page, action: str, **values: str) -> dict[str, str]:
+    """The fields of the page's form that is sent to this path and has these values."""
+    found: list[dict[str, str]] = []
+    fields: dict[str, str] = {}
+    for tag, each in page.elements:
+        if tag == "form":
+            fields = {}
+            if (each.get("action") or "").partition("?")[0] == action:
+                found.append(fields)
+        elif tag == "input" and each.get("name"):
+            fields[each["name"] or ""] = each.get("value") or ""
+    return next(each for each in found if values.items() <= each.items())
+
+
 def live(page: Page) -> dict[str, str | None] | None:
     """The attributes of the part that renews itself; None: none does."""
     parts = [each for each in page.all("div") if "data-live" in each and "hx-get" in each]
@@ -85,6 +99,16 @@ class Browser:
         hidden = Page((await self.get(address)).text).all("input")
         digest = next((each["value"] for each in hidden if each.get("name") == "digest"), "")
         return await self.post(address, {"digest": digest, "confirm": word})
+
+    async def send(self, address: str, fields: Any = None, *, at: str = "", **headers: str) -> httpx.Response:
+        """The answer to the form that is sent to this address, as the page there, or `at`, shows it now, with these
+        fields changed; to the fields alone where there is none."""
+        shown = await self.get(at or address)
+        try:
+            form = form_of(Page(shown.text), address)
+        except StopIteration:
+            form = {}
+        return await self.post(address, {**form, **(fields or {})}, **headers)
 
     async def renew(self, part: dict[str, str | None]) -> httpx.Response:
         """What a part that renews itself is answered."""

@@ -16,7 +16,7 @@ from tripline.http.rim import Call
 from tripline.portal import digests, views
 from tripline.portal.forms import Form
 from tripline.portal.visitors import Visitor
-from tripline.services.fleet.goes_with import TRIPS_MAX
+from tripline.services.fleet.goes_with import CALLS_MAX, TRIPS_MAX
 
 _GOES: Final = "portal.goes."
 _LABELS: Final = {"confirm": "portal.goes.confirm"}
@@ -36,7 +36,9 @@ PERSON: Final = {
     Authority.DRIVER: "driver",
 }
 """The nouns of people."""
-_NOT_LARGE: Final = ("delegations", "open_trips", "rights", "values")
+_MOST: Final = {"trips": TRIPS_MAX, "calls": CALLS_MAX, "calls_go_on": CALLS_MAX}
+"""Up to so many are counted."""
+_NOT_LARGE: Final = ("calls", "delegations", "open_trips", "rights", "values")
 """These are soon given or reported again. Anything else makes a deletion a large one."""
 
 
@@ -86,7 +88,7 @@ def show(
         name=name,
         text=text,
         submit=submit,
-        goes=[*off, *_sentences(visitor, noun, counts)],
+        goes=[*off, *sentences(visitor, noun, counts)],
         word=_word(name, counts),
         digest=_digest(name, counts, on),
         blocked=blocked,
@@ -120,14 +122,13 @@ def _digest(name: str, counts: Mapping[str, int], on: str | None) -> str:
     return digests.of({"name": name, "on": on or "", **{what: str(count) for what, count in counts.items()}})
 
 
-def _sentences(visitor: Visitor, noun: str, counts: Mapping[str, int]) -> list[str]:
-    """What goes with the record, or changes, counted."""
+def sentences(visitor: Visitor, noun: str, counts: Mapping[str, int]) -> list[str]:
+    """What goes with the record, or changes, counted: a sentence for each count that is not 0."""
     return [_sentence(visitor, noun, what, count) for what, count in counts.items() if count]
 
 
 def _sentence(visitor: Visitor, noun: str, what: str, count: int) -> str:
+    more = f"{what}_more" if count >= _MOST.get(what, count + 1) else what
     if what != "trips":
-        return visitor.say(_GOES + what, n=count)
-    noun = "person" if noun in PERSON.values() else noun
-    more = "trips_more" if count >= TRIPS_MAX else "trips"
-    return visitor.say(f"portal.goes.{noun}.{more}", n=count)
+        return visitor.say(_GOES + more, n=count)
+    return visitor.say(f"{_GOES}{'person' if noun in PERSON.values() else noun}.{more}", n=count)

@@ -6,7 +6,7 @@ it is loaded again by hand.
 Not here: the sensor's record (`sensors.py`), choosing a sensor for a vehicle (`sensor_choice.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -21,17 +21,18 @@ from tripline.domain.rpc import StoredCall
 from tripline.domain.sensors import Sensor
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
-from tripline.portal import forms, views, windows
+from tripline.portal import deletions, digests, forms, views, windows
+from tripline.portal.deletions import GoesChanged
 from tripline.portal.notices import Undo
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
 from tripline.services import hints
+from tripline.services.fleet import goes_with, vehicles
 from tripline.services.fleet import sensors as service
-from tripline.services.fleet import vehicles
 from tripline.services.rpc import activation_progress, records
 from tripline.services.rpc.activation_progress import Progress
 from tripline.store.lists import Span, UnknownOffset, Window
-from tripline.store.transactions import ReadTx
+from tripline.store.transactions import ReadTx, WriteTx
 
 CALLS: Final = 25
 SUGGESTED: Final = 20
@@ -59,6 +60,33 @@ class Placed(msgspec.Struct, frozen=True):
     sensor: Sensor
     awaited: RequestId | None
 
+    @property
+    def digest(self) -> str:
+        """Of what a form that mounts the sensor was made for."""
+        activation = str(self.sensor.activation_required)
+        return digests.of({"on": self.sensor.vehicle_id or "", "awaited": self.awaited or "", "activation": activation})
+
+
+class Leaving(msgspec.Struct, frozen=True, kw_only=True):
+    """A sensor that is to be taken off its vehicle, or whose activation is not to be awaited any more."""
+
+    placed: Placed
+    awaited_no: str | None
+    """The number of the vehicle that the activation is for."""
+    counts: Mapping[str, int]
+    """What ends when it is taken off."""
+
+    @property
+    def ends_anything(self) -> bool:
+        """Whether there is something to take off, or to await."""
+        return self.placed.sensor.vehicle_id is not None or self.placed.awaited is not None
+
+    @property
+    def digest(self) -> str:
+        """Of what the page says."""
+        counts = {what: str(count) for what, count in self.counts.items()}
+        return digests.of({"placed": self.placed.digest, "for": self.awaited_no or "", **counts})
+
 
 @page("GET", "/fleet/sensors/{sensorId}/mount", access=Action.SENSOR_MOUNT)
 async def choose(request: Call) -> Response[bytes]:
@@ -84,9 +112,16 @@ async def mount(request: Call) -> Response[bytes]:
     visitor = await visitor_of(request)
     rim = rim_of(request)
     sensor_id, number = _sensor_id(request), form.text("vehicleNo")
+
+    def look(tx: ReadTx) -> None:
+        now = _placed(tx, request, visitor)
+        # That it is on a vehicle is told with the vehicle's number.
+        if now.sensor.vehicle_id is None and form.text("digest") != now.digest:
+            raise GoesChanged("mounting")
+
     try:
         vehicle_id = await rim.store.read_short(lambda tx: _vehicle(tx, visitor, number))
-        _, call = await rim.mounter.start(actor=visitor.actor, sensor_id=sensor_id, vehicle_id=vehicle_id)
+        _, call = await rim.mounter.start(actor=visitor.actor, sensor_id=sensor_id, vehicle_id=vehicle_id, look=look)
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
@@ -96,7 +131,8 @@ async def mount(request: Call) -> Response[bytes]:
         return _form(request, visitor, placed, number=number, numbers=numbers, error=refusal)
     path = f"/fleet/sensors/{sensor_id}"
     if call is None:
-        undo = Undo(f"{path}/unmount", {"vehicleId": vehicle_id})
+        left = await rim.store.read_short(lambda tx: _leaving(tx, request, visitor))
+        undo = Undo(f"{path}/unmount", {"vehicleId": vehicle_id, "digest": left.digest})
         return views.moved(request, path, notice="portal.mounting.mounted", undo=undo, number=number)
     return views.moved(request, f"{path}/mount/{call.id}")
 
@@ -129,12 +165,12 @@ async def progress(request: Call) -> Response[bytes]:
 async def ask_to_unmount(request: Call) -> Response[bytes]:
     """What ends when the sensor is taken off its vehicle."""
 
-    def work(tx: ReadTx) -> tuple[Visitor, Placed]:
+    def work(tx: ReadTx) -> tuple[Visitor, Leaving]:
         visitor = visitor_in(tx, request)
-        return visitor, _placed(tx, request, visitor)
+        return visitor, _leaving(tx, request, visitor)
 
-    visitor, placed = await rim_of(request).store.read_short(work)
-    return _unmount_form(request, visitor, placed)
+    visitor, leaving = await rim_of(request).store.read_short(work)
+    return _unmount_form(request, visitor, leaving)
 
 
 @page("POST", "/fleet/sensors/{sensorId}/unmount", access=Action.SENSOR_MOUNT)
@@ -146,19 +182,25 @@ async def unmount(request: Call) -> Response[bytes]:
     sensor_id, now_ms = _sensor_id(request), rim.clock()
     shown = form.text("vehicleId")
     vehicle_id = VehicleId(parameters.uuid_of(shown, "vehicleId")) if shown else None
-    before = await rim.store.read_short(lambda tx: _placed(tx, request, visitor))
-    try:
-        _, told = await rim.store.write(
-            lambda tx: service.unmount(
-                tx, actor=visitor.actor, sensor_id=sensor_id, vehicle_id=vehicle_id, ids=rim.ids, now_ms=now_ms
-            )
+
+    def work(tx: WriteTx) -> tuple[Leaving, Sequence[hints.Hint], Placed]:
+        before = _leaving(tx, request, visitor)
+        if before.ends_anything and form.text("digest") != before.digest:
+            raise GoesChanged("unmounting")
+        _, told = service.unmount(
+            tx, actor=visitor.actor, sensor_id=sensor_id, vehicle_id=vehicle_id, ids=rim.ids, now_ms=now_ms
         )
-    except sensors.NotMounted as refusal:
-        placed = await rim.store.read_short(lambda tx: _placed(tx, request, visitor))
-        return _unmount_form(request, visitor, placed, error=refusal)
+        return before, told, _placed(tx, request, visitor)
+
+    try:
+        before, told, after = await rim.store.write(work)
+    except (sensors.NotMounted, GoesChanged) as refusal:
+        leaving = await rim.store.read_short(lambda tx: _leaving(tx, request, visitor))
+        return _unmount_form(request, visitor, leaving, error=refusal)
     hints.tell(rim.signals, told)
     path = f"/fleet/sensors/{sensor_id}"
-    return views.moved(request, path, notice="portal.mounting.unmounted", undo=_undone(path, before.sensor))
+    undo = _undone(path, before.placed.sensor, after)
+    return views.moved(request, path, notice="portal.mounting.unmounted", undo=undo)
 
 
 @page("GET", "/fleet/sensors/{sensorId}/calls", access=Action.RPC_READ)
@@ -188,11 +230,11 @@ async def calls(request: Call) -> Response[bytes]:
     )
 
 
-def _undone(path: str, before: Sensor) -> Undo | None:
+def _undone(path: str, before: Sensor, after: Placed) -> Undo | None:
     """How the sensor is put where it was; None: its device would have to be asked first, or it was nowhere."""
     if before.vehicle_no is None or before.activation_required:
         return None
-    return Undo(f"{path}/mount", {"vehicleNo": before.vehicle_no})
+    return Undo(f"{path}/mount", {"vehicleNo": before.vehicle_no, "digest": after.digest})
 
 
 def _form(
@@ -221,10 +263,29 @@ def _form(
     )
 
 
-def _unmount_form(request: Call, visitor: Visitor, placed: Placed, *, error: Refusal | None = None) -> Response[bytes]:
+def _unmount_form(
+    request: Call, visitor: Visitor, leaving: Leaving, *, error: Refusal | None = None
+) -> Response[bytes]:
+    placed = leaving.placed
     awaits = placed.awaited and not placed.sensor.vehicle_id
-    title = "portal.mounting.cancel_activation" if awaits else "portal.mounting.unmount"
-    return views.show(request, visitor, "mounting/unmount.html", title=title, error=error, placed=placed)
+    goes_on = {what: count for what, count in leaving.counts.items() if what == "calls_go_on"}
+    ends = {what: count for what, count in leaving.counts.items() if what not in goes_on}
+    return views.show(
+        request,
+        visitor,
+        "mounting/unmount.html",
+        title="portal.mounting.cancel_activation" if awaits else "portal.mounting.unmount",
+        error=error,
+        placed=placed,
+        awaited_no=leaving.awaited_no,
+        ends=deletions.sentences(visitor, "sensor", ends),
+        stays=[
+            visitor.say("portal.mounting.stays"),
+            *deletions.sentences(visitor, "sensor", goes_on),
+            *([visitor.say("portal.mounting.stays.line")] if placed.sensor.line is not None else []),
+        ],
+        digest=leaving.digest,
+    )
 
 
 def _placed(tx: ReadTx, request: Call, visitor: Visitor) -> Placed:
@@ -232,6 +293,16 @@ def _placed(tx: ReadTx, request: Call, visitor: Visitor) -> Placed:
     sensor = service.to_mount(tx, actor=visitor.actor, sensor_id=sensor_id)
     awaited = activation_progress.awaited(tx, actor=visitor.actor, sensor_id=sensor_id)
     return Placed(sensor, awaited)
+
+
+def _leaving(tx: ReadTx, request: Call, visitor: Visitor) -> Leaving:
+    placed = _placed(tx, request, visitor)
+    awaited_no = None
+    if placed.awaited is not None:
+        awaited_no = activation_progress.read(
+            tx, actor=visitor.actor, sensor_id=placed.sensor.id, request_id=placed.awaited
+        ).vehicle_no
+    return Leaving(placed=placed, awaited_no=awaited_no, counts=goes_with.unmounting(tx, placed.sensor.id))
 
 
 def _vehicle(tx: ReadTx, visitor: Visitor, number: str) -> VehicleId:

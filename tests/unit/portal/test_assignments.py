@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.support import delegating, rest
-from tests.support.portal import Browser, Page
+from tests.support.portal import Browser, Page, form_of
 from tests.support.rest import Login, Rest
 from tests.support.vehicles import delegate, give_right
 
@@ -42,19 +42,6 @@ def at_office(tmp_path: Path, scenario: Callable[[Office], Awaitable[Any]]) -> A
         return await scenario(office)
 
     return rest.run(tmp_path, play)
-
-
-def form_of(page: Page, action: str, **values: str) -> dict[str, str]:
-    """The fields of the page's form with this path that has these values."""
-    found, fields = [], {}
-    for tag, each in page.elements:
-        if tag == "form":
-            fields = {}
-            if (each.get("action") or "").partition("?")[0] == action:
-                found.append(fields)
-        elif tag == "input" and each.get("name"):
-            fields[each["name"] or ""] = each.get("value") or ""
-    return next(each for each in found if values.items() <= each.items())
 
 
 @pytest.mark.parametrize("what", WHATS)

@@ -4,10 +4,11 @@ import re
 
 import pytest
 from tests.support import delegating, rest
-from tests.support.portal import HTMX, Browser, Page
+from tests.support.portal import HTMX, Browser, Page, form_of
 from tests.unit.services.rpc.test_activation_progress import Box, world
 
 from tripline.ports.devices import Delivery
+from tripline.services.rpc import requests
 
 KOREAN = {"Accept-Language": "ko"}
 
@@ -35,12 +36,12 @@ def test_sensor_is_mounted_by_the_number_of_the_vehicle_and_taken_off(tmp_path):
         sensor = await plain(app, of.owner)
         browser, address = Browser(app, of.owner), f"/fleet/sensors/{sensor}"
         form = Page((await browser.get(f"{address}/mount?vehicle={vehicle}")).text)
-        mounted = await browser.post(f"{address}/mount", {"vehicleNo": " 12가3456 "})
+        mounted = await browser.send(f"{address}/mount", {"vehicleNo": " 12가3456 "})
         on = (await app.get(of.owner, f"/sensor/{sensor}"))["vehicleId"]["id"]
         asked = Page((await browser.get(f"{address}/unmount")).text)
         (named,) = [each["value"] for each in asked.all("input") if each.get("name") == "vehicleId"]
         assert "Take the sensor off" in asked.text
-        off = await browser.post(f"{address}/unmount", {"vehicleId": named})
+        off = await browser.send(f"{address}/unmount", {"vehicleId": named})
         again = await browser.post(f"{address}/unmount", {"vehicleId": named}, **KOREAN)
         return vehicle, form, mounted, on, off, again, await app.get(of.owner, f"/sensor/{sensor}")
 
@@ -61,7 +62,7 @@ def test_vehicle_without_sensor_leads_to_the_sensors_on_no_vehicle_and_to_their_
         mounted = await app.post(of.owner, "/sensor", {"serialNo": "T2", "type": "OBD", "credentialsId": "z" * 20})
         other = await delegating.new_vehicle(app, of.owner, "99나9999")
         browser = Browser(app, of.owner)
-        await browser.post(f"/fleet/sensors/{mounted['id']['id']}/mount", {"vehicleNo": "99나9999"})
+        await browser.send(f"/fleet/sensors/{mounted['id']['id']}/mount", {"vehicleNo": "99나9999"})
         address = f"/fleet/vehicles/{vehicle}/sensor"
         record = Page((await browser.get(f"/fleet/vehicles/{vehicle}")).text)
         director = await delegating.director(app, of.owner, "jung")
@@ -116,7 +117,7 @@ def test_form_suggests_numbers_that_begin_with_what_is_typed_up_to_a_few(tmp_pat
 def test_number_that_leads_nowhere_is_told_at_the_field_and_stays(tmp_path, number, told):
     async def scenario(app, _):
         of, sensor, _ = await world(app)
-        return await Browser(app, of.owner).post(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": number})
+        return await Browser(app, of.owner).send(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": number})
 
     answer = play(tmp_path, scenario)
 
@@ -129,7 +130,7 @@ def test_activation_is_followed_without_reload_until_it_is_done(tmp_path):
     async def scenario(app, box):
         of, sensor, _ = await world(app)
         browser = Browser(app, of.owner)
-        asked = await browser.post(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
+        asked = await browser.send(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
         address = asked.headers["location"]
         texts = [(await browser.get(address)).text, (await browser.get(address, **HTMX)).text]
         await box.says(app, b'{"result":2000}', is_result=False)
@@ -156,7 +157,7 @@ def test_device_that_refuses_is_shown_with_its_reason_and_polling_ends(tmp_path,
     async def scenario(app, box):
         of, sensor, _ = await world(app)
         browser = Browser(app, of.owner)
-        asked = await browser.post(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
+        asked = await browser.send(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
         if acknowledges:
             await box.says(app, b'{"result":2000}', is_result=False)
         await box.says(app, b'{"results":4003,"additionalInfo":"<b>ignition is off</b>"}', is_result=True)
@@ -176,7 +177,7 @@ def test_device_that_will_not_begin_fails_at_its_acknowledgement(tmp_path):
     async def scenario(app, box):
         of, sensor, _ = await world(app)
         browser = Browser(app, of.owner)
-        asked = await browser.post(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
+        asked = await browser.send(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
         await box.says(app, b'{"result":4003}', is_result=False)
         return (await browser.get(asked.headers["location"])).text
 
@@ -193,7 +194,7 @@ def test_device_that_is_not_there_is_told_in_the_form(tmp_path, language, told):
     async def scenario(app, _):
         of, sensor, _ = await world(app)
         sent = {"vehicleNo": "12가3456"}
-        return await Browser(app, of.owner).post(
+        return await Browser(app, of.owner).send(
             f"/fleet/sensors/{sensor}/mount", sent, **{"Accept-Language": language}
         )
 
@@ -208,12 +209,12 @@ def test_awaited_activation_is_cancelled_on_the_page_that_takes_off(tmp_path):
     async def scenario(app, _):
         of, sensor, _ = await world(app)
         browser = Browser(app, of.owner)
-        asked = await browser.post(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
+        asked = await browser.send(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
         form = (await browser.get(f"/fleet/sensors/{sensor}/mount")).text
         page = (await browser.get(f"/fleet/sensors/{sensor}/unmount")).text
         assert "<h1>Cancel the activation</h1>" in page
         assert re.search(rf'href="{asked.headers["location"]}"[^>]*>(<[^>]*>)*Keep waiting<', page)
-        cancelled = await browser.post(f"/fleet/sensors/{sensor}/unmount")
+        cancelled = await browser.send(f"/fleet/sensors/{sensor}/unmount")
         return asked.headers["location"] in form, cancelled, (await browser.get(asked.headers["location"])).text
 
     linked, cancelled, text = play(tmp_path, scenario)
@@ -227,7 +228,7 @@ def test_awaited_activation_is_cancelled_on_the_page_that_takes_off(tmp_path):
 def test_who_has_the_vehicle_or_none_of_it_mounts_nothing(tmp_path):
     async def scenario(app, box):
         of, sensor, vehicle = await world(app)
-        asked = await Browser(app, of.owner).post(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
+        asked = await Browser(app, of.owner).send(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
         await box.says(app, b'{"result":2000}', is_result=True)
         await delegating.register(app, of.owner, of.borrower)
         await delegating.delegate(app, of.owner, of.borrower, vehicle)
@@ -258,7 +259,7 @@ def test_calls_of_a_sensor_are_listed_with_their_state(tmp_path):
         browser = Browser(app, of.owner)
         empty = (await browser.get(f"/fleet/sensors/{sensor}/calls")).text
         before = Page((await browser.get(f"/fleet/sensors/{sensor}")).text)
-        asked = await browser.post(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
+        asked = await browser.send(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
         await box.says(app, b'{"result":2000}', is_result=False)
         after = Page((await browser.get(f"/fleet/sensors/{sensor}")).text)
         led = [f"/fleet/sensors/{sensor}/calls" in each.hrefs for each in (before, after)]
@@ -277,7 +278,7 @@ def test_activation_is_listed_by_its_term_and_calls_of_applications_by_name(tmp_
     async def scenario(app, box):
         of, sensor, _ = await world(app)
         browser = Browser(app, of.owner)
-        await browser.post(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
+        await browser.send(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
         box.delivery = Delivery.NOT_CONNECTED
         await app.call(of.owner, "POST", f"/api/plugins/rpc/twoway/{sensor}", {"method": "reset"})
         return [
@@ -288,3 +289,73 @@ def test_activation_is_listed_by_its_term_and_calls_of_applications_by_name(tmp_
     for text in play(tmp_path, scenario):
         rows = [Page(row).text for row in re.findall(r'<tr data-row><th scope="row">(.*?)</th>', text)]
         assert rows == ["reset", f"{term} activationReq"]
+
+
+def test_window_that_would_supersede_an_activation_it_did_not_show_is_told_of_it(tmp_path):
+    async def scenario(app, box):
+        of, sensor, _ = await world(app)
+        await delegating.new_vehicle(app, of.owner, "34나5678")
+        browser, address = Browser(app, of.owner), f"/fleet/sensors/{sensor}/mount"
+        stale = form_of(Page((await browser.get(address)).text), address)
+        first = await browser.send(address, {"vehicleNo": "12가3456"})
+        refused = await browser.post(address, {**stale, "vehicleNo": "34나5678"})
+        asked = len(box.asked)
+        sent = form_of(Page(refused.text), address)
+        again = await browser.post(address, sent)
+        return first, refused, asked, sent["vehicleNo"], again, len(box.asked)
+
+    first, refused, asked, kept, again, asked_again = play(tmp_path, scenario)
+
+    assert first.status_code == 303
+    assert (refused.status_code, asked, kept) == (409, 1, "34나5678")
+    assert "The sensor changed meanwhile; nothing was mounted." in refused.text
+    assert first.headers["location"] in refused.text, "the activation that is awaited"
+    assert (again.status_code, asked_again) == (303, 2)
+
+
+def test_page_that_takes_a_sensor_off_counts_what_ends_and_what_goes_on(tmp_path):
+    async def scenario(app, _):
+        of, _, vehicle = await world(app)
+        sensor = await plain(app, of.owner)
+        browser, address = Browser(app, of.owner), f"/fleet/sensors/{sensor}/unmount"
+        await browser.send(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
+        nothing = await browser.get(address)
+        stale = form_of(Page(nothing.text), address)
+        asks = {"sensor_id": sensor, "user_id": of.owner.user_id, "method": "reset", "params": b"{}", "ack_ms": 20_000}
+        await app.store.write(lambda tx: requests.insert(tx, **asks, ids=app.ids, now_ms=app.now_ms))
+        refused = await browser.post(address, stale, **KOREAN)
+        on = (await app.get(of.owner, f"/sensor/{sensor}"))["vehicleId"]["id"]
+        done = await browser.post(address, form_of(Page(refused.text), address))
+        return nothing, refused, on == vehicle, done
+
+    nothing, refused, stays, done = play(tmp_path, scenario)
+
+    assert "Its open trip" not in nothing.text
+    assert "under way" not in nothing.text
+    assert refused.status_code == 409
+    assert "그사이 함께 끝나는 내용이 바뀌어" in refused.text
+    assert "진행 중인 원격 제어 요청 1건은 계속되며" in refused.text
+    assert stays
+    assert done.status_code == 303
+
+
+def test_activation_that_another_window_asked_for_is_not_cancelled_unseen(tmp_path):
+    async def scenario(app, _):
+        of, sensor, _ = await world(app)
+        await delegating.new_vehicle(app, of.owner, "34나5678")
+        browser, path = Browser(app, of.owner), f"/fleet/sensors/{sensor}"
+        await browser.send(f"{path}/mount", {"vehicleNo": "12가3456"})
+        page = (await browser.get(f"{path}/unmount")).text
+        await browser.send(f"{path}/mount", {"vehicleNo": "34나5678"})
+        refused = await browser.post(f"{path}/unmount", form_of(Page(page), f"{path}/unmount"))
+        waits = (await browser.get(f"{path}/mount")).text
+        done = await browser.post(f"{path}/unmount", form_of(Page(refused.text), f"{path}/unmount"))
+        return page, refused, waits, done
+
+    page, refused, waits, done = play(tmp_path, scenario)
+
+    assert "The activation is for 12가3456." in page
+    assert refused.status_code == 409
+    assert "The activation is for 34나5678." in refused.text
+    assert "An activation of this sensor is under way" in waits
+    assert done.status_code == 303

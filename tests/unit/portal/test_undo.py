@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from tests.support import delegating
 from tests.support import rest as support
@@ -49,15 +50,17 @@ class Desk:
         self.browser, self.csrf = browser(self.app, cookie), cookie.csrf
 
     async def change(self, address: str, **fields: str) -> Form:
-        """Change something; the form in the notice that tells of it."""
-        answer = await self.browser.post(address, {"csrf": self.csrf, **fields})
-        assert answer.status_code == 303, answer.text
-        return Form((await self.browser.get(answer.headers["location"])).text)
+        """Change something on its page; the form in the notice that tells of it."""
+        return await self._told(await self.browser.send(address, {"csrf": self.csrf, **fields}))
 
     async def undo(self, form: Form) -> Form:
         """Press the button; the form in the notice that tells of that."""
         assert form.action is not None
-        return await self.change(form.action, **{**form.values, "csrf": self.csrf})
+        return await self._told(await self.browser.post(form.action, {**form.values, "csrf": self.csrf}))
+
+    async def _told(self, answer: httpx.Response) -> Form:
+        assert answer.status_code == 303, answer.text
+        return Form((await self.browser.get(answer.headers["location"])).text)
 
     async def read(self, path: str) -> dict[str, Any]:
         return await self.app.get(self.of.owner, path)

@@ -9,11 +9,14 @@ from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.services.fleet import removal
 from tripline.store.devices import latest_values
 from tripline.store.fleet import companies, delegations, people, rights, vehicles
+from tripline.store.rpc import calls
 from tripline.store.transactions import ReadTx
 from tripline.store.trips import trip_counts
 
 TRIPS_MAX: Final = trip_counts.MAX
 """So many trips are counted; of more it is only told that there are more."""
+CALLS_MAX: Final = 100
+"""As `TRIPS_MAX`, of calls under way."""
 
 
 def vehicle(tx: ReadTx, vehicle_id: VehicleId) -> dict[str, int]:
@@ -27,12 +30,22 @@ def vehicle(tx: ReadTx, vehicle_id: VehicleId) -> dict[str, int]:
 
 
 def sensor(tx: ReadTx, sensor_id: SensorId) -> dict[str, int]:
-    """Open trips that end, latest values that are erased, trips that stop naming the sensor, or go with it when they
-    are of no vehicle."""
+    """Open trips that end, calls that are cancelled, latest values that are erased, trips that stop naming the sensor,
+    or go with it when they are of no vehicle."""
+    return {
+        "open_trips": trip_counts.open_of_sensor(tx, sensor_id),
+        "calls": _calls(tx, sensor_id),
+        "values": len(latest_values.of_sensor(tx, sensor_id)),
+        "trips": trip_counts.of_sensor(tx, sensor_id),
+    }
+
+
+def unmounting(tx: ReadTx, sensor_id: SensorId) -> dict[str, int]:
+    """Open trips that end and latest values that are erased when the sensor is taken off; calls that go on."""
     return {
         "open_trips": trip_counts.open_of_sensor(tx, sensor_id),
         "values": len(latest_values.of_sensor(tx, sensor_id)),
-        "trips": trip_counts.of_sensor(tx, sensor_id),
+        "calls_go_on": _calls(tx, sensor_id),
     }
 
 
@@ -52,3 +65,8 @@ def company(tx: ReadTx, company_id: CompanyId) -> dict[str, int]:
 def blocks_company(tx: ReadTx, company_id: CompanyId) -> bool:
     """Whether the company cannot be deleted now, because it owns vehicles or sensors, or has partners."""
     return companies.owns_anything(tx, company_id) or companies.has_partners(tx, company_id)
+
+
+def _calls(tx: ReadTx, sensor_id: SensorId) -> int:
+    """Calls under way, `CALLS_MAX` for more."""
+    return len(calls.without_end(tx, sensor_id, limit=CALLS_MAX))

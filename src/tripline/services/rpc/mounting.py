@@ -6,7 +6,8 @@
 Nothing but the device's success writes the mapping; whoever asked is answered when the device acknowledges.
 """
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -29,6 +30,8 @@ from tripline.store.rpc import activations as rpc_activations
 from tripline.store.transactions import ReadTx, Store, WriteTx
 from tripline.wire import rpc as wire
 
+Look: TypeAlias = Callable[[ReadTx], None]
+"""Looks, in a transaction that is about to write, whether the sensor still is as somebody saw it, and raises if not."""
 _METHOD: Final = msgspec.json.encode(rpc.ACTIVATION)
 
 
@@ -63,27 +66,39 @@ class Mounter:
             _require_willing(answered)
         return await self._store.read_short(lambda tx: _read(tx, actor, sensor_id)), answered
 
-    async def start(self, *, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId) -> tuple[Sensor, Call | None]:
+    async def start(
+        self, *, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId, look: Look | None = None
+    ) -> tuple[Sensor, Call | None]:
         """As `mount`, for a caller that does not wait for the acknowledgement: the call sent, if one is needed.
 
-        `activation_progress.py` says how far it is. Raises as `mount`, except for what the device answers.
+        `activation_progress.py` says how far it is. Raises as `mount`, except for what the device answers, and what
+        `look` raises.
         """
-        sensor, became = await self._mounted(actor, sensor_id, vehicle_id)
+        sensor, became = await self._mounted(actor, sensor_id, vehicle_id, look)
         if became is not Mounting.NEEDS_ACTIVATION:
             return sensor, None
-        call = await self._calls.start(
-            actor, sensor_id, lambda tx, ack_ms: self._begin(tx, actor, sensor_id, vehicle_id, ack_ms)
-        )
-        return sensor, call
 
-    async def _mounted(self, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId) -> tuple[Sensor, Mounting]:
+        def work(tx: WriteTx, ack_ms: int) -> tuple[Call, bytes] | None:
+            if look is not None:
+                look(tx)
+            return self._begin(tx, actor, sensor_id, vehicle_id, ack_ms)
+
+        return sensor, await self._calls.start(actor, sensor_id, work)
+
+    async def _mounted(
+        self, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId, look: Look | None = None
+    ) -> tuple[Sensor, Mounting]:
         """The sensor, on the vehicle when that needs no activation."""
         now_ms = self._clock()
-        sensor, became = await self._store.write(
-            lambda tx: fleet_sensors.mount(
+
+        def work(tx: WriteTx) -> tuple[Sensor, Mounting]:
+            if look is not None:
+                look(tx)
+            return fleet_sensors.mount(
                 tx, actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id, ids=self._ids, now_ms=now_ms
             )
-        )
+
+        sensor, became = await self._store.write(work)
         if became is Mounting.DONE:
             hints.tell(self._signals, hints.sensors_changed([sensor_id]))
         return sensor, became
