@@ -17,8 +17,7 @@ from tripline.domain.ids import CompanyId, VehicleId
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
-from tripline.language import catalogue
-from tripline.portal import delegation, deletions, digests, forms, views, windows
+from tripline.portal import delegation, deletions, digests, forms, left, views, windows
 from tripline.portal.forms import Form
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_of
@@ -26,7 +25,7 @@ from tripline.portal.windows import Part
 from tripline.services import hints
 from tripline.services.fleet import delegations_of_many as many
 from tripline.services.fleet import vehicles
-from tripline.services.fleet.delegations_of_many import Done, Impossible, Pair, Preview
+from tripline.services.fleet.delegations_of_many import Done, Pair, Preview
 from tripline.store.transactions import ReadTx, WriteTx
 
 SHOWN: Final = 100
@@ -163,7 +162,7 @@ def _previewed(
         error=error,
         preview=preview,
         digest=_digest(preview),
-        impossible=_in_words(visitor, preview.impossible),
+        impossible=left.in_words(visitor, preview.impossible),
         takes_back=takes_back,
         shown=SHOWN,
         between=delegation.BETWEEN,
@@ -179,33 +178,13 @@ def _done(request: Call, visitor: Visitor, done: Done, *, takes_back: bool) -> R
             "delegation/done.html",
             title="portal.delegation.take_back.title" if takes_back else "portal.delegation.delegate.title",
             done=len(done.pairs),
-            impossible=_in_words(visitor, done.impossible),
+            impossible=left.in_words(visitor, done.impossible),
             takes_back=takes_back,
             shown=SHOWN,
         )
     notice = "portal.delegation.taken_back" if takes_back else "portal.delegation.delegated"
     there = f"/delegation?{urlencode({'company': done.pairs[0].to_company_id})}"
     return views.moved(request, there, notice=notice, n=len(done.pairs))
-
-
-class Told(msgspec.Struct, frozen=True):
-    """Why something cannot be done with a vehicle."""
-
-    vehicle_id: VehicleId
-    vehicle_no: str | None
-    sentence: str
-
-
-def _in_words(visitor: Visitor, impossible: Sequence[Impossible]) -> list[Told]:
-    label = visitor.say("portal.delegation.vehicle")
-    return [
-        Told(
-            each.pair.vehicle_id,
-            each.vehicle_no,
-            catalogue.sentence(each.refusal, visitor.language, label=label),
-        )
-        for each in impossible
-    ]
 
 
 def _pair(value: str) -> Pair:

@@ -59,7 +59,7 @@ def test_vehicles_are_delegated_after_a_preview_that_changes_nothing(tmp_path):
     assert (preview.status_code, before) == (200, [])
     assert "2 vehicles would be delegated to Borrower." in preview.text
     assert "1 vehicle stays as it is" in preview.text
-    assert delegating.UNKNOWN in preview.text
+    assert "A vehicle you cannot see" in preview.text
     assert (done.status_code, after) == (303, ["12가1", "12가2"])
     assert "12가1" in listed.text
 

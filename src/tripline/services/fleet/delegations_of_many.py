@@ -16,7 +16,8 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId, SensorId, TimeIds, VehicleId
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.services.fleet import delegations as single
-from tripline.store.fleet import rights, vehicles
+from tripline.services.fleet.vehicles_of_many import Impossible, impossible
+from tripline.store.fleet import rights
 from tripline.store.fleet.rights import Held
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -46,15 +47,6 @@ class Possible(msgspec.Struct, frozen=True, kw_only=True):
     """Rights to drive that end."""
     driven: bool = False
     """Whether somebody drives it now who no longer will."""
-
-
-class Impossible(msgspec.Struct, frozen=True, kw_only=True):
-    """A vehicle that cannot be delegated or taken back, and why."""
-
-    pair: Pair
-    vehicle_no: str | None
-    """None: there is no such vehicle, or it is outside the actor's reach."""
-    refusal: Refusal
 
 
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,7 +118,7 @@ def delegate(tx: WriteTx, *, actor: Actor, pairs: Sequence[Pair], ids: TimeIds, 
                 now_ms=now_ms,
             )
         except Refusal as refusal:  # nothing of it was written: every check comes before
-            done.impossible.append(_impossible(tx, actor, pair, refusal))
+            done.impossible.append(impossible(tx, actor=actor, vehicle_id=pair.vehicle_id, refusal=refusal))
         else:
             done.pairs.append(pair)
     return done
@@ -147,7 +139,7 @@ def take_back(tx: WriteTx, *, actor: Actor, pairs: Sequence[Pair], ids: TimeIds,
                 now_ms=now_ms,
             )
         except Refusal as refusal:  # as above
-            done.impossible.append(_impossible(tx, actor, pair, refusal))
+            done.impossible.append(impossible(tx, actor=actor, vehicle_id=pair.vehicle_id, refusal=refusal))
         else:
             done.pairs.append(pair)
             done.sensors.extend(sensors)
@@ -161,7 +153,7 @@ def _preview(tx: ReadTx, actor: Actor, pairs: Sequence[Pair], look: _Look) -> Pr
         try:
             found.possible.append(look(tx, actor, pair))
         except Refusal as refusal:
-            found.impossible.append(_impossible(tx, actor, pair, refusal))
+            found.impossible.append(impossible(tx, actor=actor, vehicle_id=pair.vehicle_id, refusal=refusal))
     return found
 
 
@@ -181,10 +173,3 @@ def _to_take_back(tx: ReadTx, actor: Actor, pair: Pair) -> Possible:
         drivers=held.drivers,
         driven=rights.is_driven_by(tx, vehicle.id, receiver.id),
     )
-
-
-def _impossible(tx: ReadTx, actor: Actor, pair: Pair, refusal: Refusal) -> Impossible:
-    scope = access.scope_of(actor, Action.VEHICLE_READ)
-    found = vehicles.find(tx, scope, pair.vehicle_id)
-    number = found[0].vehicle_no if found is not None and found[1] else None
-    return Impossible(pair=pair, vehicle_no=number, refusal=refusal)

@@ -124,6 +124,12 @@ def find_to_delete(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehicl
     )
 
 
+def number_seen(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> str | None:
+    """The vehicle's number; None: there is no such vehicle, or the actor may not see it."""
+    found = rows.find(tx, access.scope_of(actor, Action.VEHICLE_READ), vehicle_id)
+    return found[0].vehicle_no if found is not None and found[1] else None
+
+
 def modify(
     tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, named: Mapping[str, Any], ids: TimeIds, now_ms: int
 ) -> Vehicle:

@@ -23,7 +23,7 @@ def pairs(receiver, *vehicle_ids):
 
 
 def codes(impossible):
-    return [(each.pair.vehicle_id, each.vehicle_no, type(each.refusal)) for each in impossible]
+    return [(each.vehicle_id, each.vehicle_no, type(each.refusal)) for each in impossible]
 
 
 async def delegate(app, actor, chosen):
