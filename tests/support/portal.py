@@ -31,13 +31,21 @@ class Page(HTMLParser):
         super().__init__()
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.text = ""
+        self._hidden: dict[str, dict[str, list[str]]] = {}
+        self._form: str | None = None
         self._open: list[str] = []
         self.feed(text)
         self.close()
         assert self._open == [], "elements left open"
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
+        named = dict(attrs)
+        self.elements.append((tag, named))
+        if tag == "form":
+            self._form = named.get("action") or ""
+            self._hidden.setdefault(self._form, {})
+        elif tag == "input" and self._form is not None and named.get("type") == "hidden":
+            self._hidden[self._form].setdefault(named["name"] or "", []).append(named["value"] or "")
         if tag not in VOID:
             self._open.append(tag)
 
@@ -47,6 +55,8 @@ class Page(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         assert self._open, f"</{tag}> closes nothing"
         assert self._open.pop() == tag, f"</{tag}> closes another element"
+        if tag == "form":
+            self._form = None
 
     def handle_data(self, data: str) -> None:
         self.text += data
@@ -54,6 +64,10 @@ class Page(HTMLParser):
     def all(self, tag: str) -> list[dict[str, str | None]]:
         """The attributes of every element with this tag."""
         return [attributes for name, attributes in self.elements if name == tag]
+
+    def hidden(self, action: str) -> dict[str, list[str]]:
+        """The hidden fields of the form that is sent to this address; empty: there is none."""
+        return self._hidden.get(action, {})
 
     @property
     def hrefs(self) -> list[str]:

@@ -14,7 +14,7 @@ from tripline.store.browsing.turns import Place
 HOME: Final = "/"
 SIGN_IN: Final = "/sign-in"
 NEXT: Final = "next"
-"""The value of the query that says where to go after signing in."""
+"""The value of a query, or of a form, that says where to go afterwards."""
 _LONGEST: Final = 2_000
 _PLAIN: Final = re.compile(r"/(?![/\\])[!-\[\]-~]*")
 """A path of ours: one slash, then visible ASCII without a backslash, which browsers take for a slash."""
@@ -29,6 +29,11 @@ def within(address: str | None, default: str = HOME) -> str:
     if not address or len(address) > _LONGEST or _PLAIN.fullmatch(address) is None or address.startswith(_ROUND):
         return default
     return address
+
+
+def of_list(address: str, path: str) -> str | None:
+    """The address when it is the list at this path, in whatever state; None for any other, and for none."""
+    return address if within(address).partition("?")[0] == path else None
 
 
 def present(request: Call) -> str:

@@ -17,7 +17,7 @@ from tripline.domain.ids import CompanyId, VehicleId
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
-from tripline.portal import delegation, deletions, digests, forms, left, views, windows
+from tripline.portal import addresses, delegation, deletions, digests, forms, left, vehicles_chosen, views, windows
 from tripline.portal.forms import Form
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_of
@@ -68,13 +68,13 @@ async def delegate(request: Call) -> Response[bytes]:
         return await _chosen_again(request, visitor, error=refusal, form=form)
     if not form.flag(CONFIRMED):
         preview = await rim.store.read(lambda tx: many.preview_delegating(tx, actor=visitor.actor, pairs=pairs))
-        return _previewed(request, visitor, preview, takes_back=False)
+        return _previewed(request, visitor, preview, takes_back=False, back=_back(form))
     now_ms = rim.clock()
 
     def work(tx: WriteTx, some: Sequence[Pair]) -> Done:
         return many.delegate(tx, actor=visitor.actor, pairs=some, ids=rim.ids, now_ms=now_ms)
 
-    return _done(request, visitor, await _in_turn(request, pairs, work), takes_back=False)
+    return _done(request, visitor, await _in_turn(request, pairs, work), takes_back=False, back=_back(form))
 
 
 @page("POST", "/delegation/take-back", access=Action.VEHICLE_DELEGATE)
@@ -142,6 +142,7 @@ async def _chosen_again(
         following=shown.next and f"{_CHOOSE}?{shown.next.partition('?')[2]}",
         companies=companies,
         company=form.text(delegation.TO) if form else windows.text(request, "company"),
+        back=form and _back(form),
     )
 
 
@@ -152,8 +153,15 @@ def _digest(preview: Preview) -> str:
 
 
 def _previewed(
-    request: Call, visitor: Visitor, preview: Preview, *, takes_back: bool, error: Refusal | None = None
+    request: Call,
+    visitor: Visitor,
+    preview: Preview,
+    *,
+    takes_back: bool,
+    error: Refusal | None = None,
+    back: str | None = None,
 ) -> Response[bytes]:
+    """What would be done; `back`: where the visitor came from, if that was the list of vehicles."""
     return views.show(
         request,
         visitor,
@@ -166,10 +174,11 @@ def _previewed(
         takes_back=takes_back,
         shown=SHOWN,
         between=delegation.BETWEEN,
+        back=back,
     )
 
 
-def _done(request: Call, visitor: Visitor, done: Done, *, takes_back: bool) -> Response[bytes]:
+def _done(request: Call, visitor: Visitor, done: Done, *, takes_back: bool, back: str | None = None) -> Response[bytes]:
     """What was done: on the list, or on a page of its own when something was refused."""
     if done.impossible:
         return views.show(
@@ -181,10 +190,16 @@ def _done(request: Call, visitor: Visitor, done: Done, *, takes_back: bool) -> R
             impossible=left.in_words(visitor, done.impossible),
             takes_back=takes_back,
             shown=SHOWN,
+            back=back,
         )
     notice = "portal.delegation.taken_back" if takes_back else "portal.delegation.delegated"
-    there = f"/delegation?{urlencode({'company': done.pairs[0].to_company_id})}"
+    there = back or f"/delegation?{urlencode({'company': done.pairs[0].to_company_id})}"
     return views.moved(request, there, notice=notice, n=len(done.pairs))
+
+
+def _back(form: Form) -> str | None:
+    """The list of vehicles as it was shown when they were chosen there; None: they were chosen here."""
+    return addresses.of_list(form.text(addresses.NEXT), vehicles_chosen.LIST)
 
 
 def _pair(value: str) -> Pair:

@@ -49,7 +49,7 @@ class NotConfirmed(BadParameter):
 
 
 class GoesChanged(Refusal):
-    """What goes with a record, or ends with a delegation, is no longer what the page said."""
+    """What goes with a record, ends with a delegation or changes of vehicles is no longer what the page said."""
 
     code = "form.goes_changed"
     kind = Kind.CONFLICT

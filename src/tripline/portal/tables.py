@@ -91,13 +91,12 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bulk(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to do with chosen rows, whose ids go to the address; `means`: key of the text on what it does."""
+    """Something to do with chosen rows, whose ids go to the address."""
 
     text: str
     address: str
     icon: str
     action: Action
-    means: str | None = None
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,64 +1,59 @@
-"""Vehicles that somebody chose in the list: activated, deactivated or delegated together.
+"""Vehicles that somebody chose in the list: activated or deactivated together after a preview, or on to a delegation.
 
-Each vehicle is moved or refused by itself, by the rules that hold for one. Not here: the list (`vehicle_list.py`), one
-vehicle (`vehicles.py`), the delegation of many (`delegation.py`).
+Each vehicle is moved or refused by itself, by the rules that hold for one. From each step the visitor comes back to the
+list as it was shown when the vehicles were chosen.
+
+Not here: the list (`vehicle_list.py`), one vehicle (`vehicles.py`), the delegation of many (`delegation_of_many.py`).
 """
 
 from typing import Any, Final
 
-import msgspec
 from litestar.response import Response
+from msgspec.structs import replace
 
 from tripline.domain.access import Action
 from tripline.domain.ids import VehicleId
-from tripline.domain.refusals import BadParameter, Refusal
+from tripline.domain.refusals import BadParameter
 from tripline.domain.vehicles import VehicleEvent
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
-from tripline.language import catalogue
-from tripline.portal import delegation, forms, views
+from tripline.portal import addresses, delegation, deletions, digests, forms, left, views
+from tripline.portal.digests import Clash
+from tripline.portal.forms import Form
 from tripline.portal.page import page
 from tripline.portal.tables import ROWS, Bulk
 from tripline.portal.visitors import Visitor, visitor_of
-from tripline.services.fleet import vehicles as service
-from tripline.store.transactions import WriteTx
+from tripline.services.fleet import vehicles as single
+from tripline.services.fleet import vehicles_of_many as many
+from tripline.services.fleet.vehicles_of_many import Preview
+from tripline.store.transactions import ReadTx, WriteTx
 
-_LIST: Final = "/fleet/vehicles"
+LIST: Final = "/fleet/vehicles"
 _ACTIVATE: Final = "/fleet/vehicles/activate"
 _DEACTIVATE: Final = "/fleet/vehicles/deactivate"
 _DELEGATE: Final = "/fleet/vehicles/delegate"
 _TEXTS: Final = "portal.vehicles.chosen."
 _FIELD: Final = "vehicleId"
+_CONFIRMED: Final = "confirmed"
+"""The step of a form whose preview was seen."""
+_VERBS: Final = {VehicleEvent.ACTIVATE: "activate", VehicleEvent.DEACTIVATE: "deactivate"}
 BULK: Final = (
     Bulk(text=f"{_TEXTS}delegate", address=_DELEGATE, icon="waypoints", action=Action.VEHICLE_DELEGATE),
     Bulk(text=f"{_TEXTS}activate", address=_ACTIVATE, icon="play", action=Action.VEHICLE_ACTIVATE),
-    Bulk(
-        text=f"{_TEXTS}deactivate",
-        address=_DEACTIVATE,
-        icon="pause",
-        action=Action.VEHICLE_ACTIVATE,
-        means=f"{_TEXTS}deactivate_text",
-    ),
+    Bulk(text=f"{_TEXTS}deactivate", address=_DEACTIVATE, icon="pause", action=Action.VEHICLE_ACTIVATE),
 )
 
 
-class Left(msgspec.Struct, frozen=True):
-    """A vehicle that stays as it is, and why."""
-
-    vehicle_id: VehicleId
-    sentence: str
-
-
-@page("POST", _ACTIVATE, access=Action.VEHICLE_ACTIVATE)
+@page("POST", _ACTIVATE, access=Action.VEHICLE_ACTIVATE, refuses=(deletions.GoesChanged,))
 async def activate(request: Call) -> Response[bytes]:
-    """Let drivers drive the chosen vehicles."""
-    return await _moved(request, VehicleEvent.ACTIVATE, "activated")
+    """Let drivers drive the chosen vehicles, after a preview of what that changes."""
+    return await _moved(request, VehicleEvent.ACTIVATE)
 
 
-@page("POST", _DEACTIVATE, access=Action.VEHICLE_ACTIVATE)
+@page("POST", _DEACTIVATE, access=Action.VEHICLE_ACTIVATE, refuses=(deletions.GoesChanged,))
 async def deactivate(request: Call) -> Response[bytes]:
-    """Let no further driver take the chosen vehicles."""
-    return await _moved(request, VehicleEvent.DEACTIVATE, "deactivated")
+    """Let no further driver take the chosen vehicles, after a preview of what that changes."""
+    return await _moved(request, VehicleEvent.DEACTIVATE)
 
 
 @page("POST", _DELEGATE, access=Action.VEHICLE_DELEGATE)
@@ -75,41 +70,72 @@ async def delegate(request: Call) -> Response[bytes]:
         title="portal.delegation.choose.title",
         chosen=chosen,
         companies=companies,
+        back=_back(form),
     )
 
 
-async def _moved(request: Call, event: VehicleEvent, done: str) -> Response[bytes]:
+async def _moved(request: Call, event: VehicleEvent) -> Response[bytes]:
     form = await forms.read(request)
     rim, visitor = rim_of(request), await visitor_of(request)
     chosen, now_ms = _chosen(form), rim.clock()
 
-    def work(tx: WriteTx) -> tuple[int, list[Left]]:
-        changed, left = 0, []
-        for vehicle_id in chosen:
-            try:
-                moved = service.move(
-                    tx, actor=visitor.actor, vehicle_id=vehicle_id, event=event, ids=rim.ids, now_ms=now_ms
-                )
-                changed += moved.changed
-            except Refusal as refusal:  # of one vehicle, before anything of it was written
-                left.append(_left(visitor, vehicle_id, refusal))
-        return changed, left
+    def look(tx: ReadTx) -> Preview:
+        return many.preview(tx, actor=visitor.actor, vehicle_ids=chosen, event=event)
 
-    changed, left = await rim.store.write(work)
-    if not left:
-        notice = _TEXTS + (done if changed else f"{done}_before")
-        return views.moved(request, _LIST, notice=notice, n=changed or len(chosen))
-    title = f"{_TEXTS}{done}_title"
-    done_text = visitor.say(_TEXTS + done, n=changed) if changed else None
-    return views.show(request, visitor, "vehicles/left.html", title=title, done_text=done_text, left=left)
+    def work(tx: WriteTx) -> tuple[Preview, Clash | None]:
+        found = look(tx)
+        clash = digests.clash(form.text("digest"), now=_texts(found), typed={})
+        for each in () if clash else found.changing:
+            single.move(tx, actor=visitor.actor, vehicle_id=each.id, event=event, ids=rim.ids, now_ms=now_ms)
+        return found, clash
+
+    if not form.flag(_CONFIRMED):
+        return _previewed(request, visitor, form, event, await rim.store.read(look))
+    found, clash = await rim.store.write(work)
+    if clash or not found.changing:
+        return _previewed(request, visitor, form, event, found, clash)
+    return views.moved(request, _back(form), notice=f"{_TEXTS}{_VERBS[event]}d", n=len(found.changing))
 
 
-def _left(visitor: Visitor, vehicle_id: VehicleId, refusal: Refusal) -> Left:
-    label = visitor.say("portal.delegation.vehicle")
-    return Left(vehicle_id, catalogue.sentence(refusal, visitor.language, label=label))
+def _previewed(
+    request: Call,
+    visitor: Visitor,
+    form: Form,
+    event: VehicleEvent,
+    preview: Preview,
+    clash: Clash | None = None,
+) -> Response[bytes]:
+    """What the event would change; `clash`: what differs from the preview that was confirmed."""
+    return views.show(
+        request,
+        visitor,
+        "vehicles/preview.html",
+        title=f"{_TEXTS}{_VERBS[event]}.title",
+        error=deletions.GoesChanged("vehicles") if clash else None,
+        texts=f"{_TEXTS}{_VERBS[event]}.",
+        preview=preview,
+        driven=preview.driven if event is VehicleEvent.DEACTIVATE else 0,
+        digest=digests.of(_texts(replace(preview, impossible=[]))),
+        meanwhile={each.name for each in clash.changed} if clash else (),
+        impossible=left.in_words(visitor, preview.impossible),
+        records=LIST,
+        shown=ROWS,
+        back=_back(form),
+    )
 
 
-def _chosen(form: forms.Form) -> list[VehicleId]:
+def _texts(preview: Preview) -> dict[str, str]:
+    """What the preview says of each vehicle, in an order of its own."""
+    found = {each.id: f"{each.status} {each.current_driver_id is not None}" for each in preview.possible}
+    return dict(sorted({**found, **{each.vehicle_id: "impossible" for each in preview.impossible}}.items()))
+
+
+def _back(form: Form) -> str:
+    """The list as it was shown when the vehicles were chosen."""
+    return addresses.of_list(form.text(addresses.NEXT), LIST) or LIST
+
+
+def _chosen(form: Form) -> list[VehicleId]:
     """Each vehicle once. Raises `BadParameter` without any, or with more than a page of the list has."""
     sent = dict.fromkeys(form.many(_FIELD))
     if not sent:

@@ -56,6 +56,14 @@ SAMPLES = {
 """The thing of `access_world` that stands for an id in a path."""
 ELSEWHERE = {"version": "0", "folder": "none", "file": "none"}
 """Values in a path that are no ids."""
+CHOSEN = {
+    "/fleet/vehicles/activate": "vehicleId",
+    "/fleet/vehicles/deactivate": "vehicleId",
+    "/fleet/vehicles/delegate": "vehicleId",
+    "/delegation/delegate": "vehicleId",
+    "/delegation/take-back": "delegation",
+}
+"""Pages that show what would be done with chosen vehicles, and the field that names them."""
 OPENED = {200, 303}
 """What a page that may be opened answers."""
 LEAVES = {"POST /sign-out", "POST /account/sessions/end-all"}
@@ -144,8 +152,9 @@ def test_page_holds_nothing_inline_nor_twice_and_leads_only_to_what_its_visitor_
         unsafe: list[str] = []
         dead: dict[str, int] = {}
         followed: set[tuple[str, str]] = set()
-        for address in {addressed(world, each) for each in PAGES if each.method == "GET"}:
-            answer = await asked.get(address)
+        opened = dict.fromkeys(addressed(world, each) for each in PAGES if each.method == "GET")
+        for address, fields in {**opened, **choices(world)}.items():
+            answer = await (asked.get(address) if fields is None else asked.post(address, fields))
             if answer.status_code != 200:
                 continue
             page = Page(answer.text)
@@ -173,6 +182,13 @@ def test_change_that_another_site_asks_for_is_refused_on_every_page(tmp_path: Pa
         }
 
     assert {path: status for path, status in played(tmp_path, ask).items() if status != 403} == {}
+
+
+def choices(world: World) -> dict[str, dict[str, str]]:
+    """What is sent to each page about chosen vehicles: one that was delegated."""
+    vehicle, company = world.ids["V"], world.ids["R"]
+    values = {"vehicleId": vehicle, "delegation": f"{vehicle}.{company}"}
+    return {address: {field: values[field], "toCompanyId": company} for address, field in CHOSEN.items()}
 
 
 def inline(answer: httpx.Response, page: Page) -> list[str]:

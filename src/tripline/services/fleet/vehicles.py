@@ -124,6 +124,13 @@ def find_to_delete(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehicl
     )
 
 
+def find_to_move(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
+    """The vehicle, if the actor may activate and deactivate it. Raises `NotFound` or `Forbidden`."""
+    return access.admitted(
+        rows.find(tx, access.scope_of(actor, Action.VEHICLE_ACTIVATE), vehicle_id), access.Thing.VEHICLE
+    )
+
+
 def number_seen(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> str | None:
     """The vehicle's number; None: there is no such vehicle, or the actor may not see it."""
     found = rows.find(tx, access.scope_of(actor, Action.VEHICLE_READ), vehicle_id)
@@ -159,7 +166,7 @@ def move(
 ) -> Moved:
     """The vehicle in the state that the event leads to. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.VEHICLE_ACTIVATE)
-    vehicle = access.admitted(rows.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
+    vehicle = find_to_move(tx, actor=actor, vehicle_id=vehicle_id)
     after = vehicles.NEXT[vehicle.status, event]
     changed = after is not vehicle.status
     if changed:

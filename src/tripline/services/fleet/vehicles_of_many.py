@@ -1,15 +1,20 @@
-"""Many vehicles at once.
+"""Many vehicles at once: what activating or deactivating them would do, told beforehand.
 
 A vehicle with which something cannot be done is named with its refusal and stops none of the others.
 
 Not here: what moves a vehicle (`vehicles.py`), delegating many (`delegations_of_many.py`).
 """
 
+from collections.abc import Sequence
+
 import msgspec
 
-from tripline.domain.access import Actor
+from tripline.domain import access
+from tripline.domain import vehicles as rules
+from tripline.domain.access import Action, Actor
 from tripline.domain.ids import VehicleId
 from tripline.domain.refusals import Refusal
+from tripline.domain.vehicles import Vehicle, VehicleEvent
 from tripline.services.fleet import vehicles
 from tripline.store.transactions import ReadTx
 
@@ -21,6 +26,40 @@ class Impossible(msgspec.Struct, frozen=True, kw_only=True):
     vehicle_no: str | None
     """None: there is no such vehicle, or it is outside the actor's reach."""
     refusal: Refusal
+
+
+class Preview(msgspec.Struct, frozen=True, kw_only=True):
+    """What an event would do with vehicles, in the order in which they were named."""
+
+    changing: list[Vehicle]
+    already: list[Vehicle]
+    """Those that are in the state that it leads to."""
+    impossible: list[Impossible]
+
+    @property
+    def possible(self) -> list[Vehicle]:
+        """Those that can be moved, whether or not that would change them."""
+        return self.changing + self.already
+
+    @property
+    def driven(self) -> int:
+        """How many of those that would change have a current driver."""
+        return sum(each.current_driver_id is not None for each in self.changing)
+
+
+def preview(tx: ReadTx, *, actor: Actor, vehicle_ids: Sequence[VehicleId], event: VehicleEvent) -> Preview:
+    """What `vehicles.move` would do with each of them. Raises `Forbidden` for a role that moves no vehicle."""
+    access.scope_of(actor, Action.VEHICLE_ACTIVATE)
+    found = Preview(changing=[], already=[], impossible=[])
+    for vehicle_id in vehicle_ids:
+        try:
+            vehicle = vehicles.find_to_move(tx, actor=actor, vehicle_id=vehicle_id)
+        except Refusal as refusal:
+            found.impossible.append(impossible(tx, actor=actor, vehicle_id=vehicle_id, refusal=refusal))
+        else:
+            is_so = rules.NEXT[vehicle.status, event] is vehicle.status
+            (found.already if is_so else found.changing).append(vehicle)
+    return found
 
 
 def impossible(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, refusal: Refusal) -> Impossible:
