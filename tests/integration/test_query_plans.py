@@ -19,12 +19,14 @@ from tests.support.access_world import ACTORS, World
 from tripline.api import families
 from tripline.domain import access
 from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.history import Event
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.trends import Subject
 from tripline.http import operations
 from tripline.store.browsing import accounts, people, turns, vehicles
 from tripline.store.browsing.turns import Place, Reading, Turn
 from tripline.store.database import sqlite
+from tripline.store.fleet import history
 from tripline.store.scores import trends
 
 pytestmark = pytest.mark.sqlite("how SQLite finds rows")
@@ -312,6 +314,16 @@ def test_whether_many_people_are_found_is_read_in_the_index(tmp_path, name, inde
 
     bounds = f"(company_id=? AND {name}>? AND {name}<?)"
     assert steps == [f"SEARCH account USING COVERING INDEX {index} {bounds}"]
+
+
+@pytest.mark.parametrize("event", [Event.ACTIVATED, Event.TAKEN_BACK])
+def test_what_somebody_did_at_an_instant_is_found_among_the_entries_of_that_time(tmp_path, event):
+    """Not among all that the account ever did, nor all that ever happened to a vehicle."""
+    assert explained(tmp_path, history._deeds(event)) == [
+        "SEARCH history USING INDEX ix_history_actor_id (actor_id=? AND no>? AND no<?)",
+        "CORRELATED SCALAR SUBQUERY 1",
+        "SEARCH later USING INDEX ix_history_vehicle_id (vehicle_id=? AND no>?)",
+    ]
 
 
 def people_plan(folder, found, turn):

@@ -2,13 +2,16 @@
 
 import asyncio
 from collections import Counter
+from functools import partial
 
 from tests.support import dangling, rest
 from tests.support.vehicles import give_right, vehicle_of
 
 from tripline.domain import vehicles
 from tripline.domain.access import Actor, Authority
+from tripline.domain.vehicles import VehicleEvent
 from tripline.services.fleet import assignments
+from tripline.services.fleet import vehicles_of_many as many
 
 ROUNDS = 8
 
@@ -47,6 +50,29 @@ def test_vehicle_deleted_by_several_at_once_is_deleted_once(tmp_path):
         return told(await asyncio.gather(*(server.call(admin, "DELETE", path) for server in servers * 3)))
 
     assert rest.run_two(tmp_path, scenario) == {(200, None): 1, (404, 32): 5}
+
+
+def test_activation_undone_in_two_windows_at_once_is_undone_once(tmp_path):
+    async def scenario(servers):
+        one = servers[0]
+        _, admin = await one.operator("ace")
+        vehicle_ids = [await vehicle_of(one, admin, str(number)) for number in range(3)]
+        outcomes = []
+        for _ in range(ROUNDS):
+            for each in servers:
+                each.now_ms += 1_000
+            at_ms, actor = one.now_ms, admin.actor
+            for vehicle_id in vehicle_ids:
+                await one.post(admin, f"/vehicle/{vehicle_id}/activate")
+            undo = partial(many.undo, actor=actor, event=VehicleEvent.ACTIVATE, at_ms=at_ms, now_ms=at_ms + 1)
+            answers = await asyncio.gather(*(each.store.write(partial(undo, ids=each.ids)) for each in servers * 2))
+            entries = [await one.get(admin, f"/vehicle/{each}/history", limit=2) for each in vehicle_ids]
+            events = [[entry["event"] for entry in page["data"]] for page in entries]
+            outcomes.append((sum(count for count, _ in answers), sum(len(left) for _, left in answers), events))
+        return outcomes
+
+    once = [["DEACTIVATED", "ACTIVATED"]] * 3
+    assert rest.run_two(tmp_path, scenario) == [(3, 9, once)] * ROUNDS
 
 
 def test_number_given_to_several_vehicles_at_once_goes_to_one(tmp_path):

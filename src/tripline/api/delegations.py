@@ -56,12 +56,12 @@ async def take_back(request: Call) -> ASGIApp:
     to_company_id = CompanyId(parameters.path_id(request, "toCompanyId"))
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
     now_ms = rim.clock()
-    sensors = await rim.store.write(
+    taken_back = await rim.store.write(
         lambda tx: service.take_back(
             tx, actor=actor, vehicle_id=vehicle_id, to_company_id=to_company_id, ids=rim.ids, now_ms=now_ms
         )
     )
-    hints.tell(rim.signals, hints.sensors_changed(sensors))
+    hints.tell(rim.signals, hints.sensors_changed(taken_back.sensors))
     return answers.ok({})
 
 

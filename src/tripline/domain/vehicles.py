@@ -49,6 +49,11 @@ NEXT: Final = {
     (Status.DEACTIVATED, VehicleEvent.DEACTIVATE): Status.DEACTIVATED,
 }
 """Every transition. Nothing else moves a vehicle (G9), and asking for the state that it has changes nothing."""
+UNDOES: Final = {
+    VehicleEvent.ACTIVATE: VehicleEvent.DEACTIVATE,
+    VehicleEvent.DEACTIVATE: VehicleEvent.ACTIVATE,
+}
+"""By event: the one that leads back."""
 
 
 class NumberTaken(BadParameter):
@@ -90,6 +95,13 @@ class NotActivated(Refusal):
 
     code: ClassVar[str] = "vehicle.not_activated"
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
+
+
+class ChangedSince(Refusal):
+    """What was done to a vehicle is not undone: somebody did something to it since."""
+
+    code: ClassVar[str] = "vehicle.changed_since"
+    kind: ClassVar[Kind] = Kind.CONFLICT
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):

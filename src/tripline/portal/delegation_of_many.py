@@ -1,4 +1,4 @@
-"""Delegating many vehicles, or taking many back: choosing them, a preview of what that touches, and the doing of it.
+"""Delegating many vehicles, or taking many back: choosing them, a preview of what that touches, doing and undoing it.
 
 Not here: what is delegated to whom (`delegation.py`).
 """
@@ -13,11 +13,23 @@ from litestar.response import Response
 
 from tripline.domain import access, fields
 from tripline.domain.access import Action
+from tripline.domain.history import Event
 from tripline.domain.ids import CompanyId, VehicleId
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
-from tripline.portal import addresses, delegation, deletions, digests, forms, left, vehicles_chosen, views, windows
+from tripline.portal import (
+    addresses,
+    delegation,
+    deletions,
+    digests,
+    forms,
+    left,
+    undo_forms,
+    vehicles_chosen,
+    views,
+    windows,
+)
 from tripline.portal.forms import Form
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_of
@@ -35,6 +47,9 @@ TEXT: Final = 200_000
 CONFIRMED: Final = "confirmed"
 """The step of a form whose preview was seen."""
 _CHOOSE: Final = "/delegation/new"
+_UNDO: Final = "/delegation/undo"
+_BACK: Final = {Event.DELEGATED: Event.TAKEN_BACK, Event.TAKEN_BACK: Event.DELEGATED}
+"""What undoes what."""
 _VEHICLE: Final = "vehicleId"
 """The field with the chosen vehicles."""
 
@@ -74,7 +89,8 @@ async def delegate(request: Call) -> Response[bytes]:
     def work(tx: WriteTx, some: Sequence[Pair]) -> Done:
         return many.delegate(tx, actor=visitor.actor, pairs=some, ids=rim.ids, now_ms=now_ms)
 
-    return _done(request, visitor, await _in_turn(request, pairs, work), takes_back=False, back=_back(form))
+    done = await _in_turn(request, pairs, work)
+    return _done(request, visitor, form, done, Event.DELEGATED, now_ms)
 
 
 @page("POST", "/delegation/take-back", access=Action.VEHICLE_DELEGATE)
@@ -96,17 +112,30 @@ async def take_back(request: Call) -> Response[bytes]:
 
     done = await _in_turn(request, pairs, work)
     hints.tell(rim.signals, hints.sensors_changed(done.sensors))
-    return _done(request, visitor, done, takes_back=True)
+    return _done(request, visitor, form, done, Event.TAKEN_BACK, now_ms)
+
+
+@page("POST", _UNDO, access=Action.VEHICLE_DELEGATE)
+async def undo(request: Call) -> Response[bytes]:
+    """Take back what was delegated a moment ago, or delegate what was taken back."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    event, at_ms = undo_forms.asked(form, _BACK)
+    now_ms = rim.clock()
+    work = partial(many.undo, actor=visitor.actor, event=event, at_ms=at_ms, ids=rim.ids, now_ms=now_ms)
+    done = await rim.store.write(work)
+    while done.last is not None:
+        done.add(await rim.store.write(partial(work, after=done.last)))
+    hints.tell(rim.signals, hints.sensors_changed(done.sensors))
+    return _done(request, visitor, form, done, _BACK[event], now_ms)
 
 
 async def _in_turn(request: Call, pairs: Sequence[Pair], work: Callable[..., Done]) -> Done:
     """What the work (of a transaction and `some` pairs) did with all of them, some in each transaction."""
-    total = Done(pairs=[], impossible=[], sensors=[])
+    total = Done()
     for first in range(0, len(pairs), many.AT_ONCE):
-        done = await rim_of(request).store.write(partial(work, some=pairs[first : first + many.AT_ONCE]))
-        total.pairs.extend(done.pairs)
-        total.impossible.extend(done.impossible)
-        total.sensors.extend(done.sensors)
+        total.add(await rim_of(request).store.write(partial(work, some=pairs[first : first + many.AT_ONCE])))
     return total
 
 
@@ -178,8 +207,14 @@ def _previewed(
     )
 
 
-def _done(request: Call, visitor: Visitor, done: Done, *, takes_back: bool, back: str | None = None) -> Response[bytes]:
-    """What was done: on the list, or on a page of its own when something was refused."""
+def _done(request: Call, visitor: Visitor, form: Form, done: Done, event: Event, now_ms: int) -> Response[bytes]:
+    """What was done at this instant: on the list, or on a page of its own when something was refused. It can be undone
+    when nothing ended that would not come back."""
+    takes_back, back = event is Event.TAKEN_BACK, _back(form)
+    undo_it = None if done.ended else undo_forms.button(_UNDO, event, now_ms)
+    notice = "portal.delegation.taken_back" if takes_back else "portal.delegation.delegated"
+    if done.ended:
+        notice = "portal.delegation.taken_back_for_good"
     if done.impossible:
         return views.show(
             request,
@@ -187,14 +222,14 @@ def _done(request: Call, visitor: Visitor, done: Done, *, takes_back: bool, back
             "delegation/done.html",
             title="portal.delegation.take_back.title" if takes_back else "portal.delegation.delegate.title",
             done=len(done.pairs),
+            notice=notice,
+            undo=undo_it,
             impossible=left.in_words(visitor, done.impossible),
-            takes_back=takes_back,
             shown=SHOWN,
             back=back,
         )
-    notice = "portal.delegation.taken_back" if takes_back else "portal.delegation.delegated"
     there = back or f"/delegation?{urlencode({'company': done.pairs[0].to_company_id})}"
-    return views.moved(request, there, notice=notice, n=len(done.pairs))
+    return views.moved(request, there, notice=notice, undo=undo_it, n=len(done.pairs))
 
 
 def _back(form: Form) -> str | None:
@@ -219,4 +254,4 @@ def _vehicle(value: str) -> VehicleId:
     return VehicleId(parameters.uuid_of(value, _VEHICLE))
 
 
-handlers: Final[list[Any]] = [choose, choose_more, delegate, take_back]
+handlers: Final[list[Any]] = [choose, choose_more, delegate, take_back, undo]

@@ -14,12 +14,13 @@ from msgspec.structs import replace
 from tripline.domain.access import Action
 from tripline.domain.ids import VehicleId
 from tripline.domain.refusals import BadParameter
-from tripline.domain.vehicles import VehicleEvent
+from tripline.domain.vehicles import UNDOES, VehicleEvent
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
-from tripline.portal import addresses, delegation, deletions, digests, forms, left, views
+from tripline.portal import addresses, delegation, deletions, digests, forms, left, undo_forms, views
 from tripline.portal.digests import Clash
 from tripline.portal.forms import Form
+from tripline.portal.notices import Undo
 from tripline.portal.page import page
 from tripline.portal.tables import ROWS, Bulk
 from tripline.portal.visitors import Visitor, visitor_of
@@ -32,11 +33,14 @@ LIST: Final = "/fleet/vehicles"
 _ACTIVATE: Final = "/fleet/vehicles/activate"
 _DEACTIVATE: Final = "/fleet/vehicles/deactivate"
 _DELEGATE: Final = "/fleet/vehicles/delegate"
+_UNDO: Final = "/fleet/vehicles/undo"
 _TEXTS: Final = "portal.vehicles.chosen."
 _FIELD: Final = "vehicleId"
 _CONFIRMED: Final = "confirmed"
 """The step of a form whose preview was seen."""
 _VERBS: Final = {VehicleEvent.ACTIVATE: "activate", VehicleEvent.DEACTIVATE: "deactivate"}
+_DONE: Final = {event: cause for cause, event in single.MOVED.items()}
+"""By what the history says was done: the event that did it."""
 BULK: Final = (
     Bulk(text=f"{_TEXTS}delegate", address=_DELEGATE, icon="waypoints", action=Action.VEHICLE_DELEGATE),
     Bulk(text=f"{_TEXTS}activate", address=_ACTIVATE, icon="play", action=Action.VEHICLE_ACTIVATE),
@@ -54,6 +58,34 @@ async def activate(request: Call) -> Response[bytes]:
 async def deactivate(request: Call) -> Response[bytes]:
     """Let no further driver take the chosen vehicles, after a preview of what that changes."""
     return await _moved(request, VehicleEvent.DEACTIVATE)
+
+
+@page("POST", _UNDO, access=Action.VEHICLE_ACTIVATE)
+async def undo(request: Call) -> Response[bytes]:
+    """Deactivate what was activated a moment ago, or activate what was deactivated, unless it changed since."""
+    form = await forms.read(request)
+    rim, visitor = rim_of(request), await visitor_of(request)
+    done, at_ms = undo_forms.asked(form, _DONE)
+    event, now_ms = _DONE[done], rim.clock()
+    count, kept = await rim.store.write(
+        lambda tx: many.undo(tx, actor=visitor.actor, event=event, at_ms=at_ms, ids=rim.ids, now_ms=now_ms)
+    )
+    back = UNDOES[event]
+    if not kept:
+        return _done(request, form, back, count, now_ms)
+    return views.show(
+        request,
+        visitor,
+        "delegation/done.html",
+        title=f"{_TEXTS}{_VERBS[back]}.title",
+        done=count,
+        notice=f"{_TEXTS}{_VERBS[back]}d",
+        undo=_undo(back, now_ms),
+        impossible=left.in_words(visitor, kept),
+        records=LIST,
+        shown=ROWS,
+        back=_back(form),
+    )
 
 
 @page("POST", _DELEGATE, access=Action.VEHICLE_DELEGATE)
@@ -94,7 +126,16 @@ async def _moved(request: Call, event: VehicleEvent) -> Response[bytes]:
     found, clash = await rim.store.write(work)
     if clash or not found.changing:
         return _previewed(request, visitor, form, event, found, clash)
-    return views.moved(request, _back(form), notice=f"{_TEXTS}{_VERBS[event]}d", n=len(found.changing))
+    return _done(request, form, event, len(found.changing), now_ms)
+
+
+def _done(request: Call, form: Form, event: VehicleEvent, count: int, now_ms: int) -> Response[bytes]:
+    """Back on the list, with what happened to so many vehicles at this instant."""
+    return views.moved(request, _back(form), notice=f"{_TEXTS}{_VERBS[event]}d", undo=_undo(event, now_ms), n=count)
+
+
+def _undo(event: VehicleEvent, at_ms: int) -> Undo:
+    return undo_forms.button(_UNDO, single.MOVED[event], at_ms)
 
 
 def _previewed(
@@ -145,4 +186,4 @@ def _chosen(form: Form) -> list[VehicleId]:
     return [VehicleId(parameters.uuid_of(each, _FIELD)) for each in sent]
 
 
-handlers: Final[list[Any]] = [activate, deactivate, delegate]
+handlers: Final[list[Any]] = [activate, deactivate, undo, delegate]

@@ -5,6 +5,7 @@ Not here: to whom one may delegate (`candidates.py`), the delegation that a part
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tripline.domain import access, delegations
 from tripline.domain.access import Action, Actor
@@ -21,6 +22,15 @@ from tripline.store.fleet import delegations as rows
 from tripline.store.fleet import rights, vehicles
 from tripline.store.fleet.delegations import Given, Held
 from tripline.store.transactions import ReadTx, WriteTx
+
+
+class TakenBack(NamedTuple):
+    """What ended with a delegation."""
+
+    sensors: list[SensorId]
+    """Those of the vehicle, whose devices the company's people no longer see."""
+    ended: int
+    """Rights of the company's people, and its current driver: what delegating it again would not bring back."""
 
 
 def delegate(
@@ -66,11 +76,11 @@ def delegate(
 
 def take_back(
     tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, to_company_id: CompanyId, ids: TimeIds, now_ms: int
-) -> list[SensorId]:
-    """End the delegation with all rights of the company's people on the vehicle; return the vehicle's sensors.
+) -> TakenBack:
+    """End the delegation with all rights of the company's people on the vehicle.
 
-    The caller tells the pipeline of each sensor after the commit (`SIGNAL_SENSOR_CHANGED`). Raises `NotFound`, also
-    when the company does not have the vehicle, `Forbidden` or `delegations.Irrevocable`.
+    The caller tells the pipeline of each of the vehicle's sensors after the commit (`SIGNAL_SENSOR_CHANGED`). Raises
+    `NotFound`, also when the company does not have the vehicle, `Forbidden` or `delegations.Irrevocable`.
     """
     vehicle, _ = revocable(tx, actor=actor, vehicle_id=vehicle_id, to_company_id=to_company_id)
     rows.end(tx, vehicle_id, to_company_id)
@@ -97,13 +107,19 @@ def take_back(
             ids=ids,
             now_ms=now_ms,
         )
-    return vehicles.sensors_of(tx, vehicle_id)
+    return TakenBack(vehicles.sensors_of(tx, vehicle_id), taken + left)
+
+
+def find_to_delegate(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
+    """The vehicle, if the actor may delegate it and take it back. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.VEHICLE_DELEGATE)
+    return access.admitted(vehicles.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
 
 
 def delegable(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, to_company_id: CompanyId) -> tuple[Vehicle, Company]:
     """Vehicle and receiver of a delegation that can be made. Raises as `delegate`."""
     receiver = candidates.counterpart(tx, to_company_id)
-    vehicle = _own(tx, actor, vehicle_id)
+    vehicle = find_to_delegate(tx, actor=actor, vehicle_id=vehicle_id)
     if rows.holds(tx, vehicle.id, receiver.id):
         raise delegations.AlreadyDelegated(field="vehicleId")
     delegations.standing_after(candidate_rows.standing(tx, vehicle.company_id, receiver.id), Step.DELEGATE)
@@ -113,7 +129,7 @@ def delegable(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, to_company_id:
 def revocable(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, to_company_id: CompanyId) -> tuple[Vehicle, Company]:
     """Vehicle and receiver of a delegation that can be ended. Raises as `take_back`."""
     receiver = candidates.counterpart(tx, to_company_id)
-    vehicle = _own(tx, actor, vehicle_id)
+    vehicle = find_to_delegate(tx, actor=actor, vehicle_id=vehicle_id)
     automatic = rows.is_automatic(tx, vehicle_id, to_company_id)
     if automatic is None:
         raise NotFound("delegation")
@@ -166,9 +182,3 @@ def count_between(tx: ReadTx, *, actor: Actor, to_company_id: CompanyId) -> int:
     """How many vehicles the actor's company delegated to another one. Raises `Forbidden`."""
     access.scope_of(actor, Action.CANDIDATE_READ)
     return rows.count(tx, access.company_of(actor), to_company_id)
-
-
-def _own(tx: ReadTx, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
-    """The vehicle, when the actor may delegate it. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.VEHICLE_DELEGATE)
-    return access.admitted(vehicles.find(tx, scope, vehicle_id), access.Thing.VEHICLE)

@@ -1,4 +1,4 @@
-"""Delegating many vehicles, or taking many back: what it would do, told beforehand, and the doing of it.
+"""Delegating many vehicles, or taking many back: what it would do, told beforehand, the doing of it, and undoing it.
 
 A vehicle that cannot be delegated or taken back is named with its refusal and stops none of the others. What is told
 beforehand holds nothing: each vehicle is checked again when it is done.
@@ -13,11 +13,13 @@ import msgspec
 
 from tripline.domain import access
 from tripline.domain.access import Action, Actor
-from tripline.domain.ids import CompanyId, SensorId, TimeIds, VehicleId
-from tripline.domain.refusals import BadParameter, Refusal
+from tripline.domain.history import Event
+from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds, VehicleId
+from tripline.domain.refusals import BadParameter, NotFound, Refusal
+from tripline.domain.vehicles import ChangedSince
 from tripline.services.fleet import delegations as single
 from tripline.services.fleet.vehicles_of_many import Impossible, impossible
-from tripline.store.fleet import rights
+from tripline.store.fleet import history, rights
 from tripline.store.fleet.rights import Held
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -48,6 +50,11 @@ class Possible(msgspec.Struct, frozen=True, kw_only=True):
     driven: bool = False
     """Whether somebody drives it now who no longer will."""
 
+    @property
+    def ends(self) -> bool:
+        """Whether anything ends beside the delegation."""
+        return bool(self.directors or self.drivers or self.driven)
+
 
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
     """What would be done."""
@@ -71,13 +78,25 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
         return sum(each.driven for each in self.possible)
 
 
-class Done(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done."""
+class Done(msgspec.Struct, kw_only=True):
+    """What was done, of some vehicles after others."""
 
-    pairs: list[Pair]
-    impossible: list[Impossible]
-    sensors: list[SensorId]
+    pairs: list[Pair] = []
+    impossible: list[Impossible] = []
+    sensors: list[SensorId] = []
     """Of vehicles taken back: the caller tells the pipeline of each after the commit (`SIGNAL_SENSOR_CHANGED`)."""
+    ended: int = 0
+    """What ended beside the delegations, and would not come back with them."""
+    last: RowNo | None = None
+    """Where undoing goes on; None: at its end, or nothing was undone."""
+
+    def add(self, more: "Done") -> None:
+        """Count in what was done next."""
+        self.pairs += more.pairs
+        self.impossible += more.impossible
+        self.sensors += more.sensors
+        self.ended += more.ended
+        self.last = more.last
 
 
 _Look: TypeAlias = Callable[[ReadTx, Actor, Pair], Possible]
@@ -106,7 +125,7 @@ def preview_taking_back(tx: ReadTx, *, actor: Actor, pairs: Sequence[Pair]) -> P
 def delegate(tx: WriteTx, *, actor: Actor, pairs: Sequence[Pair], ids: TimeIds, now_ms: int) -> Done:
     """Delegate the vehicles, at most `AT_ONCE` a call. Raises `Forbidden` for a role that delegates nothing."""
     access.scope_of(actor, Action.VEHICLE_DELEGATE)
-    done = Done(pairs=[], impossible=[], sensors=[])
+    done = Done()
     for pair in pairs:
         try:
             single.delegate(
@@ -127,10 +146,10 @@ def delegate(tx: WriteTx, *, actor: Actor, pairs: Sequence[Pair], ids: TimeIds, 
 def take_back(tx: WriteTx, *, actor: Actor, pairs: Sequence[Pair], ids: TimeIds, now_ms: int) -> Done:
     """Take the vehicles back, at most `AT_ONCE` a call. Raises `Forbidden` for a role that delegates nothing."""
     access.scope_of(actor, Action.VEHICLE_DELEGATE)
-    done = Done(pairs=[], impossible=[], sensors=[])
+    done = Done()
     for pair in pairs:
         try:
-            sensors = single.take_back(
+            taken_back = single.take_back(
                 tx,
                 actor=actor,
                 vehicle_id=pair.vehicle_id,
@@ -142,8 +161,47 @@ def take_back(tx: WriteTx, *, actor: Actor, pairs: Sequence[Pair], ids: TimeIds,
             done.impossible.append(impossible(tx, actor=actor, vehicle_id=pair.vehicle_id, refusal=refusal))
         else:
             done.pairs.append(pair)
-            done.sensors.extend(sensors)
+            done.sensors.extend(taken_back.sensors)
+            done.ended += taken_back.ended
     return done
+
+
+def undo(
+    tx: WriteTx, *, actor: Actor, event: Event, at_ms: int, after: RowNo | None = None, ids: TimeIds, now_ms: int
+) -> Done:
+    """What was undone of the delegating or taking back (`event`) that the actor did at this instant: with at most
+    `AT_ONCE` vehicles, behind the place `after` where the call before ended. What somebody did since is not overruled.
+
+    Raises `Forbidden` for a role that delegates nothing, and `NotFound` when the history knows of no such thing.
+    """
+    access.scope_of(actor, Action.VEHICLE_DELEGATE)
+    deeds = history.deeds(tx, actor.user_id, event, at_ms, after=after, limit=AT_ONCE)
+    if not deeds and after is None:
+        raise NotFound("deed")
+    as_left, changed = [], []
+    for deed in deeds:
+        assert deed.to_company_id is not None
+        pair = Pair(deed.vehicle_id, deed.to_company_id)
+        try:
+            _require_as_left(tx, actor, pair, event, changed_since=deed.changed_since)
+        except Refusal as refusal:
+            changed.append(impossible(tx, actor=actor, vehicle_id=pair.vehicle_id, refusal=refusal))
+        else:
+            as_left.append(pair)
+    back = take_back if event is Event.DELEGATED else delegate
+    done = back(tx, actor=actor, pairs=as_left, ids=ids, now_ms=now_ms)
+    done.impossible[:0] = changed
+    done.last = deeds[-1].no if len(deeds) == AT_ONCE else None
+    return done
+
+
+def _require_as_left(tx: ReadTx, actor: Actor, pair: Pair, event: Event, *, changed_since: bool) -> None:
+    """Raise `ChangedSince` unless undoing the event leaves nothing else behind, and `NotFound` or `Forbidden`."""
+    single.find_to_delegate(tx, actor=actor, vehicle_id=pair.vehicle_id)
+    if changed_since:
+        raise ChangedSince("again")
+    if event is Event.DELEGATED and _to_take_back(tx, actor, pair).ends:
+        raise ChangedSince("rights")
 
 
 def _preview(tx: ReadTx, actor: Actor, pairs: Sequence[Pair], look: _Look) -> Preview:

@@ -28,6 +28,12 @@ from tripline.store.fleet import vehicles as rows
 from tripline.store.fleet.vehicle_counts import Which
 from tripline.store.transactions import ReadTx, WriteTx
 
+MOVED: Final = {
+    vehicles.VehicleEvent.ACTIVATE: Event.ACTIVATED,
+    vehicles.VehicleEvent.DEACTIVATE: Event.DEACTIVATED,
+}
+"""What history calls each event that changed something."""
+
 
 class Moved(NamedTuple):
     """A vehicle after an event, and whether that changed it."""
@@ -171,7 +177,7 @@ def move(
     changed = after is not vehicle.status
     if changed:
         rows.change(tx, scope, vehicle_id, status=after.value)
-        _note(tx, actor, _MOVED[event], vehicle, ids=ids, now_ms=now_ms)
+        _note(tx, actor, MOVED[event], vehicle, ids=ids, now_ms=now_ms)
     return Moved(replace(vehicle, status=after), changed)
 
 
@@ -225,12 +231,6 @@ def count_in_service_type(tx: ReadTx, *, actor: Actor, service_type: str, which:
     scope = access.scope_of(actor, Action.VEHICLE_READ)
     companies.require_service_type(tx, actor=actor, service_type=service_type)
     return vehicle_counts.within(tx, scope, which)
-
-
-_MOVED: Final = {
-    vehicles.VehicleEvent.ACTIVATE: Event.ACTIVATED,
-    vehicles.VehicleEvent.DEACTIVATE: Event.DEACTIVATED,
-}
 
 
 def _note(

@@ -1,4 +1,4 @@
-"""Many vehicles at once: what activating or deactivating them would do, told beforehand.
+"""Many vehicles at once: what activating or deactivating them would do, told beforehand, and undoing it.
 
 A vehicle with which something cannot be done is named with its refusal and stops none of the others.
 
@@ -6,17 +6,22 @@ Not here: what moves a vehicle (`vehicles.py`), delegating many (`delegations_of
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
 from tripline.domain import access
 from tripline.domain import vehicles as rules
 from tripline.domain.access import Action, Actor
-from tripline.domain.ids import VehicleId
-from tripline.domain.refusals import Refusal
+from tripline.domain.ids import TimeIds, VehicleId
+from tripline.domain.refusals import NotFound, Refusal
 from tripline.domain.vehicles import Vehicle, VehicleEvent
 from tripline.services.fleet import vehicles
-from tripline.store.transactions import ReadTx
+from tripline.store.fleet import history
+from tripline.store.transactions import ReadTx, WriteTx
+
+MOST: Final = 100
+"""Vehicles that are moved in one transaction, as much as somebody chooses at once: it delays what devices send."""
 
 
 class Impossible(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +65,33 @@ def preview(tx: ReadTx, *, actor: Actor, vehicle_ids: Sequence[VehicleId], event
             is_so = rules.NEXT[vehicle.status, event] is vehicle.status
             (found.already if is_so else found.changing).append(vehicle)
     return found
+
+
+def undo(
+    tx: WriteTx, *, actor: Actor, event: VehicleEvent, at_ms: int, ids: TimeIds, now_ms: int
+) -> tuple[int, list[Impossible]]:
+    """How many vehicles are as they were before the actor had this event happen to them at this instant, and those that
+    stay as they are: whoever did something to one since is not overruled.
+
+    Raises `Forbidden`, and `NotFound` when the history knows of no such thing.
+    """
+    access.scope_of(actor, Action.VEHICLE_ACTIVATE)
+    deeds = history.deeds(tx, actor.user_id, vehicles.MOVED[event], at_ms, limit=MOST)
+    if not deeds:
+        raise NotFound("deed")
+    left = []
+    for deed in deeds:
+        vehicle_id = deed.vehicle_id
+        try:
+            vehicle = vehicles.find_to_move(tx, actor=actor, vehicle_id=vehicle_id)
+            if deed.changed_since or rules.NEXT[vehicle.status, event] is not vehicle.status:
+                raise rules.ChangedSince("again")
+        except Refusal as refusal:
+            left.append(impossible(tx, actor=actor, vehicle_id=vehicle_id, refusal=refusal))
+        else:
+            back = rules.UNDOES[event]
+            vehicles.move(tx, actor=actor, vehicle_id=vehicle_id, event=back, ids=ids, now_ms=now_ms)
+    return len(deeds) - len(left), left
 
 
 def impossible(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, refusal: Refusal) -> Impossible:

@@ -8,7 +8,7 @@ Not here: what is worth an entry, and who may read one (`services/fleet/history.
 
 from enum import Enum
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from sqlalchemy import ColumnElement, Select, String, bindparam, case, delete, func, insert, null, or_, select, update
@@ -17,16 +17,36 @@ from tripline.domain import history as entries
 from tripline.domain import ids as time_ids
 from tripline.domain.access import Authority, Scope
 from tripline.domain.history import Change, Entry, Event, Fact
-from tripline.domain.ids import CompanyId, RowNo, TimeIds, UserId
+from tripline.domain.ids import CompanyId, RowNo, TimeIds, UserId, VehicleId
 from tripline.store import scopes
 from tripline.store.lists import Span, UnknownOffset
 from tripline.store.tables import account, company, history, sensor, vehicle
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
-IMPORT_MS: Final = 60_000
-"""How far the number of an import's entry may run ahead of its time: numbers do when very many are made at once."""
+AHEAD_MS: Final = 60_000
+"""How far the number of an entry may run ahead of its time: numbers do when very many are made at once."""
 _CHANGES: Final = msgspec.json.Decoder(tuple[Change, ...])
 _IMPORTS: Final = (Event.VEHICLES_IMPORTED, Event.SENSORS_IMPORTED)
+
+
+_UNDONE_BY: Final = {
+    Event.ACTIVATED: Event.DEACTIVATED,
+    Event.DEACTIVATED: Event.ACTIVATED,
+    Event.DELEGATED: Event.TAKEN_BACK,
+    Event.TAKEN_BACK: Event.DELEGATED,
+}
+
+
+class Deed(NamedTuple):
+    """Something that was done to a vehicle."""
+
+    no: RowNo
+    """Of its entry."""
+    vehicle_id: VehicleId
+    to_company_id: CompanyId | None
+    """The other company, of a delegation."""
+    changed_since: bool
+    """Whether it was done again, or undone, by now."""
 
 
 class Thing(Enum):
@@ -74,6 +94,15 @@ def page(tx: ReadTx, seen: Seen, thing: Thing, thing_id: str, span: Span) -> lis
     return [_entry(row) for row in tx.hot(statement, *values)]
 
 
+def deeds(
+    tx: ReadTx, actor_id: UserId, event: Event, at_ms: int, *, after: RowNo | None = None, limit: int
+) -> list[Deed]:
+    """What somebody did to vehicles at this instant, an event of `_UNDONE_BY`, up to `limit` entries behind `after`."""
+    first, last = time_ids.first_no(at_ms), time_ids.first_no(at_ms + AHEAD_MS)
+    values = (actor_id, at_ms, first - 1 if after is None else after, last, limit)
+    return [Deed(no, on, to, bool(since)) for no, on, to, since in tx.hot(_deeds(event), *values)]
+
+
 def name_of(tx: ReadTx, thing: Thing, thing_id: str) -> str | None:
     """The name of the thing, None when it is deleted. It does not ask who may read it."""
     rows = tx.hot(_NAMES[thing], thing_id)
@@ -83,7 +112,7 @@ def name_of(tx: ReadTx, thing: Thing, thing_id: str) -> str | None:
 def imported(tx: ReadTx, seen: Seen, event: Event, company_id: CompanyId, at_ms: int) -> Entry | None:
     """The entry of the company's import of this instant, if there was one."""
     statement = _imported(event, seen.people.reaches, seen.vehicles, seen.sensors)
-    first, last = time_ids.first_no(at_ms), time_ids.first_no(at_ms + IMPORT_MS)
+    first, last = time_ids.first_no(at_ms), time_ids.first_no(at_ms + AHEAD_MS)
     rows = tx.hot(statement, company_id, at_ms, first, last, seen.people.user_id, seen.people.company_id)
     return _entry(rows[0]) if rows else None
 
@@ -248,6 +277,24 @@ def _imported(event: Event, people: scopes.Reaches, vehicles: scopes.Reaches, se
         history.c.event == event.value,
     )
     return Hot(statement.order_by(history.c.no).limit(1), "thing", "at_ms", "first", "last", *_SEEN)
+
+
+@cache
+def _deeds(event: Event) -> Hot:
+    row, later = history.c, history.alias("later")
+    again = or_(later.c.event == event.value, later.c.event == _UNDONE_BY[event].value)
+    same = later.c.to_company_id.is_not_distinct_from(row.to_company_id)
+    since = select(later.c.no).where(later.c.vehicle_id == row.vehicle_id, later.c.no > row.no, again, same).exists()
+    statement = select(row.no, row.vehicle_id, row.to_company_id, since).where(
+        row.actor_id == bindparam("actor_id"),
+        row.at_ms == bindparam("at_ms"),
+        row.no > bindparam("after"),
+        row.no < bindparam("last"),
+        row.event == event.value,
+        row.vehicle_id.is_not(None),
+    )
+    names = ("actor_id", "at_ms", "after", "last", "limit")
+    return Hot(statement.order_by(row.no).limit(bindparam("limit")), *names)
 
 
 @cache
