@@ -3,7 +3,7 @@ a visitor, a theme, a language and a width for every page; `make screenshots` sh
 """
 
 from collections import defaultdict
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -174,6 +174,35 @@ def test_list_that_is_no_longer_shown_as_it_was_is_not_led_back_to(browser, worl
             led.append(urlsplit(page.locator("a.up").get_attribute("href")).query)
 
     assert led == ["sensor=with", ""]
+
+
+@pytest.mark.parametrize("turn", range(2))
+def test_chosen_vehicles_are_deactivated_after_a_preview_and_undone_on_the_list_as_it_was_shown(browser, world, turn):
+    (guest,) = (each for each in world.guests if each.name == "full")
+    look = portal_browser.rotated(turn)
+    with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
+        page = watched.page
+        page.goto(f"{world.origin}/fleet/vehicles?sort=-number&status=ACTIVATED")
+        page.locator(".search:not(.quick) .query").fill("1")
+        page.wait_for_url("**q=1*")
+        shown, rows = page.url, page.locator("table#vehicles tbody th").all_inner_texts()
+        for box in page.locator("table#vehicles [data-pick]").all()[:2]:
+            box.check()
+        page.locator("button[formaction='/fleet/vehicles/deactivate']").click()
+        page.locator("table#changing").wait_for()
+        named, troubles = page.locator("table#changing th a").all_inner_texts(), watched.troubles()
+        page.locator("#content button.primary").click()
+        page.locator("table#vehicles").wait_for()
+        done, left = page.url, page.locator("table#vehicles tbody th").all_inner_texts()
+        troubles += watched.troubles()
+        page.locator("#notices form button").click()
+        expect(page.locator("table#vehicles tbody th")).to_have_text(rows)
+        undone = page.url
+
+    assert (look.name, troubles) == (look.name, [])
+    assert named == rows[:2] == sorted(rows, reverse=True)[:2]
+    assert left == rows[2:]
+    assert [parse_qs(urlsplit(each).query) for each in (done, undone)] == [parse_qs(urlsplit(shown).query)] * 2
 
 
 def test_form_that_mounts_suggests_numbers_while_somebody_types(browser, world):

@@ -64,12 +64,12 @@ def test_chosen_vehicles_are_activated_and_deactivated_after_a_preview_that_chan
             "en",
             (
                 "1 vehicle would be deactivated",
-                "No other driver may take",
-                "1 of them has a driver now",
+                "No driver may take",
+                "1 of them has a current driver",
                 "1 vehicle is",
             ),
         ),
-        ("ko", ("차량 1대의 사용을 중지합니다", "다른 운전자는 탈 수 없습니다", "이 중 1대는", "사용 중지된 차량 1대")),
+        ("ko", ("차량 1대의 사용을 중지합니다", "운전자가 새로 탈 수 없습니다", "이 중 1대는", "사용 중지된 차량 1대")),
     ],
 )
 def test_preview_says_how_many_change_which_are_so_and_what_goes_on(tmp_path, language, told):
