@@ -68,7 +68,7 @@ def test_activation_undone_in_two_windows_at_once_is_undone_once(tmp_path):
             answers = await asyncio.gather(*(each.store.write(partial(undo, ids=each.ids)) for each in servers * 2))
             entries = [await one.get(admin, f"/vehicle/{each}/history", limit=2) for each in vehicle_ids]
             events = [[entry["event"] for entry in page["data"]] for page in entries]
-            outcomes.append((sum(count for count, _ in answers), sum(len(left) for _, left in answers), events))
+            outcomes.append((sum(len(moved) for moved, _ in answers), sum(len(left) for _, left in answers), events))
         return outcomes
 
     once = [["DEACTIVATED", "ACTIVATED"]] * 3

@@ -36,7 +36,7 @@ from tripline.portal.visitors import Visitor, visitor_of
 from tripline.portal.windows import Part
 from tripline.services import hints
 from tripline.services.fleet import delegations_of_many as many
-from tripline.services.fleet import vehicles
+from tripline.services.fleet import history, vehicles
 from tripline.services.fleet.delegations_of_many import Done, Pair, Preview
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -123,6 +123,8 @@ async def undo(request: Call) -> Response[bytes]:
     rim = rim_of(request)
     event, at_ms = undo_forms.asked(form, _BACK)
     now_ms = rim.clock()
+    done_to = partial(history.done_to, actor=visitor.actor, event=event, at_ms=at_ms, limit=many.MOST + 1)
+    undo_forms.require_of(form, await rim.store.read(done_to))
     work = partial(many.undo, actor=visitor.actor, event=event, at_ms=at_ms, ids=rim.ids, now_ms=now_ms)
     done = await rim.store.write(work)
     while done.last is not None:
@@ -211,7 +213,8 @@ def _done(request: Call, visitor: Visitor, form: Form, done: Done, event: Event,
     """What was done at this instant: on the list, or on a page of its own when something was refused. It can be undone
     when nothing ended that would not come back."""
     takes_back, back = event is Event.TAKEN_BACK, _back(form)
-    undo_it = None if done.ended else undo_forms.button(_UNDO, event, now_ms)
+    touched = [pair.vehicle_id for pair in done.pairs]
+    undo_it = None if done.ended else undo_forms.button(_UNDO, event, now_ms, touched)
     notice = "portal.delegation.taken_back" if takes_back else "portal.delegation.delegated"
     if done.ended:
         notice = "portal.delegation.taken_back_for_good"

@@ -1,29 +1,32 @@
 """The button that undoes what somebody did to many vehicles at once.
 
-Its form says what was done and when. The history knows to which vehicles, and whether anybody did something to them
-since, so the form lists none: the button fits into a notice, however many they are, and nobody adds a vehicle to it.
+Its form says what was done and when, with a digest of the vehicles. The history knows which they are, and whether
+anybody did something to them since. So the button fits into a notice, however many they are, and when its visitor did
+the same to another vehicle within the same millisecond, elsewhere, nothing is undone.
 
 Not here: the undoing (`services/fleet/vehicles_of_many.py`, `services/fleet/delegations_of_many.py`).
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from tripline.domain import fields
 from tripline.domain.history import Event
-from tripline.domain.refusals import BadParameter
+from tripline.domain.ids import VehicleId
+from tripline.domain.refusals import BadParameter, NotFound
 from tripline.http import parameters
+from tripline.portal import digests
 from tripline.portal.forms import Form
 from tripline.portal.notices import Undo
 
-_EVENT, _AT = "event", "at"
+_EVENT, _AT, _OF = "event", "at", "of"
 _DIGITS: Final = 13
 """Of an instant in epoch ms."""
 
 
-def button(address: str, event: Event, at_ms: int) -> Undo:
-    """The form that undoes at this address what its visitor did at this instant."""
-    return Undo(address, {_EVENT: event.value, _AT: str(at_ms)})
+def button(address: str, event: Event, at_ms: int, vehicle_ids: Iterable[VehicleId]) -> Undo:
+    """The form that undoes at this address what its visitor did to these vehicles at this instant."""
+    return Undo(address, {_EVENT: event.value, _AT: str(at_ms), _OF: _digest(vehicle_ids)})
 
 
 def asked(form: Form, events: Collection[Event]) -> tuple[Event, int]:
@@ -36,3 +39,13 @@ def asked(form: Form, events: Collection[Event]) -> tuple[Event, int]:
         raise BadParameter("between", field=_AT, least=0, most=parameters.LATEST_MS)
     parameters.check_instant(_AT, int(at))
     return Event(event), int(at)
+
+
+def require_of(form: Form, vehicle_ids: Collection[VehicleId]) -> None:
+    """Let pass a form that is about just these vehicles. Raises `NotFound`, also when there are none."""
+    if not vehicle_ids or form.text(_OF) != _digest(vehicle_ids):
+        raise NotFound("deed")
+
+
+def _digest(vehicle_ids: Iterable[VehicleId]) -> str:
+    return digests.of({"vehicles": " ".join(sorted(vehicle_ids))})

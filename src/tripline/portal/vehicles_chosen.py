@@ -6,6 +6,7 @@ list as it was shown when the vehicles were chosen.
 Not here: the list (`vehicle_list.py`), one vehicle (`vehicles.py`), the delegation of many (`delegation_of_many.py`).
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from litestar.response import Response
@@ -24,9 +25,10 @@ from tripline.portal.notices import Undo
 from tripline.portal.page import page
 from tripline.portal.tables import ROWS, Bulk
 from tripline.portal.visitors import Visitor, visitor_of
+from tripline.services.fleet import history
 from tripline.services.fleet import vehicles as single
 from tripline.services.fleet import vehicles_of_many as many
-from tripline.services.fleet.vehicles_of_many import Preview
+from tripline.services.fleet.vehicles_of_many import Impossible, Preview
 from tripline.store.transactions import ReadTx, WriteTx
 
 LIST: Final = "/fleet/vehicles"
@@ -67,20 +69,23 @@ async def undo(request: Call) -> Response[bytes]:
     rim, visitor = rim_of(request), await visitor_of(request)
     done, at_ms = undo_forms.asked(form, _DONE)
     event, now_ms = _DONE[done], rim.clock()
-    count, kept = await rim.store.write(
-        lambda tx: many.undo(tx, actor=visitor.actor, event=event, at_ms=at_ms, ids=rim.ids, now_ms=now_ms)
-    )
+
+    def work(tx: WriteTx) -> tuple[list[VehicleId], list[Impossible]]:
+        undo_forms.require_of(form, history.done_to(tx, actor=visitor.actor, event=done, at_ms=at_ms, limit=ROWS + 1))
+        return many.undo(tx, actor=visitor.actor, event=event, at_ms=at_ms, ids=rim.ids, now_ms=now_ms)
+
+    moved, kept = await rim.store.write(work)
     back = UNDOES[event]
     if not kept:
-        return _done(request, form, back, count, now_ms)
+        return _done(request, form, back, moved, now_ms)
     return views.show(
         request,
         visitor,
         "delegation/done.html",
         title=f"{_TEXTS}{_VERBS[back]}.title",
-        done=count,
+        done=len(moved),
         notice=f"{_TEXTS}{_VERBS[back]}d",
-        undo=_undo(back, now_ms),
+        undo=_undo(back, moved, now_ms),
         impossible=left.in_words(visitor, kept),
         records=LIST,
         shown=ROWS,
@@ -126,16 +131,17 @@ async def _moved(request: Call, event: VehicleEvent) -> Response[bytes]:
     found, clash = await rim.store.write(work)
     if clash or not found.changing:
         return _previewed(request, visitor, form, event, found, clash)
-    return _done(request, form, event, len(found.changing), now_ms)
+    return _done(request, form, event, [each.id for each in found.changing], now_ms)
 
 
-def _done(request: Call, form: Form, event: VehicleEvent, count: int, now_ms: int) -> Response[bytes]:
+def _done(request: Call, form: Form, event: VehicleEvent, moved: Sequence[VehicleId], now_ms: int) -> Response[bytes]:
     """Back on the list, with what happened to so many vehicles at this instant."""
-    return views.moved(request, _back(form), notice=f"{_TEXTS}{_VERBS[event]}d", undo=_undo(event, now_ms), n=count)
+    notice, undo_it = f"{_TEXTS}{_VERBS[event]}d", _undo(event, moved, now_ms)
+    return views.moved(request, _back(form), notice=notice, undo=undo_it, n=len(moved))
 
 
-def _undo(event: VehicleEvent, at_ms: int) -> Undo:
-    return undo_forms.button(_UNDO, single.MOVED[event], at_ms)
+def _undo(event: VehicleEvent, moved: Sequence[VehicleId], at_ms: int) -> Undo:
+    return undo_forms.button(_UNDO, single.MOVED[event], at_ms, moved)
 
 
 def _previewed(

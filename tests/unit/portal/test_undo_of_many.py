@@ -171,6 +171,29 @@ def test_somebody_else_undoes_nothing(tmp_path: Path, who: str, status: int) -> 
     assert (states, received) == (["on", "on", "on"], ["12가1", "12가2", "12가3"])
 
 
+@pytest.mark.parametrize("address", [ACTIVATE, DELEGATE])
+def test_what_cannot_be_told_from_what_the_same_person_did_at_the_same_instant_is_not_undone(
+    tmp_path: Path, address: str
+) -> None:
+    async def scenario(desk: Desk) -> tuple[int, list[str], list[str]]:
+        at_ms, chosen = desk.app.now_ms, {"vehicleId": desk.vehicles[:1], "toCompanyId": desk.of.borrower.company_id}
+        preview = Page((await desk.post(address, chosen)).text)
+        desk.app.now_ms = at_ms
+        if address == ACTIVATE:
+            await desk.app.post(desk.of.owner, f"/vehicle/{desk.vehicles[1]}/activate")
+        else:
+            await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, desk.vehicles[1])
+        _, _, form = await desk.led(await desk.post(address, {**chosen, **preview.hidden(address)}))
+        return (await desk.undo(form)).status_code, await desk.states(), await desk.received()
+
+    status, states, received = at_desk(tmp_path, scenario)
+
+    assert status == 404
+    assert (states, received) == (
+        (["on", "on", "off"], []) if address == ACTIVATE else (["off", "off", "off"], ["12가1", "12가2"])
+    )
+
+
 @pytest.mark.parametrize("address", [UNDO, UNDO_DELEGATION])
 @pytest.mark.parametrize(
     ("changed", "status"),
@@ -189,7 +212,7 @@ def test_somebody_else_undoes_nothing(tmp_path: Path, who: str, status: int) -> 
 def test_form_that_names_no_deed_undoes_nothing(tmp_path: Path, address: str, changed: Any, status: int) -> None:
     async def scenario(desk: Desk) -> int:
         event = "ACTIVATED" if address == UNDO else "DELEGATED"
-        return int((await desk.post(address, {"event": event, "at": "1", **changed})).status_code)
+        return int((await desk.post(address, {"event": event, "at": "1", "of": "x", **changed})).status_code)
 
     assert at_desk(tmp_path, scenario) == status
 

@@ -15,7 +15,7 @@ from tripline.domain import access
 from tripline.domain.access import Action, Actor
 from tripline.domain.history import Event
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds, VehicleId
-from tripline.domain.refusals import BadParameter, NotFound, Refusal
+from tripline.domain.refusals import BadParameter, Refusal
 from tripline.domain.vehicles import ChangedSince
 from tripline.services.fleet import delegations as single
 from tripline.services.fleet.vehicles_of_many import Impossible, impossible
@@ -172,12 +172,10 @@ def undo(
     """What was undone of the delegating or taking back (`event`) that the actor did at this instant: with at most
     `AT_ONCE` vehicles, behind the place `after` where the call before ended. What somebody did since is not overruled.
 
-    Raises `Forbidden` for a role that delegates nothing, and `NotFound` when the history knows of no such thing.
+    Raises `Forbidden` for a role that delegates nothing.
     """
     access.scope_of(actor, Action.VEHICLE_DELEGATE)
     deeds = history.deeds(tx, actor.user_id, event, at_ms, after=after, limit=AT_ONCE)
-    if not deeds and after is None:
-        raise NotFound("deed")
     as_left, changed = [], []
     for deed in deeds:
         assert deed.to_company_id is not None

@@ -78,6 +78,11 @@ def note_import(
     return rows.put(tx, no, fact, ids=ids, now_ms=now_ms)
 
 
+def done_to(tx: ReadTx, *, actor: Actor, event: Event, at_ms: int, limit: int) -> list[VehicleId]:
+    """The vehicles to which the actor did this at this instant, up to `limit`."""
+    return [each.vehicle_id for each in rows.deeds(tx, actor.user_id, event, at_ms, limit=limit)]
+
+
 def admit_to_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> None:
     """Let pass who may read the history of the vehicle, be it deleted or not. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.VEHICLE_HISTORY_READ)

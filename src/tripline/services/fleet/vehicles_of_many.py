@@ -14,7 +14,7 @@ from tripline.domain import access
 from tripline.domain import vehicles as rules
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import TimeIds, VehicleId
-from tripline.domain.refusals import NotFound, Refusal
+from tripline.domain.refusals import Refusal
 from tripline.domain.vehicles import Vehicle, VehicleEvent
 from tripline.services.fleet import vehicles
 from tripline.store.fleet import history
@@ -69,17 +69,13 @@ def preview(tx: ReadTx, *, actor: Actor, vehicle_ids: Sequence[VehicleId], event
 
 def undo(
     tx: WriteTx, *, actor: Actor, event: VehicleEvent, at_ms: int, ids: TimeIds, now_ms: int
-) -> tuple[int, list[Impossible]]:
-    """How many vehicles are as they were before the actor had this event happen to them at this instant, and those that
-    stay as they are: whoever did something to one since is not overruled.
-
-    Raises `Forbidden`, and `NotFound` when the history knows of no such thing.
+) -> tuple[list[VehicleId], list[Impossible]]:
+    """The vehicles that are as they were before the actor had this event happen to them at this instant, and those that
+    stay as they are: whoever did something to one since is not overruled. Raises `Forbidden`.
     """
     access.scope_of(actor, Action.VEHICLE_ACTIVATE)
     deeds = history.deeds(tx, actor.user_id, vehicles.MOVED[event], at_ms, limit=MOST)
-    if not deeds:
-        raise NotFound("deed")
-    left = []
+    moved, left = [], []
     for deed in deeds:
         vehicle_id = deed.vehicle_id
         try:
@@ -91,7 +87,8 @@ def undo(
         else:
             back = rules.UNDOES[event]
             vehicles.move(tx, actor=actor, vehicle_id=vehicle_id, event=back, ids=ids, now_ms=now_ms)
-    return len(deeds) - len(left), left
+            moved.append(vehicle_id)
+    return moved, left
 
 
 def impossible(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, refusal: Refusal) -> Impossible:
