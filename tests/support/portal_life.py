@@ -13,6 +13,7 @@ import httpx
 
 from tests.support import calling, faults, fleet, portal_tour, receivers, receiving, servers
 from tests.support.fleet import Company
+from tests.support.portal import Page, form_of
 from tests.support.portal_tour import Stop
 from tripline.simulator import recordings
 
@@ -129,7 +130,7 @@ def _drafts(visit: Visit) -> list[Stop]:
         path = visit.post("/import", {"kind": "vehicles"}, file=(f"{name}.csv", text.encode("cp949")))
         if name == "registered":
             faults.until(lambda: "commit" in visit.http.get(path).text)  # noqa: B023
-            visit.post(f"{path}/commit", {})
+            visit.post(f"{path}/commit", form_of(Page(visit.http.get(path).text), f"{path}/commit"))
         stops.append(Stop(f"/import/{name}", path))
     return stops
 

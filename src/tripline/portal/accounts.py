@@ -42,6 +42,8 @@ async def disable(request: Call) -> Response[bytes]:
             raise
         return await _shown(request, error=refusal)
     path = f"{_LIST}/{user_id}"
+    if not found.enabled:
+        return views.moved(request, path, notice="portal.accounts.disabled_already", email=found.email)
     undo = Undo(f"{path}/enable")
     return views.moved(request, path, notice="portal.accounts.disabled", undo=undo, email=found.email)
 
@@ -54,6 +56,8 @@ async def enable(request: Call) -> Response[bytes]:
     user_id = _account_id(request)
     found = await rim.store.write(lambda tx: directory.unbar(tx, actor=visitor.actor, user_id=user_id))
     path = f"{_LIST}/{user_id}"
+    if found.enabled:
+        return views.moved(request, path, notice="portal.accounts.enabled_already", email=found.email)
     undo = Undo(f"{path}/disable")
     return views.moved(request, path, notice="portal.accounts.enabled", undo=undo, email=found.email)
 

@@ -125,9 +125,10 @@ async def _shown(request: Call, *, error: Refusal | None = None, **values: Any) 
 
     def work(tx: ReadTx) -> Any:
         visitor = visitor_in(tx, request)
-        return visitor, service.read(tx, actor=visitor.actor, application_id=wanted)
+        found = service.read(tx, actor=visitor.actor, application_id=wanted)
+        return visitor, found, service.decider(tx, actor=visitor.actor, application=found)
 
-    visitor, found = await rim_of(request).store.read_short(work)
+    visitor, found, decider = await rim_of(request).store.read_short(work)
     return views.show(
         request,
         visitor,
@@ -136,6 +137,7 @@ async def _shown(request: Call, *, error: Refusal | None = None, **values: Any) 
         error=error,
         labels=_LABELS,
         application=found,
+        decider=decider,
         open=found.state is State.SUBMITTED,
         **values,
     )

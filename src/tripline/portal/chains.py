@@ -4,7 +4,7 @@ Not here: delegating many vehicles (`delegation.py`), the vehicle's record (`veh
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import msgspec
 from litestar.response import Response
@@ -12,26 +12,38 @@ from litestar.response import Response
 from tripline.domain import access
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.chains import Chain, Person
-from tripline.domain.delegations import Relation, UserRole
-from tripline.domain.ids import UserId, VehicleId
+from tripline.domain.delegations import Relation, Right, UserRole
+from tripline.domain.ids import SensorId, UserId, VehicleId
 from tripline.domain.people import User
-from tripline.domain.refusals import BadParameter, Refusal
+from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
-from tripline.portal import addresses, forms, views, windows
-from tripline.portal.forms import Form
+from tripline.portal import addresses, digests, forms, views, windows
+from tripline.portal.deletions import GoesChanged
+from tripline.portal.notices import Undo
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.windows import Part
 from tripline.services import hints
 from tripline.services.fleet import candidates, people, rights
 from tripline.services.fleet import chains as service
+from tripline.services.fleet.rights import Ending
 from tripline.store.lists import Window
-from tripline.store.transactions import ReadTx
+from tripline.store.transactions import ReadTx, WriteTx
 
 FOUND: Final = 10
 """People that are offered for a right at a time."""
 _WORD: Final = "portal.chain.may."
+_END: Final = "portal.chain.end."
+_ENDED: Final = {
+    (False, True): "portal.chain.ended",
+    (False, False): "portal.chain.ended.for_good",
+    (True, True): "portal.chain.ended.drive",
+    (True, False): "portal.chain.ended.drive_for_good",
+}
+"""What to tell of a right that was taken back, by whether the person drove and whether it could be given again."""
+_USER: Final = "userId"
+_RIGHT: Final = "right"
 _DRIVE: Final = "drive"
 """What choosing the driver is to a driver."""
 
@@ -49,6 +61,15 @@ class Offered(msgspec.Struct, frozen=True):
     """Held already."""
     enabled: bool
     """Whether this person can sign in."""
+
+
+class _Of(TypedDict):
+    """A right that a form names, and who wants something of it."""
+
+    actor: Actor
+    user_id: UserId
+    vehicle_id: VehicleId
+    role: UserRole
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -81,46 +102,109 @@ async def give(request: Call) -> Response[bytes]:
     visitor = await visitor_of(request)
     rim = rim_of(request)
     vehicle_id, now_ms = _vehicle_id(request), rim.clock()
-    try:
-        right = await rim.store.write(
-            lambda tx: rights.give(
-                tx,
-                actor=visitor.actor,
-                user_id=_user_id(form),
-                vehicle_id=vehicle_id,
-                role=_role(form),
-                ids=rim.ids,
-                now_ms=now_ms,
-            )
+
+    def work(tx: WriteTx) -> tuple[Right, Ending]:
+        of = _Of(
+            actor=visitor.actor,
+            user_id=_user_id(form.text(_USER)),
+            vehicle_id=vehicle_id,
+            role=_role(form.text(_RIGHT)),
         )
+        return rights.give(tx, **of, ids=rim.ids, now_ms=now_ms), rights.ending(tx, **of)
+
+    try:
+        right, ending = await rim.store.write(work)
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
-        shown = await rim.store.read(lambda tx: _shown(tx, request, visitor.actor))
-        return _page(request, visitor, shown, error=refusal)
-    return views.moved(request, _address(vehicle_id), notice="portal.chain.given", name=right.user_name)
+        return await _refused(request, visitor, refusal)
+    address = _address(vehicle_id)
+    undo = None
+    if not ending.stops_driving:
+        values = {_USER: right.user_id, _RIGHT: right.user_role.value, "digest": _digest(ending)}
+        undo = Undo(f"{address}/rights/end", values)
+    return views.moved(request, address, notice="portal.chain.given", undo=undo, name=right.user_name)
+
+
+@page("GET", "/delegation/vehicles/{vehicleId}/rights/end", access=Action.RIGHT_GIVE_DRIVER)
+async def ask_to_take_back(request: Call) -> Response[bytes]:
+    """What ends when somebody's right on the vehicle is taken back."""
+    query = request.query_params
+
+    def work(tx: ReadTx) -> tuple[Visitor, UserId, Ending]:
+        visitor = visitor_in(tx, request)
+        user_id, role = _user_id(query.get(_USER, "")), _role(query.get(_RIGHT, ""))
+        vehicle_id = _vehicle_id(request)
+        return (
+            visitor,
+            user_id,
+            rights.ending(tx, actor=visitor.actor, user_id=user_id, vehicle_id=vehicle_id, role=role),
+        )
+
+    visitor, user_id, ending = await rim_of(request).store.read_short(work)
+    return _ending(request, visitor, user_id, ending)
 
 
 @page("POST", "/delegation/vehicles/{vehicleId}/rights/end", access=Action.RIGHT_GIVE_DRIVER)
 async def take_back(request: Call) -> Response[bytes]:
-    """Take somebody's right on the vehicle back."""
+    """Take somebody's right on the vehicle back, with what was shown to end."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
     rim = rim_of(request)
     vehicle_id, now_ms = _vehicle_id(request), rim.clock()
-    sensors = await rim.store.write(
-        lambda tx: rights.take_back(
-            tx,
-            actor=visitor.actor,
-            user_id=_user_id(form),
-            vehicle_id=vehicle_id,
-            role=_role(form),
-            ids=rim.ids,
-            now_ms=now_ms,
-        )
-    )
+    user_id, role = _user_id(form.text(_USER)), _role(form.text(_RIGHT))
+    of = _Of(actor=visitor.actor, user_id=user_id, vehicle_id=vehicle_id, role=role)
+
+    def work(tx: WriteTx) -> tuple[Ending, list[SensorId], bool]:
+        ending = rights.ending(tx, **of)
+        if form.text("digest") != _digest(ending):
+            raise GoesChanged("right")
+        sensors = rights.take_back(tx, **of, ids=rim.ids, now_ms=now_ms)
+        return ending, sensors, rights.could_give(tx, **of)
+
+    try:
+        ending, sensors, can_return = await rim.store.write(work)
+    except GoesChanged as refusal:
+        ending = await rim.store.read_short(lambda tx: rights.ending(tx, **of))
+        return _ending(request, visitor, user_id, ending, error=refusal)
+    except NotFound as refusal:
+        if refusal.case != "right":
+            raise
+        # Another window took it back.
+        return await _refused(request, visitor, refusal)
     hints.tell(rim.signals, hints.sensors_changed(sensors))
-    return views.moved(request, _address(vehicle_id), notice="portal.chain.ended")
+    address = _address(vehicle_id)
+    undo = Undo(f"{address}/rights", {_USER: user_id, _RIGHT: role.value}) if can_return else None
+    notice = _ENDED[ending.stops_driving, can_return]
+    return views.moved(request, address, notice=notice, undo=undo, name=ending.user_name, number=ending.vehicle_no)
+
+
+async def _refused(request: Call, visitor: Visitor, error: Refusal) -> Response[bytes]:
+    """The chain as it is, with what was refused."""
+    shown = await rim_of(request).store.read(lambda tx: _shown(tx, request, visitor.actor))
+    return _page(request, visitor, shown, error=error)
+
+
+def _ending(
+    request: Call, visitor: Visitor, user_id: UserId, ending: Ending, *, error: Refusal | None = None
+) -> Response[bytes]:
+    """The page that asks before a right is taken back."""
+    return views.show(
+        request,
+        visitor,
+        "delegation/end_right.html",
+        title=_END + ending.role,
+        error=error,
+        ending=ending,
+        user_id=user_id,
+        digest=_digest(ending),
+        address=_address(_vehicle_id(request)),
+    )
+
+
+def _digest(ending: Ending) -> str:
+    """Of what ends with the right."""
+    return digests.of({"right": ending.role, "drives": str(ending.stops_driving)})
 
 
 def _shown(tx: ReadTx, request: Call, actor: Actor) -> Shown:
@@ -222,16 +306,15 @@ def _vehicle_id(request: Call) -> VehicleId:
     return VehicleId(parameters.path_id(request, "vehicleId"))
 
 
-def _user_id(form: Form) -> UserId:
-    return UserId(parameters.uuid_of(form.text("userId"), "userId"))
+def _user_id(named: str) -> UserId:
+    return UserId(parameters.uuid_of(named, _USER))
 
 
-def _role(form: Form) -> UserRole:
-    """The right that the form names. Raises `BadParameter`."""
-    named = form.text("right")
+def _role(named: str) -> UserRole:
+    """The right with this name. Raises `BadParameter`."""
     if named not in UserRole.__members__:
-        raise BadParameter.missing("right")
+        raise BadParameter.missing(_RIGHT)
     return UserRole[named]
 
 
-handlers: Final[list[Any]] = [chain, give, take_back]
+handlers: Final[list[Any]] = [chain, give, ask_to_take_back, take_back]

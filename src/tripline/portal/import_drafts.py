@@ -2,7 +2,7 @@
 
 Every state of a draft has the same address, so that a page that was left can be found again.
 
-Not here: single rows (`import_rows.py`).
+Not here: single rows (`import_rows.py`), throwing a draft away (`import_disposal.py`).
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,9 @@ from tripline.http import parameters
 from tripline.http.operations import Value
 from tripline.http.rim import Call, rim_of
 from tripline.language import catalogue, headings
-from tripline.portal import addresses, digests, forms, imports, views
+from tripline.portal import addresses, digests, forms, imports, record_forms, views
+from tripline.portal.deletions import GoesChanged
+from tripline.portal.digests import Clash
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in
 from tripline.services import hints
@@ -84,12 +86,21 @@ async def match(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     visitor, found = await found_in(request)
     chosen = [form.text(f"{_COLUMN}{at}") or None for at in range(len(found.header))]
+
+    def look(now: Draft) -> None:
+        if digests.clash(form.text("digest"), now=_texts(now.columns), typed=_texts(chosen)) is not None:
+            raise record_forms.ChangedMeanwhile()
+
     try:
-        await _changed(request, drafts.match, columns=chosen)
+        await changed(request, drafts.match, look, columns=chosen)
+    except record_forms.ChangedMeanwhile:
+        visitor, found = await found_in(request)
+        clash = digests.clash(form.text("digest"), now=_texts(found.columns), typed=_texts(chosen))
+        return await _matching(request, visitor, found, chosen, clash=clash)
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
-        return await _matching(request, visitor, found, chosen, refusal)
+        return await _matching(request, visitor, found, chosen, refusal, digest=form.text("digest"))
     return await _back(request, found)
 
 
@@ -97,45 +108,30 @@ async def match(request: Call) -> Response[bytes]:
 async def check(request: Call) -> Response[bytes]:
     """Check every row anew; registers nothing."""
     await forms.read(request)
-    return await _back(request, await _changed(request, drafts.check), notice="portal.import.checked_again")
+    return await _back(request, await changed(request, drafts.check), notice="portal.import.checked_again")
 
 
 @page("POST", "/import/{draftId}/commit", access=drafts.ANY_KIND, refuses=(NotNow, NothingGood))
 async def commit(request: Call) -> Response[bytes]:
     """Register the good rows: all at once, or none."""
-    await forms.read(request)
-    return await _back(request, await _changed(request, drafts.commit))
+    form = await forms.read(request)
+
+    def look(now: Draft) -> None:
+        if now.state is State.CHECKED and form.text("digest") != digest_of(now):
+            raise GoesChanged("import")
+
+    try:
+        return await _back(request, await changed(request, drafts.commit, look))
+    except GoesChanged as refusal:
+        return await _preview(request, *await found_in(request), error=refusal)
 
 
 @page("POST", "/import/{draftId}/cancel", access=drafts.ANY_KIND, refuses=(NotNow,))
 async def cancel(request: Call) -> Response[bytes]:
     """Stop the work on a draft: nothing of it is registered."""
     await forms.read(request)
-    await _changed(request, drafts.cancel)
+    await changed(request, drafts.cancel)
     return views.moved(request, _address(request))
-
-
-@page("GET", "/import/{draftId}/delete", access=drafts.ANY_KIND)
-async def ask_to_delete(request: Call) -> Response[bytes]:
-    """How many rows go with a draft that is thrown away."""
-    visitor, found = await found_in(request)
-    what = {State.ARRIVING: "arriving", State.DONE: "done"}.get(found.state, "open")
-    return views.show(
-        request,
-        visitor,
-        "imports/discard.html",
-        title="portal.import.throw_away_draft",
-        draft=found,
-        text=visitor.say(f"portal.import.throw_away_text.{what}", n=found.rows, name=found.name),
-    )
-
-
-@page("POST", "/import/{draftId}/delete", access=drafts.ANY_KIND)
-async def delete(request: Call) -> Response[bytes]:
-    """Throw a draft away."""
-    await forms.read(request)
-    gone = await _changed(request, drafts.throw_away)
-    return views.moved(request, "/import", notice="portal.import.thrown_away", name=gone.name)
 
 
 @page("GET", "/import/{draftId}/bad-rows", access=drafts.ANY_KIND, answer_type=imports.CSV, refuses=(NotNow,))
@@ -240,17 +236,33 @@ async def _matching(
     found: Draft,
     chosen: Sequence[str | None] | None = None,
     error: Refusal | None = None,
+    *,
+    digest: str | None = None,
+    clash: Clash | None = None,
 ) -> Response[bytes]:
-    """The form that matches columns."""
+    """The form that matches columns. `digest`: of the columns for which it was filled, None: of those of the draft;
+    `clash`: what another window matched meanwhile."""
     sheet = drafts.kind_of(found).sheet
     values = await rim_of(request).store.read_short(lambda tx: draft_pages.first_values(tx, found))
     matched = found.columns if chosen is None else chosen
+    changes: list[tuple[str, str, str]] = []
+    if clash is not None:
+        matched = [text or None for text in clash.texts.values()]
+        headers = dict(zip(clash.texts, found.header, strict=True))
+        left_out = visitor.say("portal.import.left_out")
+
+        def named(column: str) -> str:
+            return heading(visitor, found, column) if column else left_out
+
+        changes = [(headers[each.name], named(each.now), named(each.typed)) for each in clash.changed]
     return views.show(
         request,
         visitor,
         "imports/matching.html",
         title=views.Plain(found.name),
-        status=None if error is None else 400,
+        status=409 if clash is not None else None if error is None else 400,
+        digest=digests.of(_texts(found.columns)) if digest is None else digest,
+        changes=changes,
         draft=found,
         chosen=matched,
         values=[value[:VALUE_MAX] for value in values],
@@ -268,7 +280,17 @@ def _named(visitor: Visitor, found: Draft, column: str) -> str:
     return visitor.say("portal.import.required", column=named) if is_required else named
 
 
-async def _preview(request: Call, visitor: Visitor, found: Draft) -> Response[bytes]:
+def _texts(columns: Sequence[str | None]) -> dict[str, str]:
+    """What the form that matches columns is filled with."""
+    return {f"{_COLUMN}{at}": column or "" for at, column in enumerate(columns)}
+
+
+def digest_of(found: Draft) -> str:
+    """Of everything that a page tells of a draft: its version grows with each change."""
+    return digests.of({"version": str(found.version), "state": found.state})
+
+
+async def _preview(request: Call, visitor: Visitor, found: Draft, *, error: Refusal | None = None) -> Response[bytes]:
     rim = rim_of(request)
     tab = tab_of(request, found)
     after, before = number(request, "after"), number(request, "before")
@@ -286,14 +308,19 @@ async def _preview(request: Call, visitor: Visitor, found: Draft) -> Response[by
         )
 
     rows = await rim.store.read(work)
+
+    def beside(name: str, row: int) -> str:
+        return addresses.of(_address(request), [("rows", tab), (name, str(row))])
+
     return views.show(
         request,
         visitor,
         "imports/preview.html",
         title=views.Plain(found.name),
+        error=error,
         **preview_values(visitor, rows.draft, tab, rows.rows),
-        previous=None if rows.before is None else addresses.changed(request, rows=tab, before=rows.before, after=None),
-        next=None if rows.after is None else addresses.changed(request, rows=tab, after=rows.after, before=None),
+        previous=None if rows.before is None else beside("before", rows.before),
+        next=None if rows.after is None else beside("after", rows.after),
         place={"rows": tab, "after": after or "", "before": before or ""},
     )
 
@@ -302,6 +329,7 @@ def preview_values(visitor: Visitor, found: Draft, tab: str, rows: Sequence[RowV
     """What the template needs to show rows."""
     return {
         "draft": found,
+        "digest": digest_of(found),
         "tab": tab,
         "tabs": [_tab(visitor, found, name, tab) for name in TABS],
         "columns": shown_columns(visitor, found),
@@ -341,13 +369,17 @@ def _working(request: Call, visitor: Visitor, found: Draft, **more: Any) -> Resp
     )
 
 
-async def _changed(request: Call, change: Change, **values: Any) -> Draft:
-    """The draft after a change, of which those who work on drafts are told."""
+async def changed(
+    request: Call, change: Change, look: Callable[[Draft], None] = lambda _: None, **values: Any
+) -> Draft:
+    """The draft after a change, of which those who work on drafts are told. `look` is shown the draft as it is, and
+    raises when that is not what somebody saw who asks for the change."""
     rim = rim_of(request)
 
     def work(tx: WriteTx) -> Draft:
-        actor = visitor_in(tx, request).actor
-        return change(tx, actor=actor, draft_id=draft_id(request), now_ms=rim.clock(), **values)
+        actor, named, now_ms = visitor_in(tx, request).actor, draft_id(request), rim.clock()
+        look(drafts.mine(tx, actor=actor, draft_id=named, now_ms=now_ms))
+        return change(tx, actor=actor, draft_id=named, now_ms=now_ms, **values)
 
     changed = await rim.store.write(work)
     hints.tell(rim.signals, hints.import_due())
@@ -364,4 +396,4 @@ def _address(request: Call) -> str:
     return f"/import/{draft_id(request)}"
 
 
-handlers: Final[list[Any]] = [draft, progress, columns, match, check, commit, cancel, ask_to_delete, delete, bad_rows]
+handlers: Final[list[Any]] = [draft, progress, columns, match, check, commit, cancel, bad_rows]

@@ -15,6 +15,7 @@ from tripline.domain.sensors import Sensor
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
 from tripline.portal import forms, views, windows
+from tripline.portal.deletions import GoesChanged
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_of
 from tripline.ports.outages import Outage
@@ -25,6 +26,8 @@ from tripline.services.lines.desk import Known
 from tripline.store.transactions import ReadTx
 
 CHANGES: Final = 50
+_NUMBER: Final = "mdn"
+"""The field with the telephone number of the line that was shown."""
 
 
 @page("GET", "/lines/{sensorId}", access=Action.SENSOR_READ)
@@ -36,13 +39,16 @@ async def line(request: Call) -> Response[bytes]:
 @page("POST", "/lines/{sensorId}/unpause", access=Action.CARRIER_UNPAUSE)
 async def unpause(request: Call) -> Response[bytes]:
     """Have the carrier lift the pause of the line."""
-    await forms.read(request)
+    form = await forms.read(request)
     visitor = await visitor_of(request)
     rim = rim_of(request)
     sensor_id = _sensor_id(request)
     sensor = await rim.store.read_short(lambda tx: _with_number(tx, visitor, sensor_id))
     assert sensor.line is not None
     assert sensor.line.mdn is not None
+    if _is_own(visitor, sensor) and form.text(_NUMBER) != sensor.line.mdn:
+        # The device has another line by now than the one whose pause was shown.
+        return await _line(request, visitor, error=GoesChanged("line"))
     try:
         await rim.unpauser.unpause(actor=visitor.actor, mdn=sensor.line.mdn)
     except Refusal as refusal:
@@ -79,7 +85,6 @@ async def _line(
     seen = views.state_of(known.busy, state, newest)
     if views.is_shown(request, seen):
         return views.unchanged()
-    own = sensor.company_id == visitor.actor.company_id
     return views.show(
         request,
         visitor,
@@ -94,8 +99,14 @@ async def _line(
         changes=known.changes[:CHANGES],
         before=known.changes[CHANGES - 1].no if len(known.changes) > CHANGES else None,
         state=state,
-        may_unpause=own and state is NwStatus.USE_SUSPENDED and visitor.may(Action.CARRIER_UNPAUSE),
+        may_unpause=_is_own(visitor, sensor)
+        and state is NwStatus.USE_SUSPENDED
+        and visitor.may(Action.CARRIER_UNPAUSE),
     )
+
+
+def _is_own(visitor: Visitor, sensor: Sensor) -> bool:
+    return sensor.company_id == visitor.actor.company_id
 
 
 def _with_number(tx: ReadTx, visitor: Visitor, sensor_id: SensorId) -> Sensor:

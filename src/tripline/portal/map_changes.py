@@ -93,7 +93,11 @@ async def cancel(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     await visitor_of(request)
     keeper, area = rim_of(request).maps, request.path_params["area"]
-    running = maps.under_way(await keeper.maps(), area)
+    found = await keeper.maps()
+    running = maps.under_way(found, area)
+    standing = found.under_way
+    if standing is not None and standing.told.name == area and str(standing.told.begun_ms) != form.text("since"):
+        return await maps.shown(request, error=deletions.GoesChanged("map_import"))
     try:
         await keeper.cancel(area)
     except NotFound:

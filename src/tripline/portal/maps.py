@@ -9,6 +9,7 @@ from litestar.response import Response
 
 from tripline.domain.access import Action
 from tripline.domain.maps import ImportState, ImportStep, KnownMap, Maps
+from tripline.domain.refusals import Refusal
 from tripline.http.operations import Value
 from tripline.http.rim import Call, rim_of
 from tripline.language import kept, phrases
@@ -28,11 +29,16 @@ _STEPS: Final = tuple(ImportStep)
 @page("GET", PATH, access=Action.MAP_MANAGE)
 async def show(request: Call) -> Response[bytes]:
     """Every imported map, the running or unfinished import, and the base map as pages draw it."""
+    return await shown(request)
+
+
+async def shown(request: Call, *, error: Refusal | None = None) -> Response[bytes]:
+    """All maps, with what was refused."""
     rim = rim_of(request)
     visitor = await visitor_of(request)
     found = await rim.maps.maps()
-    shown = NO_MAP if rim.base_map is None else rim.base_map.shown()
-    return _shown(request, visitor, found, bounds=shown.bounds, attribution=shown.attribution)
+    base = NO_MAP if rim.base_map is None else rim.base_map.shown()
+    return _shown(request, visitor, found, error=error, bounds=base.bounds, attribution=base.attribution)
 
 
 @page("GET", f"{PATH}/{{area}}/progress", access=Action.MAP_MANAGE, in_path=(AREA,), query=(_SINCE,))

@@ -19,7 +19,8 @@ from tripline.domain.refusals import BadParameter, Refusal
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
 from tripline.language import kept, phrases
-from tripline.portal import forms, newcomers, views, windows
+from tripline.portal import digests, forms, newcomers, views, windows
+from tripline.portal.deletions import GoesChanged
 from tripline.portal.forms import Form
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
@@ -30,7 +31,7 @@ from tripline.services.push.trials import Trial
 from tripline.store.push.parked import Counts, Which
 from tripline.store.push.queue import Addresses
 from tripline.store.push.secrets import Secret
-from tripline.store.transactions import ReadTx
+from tripline.store.transactions import ReadTx, WriteTx
 
 MESSAGES: Final = 50
 TRIPS: Final = tuple(range(1, 13))
@@ -57,6 +58,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """Whether something else than known numbers is registered as wanted."""
     counts: Counts
     mute: Sequence[Mute]
+    secret: str
+    """Digest of the secret that signs."""
 
 
 @page("GET", "/pushes", access=Action.PUSH_MANAGE)
@@ -96,14 +99,21 @@ async def show_secret(request: Call) -> Response[bytes]:
 
 @page("POST", "/pushes/secret/rotate", access=Action.PUSH_MANAGE)
 async def rotate(request: Call) -> Response[bytes]:
-    """Another secret; for a day the one before signs too."""
-    await forms.read(request)
+    """Another secret, in place of the one that signed when the form was made; for a day that one signs too."""
+    form = await forms.read(request)
     visitor = await visitor_of(request)
     rim = rim_of(request)
     own, now_ms = own_of(visitor.actor), rim.clock()
-    made = await rim.store.write(
-        lambda tx: desk.rotate(tx, actor=visitor.actor, company_id=own, ids=rim.ids, now_ms=now_ms)
-    )
+
+    def work(tx: WriteTx) -> Secret:
+        if form.text("digest") != _digest(desk.kept_secret(tx, actor=visitor.actor, company_id=own)):
+            raise GoesChanged("secret")
+        return desk.rotate(tx, actor=visitor.actor, company_id=own, ids=rim.ids, now_ms=now_ms)
+
+    try:
+        made = await rim.store.write(work)
+    except GoesChanged as refusal:
+        return await _overview(request, visitor, error=refusal)
     hints.tell(rim.signals, hints.company_changed(own))
     return _secret(request, visitor, made, now_ms)
 
@@ -198,6 +208,7 @@ async def _overview(
             unread=company.notify_msg_type is not None and not known,
             counts=desk.counts(tx, actor=visitor.actor, company_id=own),
             mute=desk.mute(tx, actor=visitor.actor, company_id=own),
+            secret=_digest(desk.kept_secret(tx, actor=visitor.actor, company_id=own)),
         )
 
     shown = await rim_of(request).store.read(work)
@@ -211,6 +222,11 @@ async def _overview(
         trial=trial,
         trouble=_trouble(visitor),
     )
+
+
+def _digest(secret: Secret | None) -> str:
+    """Of a secret by the time that it was made; the first one changes nothing: whoever looks at it makes it."""
+    return digests.of({"made": str(secret.created_ms) if secret is not None and secret.former is not None else ""})
 
 
 def _secret(request: Call, visitor: Visitor, found: Secret, now_ms: int) -> Response[bytes]:

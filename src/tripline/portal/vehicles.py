@@ -207,13 +207,15 @@ async def whole_history(request: Call) -> Response[bytes]:
 @page("POST", "/fleet/vehicles/{vehicleId}/activate", access=Action.VEHICLE_ACTIVATE)
 async def activate(request: Call) -> Response[bytes]:
     """Let drivers drive a vehicle."""
-    return await _moved(request, VehicleEvent.ACTIVATE, "portal.vehicles.activated", undo="deactivate")
+    notices = ("portal.vehicles.activated", "portal.vehicles.activated_already")
+    return await _moved(request, VehicleEvent.ACTIVATE, notices, undo="deactivate")
 
 
 @page("POST", "/fleet/vehicles/{vehicleId}/deactivate", access=Action.VEHICLE_ACTIVATE)
 async def deactivate(request: Call) -> Response[bytes]:
     """Let no further driver take a vehicle."""
-    return await _moved(request, VehicleEvent.DEACTIVATE, "portal.vehicles.deactivated", undo="activate")
+    notices = ("portal.vehicles.deactivated", "portal.vehicles.deactivated_already")
+    return await _moved(request, VehicleEvent.DEACTIVATE, notices, undo="activate")
 
 
 def texts(vehicle: Vehicle) -> dict[str, str]:
@@ -249,15 +251,19 @@ def _no_score(visitor: Visitor, found: VehicleOverview) -> str | None:
     return visitor.say("portal.vehicles.no_score", why=trip.why_not if own is None else visitor.say(own))
 
 
-async def _moved(request: Call, event: VehicleEvent, notice: str, *, undo: str) -> Response[bytes]:
+async def _moved(request: Call, event: VehicleEvent, notices: tuple[str, str], *, undo: str) -> Response[bytes]:
+    """The vehicle's page after the event. `notices`: what to tell when it changed the vehicle, and when it did not."""
     await forms.read(request)
     rim, visitor = rim_of(request), await visitor_of(request)
     vehicle_id, now_ms = _vehicle_id(request), rim.clock()
-    vehicle, _ = await rim.store.write(
+    vehicle, has_changed = await rim.store.write(
         lambda tx: service.move(tx, actor=visitor.actor, vehicle_id=vehicle_id, event=event, ids=rim.ids, now_ms=now_ms)
     )
     path = _path(vehicle_id)
-    return views.moved(request, path, notice=notice, undo=Undo(f"{path}/{undo}"), number=vehicle.vehicle_no)
+    told, already = notices
+    if not has_changed:
+        return views.moved(request, path, notice=already, number=vehicle.vehicle_no)
+    return views.moved(request, path, notice=told, undo=Undo(f"{path}/{undo}"), number=vehicle.vehicle_no)
 
 
 def _form(

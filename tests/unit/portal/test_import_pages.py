@@ -1,11 +1,13 @@
 """Pages of bulk import: a file is dropped, its columns matched, its rows mended and registered, all by plain forms."""
 
+import re
+
 import pytest
 from sqlalchemy import func, select, update
 from tests.support import drafts as support
 from tests.support import rest
 from tests.support.drafts import Office
-from tests.support.portal import HTMX, OWN, Browser, Page, live
+from tests.support.portal import HTMX, OWN, Browser, Page, form_of, live
 
 from tripline import config
 from tripline.domain.access import Authority
@@ -45,14 +47,18 @@ class Desk:
         return answer.headers["location"]
 
     async def post(self, address, fields=None, **headers):
-        answer = await self.browser.post(address, fields, **headers)
+        """The answer to the form that the draft's page has for this address."""
+        page = address if address.endswith(("/columns", "/delete")) else address.rpartition("/")[0]
+        answer = await self.browser.send(address, fields, at=page, **headers)
         await self.office.work()
         return answer
 
     async def mend(self, draft, row, fields, **headers):
         """The answer to the form of a row, filled in."""
         digest = digest_of(await self.page(f"{draft}/rows/{row}"))
-        return await self.post(f"{draft}/rows/{row}", {"digest": digest, **fields}, **headers)
+        answer = await self.browser.post(f"{draft}/rows/{row}", {"digest": digest, **fields}, **headers)
+        await self.office.work()
+        return answer
 
     async def page(self, address):
         answer = await self.browser.get(address)
@@ -218,9 +224,9 @@ def test_row_mended_in_place_is_refused_only_for_a_cell_that_another_window_chan
     async def scenario(app):
         me = await desk(app)
         draft = await me.draft("차량번호,주행거리\n,x\n".encode())
-        digest = digest_of(await me.page(draft))
-        await me.post(f"{draft}/rows/2", {"digest": digest, "cell-1": "7"}, **HTMX)
-        second = await me.post(f"{draft}/rows/2", {"digest": digest, column: "b"}, **HTMX)
+        digest = form_of(await me.page(draft), f"{draft}/rows/2")["digest"]
+        await me.browser.post(f"{draft}/rows/2", {"digest": digest, "cell-1": "7"}, **HTMX)
+        second = await me.browser.post(f"{draft}/rows/2", {"digest": digest, column: "b"}, **HTMX)
         return second.status_code, inputs(await me.page(f"{draft}/rows/2"))
 
     assert rest.run(tmp_path, scenario) == (status, kept)
@@ -266,7 +272,7 @@ def test_work_under_way_is_shown_and_can_be_stopped(tmp_path):
     async def scenario(app):
         me = await desk(app)
         draft = await me.draft(support.vehicles(3))
-        committed = await me.browser.post(f"{draft}/commit")
+        committed = await me.browser.send(f"{draft}/commit", at=draft)
         shown = await me.page(committed.headers["location"])
         polled = await me.browser.get(f"{draft}/progress", **HTMX)
         stopped = await me.post(f"{draft}/cancel")
@@ -288,7 +294,7 @@ def test_drafts_renew_themselves_while_one_is_worked_on(tmp_path):
         me = await desk(app)
         draft = await me.draft(support.vehicles(3))
         idle = Page((await me.browser.get("/import")).text)
-        await me.browser.post(f"{draft}/commit")
+        await me.browser.send(f"{draft}/commit", at=draft)
         part = live(Page((await me.browser.get("/import")).text))
         same = await me.browser.renew(part)
         await me.post(f"{draft}/cancel")
@@ -488,3 +494,44 @@ def test_draft_whose_file_is_still_read_is_told_as_that_when_it_is_thrown_away(t
         return await me.page(f"{draft}/delete")
 
     assert "The file 차량.csv is still being read." in rest.run(tmp_path, scenario).text
+
+
+def test_columns_that_another_window_matched_are_shown_beside_those_chosen_here(tmp_path):
+    async def scenario(app):
+        me = await desk(app)
+        draft = await me.draft(b"A,B\n1,2\n")
+        stale = form_of(await me.page(f"{draft}/columns"), f"{draft}/columns")
+        await me.post(f"{draft}/columns", {"column-0": "vehicleNo", "column-1": "mileage"})
+        refused = await me.browser.post(f"{draft}/columns", {**stale, "column-0": "mileage", "column-1": "vehicleNo"})
+        page = Page(refused.text)
+        chosen = [each["value"] for each in page.all("option") if "selected" in each]
+        sent = {**form_of(page, f"{draft}/columns"), "column-0": "mileage", "column-1": "vehicleNo"}
+        again = await me.browser.post(f"{draft}/columns", sent)
+        return refused, chosen, again.status_code
+
+    refused, chosen, again = rest.run(tmp_path, scenario)
+
+    assert refused.status_code == 409
+    assert "Another window matched the columns meanwhile." in refused.text
+    assert chosen == ["mileage", "vehicleNo"]
+    assert again == 303
+
+
+@pytest.mark.parametrize(("end", "told"), [("commit", "nothing was registered"), ("delete", "nothing was deleted")])
+def test_draft_whose_rows_another_window_mended_is_neither_registered_nor_thrown_away_unseen(tmp_path, end, told):
+    async def scenario(app):
+        me = await desk(app)
+        draft = await me.draft(BAD)
+        address = f"{draft}/{end}"
+        stale = form_of(await me.page(draft if end == "commit" else address), address)
+        bad = int(re.search(rf"{draft}/rows/(\d+)", (await me.browser.get(f"{draft}?rows=bad")).text)[1])
+        await me.mend(draft, bad, {"skip": "1"})
+        refused = await me.browser.post(address, stale)
+        before = await count(app)
+        done = await me.browser.post(address, form_of(Page(refused.text), address))
+        return refused, before, done.status_code
+
+    refused, before, done = rest.run(tmp_path, scenario)
+
+    assert (refused.status_code, before, done) == (409, 0, 303)
+    assert told in refused.text

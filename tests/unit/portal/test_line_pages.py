@@ -40,7 +40,7 @@ def test_line_is_listed_shown_with_its_history_and_its_pause_lifted(tmp_path):
         browser = Browser(app, scene.admin)
         listed = [Page((await browser.get(f"/lines{query}")).text) for query in ("", "?state=02", "?state=01")]
         before = (await browser.get(f"/lines/{sensor_id}")).text
-        done = await browser.post(f"/lines/{sensor_id}/unpause")
+        done = await browser.send(f"/lines/{sensor_id}/unpause", at=f"/lines/{sensor_id}")
         after = (await browser.get(f"/lines/{sensor_id}", **{"Accept-Language": "ko"})).text
         return sensor_id, listed, before, done, after
 
@@ -86,7 +86,8 @@ def test_line_that_the_carrier_is_asked_about_renews_itself_until_that_is_known(
 def test_pause_that_is_not_lifted_is_told_on_the_page(tmp_path, failure, status, told):
     async def scenario(app):
         scene, sensor_id = await paused(app)
-        answer = await Browser(app, scene.admin).post(f"/lines/{sensor_id}/unpause")
+        path = f"/lines/{sensor_id}"
+        answer = await Browser(app, scene.admin).send(f"{path}/unpause", at=path)
         return answer, (await scene.sensor(sensor_id))["nwStatus"]
 
     answer, state = rest.run(tmp_path, scenario, carrier=Carrier(failure))
@@ -99,7 +100,7 @@ def test_line_without_a_pause_is_refused_in_words(tmp_path):
     async def scenario(app):
         scene = await lines.scene(app)
         sensor_id = await scene.opened()
-        return await Browser(app, scene.admin).post(f"/lines/{sensor_id}/unpause")
+        return await Browser(app, scene.admin).post(f"/lines/{sensor_id}/unpause", {"mdn": lines.MDN})
 
     answer = rest.run(tmp_path, scenario)
 

@@ -344,7 +344,7 @@ def test_import_whose_file_is_gone_is_not_offered_to_go_on_and_can_be_discarded(
         shown = await page(browser)
         refused = await browser.post(f"{PATH}/area/continue")
         asked = await browser.get(f"{PATH}/area/delete")
-        discarded = await browser.post(f"{PATH}/area/cancel")
+        discarded = await browser.send(f"{PATH}/area/cancel", at=PATH)
         return shown, refused.status_code, asked.status_code, discarded, await page(browser)
 
     shown, refused, asked, discarded, after = played(tmp_path, scenario)
@@ -352,6 +352,20 @@ def test_import_whose_file_is_gone_is_not_offered_to_go_on_and_can_be_discarded(
     assert (actions(shown), refused, asked) == ([f"{PATH}/area/cancel"], 409, 404)
     assert (discarded.status_code, "notice=" in discarded.headers["set-cookie"]) == (303, True)
     assert "No map is imported" in after.text
+
+
+def test_import_that_began_after_the_page_is_not_cancelled_by_its_button(tmp_path):
+    interrupted(tmp_path)
+
+    async def scenario(app, browser):
+        refused = await browser.post(f"{PATH}/area/cancel", {"since": "1"})
+        return refused, actions(await page(browser))
+
+    refused, left = played(tmp_path, scenario)
+
+    assert refused.status_code == 409
+    assert "This is another import than the one that was shown; nothing was cancelled." in refused.text
+    assert f"{PATH}/area/cancel" in left
 
 
 def test_import_is_cancelled_by_a_button_and_the_former_map_stays(tmp_path):
@@ -400,7 +414,7 @@ def test_file_whose_import_is_cancelled_on_its_way_is_told_so_in_its_form(tmp_pa
         headers = {**OWN, "content-type": "multipart/form-data; boundary=b"}
         sending = asyncio.ensure_future(browser.http.post(NEW, headers=headers, content=pieces()))
         await begun.wait()
-        cancelled = await browser.post(f"{PATH}/area/cancel")
+        cancelled = await browser.send(f"{PATH}/area/cancel", at=PATH)
         return cancelled.status_code, await sending, await page(browser)
 
     status, answer, after = played(tmp_path, scenario)

@@ -178,7 +178,7 @@ def test_secret_is_shown_on_demand_alone_and_changed(tmp_path):
         overview = (await browser.get("/pushes")).text
         shown = (await browser.post("/pushes/secret")).text
         secret = (await app.get(admin, f"/company/{admin.company_id}/push/secret"))["secret"]
-        rotated = (await browser.post("/pushes/secret/rotate")).text
+        rotated = (await browser.send("/pushes/secret/rotate", at="/pushes")).text
         after = await app.get(admin, f"/company/{admin.company_id}/push/secret")
         return overview, shown, secret, rotated, after
 

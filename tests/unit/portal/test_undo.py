@@ -170,6 +170,55 @@ def test_driver_whom_only_another_company_can_set_is_not_offered_to_be_put_back(
     assert form.action is None
 
 
+def test_right_is_given_taken_back_and_given_again(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> list[int]:
+        person = await delegating.driver(desk.app, desk.of.owner, "kim")
+        path, held = f"/delegation/vehicles/{desk.vehicle}/rights", []
+        form = await desk.change(path, userId=person.user_id, right="DRIVER")
+        for _ in range(3):
+            rights = await desk.app.get(desk.of.owner, f"{delegating.rights(person, drive=True)}s", limit=5)
+            held.append(len(rights["data"]))
+            form = await desk.undo(form)
+        return held
+
+    assert at_desk(tmp_path, scenario) == [1, 0, 1]
+
+
+def test_right_that_ended_a_drive_comes_back_without_it_and_the_notice_says_so(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> tuple[str, bool, bool]:
+        person = await delegating.driver(desk.app, desk.of.owner, "kim")
+        await delegating.give(desk.app, desk.of.owner, person, desk.vehicle, drive=True)
+        await desk.change(f"/fleet/vehicles/{desk.vehicle}/driver", userId=person.user_id)
+        path = f"/delegation/vehicles/{desk.vehicle}/rights/end"
+        asks = f"{path}?userId={person.user_id}&right=DRIVER"
+        answer = await desk.browser.send(path, {"csrf": desk.csrf}, at=asks)
+        text = (await desk.browser.get(answer.headers["location"])).text
+        await desk.undo(Form(text))
+        rights = await desk.app.get(desk.of.owner, f"{delegating.rights(person, drive=True)}s", limit=5)
+        drives = (await desk.read(f"/vehicle/{desk.vehicle}"))["currentDriverId"]["id"]
+        return text, len(rights["data"]) == 1, drives == person.user_id
+
+    text, has_right, drives = at_desk(tmp_path, scenario)
+    assert "Undoing it gives the right back; the driver has to be chosen again." in text
+    assert (has_right, drives) == (True, False)
+
+
+def test_right_that_only_another_company_can_give_is_not_offered_back(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> tuple[str, Form]:
+        await give_to(desk.app, desk.vehicle, desk.of.owner, desk.of.borrower)
+        theirs = await delegating.driver(desk.app, desk.of.borrower, "theirs")
+        await delegating.give(desk.app, desk.of.borrower, theirs, desk.vehicle, drive=True)
+        path = f"/delegation/vehicles/{desk.vehicle}/rights/end"
+        asks = f"{path}?userId={theirs.user_id}&right=DRIVER"
+        answer = await desk.browser.send(path, {"csrf": desk.csrf}, at=asks)
+        text = (await desk.browser.get(answer.headers["location"])).text
+        return text, Form(text)
+
+    text, form = at_desk(tmp_path, scenario)
+    assert "can give it again" in text
+    assert form.action is None
+
+
 def test_vehicle_is_deactivated_and_activated_again(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> list[str]:
         form, seen = await desk.change(f"/fleet/vehicles/{desk.vehicle}/activate"), []

@@ -17,7 +17,7 @@ from tripline.domain.refusals import NotFound
 from tripline.language.catalogue import Language
 from tripline.services.accounts import letters, registry
 from tripline.store.accounts import applications as rows
-from tripline.store.accounts import mail_outbox
+from tripline.store.accounts import directory, mail_outbox
 from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -44,6 +44,13 @@ def read(tx: ReadTx, *, actor: Actor, application_id: str) -> Application:
     if found is None:
         raise NotFound("application")
     return found
+
+
+def decider(tx: ReadTx, *, actor: Actor, application: Application) -> str | None:
+    """The name of who decided the application; None: nobody did, or the account is gone. Raises `Forbidden`."""
+    access.scope_of(actor, Action.APPLICATION_REVIEW)
+    found = None if application.decided_by_id is None else directory.find(tx, application.decided_by_id)
+    return None if found is None else found.name
 
 
 def listed(tx: ReadTx, *, actor: Actor, state: State | None, span: Span) -> Sequence[Application]:

@@ -49,7 +49,7 @@ def read(tx: ReadTx, *, actor: Actor, user_id: UserId) -> Entry:
 
 
 def bar(tx: WriteTx, *, actor: Actor, user_id: UserId, now_ms: int) -> Entry:
-    """The account, which the actor disabled. Raises `OwnAccount`, and as `read`."""
+    """The account as it was before the actor disabled it. Raises `OwnAccount`, and as `read`."""
     found = read(tx, actor=actor, user_id=user_id)
     if found.id == actor.user_id:
         raise OwnAccount()
@@ -58,7 +58,7 @@ def bar(tx: WriteTx, *, actor: Actor, user_id: UserId, now_ms: int) -> Entry:
 
 
 def unbar(tx: WriteTx, *, actor: Actor, user_id: UserId) -> Entry:
-    """The account, which the actor enabled. Raises as `read`."""
+    """The account as it was before the actor enabled it. Raises as `read`."""
     found = read(tx, actor=actor, user_id=user_id)
     enable(tx, user_id=found.id)
     return found

@@ -6,6 +6,8 @@ Not here: the rights that end with a delegation (`delegations.py`).
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
+
 from tripline.domain import access, delegations
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.delegations import Right, UserRole
@@ -34,6 +36,16 @@ _RECEIVERS: Final = {UserRole.DELEGATED_DIRECTOR: (Authority.DIRECTOR,), UserRol
 _NOUN: Final = {UserRole.DELEGATED_DIRECTOR: access.Thing.DIRECTOR, UserRole.DRIVER: access.Thing.DRIVER}
 
 
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """A right that is about to end."""
+
+    user_name: str
+    vehicle_no: str
+    role: UserRole
+    stops_driving: bool
+    """Whether the person drives the vehicle now, and may not without this right."""
+
+
 def require_receiver(tx: ReadTx, *, actor: Actor, user_id: UserId, role: UserRole) -> User:
     """The person, when the actor may give it rights of this role. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, _RECEIVE[role])
@@ -58,7 +70,7 @@ def give(
     scope = access.scope_of(actor, _GIVE[role])
     vehicle = access.admitted(vehicles.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
     assert person.company_id is not None  # a director or driver always has one
-    available = vehicle.company_id == person.company_id or delegation_rows.holds(tx, vehicle.id, person.company_id)
+    available = _is_available(tx, vehicle, person)
     delegations.check_receiver(giver=actor.user_id, receiver=person.id, role=role, available=available)
     if rows.held(tx, vehicle.id, person.id, role):
         raise delegations.RightHeld(field="vehicleId", thing=_NOUN[role])
@@ -104,17 +116,7 @@ def take_back(
     The caller tells the pipeline of each sensor after the commit (`SIGNAL_SENSOR_CHANGED`). Raises `NotFound`, also
     when there is no such right, or `Forbidden`.
     """
-    receivers = access.scope_of(actor, _RECEIVE[role])
-    found_person = people.find(tx, receivers, _RECEIVERS[role], user_id)
-    found_vehicle = vehicles.find(tx, access.scope_of(actor, _GIVE[role]), vehicle_id)
-    if found_person is None:
-        # What is unknown is said before what is foreign (spec/rest 3.3).
-        raise NotFound("id", thing=_NOUN[role])
-    vehicle = access.admitted(found_vehicle, access.Thing.VEHICLE)
-    could_give = found_person[1]
-    access.admit(delegations.may_end(actor=actor, owner=vehicle.company_id, could_give=could_give), _NOUN[role])
-    if not rows.held(tx, vehicle_id, user_id, role):
-        raise NotFound("right", thing=_NOUN[role])
+    vehicle, _ = _to_end(tx, actor, user_id, vehicle_id, role)
     left = rows.end(tx, vehicle_id, user_id, role)
     place = _place(vehicle, user_id, ids, now_ms)
     history.note(tx, actor, Event.RIGHT_TAKEN_BACK, changes=(Change("userRole", before=role.value),), **place)
@@ -122,6 +124,24 @@ def take_back(
         return []
     history.note(tx, actor, Event.DRIVER_UNSET, **place)
     return vehicles.sensors_of(tx, vehicle_id)
+
+
+def ending(tx: ReadTx, *, actor: Actor, user_id: UserId, vehicle_id: VehicleId, role: UserRole) -> Ending:
+    """The person's right, which the actor may take back, and what ends with it. Raises as `take_back`."""
+    vehicle, person = _to_end(tx, actor, user_id, vehicle_id, role)
+    drives = vehicle.current_driver_id == user_id and vehicle.director_id != user_id
+    others = any(rows.held(tx, vehicle_id, user_id, each) for each in UserRole if each is not role)
+    return Ending(user_name=person.name, vehicle_no=vehicle.vehicle_no, role=role, stops_driving=drives and not others)
+
+
+def could_give(tx: ReadTx, *, actor: Actor, user_id: UserId, vehicle_id: VehicleId, role: UserRole) -> bool:
+    """Whether the actor, who may give rights on the vehicle, could give this one to the person if nobody had it."""
+    person = people.find(tx, access.scope_of(actor, _RECEIVE[role]), _RECEIVERS[role], user_id)
+    vehicle = vehicles.find(tx, access.scope_of(actor, _GIVE[role]), vehicle_id)
+    if person is None or not person[1] or vehicle is None or not vehicle[1]:
+        return False
+    is_own = role is UserRole.DELEGATED_DIRECTOR and user_id == actor.user_id
+    return not is_own and _is_available(tx, vehicle[0], person[0])
 
 
 def require_holder(tx: ReadTx, *, actor: Actor, user_id: UserId, role: UserRole) -> None:
@@ -146,6 +166,30 @@ def of_user(tx: ReadTx, *, actor: Actor, user_id: UserId, role: UserRole, window
     """
     scope = access.scope_of(actor, Action.RIGHT_READ)
     return rows.of_user(tx, scope, user_id, role, window)
+
+
+def _to_end(tx: ReadTx, actor: Actor, user_id: UserId, vehicle_id: VehicleId, role: UserRole) -> tuple[Vehicle, User]:
+    """Vehicle and person of a right that is there and that the actor may take back. Raises `NotFound`, `Forbidden`."""
+    receivers = access.scope_of(actor, _RECEIVE[role])
+    found_person = people.find(tx, receivers, _RECEIVERS[role], user_id)
+    found_vehicle = vehicles.find(tx, access.scope_of(actor, _GIVE[role]), vehicle_id)
+    if found_person is None:
+        # What is unknown is said before what is foreign (spec/rest 3.3).
+        raise NotFound("id", thing=_NOUN[role])
+    vehicle = access.admitted(found_vehicle, access.Thing.VEHICLE)
+    person, could = found_person
+    access.admit(delegations.may_end(actor=actor, owner=vehicle.company_id, could_give=could), _NOUN[role])
+    if not rows.held(tx, vehicle_id, user_id, role):
+        raise NotFound("right", thing=_NOUN[role])
+    return vehicle, person
+
+
+def _is_available(tx: ReadTx, vehicle: Vehicle, person: User) -> bool:
+    """Whether the person's company owns the vehicle, or has it by delegation."""
+    company_id = person.company_id
+    return company_id is not None and (
+        vehicle.company_id == company_id or delegation_rows.holds(tx, vehicle.id, company_id)
+    )
 
 
 def _place(vehicle: Vehicle, user_id: UserId, ids: TimeIds, now_ms: int) -> history.Place:

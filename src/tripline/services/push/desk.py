@@ -19,6 +19,7 @@ from tripline.store.lists import Span
 from tripline.store.push import messages as push_messages
 from tripline.store.push import parked as push_parked
 from tripline.store.push import receiver_state
+from tripline.store.push import secrets as secret_rows
 from tripline.store.push.parked import Counts
 from tripline.store.push.secrets import Secret
 from tripline.store.transactions import ReadTx, WriteTx
@@ -68,6 +69,12 @@ def secret(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> 
     """What signs the company's messages, made on first need. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
     return secrets.of(tx, company_id, now_ms=now_ms)
+
+
+def kept_secret(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Secret | None:
+    """What signs the company's messages; None: nothing needed it yet. Raises `NotFound` or `Forbidden`."""
+    admit(tx, actor=actor, company_id=company_id)
+    return secret_rows.find(tx, company_id)
 
 
 def rotate(tx: WriteTx, *, actor: Actor, company_id: CompanyId, ids: TimeIds, now_ms: int) -> Secret:
