@@ -82,6 +82,10 @@ ANYHOW: dict[str, tuple[str, ...]] = {
         "/fleet/vehicles/{vehicleId}/activate",
         "/fleet/vehicles/{vehicleId}/deactivate",
     ),
+    "undoes one act by its time; what changed since stays and is named (test_undo_of_many.py)": (
+        "/delegation/undo",
+        "/fleet/vehicles/undo",
+    ),
     "is decided once; the second is refused, and told by whom it was decided": (
         "/admin/applications/{applicationId}/approve",
         "/admin/applications/{applicationId}/reject",
