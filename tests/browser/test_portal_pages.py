@@ -160,6 +160,35 @@ def test_record_leads_back_to_its_list_as_it_was_shown(browser, world):
     assert troubles == []
 
 
+def test_deletion_and_cancel_lead_back_to_the_list_as_it_was_shown(browser, world):
+    (guest,) = (each for each in world.guests if each.name == "full")
+    with portal_browser.watching(browser, world.origin, session=guest.session) as watched:
+        page = watched.page
+        page.goto(f"{world.origin}/fleet/vehicles/new")
+        page.locator("#f-vehicleNo").fill("77가7777")
+        page.locator("#f-mileage").fill("1")
+        page.locator("#f-mileage").press("Enter")
+        page.wait_for_url("**/fleet/vehicles/*-*")
+        page.goto(f"{world.origin}/fleet/vehicles?q=77&sort=-number")
+        shown = page.url
+        page.locator("a[href='/fleet/vehicles/new']").first.click()
+        page.wait_for_url("**/fleet/vehicles/new")
+        page.locator("a[data-back]").click()
+        page.locator("table#vehicles").wait_for()
+        cancelled = page.url
+        page.get_by_role("link", name="77가7777").click()
+        page.wait_for_url("**/fleet/vehicles/*-*")
+        page.goto(f"{page.url}/delete")
+        page.locator("form.danger-zone button.danger").click()
+        page.locator("#notices .notice").wait_for()
+        deleted, notice = page.url, page.locator("#notices").inner_text()
+        troubles = watched.complaints + watched.outside
+
+    assert (cancelled, deleted) == (shown, shown)
+    assert "77가7777" in notice
+    assert troubles == []
+
+
 def test_list_that_is_no_longer_shown_as_it_was_is_not_led_back_to(browser, world):
     (guest,) = (each for each in world.guests if each.name == "full")
     with portal_browser.watching(browser, world.origin, session=guest.session) as watched:

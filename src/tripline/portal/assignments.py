@@ -297,7 +297,7 @@ async def _choose(
         vehicle=vehicle,
         what=what,
         now_id=vehicle.director_id if what == _DIRECTOR else vehicle.current_driver_id,
-        now_name=found.now_name,
+        now=found.now,
         people=people.rows,
         chosen=found.chosen,
         roles=[

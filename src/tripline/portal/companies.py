@@ -190,7 +190,8 @@ async def delete(request: Call) -> Response[bytes]:
         visitor, company, counts, blocked = await rim.store.read_short(lambda tx: _to_delete(tx, request))
         return _deletion(request, visitor, company, counts, blocked=blocked, error=refusal)
     hints.tell(rim.signals, (*hints.deleted(changed), *hints.company_changed(company.id)))
-    return views.moved(request, LIST, notice="portal.companies.deleted", name=company.name)
+    there = deletions.list_as_shown(form, LIST)
+    return views.moved(request, there, notice="portal.companies.deleted", name=company.name)
 
 
 @page("GET", "/fleet/companies/{companyId}/history", access=Action.COMPANY_HISTORY_READ)
@@ -299,7 +300,7 @@ def _deletion(
     why = visitor.say("portal.companies.blocked", name=company.name) if blocked else None
     title, up = "portal.companies.delete", _path(company.id)
     return deletions.show(
-        request, visitor, "company", company.name, counts, title=title, up=up, blocked=why, error=error
+        request, visitor, "company", company.name, counts, title=title, up=up, list_path=LIST, blocked=why, error=error
     )
 
 

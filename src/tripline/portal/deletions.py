@@ -13,7 +13,7 @@ from litestar.response import Response
 from tripline.domain.access import Authority
 from tripline.domain.refusals import BadParameter, Kind, Refusal
 from tripline.http.rim import Call
-from tripline.portal import digests, views
+from tripline.portal import addresses, digests, views
 from tripline.portal.forms import Form
 from tripline.portal.visitors import Visitor
 from tripline.services.fleet.goes_with import CALLS_MAX, TRIPS_MAX
@@ -69,13 +69,14 @@ def show(
     title: str,
     up: str,
     up_text: str | None = None,
+    list_path: str | None = None,
     on: str | None = None,
     blocked: str | None = None,
     error: Refusal | None = None,
 ) -> Response[bytes]:
-    """The page on which this record is deleted; `up`: the record's own, called
-    `up_text` when it is not; `on`: the number of the vehicle that it comes off;
-    `blocked`: why it cannot be deleted now."""
+    """The page on which this record is deleted; `up`: the record's own, called `up_text` when it is not; `list_path`:
+    the list that a deletion leads to; `on`: the number of the vehicle that it comes off; `blocked`: why it cannot be
+    deleted now."""
     off = [] if on is None else [visitor.say("portal.goes.vehicle", number=on)]
     text, submit = (visitor.say(key, name=name) for key in _TEXTS[noun])
     return views.show(
@@ -94,7 +95,14 @@ def show(
         blocked=blocked,
         up=up,
         up_text=up_text or name,
+        list_path=list_path,
     )
+
+
+def list_as_shown(form: Form, list_path: str) -> str:
+    """Where a deletion leads: the list as the window showed it last, which a script puts into the form."""
+    query = form.text("list")
+    return addresses.within(f"{list_path}{query}", list_path) if query.startswith("?") else list_path
 
 
 def require_confirmed(form: Form, name: str, counts: Mapping[str, int], *, on: str | None = None) -> None:

@@ -256,7 +256,8 @@ async def _delete(request: Call, role: Authority) -> Response[bytes]:
         visitor, user, counts = await rim.store.read_short(lambda tx: _to_delete(tx, request, role))
         return _deletion(request, visitor, role, user, counts, error=refusal)
     hints.tell(rim.signals, hints.deleted(changed))
-    return views.moved(request, LISTS[role], notice="portal.people.deleted", name=user.name)
+    there = deletions.list_as_shown(form, LISTS[role])
+    return views.moved(request, there, notice="portal.people.deleted", name=user.name)
 
 
 async def _whole_history(request: Call, role: Authority) -> Response[bytes]:
@@ -294,7 +295,9 @@ def _deletion(
 ) -> Response[bytes]:
     title, up = f"{_NOUN[role]}delete", _path(role, user.id)
     noun = deletions.PERSON[user.authority]
-    return deletions.show(request, visitor, noun, user.name, counts, title=title, up=up, error=error)
+    return deletions.show(
+        request, visitor, noun, user.name, counts, title=title, up=up, list_path=LISTS[role], error=error
+    )
 
 
 def _named(role: Authority, title: str, submit: str) -> Names:

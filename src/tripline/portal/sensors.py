@@ -227,7 +227,8 @@ async def delete(request: Call) -> Response[bytes]:
         return _deletion(request, *await rim.store.read_short(lambda tx: _to_delete(tx, request)), error=refusal)
     hints.tell(rim.signals, told)
     await rim.settling.settled(GATEWAYS)
-    return views.moved(request, LIST, notice="portal.sensors.deleted", number=sensor.serial_no)
+    there = deletions.list_as_shown(form, LIST)
+    return views.moved(request, there, notice="portal.sensors.deleted", number=sensor.serial_no)
 
 
 @page("GET", "/fleet/sensors/{sensorId}/history", access=Action.SENSOR_HISTORY_READ)
@@ -329,7 +330,9 @@ def _deletion(
 ) -> Response[bytes]:
     name, title, up = sensor.serial_no, "portal.sensors.delete", _path(sensor.id)
     on = sensor.vehicle_no
-    return deletions.show(request, visitor, "sensor", name, counts, title=title, up=up, on=on, error=error)
+    return deletions.show(
+        request, visitor, "sensor", name, counts, title=title, up=up, list_path=LIST, on=on, error=error
+    )
 
 
 def _sensor_id(request: Call) -> SensorId:

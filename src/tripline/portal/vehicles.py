@@ -188,7 +188,8 @@ async def delete(request: Call) -> Response[bytes]:
     except deletions.AGAIN as refusal:
         return _deletion(request, *await rim.store.read_short(lambda tx: _to_delete(tx, request)), error=refusal)
     hints.tell(rim.signals, told)
-    return views.moved(request, LIST, notice="portal.vehicles.deleted", number=vehicle.vehicle_no)
+    there = deletions.list_as_shown(form, LIST)
+    return views.moved(request, there, notice="portal.vehicles.deleted", number=vehicle.vehicle_no)
 
 
 @page("GET", "/fleet/vehicles/{vehicleId}/history", access=Action.VEHICLE_HISTORY_READ)
@@ -298,7 +299,7 @@ def _deletion(
     request: Call, visitor: Visitor, vehicle: Vehicle, counts: Mapping[str, int], *, error: Refusal | None = None
 ) -> Response[bytes]:
     name, title, up = vehicle.vehicle_no, "portal.vehicles.delete", _path(vehicle.id)
-    return deletions.show(request, visitor, "vehicle", name, counts, title=title, up=up, error=error)
+    return deletions.show(request, visitor, "vehicle", name, counts, title=title, up=up, list_path=LIST, error=error)
 
 
 def _vehicle_id(request: Call) -> VehicleId:

@@ -638,3 +638,29 @@ def test_displacement_that_nobody_gave_is_nothing_in_record_form_and_history(tmp
     assert history.text.count("Displacement") == 2
     assert history.text.count("1,998 cc") == 2
     assert "0 cc" not in history.text
+
+
+@pytest.mark.parametrize(
+    ("shown", "leads"),
+    [
+        ("", ""),
+        ("?q=12&sort=-number", "?q=12&sort=-number"),
+        ("/../../elsewhere", ""),
+        ("//elsewhere.example", ""),
+        ("?q=1\n2", ""),
+        ("?q=" + "x" * 2_000, ""),
+    ],
+)
+def test_deletion_leads_to_the_list_as_the_form_says_it_was_shown_and_nowhere_else(tmp_path, shown, leads):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        path = f"/fleet/vehicles/{await delegating.new_vehicle(app, admin)}/delete"
+        browser = Browser(app, admin)
+        page = Page((await browser.get(path)).text)
+        (field,) = [each for each in page.all("input") if each.get("name") == "list"]
+        return field["data-list-of"], await browser.post(path, {**values(page), "list": shown})
+
+    list_path, done = rest.run(tmp_path, scenario)
+
+    assert (list_path, done.status_code) == ("/fleet/vehicles", 303)
+    assert done.headers["location"] == f"/fleet/vehicles{leads}"

@@ -85,7 +85,8 @@ function count(form) {
 }
 
 // ---- The way back ----
-// Records lead up to their list without its search, filters, order and page: this tab knows how it showed the list last.
+// Records lead up to their list without its search, filters, order and page, and so do a form that is left and a record
+// that is deleted: this tab knows how it showed the list last.
 
 const shownAs = (path) => `list ${document.body.dataset.account ?? ""} ${path}`;
 
@@ -94,7 +95,9 @@ function knowTheWayBack() {
     if (document.querySelector("[data-list]")) sessionStorage.setItem(shownAs(location.pathname), location.search);
     // A list that cannot be shown like that any more is shown whole again.
     else sessionStorage.removeItem(shownAs(location.pathname));
-    for (const link of document.querySelectorAll("a.up[href]")) link.search ||= sessionStorage.getItem(shownAs(link.pathname)) ?? "";
+    const known = (path) => sessionStorage.getItem(shownAs(path)) ?? "";
+    for (const link of document.querySelectorAll("a.up[href], a[data-back]")) link.search ||= known(link.pathname);
+    for (const field of document.querySelectorAll("input[data-list-of]")) field.value = known(field.dataset.listOf);
   } catch {
     // Not remembered without storage.
   }

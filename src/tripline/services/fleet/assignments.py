@@ -28,11 +28,13 @@ _DIRECTORS = (Authority.DIRECTOR,)
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody who is to be assigned, as far as the actor may know."""
+    """Somebody who is assigned, or is to be, as far as the actor may know."""
 
     id: UserId
     name: str | None
     """None: the actor may not read it."""
+    email: str | None
+    """As the name."""
     drives: VehicleId | None
     """The vehicle that this person drives now."""
     drives_no: str | None
@@ -43,8 +45,8 @@ class Choosing(msgspec.Struct, frozen=True, kw_only=True):
     """A vehicle, and whom the actor may assign to it."""
 
     vehicle: Vehicle
-    now_name: str | None
-    """Who is assigned now; None: nobody, or nobody whose name the actor may read."""
+    now: Chosen | None
+    """Who is assigned now."""
     people: Slice[ListedPerson]
     chosen: Chosen | None
     """Who was asked for by id; None: nobody, or nobody who directs or drives."""
@@ -68,7 +70,7 @@ def to_direct(
     vehicle = access.admitted(rows.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
     return Choosing(
         vehicle=vehicle,
-        now_name=None if vehicle.director_id is None else _name(tx, actor, vehicle.director_id),
+        now=None if vehicle.director_id is None else chosen(tx, actor=actor, user_id=vehicle.director_id),
         people=_people(tx, actor, Action.VEHICLE_RECEIVE_DIRECTOR, role, search, turn),
         chosen=None if chosen_id is None else chosen(tx, actor=actor, user_id=chosen_id),
     )
@@ -92,7 +94,7 @@ def to_drive(
     vehicle = access.admitted(rows.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
     return Choosing(
         vehicle=vehicle,
-        now_name=None if vehicle.current_driver_id is None else _name(tx, actor, vehicle.current_driver_id),
+        now=None if vehicle.current_driver_id is None else chosen(tx, actor=actor, user_id=vehicle.current_driver_id),
         people=_people(tx, actor, Action.VEHICLE_RECEIVE_DRIVER, role, search, turn),
         chosen=None if chosen_id is None else chosen(tx, actor=actor, user_id=chosen_id),
     )
@@ -110,6 +112,7 @@ def chosen(tx: ReadTx, *, actor: Actor, user_id: UserId) -> Chosen | None:
     return Chosen(
         id=user.id,
         name=user.name if may_read else None,
+        email=user.email if may_read else None,
         drives=user.vehicle_id,
         drives_no=driven[0].vehicle_no if driven is not None and driven[1] else None,
     )
@@ -221,12 +224,6 @@ def _people(
     filters = Filters(company_id=access.company_of(actor), role=role, search=search)
     found = browsing.page(tx, access.scope_of(actor, receive), filters, turn)
     return lists.without_hidden_vehicles(tx, actor, found)
-
-
-def _name(tx: ReadTx, actor: Actor, user_id: UserId) -> str | None:
-    """What the director or driver is called; None when the actor may not read it."""
-    found = people.find(tx, access.scope_of(actor, Action.USER_READ), DRIVING_ROLES, user_id)
-    return found[0].name if found is not None and found[1] else None
 
 
 def _to_direct(tx: ReadTx, actor: Actor, vehicle_id: VehicleId, director_id: UserId) -> tuple[Scope, Vehicle]:
