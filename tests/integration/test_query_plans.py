@@ -18,12 +18,12 @@ from tests.support.access_world import ACTORS, World
 
 from tripline.api import families
 from tripline.domain import access
-from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.access import Action, Actor, Authority, Reach
 from tripline.domain.history import Event
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.trends import Subject
 from tripline.http import operations
-from tripline.store.browsing import accounts, people, turns, vehicles
+from tripline.store.browsing import accounts, numbers, people, sensors, turns, vehicles
 from tripline.store.browsing.turns import Place, Reading, Turn
 from tripline.store.database import sqlite
 from tripline.store.fleet import history
@@ -268,6 +268,40 @@ def test_page_of_rights_is_read_along_the_numbers_of_their_vehicles(tmp_path, pl
     behind = "" if place is None else " AND (vehicle_no,vehicle_id)>(?,?)"
     assert f"SEARCH vehicle_user USING COVERING INDEX ix_vehicle_user_list (user_id=?{behind})" in found
     assert not [step for step in found if "TEMP B-TREE" in step]
+
+
+@pytest.mark.parametrize(
+    ("statement", "step"),
+    [
+        (
+            lambda: vehicles._past_set(vehicles._Found.ENDING_IN_TYPE, frozenset({Reach.OWN_COMPANY})),
+            "SEARCH numbered USING INDEX ix_vehicle_ending (service_type=? AND <expr>=?)",
+        ),
+        (
+            lambda: sensors._past_set(sensors._Found.ENDING_IN_TYPE, frozenset({Reach.OWN_COMPANY})),
+            "SEARCH other USING INDEX ix_sensor_ending (service_type=? AND <expr>=?)",
+        ),
+        *(
+            (
+                lambda name=name: numbers._ended_lines(frozenset({Reach.OWN_COMPANY}), name),
+                f"SEARCH carrier_line USING INDEX ix_carrier_line_{name}_ending (<expr>=?)",
+            )
+            for name in ("mdn", "iccid", "imsi")
+        ),
+        (
+            lambda: numbers._by_ending(frozenset({Reach.OWN_COMPANY})),
+            "SEARCH account USING INDEX ix_account_phone_ending (company_id=? AND <expr>=?)",
+        ),
+    ],
+    ids=["vehicles", "sensors", "mdn", "iccid", "imsi", "people"],
+)
+def test_number_is_found_by_its_last_digits(tmp_path, statement, step):
+    text, order, _ = statement().compiled(dialect())
+    driver = sqlite.open_engine(stores.fresh(tmp_path).path).raw_connection().driver_connection
+    found = [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {text}", [None] * len(order))]
+    driver.close()
+
+    assert step in found
 
 
 @pytest.mark.parametrize("turn", TURNS_OF_ACCOUNTS, ids=str)

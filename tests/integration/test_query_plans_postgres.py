@@ -24,8 +24,9 @@ from tripline.domain import access, ids
 from tripline.domain.access import Action, Actor, Authority, Reach
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.lines import NwStatus
+from tripline.services.fleet import search as quick_search
 from tripline.store import tables
-from tripline.store.browsing import lines, people
+from tripline.store.browsing import lines, people, sensors, vehicles
 from tripline.store.browsing.turns import Place, Turn
 from tripline.store.database import partitions, postgres
 from tripline.store.database.postgres import PostgresStore, PostgresTx
@@ -356,6 +357,60 @@ def test_search_of_a_director_compares_no_vehicle_with_every_sensor(lined, searc
     of_every_sensor = [plan for plan in found if "sensor" in WHOLE.findall(plan)]
     assert of_every_sensor
     assert not [plan for plan in of_every_sensor if re.search(r"Join Filter: .*vehicle_id", plan)]
+
+
+@pytest.fixture(scope="module")
+def plated() -> Iterator[databases.Database]:
+    """40,000 vehicles and sensors with lines, and as many people, of an operator and its partner, with statistics; only
+    to be looked at."""
+    with databases.fresh("plated") as database:
+        database.rows(
+            "SET session_replication_role = replica;"
+            " INSERT INTO company (id, created_ms, name, service_type, token_prefix, master, master_id, pic_name)"
+            " VALUES ('o', 1, 'O', 'taxi', 'o', true, 'o', 'Kim'), ('c', 1, 'C', 'taxi', 'c', false, 'o', 'Kim');"
+            " INSERT INTO vehicle (id, created_ms, company_id, service_type, vehicle_no, mileage, displacement, status)"
+            " SELECT 'v' || n, n * 7 % 40000, CASE WHEN n % 2 = 0 THEN 'c' ELSE 'o' END, 'taxi',"
+            " n / 4000 + 10 || '가' || lpad((n * 7919 % 10000)::text, 4, '0'), 1, 0, 'ACTIVATED'"
+            " FROM generate_series(1, 40000) n;"
+            " INSERT INTO sensor (id, created_ms, company_id, service_type, vehicle_id, serial_no, type,"
+            " activation_required, status) SELECT 's' || n, n * 7 % 40000, CASE WHEN n % 2 = 0 THEN 'c' ELSE 'o' END,"
+            " 'taxi', 'v' || n, 350000 + n * 13 % 40000, 'GPS', false, 'ACTIVATED' FROM generate_series(1, 40000) n;"
+            " INSERT INTO carrier_line (sensor_id, mdn, iccid, imsi, nw_status, updated_ms) SELECT 's' || n,"
+            " '010' || n * 31, '8982' || n * 7, '45008' || n * 13, '01', 1 FROM generate_series(1, 40000) n;"
+            " INSERT INTO account (id, created_ms, company_id, authority, name, email, login, phone, password_hash,"
+            " password_updated_ms, enabled) SELECT n::text, n, CASE WHEN n % 2 = 0 THEN 'c' ELSE 'o' END, 'DRIVER',"
+            " 'Kim', 'd' || n, 'd' || n, '010-' || n, '', 1, true FROM generate_series(1, 40000) n;"
+            " UPDATE account SET authority = 'COMPANY_ADMIN' WHERE id IN ('1', '2');"
+            " SET session_replication_role = origin; ANALYZE vehicle, sensor, carrier_line, account, company"
+        )
+        yield database
+
+
+@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
+@pytest.mark.parametrize(("user_id", "company_id"), [("1", "o"), ("2", "c")])
+@pytest.mark.parametrize("search", ["1234", "12가1234", "01012341234"])
+def test_numbers_are_found_by_their_last_digits_without_reading_a_whole_table(
+    plated, search, user_id, company_id, plans
+):
+    """With statistics."""
+    actor = Actor(UserId(user_id), Authority.COMPANY_ADMIN, CompanyId(company_id))
+    scopes = [access.scope_of(actor, action) for action in (Action.VEHICLE_READ, Action.SENSOR_READ)]
+    asked_of = (vehicles, sensors)
+
+    def read(tx: PostgresTx) -> None:
+        quick_search.find(tx, actor=actor, text=search)
+        for scope, rows in zip(scopes, asked_of, strict=True):
+            filters = rows.Filters(search=search)
+            rows.page(tx, scope, filters, Turn(limit=50, by="created"))
+            rows.count(tx, scope, filters)
+
+    steps = "\n".join(plans_of(plated, read, {"plan_cache_mode": plans}))
+
+    indexes = {"ix_vehicle_ending", "ix_sensor_ending", "ix_account_phone_ending"}
+    of_lines = {f"ix_carrier_line_{name}_ending" for name in ("mdn", "iccid", "imsi")}
+    wanted = indexes if "가" in search else indexes | of_lines
+    assert {name for name in indexes | of_lines if name in steps} == wanted
+    assert not set(WHOLE.findall(steps)) & {"vehicle", "sensor", "carrier_line", "account"}
 
 
 @pytest.fixture(scope="module")

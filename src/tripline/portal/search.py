@@ -1,4 +1,4 @@
-"""Quick search: by the beginning of any number, name or address."""
+"""Quick search: by the beginning of any number, name or address, and by the last digits of a number."""
 
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ _PLACES: Final = (_FOUND, "quick-found")
 
 @page("GET", "/search", access=Gate.ACCOUNT)
 async def search(request: Call) -> Response[bytes]:
-    """What begins with the text, of everything that the visitor may see."""
+    """What begins with the text, or is a number that ends with it, of everything that the visitor may see."""
     text = request.query_params.get("q", "").strip()[:255]
 
     def work(tx: ReadTx) -> tuple[Visitor, Found]:

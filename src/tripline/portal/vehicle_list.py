@@ -13,7 +13,8 @@ from tripline.portal import tables, vehicles_chosen
 from tripline.portal.page import page
 from tripline.portal.tables import Asked, Column, Filter, Table
 from tripline.services.fleet import companies, lists, people
-from tripline.store.browsing.vehicles import Filters, ListedVehicle, Whose
+from tripline.store.browsing.vehicle_rows import ListedVehicle
+from tripline.store.browsing.vehicles import Filters, Whose
 from tripline.store.transactions import ReadTx
 
 

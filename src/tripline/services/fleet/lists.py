@@ -17,7 +17,7 @@ from tripline.store.browsing.people import ListedPerson
 from tripline.store.browsing.sensors import ListedSensor
 from tripline.store.browsing.services import ListedService
 from tripline.store.browsing.turns import Slice, Turn
-from tripline.store.browsing.vehicles import ListedVehicle
+from tripline.store.browsing.vehicle_rows import ListedVehicle
 from tripline.store.fleet import vehicles as vehicle_rows
 from tripline.store.transactions import ReadTx
 

@@ -1,5 +1,5 @@
-"""Finding vehicles, sensors, people and companies by the beginning of any of their numbers, names or addresses; for a
-platform administrator, accounts and companies.
+"""Finding vehicles, sensors, people and companies by the beginning of any of their numbers, names or addresses, or by
+the last digits of a number; for a platform administrator, accounts and companies.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from tripline.store.browsing.companies import ListedCompany
 from tripline.store.browsing.numbers import FoundLine, FoundPerson
 from tripline.store.browsing.sensors import ListedSensor
 from tripline.store.browsing.turns import Turn
-from tripline.store.browsing.vehicles import ListedVehicle
+from tripline.store.browsing.vehicle_rows import ListedVehicle
 from tripline.store.transactions import ReadTx
 
 LEAST: Final = 2
@@ -27,7 +27,7 @@ MOST: Final = 6
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """What begins with the text; of each kind up to `MOST`."""
+    """What begins with the text, or is a number that ends with it; of each kind up to `MOST`."""
 
     vehicles: Sequence[ListedVehicle] = ()
     sensors: Sequence[ListedSensor] = ()
@@ -49,7 +49,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find(tx: ReadTx, *, actor: Actor, text: str) -> Found:
-    """What the actor may see that begins with the text: nothing for less than `LEAST` characters."""
+    """What the actor may see that begins with the text, or has a number that ends with it (`store/endings.py`): nothing
+    for less than `LEAST` characters."""
     text = text.strip()[:255]
     if len(text) < LEAST:
         return Found()

@@ -1,19 +1,20 @@
-"""Sensors by a number of their line, and people by name, e-mail address or telephone number: what begins so.
+"""Sensors by a number of their line, and people by name, e-mail address or telephone number: what begins so, and
+numbers that end so.
 
 Not here: vehicles by number (`vehicles.py`) and sensors by serial number (`sensors.py`), which their lists find.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Column, bindparam, func, literal, or_, select
+from sqlalchemy import Column, ColumnElement, bindparam, func, literal, or_, select
 
 from tripline.domain import fields
 from tripline.domain.access import Authority, Scope
 from tripline.domain.ids import SensorId, UserId
-from tripline.store import prefixes, reached, scopes
+from tripline.store import endings, prefixes, reached, scopes
 from tripline.store.tables import account, carrier_line, company, sensor, vehicle
 from tripline.store.tables.base import lowered
 from tripline.store.transactions import Hot, ReadTx
@@ -45,24 +46,38 @@ class FoundPerson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lines(tx: ReadTx, scope: Scope, beginning: str, *, limit: int) -> list[FoundLine]:
-    """Sensors inside the scope whose line's telephone number, ICCID or IMSI begins so."""
+    """Sensors inside the scope whose line's telephone number, ICCID or IMSI begins so, then those where it ends so."""
     found: dict[str, FoundLine] = {}
-    for name in ("mdn", "iccid", "imsi"):
-        for row in tx.hot_in([_range(beginning)], _lines(scope.reaches, name), *_of(scope), limit):
-            found[row[0]] = FoundLine(**dict(zip(_LINE, row, strict=True)))
+    rows = [
+        row
+        for name in ("mdn", "iccid", "imsi")
+        for row in tx.hot_in([_range(beginning)], _lines(scope.reaches, name), *_of(scope), limit)
+    ]
+    if endings.of(beginning) is not None:
+        for name in ("mdn", "iccid", "imsi"):
+            rows += tx.hot(_ended_lines(scope.reaches, name), *_of(scope), limit, *endings.values(beginning))
+    for row in rows:
+        found.setdefault(row[0], FoundLine(**dict(zip(_LINE, row, strict=True))))
     return list(found.values())[:limit]
 
 
 def people(tx: ReadTx, scope: Scope, text: str, *, limit: int) -> list[FoundPerson]:
-    """Directors and drivers of companies inside the scope whose name, e-mail address or telephone number begins so."""
+    """Directors and drivers of companies inside the scope whose name, e-mail address or telephone number begins so, or
+    whose telephone number ends so."""
     found: dict[str, FoundPerson] = {}
     for ranges, statement, *values in _asked_of_people(scope, text):
-        for row in tx.hot_in(ranges, statement, *_of(scope), *values, limit):
-            person = dict(zip(_PERSON, row, strict=True))
-            found[row[0]] = FoundPerson(**{**person, "role": Authority(person["role"])})
+        _take(found, tx.hot_in(ranges, statement, *_of(scope), *values, limit))
         if len(found) >= limit:
             break
+    if endings.of(text) is not None and len(found) < limit:
+        _take(found, tx.hot(_by_ending(scope.reaches), *_of(scope), limit, *endings.values(text)))
     return list(found.values())[:limit]
+
+
+def _take(found: dict[str, FoundPerson], rows: Sequence[tuple[Any, ...]]) -> None:
+    for row in rows:
+        person = dict(zip(_PERSON, row, strict=True))
+        found.setdefault(row[0], FoundPerson(**{**person, "role": Authority(person["role"])}))
 
 
 def _of(scope: Scope) -> tuple[str | None, str | None]:
@@ -113,7 +128,19 @@ _BOUNDS: Final = ("most", "range_from", "range_to")
 @cache
 def _lines(reaches: scopes.Reaches, name: str) -> Hot:
     number: Column[str] = carrier_line.c[name]
-    statement = (
+    within = number >= bindparam("range_from"), number < bindparam("range_to")
+    return Hot(_select_lines(reaches, number, *within), *_WHO, *_BOUNDS)
+
+
+@cache
+def _ended_lines(reaches: scopes.Reaches, name: str) -> Hot:
+    number: Column[str] = carrier_line.c[name]
+    within = endings.found(number), endings.ends(number)
+    return Hot(_select_lines(reaches, number, *within), *_WHO, "most", *endings.NAMES)
+
+
+def _select_lines(reaches: scopes.Reaches, number: Column[str], *within: ColumnElement[bool]) -> Any:
+    return (
         select(
             *(sensor.c.id, sensor.c.serial_no),
             *(carrier_line.c.mdn, carrier_line.c.iccid, carrier_line.c.imsi, vehicle.c.vehicle_no),
@@ -123,18 +150,17 @@ def _lines(reaches: scopes.Reaches, name: str) -> Hot:
                 vehicle, vehicle.c.id == sensor.c.vehicle_id
             )
         )
-        .where(number >= bindparam("range_from"), number < bindparam("range_to"), scopes.sensors(reaches))
+        .where(*within, scopes.sensors(reaches))
         .order_by(number)
         .limit(bindparam("most"))
     )
-    return Hot(statement, *_WHO, *_BOUNDS)
 
 
 @cache
 def _by_name(reaches: scopes.Reaches) -> Hot:
-    name = account.c.name
+    name: Column[str] = account.c.name
     beginning = lowered(bindparam("text", type_=name.type))
-    statement = _people(reaches, name).where(
+    statement = _people(reaches, *_in_range(name)).where(
         account.c.authority == bindparam("of_role"),
         func.substr(lowered(name), 1, func.length(beginning)) == beginning,
     )
@@ -143,13 +169,27 @@ def _by_name(reaches: scopes.Reaches) -> Hot:
 
 @cache
 def _by_column(reaches: scopes.Reaches, name: str) -> Hot:
+    return Hot(_people(reaches, *_in_range(account.c[name])).where(_has_role()), *_WHO, *_BOUNDS)
+
+
+@cache
+def _by_ending(reaches: scopes.Reaches) -> Hot:
+    phone = account.c.phone
+    statement = _people(reaches, endings.found(phone), endings.ends(phone)).where(_has_role())
+    return Hot(statement, *_WHO, "most", *endings.NAMES)
+
+
+def _has_role() -> ColumnElement[bool]:
     # Spelled out: a hot statement knows no lists.
-    roles = or_(*(reached.beside_index(account.c.authority) == literal(role.value) for role in ROLES))
-    return Hot(_people(reaches, account.c[name]).where(roles), *_WHO, *_BOUNDS)
+    return or_(*(reached.beside_index(account.c.authority) == literal(role.value) for role in ROLES))
 
 
-def _people(reaches: scopes.Reaches, column: Column[str]) -> Any:
-    """The people of companies inside as a whole, company by company, of whom the column is in the range."""
+def _in_range(column: Column[str]) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return column >= bindparam("range_from"), column < bindparam("range_to")
+
+
+def _people(reaches: scopes.Reaches, *within: ColumnElement[bool]) -> Any:
+    """The people of companies inside as a whole, company by company, who meet these conditions too."""
     whole = reached.whole(reaches, of_one=False)
     assert whole is not None
     return (
@@ -157,8 +197,7 @@ def _people(reaches: scopes.Reaches, column: Column[str]) -> Any:
         .select_from(account.join(company, company.c.id == account.c.company_id))
         .where(
             account.c.company_id.in_(whole),
-            column >= bindparam("range_from"),
-            column < bindparam("range_to"),
+            *within,
             scopes.accounts(reaches),
         )
         .limit(bindparam("most"))

@@ -14,7 +14,7 @@ from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import CompanyId, SensorId, VehicleId
 from tripline.domain.lines import NwStatus
 from tripline.domain.sensors import Status
-from tripline.store import reached, scopes
+from tripline.store import endings, reached, scopes
 from tripline.store.browsing import ranks, turns
 from tripline.store.browsing.ranks import Rank
 from tripline.store.browsing.turns import Browsed, Slice, Source, Turn
@@ -36,7 +36,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     """Which sensors to list; None: any."""
 
     search: str | None = None
-    """Beginning of the serial number, in any case."""
+    """Beginning of the serial number, in any case, or an end of it that ends with four digits (`endings.py`)."""
     mounted: bool | None = None
     heard: Heard | None = None
     type: str | None = None
@@ -96,6 +96,9 @@ class _Found(Enum):
     AWAY = "by those that there were"
     OF_TYPE = "by the type, of a company"
     OF_TYPE_IN_TYPE = "by the type, of every company inside"
+    ENDING = "by the last digits of the serial number, of a company"
+    ENDING_IN_TYPE = "by the last digits of the serial number, in the service type"
+    ENDING_BESIDE = "by the last digits of the serial number, those of no company inside as a whole"
 
 
 class _Kept(NamedTuple):
@@ -105,6 +108,8 @@ class _Kept(NamedTuple):
     heard: Heard | None
     type: bool
     company: bool
+    ending: bool
+    """Whether the serial number ends with what is searched for, and does not begin with it."""
 
 
 def _values(scope: Scope, rank: Rank | None, filters: Filters) -> tuple[str | None, ...]:
@@ -115,6 +120,7 @@ def _values(scope: Scope, rank: Rank | None, filters: Filters) -> tuple[str | No
         None if rank is None else rank.service_type,
         filters.company_id or scope.company_id,
         filters.type,
+        *endings.values(filters.search),
     )
 
 
@@ -124,12 +130,19 @@ def _sources(
     """Where the rows come from; they share none."""
     if rank is None:
         return []
-    kept = _Kept(filters.mounted, filters.heard, filters.type is not None, filters.company_id is not None)
-    walked = [
-        Source(_conditions, (each, scope.reaches, kept), walked=each is not _Found.SINGLES)
-        for each in _ways(tx, scope, rank, filters)
-    ]
-    return [_narrowed(tx, each, values) for each in walked]
+    of_type, of_company = filters.type is not None, filters.company_id is not None
+    kept = _Kept(filters.mounted, filters.heard, of_type, of_company, ending=False)
+    ways = _ways(tx, scope, rank, filters)
+    sources = [_narrowed(tx, _source(scope, each, kept), values) for each in ways]
+    if endings.of(filters.search) is not None:
+        ended = kept._replace(ending=True)
+        sources += [_ended(tx, _source(scope, each, ended), values) for each in ways]
+    return sources
+
+
+def _source(scope: Scope, found: _Found, kept: _Kept) -> Source:
+    walked = found is not _Found.SINGLES
+    return Source(_conditions, (found, scope.reaches, kept), walked=walked, named=not kept.ending)
 
 
 def _ways(tx: ReadTx, scope: Scope, rank: Rank, filters: Filters) -> list[_Found]:
@@ -162,10 +175,19 @@ def _narrowed(tx: ReadTx, source: Source, values: tuple[str | None, ...]) -> Sou
     return Source(_conditions, (narrow, reaches, kept._replace(company=found is _Found.COMPANY)), walked=False)
 
 
+def _ended(tx: ReadTx, source: Source, values: tuple[str | None, ...]) -> Source:
+    """The source, or the same rows by the index of last digits while few have these."""
+    found, reaches, kept = source.which
+    narrow = _BY_ENDING.get(found)
+    if narrow is None or tx.hot(_past_set(narrow, reaches), *values):
+        return source
+    return source._replace(which=(narrow, reaches, kept), walked=False)
+
+
 def _counted(source: Source) -> Source:
     """The source as it is counted: of a service type company by company, in an index alone."""
     found, reaches, kept = source.which
-    return source if found is not _Found.TYPE else Source(_conditions, (_Found.WHOLE, reaches, kept), walked=True)
+    return source if found is not _Found.TYPE else source._replace(which=(_Found.WHOLE, reaches, kept))
 
 
 def _conditions(found: _Found, reaches: scopes.Reaches, kept: _Kept) -> list[ColumnElement[bool]]:
@@ -192,7 +214,12 @@ def _found_by(found: _Found, reaches: scopes.Reaches) -> list[ColumnElement[bool
                 row.service_type == bindparam("service_type"),
                 *ranks.beside_whole(sensor.c.company_id, reaches),
             ]
-    return [row.id.in_(_set(found, reaches))]
+    within = row.id.in_(_set(found, reaches))
+    if found is _Found.ENDING:
+        return [within, reached.beside_index(row.company_id) == bindparam("of_company")]
+    if found is _Found.ENDING_BESIDE:
+        return [within, *ranks.beside_whole(sensor.c.company_id, reaches)]
+    return [within]
 
 
 def _set(found: _Found, reaches: scopes.Reaches) -> Select[tuple[str]]:
@@ -201,6 +228,9 @@ def _set(found: _Found, reaches: scopes.Reaches) -> Select[tuple[str]]:
         return select(_HEARD.c.sensor_id).where(_HEARD.c.connected.is_(True))
     if found is _Found.AWAY:
         return select(_HEARD.c.sensor_id).where(_HEARD.c.connected.is_(False), _WAS_THERE)
+    if found in _BY_ENDING.values():
+        of_type = _OTHER.c.service_type == bindparam("service_type")
+        return select(_OTHER.c.id).where(of_type, endings.found(_OTHER.c.serial_no))
     of = _OTHER.c.company_id
     of_one = found in (_Found.FREE, _Found.OF_TYPE)
     inside = of == bindparam("of_company") if of_one else of.in_(ranks.whole(reaches))
@@ -222,6 +252,8 @@ def _filtered(kept: _Kept) -> list[ColumnElement[bool]]:
         filters.append(reached.beside_index(row.type) == bindparam("of_type"))
     if kept.company:
         filters.append(reached.beside_index(row.company_id) == bindparam("of_company"))
+    if kept.ending:
+        filters.append(endings.only_ends(row.serial_no))
     return filters
 
 
@@ -238,11 +270,17 @@ _BESIDE_OWN: Final = {
     ranks.Singles.FEW: (_Found.SINGLES,),
     ranks.Singles.MANY: (_Found.BESIDE,),
 }
+_BY_ENDING: Final = {
+    _Found.TYPE: _Found.ENDING_IN_TYPE,
+    _Found.COMPANY: _Found.ENDING,
+    _Found.BESIDE: _Found.ENDING_BESIDE,
+}
+"""How rows are found instead while few serial numbers end so."""
 _OTHER: Final = sensor.alias("other")
 _HEARD: Final = device_connection.alias("heard")
 # A row may be there before anything was heard, to be locked; of a server that is gone no number of a session is left.
 _WAS_THERE: Final = _HEARD.c.lost_ms.is_not(None)
-_NAMES: Final = (scopes.USER, scopes.COMPANY, "service_type", "of_company", "of_type")
+_NAMES: Final = (scopes.USER, scopes.COMPANY, "service_type", "of_company", "of_type", *endings.NAMES)
 
 
 @cache

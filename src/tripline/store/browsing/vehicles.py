@@ -11,24 +11,20 @@ from functools import cache, partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, Subquery, bindparam, case, exists, func, literal_column, or_, select
+from sqlalchemy import ColumnElement, bindparam, exists, or_, select
 
-from tripline.domain import trips
 from tripline.domain.access import Reach, Scope
-from tripline.domain.ids import CompanyId, UserId, VehicleId
+from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.vehicles import Status
-from tripline.store import reached, scopes
-from tripline.store.browsing import ranks, turns
+from tripline.store import endings, reached, scopes
+from tripline.store.browsing import ranks, turns, vehicle_rows
 from tripline.store.browsing.ranks import Rank
 from tripline.store.browsing.turns import Along, Browsed, Slice, Source, Turn
+from tripline.store.browsing.vehicle_rows import CHOSEN, OPEN, ListedVehicle
 from tripline.store.tables import (
-    account,
-    company,
     sensor,
     trip,
     vehicle,
-    vehicle_company,
-    vehicle_position,
     vehicle_user,
 )
 from tripline.store.transactions import Hot, ReadTx
@@ -49,7 +45,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     """Which vehicles to list; None: any."""
 
     search: str | None = None
-    """Beginning of the number, in any case."""
+    """Beginning of the number, in any case, or an end of it that ends with four digits (`endings.py`)."""
     status: Status | None = None
     with_sensor: bool | None = None
     driving: bool | None = None
@@ -58,37 +54,6 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     director_id: UserId | None = None
     holder_id: UserId | None = None
     """Who has a right on them."""
-
-
-class ListedVehicle(msgspec.Struct, frozen=True):
-    """A vehicle as a list shows it."""
-
-    id: VehicleId
-    created_ms: int
-    vehicle_no: str
-    vendor: str | None
-    model_name: str | None
-    model_year: float | None
-    mission_type: str | None
-    fuel_type: str | None
-    category: str | None
-    mileage: float
-    status: Status
-    company_id: CompanyId
-    company_name: str
-    director_id: UserId | None
-    director_name: str | None
-    driver_id: UserId | None
-    driver_name: str | None
-    sensor_count: int
-    serial_no: str | None
-    """Of its sensor; of several, any one."""
-    delegated_to: int
-    """How many companies it is delegated to by choice."""
-    seen_ms: int | None
-    """The time of its newest position."""
-    speed_kmh: float | None
-    driving: bool
 
 
 def page(
@@ -100,7 +65,7 @@ def page(
     values = _values(scope, rank, filters)
     sources = _sources(tx, scope, rank, filters, values, by=turn.by)
     found = _browsed(named).page(tx, turn, sources, values, search=filters.search)
-    return found.mapped(_listed)
+    return found.mapped(vehicle_rows.listed)
 
 
 def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
@@ -129,6 +94,9 @@ class _Found(Enum):
     DELEGATED = "by the company's delegations"
     STATUS = "by the status, of a company"
     STATUS_IN_TYPE = "by the status, of every company inside"
+    ENDING = "by the last digits of the number, of a company"
+    ENDING_IN_TYPE = "by the last digits of the number, in the service type"
+    ENDING_BESIDE = "by the last digits of the number, those of no company inside as a whole"
 
 
 class _Kept(NamedTuple):
@@ -140,6 +108,8 @@ class _Kept(NamedTuple):
     whose: Whose | None
     company: bool
     director: bool
+    ending: bool
+    """Whether the number ends with what is searched for, and does not begin with it."""
 
 
 def _values(scope: Scope, rank: Rank | None, filters: Filters) -> tuple[str | None, ...]:
@@ -153,6 +123,7 @@ def _values(scope: Scope, rank: Rank | None, filters: Filters) -> tuple[str | No
         filters.director_id,
         filters.holder_id,
         None if filters.status is None else filters.status.value,
+        *endings.values(filters.search),
     )
 
 
@@ -162,9 +133,12 @@ def _sources(
     """Where the rows come from, in this order; they share none."""
     if rank is None:
         return []
-    kept = _kept(filters)
-    walked = [_source(scope, each, kept) for each in _ways(tx, scope, rank, filters, by)]
-    return [_narrowed(tx, each, values) for each in walked]
+    kept, ways = _kept(filters), _ways(tx, scope, rank, filters, by)
+    sources = [_narrowed(tx, _source(scope, each, kept), values) for each in ways]
+    if endings.of(filters.search) is not None:
+        ended = kept._replace(ending=True)
+        sources += [_ended(tx, _source(scope, each, ended), values) for each in ways]
+    return sources
 
 
 def _ways(tx: ReadTx, scope: Scope, rank: Rank, filters: Filters, by: str) -> list[_Found]:
@@ -199,17 +173,27 @@ def _narrowed(tx: ReadTx, source: Source, values: tuple[str | None, ...]) -> Sou
     return Source(_conditions, (narrow, reaches, kept), walked=False)
 
 
+def _ended(tx: ReadTx, source: Source, values: tuple[str | None, ...]) -> Source:
+    """The source, or the same rows by the index of last digits while few have these."""
+    found, reaches, kept = source.which
+    narrow = _BY_ENDING.get(found)
+    if narrow is None or tx.hot(_past_set(narrow, reaches), *values):
+        return source
+    return source._replace(which=(narrow, reaches, kept), walked=False)
+
+
 def _source(scope: Scope, found: _Found, kept: _Kept) -> Source:
+    which, named = (found, scope.reaches, kept), not kept.ending
     if found is _Found.NUMBERED:
         along = Along(vehicle_user.c.vehicle_no, vehicle_user.c.vehicle_id)
-        return Source(_conditions, (found, scope.reaches, kept), walked=True, along=along)
-    return Source(_conditions, (found, scope.reaches, kept), walked=found not in _IN_NO_ORDER)
+        return Source(_conditions, which, walked=True, along=along, named=named)
+    return Source(_conditions, which, walked=found not in _IN_NO_ORDER, named=named)
 
 
 def _counted(source: Source) -> Source:
     """The source as it is counted: of a service type company by company, in an index alone."""
     found, reaches, kept = source.which
-    return source if found is not _Found.TYPE else Source(_conditions, (_Found.WHOLE, reaches, kept), walked=True)
+    return source if found is not _Found.TYPE else source._replace(which=(_Found.WHOLE, reaches, kept))
 
 
 def _kept(filters: Filters) -> _Kept:
@@ -220,6 +204,7 @@ def _kept(filters: Filters) -> _Kept:
         filters.whose,
         filters.company_id is not None,
         filters.director_id is not None,
+        ending=False,
     )
 
 
@@ -255,11 +240,11 @@ def _found_by(found: _Found, reaches: scopes.Reaches) -> list[ColumnElement[bool
                 row.service_type == bindparam("service_type"),
                 *ranks.beside_whole(vehicle.c.company_id, reaches),
             ]
-        case _Found.DELEGATED | _Found.DRIVING | _Found.STATUS:
+        case _Found.DELEGATED | _Found.DRIVING | _Found.STATUS | _Found.ENDING:
             return [row.id.in_(_set(found, reaches)), owner == bindparam("of_company")]
     return [
         row.id.in_(_set(found, reaches)),
-        *(ranks.beside_whole(vehicle.c.company_id, reaches) if found is _Found.SINGLES else ()),
+        *(ranks.beside_whole(vehicle.c.company_id, reaches) if found in _OF_NO_WHOLE else ()),
     ]
 
 
@@ -267,15 +252,18 @@ def _set(found: _Found, reaches: scopes.Reaches) -> Any:
     """The ids of rows that are found by an index of their own."""
     if found is _Found.SINGLES:
         return reached.singles(reaches)
+    if found in _BY_ENDING.values():
+        of_type = _NUMBERED.c.service_type == bindparam("service_type")
+        return select(_NUMBERED.c.id).where(of_type, endings.found(_NUMBERED.c.vehicle_no))
     if found is _Found.DELEGATED:
-        return select(_CHOSEN.c.vehicle_id).where(_CHOSEN.c.from_company_id == bindparam("of_company"), _BY_CHOICE)
+        return select(CHOSEN.c.vehicle_id).where(CHOSEN.c.from_company_id == bindparam("of_company"), _BY_CHOICE)
     if found in (_Found.STATUS, _Found.STATUS_IN_TYPE):
         of = _OF_STATUS.c.company_id
         inside = of == bindparam("of_company") if found is _Found.STATUS else of.in_(ranks.whole(reaches))
         return select(_OF_STATUS.c.id).where(inside, _OF_STATUS.c.status == bindparam("of_status"))
     of = trip.c.company_id
     inside = of == bindparam("of_company") if found is _Found.DRIVING else of.in_(ranks.whole(reaches))
-    return select(trip.c.vehicle_id).where(inside, trip.c.vehicle_id.is_not(None), *_OPEN)
+    return select(trip.c.vehicle_id).where(inside, trip.c.vehicle_id.is_not(None), *OPEN)
 
 
 def _filtered(kept: _Kept) -> list[ColumnElement[bool]]:
@@ -295,16 +283,25 @@ def _filtered(kept: _Kept) -> list[ColumnElement[bool]]:
     elif kept.whose is not None:
         filters.append(owner == bindparam(scopes.COMPANY))
     if kept.whose is Whose.DELEGATED:
-        filters.append(exists().where(_CHOSEN.c.vehicle_id == row.id, _CHOSEN.c.automatic.is_(False)))
+        filters.append(exists().where(CHOSEN.c.vehicle_id == row.id, CHOSEN.c.automatic.is_(False)))
     if kept.company:
         filters.append(owner == bindparam("of_company"))
     if kept.director:
         filters.append(reached.beside_index(row.director_id) == bindparam("of_director"))
+    if kept.ending:
+        filters.append(endings.only_ends(row.vehicle_no))
     return filters
 
 
 _INSIDE: Final = (_Found.WHOLE, _Found.SINGLES, _Found.MANAGED, _Found.RIGHTS, _Found.NUMBERED)
 """Of these what is inside is the condition itself."""
+_OF_NO_WHOLE: Final = (_Found.SINGLES, _Found.ENDING_BESIDE)
+_BY_ENDING: Final = {
+    _Found.TYPE: _Found.ENDING_IN_TYPE,
+    _Found.COMPANY: _Found.ENDING,
+    _Found.BESIDE: _Found.ENDING_BESIDE,
+}
+"""How rows are found instead while few numbers end so."""
 _IN_NO_ORDER: Final = (_Found.SINGLES, _Found.RIGHTS, _Found.HOLDER)
 """These are sorted."""
 _BESIDE_OWN: Final = {
@@ -316,19 +313,16 @@ _OF_PERSON: Final = frozenset({Reach.MANAGED, Reach.DIRECTING_RIGHT, Reach.DRIVI
 _NUMBER: Final = "number"
 _NOT_MANAGED: Final = reached.beside_index(vehicle.c.director_id).is_distinct_from(bindparam(scopes.USER))
 _OF_STATUS: Final = vehicle.alias("of_the_status")
-_CHOSEN: Final = vehicle_company.alias("chosen")
-"""The predicates of scopes ask `vehicle_company` too; by another name the two are not mixed up."""
+_NUMBERED: Final = vehicle.alias("numbered")
 _HELD: Final = vehicle_user.alias("held")
 """Predicates of scopes ask for rights, too: for those of the actor."""
 # A partner's vehicles go to its operator automatically, and nobody has one so but the operator.
-_BY_CHOICE: Final = or_(
-    _CHOSEN.c.to_company_id < bindparam("operator"), _CHOSEN.c.to_company_id > bindparam("operator")
-)
-_OPEN: Final = (trip.c.state == literal_column(f"'{trips.State.OPEN}'"), ~trip.c.parking)
-_DRIVES: Final = exists().where(trip.c.company_id == vehicle.c.company_id, trip.c.vehicle_id == vehicle.c.id, *_OPEN)
+_BY_CHOICE: Final = or_(CHOSEN.c.to_company_id < bindparam("operator"), CHOSEN.c.to_company_id > bindparam("operator"))
+_DRIVES: Final = exists().where(trip.c.company_id == vehicle.c.company_id, trip.c.vehicle_id == vehicle.c.id, *OPEN)
 _NAMES: Final = (
     *(scopes.USER, scopes.COMPANY),
     *("service_type", "operator", "of_company", "of_director", "of_holder", "of_status"),
+    *endings.NAMES,
 )
 
 
@@ -337,47 +331,7 @@ def _past_set(found: _Found, reaches: scopes.Reaches) -> Hot:
     return Hot(_set(found, reaches).limit(1).offset(turns.MANY), *_NAMES)
 
 
-def _shown(named: scopes.Reaches, page: Subquery) -> Select[Any]:
-    row, director, driver = vehicle.alias("shown"), account.alias("director"), account.alias("driver")
-    mounted = select(func.count()).where(sensor.c.vehicle_id == row.c.id).scalar_subquery()
-    serial_no = select(func.min(sensor.c.serial_no)).where(sensor.c.vehicle_id == row.c.id).scalar_subquery()
-    received = (_CHOSEN.c.vehicle_id == row.c.id) & _CHOSEN.c.automatic.is_(False)
-    delegated = select(func.count()).where(received).scalar_subquery()
-    drives = exists().where(trip.c.company_id == row.c.company_id, trip.c.vehicle_id == row.c.id, *_OPEN)
-    looked_up: dict[str, ColumnElement[Any]] = {
-        "company_name": company.c.name,
-        "director_name": case((scopes.accounts(named, director), director.c.name)),
-        "driver_id": row.c.current_driver_id,
-        "driver_name": case((scopes.accounts(named, driver), driver.c.name)),
-        "sensor_count": mounted,
-        "serial_no": serial_no,
-        "delegated_to": delegated,
-        "seen_ms": vehicle_position.c.time_ms,
-        "speed_kmh": vehicle_position.c.speed_kmh,
-        "driving": drives,
-    }
-    columns = [looked_up[name].label(name) if name in looked_up else row.c[name] for name in _FIELDS]
-    joined = (
-        page.join(row, row.c.id == page.c.key)
-        .join(company, company.c.id == row.c.company_id)
-        .outerjoin(director, director.c.id == row.c.director_id)
-        .outerjoin(driver, driver.c.id == row.c.current_driver_id)
-        .outerjoin(vehicle_position, vehicle_position.c.vehicle_id == row.c.id)
-    )
-    return select(page.c.place, page.c.key, *columns).select_from(joined)
-
-
-_FIELDS: Final = ListedVehicle.__struct_fields__
-_STATUS, _DRIVING = _FIELDS.index("status"), _FIELDS.index("driving")
-
-
 @cache
 def _browsed(named: scopes.Reaches) -> Browsed:
     orders = {_NUMBER: vehicle.c.vehicle_no, "created": vehicle.c.created_ms}
-    return Browsed(vehicle.c.id, orders, _NUMBER, partial(_shown, named), _NAMES)
-
-
-def _listed(row: tuple[Any, ...]) -> ListedVehicle:
-    values = [*row[2:]]
-    values[_STATUS], values[_DRIVING] = Status(values[_STATUS]), bool(values[_DRIVING])
-    return ListedVehicle(*values)
+    return Browsed(vehicle.c.id, orders, _NUMBER, partial(vehicle_rows.shown, named), _NAMES)

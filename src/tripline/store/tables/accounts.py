@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, LargeBinary, String, Table, Text
 
-from tripline.store.tables.base import Uuid, metadata, partial_index
+from tripline.store.tables.base import Uuid, last, metadata, partial_index
 
 secret = Table(
     "secret",
@@ -49,6 +49,7 @@ Index("ix_account_list", account.c.company_id, account.c.authority, account.c.na
 Index("ix_account_created", account.c.company_id, account.c.authority, account.c.created_ms, account.c.id)
 Index("ix_account_login", account.c.company_id, account.c.login, account.c.id)
 Index("ix_account_phone", account.c.company_id, account.c.phone)
+Index("ix_account_phone_ending", account.c.company_id, last(account.c.phone))
 
 
 # Named when only refresh tokens had sessions; programs of the version before still use the name.

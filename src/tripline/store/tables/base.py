@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, ColumnElement, Index, Integer, MetaData, String, text
+from sqlalchemy import BigInteger, ColumnElement, Index, Integer, MetaData, String, func, literal_column, text
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import DDLCompiler, GenericTypeCompiler
 from sqlalchemy.sql.functions import GenericFunction
@@ -59,3 +59,12 @@ def _lowered(function: lowered, compiler: DDLCompiler, **options: Any) -> str:
 @compiles(lowered, "postgresql")
 def _lowered_by_icu(function: lowered, compiler: DDLCompiler, **options: Any) -> str:
     return f'lower(({compiler.process(function.clauses, **options)}) COLLATE "und-x-icu") COLLATE "C"'
+
+
+LAST: Final = 4
+"""Characters of the end of a number by which an index finds it: what a vehicle is called by."""
+
+
+def last(number: ColumnElement[Any]) -> ColumnElement[str]:
+    """The last characters of a number, as indexes have them."""
+    return func.substr(number, func.length(number) - literal_column(str(LAST - 1)))

@@ -14,7 +14,7 @@ from sqlalchemy import (
     Text,
 )
 
-from tripline.store.tables.base import RowNumber, Uuid, metadata, partial_index
+from tripline.store.tables.base import RowNumber, Uuid, last, metadata, partial_index
 
 company = Table(
     "company",
@@ -81,6 +81,7 @@ vehicle = Table(
 )
 Index("uq_vehicle_number", vehicle.c.service_type, vehicle.c.vehicle_no, unique=True)
 Index("ix_vehicle_company", vehicle.c.company_id, vehicle.c.vehicle_no, vehicle.c.id)
+Index("ix_vehicle_ending", vehicle.c.service_type, last(vehicle.c.vehicle_no))
 Index("ix_vehicle_company_created", vehicle.c.company_id, vehicle.c.created_ms, vehicle.c.id)
 Index("ix_vehicle_status", vehicle.c.company_id, vehicle.c.status)
 Index("ix_vehicle_created", vehicle.c.service_type, vehicle.c.created_ms, vehicle.c.id)
@@ -114,6 +115,7 @@ sensor = Table(
 )
 Index("uq_sensor_serial", sensor.c.service_type, sensor.c.serial_no, unique=True)
 Index("ix_sensor_company", sensor.c.company_id, sensor.c.serial_no, sensor.c.id)
+Index("ix_sensor_ending", sensor.c.service_type, last(sensor.c.serial_no))
 Index("ix_sensor_company_created", sensor.c.company_id, sensor.c.created_ms, sensor.c.id)
 Index("ix_sensor_type", sensor.c.company_id, sensor.c.type)
 Index("ix_sensor_created", sensor.c.service_type, sensor.c.created_ms, sensor.c.id)
@@ -211,6 +213,9 @@ carrier_line = Table(
 )
 Index("ix_carrier_line_iccid", carrier_line.c.iccid)
 Index("ix_carrier_line_imsi", carrier_line.c.imsi)
+Index("ix_carrier_line_mdn_ending", last(carrier_line.c.mdn))
+Index("ix_carrier_line_iccid_ending", last(carrier_line.c.iccid))
+Index("ix_carrier_line_imsi_ending", last(carrier_line.c.imsi))
 Index("ix_carrier_line_state", carrier_line.c.nw_status, carrier_line.c.sensor_id)
 
 

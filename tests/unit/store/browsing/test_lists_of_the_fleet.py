@@ -1,9 +1,11 @@
 """Lists of vehicles and sensors: the rows inside the scope that pass the filters, in any order, page by page both ways,
 whichever way they are found."""
 
+import re
+
 import pytest
 from msgspec.structs import asdict
-from sqlalchemy import select
+from sqlalchemy import select, update
 from tests.support import browsing, rows
 from tests.support.browsing import LOOKERS
 
@@ -58,6 +60,30 @@ SENSOR_FILTERS = [
     {"company_id": CompanyId("q"), "mounted": False},
 ]
 
+ENDING = [
+    "1002",
+    "가1002",
+    "가 1-002",
+    "2가1002",
+    "10가 1002",
+    "002",
+    "31002",
+    "1002 ",
+    "12나",
+    "나1001",
+    "0999",
+    "١٢٣٤",
+]
+"""What numbers end with, and what finds nothing by its end."""
+ENDING_VEHICLES = [
+    *({"search": text} for text in ENDING),
+    *({"search": "1002", **filtered} for filtered in VEHICLE_FILTERS if "search" not in filtered),
+]
+ENDING_SENSORS = [
+    *({"search": text} for text in ENDING),
+    *({"search": "1002", **filtered} for filtered in SENSOR_FILTERS if "search" not in filtered),
+]
+
 DELEGATED = 8
 """Single vehicles that the borrower has."""
 
@@ -66,6 +92,22 @@ DELEGATED = 8
 def tx():
     with rows.memory(keys_checked=False) as transaction:
         browsing.fill(transaction)
+        yield transaction
+
+
+@pytest.fixture(scope="module")
+def numbered():
+    """The same with numbers as vehicles have them, written in more ways than one; that of every eighth begins with the
+    digits that others end with."""
+    with rows.memory(keys_checked=False) as transaction:
+        browsing.fill(transaction)
+        for n in range(browsing.VEHICLES):
+            number = f"{n:02d}{'가나'[n % 2]}{('', ' ', '-', ' ')[n // 2 % 4]}{1000 + n % 5}"
+            number = f"1002{number}" if n % 8 == 1 else number
+            of_vehicle = {"vehicle_no": number}
+            transaction.run(update(vehicle).where(vehicle.c.id == f"v{n}").values(of_vehicle))
+            transaction.run(update(vehicle_user).where(vehicle_user.c.vehicle_id == f"v{n}").values(of_vehicle))
+            transaction.run(update(sensor).where(sensor.c.id == f"s{n}").values(serial_no=number))
         yield transaction
 
 
@@ -84,6 +126,14 @@ def many(request, monkeypatch):
     forget()
 
 
+def is_searched_for(number, search):
+    """Whether it begins so, or ends so where that is four digits or more behind anything."""
+    text, bare = search or "", [re.sub("[ -]", "", each).lower() for each in (number, search or "")]
+    return number.lower().startswith(text.lower()) or (
+        bare[0].endswith(bare[1]) and re.search("[0-9]{4}$", bare[1]) is not None
+    )
+
+
 def wanted_vehicles(tx, scope, filters):
     """The vehicles that are to be listed, by a sentence of Python."""
     inside = tx.all(select(vehicle).where(scopes.vehicles(scope.reaches)), scopes.values(scope))
@@ -100,7 +150,7 @@ def wanted_vehicles(tx, scope, filters):
     return [
         row
         for row in inside
-        if row.vehicle_no.lower().startswith((filters.search or "").lower())
+        if is_searched_for(row.vehicle_no, filters.search)
         and filters.status in (None, Status(row.status))
         and filters.with_sensor in (None, row.id in on)
         and filters.driving in (None, row.id in drives)
@@ -121,7 +171,7 @@ def wanted_sensors(tx, scope, filters):
     return [
         row
         for row in inside
-        if row.serial_no.lower().startswith((filters.search or "").lower())
+        if is_searched_for(row.serial_no, filters.search)
         and filters.mounted in (None, row.vehicle_id is not None)
         and filters.heard in (None, heard.get(row.id, Heard.NEVER))
         and filters.type in (None, row.type)
@@ -161,6 +211,43 @@ def test_sensors_are_those_inside_that_pass_in_each_order(tx, looker, filtered):
         limits=(4, 7),
     )
     assert sensors.count(tx, scope, filters) == len(expected)
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize("looker", LOOKERS)
+@pytest.mark.parametrize("filtered", ENDING_VEHICLES, ids=str)
+def test_vehicles_are_found_by_the_last_digits_of_their_number(numbered, looker, filtered):
+    test_vehicles_are_those_inside_that_pass_in_each_order(numbered, looker, filtered)
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize("looker", LOOKERS)
+@pytest.mark.parametrize("filtered", ENDING_SENSORS, ids=str)
+def test_sensors_are_found_by_the_last_digits_of_their_serial_number(numbered, looker, filtered):
+    test_sensors_are_those_inside_that_pass_in_each_order(numbered, looker, filtered)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("1002", 12),
+        ("가1002", 5),
+        ("가 1-002", 5),
+        ("2가1002", 5),
+        ("10가 1002", 0),
+        ("002", 0),
+        ("31002", 0),
+        ("1002 ", 7),
+        ("12나", 0),
+        ("나1001", 3),
+        ("0999", 0),
+        ("١٢٣٤", 0),
+    ],
+)
+def test_so_many_vehicles_end_so(numbered, text, found):
+    scope = browsing.scope("operator", Action.VEHICLE_READ)
+
+    assert vehicles.count(numbered, scope, vehicles.Filters(search=text)) == found
 
 
 def test_everybody_sees_some_vehicles_and_nobody_all(tx):
