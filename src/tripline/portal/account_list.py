@@ -6,7 +6,7 @@ from litestar.response import Response
 
 from tripline.domain.access import Action, Authority
 from tripline.http.rim import Call
-from tripline.portal import tables
+from tripline.portal import table_pages
 from tripline.portal.page import page
 from tripline.portal.tables import Asked, Column, Filter, Table
 from tripline.services.accounts import directory
@@ -18,13 +18,13 @@ _PATH: Final = "/admin/accounts"
 @page("GET", _PATH, access=Action.ACCOUNT_MANAGE)
 async def accounts(request: Call) -> Response[bytes]:
     """The accounts of the installation."""
-    return await tables.listed(request, ACCOUNTS)
+    return await table_pages.listed(request, ACCOUNTS)
 
 
 @page("GET", f"{_PATH}/count", access=Action.ACCOUNT_MANAGE)
 async def count(request: Call) -> Response[bytes]:
     """How many they are."""
-    return await tables.counted(request, ACCOUNTS)
+    return await table_pages.counted(request, ACCOUNTS)
 
 
 def _filters(wanted: Asked) -> Filters:

@@ -7,7 +7,7 @@ from litestar.response import Response
 
 from tripline.domain.access import Action
 from tripline.http.rim import Call, rim_of
-from tripline.portal import addresses, tables, views
+from tripline.portal import addresses, table_pages, tables, views
 from tripline.portal.companies import kind_of_new
 from tripline.portal.page import page
 from tripline.portal.tables import Asked, Column, Filter, Table
@@ -20,7 +20,7 @@ from tripline.store.transactions import ReadTx
 @page("GET", "/fleet/companies", access=Action.COMPANY_LIST)
 async def companies(request: Call) -> Response[bytes]:
     """The companies that the visitor may see."""
-    return await tables.listed(
+    return await table_pages.listed(
         request,
         COMPANIES,
         create=Action.COMPANY_CREATE,
@@ -31,7 +31,7 @@ async def companies(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/companies/count", access=Action.COMPANY_LIST)
 async def count(request: Call) -> Response[bytes]:
     """How many they are."""
-    return await tables.counted(request, COMPANIES)
+    return await table_pages.counted(request, COMPANIES)
 
 
 @page("GET", "/fleet/companies/sizes", access=Action.COMPANY_LIST)

@@ -7,7 +7,7 @@ from litestar.response import Response
 from tripline.domain.access import Action
 from tripline.domain.lines import NwStatus
 from tripline.http.rim import Call
-from tripline.portal import tables
+from tripline.portal import table_pages
 from tripline.portal.page import page
 from tripline.portal.tables import Asked, Column, Filter, Table
 from tripline.services.fleet import lists
@@ -17,13 +17,13 @@ from tripline.store.browsing.lines import Filters
 @page("GET", "/lines", access=Action.SENSOR_READ)
 async def overview(request: Call) -> Response[bytes]:
     """The lines of the company's devices that the visitor may see."""
-    return await tables.listed(request, LINES)
+    return await table_pages.listed(request, LINES)
 
 
 @page("GET", "/lines/count", access=Action.SENSOR_READ)
 async def count(request: Call) -> Response[bytes]:
     """How many they are."""
-    return await tables.counted(request, LINES)
+    return await table_pages.counted(request, LINES)
 
 
 def _filters(wanted: Asked) -> Filters:

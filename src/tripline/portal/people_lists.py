@@ -12,7 +12,7 @@ from litestar.response import Response
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import CompanyId
 from tripline.http.rim import Call
-from tripline.portal import tables
+from tripline.portal import table_pages
 from tripline.portal.page import page
 from tripline.portal.tables import Asked, Column, Filter, Table
 from tripline.services.fleet import companies, lists
@@ -24,25 +24,25 @@ from tripline.store.transactions import ReadTx
 @page("GET", "/fleet/directors", access=Action.PERSON_LIST)
 async def directors(request: Call) -> Response[bytes]:
     """The directors of a company."""
-    return await tables.listed(request, DIRECTORS, create=Action.PERSON_CREATE, names=_names)
+    return await table_pages.listed(request, DIRECTORS, create=Action.PERSON_CREATE, names=_names)
 
 
 @page("GET", "/fleet/directors/count", access=Action.PERSON_LIST)
 async def count_directors(request: Call) -> Response[bytes]:
     """How many they are."""
-    return await tables.counted(request, DIRECTORS)
+    return await table_pages.counted(request, DIRECTORS)
 
 
 @page("GET", "/fleet/drivers", access=Action.PERSON_LIST)
 async def drivers(request: Call) -> Response[bytes]:
     """The drivers of a company."""
-    return await tables.listed(request, DRIVERS, create=Action.PERSON_CREATE, names=_names)
+    return await table_pages.listed(request, DRIVERS, create=Action.PERSON_CREATE, names=_names)
 
 
 @page("GET", "/fleet/drivers/count", access=Action.PERSON_LIST)
 async def count_drivers(request: Call) -> Response[bytes]:
     """How many they are."""
-    return await tables.counted(request, DRIVERS)
+    return await table_pages.counted(request, DRIVERS)
 
 
 def _filters(role: Authority, wanted: Asked) -> Filters:

@@ -8,7 +8,7 @@ from litestar.response import Response
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId
 from tripline.http.rim import Call
-from tripline.portal import tables
+from tripline.portal import table_pages
 from tripline.portal.page import page
 from tripline.portal.tables import Asked, Column, Filter, Table
 from tripline.services.fleet import companies, lists
@@ -19,13 +19,13 @@ from tripline.store.transactions import ReadTx
 @page("GET", "/fleet/sensors", access=Action.SENSOR_READ)
 async def sensors(request: Call) -> Response[bytes]:
     """The sensors that the visitor may see."""
-    return await tables.listed(request, SENSORS, create=Action.SENSOR_CREATE, names=_names)
+    return await table_pages.listed(request, SENSORS, create=Action.SENSOR_CREATE, names=_names)
 
 
 @page("GET", "/fleet/sensors/count", access=Action.SENSOR_READ)
 async def count(request: Call) -> Response[bytes]:
     """How many they are."""
-    return await tables.counted(request, SENSORS)
+    return await table_pages.counted(request, SENSORS)
 
 
 def _filters(wanted: Asked) -> Filters:

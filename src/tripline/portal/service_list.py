@@ -6,7 +6,7 @@ from litestar.response import Response
 
 from tripline.domain.access import Action
 from tripline.http.rim import Call
-from tripline.portal import tables
+from tripline.portal import table_pages
 from tripline.portal.page import page
 from tripline.portal.tables import Asked, Column, Filter, Table
 from tripline.services.fleet import lists
@@ -18,13 +18,13 @@ _PATH: Final = "/admin/services"
 @page("GET", _PATH, access=Action.INSTALLATION_READ)
 async def services(request: Call) -> Response[bytes]:
     """The services of the installation."""
-    return await tables.listed(request, SERVICES)
+    return await table_pages.listed(request, SERVICES)
 
 
 @page("GET", f"{_PATH}/count", access=Action.INSTALLATION_READ)
 async def count(request: Call) -> Response[bytes]:
     """How many they are."""
-    return await tables.counted(request, SERVICES)
+    return await table_pages.counted(request, SERVICES)
 
 
 def _filters(wanted: Asked) -> Filters:

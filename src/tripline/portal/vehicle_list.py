@@ -9,7 +9,7 @@ from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.vehicles import Status
 from tripline.http.rim import Call
-from tripline.portal import tables, vehicles_chosen
+from tripline.portal import table_pages, vehicles_chosen
 from tripline.portal.page import page
 from tripline.portal.tables import Asked, Column, Filter, Table
 from tripline.services.fleet import companies, lists, people
@@ -21,13 +21,13 @@ from tripline.store.transactions import ReadTx
 @page("GET", "/fleet/vehicles", access=Action.VEHICLE_READ)
 async def vehicles(request: Call) -> Response[bytes]:
     """The vehicles that the visitor may see."""
-    return await tables.listed(request, VEHICLES, create=Action.VEHICLE_CREATE, names=_names)
+    return await table_pages.listed(request, VEHICLES, create=Action.VEHICLE_CREATE, names=_names)
 
 
 @page("GET", "/fleet/vehicles/count", access=Action.VEHICLE_READ)
 async def count(request: Call) -> Response[bytes]:
     """How many they are."""
-    return await tables.counted(request, VEHICLES)
+    return await table_pages.counted(request, VEHICLES)
 
 
 def _filters(wanted: Asked) -> Filters:

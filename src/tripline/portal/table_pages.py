@@ -1,0 +1,234 @@
+"""Pages of lists: rows, headings, menus and chips, each with the address that it leads to, and how many rows there are.
+
+Not here: what an address asks of a list (`tables.py`), what a row shows (`templates/lists/`).
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+from litestar.datastructures import Cookie
+from litestar.response import Response
+
+from tripline.domain.access import Action, Actor, Authority
+from tripline.http.rim import Call, rim_of
+from tripline.portal import addresses, newcomers, tables, views
+from tripline.portal.frame import PAGES
+from tripline.portal.tables import Asked, Bulk, Column, Filter, Table
+from tripline.portal.visitors import Visitor, visitor_in
+from tripline.store.browsing.turns import Slice
+from tripline.store.transactions import ReadTx
+
+R = TypeVar("R")
+_TEXTS: Final = "portal.lists."
+_KEPT_S: Final = 365 * 86_400
+_LIST: Final = "list"
+"""The block, and the element, that a search replaces."""
+_WITHOUT_COMPANY: Final = (None, Action.COMPANY_CREATE)
+"""What an account without a company finds in lists: what is of no company, and companies."""
+
+
+async def listed(
+    request: Call,
+    table: Table,
+    *,
+    create: Action | None = None,
+    create_text: Callable[[Visitor], str] | None = None,
+    names: Callable[[ReadTx, Actor, Asked], Mapping[str, str]] = lambda *_: {},
+) -> Response[bytes]:
+    """The page of a list. `create`: what somebody must be able to do to register a new one; `create_text`: key of the
+    text that says so when that depends on who asks; `names`: of references.
+
+    A granted account has nothing that a company may have, before it has registered its company: it is led to that.
+    """
+    wanted = tables.asked(request, table)
+
+    def work(tx: ReadTx) -> tuple[Visitor, Slice[Any], Mapping[str, str]]:
+        visitor = visitor_in(tx, request)
+        found = (table.bare or table.page)(tx, visitor.actor, wanted, wanted.turn())
+        return visitor, found, names(tx, visitor.actor, wanted)
+
+    # The rows are one statement; the visitor may be of an instant before.
+    visitor, found, named = await rim_of(request).store.read(work, consistent=False)
+    title = f"{_TEXTS}{table.noun}.title"
+    if visitor.company is None and (create not in _WITHOUT_COMPANY or visitor.role is Authority.COMPANY_ADMIN):
+        return newcomers.shown(request, visitor, title=title)
+    answer = views.show(
+        request,
+        visitor,
+        f"lists/{table.noun}.html",
+        title=title,
+        fragment=_LIST if views.target_of(request) == _LIST else views.CONTENT,
+        listed=_shown(request, visitor, table, wanted, found, named),
+        create=_new(request, visitor, table, create),
+        create_text=create and visitor.say(create_text(visitor) if create_text else f"{_TEXTS}{table.noun}.new"),
+    )
+    if tables.COLUMNS in request.query_params:
+        answer.cookies.append(_kept(request, table, wanted.columns))
+    return answer
+
+
+def _new(request: Call, visitor: Visitor, table: Table, create: Action | None) -> str | None:
+    """Where the visitor may register a new one."""
+    address = f"{table.path}/new"
+    return address if create is not None and visitor.may(create) and address in request.app.state[PAGES] else None
+
+
+async def counted(request: Call, table: Table) -> Response[bytes]:
+    """How many rows the list has that the address asks for, in words."""
+    wanted = tables.asked(request, table)
+
+    def work(tx: ReadTx) -> tuple[Visitor, int]:
+        visitor = visitor_in(tx, request)
+        return visitor, table.count(tx, visitor.actor, wanted)
+
+    visitor, number = await rim_of(request).store.read(work)
+    return views.show(
+        request,
+        visitor,
+        "lists/count.html",
+        title=f"{_TEXTS}{table.noun}.title",
+        fragment="count",
+        counted=f"{_TEXTS}{table.noun}.count",
+        back=addresses.without(request, tables.COUNT),
+        number=number,
+    )
+
+
+class Link(msgspec.Struct, frozen=True, kw_only=True):
+    """A step to the same list in another state."""
+
+    text: str
+    href: str
+    on: bool = False
+
+
+class Menu(msgspec.Struct, frozen=True, kw_only=True):
+    """A filter and what may be chosen in it."""
+
+    text: str
+    links: tuple[Link, ...]
+
+
+class Shown(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
+    """A page of a list, as its template shows it."""
+
+    table: Table
+    asked: Asked
+    rows: Sequence[R]
+    keys: tuple[str, ...]
+    """Of the columns shown, in their order."""
+    cells: tuple[tuple[str, str], ...]
+    """Of the columns shown: key, and classes of its cells."""
+    headings: tuple[dict[str, Any], ...]
+    menus: tuple[Menu, ...]
+    chips: tuple[Link, ...]
+    """Filters in force, each with the address without it."""
+    kept: Mapping[str, str]
+    """What a search and a choice of columns leave as it is."""
+    columns: tuple[tuple[str, str], ...]
+    """Every column that may be chosen: key and heading."""
+    previous: str | None
+    next: str | None
+    count: str | None
+    """Where the number of rows is said; None: they are all here."""
+    sizes: str | None
+    """Where it is said how much each row holds; None: that is not asked for, or here."""
+    cleared: str
+    """The address without search and filters."""
+    bulk: tuple[Bulk, ...]
+    query: str
+    """What the address asks, for a file of all rows."""
+    opens: bool
+    """Whether each of its things has a page."""
+
+
+def _shown(
+    request: Call, visitor: Visitor, table: Table, wanted: Asked, found: Slice[R], named: Mapping[str, str]
+) -> Shown[R]:
+    def here(**values: object) -> str:
+        return addresses.changed(request, **{tables.AFTER: None, tables.BEFORE: None, **values})
+
+    keys, query = wanted.columns, request.scope["query_string"].decode("latin-1")
+    first, last = found.first if found.more_before else None, found.last if found.more_behind else None
+    more = found.more_before or found.more_behind
+    return Shown(
+        table=table,
+        asked=wanted,
+        rows=found.rows,
+        keys=keys,
+        cells=tuple((each.key, each.look_when(picked=wanted.picked)) for each in table.columns if each.key in keys),
+        headings=tuple(_heading(each, table, visitor, wanted, here) for each in table.columns if each.key in keys),
+        menus=tuple(_menu(each, visitor, wanted, here) for each in table.filters),
+        chips=tuple(_chips(table, visitor, wanted, named, here)),
+        kept=_kept_values(request),
+        columns=tuple((each.key, _said(visitor, table, each.key)) for each in table.columns[1:]),
+        previous=here(**{tables.BEFORE: addresses.of_place(found.first)})
+        if found.more_before and found.first
+        else None,
+        next=here(**{tables.AFTER: addresses.of_place(found.last)}) if found.more_behind and found.last else None,
+        count=here().replace(table.path, f"{table.path}{tables.COUNT}", 1) if more else None,
+        sizes=f"{table.path}{tables.SIZES}?{query}" if set(keys).intersection(table.sizes) else None,
+        cleared=here(**{tables.SEARCH: None, **dict.fromkeys(wanted.chosen)}),
+        bulk=tuple(each for each in table.bulk if visitor.may(each.action)),
+        query=query,
+        opens=any(path.startswith(f"{table.path}/{{") for path in request.app.state[PAGES]),
+    )
+
+
+Here = Callable[..., str]
+
+
+def _heading(column: Column, table: Table, visitor: Visitor, wanted: Asked, here: Here) -> dict[str, Any]:
+    made: dict[str, Any] = {"text": _said(visitor, table, column.key), "class": column.look_when(picked=wanted.picked)}
+    if column.order is not None:
+        is_by = column.order == wanted.order
+        made["sort"] = here(**{tables.SORT: f"-{column.order}" if is_by and not wanted.descending else column.order})
+        made["sorted"] = ("descending" if wanted.descending else "ascending") if is_by else None
+    return made
+
+
+def _menu(each: Filter, visitor: Visitor, wanted: Asked, here: Here) -> Menu:
+    present = wanted.chosen.get(each.key)
+    return Menu(
+        text=visitor.say("portal.lists.filter." + each.key),
+        links=tuple(
+            Link(text=_option(visitor, each.key, value), href=here(**{each.key: value}), on=value == present)
+            for value in each.values
+        ),
+    )
+
+
+def _chips(table: Table, visitor: Visitor, wanted: Asked, named: Mapping[str, str], here: Here) -> Iterable[Link]:
+    for each in table.filters:
+        if each.key in wanted.chosen:
+            yield Link(text=_option(visitor, each.key, wanted.chosen[each.key]), href=here(**{each.key: None}), on=True)
+    for name in (*table.texts, *table.references):
+        if name in wanted.chosen:
+            text = visitor.say("portal.lists.of." + name, name=named.get(name, wanted.chosen[name]))
+            yield Link(text=text, href=here(**{name: None}), on=True)
+
+
+def _option(visitor: Visitor, key: str, value: str) -> str:
+    return visitor.say(f"portal.lists.filter.{key}.{value}")
+
+
+def _said(visitor: Visitor, table: Table, key: str) -> str:
+    return visitor.say(f"{_TEXTS}{table.noun}.{key}")
+
+
+def _kept_values(request: Call) -> dict[str, str]:
+    gone = (tables.SEARCH, tables.AFTER, tables.BEFORE, tables.COLUMNS)
+    return {name: value for name, value in request.query_params.multi_items() if name not in gone}
+
+
+def _kept(request: Call, table: Table, columns: Sequence[str]) -> Cookie:
+    return Cookie(
+        key=tables.cookie_of(table),
+        value=".".join(columns),
+        max_age=_KEPT_S,
+        path="/",
+        httponly=True,
+        secure=request.scope["scheme"] == "https",
+        samesite="lax",
+    )
