@@ -17,7 +17,7 @@ PARTS = {
     *(f"/fleet/{kind}/count" for kind in ("companies", "directors", "drivers")),
     *("/admin/maps/{area}/progress", "/admin/accounts/count", "/admin/services/count"),
     *("/import/{draftId}/columns", "/import/{draftId}/progress", "/import/{draftId}/rows/{row}"),
-    *("/", "/fleet", "/lines/count"),
+    *("/", "/fleet", "/lines/count", "/delegation/count", "/delegation/received/count"),
 }
 """Addresses that no window shows by themselves: parts of pages, states of a draft, ways that lead on."""
 LAST_SHOWN_ENDS = """(one) => {
@@ -302,7 +302,7 @@ def test_tables_of_lists_reach_the_width_of_a_wide_window(browser, world):
     lists = {
         "full": (
             *(table.path for table in TABLES.values() if not table.path.startswith("/admin/")),
-            *("/delegation", "/delegation/new", "/import", "/pushes/messages"),
+            *("/delegation/candidates", "/delegation/new", "/import", "/pushes/messages"),
         ),
         "platform": ("/admin/accounts", "/admin/services", "/admin/applications", "/admin/maps", "/admin/health"),
     }

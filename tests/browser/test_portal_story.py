@@ -178,7 +178,7 @@ def mount(hand, server):
 
 
 def delegate_and_take_back(hand, partner_id):
-    hand.turn_to("/delegation", "/delegation?tab=candidates")
+    hand.turn_to("/delegation", "/delegation/candidates")
     hand.fill(toCompanyId=partner_id)
     hand.press("portal.delegation.candidate.register")
     hand.page.locator("table#candidates").wait_for()
@@ -212,7 +212,7 @@ def carrier(server, *actions):
 
 
 def unpause(hand, server):
-    hand.turn_to("/delegation", "/delegation?tab=candidates")
+    hand.turn_to("/delegation", "/delegation/candidates")
     company_id = hand.page.locator("[data-copy]").first.get_attribute("data-copy")
     carrier(
         server,

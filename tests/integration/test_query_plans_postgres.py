@@ -26,7 +26,8 @@ from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.lines import NwStatus
 from tripline.services.fleet import search as quick_search
 from tripline.store import tables
-from tripline.store.browsing import lines, people, sensors, vehicles
+from tripline.store.browsing import delegations, lines, people, sensors, vehicles
+from tripline.store.browsing.delegations import Side
 from tripline.store.browsing.turns import Place, Turn
 from tripline.store.database import partitions, postgres
 from tripline.store.database.postgres import PostgresStore, PostgresTx
@@ -278,8 +279,10 @@ def plans_of_lines(
     )
 
 
-def plans_of(database: databases.Database, read: Callable[[PostgresTx], Any], settings: Mapping[str, str]) -> list[str]:
-    """How each statement is run with which something is read."""
+def plans_of(
+    database: databases.Database, read: Callable[..., Any], settings: Mapping[str, str], *given: Any
+) -> list[str]:
+    """How each statement is run with which something is read: by a transaction and what is given."""
     seen: list[tuple[str, list[Any]]] = []
 
     class Noting(Statements):
@@ -290,7 +293,7 @@ def plans_of(database: databases.Database, read: Callable[[PostgresTx], Any], se
     with postgres.open_engine(database.url).connect() as connection:
         driver = connection.connection.driver_connection
         tx = PostgresTx(connection, Noting(driver))
-        read(tx)
+        read(tx, *given)
         for name, value in settings.items():
             driver.execute(sql.SQL("SET {} = {}").format(sql.Identifier(name), sql.Literal(value)))
         plans = [explained(driver, f"asked_{number}", *asked_for) for number, asked_for in enumerate(seen)]
@@ -411,6 +414,100 @@ def test_numbers_are_found_by_their_last_digits_without_reading_a_whole_table(
     wanted = indexes if "가" in search else indexes | of_lines
     assert {name for name in indexes | of_lines if name in steps} == wanted
     assert not set(WHOLE.findall(steps)) & {"vehicle", "sensor", "carrier_line", "account"}
+
+
+@pytest.fixture(scope="module")
+def delegated() -> Iterator[databases.Database]:
+    """20,000 vehicles of a partner, delegated to its operator, every other one to another partner and 20 to a third,
+    with statistics; only to be looked at."""
+    with databases.fresh("delegated") as database:
+        database.rows(
+            "SET session_replication_role = replica;"
+            " INSERT INTO company (id, created_ms, name, service_type, master, master_id, token_prefix)"
+            " SELECT id, 1, id, 'taxi', id = 'o', 'o', id FROM unnest(ARRAY['o', 'p', 'q', 'r']) id;"
+            " INSERT INTO vehicle (id, created_ms, company_id, service_type, vehicle_no, mileage, displacement, status)"
+            " SELECT 'v' || n, n, 'p', 'taxi', 'V' || n * 13 % 20000 + 20000, 1, 0, 'ACTIVATED'"
+            " FROM generate_series(1, 20000) n;"
+            " INSERT INTO vehicle_company (id, created_ms, vehicle_id, from_company_id, to_company_id, automatic)"
+            " SELECT t || n, n * 7 % 20000, 'v' || n, 'p', t, t = 'o' FROM generate_series(1, 20000) n,"
+            " unnest(ARRAY['o', 'q', 'r']) t WHERE t = 'o' OR t = 'q' AND n % 2 = 0 OR t = 'r' AND n % 1000 = 0;"
+            " SET session_replication_role = origin; ANALYZE company, vehicle, vehicle_company, vehicle_user"
+        )
+        yield database
+
+
+@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("filtered", [{}, {"company_id": "MANY"}, {"search": "V2"}], ids=str)
+@pytest.mark.parametrize(
+    ("side", "company", "other", "by", "index"),
+    [
+        (Side.GIVEN, "p", "q", "number", "ix_vehicle_company on vehicle"),
+        (Side.GIVEN, "p", "q", "created", "ix_vehicle_company_given on vehicle_company"),
+        (Side.RECEIVED, "o", "p", "number", "uq_vehicle_number on vehicle"),
+        (Side.RECEIVED, "o", "p", "created", "ix_vehicle_company_received on vehicle_company"),
+    ],
+)
+def test_page_of_many_delegations_walks_an_index(
+    delegated, side, company, other, by, index, filtered, descending, plans
+):
+    """With statistics: the first page, and one deep in the list."""
+    scope = access.scope_of(Actor(UserId("a"), Authority.COMPANY_ADMIN, CompanyId(company)), Action.VEHICLE_READ)
+    filters = delegations.Filters(**{name: other if value == "MANY" else value for name, value in filtered.items()})
+    deep = Place("V30000", "x") if by == "number" else Place(9_000, "x")
+    found = [
+        plan
+        for place in (None, deep)
+        for plan in plans_of(
+            delegated,
+            lambda tx, turn: delegations.page(tx, side, scope, filters, turn),
+            {"plan_cache_mode": plans},
+            Turn(limit=50, by=by, descending=descending, place=place),
+        )
+    ]
+    pages = [plan for plan in found if "shown" in plan]
+    steps = "\n".join(pages)
+
+    assert len(pages) == 2
+    assert len(re.findall(rf"using {index} ", steps)) == len(pages)
+    assert not set(WHOLE.findall(steps)) & {"vehicle", "vehicle_company"}
+    # Delegations of one vehicle are sorted among each other.
+    assert "Sort  (" not in steps.replace("Incremental Sort  (", "")
+    assert "Hash" not in steps
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        *(delegations.Filters(search=search) for search in (None, "V25", "x")),
+        delegations.Filters(company_id=CompanyId("r")),
+        delegations.Filters(automatic=False, search="V2"),
+        delegations.Filters(automatic=True),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(("role", "company"), [("COMPANY_ADMIN", "p"), ("COMPANY_ADMIN", "r"), ("DIRECTOR", "p")])
+@pytest.mark.parametrize("side", Side)
+def test_no_list_of_delegations_reads_a_whole_table(delegated, side, role, company, filters):
+    actor = Actor(UserId("d"), Authority(role), CompanyId(company))
+    scope = access.scope_of(actor, Action.VEHICLE_DELEGATIONS_READ)
+    found = [
+        plan
+        for by in ("number", "created")
+        for place in (None, Place("V25" if by == "number" else 1, "x"))
+        for plan in plans_of(
+            delegated,
+            lambda tx, turn: (
+                delegations.page(tx, side, scope, filters, turn),
+                delegations.count(tx, side, scope, filters),
+            ),
+            {"enable_seqscan": "off"},
+            Turn(limit=50, by=by, place=place),
+        )
+    ]
+
+    assert "vehicle_company" in "".join(found)
+    assert [plan for plan in found if WHOLE.search(plan)] == []
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from typing import Final
 
 from tripline.portal.account_list import ACCOUNTS
 from tripline.portal.company_list import COMPANIES
+from tripline.portal.delegation_list import GIVEN, RECEIVED
 from tripline.portal.line_list import LINES
 from tripline.portal.people_lists import DIRECTORS, DRIVERS
 from tripline.portal.sensor_list import SENSORS
@@ -12,5 +13,9 @@ from tripline.portal.tables import Table
 from tripline.portal.vehicle_list import VEHICLES
 
 TABLES: Final[dict[str, Table]] = {
-    table.noun: table for table in (VEHICLES, SENSORS, LINES, DIRECTORS, DRIVERS, COMPANIES, SERVICES, ACCOUNTS)
+    table.noun: table
+    for table in (
+        *(VEHICLES, SENSORS, LINES, DIRECTORS, DRIVERS, GIVEN, RECEIVED),
+        *(COMPANIES, SERVICES, ACCOUNTS),
+    )
 }

@@ -4,7 +4,7 @@ Not here: what an address asks of a list (`tables.py`), what a row shows (`templ
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 from litestar.datastructures import Cookie
@@ -28,28 +28,35 @@ _WITHOUT_COMPANY: Final = (None, Action.COMPANY_CREATE)
 """What an account without a company finds in lists: what is of no company, and companies."""
 
 
+Names: TypeAlias = Callable[[ReadTx, Actor, Asked], Mapping[str, str]]
+"""Gives the names of references."""
+Choices: TypeAlias = Callable[[ReadTx, Visitor, Asked], Mapping[str, Sequence[tuple[str, str]]]]
+"""Gives ids and names that may be chosen, by reference."""
+
+
 async def listed(
     request: Call,
     table: Table,
     *,
     create: Action | None = None,
     create_text: Callable[[Visitor], str] | None = None,
-    names: Callable[[ReadTx, Actor, Asked], Mapping[str, str]] = lambda *_: {},
+    names: Names = lambda *_: {},
+    choices: Choices = lambda *_: {},
 ) -> Response[bytes]:
     """The page of a list. `create`: what somebody must be able to do to register a new one; `create_text`: key of the
-    text that says so when that depends on who asks; `names`: of references.
+    text that says so when that depends on who asks; `names`: of references; `choices`: of references with a menu.
 
     A granted account has nothing that a company may have, before it has registered its company: it is led to that.
     """
     wanted = tables.asked(request, table)
 
-    def work(tx: ReadTx) -> tuple[Visitor, Slice[Any], Mapping[str, str]]:
+    def work(tx: ReadTx) -> tuple[Visitor, _Found]:
         visitor = visitor_in(tx, request)
-        found = (table.bare or table.page)(tx, visitor.actor, wanted, wanted.turn())
-        return visitor, found, names(tx, visitor.actor, wanted)
+        rows = (table.bare or table.page)(tx, visitor.actor, wanted, wanted.turn())
+        return visitor, _Found(rows, names(tx, visitor.actor, wanted), choices(tx, visitor, wanted))
 
     # The rows are one statement; the visitor may be of an instant before.
-    visitor, found, named = await rim_of(request).store.read(work, consistent=False)
+    visitor, found = await rim_of(request).store.read(work, consistent=False)
     title = f"{_TEXTS}{table.noun}.title"
     if visitor.company is None and (create not in _WITHOUT_COMPANY or visitor.role is Authority.COMPANY_ADMIN):
         return newcomers.shown(request, visitor, title=title)
@@ -59,7 +66,7 @@ async def listed(
         f"lists/{table.noun}.html",
         title=title,
         fragment=_LIST if views.target_of(request) == _LIST else views.CONTENT,
-        listed=_shown(request, visitor, table, wanted, found, named),
+        listed=_shown(request, visitor, table, wanted, found),
         create=_new(request, visitor, table, create),
         create_text=create and visitor.say(create_text(visitor) if create_text else f"{_TEXTS}{table.noun}.new"),
     )
@@ -143,15 +150,24 @@ class Shown(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     """Whether each of its things has a page."""
 
 
-def _shown(
-    request: Call, visitor: Visitor, table: Table, wanted: Asked, found: Slice[R], named: Mapping[str, str]
-) -> Shown[R]:
+class _Found(NamedTuple):
+    """What was read for a page of a list."""
+
+    page: Slice[Any]
+    named: Mapping[str, str]
+    choices: Mapping[str, Sequence[tuple[str, str]]]
+
+
+def _shown(request: Call, visitor: Visitor, table: Table, wanted: Asked, read: _Found) -> Shown[Any]:
     def here(**values: object) -> str:
         return addresses.changed(request, **{tables.AFTER: None, tables.BEFORE: None, **values})
 
     keys, query = wanted.columns, request.scope["query_string"].decode("latin-1")
+    found = read.page
     first, last = found.first if found.more_before else None, found.last if found.more_behind else None
     more = found.more_before or found.more_behind
+    filters = (_menu(each, visitor, wanted, here) for each in table.filters)
+    references = (_menu_of(*each, visitor, wanted, here) for each in read.choices.items() if each[1])
     return Shown(
         table=table,
         asked=wanted,
@@ -159,14 +175,12 @@ def _shown(
         keys=keys,
         cells=tuple((each.key, each.look_when(picked=wanted.picked)) for each in table.columns if each.key in keys),
         headings=tuple(_heading(each, table, visitor, wanted, here) for each in table.columns if each.key in keys),
-        menus=tuple(_menu(each, visitor, wanted, here) for each in table.filters),
-        chips=tuple(_chips(table, visitor, wanted, named, here)),
+        menus=(*references, *filters),
+        chips=tuple(_chips(table, visitor, wanted, read.named, here)),
         kept=_kept_values(request),
         columns=tuple((each.key, _said(visitor, table, each.key)) for each in table.columns[1:]),
-        previous=here(**{tables.BEFORE: addresses.of_place(found.first)})
-        if found.more_before and found.first
-        else None,
-        next=here(**{tables.AFTER: addresses.of_place(found.last)}) if found.more_behind and found.last else None,
+        previous=first and here(**{tables.BEFORE: addresses.of_place(first)}),
+        next=last and here(**{tables.AFTER: addresses.of_place(last)}),
         count=here().replace(table.path, f"{table.path}{tables.COUNT}", 1) if more else None,
         sizes=f"{table.path}{tables.SIZES}?{query}" if set(keys).intersection(table.sizes) else None,
         cleared=here(**{tables.SEARCH: None, **dict.fromkeys(wanted.chosen)}),
@@ -195,6 +209,15 @@ def _menu(each: Filter, visitor: Visitor, wanted: Asked, here: Here) -> Menu:
         links=tuple(
             Link(text=_option(visitor, each.key, value), href=here(**{each.key: value}), on=value == present)
             for value in each.values
+        ),
+    )
+
+
+def _menu_of(name: str, choices: Sequence[tuple[str, str]], visitor: Visitor, wanted: Asked, here: Here) -> Menu:
+    return Menu(
+        text=visitor.say("portal.lists.filter." + name),
+        links=tuple(
+            Link(text=text, href=here(**{name: each}), on=each == wanted.chosen.get(name)) for each, text in choices
         ),
     )
 

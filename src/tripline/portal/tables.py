@@ -108,6 +108,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     """The page without the sizes, which load afterwards."""
     sizes: tuple[str, ...] = ()
     """Keys of columns that say how much a row holds, which has to be counted."""
+    box: Callable[[Any], str | None] = lambda row: row.id
+    """The value of the box by which a row is chosen; None: it cannot be."""
     icon: str = "inbox"
 
     @property

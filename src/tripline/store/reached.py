@@ -17,6 +17,8 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
+    case,
+    false,
     func,
     literal_column,
     null,
@@ -114,3 +116,12 @@ def _past_many(reaches: scopes.Reaches) -> Hot | None:
 def beside_index(column: ColumnElement[str]) -> ColumnElement[str]:
     """The column as no index has it: the other condition finds the rows, and this one filters them."""
     return func.coalesce(column, null())
+
+
+def tested(condition: ColumnElement[bool]) -> ColumnElement[bool]:
+    """The condition as no index has it, where many rows meet it.
+
+    PostgreSQL takes an equation of an expression to hold of one row in 200, and rather sorts all that is left, or
+    compares each row with each. Of a CASE it expects every other row.
+    """
+    return case((condition, true()), else_=false())

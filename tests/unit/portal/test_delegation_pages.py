@@ -194,12 +194,12 @@ def test_company_and_vehicles_stay_chosen_through_searches_and_pages(tmp_path, m
 def test_operator_chooses_candidates_among_its_partners_that_are_none_yet(tmp_path):
     async def scenario(app, of, vehicles):
         browser = Browser(app, of.operator)
-        before = await shown(app, of.operator, "/delegation?tab=candidates")
+        before = await shown(app, of.operator, "/delegation/candidates")
         await delegating.register(app, of.operator, of.below)
         done = await browser.post("/delegation/candidates", {"partnerId": of.borrower.company_id})
-        after = await shown(app, of.operator, "/delegation?tab=candidates")
+        after = await shown(app, of.operator, "/delegation/candidates")
         refused = await browser.post("/delegation/candidates", {"partnerId": of.borrower.company_id})
-        partner = await shown(app, of.owner, "/delegation?tab=candidates")
+        partner = await shown(app, of.owner, "/delegation/candidates")
         return of, before, done, after, refused, partner
 
     of, before, done, after, refused, partner = play(tmp_path, scenario)
@@ -219,13 +219,13 @@ def test_candidates_are_registered_and_removed_and_refusals_are_told_at_the_fiel
     async def scenario(app, of, vehicles):
         browser = Browser(app, of.owner)
         done = await browser.post("/delegation/candidates", {"toCompanyId": of.below.company_id})
-        listed = (await browser.get("/delegation?tab=candidates")).text
+        listed = (await browser.get("/delegation/candidates")).text
         own = await browser.post("/delegation/candidates", {"toCompanyId": of.owner.company_id})
         korean = await browser.post(
             "/delegation/candidates", {"toCompanyId": of.below.company_id}, **{"Accept-Language": "ko"}
         )
         removed = await browser.post("/delegation/candidates/remove", {"toCompanyId": of.below.company_id})
-        return done, listed, own, korean, removed, (await browser.get("/delegation?tab=candidates")).text
+        return done, listed, own, korean, removed, (await browser.get("/delegation/candidates")).text
 
     done, listed, own, korean, removed, after = play(tmp_path, scenario)
 
@@ -241,7 +241,7 @@ def test_candidates_are_registered_and_removed_and_refusals_are_told_at_the_fiel
 def test_company_that_received_vehicles_sees_whose_they_are_and_delegates_none(tmp_path):
     async def scenario(app, of, vehicles):
         await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
-        page = await shown(app, of.borrower, "/delegation")
+        page = await shown(app, of.borrower, "/delegation/received")
         chain = await shown(app, of.borrower, f"/delegation/vehicles/{vehicles[0]}")
         forbidden = await Browser(app, of.borrower).post(
             "/delegation/delegate",
@@ -446,10 +446,11 @@ def test_list_counts_people_of_the_company_that_has_the_vehicle(tmp_path, langua
         await app.post(of.owner, f"/vehicle/{vehicles[0]}/director/{manager.user_id}")
         await delegating.give(app, of.owner, driver, vehicles[0], drive=True)
         await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
-        before = await shown(app, of.owner, "/delegation", **{"Accept-Language": language})
+        address = f"/delegation?company={of.borrower.company_id}"
+        before = await shown(app, of.owner, address, **{"Accept-Language": language})
         await delegating.give(app, of.borrower, theirs[0], vehicles[0])
         await delegating.give(app, of.borrower, theirs[1], vehicles[0], drive=True)
-        return before.text, (await shown(app, of.owner, "/delegation", **{"Accept-Language": language})).text
+        return before.text, (await shown(app, of.owner, address, **{"Accept-Language": language})).text
 
     pages = play(tmp_path, scenario)
 
@@ -458,27 +459,104 @@ def test_list_counts_people_of_the_company_that_has_the_vehicle(tmp_path, langua
     assert [re.findall(r"^\d$", text.partition("12가1")[2], re.MULTILINE) for text in pages] == [["0", "0"], ["1", "1"]]
 
 
-def test_list_goes_on_behind_its_last_number_and_begins_as_asked(tmp_path, monkeypatch):
+def test_choosing_vehicles_goes_on_behind_the_last_number(tmp_path, monkeypatch):
     async def scenario(app, of, vehicles):
         monkeypatch.setattr("tripline.portal.windows.PAGE", 1)
-        for each in vehicles:
-            await delegating.delegate(app, of.owner, of.borrower, each)
-        first = await shown(app, of.owner, "/delegation")
-        (following,) = [each for each in first.hrefs if "after=" in each]
-        second = await shown(app, of.owner, following)
-        found = await shown(app, of.owner, "/delegation?q=12가2")
-        choose = [
+        return [
             (await shown(app, of.owner, "/delegation/new", **{"Accept-Language": each})).text for each in ("en", "ko")
         ]
-        return first, second, found, choose
 
-    first, second, found, choose = play(tmp_path, scenario)
+    choose = play(tmp_path, scenario)
 
-    assert ("12가1" in first.text, "12가2" in first.text) == (True, False)
-    assert ("12가1" in second.text, "12가2" in second.text) == (False, True)
-    assert "12가1" not in found.text
-    assert ["1 vehicle shown" in each.text for each in (first, second, found)] == [True, True, False]
     assert ("1 vehicle shown" in choose[0], "차량 1대 표시" in choose[1]) == (True, True)
+
+
+def delegated(page):
+    """The vehicles and companies of a list of delegations, row by row."""
+    cells = re.findall(r'<a href="/delegation/vehicles/[^"]+">([^<]+)</a></th>\s*<td><a href="[^"]+">(.*?)</a>', page)
+    return [(number, re.sub("<[^>]+>", "", company)) for number, company in cells]
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("", [("12가1", "Ace"), ("12가1", "Borrower"), ("12가2", "Ace")]),
+        ("?sort=-number", [("12가2", "Ace"), ("12가1", "Borrower"), ("12가1", "Ace")]),
+        ("?q=12가2", [("12가2", "Ace")]),
+        ("?lasts=chosen", [("12가1", "Borrower")]),
+        ("?lasts=automatic&q=12가1", [("12가1", "Ace")]),
+    ],
+)
+def test_given_delegations_are_searched_filtered_and_ordered(tmp_path, query, rows):
+    async def scenario(app, of, vehicles):
+        await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
+        browser = Browser(app, of.owner)
+        menus = (await browser.get("/delegation")).text
+        of_borrower = f"company={of.borrower.company_id}"
+        return (
+            (await browser.get(f"/delegation{query}")).text,
+            Page((await browser.get(f"/delegation/count{query}")).text).text,
+            f'"/delegation?{of_borrower}"' in menus,
+            (await browser.get(f"/delegation?{of_borrower}")).text,
+        )
+
+    page, count, is_in_menu, of_borrower = play(tmp_path, scenario)
+
+    assert sorted(delegated(page)) == sorted(rows)
+    assert [number for number, _ in delegated(page)] == [number for number, _ in rows]
+    assert f"{len(rows)} delegation" in count
+    assert is_in_menu
+    assert delegated(of_borrower) == [("12가1", "Borrower")]
+    assert "Of Borrower" in of_borrower
+
+
+def test_received_delegations_are_filtered_by_owner_and_by_rights_of_own_people(tmp_path):
+    async def scenario(app, of, vehicles):
+        director = await delegating.director(app, of.operator, "lee")
+        await delegating.give(app, of.operator, director, vehicles[0])
+        browser = Browser(app, of.operator)
+        queries = ("", "?used=yes", "?used=no", f"?company={of.owner.company_id}", f"?company={of.below.company_id}")
+        return [(await browser.get(f"/delegation/received{each}")).text for each in queries]
+
+    whole, used, unused, of_owner, of_other = play(tmp_path, scenario)
+
+    assert delegated(whole) == delegated(of_owner) == [("12가1", "Owner"), ("12가2", "Owner")]
+    assert (delegated(used), delegated(unused)) == ([("12가1", "Owner")], [("12가2", "Owner")])
+    assert delegated(of_other) == []
+    assert "?company=" in whole
+
+
+def test_nobody_is_offered_to_take_back_what_is_automatic(tmp_path):
+    async def scenario(app, of, vehicles):
+        await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
+        page = await shown(app, of.owner, "/delegation")
+        chosen = [each["value"] for each in page.all("input") if each.get("name") == "delegation"]
+        received = await shown(app, of.operator, "/delegation/received")
+        return chosen, f"{vehicles[0]}.{of.borrower.company_id}", [each["name"] for each in received.all("input")]
+
+    chosen, pair, names = play(tmp_path, scenario)
+
+    assert chosen == [pair]
+    assert "delegation" not in names
+
+
+@pytest.mark.parametrize(
+    ("who", "query", "there"),
+    [
+        ("borrower", "", "/delegation/received"),
+        ("borrower", "?tab=out", None),
+        ("owner", "", None),
+        ("owner", "?tab=in", "/delegation/received"),
+        ("owner", "?tab=candidates", "/delegation/candidates"),
+    ],
+)
+def test_delegation_leads_to_the_list_that_is_asked_for_or_has_something(tmp_path, who, query, there):
+    async def scenario(app, of, vehicles):
+        await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
+        answer = await Browser(app, getattr(of, who)).get(f"/delegation{query}")
+        return answer.status_code, answer.headers.get("location")
+
+    assert play(tmp_path, scenario) == ((200, None) if there is None else (303, there))
 
 
 def test_part_that_a_script_asks_for_is_the_content_alone(tmp_path):
@@ -488,7 +566,7 @@ def test_part_that_a_script_asks_for_is_the_content_alone(tmp_path):
     text = play(tmp_path, scenario)
 
     assert "<html" not in text
-    assert "<title>Delegation</title>" in text
+    assert "<title>Delegated to others</title>" in text
 
 
 def test_director_is_not_told_that_another_one_manages_nothing(tmp_path):
@@ -508,7 +586,7 @@ def test_director_is_not_told_that_another_one_manages_nothing(tmp_path):
     assert "This director manages no vehicle." in of_idle
 
 
-def test_director_is_told_who_has_the_vehicles_that_they_direct_and_when_that_ends(tmp_path, monkeypatch):
+def test_director_is_told_who_has_the_vehicles_that_they_direct_and_when_that_ends(tmp_path):
     async def scenario(app, of, vehicles):
         director = await delegating.director(app, of.owner, "jung")
         of_borrower = [
@@ -520,13 +598,9 @@ def test_director_is_told_who_has_the_vehicles_that_they_direct_and_when_that_en
             await delegating.delegate(app, of.owner, of.borrower, each)
         await delegating.give(app, of.borrower, of_borrower[0], vehicles[0])
         await delegating.give(app, of.borrower, of_borrower[1], vehicles[0], drive=True)
-        whole = await shown(app, director, "/delegation")
-        monkeypatch.setattr("tripline.portal.windows.PAGE", 1)
-        first = await shown(app, director, "/delegation")
-        (following,) = [each for each in first.hrefs if "after=" in each]
-        return whole, first, await shown(app, director, following), f"/delegation/vehicles/{vehicles[0]}"
+        return await shown(app, director, "/delegation"), f"/delegation/vehicles/{vehicles[0]}"
 
-    whole, first, second, chain = play(tmp_path, scenario)
+    whole, chain = play(tmp_path, scenario)
 
     assert [each for each in whole.hrefs if each.startswith("/delegation/vehicles/")] == [chain] * 2
     (table,) = re.findall(r"Lasts(.*)", whole.text, re.DOTALL)
@@ -536,8 +610,6 @@ def test_director_is_told_who_has_the_vehicles_that_they_direct_and_when_that_en
     assert by_company["Borrower"][1:] == ["1", "1", "Until it is taken back; 2 rights end with it"]
     assert by_company["Ace"][1:] == ["0", "0", "For good: a partner's vehicle is always delegated to its operator"]
     assert "12가2" not in whole.text
-    assert ("Ace" in first.text, "Borrower" in first.text) == (True, False)
-    assert ("Ace" in second.text, "Borrower" in second.text) == (False, True)
 
 
 @pytest.mark.parametrize(("language", "told"), [("en", "Delegate vehicles"), ("ko", "차량 위임")])

@@ -20,7 +20,6 @@ from tripline.store import lists
 from tripline.store.fleet import candidates as candidate_rows
 from tripline.store.fleet import delegations as rows
 from tripline.store.fleet import rights, vehicles
-from tripline.store.fleet.delegations import Given, Held
 from tripline.store.transactions import ReadTx, WriteTx
 
 
@@ -160,25 +159,7 @@ def delegated(
     return vehicles.delegated(tx, scope, company_id, window, received=received)
 
 
-def between(tx: ReadTx, *, actor: Actor, to_company_id: CompanyId, window: lists.Window) -> Sequence[Given]:
-    """The vehicles of the actor's company that it delegated to another one, and that the actor may see, by number.
-
-    Raises `Forbidden` or `UnknownOffset`.
-    """
-    scope = access.scope_of(actor, Action.VEHICLE_READ)
-    return rows.between(tx, scope, access.company_of(actor), to_company_id, window)
-
-
-def held(tx: ReadTx, *, actor: Actor, window: lists.Window) -> Sequence[Held]:
-    """The delegations of vehicles of the actor's company, as far as the actor may see to whom they are, by number.
-
-    Raises `Forbidden` or `UnknownOffset`.
-    """
-    scope = access.scope_of(actor, Action.VEHICLE_DELEGATIONS_READ)
-    return rows.held(tx, scope, access.company_of(actor), window)
-
-
-def count_between(tx: ReadTx, *, actor: Actor, to_company_id: CompanyId) -> int:
-    """How many vehicles the actor's company delegated to another one. Raises `Forbidden`."""
-    access.scope_of(actor, Action.CANDIDATE_READ)
-    return rows.count(tx, access.company_of(actor), to_company_id)
+def _own(tx: ReadTx, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
+    """The vehicle, when the actor may delegate it. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.VEHICLE_DELEGATE)
+    return access.admitted(vehicles.find(tx, scope, vehicle_id), access.Thing.VEHICLE)

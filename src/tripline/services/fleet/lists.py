@@ -10,8 +10,9 @@ from tripline.domain import access
 from tripline.domain.access import Action, Actor, Authority, Reach, Scope
 from tripline.services.fleet import companies as company_service
 from tripline.services.fleet import people as people_service
-from tripline.store.browsing import companies, lines, people, sensors, services, vehicles
+from tripline.store.browsing import companies, delegations, lines, people, sensors, services, vehicles
 from tripline.store.browsing.companies import ListedCompany
+from tripline.store.browsing.delegations import ListedDelegation, Side
 from tripline.store.browsing.lines import ListedLine
 from tripline.store.browsing.people import ListedPerson
 from tripline.store.browsing.sensors import ListedSensor
@@ -56,6 +57,26 @@ def lines_of(tx: ReadTx, *, actor: Actor, filters: lines.Filters, turn: Turn) ->
 def count_lines(tx: ReadTx, *, actor: Actor, filters: lines.Filters) -> int:
     """How many these lines are. Raises `Forbidden`."""
     return lines.count(tx, access.scope_of(actor, Action.SENSOR_READ), filters)
+
+
+def delegations_of(
+    tx: ReadTx, *, actor: Actor, side: Side, filters: delegations.Filters, turn: Turn
+) -> Slice[ListedDelegation]:
+    """The delegations in the turn on this side of the actor's company, of vehicles that the actor may see.
+
+    Raises `Forbidden`.
+    """
+    return delegations.page(tx, side, _of_delegations(actor, side), filters, turn)
+
+
+def count_delegations(tx: ReadTx, *, actor: Actor, side: Side, filters: delegations.Filters) -> int:
+    """How many these delegations are. Raises `Forbidden`."""
+    return delegations.count(tx, side, _of_delegations(actor, side), filters)
+
+
+def has_delegations(tx: ReadTx, *, actor: Actor, side: Side) -> bool:
+    """Whether there are any. Raises `Forbidden`."""
+    return delegations.any_of(tx, side, _of_delegations(actor, side))
 
 
 def people_of(tx: ReadTx, *, actor: Actor, filters: people.Filters, turn: Turn) -> Slice[ListedPerson]:
@@ -108,6 +129,12 @@ def _admit_to_rights(tx: ReadTx, actor: Actor, filters: vehicles.Filters) -> Non
     """Let pass a list of vehicles that does not tell whose rights are on them, or to whoever may see these rights."""
     if filters.holder_id is not None:
         people_service.find(tx, actor=actor, action=Action.RIGHT_READ, role=Authority.DRIVER, user_id=filters.holder_id)
+
+
+def _of_delegations(actor: Actor, side: Side) -> Scope:
+    """Whoever may drive a vehicle sees it, and not who else has it."""
+    given = access.scope_of(actor, Action.VEHICLE_DELEGATIONS_READ)
+    return given if side is Side.GIVEN else access.scope_of(actor, Action.VEHICLE_READ)
 
 
 def _of_people(tx: ReadTx, actor: Actor, filters: people.Filters) -> Scope:

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, Subquery, bindparam, case, exists, false, func, select, true
+from sqlalchemy import ColumnElement, Select, Subquery, bindparam, exists, func, select
 
 from tripline.domain import lines
 from tripline.domain.access import Reach, Scope
@@ -151,9 +151,7 @@ def _begins(number: ColumnElement[str]) -> tuple[ColumnElement[bool], ColumnElem
 
 
 _LINE: Final = carrier_line.alias("had")
-# No index finds rows by it. PostgreSQL takes an equation of an expression to hold of one row in 200, and with that of a
-# search beside it would compare each single vehicle with each sensor; of a CASE it expects every other row.
-_OWN: Final = case((sensor.c.company_id == bindparam(scopes.COMPANY), true()), else_=false())
+_OWN: Final = reached.tested(sensor.c.company_id == bindparam(scopes.COMPANY))
 _NAMES: Final = (scopes.USER, scopes.COMPANY, "of_state", "of_text", "number_from", "number_to")
 
 

@@ -100,6 +100,8 @@ class Source(NamedTuple):
     """The columns of the index, where another table's has the rows in order; they may name a row twice."""
     named: bool = True
     """Whether a search is for the beginning of a row's name; else the conditions say what it is for."""
+    in_range: tuple[Any, ...] | None = None
+    """In the place of `which` where rows are found by a range of names, if that is another way."""
 
 
 class Along(NamedTuple):
@@ -246,8 +248,12 @@ def _firsts(browsed: Browsed, source: Source, asked: _Asked) -> Select[Any]:
     sorted_ = not source.walked or asked.reading is Reading.FEW_IN_RANGE
     order: ColumnElement[Any] = reached.beside_index(by) if sorted_ else by
     if asked.continued:
-        here, there = tuple_(order, key), tuple_(bindparam("page_value", type_=by.type), bindparam("page_key"))
+        value = bindparam("page_value", type_=by.type)
+        here, there = tuple_(order, key), tuple_(value, bindparam("page_key"))
         conditions.append(here < there if asked.falling else here > there)
+        if by.table is not key.table:
+            # A comparison of columns of two tables finds rows by the index of neither.
+            conditions.append(order <= value if asked.falling else order >= value)
     within = select(by.label("place"), key.label("key")).where(*conditions)
     within = within.order_by(*((order.desc(), key.desc()) if asked.falling else (order, key)))
     return _limited(within if source.along is None else within.distinct(), asked.limit)
@@ -272,11 +278,13 @@ def _limited(rows: Select[Any], limit: int) -> Select[Any]:
 
 
 def _conditions(browsed: Browsed, source: Source, reading: Reading) -> list[ColumnElement[bool]]:
-    conditions = source.where(*source.which)
+    in_range = reading in (Reading.IN_RANGE, Reading.FEW_IN_RANGE)
+    conditions = source.where(*(source.in_range if in_range and source.in_range else source.which))
     if reading is Reading.ALL:
         return conditions
     name = browsed.orders[browsed.name] if source.along is None else source.along.place
     if reading is not Reading.TESTED:
         conditions += [name >= bindparam("page_from"), name < bindparam("page_to")]
     search = lowered(bindparam("page_search", type_=name.type))
-    return [*conditions, func.substr(lowered(name), 1, func.length(search)) == search]
+    # Nearly all in a range begin so, and of those along an index many do.
+    return [*conditions, reached.tested(func.substr(lowered(name), 1, func.length(search)) == search)]

@@ -7,7 +7,6 @@ Not here: rights of people on vehicles, which hang on delegations (`rights.py`);
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-import msgspec
 from sqlalchemy import (
     ColumnElement,
     Select,
@@ -22,16 +21,15 @@ from sqlalchemy import (
 )
 
 from tripline.domain.access import Scope
-from tripline.domain.delegations import Delegation, UserRole
+from tripline.domain.delegations import Delegation
 from tripline.domain.ids import CompanyId, RecordId, VehicleId
-from tripline.store import lists, positions, reached, scopes
-from tripline.store.tables import company, vehicle, vehicle_company, vehicle_user
+from tripline.store import lists, positions, scopes
+from tripline.store.tables import company, vehicle, vehicle_company
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _RECEIVER: Final = company.alias("receiver")
 _DELEGATION: Final = vehicle_company.alias("delegation")
 """The predicates of scopes ask `vehicle_company` too; by another name the two are not mixed up."""
-_RIGHT: Final = vehicle_user.alias("held")
 _FIELDS: Final = list(Delegation.__struct_fields__)
 MANY: Final = 1_000
 """Up to so many, sorting the vehicles of all delegations takes 2 ms; above, looking for the next is as fast."""
@@ -57,32 +55,6 @@ _FORGET_COMPANY: Final = delete(vehicle_company).where(
         vehicle_company.c.to_company_id == bindparam("company"),
     )
 )
-
-
-class Given(msgspec.Struct, frozen=True, kw_only=True):
-    """A vehicle that one company delegated to another."""
-
-    id: VehicleId
-    vehicle_no: str
-    since_ms: int
-    automatic: bool
-    directors: int
-    """Rights of delegated directors that people of the receiving company have on it."""
-    drivers: int
-
-
-class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """A delegation of a vehicle, with the company that has it."""
-
-    id: RecordId
-    vehicle_no: str
-    vehicle_id: VehicleId
-    to_company_name: str
-    since_ms: int
-    automatic: bool
-    directors: int
-    """As of `Given`."""
-    drivers: int
 
 
 class Side(NamedTuple):
@@ -134,37 +106,6 @@ def vehicles(side: Side) -> ColumnElement[bool]:
     # Delegations stay in the service type, and there the numbers are in order.
     service_type = select(company.c.service_type).where(company.c.id == bindparam("company")).scalar_subquery()
     return and_(vehicle.c.service_type == service_type, exists().where(_DELEGATION.c.vehicle_id == vehicle.c.id, mine))
-
-
-def count(tx: ReadTx, from_company_id: CompanyId, to_company_id: CompanyId) -> int:
-    """How many vehicles the first company delegated to the second; the caller checked permission."""
-    counted: int = tx.hot(_COUNT, from_company_id, to_company_id)[0][0]
-    return counted
-
-
-def between(
-    tx: ReadTx, scope: Scope, from_company_id: CompanyId, to_company_id: CompanyId, window: lists.Window
-) -> Sequence[Given]:
-    """The vehicles inside the scope that the first company delegated to the second, by number.
-
-    Raises `UnknownOffset`.
-    """
-    many = bool(tx.hot(_MANY_BETWEEN, from_company_id, to_company_id))
-    values = (from_company_id, to_company_id, scope.user_id, scope.company_id)
-    rows = _BETWEEN.page(tx, window, values, scope.reaches, many)
-    found = (dict(zip(Given.__struct_fields__, row, strict=True)) for row in rows)
-    return [Given(**{**values, "automatic": bool(values["automatic"])}) for values in found]
-
-
-def held(tx: ReadTx, scope: Scope, from_company_id: CompanyId, window: lists.Window) -> Sequence[Held]:
-    """The delegations, to whichever company, of the company's vehicles inside the scope, by number.
-
-    Raises `UnknownOffset`.
-    """
-    many = are_many(tx, from_company_id, received=False)
-    rows = _HELD.page(tx, window, (from_company_id, scope.user_id, scope.company_id), scope.reaches, many)
-    found = (dict(zip(Held.__struct_fields__, row, strict=True)) for row in rows)
-    return [Held(**{**values, "automatic": bool(values["automatic"])}) for values in found]
 
 
 def of_vehicle(tx: ReadTx, scope: Scope, vehicle_id: VehicleId, window: lists.Window) -> Sequence[Delegation]:
@@ -233,92 +174,6 @@ def _more_than_many(received: bool) -> Hot:
     return Hot(past, "company")
 
 
-_BOTH: Final = (
-    _DELEGATION.c.from_company_id == bindparam("from_company"),
-    _DELEGATION.c.to_company_id == bindparam("to_company"),
-)
-_COUNT: Final = Hot(select(func.count()).select_from(_DELEGATION).where(*_BOTH), "from_company", "to_company")
-_MANY_BETWEEN: Final = Hot(select(_DELEGATION.c.id).where(*_BOTH).limit(1).offset(MANY), "from_company", "to_company")
-
-
-def _rights(role: UserRole) -> ColumnElement[int]:
-    """How many rights of this role people of the receiving company have on the vehicle."""
-    return (
-        select(func.count())
-        .select_from(_RIGHT)
-        .where(
-            _RIGHT.c.vehicle_id == vehicle.c.id,
-            _RIGHT.c.company_id == _DELEGATION.c.to_company_id,
-            _RIGHT.c.user_role == role.value,
-        )
-        .scalar_subquery()
-    )
-
-
-def _between(reaches: scopes.Reaches, many: bool) -> Select[Any]:
-    """The vehicles between two companies, within the reaches; columns in the order of `Given`."""
-    rows = (
-        select(
-            vehicle.c.id,
-            vehicle.c.vehicle_no,
-            _DELEGATION.c.created_ms,
-            _DELEGATION.c.automatic,
-            _rights(UserRole.DELEGATED_DIRECTOR),
-            _rights(UserRole.DRIVER),
-        )
-        .join_from(vehicle, _DELEGATION, _DELEGATION.c.vehicle_id == vehicle.c.id)
-        .where(scopes.vehicles(reaches))
-    )
-    if many:  # walk along the owner's numbers, and look at each vehicle's delegation
-        return rows.where(
-            vehicle.c.company_id == bindparam("from_company"),
-            reached.beside_index(_DELEGATION.c.from_company_id) == bindparam("from_company"),
-            _DELEGATION.c.to_company_id == bindparam("to_company"),
-        )
-    return rows.where(*_BOTH)
-
-
-_BETWEEN: Final = lists.Listing(
-    vehicle.c.vehicle_no,
-    vehicle.c.id,
-    _between,
-    ("from_company", "to_company", scopes.USER, scopes.COMPANY),
-    lambda _reaches, many: not many,
-)
-
-
-def _held(reaches: scopes.Reaches, many: bool) -> Select[Any]:
-    """The delegations to others within the reaches; columns in the order of `Held`."""
-    rows = (
-        select(
-            _DELEGATION.c.id,
-            vehicle.c.vehicle_no,
-            vehicle.c.id,
-            _RECEIVER.c.name,
-            _DELEGATION.c.created_ms,
-            _DELEGATION.c.automatic,
-            _rights(UserRole.DELEGATED_DIRECTOR),
-            _rights(UserRole.DRIVER),
-        )
-        .join_from(vehicle, _DELEGATION, _DELEGATION.c.vehicle_id == vehicle.c.id)
-        .join(_RECEIVER, _RECEIVER.c.id == _DELEGATION.c.to_company_id)
-        .where(scopes.vehicles(reaches))
-    )
-    if many:  # as in `_between`
-        return rows.where(
-            vehicle.c.company_id == bindparam("from_company"),
-            reached.beside_index(_DELEGATION.c.from_company_id) == bindparam("from_company"),
-        )
-    return rows.where(_DELEGATION.c.from_company_id == bindparam("from_company"))
-
-
-_HELD: Final = lists.Listing(
-    vehicle.c.vehicle_no,
-    _DELEGATION.c.id,
-    _held,
-    ("from_company", scopes.USER, scopes.COMPANY),
-    lambda _reaches, many: not many,
-)
 _MANY_RECEIVED: Final = _more_than_many(received=True)
 _MANY_DELEGATING: Final = _more_than_many(received=False)
 
