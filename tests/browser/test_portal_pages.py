@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.once("what a page shows"), pytest.mark.slow]
 
 PARTS = {
     *(f"/fleet/{kind}/count" for kind in ("companies", "directors", "drivers")),
-    *("/admin/maps/{area}/progress", "/admin/accounts/count", "/admin/services/count"),
+    *("/admin/maps/{area}/progress", "/admin/accounts/count", "/admin/services/count", "/admin/applications/count"),
     *("/import/{draftId}/columns", "/import/{draftId}/progress", "/import/{draftId}/rows/{row}"),
     *("/", "/fleet", "/lines/count", "/delegation/count", "/delegation/received/count"),
 }

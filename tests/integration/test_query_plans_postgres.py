@@ -22,11 +22,12 @@ from tests.support.access_world import World
 
 from tripline.domain import access, ids
 from tripline.domain.access import Action, Actor, Authority, Reach
+from tripline.domain.applications import State as ApplicationState
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.lines import NwStatus
 from tripline.services.fleet import search as quick_search
 from tripline.store import tables
-from tripline.store.browsing import delegations, lines, people, sensors, vehicles
+from tripline.store.browsing import applications, delegations, lines, people, sensors, vehicles
 from tripline.store.browsing.delegations import Side
 from tripline.store.browsing.turns import Place, Turn
 from tripline.store.database import partitions, postgres
@@ -247,6 +248,43 @@ def test_page_of_accounts_is_read_along_their_addresses_among_many(peopled, filt
     assert "using uq_account_login on account shown" in steps
     assert "account" not in WHOLE.findall(steps)
     assert "Sort  (" not in steps
+
+
+@pytest.fixture(scope="module")
+def applied() -> Iterator[databases.Database]:
+    """20,000 applications with statistics, 20 of which wait; only to be looked at."""
+    with databases.fresh("applied") as database:
+        database.rows(
+            "INSERT INTO service_application (id, created_ms, service_name, company_name, contact_name, mobile, email,"
+            " login, introduction, state) SELECT n::text, n * 7 % 20000, 'Taxi' || n * 13 % 20000 + 20000, 'c', 'Kim',"
+            " '010', n || '@x', n || '@x', '', CASE WHEN n % 1000 = 0 THEN 'SUBMITTED' ELSE 'APPROVED' END"
+            " FROM generate_series(1, 20000) n"
+        )
+        database.rows("ANALYZE service_application")
+        yield database
+
+
+@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("search", [None, "Taxi2", "Taxi22222", "x"])
+@pytest.mark.parametrize("state", [None, *ApplicationState])
+@pytest.mark.parametrize("by", ["name", "created"])
+def test_page_of_applications_is_read_along_an_index(applied, by, state, search, descending, plans):
+    """With statistics: the first page, and one deep in the list."""
+    found = [
+        plan
+        for place in (None, Place("Taxi30000" if by == "name" else 9_000, "x"))
+        for plan in plans_of(
+            applied,
+            lambda tx, turn: applications.page(tx, applications.Filters(search=search, state=state), turn),
+            {"plan_cache_mode": plans},
+            Turn(limit=50, by=by, descending=descending, place=place),
+        )
+    ]
+    steps = "\n".join(found)
+
+    assert "ix_service_application_" in steps
+    assert "service_application" not in WHOLE.findall(steps)
 
 
 @pytest.fixture(scope="module")

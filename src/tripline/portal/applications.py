@@ -1,6 +1,7 @@
-"""Applications for a service account, as platform administrators review them.
+"""The page of an application for a service account, on which platform administrators decide it.
 
-Not here: sending one in (`apply.py`), what an approval makes (`services/accounts/applications.py`).
+Not here: their list (`application_list.py`), sending one in (`apply.py`), what an approval makes
+(`services/accounts/applications.py`).
 """
 
 import secrets
@@ -17,43 +18,15 @@ from tripline.domain.refusals import Refusal
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
 from tripline.portal import forms, views
+from tripline.portal.application_list import LIST
 from tripline.portal.page import page
 from tripline.portal.visitors import visitor_in, visitor_of
 from tripline.services.accounts import applications as service
 from tripline.services.accounts.passwords import TooManyLogins
-from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx
 
-LIST: Final = "/admin/applications"
 _ONE: Final = "/admin/applications/{applicationId}"
-_SHOWN: Final = 50
-"""Applications on a page."""
 _LABELS: Final = {"reason": "portal.applications.reason"}
-
-
-@page("GET", LIST, access=Action.APPLICATION_REVIEW)
-async def show_all(request: Call) -> Response[bytes]:
-    """Applications of one state, those that wait first; the newest first."""
-    query = request.query_params
-    state = applications.state_named(parameters.query_text(query, "state")) or State.SUBMITTED
-    after = parameters.query_id(query, "after")
-
-    def work(tx: ReadTx) -> Any:
-        visitor = visitor_in(tx, request)
-        span = Span(limit=_SHOWN + 1, after=after)
-        return visitor, service.listed(tx, actor=visitor.actor, state=state, span=span)
-
-    visitor, found = await rim_of(request).store.read_short(work)
-    return views.show(
-        request,
-        visitor,
-        "admin/applications.html",
-        title="portal.applications.title",
-        state=state.value,
-        states=[each.value for each in State],
-        applications=found[:_SHOWN],
-        following=found[_SHOWN - 1].id if len(found) > _SHOWN else None,
-    )
 
 
 @page("GET", _ONE, access=Action.APPLICATION_REVIEW)
@@ -143,4 +116,4 @@ async def _shown(request: Call, *, error: Refusal | None = None, **values: Any) 
     )
 
 
-handlers: Final[list[Any]] = [show_all, show, approve, reject]
+handlers: Final[list[Any]] = [show, approve, reject]

@@ -3,6 +3,7 @@
 from typing import Final
 
 from tripline.portal.account_list import ACCOUNTS
+from tripline.portal.application_list import APPLICATIONS
 from tripline.portal.company_list import COMPANIES
 from tripline.portal.delegation_list import GIVEN, RECEIVED
 from tripline.portal.line_list import LINES
@@ -16,6 +17,6 @@ TABLES: Final[dict[str, Table]] = {
     table.noun: table
     for table in (
         *(VEHICLES, SENSORS, LINES, DIRECTORS, DRIVERS, GIVEN, RECEIVED),
-        *(COMPANIES, SERVICES, ACCOUNTS),
+        *(COMPANIES, SERVICES, ACCOUNTS, APPLICATIONS),
     )
 }

@@ -3,6 +3,7 @@
 Not here: what an address asks of a list (`tables.py`), what a row shows (`templates/lists/`).
 """
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -128,6 +129,7 @@ class Shown(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     cells: tuple[tuple[str, str], ...]
     """Of the columns shown: key, and classes of its cells."""
     headings: tuple[dict[str, Any], ...]
+    tabs: tuple[dict[str, Any], ...]
     menus: tuple[Menu, ...]
     chips: tuple[Link, ...]
     """Filters in force, each with the address without it."""
@@ -166,7 +168,8 @@ def _shown(request: Call, visitor: Visitor, table: Table, wanted: Asked, read: _
     found = read.page
     first, last = found.first if found.more_before else None, found.last if found.more_behind else None
     more = found.more_before or found.more_behind
-    filters = (_menu(each, visitor, wanted, here) for each in table.filters)
+    filters = (_menu(each, visitor, wanted, here) for each in table.filters if each.usual is None)
+    tabs = (_tabs(each, visitor, wanted, here) for each in table.filters if each.usual is not None)
     references = (_menu_of(*each, visitor, wanted, here) for each in read.choices.items() if each[1])
     return Shown(
         table=table,
@@ -175,6 +178,7 @@ def _shown(request: Call, visitor: Visitor, table: Table, wanted: Asked, read: _
         keys=keys,
         cells=tuple((each.key, each.look_when(picked=wanted.picked)) for each in table.columns if each.key in keys),
         headings=tuple(_heading(each, table, visitor, wanted, here) for each in table.columns if each.key in keys),
+        tabs=tuple(itertools.chain.from_iterable(tabs)),
         menus=(*references, *filters),
         chips=tuple(_chips(table, visitor, wanted, read.named, here)),
         kept=_kept_values(request),
@@ -183,7 +187,7 @@ def _shown(request: Call, visitor: Visitor, table: Table, wanted: Asked, read: _
         next=last and here(**{tables.AFTER: addresses.of_place(last)}),
         count=here().replace(table.path, f"{table.path}{tables.COUNT}", 1) if more else None,
         sizes=f"{table.path}{tables.SIZES}?{query}" if set(keys).intersection(table.sizes) else None,
-        cleared=here(**{tables.SEARCH: None, **dict.fromkeys(wanted.chosen)}),
+        cleared=here(**{tables.SEARCH: None, **dict.fromkeys(_lifted(table, wanted))}),
         bulk=tuple(each for each in table.bulk if visitor.may(each.action)),
         query=query,
         opens=any(path.startswith(f"{table.path}/{{") for path in request.app.state[PAGES]),
@@ -213,6 +217,19 @@ def _menu(each: Filter, visitor: Visitor, wanted: Asked, here: Here) -> Menu:
     )
 
 
+def _tabs(each: Filter, visitor: Visitor, wanted: Asked, here: Here) -> Iterable[dict[str, Any]]:
+    for value in each.values:
+        is_on = value == wanted.chosen[each.key]
+        # Each tab has its own order.
+        href = here(**{each.key: value, tables.SORT: None})
+        yield {"text": _option(visitor, each.key, value), "href": href, "current": is_on}
+
+
+def _lifted(table: Table, wanted: Asked) -> set[str]:
+    """The filters that can be taken away."""
+    return wanted.chosen.keys() - {each.key for each in table.filters if each.usual is not None}
+
+
 def _menu_of(name: str, choices: Sequence[tuple[str, str]], visitor: Visitor, wanted: Asked, here: Here) -> Menu:
     return Menu(
         text=visitor.say("portal.lists.filter." + name),
@@ -224,7 +241,7 @@ def _menu_of(name: str, choices: Sequence[tuple[str, str]], visitor: Visitor, wa
 
 def _chips(table: Table, visitor: Visitor, wanted: Asked, named: Mapping[str, str], here: Here) -> Iterable[Link]:
     for each in table.filters:
-        if each.key in wanted.chosen:
+        if each.key in _lifted(table, wanted):
             yield Link(text=_option(visitor, each.key, wanted.chosen[each.key]), href=here(**{each.key: None}), on=True)
     for name in (*table.texts, *table.references):
         if name in wanted.chosen:

@@ -79,6 +79,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
     key: str
     values: tuple[str, ...]
+    usual: str | None = None
+    """The value in force where an address names none: the values are tabs, of which one is always chosen."""
 
 
 class Bulk(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,6 +110,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     """The page without the sizes, which load afterwards."""
     sizes: tuple[str, ...] = ()
     """Keys of columns that say how much a row holds, which has to be counted."""
+    usual_sort: Callable[[Mapping[str, str | None]], str] | None = None
+    """The order where nobody chose one, by the filters; None: that of the first column."""
     box: Callable[[Any], str | None] = lambda row: row.id
     """The value of the box by which a row is chosen; None: it cannot be."""
     icon: str = "inbox"
@@ -131,11 +135,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """Whether somebody chose the columns, now or before."""
     place: Place | None = None
     back: bool = False
-
-    @property
-    def filtered(self) -> bool:
-        """Whether it asks for less than everything."""
-        return bool(self.search or self.chosen)
+    filtered: bool = False
+    """Whether it asks for less than everything, or than everything of a tab."""
 
     def turn(self, limit: int = ROWS) -> Turn:
         """The page that is asked for."""
@@ -149,14 +150,19 @@ def asked(request: Call, table: Table) -> Asked:
 
 def of_query(query: MultiDict[str], table: Table, *, remembered: str) -> Asked:
     """What a query asks; `remembered`: the columns chosen last, apart by points. Raises `BadParameter`."""
-    sort = fields.one_of(SORT, query.get(SORT), _sorts(table)) or table.order
-    chosen = {each.key: fields.one_of(each.key, query.get(each.key), each.values) for each in table.filters}
+    chosen = {
+        each.key: fields.one_of(each.key, query.get(each.key), each.values) or each.usual for each in table.filters
+    }
     chosen |= {name: query.get(name, "")[:SEARCH_MAX] or None for name in table.texts}
     chosen |= {name: parameters.query_id(query, name) for name in table.references}
+    usual = table.usual_sort(chosen) if table.usual_sort else table.order
+    sort = fields.one_of(SORT, query.get(SORT), _sorts(table)) or usual
+    search = query.get(SEARCH, "").strip()[:SEARCH_MAX] or None
     back = query.get(BEFORE)
     columns, picked = _columns(query, table, remembered)
+    tabs = {each.key for each in table.filters if each.usual is not None}
     return Asked(
-        search=query.get(SEARCH, "").strip()[:SEARCH_MAX] or None,
+        search=search,
         chosen={name: value for name, value in chosen.items() if value is not None},
         order=sort.removeprefix("-"),
         descending=sort.startswith("-"),
@@ -164,6 +170,7 @@ def of_query(query: MultiDict[str], table: Table, *, remembered: str) -> Asked:
         picked=picked,
         place=addresses.place(back or query.get(AFTER)),
         back=bool(back),
+        filtered=search is not None or any(chosen[name] is not None for name in chosen.keys() - tabs),
     )
 
 

@@ -45,8 +45,8 @@ async def root(rest: Rest) -> Login:
     return await rest.account("root@x.example", Authority.SYS_ADMIN)
 
 
-async def applied(rest: Rest, email: str = "kim@x.example") -> str:
-    assert (await Browser(rest).post("/apply", {**FORM, "email": email})).status_code == 303
+async def applied(rest: Rest, email: str = "kim@x.example", **more: str) -> str:
+    assert (await Browser(rest).post("/apply", {**FORM, "email": email, **more})).status_code == 303
     statement = select(service_application.c.id).where(service_application.c.email == email)
     (row,) = await rest.store.read(lambda tx: tx.all(statement))
     return str(row.id)
@@ -138,21 +138,50 @@ def test_accounts_are_found_by_beginning_role_and_state(tmp_path: Path, query: s
     assert support.run(tmp_path, scenario) == found
 
 
-@pytest.mark.parametrize(("language", "told"), [("en", "1 application shown"), ("ko", "신청 1건 표시")])
-def test_part_of_the_applications_says_how_many_of_what_it_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str, told: str
-) -> None:
-    async def scenario(rest: Rest) -> str:
-        monkeypatch.setattr("tripline.portal.applications._SHOWN", 1)
-        for number in range(2):
-            await applied(rest, f"kim{number}@x.example")
-        browser = Browser(rest, await root(rest))
-        return Page((await browser.get("/admin/applications", **{"Accept-Language": language})).text).text
-
-    assert told in support.run(tmp_path, scenario)
+async def three_applied(rest: Rest) -> Browser:
+    """Of three applications one is approved; the others wait."""
+    for number in range(3):
+        rest.now_ms += 1_000
+        wanted = await applied(rest, f"kim{number}@x.example", serviceName=f"{'nN'[number % 2]}ight {number}")
+    browser = Browser(rest, await root(rest))
+    await browser.post(f"/admin/applications/{wanted}/approve")
+    return browser
 
 
-@pytest.mark.parametrize("path", ["/admin/applications", "/admin/accounts"])
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("", ["Night 1", "night 0"]),
+        ("?state=APPROVED", ["night 2"]),
+        ("?state=REJECTED", []),
+        ("?state=any", ["night 2", "Night 1", "night 0"]),
+        ("?state=any&sort=name", ["Night 1", "night 0", "night 2"]),
+        ("?q=NIGHT%201", ["Night 1"]),
+        ("?q=day&state=any", []),
+    ],
+)
+def test_applications_are_listed_by_state_those_that_wait_first(tmp_path: Path, query: str, found: list[str]) -> None:
+    async def scenario(rest: Rest) -> tuple[str, str]:
+        browser = await three_applied(rest)
+        count = await browser.get(f"/admin/applications/count{query}")
+        return (await browser.get(f"/admin/applications{query}")).text, Page(count.text).text
+
+    page, count = support.run(tmp_path, scenario)
+    assert re.findall(r'<th scope="row"><a href="/admin/applications/[^"]+">([^<]+)</a>', page) == found
+    assert f"{len(found)} application" in count
+    # A tab leads on whether anything is in it or not.
+    assert 'state=REJECTED"' in page
+
+
+@pytest.mark.parametrize("query", ["sort=company", "state=NONE"])
+def test_applications_are_ordered_and_filtered_by_what_there_is(tmp_path: Path, query: str) -> None:
+    async def scenario(rest: Rest) -> int:
+        return (await Browser(rest, await root(rest)).get(f"/admin/applications?{query}")).status_code
+
+    assert support.run(tmp_path, scenario) == 400
+
+
+@pytest.mark.parametrize("path", ["/admin/applications", "/admin/applications/count", "/admin/accounts"])
 @pytest.mark.parametrize("role", [Authority.COMPANY_ADMIN, Authority.DIRECTOR, Authority.DRIVER, Authority.CARRIER])
 def test_page_of_the_platform_is_closed_to_every_other_role(tmp_path: Path, path: str, role: Authority) -> None:
     async def scenario(rest: Rest) -> int:

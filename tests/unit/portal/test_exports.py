@@ -19,7 +19,7 @@ from tripline.services.exports import Exporter
 from tripline.store.tables import export
 
 T = TypeVar("T")
-OF_THE_PLATFORM = ("services", "accounts")
+OF_THE_PLATFORM = ("services", "accounts", "applications")
 ASKED = {"list": "vehicles", "form": "csv", "query": "q=V&sort=-number", "columns": "number.model"}
 
 

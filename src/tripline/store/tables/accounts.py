@@ -116,6 +116,7 @@ service_application = Table(
     Column("language", String(8), nullable=False, server_default="en", comment="of the request that sent it in"),
     comment="applications for a service account",
 )
+Index("ix_service_application_name", service_application.c.service_name, service_application.c.id)
 Index("ix_service_application_created", service_application.c.created_ms, service_application.c.id)
 Index(
     "ix_service_application_state",
