@@ -45,7 +45,7 @@ class Page(HTMLParser):
             self._form = named.get("action") or ""
             self._hidden.setdefault(self._form, {})
         elif tag == "input" and self._form is not None and named.get("type") == "hidden":
-            self._hidden[self._form].setdefault(named["name"] or "", []).append(named["value"] or "")
+            self._hidden[self._form].setdefault(named["name"] or "", []).append(named.get("value") or "")
         if tag not in VOID:
             self._open.append(tag)
 
