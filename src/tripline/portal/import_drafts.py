@@ -43,11 +43,14 @@ UNTOLD: Final = "credentialsId"
 """The column of access tokens."""
 CELL: Final = "cell-"
 """Begins the name of a field that holds a cell of a row; the place of its column follows."""
+SEARCH: Final = "q"
+"""The value of the query with what is searched for."""
 _COLUMN: Final = "column-"
 _QUERY: Final = (
     Value(name="rows", type=str, meaning="which rows: good, bad, duplicate, skipped", example="bad"),
     Value(name="after", type=int, meaning="row behind which the page begins", example=51),
     Value(name="before", type=int, meaning="row before which the page ends", example=102),
+    Value(name=SEARCH, type=str, meaning="only rows with this number, or with this text in a cell", example="1234"),
 )
 _LONGEST_NUMBER: Final = 9
 
@@ -294,6 +297,7 @@ async def _preview(request: Call, visitor: Visitor, found: Draft, *, error: Refu
     rim = rim_of(request)
     tab = tab_of(request, found)
     after, before = number(request, "after"), number(request, "before")
+    search = request.query_params.get(SEARCH, "").strip()[: draft_pages.SEARCH_MAX]
 
     def work(tx: ReadTx) -> RowPage:
         return draft_pages.page(
@@ -305,12 +309,14 @@ async def _preview(request: Call, visitor: Visitor, found: Draft, *, error: Refu
             now_ms=rim.clock(),
             after=after,
             before=before,
+            search=search,
         )
 
     rows = await rim.store.read(work)
 
     def beside(name: str, row: int) -> str:
-        return addresses.of(_address(request), [("rows", tab), (name, str(row))])
+        searched = [(SEARCH, search)] if search else []
+        return addresses.of(_address(request), [("rows", tab), *searched, (name, str(row))])
 
     return views.show(
         request,
@@ -318,20 +324,23 @@ async def _preview(request: Call, visitor: Visitor, found: Draft, *, error: Refu
         "imports/preview.html",
         title=views.Plain(found.name),
         error=error,
-        **preview_values(visitor, rows.draft, tab, rows.rows),
+        **preview_values(visitor, rows.draft, tab, rows.rows, search),
         previous=None if rows.before is None else beside("before", rows.before),
         next=None if rows.after is None else beside("after", rows.after),
-        place={"rows": tab, "after": after or "", "before": before or ""},
+        place={"rows": tab, "after": after or "", "before": before or "", SEARCH: search},
     )
 
 
-def preview_values(visitor: Visitor, found: Draft, tab: str, rows: Sequence[RowView]) -> dict[str, Any]:
+def preview_values(
+    visitor: Visitor, found: Draft, tab: str, rows: Sequence[RowView], search: str = ""
+) -> dict[str, Any]:
     """What the template needs to show rows."""
     return {
         "draft": found,
         "digest": digest_of(found),
         "tab": tab,
-        "tabs": [_tab(visitor, found, name, tab) for name in TABS],
+        "tabs": [_tab(visitor, found, name, tab, search) for name in TABS],
+        "search": search,
         "columns": shown_columns(visitor, found),
         "badges": BADGES,
         "rows": [
@@ -347,11 +356,12 @@ def preview_values(visitor: Visitor, found: Draft, tab: str, rows: Sequence[RowV
     }
 
 
-def _tab(visitor: Visitor, found: Draft, name: str, current: str) -> dict[str, Any]:
+def _tab(visitor: Visitor, found: Draft, name: str, current: str, search: str) -> dict[str, Any]:
+    asked = [("rows", name), *([(SEARCH, search)] if search else [])]
     is_done = found.state is State.DONE
     return {
         "text": visitor.say(f"portal.import.tab.{'registered' if name == 'good' and is_done else name}"),
-        "href": f"/import/{found.id}?rows={name}",
+        "href": addresses.of(f"/import/{found.id}", asked),
         "current": name == current,
         "count": f"{getattr(found, name):,}",
     }

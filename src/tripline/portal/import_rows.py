@@ -23,7 +23,7 @@ from tripline.store.transactions import ReadTx
 
 TEXT_MAX: Final = 500_000
 """Bytes of a row's texts as a form sends them: a row of a file in Korean takes 200,000."""
-PLACE: Final = ("rows", "after", "before")
+PLACE: Final = ("rows", "after", "before", import_drafts.SEARCH)
 """Values of the query that say which page of rows to go back to."""
 _LONGEST: Final = 9
 _ROW: Final = Value(name="row", type=int, meaning="number of the row, as a spreadsheet shows it", example=12)
@@ -147,7 +147,7 @@ async def _in_place(request: Call, place: Mapping[str, str]) -> Response[bytes]:
         previous=None,
         next=None,
         place={**place, "rows": tab},
-        **import_drafts.preview_values(visitor, found, tab, [view]),
+        **import_drafts.preview_values(visitor, found, tab, [view], place[import_drafts.SEARCH]),
     )
 
 

@@ -268,6 +268,39 @@ def test_script_gets_the_row_and_the_numbers(tmp_path):
     assert (refused.status_code, "<html" in refused.text) == (400, False)
 
 
+def test_rows_are_searched_within_their_verdict_by_an_address_that_every_way_keeps(tmp_path):
+    content = "차량번호,주행거리\n" + "".join(f"가{n:03d},{'x' if n % 2 else 1}\n" for n in range(120))
+
+    async def scenario(app):
+        me = await desk(app)
+        draft = await me.draft(content.encode())
+        found = await me.page(f"{draft}?rows=bad&q=%EA%B0%80011")
+        one = await me.page(f"{draft}/rows/13?rows=bad&q=%EA%B0%80011")
+        saved = await me.mend(draft, 13, {"cell-1": "7", "rows": "bad", "q": "가011"})
+        after = await me.page(saved.headers["location"])
+        many = await me.page(f"{draft}?rows=bad&q=x")
+        none = await me.page(f"{draft}?rows=good&q=nowhere")
+        korean = await me.browser.get(f"{draft}?rows=good&q=nowhere", **{"Accept-Language": "ko"})
+        return draft, found, one, after, many, none, Page(korean.text)
+
+    draft, found, one, after, many, none, korean = rest.run(tmp_path, scenario)
+    sought = "q=%EA%B0%80011"
+
+    (field,) = [each for each in found.all("input") if each.get("type") == "search" and each.get("value")]
+    (form,) = [each for each in found.all("form") if each.get("action") == draft]
+    assert (field["value"], form["method"]) == ("가011", "get")
+    assert [each for each in found.all("tr") if "data-row" in each] == [
+        {"data-row": None, "id": "row-13", "class": "bad"}
+    ]
+    assert {f"{draft}?rows=good&{sought}", f"{draft}/rows/13?rows=bad&after=&before=&{sought}"} <= set(found.hrefs)
+    assert f"{draft}?rows=bad&after=&before=&{sought}" in one.hrefs
+    assert "None of these rows has the number or a cell with “가011”." in after.text
+    assert [each for each in many.hrefs if "after=" in each and each.startswith(f"{draft}?") and "q=x" in each]
+    assert "None of these rows has the number or a cell with “nowhere”." in none.text
+    assert f"{draft}?rows=good" in none.hrefs
+    assert "“nowhere” 검색어가 있는 행이 없습니다." in korean.text
+
+
 def test_work_under_way_is_shown_and_can_be_stopped(tmp_path):
     async def scenario(app):
         me = await desk(app)

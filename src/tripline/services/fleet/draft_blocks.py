@@ -74,6 +74,17 @@ def rows_of(block: Block) -> Rows:
     return _unpacked(block.cells, Rows)
 
 
+def compared(text: str) -> bytes:
+    """The text as a search compares it."""
+    return text.encode("utf-8", "surrogatepass").lower()
+
+
+def holds(packed: bytes, needle: bytes) -> bool:
+    """Whether a cell of a block's packed rows may have what `compared` made of a text: false when none has."""
+    # Texts are plain UTF-8 in there: to unpack the rows takes ten times as long.
+    return needle in zlib.decompress(packed).lower()
+
+
 def verdicts_of(block: Block) -> Verdicts | None:
     """What was said of them; None: they were not checked yet."""
     return None if block.verdicts is None else _unpacked(block.verdicts, Verdicts)

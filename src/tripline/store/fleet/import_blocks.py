@@ -70,6 +70,12 @@ def some(tx: ReadTx, draft_id: DraftId, numbers: Sequence[int]) -> list[Block]:
     return [_block(row) for row in tx.all(chosen.order_by(_BLOCK.no))]
 
 
+def texts(tx: ReadTx, draft_id: DraftId, numbers: Sequence[int]) -> dict[int, bytes]:
+    """What stands in the blocks with these numbers, packed."""
+    chosen = select(_BLOCK.no, _BLOCK.cells).where(_BLOCK.draft_id == draft_id, _BLOCK.no.in_(numbers))
+    return {row.no: bytes(row.cells) for row in tx.all(chosen)}
+
+
 def with_row(tx: ReadTx, draft_id: DraftId, row_number: int) -> Block | None:
     """The block that has the row, if there is such a row."""
     chosen = select(*_COLUMNS).where(_BLOCK.draft_id == draft_id, _BLOCK.first_row <= row_number)

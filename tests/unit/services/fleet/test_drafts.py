@@ -280,6 +280,78 @@ def test_pages_go_by_row_and_back(tmp_path):
     assert last_good == [536, 537, 538, 539, 540]
 
 
+def searched_file(rows):
+    """Rows of which every third is bad, with one column that nobody sees."""
+    lines = (
+        f"{at % 7:02d}가{at:04d},{('Kia', 'HYUNDAI', '기아 K')[at % 3]},{'x' if at % 3 == 0 else at},secret{at}"
+        for at in range(rows)
+    )
+    return "\n".join(["차량번호,제조사,주행거리(km),색상", *lines]).encode()
+
+
+SOUGHT = [
+    "1",
+    "hyundai",
+    "KIA",
+    "가0",
+    "03가0003",
+    "999",
+    "1201",
+    "2",
+    "x",
+    "secret",
+    "기아 k",
+    " 가1199 ",
+    "",
+    " ",
+    "\0",
+]
+
+
+async def walked(desk, draft, text, state):
+    """Numbers of the rows that a search finds: from the first page on, and back from the last."""
+    there, ends = [], {}
+    while ends is not None:
+        page = await desk.page(draft, state, 40, search=text, **ends)
+        there += [row.number for row in page.rows]
+        ends = None if page.after is None else {"after": page.after}
+    back, ends = [], {"before": 10**6}
+    while ends is not None:
+        page = await desk.page(draft, state, 40, search=text, **ends)
+        back = [*(row.number for row in page.rows), *back]
+        ends = None if page.before is None else {"before": page.before}
+    return there, back
+
+
+def test_rows_are_searched_by_number_and_by_what_is_seen_of_their_cells(tmp_path):
+    states = (None, RowState.GOOD, RowState.BAD)
+
+    async def scenario(app):
+        desk = await office(app)
+        draft = await desk.checked(searched_file(2 * ROWS + 200))
+        every, after = [], 0
+        while after is not None:
+            page = await desk.page(draft, None, 200, after=after)
+            every += page.rows
+            after = page.after
+        return every, {(text, state): await walked(desk, draft, text, state) for text in SOUGHT for state in states}
+
+    every, found = rest.run(tmp_path, scenario)
+
+    def is_meant(row, text):
+        sought = text.strip(" \0").lower()
+        return str(row.number) == sought or any(sought in cell.lower() for cell in row.cells[:3])
+
+    wanted = {
+        (text, state): [row.number for row in every if state in (None, row.state) and is_meant(row, text)]
+        for text in SOUGHT
+        for state in states
+    }
+    assert len(every) == 2 * ROWS + 200
+    assert wanted["1201", None] == [1201]
+    assert found == {asked: (numbers, numbers) for asked, numbers in wanted.items()}
+
+
 def test_sample_files_can_be_uploaded_as_they_are(tmp_path):
     async def scenario(app):
         desk = await office(app)
