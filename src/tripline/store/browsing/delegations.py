@@ -139,10 +139,12 @@ def _sources(
 @cache
 def _past(which: _Which) -> Hot:
     """What comes after so many as are sorted."""
+    # In the order of the index: PostgreSQL would look through the whole table for a company that most are of.
     if which.found is _Found.USED:
-        past: Select[Any] = _of_people()
+        past: Select[Any] = _of_people().order_by(_RIGHT.c.vehicle_id)
     else:
-        past = select(_ROW.id).where(*_conditions(which._replace(found=_Found.COUNTED)))
+        other = _ROW[_ENDS[which.side][1]]
+        past = select(other).where(*_conditions(which._replace(found=_Found.COUNTED))).order_by(other)
     return Hot(past.limit(1).offset(MANY), *_NAMES)
 
 
