@@ -90,6 +90,58 @@ def test_states_of_people_keep_to_one_line_in_a_narrow_korean_list(browser, worl
     assert cut == dict.fromkeys(paths, 0)
 
 
+def test_marks_and_long_filters_end_within_their_column_and_chip(browser, world):
+    (guest,) = (each for each in world.guests if each.name == "full")
+    ends = "(all) => all.map((one) => Math.round(one.getBoundingClientRect().right))"
+    look = portal_browser.Look(language="ko", width=360)
+    with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
+        page = watched.page
+        page.goto(f"{world.origin}/fleet/vehicles?q=10")
+        page.locator("#vehicles tbody th a").click()
+        page.locator("a[href$='/driver']").click()
+        buttons = page.locator("#people .end .button").evaluate_all(ends)
+        mark = page.locator("#people .badge.good").evaluate(
+            """(one) => {
+                const range = document.createRange();
+                range.selectNodeContents(one);
+                return range.getBoundingClientRect().right;
+            }"""
+        )
+        page.goto(f"{world.origin}/fleet/directors")
+        page.get_by_role("row", name=portal_world.NAMES[-1]).get_by_role("link", name="3").click()
+        chip, remove = page.locator(".chip.on, .chip-remove").evaluate_all(ends)
+
+    assert abs(mark - buttons[0]) < 2
+    assert remove < chip <= 360 - 16
+
+
+def test_values_beside_a_button_stand_on_its_line(browser, world):
+    (guest,) = (each for each in world.guests if each.name == "director")
+    look = portal_browser.Look(width=1440)
+    with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
+        page = watched.page
+        page.goto(f"{world.origin}/fleet/vehicles?q=10")
+        page.locator("#vehicles tbody th a").click()
+        names = page.locator(".split > :first-child .section:first-child .facts dd > a:not(.button)")
+        letters = names.evaluate_all(
+            """(all) => all.map((one) => {
+                const range = document.createRange();
+                range.selectNodeContents(one.firstChild);
+                return range.getBoundingClientRect().y;
+            })"""
+        )
+        page.goto(f"{world.origin}/fleet/sensors")
+        page.locator("#sensors tbody th a").first.click()
+        tops = page.locator("[data-live] dt, [data-live] + dl dt").evaluate_all(
+            "(all) => all.map((one) => one.offsetTop)"
+        )
+
+    assert len(letters) == 2
+    assert abs(letters[0] - letters[1]) < 1
+    assert len(tops) > 1
+    assert len(set(tops)) == 1
+
+
 @pytest.mark.parametrize("width", [360, 1440])
 def test_fields_show_the_whole_height_of_korean_letters(browser, world, width):
     (guest,) = (each for each in world.guests if each.name == "full")
