@@ -328,6 +328,7 @@ def test_second_of_two_windows_is_told_what_changed_and_loses_nothing(tmp_path):
 
     assert (first.status_code, second.status_code, again.status_code) == (303, 409, 303)
     assert "Renault" in page.text
+    assert page.text.count("Somebody else saved this record meanwhile") == 1
     shown = values(page)
     assert (shown["vendor"], shown["usage"], shown["modelName"]) == ("Hyundai", "bus", "Ioniq")
     assert (after["vendor"], after["usage"], after["modelName"]) == ("Hyundai", "bus", "Ioniq")
