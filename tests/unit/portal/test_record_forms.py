@@ -312,6 +312,28 @@ def test_change_tells_every_field_at_fault_too(tmp_path):
     assert sorted(at_fault(Page(answer.text))) == ["displacement", "mileage", "vehicleNo"]
 
 
+@pytest.mark.parametrize(
+    ("role", "told"),
+    [
+        (Authority.COMPANY_ADMIN, "Another administrator of your company can change it."),
+        (Authority.DIRECTOR, "A company administrator can change it."),
+        (Authority.DRIVER, "A company administrator can change it."),
+    ],
+)
+def test_own_form_says_who_can_change_the_address(tmp_path, role, told):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        who = admin if role is Authority.COMPANY_ADMIN else await app.account("who@x.example", role, admin.company_id)
+        kind = {
+            Authority.COMPANY_ADMIN: f"companies/{admin.company_id}/administrators",
+            Authority.DIRECTOR: "directors",
+            Authority.DRIVER: "drivers",
+        }[role]
+        return await Browser(app, who).get(f"/fleet/{kind}/{who.user_id}/edit")
+
+    assert told in Page(rest.run(tmp_path, scenario).text).text
+
+
 def test_second_of_two_windows_is_told_what_changed_and_loses_nothing(tmp_path):
     async def scenario(app):
         _, admin = await app.operator("ace")
