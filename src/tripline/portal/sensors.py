@@ -322,7 +322,7 @@ def _form(
 def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Sensor, Mapping[str, int]]:
     visitor = visitor_in(tx, request)
     sensor = service.find_to_delete(tx, actor=visitor.actor, sensor_id=_sensor_id(request))
-    return visitor, sensor, goes_with.sensor(tx, sensor.id)
+    return visitor, sensor, {**goes_with.sensor(tx, sensor.id), "lines": int(sensor.line is not None)}
 
 
 def _deletion(

@@ -158,6 +158,27 @@ def test_deletion_names_the_vehicle_the_open_trip_and_the_latest_values(tmp_path
 
 
 @pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("en", "Its line is deleted, with what the carrier reported of it."),
+        ("ko", "회선 1개가 통신사가 보낸 회선 이력과 함께 삭제됩니다."),
+    ],
+)
+def test_deletion_of_a_sensor_with_a_line_says_that_the_line_goes(tmp_path, language, told):
+    async def scenario(app):
+        scene = await lines.scene(app)
+        path = f"/fleet/sensors/{await scene.opened()}/delete"
+        browser = Browser(app, scene.admin)
+        asked = await browser.get(path, **{"Accept-Language": language})
+        return asked.text, [(await browser.confirm(path, word)).status_code for word in ("", lines.IMEI)]
+
+    text, done = rest.run(tmp_path, scenario)
+
+    assert told in text
+    assert done == [400, 303]
+
+
+@pytest.mark.parametrize(
     ("language", "told", "kept"),
     [
         ("en", "None: the device cannot connect.", "Leave it empty to keep the token."),
