@@ -105,3 +105,24 @@ def test_person_leads_to_the_list_of_the_vehicles_with_a_right(tmp_path):
     assert not before
     assert listed["owner"] == listed["self"] == (True, [200, 200], both)
     assert listed["colleague"] == listed["borrower"] == (False, [403, 403], [])
+
+
+def test_director_is_led_to_no_list_of_vehicles_out_of_reach(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        one, other = [await delegating.director(app, admin, name) for name in ("kim", "lee")]
+        driver = await delegating.driver(app, admin, "park")
+        for number, manager in (("12", other), ("13", one)):
+            vehicle = await delegating.new_vehicle(app, admin, number)
+            await app.post(admin, f"/vehicle/{vehicle}/director/{manager.user_id}")
+            if manager is other:
+                await delegating.give(app, admin, driver, vehicle, drive=True)
+        browser, person = Browser(app, one), f"/fleet/drivers/{driver.user_id}"
+        directors = Page((await browser.get("/fleet/directors")).text)
+        before = Page((await browser.get(person)).text)
+        await delegating.give(app, admin, driver, vehicle, drive=True)
+        after = Page((await browser.get(person)).text)
+        managed = [f"/fleet/vehicles?director={each.user_id}" in directors.hrefs for each in (one, other)]
+        return managed, [f"/fleet/vehicles?holder={driver.user_id}" in each.hrefs for each in (before, after)]
+
+    assert rest.run(tmp_path, scenario) == ([True, False], [False, True])

@@ -23,12 +23,15 @@ from tripline.domain.sensors import Sensor
 from tripline.domain.stored_trips import StoredTrip
 from tripline.domain.vehicles import Vehicle
 from tripline.services.fleet import companies, delegations, latest_values, sensors, trips, vehicles
+from tripline.services.fleet import lists as fleet_lists
 from tripline.services.fleet.latest_values import Latest
 from tripline.services.rpc import records
 from tripline.services.scores import reads as scores
 from tripline.services.scores.reads import Outcome
 from tripline.store import lists, positions
 from tripline.store.accounts import accounts
+from tripline.store.browsing.turns import Turn
+from tripline.store.browsing.vehicles import Filters
 from tripline.store.devices import connections
 from tripline.store.devices.connections import Connection
 from tripline.store.fleet import companies as company_rows
@@ -149,6 +152,8 @@ class PersonOverview(msgspec.Struct, frozen=True, kw_only=True):
     managed: Sequence[Vehicle]
     managed_count: int
     rights_count: int
+    rights_seen: bool
+    """Whether the reader may see a vehicle that one of these rights is on."""
     trip: StoredTrip | None
     """The newest."""
     may: frozenset[Action]
@@ -222,13 +227,15 @@ def person(tx: ReadTx, *, actor: Actor, roles: tuple[Authority, ...], user_id: U
     if readable and user.vehicle_id is not None:
         at = vehicle_rows.find(tx, access.scope_of(actor, Action.VEHICLE_READ), user.vehicle_id)
         driven = at[0] if at is not None and at[1] else None
+    rights_count = right_rows.count_of_user(tx, user_id)
     return PersonOverview(
         user=user,
         company=None if user.company_id is None else _owner(tx, actor, user.company_id),
         driven=driven,
         managed=managed,
         managed_count=vehicle_rows.count_managed(tx, user_id),
-        rights_count=right_rows.count_of_user(tx, user_id),
+        rights_count=rights_count,
+        rights_seen=bool(rights_count) and readable and Action.RIGHT_READ in may and _sees_held(tx, actor, user_id),
         trip=_newest_trip(tx, actor, user) if Action.DRIVING_READ in may else None,
         may=may,
     )
@@ -264,6 +271,12 @@ def allowed(tx: ReadTx, actor: Actor, actions: Iterable[Action], inside: Inside)
         if scope.reaches not in answers:
             answers[scope.reaches] = bool(inside(tx, scope))
     return frozenset(action for action in possible if answers[access.RULES[action][actor.authority]])
+
+
+def _sees_held(tx: ReadTx, actor: Actor, user_id: UserId) -> bool:
+    """Whether there is a vehicle in reach on which this person has a right."""
+    turn = Turn(limit=1, by="number")
+    return bool(fleet_lists.vehicles_of(tx, actor=actor, filters=Filters(holder_id=user_id), turn=turn).rows)
 
 
 def _sensors_on(tx: ReadTx, actor: Actor, vehicle_id: VehicleId) -> Sequence[Sensor]:
