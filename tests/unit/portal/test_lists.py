@@ -140,7 +140,15 @@ def test_nothing_found_says_so_and_leads_back_to_all(tmp_path: Path) -> None:
     page = Page(seen(tmp_path, lambda _, browser: browser.get("/fleet/vehicles?q=nothing&sort=-created")).text)
 
     assert "Nothing matches" in page.text
+    assert "Search looks at beginnings" in page.text
     assert "/fleet/vehicles?sort=-created" in page.hrefs
+
+
+def test_filters_that_let_nothing_pass_say_nothing_of_a_search(tmp_path: Path) -> None:
+    page = Page(seen(tmp_path, lambda _, browser: browser.get("/fleet/vehicles?driving=now")).text)
+
+    assert "No row passes every filter." in page.text
+    assert "search" not in page.text.partition("Nothing matches")[2].partition("Show all")[0].lower()
 
 
 def test_transmission_and_fuel_are_told_in_words(tmp_path: Path) -> None:
