@@ -142,11 +142,11 @@ def test_field_that_only_the_first_one_changed_keeps_the_newer_value(tmp_path):
 @pytest.mark.parametrize(
     ("answer", "told", "korean"),
     [
-        (WebhookReply(200, 12, b"fine <b>"), "fine &lt;b&gt;", "서버가 테스트 메시지를 받았습니다"),
+        (WebhookReply(200, 12, b"fine <b>"), "fine &lt;b&gt;", "서버가 테스트 알림을 받았습니다"),
         (
             WebhookReply(500, 12, b""),
             "The server did not take the test message",
-            "테스트 메시지를 받지 않았습니다",
+            "테스트 알림을 받지 않았습니다",
         ),
         (WebhookFailedError("The name could not be looked up."), "The name could not be looked up.", "이름을 조회하지"),
     ],
