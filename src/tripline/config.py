@@ -202,9 +202,7 @@ class Carrier(Section, frozen=True):
             description="address of its HTTP interface; empty: a simulated carrier in the store",
         ),
     ] = ""
-    token: Annotated[
-        str, Meta(pattern=r"^[!-~]*\Z", description="sent to it as `Authorization: Bearer ...`", extra=SECRET)
-    ] = ""
+    token: Annotated[str, Meta(pattern=r"^[!-~]*\Z", description="sent to it as a bearer token", extra=SECRET)] = ""
     timeout_s: Annotated[float, Meta(gt=0, description="longest wait for its answer, seconds")] = 10.0
 
 
@@ -268,7 +266,7 @@ class Push(Section, frozen=True):
     ] = None
     ca: Annotated[str, Meta(description="PEM file of an authority to trust beside the system's")] = ""
     timeout_s: Annotated[
-        float, Meta(gt=0, description="longest wait for a connection, and for the status line of an answer, s")
+        float, Meta(gt=0, description="longest wait for a connection, and for the status line of an answer, seconds")
     ] = 5.0
     patience_hours: Annotated[
         float, Meta(gt=0, description="how long a message is tried again before it is parked, hours")

@@ -98,7 +98,9 @@ class Harsh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """18 of 40 real trips begin with a jump from 0 to 38..98 km/h."""
     rate_min_ms: Annotated[int, Meta(ge=1, description="shortest interval that gives a rate, ms")] = 500
     rate_max_ms: Annotated[int, Meta(ge=1, description="longest interval that gives a rate, ms")] = 5_500
-    rate_limit_kmh_s: Annotated[float, Meta(gt=0, description="a greater rate is a measuring fault, km/h per s")] = 36.0
+    rate_limit_kmh_s: Annotated[
+        float, Meta(gt=0, description="a greater rate is a measuring fault, km/h per second")
+    ] = 36.0
     """About 1 g."""
     sampling_exponent: Annotated[
         float,
@@ -110,7 +112,8 @@ class Harsh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     ] = 0.3
     """Fitted on real drives: thinned to 2, 3 and 4 s they keep their events."""
     phase_edge_kmh_s: Annotated[
-        float, Meta(gt=0, description="rate from which the interval beside an episode counts to its phase, km/h per s")
+        float,
+        Meta(gt=0, description="rate from which the interval beside an episode counts to its phase, km/h per second"),
     ] = 3.0
     speed_window: Annotated[
         int, Meta(ge=3, le=60, description="samples over which a missing speed is taken from positions")
