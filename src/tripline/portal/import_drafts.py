@@ -2,12 +2,12 @@
 
 Every state of a draft has the same address, so that a page that was left can be found again.
 
-Not here: single rows (`import_rows.py`), throwing a draft away (`import_disposal.py`).
+Not here: single rows (`import_rows.py`), what columns and faults are called (`import_texts.py`), throwing a draft away
+(`import_disposal.py`).
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from litestar.response import Response, Stream
 
@@ -16,8 +16,7 @@ from tripline.domain.refusals import Refusal
 from tripline.http import parameters
 from tripline.http.operations import Value
 from tripline.http.rim import Call, rim_of
-from tripline.language import catalogue, headings
-from tripline.portal import addresses, digests, forms, imports, record_forms, views
+from tripline.portal import addresses, digests, forms, import_texts, imports, record_forms, views
 from tripline.portal.deletions import GoesChanged
 from tripline.portal.digests import Clash
 from tripline.portal.page import page
@@ -39,10 +38,6 @@ BADGES: Final = {"good": "good", "bad": "bad", "duplicate": "warning", "skipped"
 """The sign that stands for a verdict."""
 VALUE_MAX: Final = 60
 """Characters of a value that tells what a column holds."""
-UNTOLD: Final = "credentialsId"
-"""The column of access tokens."""
-CELL: Final = "cell-"
-"""Begins the name of a field that holds a cell of a row; the place of its column follows."""
 SEARCH: Final = "q"
 """The value of the query with what is searched for."""
 _COLUMN: Final = "column-"
@@ -144,7 +139,7 @@ async def bad_rows(request: Call) -> Stream:
     found.require_verdicts()
 
     def say(refusal: Refusal) -> str:
-        return sentence(visitor, found, refusal)
+        return import_texts.sentence(visitor, refusal)
 
     words = draft_files.Words(visitor.say("portal.import.row"), visitor.say("portal.import.reason"), say)
     pieces = draft_files.bad_rows(rim_of(request).store, found, words)
@@ -165,58 +160,6 @@ async def found_in(request: Call) -> tuple[Visitor, Draft]:
 def draft_id(request: Call) -> DraftId:
     """The draft in the address. Raises `BadParameter`."""
     return DraftId(parameters.path_id(request, "draftId"))
-
-
-def sentence(visitor: Visitor, found: Draft, refusal: Refusal) -> str:
-    """What to tell the visitor of a refusal, with the column by the name that files give it."""
-    label = None if refusal.field is None else heading(visitor, found, refusal.field)
-    return catalogue.sentence(refusal, visitor.language, label=label)
-
-
-def heading(visitor: Visitor, found: Draft, column: str) -> str:
-    """What the visitor calls a column."""
-    return headings.shown(column, visitor.language)
-
-
-def shown_columns(visitor: Visitor, found: Draft) -> list[tuple[int, str, str]]:
-    """The columns that are used: place in the file, field, and what the visitor calls it."""
-    return [(at, name, heading(visitor, found, name)) for at, name in enumerate(found.columns) if name is not None]
-
-
-def row_texts(found: Draft, cells: Sequence[str]) -> dict[str, str]:
-    """What the form of a row is filled with: the columns that are used, and cells beyond those of the file."""
-    used = [at for at, name in enumerate(found.columns) if name is not None]
-    places = (*used, *range(len(found.header), len(cells)))
-    return {f"{CELL}{at}": cells[at] if at < len(cells) else "" for at in places}
-
-
-def troubles(visitor: Visitor, found: Draft, row: RowView) -> dict[str | None, str]:
-    """The faults of a row, a sentence for each column. The key None is for the row as a whole.
-
-    Korean sentences begin with the column's name. It already stands above the cell, so it is left out.
-    """
-    told: dict[str | None, str] = {}
-    for refusal in row.refusals:
-        above = "" if refusal.field is None else f"{heading(visitor, found, refusal.field)}: "
-        told[refusal.field] = sentence(visitor, found, refusal).removeprefix(above)
-    return told
-
-
-def leads(found: Draft, row: RowView) -> dict[str, tuple[str, str]]:
-    """Where a duplicate's name stands already, by column: an address, and what it leads to (key of a text).
-
-    Access tokens are no part of an address.
-    """
-    there = {}
-    for refusal in row.refusals:
-        if row.state is not RowState.DUPLICATE or refusal.field in (None, UNTOLD):
-            continue
-        if "row" in refusal.values:
-            there[str(refusal.field)] = (f"/import/{found.id}/rows/{refusal.values['row']}", "portal.import.first_row")
-        else:
-            name = row.cells[found.columns.index(refusal.field)]
-            there[str(refusal.field)] = (f"/search?{urlencode({'q': name})}", "portal.import.registered_one")
-    return there
 
 
 def tab_of(request: Call, found: Draft) -> str:
@@ -255,7 +198,7 @@ async def _matching(
         left_out = visitor.say("portal.import.left_out")
 
         def named(column: str) -> str:
-            return heading(visitor, found, column) if column else left_out
+            return import_texts.heading(visitor, column) if column else left_out
 
         changes = [(headers[each.name], named(each.now), named(each.typed)) for each in clash.changed]
     return views.show(
@@ -269,16 +212,16 @@ async def _matching(
         draft=found,
         chosen=matched,
         values=[value[:VALUE_MAX] for value in values],
-        missing=[heading(visitor, found, name) for name in drafts.missing_of(found.kind, matched)],
+        missing=[import_texts.heading(visitor, name) for name in drafts.missing_of(found.kind, matched)],
         options=[(name, _named(visitor, found, name)) for name in sheet.columns],
-        refused=None if error is None else sentence(visitor, found, error),
+        refused=None if error is None else import_texts.sentence(visitor, error),
         prefix=_COLUMN,
     )
 
 
 def _named(visitor: Visitor, found: Draft, column: str) -> str:
     """What the visitor calls a column, with a mark when no row is good without it."""
-    named = heading(visitor, found, column)
+    named = import_texts.heading(visitor, column)
     is_required = column in drafts.kind_of(found).sheet.required
     return visitor.say("portal.import.required", column=named) if is_required else named
 
@@ -341,15 +284,15 @@ def preview_values(
         "tab": tab,
         "tabs": [_tab(visitor, found, name, tab, search) for name in TABS],
         "search": search,
-        "columns": shown_columns(visitor, found),
+        "columns": import_texts.shown_columns(visitor, found),
         "badges": BADGES,
         "rows": [
             (
                 row,
                 row.state.name.lower(),
-                troubles(visitor, found, row),
-                leads(found, row),
-                digests.of(row_texts(found, row.cells)),
+                import_texts.troubles(visitor, row),
+                import_texts.leads(found, row),
+                digests.of(import_texts.row_texts(found, row.cells)),
             )
             for row in rows
         ],

@@ -11,9 +11,9 @@ from tripline.domain.import_drafts import Draft, NotNow
 from tripline.domain.refusals import NotFound, Refusal
 from tripline.http.operations import Value
 from tripline.http.rim import Call, rim_of
-from tripline.portal import digests, forms, import_drafts, record_forms, views
+from tripline.portal import digests, forms, import_drafts, import_texts, record_forms, views
 from tripline.portal.digests import Clash
-from tripline.portal.import_drafts import CELL
+from tripline.portal.import_texts import CELL
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in
 from tripline.services.fleet import draft_edits, draft_pages, drafts, imports
@@ -87,7 +87,7 @@ async def _form(
     """The form of a row, filled with these texts where there are some; `digest`: of the row that they were typed for,
     None: of the row as it is; `changes`: what another window saved meanwhile."""
     view = await _read(request, visitor)
-    now = import_drafts.row_texts(found, view.cells)
+    now = import_texts.row_texts(found, view.cells)
     places = range(max(len(found.header), len(view.cells)))
     return views.show(
         request,
@@ -96,9 +96,9 @@ async def _form(
         title=views.Plain(visitor.say("portal.import.one_row", row=view.number)),
         draft=found,
         row=view,
-        columns=import_drafts.shown_columns(visitor, found),
+        columns=import_texts.shown_columns(visitor, found),
         cells=[{**now, **texts}.get(f"{CELL}{at}", "") for at in places],
-        troubles=import_drafts.troubles(visitor, found, view),
+        troubles=import_texts.troubles(visitor, view),
         required=drafts.kind_of(found).sheet.required,
         place=place,
         digest=digests.of(now) if digest is None else digest,
@@ -113,7 +113,7 @@ async def _changed(
     """The form again: with what was typed, and what another window saved of the row meanwhile."""
     view = await _read(request, visitor)
     clash = _clash(form, found, edit, view.cells) or Clash((), {})
-    headings = {f"{CELL}{at}": heading for at, _, heading in import_drafts.shown_columns(visitor, found)}
+    headings = {f"{CELL}{at}": heading for at, _, heading in import_texts.shown_columns(visitor, found)}
     changes = [(headings.get(each.name) or _beyond(visitor, each.name), each.now, each.typed) for each in clash.changed]
     return await _form(request, visitor, found, place=place, texts=clash.texts, status=409, changes=changes)
 
@@ -129,7 +129,7 @@ def _clash(form: forms.Form, found: Draft, edit: Edit, cells: Sequence[str]) -> 
     A row that is mended in place sends its bad cells alone; the others are as they are.
     """
     sent = {f"{CELL}{at}": text for at, text in edit.cells.items()}
-    texts = import_drafts.row_texts(found, cells)
+    texts = import_texts.row_texts(found, cells)
     now = texts | {name: "" for name in sent if name not in texts}
     return digests.clash(form.text("digest"), now=now, typed=now | sent)
 
