@@ -14,20 +14,21 @@ from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.chains import Chain, Person
 from tripline.domain.delegations import Relation, Right, UserRole
 from tripline.domain.ids import SensorId, UserId, VehicleId
-from tripline.domain.people import User
 from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
-from tripline.portal import addresses, digests, forms, views, windows
+from tripline.portal import addresses, digests, forms, tables, views, windows
 from tripline.portal.deletions import GoesChanged
 from tripline.portal.notices import Undo
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.windows import Part
 from tripline.services import hints
-from tripline.services.fleet import candidates, people, rights
+from tripline.services.fleet import candidates, lists, rights
 from tripline.services.fleet import chains as service
 from tripline.services.fleet.rights import Ending
+from tripline.store.browsing.people import Filters, ListedPerson
+from tripline.store.browsing.turns import Place, Turn
 from tripline.store.lists import Window
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -215,43 +216,45 @@ def _shown(tx: ReadTx, request: Call, actor: Actor) -> Shown:
 
 
 def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action], chain: Chain) -> Part[Offered]:
-    """People of the actor's company to whom the actor may give a right, their names beginning as asked, in parts."""
+    """People of the actor's company to whom the actor may give a right, as far as the search finds them, in parts."""
     roles: dict[Authority, tuple[UserRole, ...]] = {}
     if Action.RIGHT_GIVE_DRIVER in may:
         roles = {Authority.DIRECTOR: (UserRole.DRIVER,), Authority.DRIVER: (UserRole.DRIVER,)}
     if Action.RIGHT_GIVE_DIRECTOR in may:
         roles[Authority.DIRECTOR] = (UserRole.DELEGATED_DIRECTOR, UserRole.DRIVER)
-    own, who = access.company_of(actor), windows.text(request, "who")
-    after, at = windows.text(request, "after"), windows.text(request, "at")
-    # Both lists go on behind the same place, which only one of them has: without its name it is none.
-    window = Window(limit=FOUND + 1, search=who or None)
-    if after and at:
-        window = Window(limit=FOUND + 1, search=who or None, text_offset=at, id_offset=after)
-    found: list[tuple[User, tuple[UserRole, ...]]] = []
-    for authority, given in roles.items():
-        listed = people.listed(tx, actor=actor, company_id=own, role=authority, window=window)
-        found.extend((person, given) for person in listed)
+    own, who = access.company_of(actor), windows.text(request, "who")[: tables.SEARCH_MAX]
+    # Both lists go on behind the same place, which only one of them has.
+    place = addresses.place(windows.text(request, tables.AFTER))
+    turn = Turn(limit=FOUND + 1, by="name", place=place)
+    found: list[tuple[ListedPerson, Authority]] = []
+    for authority in roles:
+        filters = Filters(company_id=own, role=authority, search=who or None)
+        found.extend((each, authority) for each in lists.people_of(tx, actor=actor, filters=filters, turn=turn).rows)
     found.sort(key=lambda each: (each[0].name, each[0].id))
     there = {person.user_id: person for member in chain.members for person in member.people}
-    rows = [_offer(user, given, there.get(user.id), actor) for user, given in found[:FOUND]]
+    rows = [_offer(each, role, roles[role], there.get(each.id), actor) for each, role in found[:FOUND]]
     kept = [("who", who)] if who else []
-    following = [*kept, ("after", rows[-1].id), ("at", rows[-1].name)] if len(found) > FOUND else None
+    following = None
+    if len(found) > FOUND:
+        following = [*kept, (tables.AFTER, addresses.of_place(Place(rows[-1].name, rows[-1].id)))]
     # Not the address that was asked for: a form whose right was refused has another one.
     address = _address(chain.vehicle_id)
     return Part(
         rows,
-        first=addresses.of(address, kept) if window.id_offset else None,
+        first=addresses.of(address, kept) if place else None,
         next=None if following is None else addresses.of(address, following),
     )
 
 
-def _offer(user: User, given: tuple[UserRole, ...], there: Person | None, actor: Actor) -> Offered:
+def _offer(
+    user: ListedPerson, authority: Authority, given: tuple[UserRole, ...], there: Person | None, actor: Actor
+) -> Offered:
     """The person with the rights that are still to give; `there`: as the chain has the person already."""
     manages, rights = (False, ()) if there is None else (there.manages, there.rights)
     directs = manages or user.id == actor.user_id  # nobody gives oneself the right to direct
     useless = {*rights, *((UserRole.DELEGATED_DIRECTOR,) if directs else ())}
     roles = tuple(role for role in given if role not in useless)
-    return Offered(user.id, user.name, user.email, user.authority, roles, manages, rights, user.enabled)
+    return Offered(user.id, user.name, user.email, authority, roles, manages, rights, user.enabled)
 
 
 def _companies(tx: ReadTx, actor: Actor, may: frozenset[Action], found: Chain) -> Sequence[Relation]:

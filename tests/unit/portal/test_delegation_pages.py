@@ -6,7 +6,9 @@ import pytest
 from tests.support import delegating, rest
 from tests.support.portal import HTMX, Browser, Page
 
+from tripline.portal import addresses
 from tripline.services.accounts import directory
+from tripline.store.browsing.turns import Place
 
 KOREAN = {"Accept-Language": "ko"}
 
@@ -300,11 +302,27 @@ def test_rights_are_given_and_ended_on_the_chain(tmp_path):
     offered, nobody, given, twice, held, ended, left, driver_id = play(tmp_path, scenario)
 
     assert offered == [driver_id]
-    assert "No name begins with these letters." in nobody
+    assert "No name, e-mail address or telephone number begins with this." in nobody
     assert (given.status_code, ended.status_code) == (303, 303)
     assert (len(held), left) == (1, [])
     assert twice.status_code == 400
     assert "the driver has this right on the vehicle already" in twice.text
+
+
+@pytest.mark.parametrize("who", ["KIM", "kim@people", "010"])
+def test_people_who_may_get_a_right_are_found_by_name_address_and_telephone_number(tmp_path, who):
+    async def scenario(app, of, vehicles):
+        for role, phone in (("driver", "010-1"), ("director", "010-2"), ("driver", None)):
+            name = "kim" if phone else "lee"
+            body = {"name": name, "email": f"{name}@people.example{role}", "password": "pass phrase", "phone": phone}
+            await app.post(of.owner, f"/{role}", body)
+        page = await shown(app, of.owner, f"/delegation/vehicles/{vehicles[0]}?who={who}")
+        labels = [each.get("aria-label") or "" for each in page.all("button")]
+        return {each.partition(": ")[2] for each in labels if each.startswith("Allow ")}, labels
+
+    found, labels = play(tmp_path, scenario)
+
+    assert found == {"kim, kim@people.exampledriver", "kim, kim@people.exampledirector"}, labels
 
 
 @pytest.mark.parametrize(
@@ -347,7 +365,8 @@ def test_people_behind_the_last_are_none_and_the_first_part_is_a_step_away(tmp_p
     async def scenario(app, of, vehicles):
         driver = await delegating.driver(app, of.owner, "kim")
         address = f"/delegation/vehicles/{vehicles[0]}"
-        return await shown(app, of.owner, f"{address}?at=zz&after={driver.user_id}"), address
+        behind = addresses.of_place(Place("zz", driver.user_id))
+        return await shown(app, of.owner, f"{address}?after={behind}"), address
 
     page, address = play(tmp_path, scenario)
 
