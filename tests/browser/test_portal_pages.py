@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import expect
 from tests.support import fleet, portal_browser, portal_life, portal_tour, portal_world
 
+from tripline.domain.lines import NwStatus
+from tripline.language import catalogue
 from tripline.portal.lists import TABLES
 
 pytestmark = [pytest.mark.once("what a page shows"), pytest.mark.slow]
@@ -20,6 +22,8 @@ PARTS = {
     *("/", "/fleet", "/lines/count", "/delegation/count", "/delegation/received/count"),
 }
 """Addresses that no window shows by themselves: parts of pages, states of a draft, ways that lead on."""
+WITHOUT_ROWS = {"/delegation/received"}
+"""Lists of which a full fleet has nothing: no other company delegates to it."""
 LAST_SHOWN_ENDS = """(one) => {
     const shown = [...one.querySelectorAll("thead th")].filter((cell) => cell.offsetWidth);
     return getComputedStyle(shown.at(-1)).paddingInlineEnd;
@@ -311,7 +315,7 @@ def test_tables_with_long_names_fit_the_window(browser, world, width):
     (guest,) = (each for each in world.guests if each.name == "full")
     paths = [
         *(f"/fleet/{kind}" for kind in ("vehicles", "sensors", "directors", "drivers", "companies")),
-        "/lines",
+        *("/lines", "/delegation"),
         "/account",
     ]
     cut, ends = {}, {}
@@ -328,10 +332,26 @@ def test_tables_with_long_names_fit_the_window(browser, world, width):
     assert ends == dict.fromkeys(paths, gutter)
 
 
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_longest_state_of_a_line_fits_a_narrow_window(browser, world, language):
+    (guest,) = (each for each in world.guests if each.name == "full")
+    longest = max((catalogue.text(f"portal.lists.filter.state.{each}", language) for each in NwStatus), key=len)
+    look = portal_browser.Look(width=360, language=language)
+    with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
+        watched.page.goto(f"{world.origin}/lines")
+        states = watched.page.locator("table#lines .badge")
+        states.evaluate_all("(all, text) => all.forEach((one) => { one.textContent = text; })", longest)
+        cut = watched.page.locator(".table-scroll").evaluate("(one) => one.scrollWidth - one.clientWidth")
+        shown = states.count()
+
+    assert shown
+    assert cut == 0
+
+
 @pytest.mark.parametrize("width", [360, 1900])
 def test_columns_that_somebody_chose_all_show_and_scroll_within_their_table(browser, world, width):
     (guest,) = (each for each in world.guests if each.name == "full")
-    tables = [each for each in TABLES.values() if not each.path.startswith("/admin/")]
+    tables = [each for each in TABLES.values() if each.path not in WITHOUT_ROWS and not each.path.startswith("/admin/")]
     shown, too_wide, scrolls = {}, {}, {}
     look = portal_browser.Look(width=width)
     with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
@@ -353,8 +373,8 @@ def test_columns_that_somebody_chose_all_show_and_scroll_within_their_table(brow
 def test_tables_of_lists_reach_the_width_of_a_wide_window(browser, world):
     lists = {
         "full": (
-            *(table.path for table in TABLES.values() if not table.path.startswith("/admin/")),
-            *("/delegation/candidates", "/delegation/new", "/import", "/pushes/messages"),
+            *({table.path for table in TABLES.values() if not table.path.startswith("/admin/")} - WITHOUT_ROWS),
+            *("/delegation/new", "/import", "/pushes/messages"),
         ),
         "platform": ("/admin/accounts", "/admin/services", "/admin/applications", "/admin/maps", "/admin/health"),
     }

@@ -38,7 +38,7 @@ LINES: Final = Table(
     count=lambda tx, actor, wanted: lists.count_lines(tx, actor=actor, filters=_filters(wanted)),
     columns=(
         Column(key="serial", value=lambda row, _: row.serial_no, order="serial"),
-        Column(key="mdn", value=lambda row, _: row.mdn, look="nowrap"),
+        Column(key="mdn", value=lambda row, _: row.mdn, look="middle nowrap"),
         Column(key="state", value=lambda row, words: words.option("state", row.nw_status.value)),
         Column(key="plan", value=lambda row, _: row.subscription, look="wide"),
         Column(key="vehicle", value=lambda row, _: row.vehicle_no, look="middle"),
