@@ -1,10 +1,11 @@
 """Row 24: pages and files of the portal at 100,000 vehicles.
 
-The fleet of row 10, each vehicle with a position and each driver with a right. A server of all roles has one core, wrk
-the other; then, where PostgreSQL is installed, the same on PostgreSQL, which shares the server's core. One browser asks
-at a time, so what it waits is the server's time and no queue's; requests are counted per second of CPU time,
-PostgreSQL's in it. Pages of a kind take turns. Asked are first and deep pages, other orders, filters that find nothing,
-records and searches, by whom they cost most (the operator sees all rows), by a partner and by its director.
+The fleet of row 10, each vehicle with a position, each sensor with a line and each driver with a right, and as many
+accounts and applications as vehicles. A server of all roles has one core, wrk the other; then, where PostgreSQL is
+installed, the same on PostgreSQL, which shares the server's core. One browser asks at a time, so what it waits is the
+server's time and no queue's; requests are counted per second of CPU time, PostgreSQL's in it. Pages of a kind take
+turns. Asked are first and deep pages, other orders, filters that find nothing, records and searches, by whom they cost
+most (the operator sees all rows, the platform's administrator all accounts), by a partner and by its director.
 
 A file of a list runs from the form to when it can be had. Page weight is a list and everything that it loads, as sent.
 
@@ -34,17 +35,20 @@ from bench import big_pages, companies, pages, peers, shared, surface
 from bench.companies import Made
 from bench.device_channel import disk
 from bench.table import Figure, of_rounds
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, insert, select
 from tests.support import postgres as support
 
+from tripline.domain.access import Authority
 from tripline.domain.account_sessions import Kind
+from tripline.domain.applications import State as ApplicationState
 from tripline.domain.delegations import UserRole
+from tripline.domain.lines import NwStatus
 from tripline.services.accounts.browser_sessions import Cookie
 from tripline.store import migrate, tables
 from tripline.store.database import postgres, sqlite
 
 ROUNDS, QUICK_ROUNDS, SECONDS = 4, 1, 1
-ACTORS: Final = ("operator_admin", "big_admin", "director")
+ACTORS: Final = ("operator_admin", "big_admin", "director", "platform")
 _EXPORT_S: Final = 120
 _DAY_MS: Final = 86_400_000
 
@@ -141,10 +145,11 @@ def on_postgres(database: support.Cluster) -> Fleet:
 def _made(connection: Connection) -> Fleet:
     made, now_ms = companies.write(connection, surface.LARGE), int(time.time() * 1000)
     cookies = {actor: Cookie(str(uuid.uuid4()), secrets.token_urlsafe(32)) for actor in ACTORS}
+    platform = _of_platform(connection, surface.LARGE.vehicles)
     sessions = [
         {
             "id": cookie.session_id,
-            "user_id": getattr(made, actor),
+            "user_id": platform if actor == "platform" else getattr(made, actor),
             "created_ms": now_ms,
             "expires_ms": now_ms + _DAY_MS,
             "current": cookie.hash,
@@ -185,10 +190,63 @@ def _made(connection: Connection) -> Fleet:
         if driver.id != made.driver
     ]
     connection.execute(insert(tables.vehicle_user), rights)
+    _lines(connection)
     sensor = tables.sensor.select().where(tables.sensor.c.serial_no == f"SN-{vehicles[-1000].vehicle_no}")
     last = {"vehicle": vehicles[-1000].id, "number": vehicles[-1000].vehicle_no}
     last["sensor"] = connection.execute(sensor).one().id
     return Fleet(made, cookies, last)
+
+
+def _of_platform(connection: Connection, count: int) -> str:
+    """Accounts without a company, a platform administrator first, and applications, of which every hundredth waits.
+    The id of that account."""
+    made = companies.MAKER.run(2 * count, now_ms=companies.FIRST_MS)
+    common = {"created_ms": companies.FIRST_MS, "password_hash": "", "password_updated_ms": 0, "enabled": True}
+    accounts = [
+        {
+            **common,
+            "id": account_id,
+            "authority": (Authority.COMPANY_ADMIN if number else Authority.SYS_ADMIN).value,
+            "name": f"Applicant {number:06d}",
+            "email": f"applicant{number:06d}@bench.example",
+            "login": f"applicant{number:06d}@bench.example",
+        }
+        for number, account_id in enumerate(made[:count])
+    ]
+    connection.execute(insert(tables.account), accounts)
+    applications = [
+        {
+            "id": application_id,
+            "created_ms": companies.FIRST_MS + number,
+            "service_name": f"Service {number * 7 % count:06d}",
+            "company_name": f"Company {number:06d}",
+            "contact_name": f"Applicant {number:06d}",
+            "mobile": "010",
+            "email": accounts[number]["email"],
+            "login": accounts[number]["login"],
+            "introduction": "A fleet.",
+            "state": (ApplicationState.APPROVED if number % 100 else ApplicationState.SUBMITTED).value,
+            "decided_ms": companies.FIRST_MS if number % 100 else None,
+        }
+        for number, application_id in enumerate(made[count:])
+    ]
+    connection.execute(insert(tables.service_application), applications)
+    return str(accounts[0]["id"])
+
+
+def _lines(connection: Connection) -> None:
+    """A line of each sensor, of which every thousandth is paused."""
+    sensors = connection.execute(select(tables.sensor.c.id).order_by(tables.sensor.c.serial_no)).scalars()
+    lines = [
+        {
+            "sensor_id": sensor_id,
+            "mdn": f"010{number:08d}",
+            "nw_status": (NwStatus.NORMAL if number % 1_000 else NwStatus.USE_SUSPENDED).value,
+            "updated_ms": companies.FIRST_MS,
+        }
+        for number, sensor_id in enumerate(sensors)
+    ]
+    connection.execute(insert(tables.carrier_line), lines)
 
 
 def _server(server: peers.Server, fleet: Fleet, actor: str, cpu_of: Callable[[], float]) -> Server:
@@ -219,6 +277,25 @@ def asked(fleet: Fleet) -> dict[str, dict[str, tuple[str, str]]]:
         "sensors, deep": ("operator_admin", f"{sensors}?after={_place(f'SN-{number}', sensor_id)}"),
         "drivers": ("big_admin", "/fleet/drivers"),
         "companies": ("operator_admin", "/fleet/companies"),
+        "lines": ("big_admin", "/lines"),
+        "lines, newest first": ("big_admin", "/lines?sort=-created"),
+        "lines, paused": ("big_admin", f"/lines?state={NwStatus.USE_SUSPENDED.value}"),
+        "lines, a telephone number": ("big_admin", "/lines?q=0100001"),
+        "delegations to others": ("big_admin", "/delegation?tab=out"),
+        "delegations to others, deep": ("big_admin", f"/delegation?after={deep}"),
+        "delegations to others, newest first": ("big_admin", "/delegation?sort=-created"),
+        "delegations to others, by choice": ("big_admin", "/delegation?lasts=chosen"),
+        "delegations to an operator": ("operator_admin", "/delegation/received"),
+        "delegations to an operator, of a partner": (
+            "operator_admin",
+            f"/delegation/received?company={fleet.made.big}",
+        ),
+        "delegations to an operator, without rights": ("operator_admin", "/delegation/received?used=no"),
+        "accounts": ("platform", "/admin/accounts"),
+        "accounts, disabled: none": ("platform", "/admin/accounts?state=disabled"),
+        "applications": ("platform", "/admin/applications"),
+        "applications, every state by name": ("platform", "/admin/applications?state=any&sort=name"),
+        "applications, search that finds none": ("platform", "/admin/applications?state=any&q=zz"),
     }
     counts = {
         "number of vehicles": ("operator_admin", f"{vehicles}/count"),
