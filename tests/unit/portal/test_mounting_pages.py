@@ -359,3 +359,22 @@ def test_activation_that_another_window_asked_for_is_not_cancelled_unseen(tmp_pa
     assert "The activation is for 34나5678." in refused.text
     assert "An activation of this sensor is under way" in waits
     assert done.status_code == 303
+
+
+def test_page_that_deletes_a_sensor_counts_the_calls_that_are_cancelled(tmp_path):
+    async def scenario(app, _):
+        of, _, _ = await world(app)
+        sensor = await plain(app, of.owner)
+        browser, address = Browser(app, of.owner), f"/fleet/sensors/{sensor}/delete"
+        before = (await browser.get(address)).text
+        asks = {"sensor_id": sensor, "user_id": of.owner.user_id, "method": "reset", "params": b"{}", "ack_ms": 20_000}
+        await app.store.write(lambda tx: requests.insert(tx, **asks, ids=app.ids, now_ms=app.now_ms))
+        refused = await browser.post(address, form_of(Page(before), address))
+        done = await browser.post(address, form_of(Page(refused.text), address))
+        return before, refused, done
+
+    before, refused, done = play(tmp_path, scenario)
+
+    assert "under way" not in before
+    assert (refused.status_code, done.status_code) == (409, 303)
+    assert "1 call under way is cancelled." in refused.text
