@@ -24,7 +24,7 @@ def server(tmp_path_factory):
 def companies(server):
     """A company for each test, made before the browser: that has an event loop of its own in this thread."""
     with contextlib.ExitStack() as stack:
-        yield iter([stack.enter_context(Company(server.api, server.data, service_type=f"fleet-{n}")) for n in range(8)])
+        yield iter([stack.enter_context(Company(server.api, server.data, service_type=f"fleet-{n}")) for n in range(9)])
 
 
 @pytest.fixture(scope="module")
@@ -247,11 +247,37 @@ def test_import_goes_by_plain_forms_without_scripts(browser, server, company, tm
         field.fill("77")
         field.press("Enter")
         expect(page.locator("#counts .count")).to_have_text(["989", "10", "1", "0"])
+        search = page.locator("#content input[name=q][type=search]")
+        search.fill("wood")
+        search.press("Enter")
+        expect(page.locator("table.rows tbody tr")).to_have_count(1)
+        page.locator("table.rows [aria-invalid]").fill("LPG")
+        page.locator("table.rows [aria-invalid]").press("Enter")
+        expect(page.locator("#content input[name=q][type=search]")).to_have_value("wood")
+        expect(page.locator("#counts .count")).to_have_text(["990", "9", "1", "0"])
         page.locator("#counts button.primary").click()
         portal_browser.arrive(page, ".notice.good")
         shown = page.locator(".notice.good").inner_text()
 
-    assert "989" in shown
+    assert "990" in shown
+
+
+def test_cell_that_is_left_for_the_search_is_saved(browser, server, company, tmp_path):
+    with portal_browser.watching(browser, server.api) as watched:
+        page = signed_in(watched, company)
+        page.goto(f"{server.api}/import")
+        page.set_input_files("input[type=file]", str(two_mistakes(tmp_path)))
+        page.locator("form[data-import] button[type=submit]").click()
+        portal_browser.arrive(page, "table.rows")
+        page.locator("#row-2 input[name=cell-3]").fill("LPG")
+        search = page.locator("#content input[name=q][type=search]")
+        search.fill("12가1000")
+        search.press("Enter")
+        page.wait_for_url("**q=12*")
+        expect(page.locator("#row-2 [aria-invalid]")).to_have_count(1)
+        expect(page.locator("#row-2")).to_contain_text("LPG")
+
+    assert watched.complaints == []
 
 
 def test_file_that_is_refused_is_told_on_the_page_and_another_one_can_be_sent(browser, server, company, tmp_path):

@@ -6,7 +6,7 @@ from tests.support import browsing, rows
 
 from tripline.domain.access import Actor, Authority
 from tripline.services.fleet import search
-from tripline.store.tables import carrier_line
+from tripline.store.tables import carrier_line, sensor, vehicle
 
 
 @pytest.fixture(scope="module")
@@ -15,6 +15,14 @@ def tx():
         browsing.fill(transaction)
         transaction.run(update(carrier_line).where(carrier_line.c.sensor_id == "s5").values(mdn="+821012340005"))
         yield transaction
+
+
+@pytest.fixture(scope="module")
+def numbered(tx):
+    """The same with a vehicle and a sensor whose numbers end with four digits."""
+    tx.run(update(vehicle).where(vehicle.c.id == "v25").values(vehicle_no="12가 3456"))
+    tx.run(update(sensor).where(sensor.c.id == "s25").values(serial_no="IMEI-12가-3456"))
+    return tx
 
 
 @pytest.mark.parametrize(
@@ -45,3 +53,23 @@ def test_more_lines_than_are_shown_are_told_of(tx, monkeypatch, text, more, by_p
     known = search.find(tx, actor=Actor("admin-p", Authority.COMPANY_ADMIN, "p"), text=text)
 
     assert (known.more_lines, known.lines_by_phone) == (more, by_phone)
+
+
+@pytest.mark.parametrize(
+    ("text", "vehicles", "sensors", "lines", "people"),
+    [
+        ("3456", ["v25"], ["s25"], [], []),
+        ("가 3456", ["v25"], ["s25"], [], []),
+        ("12가3456", ["v25"], ["s25"], [], []),
+        ("456", [], [], [], []),
+        ("0025", [], [], ["s25"], []),
+        ("0005", [], [], ["s5"], ["driver-p"]),
+    ],
+)
+def test_numbers_are_found_by_their_last_digits(numbered, text, vehicles, sensors, lines, people):
+    known = search.find(numbered, actor=Actor("admin-p", Authority.COMPANY_ADMIN, "p"), text=text)
+
+    assert [each.id for each in known.vehicles] == vehicles
+    assert [each.id for each in known.sensors] == sensors
+    assert [each.sensor_id for each in known.lines] == lines
+    assert [each.id for each in known.people] == people
