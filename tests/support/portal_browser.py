@@ -132,11 +132,16 @@ def _is_outside(address: str, origin: str) -> bool:
 
 
 def axe(page: Page) -> list[str]:
-    """What axe finds on the page, seen from its top: wherever one scrolls to, the bar covers some link in part."""
+    """What axe finds on the page, seen from its top: wherever one scrolls to, the bar covers some link in part.
+
+    An open menu covers parts of the page, too: then it is looked at alone.
+    """
     page.evaluate("scrollTo(0, 0)")
     page.evaluate(AXE.read_text("utf-8"))
     found = page.evaluate(
-        "(tags) => axe.run({ runOnly: tags }).then((result) => JSON.stringify(result.violations))", TAGS
+        """(tags) => axe.run(document.querySelector("[data-menu][open]") ?? document, { runOnly: tags })
+            .then((result) => JSON.stringify(result.violations))""",
+        TAGS,
     )
     return [
         f"axe: {each['id']}: {each['help']}: {node['html'][:200]} ({node.get('failureSummary', '')[:300]})"
