@@ -158,3 +158,28 @@ def test_authority_that_cannot_be_read_refuses_to_start(tmp_path: Path) -> None:
 
     assert (done.returncode, done.stdout) == (1, "")
     assert "The authority /nowhere.pem cannot be read" in done.stderr
+
+
+def test_rest_of_what_is_sent_again_goes_on_after_a_kill(tmp_path: Path) -> None:
+    many, data, now_ms = 8_000, tmp_path / "data", time.time_ns() // 1_000_000
+    with receiving(Receiver(lambda _: Reply(status(503)))) as receiver:
+        with servers.serving(data) as server, company(server, receiver.url) as made:
+            company_id = made.record["id"]["id"]
+            rows = (
+                f"({number}, 'd3f1c2a0-c803-11ef-9d5c-{number:012x}', '{company_id}', '', 2, '{{}}', {now_ms}, {now_ms})"
+                for number in range(1, many + 1)
+            )
+            columns = "no, id, company_id, sensor_id, selector, body, due_ms, parked_ms"
+            stores.Database(data).rows(f"INSERT INTO push_outbox ({columns}) VALUES {', '.join(rows)}")
+            path = f"/api/tre/v1/company/{company_id}/push"
+            answer = made.post(f"{path}/resend", {})
+            server.kill()
+        with servers.serving(data):
+            until = time.monotonic() + 30
+            while left := stores.Database(data).rows("SELECT count(*) FROM push_outbox WHERE parked_ms > 0")[0][0]:
+                assert time.monotonic() < until, left
+                time.sleep(0.05)
+            kept = stores.Database(data).rows("SELECT count(*) FROM push_outbox")[0][0]
+
+    assert answer == {"count": many}
+    assert kept == many
