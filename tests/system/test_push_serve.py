@@ -166,8 +166,8 @@ def test_rest_of_what_is_sent_again_goes_on_after_a_kill(tmp_path: Path) -> None
         with servers.serving(data) as server, company(server, receiver.url) as made:
             company_id = made.record["id"]["id"]
             rows = (
-                f"({number}, 'd3f1c2a0-c803-11ef-9d5c-{number:012x}', '{company_id}', '', 2, '{{}}', {now_ms}, {now_ms})"
-                for number in range(1, many + 1)
+                f"({no}, 'd3f1c2a0-c803-11ef-9d5c-{no:012x}', '{company_id}', '', 2, '{{}}', {now_ms}, {now_ms})"
+                for no in range(1, many + 1)
             )
             columns = "no, id, company_id, sensor_id, selector, body, due_ms, parked_ms"
             stores.Database(data).rows(f"INSERT INTO push_outbox ({columns}) VALUES {', '.join(rows)}")
