@@ -182,6 +182,11 @@ def name_of(number: int) -> Name:
     return _NAMES[number]
 
 
+def numbers_of(name: Name) -> tuple[int, ...]:
+    """The numbers that select messages of this name."""
+    return tuple(number for number, of_number in _NAMES.items() if of_number is name)
+
+
 def selected(asked: MessageTypes | None) -> frozenset[int]:
     """The numbers in a `notifyMsgType` as it was sent; parts that are no number select nothing (N1 to N3)."""
     parts = ",".join(_text(part) for part in (asked if isinstance(asked, list) else [asked])).split(",")

@@ -1,7 +1,9 @@
-"""Pages of pushes: where messages go and which are wanted, the secret, a test message, and what waits or was given up.
+"""Pages of pushes: where messages go and which are wanted, the secret, a test message, and sending messages again.
 
 What a company registered as an address may hold a password: pages show addresses without it, but for the form in which
 an administrator changes them.
+
+Not here: the list of messages (`push_list.py`).
 """
 
 from collections.abc import Callable, Sequence
@@ -13,17 +15,17 @@ from litestar.response import Response
 from tripline.domain import access, companies, pushes
 from tripline.domain.access import Action, Actor
 from tripline.domain.companies import Company
-from tripline.domain.ids import CompanyId, RowNo
-from tripline.domain.pushes import Channel, Message, Mute, Selector, State
+from tripline.domain.ids import CompanyId
+from tripline.domain.pushes import Channel, Mute, Selector, State
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
 from tripline.language import kept, phrases
-from tripline.portal import digests, forms, newcomers, views, windows
+from tripline.portal import digests, forms, newcomers, views
 from tripline.portal.deletions import GoesChanged
 from tripline.portal.forms import Form
 from tripline.portal.page import page
-from tripline.portal.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.visitors import Visitor, visitor_of
 from tripline.services import hints
 from tripline.services.fleet import companies as company_service
 from tripline.services.push import addresses, desk, resender, signatures
@@ -33,7 +35,6 @@ from tripline.store.push.queue import Addresses
 from tripline.store.push.secrets import Secret
 from tripline.store.transactions import ReadTx, WriteTx
 
-MESSAGES: Final = 50
 TRIPS: Final = tuple(range(1, 13))
 EVENTS: Final = tuple(range(101, 117))
 OTHERS: Final = (
@@ -43,9 +44,6 @@ OTHERS: Final = (
     Selector.DISPUTE.value,
 )
 KNOWN: Final = (*TRIPS, *EVENTS, *OTHERS)
-_NO_MAX: Final = 19
-_SOON_MS: Final = 60_000
-"""Within this span a message is tried when its turn comes: no time is worth telling."""
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,41 +116,6 @@ async def rotate(request: Call) -> Response[bytes]:
     return _secret(request, visitor, made, now_ms)
 
 
-@page("GET", "/pushes/messages", access=Action.PUSH_MANAGE)
-async def messages(request: Call) -> Response[bytes]:
-    """Messages that wait, were given up, or were delivered and never confirmed."""
-    asked = windows.text(request, "state")
-    state = State(asked) if asked in set(State) else State.WAITING
-    after = windows.text(request, "after")
-    place = RowNo(int(after)) if after.isascii() and after.isdecimal() and len(after) < _NO_MAX else None
-
-    def work(tx: ReadTx) -> tuple[Visitor, Sequence[Message], Counts]:
-        visitor = visitor_in(tx, request)
-        actor, own = visitor.actor, own_of(visitor.actor)
-        found = desk.messages(tx, actor=actor, company_id=own, state=state, after=place, limit=MESSAGES + 1)
-        return visitor, found, desk.counts(tx, actor=actor, company_id=own)
-
-    visitor, found, counts = await rim_of(request).store.read(work)
-    turns = _turns(found, now_ms=rim_of(request).clock())
-    seen = views.state_of(state, counts, [(each.no, each.attempts, each.due_ms, turns.get(each.no)) for each in found])
-    if views.is_shown(request, seen):
-        return views.unchanged()
-    return views.show(
-        request,
-        visitor,
-        "pushes/messages.html",
-        title="portal.pushes.messages",
-        fragment="part" if views.target_of(request) == "kept-messages" else views.CONTENT,
-        seen=seen,
-        state=state,
-        messages=found[:MESSAGES],
-        after=found[MESSAGES - 1].no if len(found) > MESSAGES else None,
-        counts=counts,
-        turns=turns,
-        trouble=_trouble(visitor),
-    )
-
-
 @page("POST", "/pushes/send", access=Action.PUSH_MANAGE)
 async def send(request: Call) -> Response[bytes]:
     """Send what waits at once, and what was given up or never confirmed again: those chosen, or all."""
@@ -178,18 +141,6 @@ async def send(request: Call) -> Response[bytes]:
     )
     hints.tell(rim.signals, (*told, *hints.resend_due()))
     return views.moved(request, there, notice="portal.pushes.sent_again", n=total)
-
-
-def _turns(found: Sequence[Message], *, now_ms: int) -> dict[RowNo, str]:
-    """For each message that is due, the text about its next attempt: after another of its sensor, or when its turn
-    comes."""
-    before, told = set(), {}
-    for each in found:
-        lane = (each.channel, each.sensor_id)
-        if each.due_ms < now_ms + _SOON_MS:
-            told[each.no] = "portal.pushes.next.behind" if lane in before else "portal.pushes.next.turn"
-        before.add(lane)
-    return told
 
 
 async def _overview(
@@ -281,4 +232,4 @@ def _state(form: Form) -> State:
     return State(sent)
 
 
-handlers: Final[list[Any]] = [overview, test, show_secret, rotate, messages, send]
+handlers: Final[list[Any]] = [overview, test, show_secret, rotate, send]

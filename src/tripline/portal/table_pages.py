@@ -25,6 +25,8 @@ _TEXTS: Final = "portal.lists."
 _KEPT_S: Final = 365 * 86_400
 _LIST: Final = "list"
 """The block, and the element, that a search replaces."""
+_OF_PAGE: Final = (tables.AFTER, tables.BEFORE, views.WAS)
+"""What an address asks of this page of the list alone."""
 _WITHOUT_COMPANY: Final = (None, Action.COMPANY_CREATE)
 """What an account without a company finds in lists: what is of no company, and companies."""
 
@@ -33,6 +35,8 @@ Names: TypeAlias = Callable[[ReadTx, Actor, Asked], Mapping[str, str]]
 """Gives the names of references."""
 Choices: TypeAlias = Callable[[ReadTx, Visitor, Asked], Mapping[str, Sequence[tuple[str, str]]]]
 """Gives ids and names that may be chosen, by reference."""
+More: TypeAlias = Callable[[ReadTx, Visitor, Asked, Slice[Any]], Mapping[str, Any]]
+"""Gives values for the template."""
 
 
 async def listed(
@@ -43,9 +47,13 @@ async def listed(
     create_text: Callable[[Visitor], str] | None = None,
     names: Names = lambda *_: {},
     choices: Choices = lambda *_: {},
+    more: More = lambda *_: {},
+    parts: Sequence[str] = (),
 ) -> Response[bytes]:
     """The page of a list. `create`: what somebody must be able to do to register a new one; `create_text`: key of the
-    text that says so when that depends on who asks; `names`: of references; `choices`: of references with a menu.
+    text that says so when that depends on who asks; `names`: of references; `choices`: of references with a menu;
+    `more`: what else the template is given, `counts` by tab, and `seen` of a list that renews itself; `parts`: elements
+    around the list that are replaced by it.
 
     A granted account has nothing that a company may have, before it has registered its company: it is led to that.
     """
@@ -54,22 +62,26 @@ async def listed(
     def work(tx: ReadTx) -> tuple[Visitor, _Found]:
         visitor = visitor_in(tx, request)
         rows = (table.bare or table.page)(tx, visitor.actor, wanted, wanted.turn())
-        return visitor, _Found(rows, names(tx, visitor.actor, wanted), choices(tx, visitor, wanted))
+        named, offered = names(tx, visitor.actor, wanted), choices(tx, visitor, wanted)
+        return visitor, _Found(rows, named, offered, more(tx, visitor, wanted, rows))
 
     # The rows are one statement; the visitor may be of an instant before.
     visitor, found = await rim_of(request).store.read(work, consistent=False)
     title = f"{_TEXTS}{table.noun}.title"
     if visitor.company is None and (create not in _WITHOUT_COMPANY or visitor.role is Authority.COMPANY_ADMIN):
         return newcomers.shown(request, visitor, title=title)
+    if "seen" in found.more and views.is_shown(request, found.more["seen"]):
+        return views.unchanged()
     answer = views.show(
         request,
         visitor,
         f"lists/{table.noun}.html",
         title=title,
-        fragment=_LIST if views.target_of(request) == _LIST else views.CONTENT,
+        fragment=_LIST if views.target_of(request) in (_LIST, *parts) else views.CONTENT,
         listed=_shown(request, visitor, table, wanted, found),
         create=_new(request, visitor, table, create),
         create_text=create and visitor.say(create_text(visitor) if create_text else f"{_TEXTS}{table.noun}.new"),
+        **{"nothing": f"{_TEXTS}{table.noun}.none", **found.more},
     )
     if tables.COLUMNS in request.query_params:
         answer.cookies.append(_kept(request, table, wanted.columns))
@@ -158,18 +170,23 @@ class _Found(NamedTuple):
     page: Slice[Any]
     named: Mapping[str, str]
     choices: Mapping[str, Sequence[tuple[str, str]]]
+    more: Mapping[str, Any]
 
 
 def _shown(request: Call, visitor: Visitor, table: Table, wanted: Asked, read: _Found) -> Shown[Any]:
     def here(**values: object) -> str:
-        return addresses.changed(request, **{tables.AFTER: None, tables.BEFORE: None, **values})
+        return addresses.changed(request, **{**dict.fromkeys(_OF_PAGE), **values})
 
     keys, query = wanted.columns, request.scope["query_string"].decode("latin-1")
     found = read.page
     first, last = found.first if found.more_before else None, found.last if found.more_behind else None
     more = found.more_before or found.more_behind
     filters = (_menu(each, visitor, wanted, here) for each in table.filters if each.usual is None)
-    tabs = (_tabs(each, visitor, wanted, here) for each in table.filters if each.usual is not None)
+    tabs = (
+        _tabs(each, visitor, wanted, here, read.more.get("counts", {}))
+        for each in table.filters
+        if each.usual is not None
+    )
     references = (_menu_of(*each, visitor, wanted, here) for each in read.choices.items() if each[1])
     return Shown(
         table=table,
@@ -188,7 +205,7 @@ def _shown(request: Call, visitor: Visitor, table: Table, wanted: Asked, read: _
         count=here().replace(table.path, f"{table.path}{tables.COUNT}", 1) if more else None,
         sizes=f"{table.path}{tables.SIZES}?{query}" if set(keys).intersection(table.sizes) else None,
         cleared=here(**{tables.SEARCH: None, **dict.fromkeys(_lifted(table, wanted))}),
-        bulk=tuple(each for each in table.bulk if visitor.may(each.action)),
+        bulk=tuple(each for each in table.bulk if visitor.may(each.action) and _is_offered(each, wanted)),
         query=query,
         opens=any(path.startswith(f"{table.path}/{{") for path in request.app.state[PAGES]),
     )
@@ -217,12 +234,18 @@ def _menu(each: Filter, visitor: Visitor, wanted: Asked, here: Here) -> Menu:
     )
 
 
-def _tabs(each: Filter, visitor: Visitor, wanted: Asked, here: Here) -> Iterable[dict[str, Any]]:
+def _tabs(
+    each: Filter, visitor: Visitor, wanted: Asked, here: Here, counts: Mapping[str, int]
+) -> Iterable[dict[str, Any]]:
     for value in each.values:
         is_on = value == wanted.chosen[each.key]
         # Each tab has its own order.
         href = here(**{each.key: value, tables.SORT: None})
-        yield {"text": _option(visitor, each.key, value), "href": href, "current": is_on}
+        yield {"text": _option(visitor, each.key, value), "href": href, "current": is_on, "count": counts.get(value)}
+
+
+def _is_offered(each: Bulk, wanted: Asked) -> bool:
+    return each.tabs is None or any(value in each.tabs for value in wanted.chosen.values())
 
 
 def _lifted(table: Table, wanted: Asked) -> set[str]:
@@ -258,7 +281,7 @@ def _said(visitor: Visitor, table: Table, key: str) -> str:
 
 
 def _kept_values(request: Call) -> dict[str, str]:
-    gone = (tables.SEARCH, tables.AFTER, tables.BEFORE, tables.COLUMNS)
+    gone = (tables.SEARCH, tables.COLUMNS, *_OF_PAGE)
     return {name: value for name, value in request.query_params.multi_items() if name not in gone}
 
 

@@ -84,12 +84,13 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bulk(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to do with chosen rows, whose ids go to the address."""
+    """Something to do with chosen rows, whose ids go to the address; `tabs`: those that offer it, None: all."""
 
     text: str
     address: str
     icon: str
     action: Action
+    tabs: tuple[str, ...] | None = None
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,8 +20,10 @@ from tripline.store.tables import account
 from tripline.store.transactions import Hot
 
 T = TypeVar("T")
-LISTS = {noun: table.path for noun, table in TABLES.items() if not table.path.startswith("/admin/")}
-"""Where each list is that an administrator of a company has."""
+LISTS = {
+    noun: table.path for noun, table in TABLES.items() if noun != "messages" and not table.path.startswith("/admin/")
+}
+"""Where each list is that an administrator of a company has, but that of messages, of which there are none."""
 WITH_ROWS = {"received": "operator"}
 """Who sees rows of a list in which P has none."""
 

@@ -10,6 +10,7 @@ from tests.unit.api.test_pushes import parked, unconfirmed, waiting
 from tests.unit.services.push.test_trials import Server
 
 from tripline import observe
+from tripline.domain.access import Authority
 from tripline.ports.webhooks import WebhookFailedError, WebhookReply
 from tripline.services.push import resender
 from tripline.store.tables import push_outbox
@@ -218,6 +219,54 @@ def test_messages_are_listed_by_state_and_sent_again(tmp_path):
     assert numbers == [(4, 1, 1), (5, 0, 1), (6, 0, 0), (6, 0, 0)]
 
 
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ("", 3),
+        ("?to=notify", 3),
+        ("?to=rpc_notify", 0),
+        ("?q=zz", 0),
+        ("?state=parked", 2),
+        ("?state=parked&kind=DISPUTE", 0),
+        ("?state=unconfirmed&sort=made", 1),
+    ],
+)
+def test_messages_are_filtered_and_counted_in_each_state(tmp_path, query, count):
+    async def scenario(app, admin, browser):
+        await waiting(app, admin.company_id, 3)
+        await parked(app, admin.company_id, 2)
+        await unconfirmed(app, admin.company_id, 1)
+        counted = Page((await browser.get(f"/pushes/messages/count{query}")).text).text
+        return (await browser.get(f"/pushes/messages{query}", **KOREAN)).text, counted
+
+    page, counted = play(tmp_path, scenario)
+
+    assert page.count("<tr data-row") == count
+    assert f"{count} message" in counted
+    assert [f'state={state}"' in page for state in ("waiting", "unconfirmed", "parked")] == [True, True, True]
+
+
+def test_all_are_sent_again_only_from_a_list_of_all(tmp_path):
+    async def scenario(app, admin, browser):
+        await parked(app, admin.company_id, 2)
+        queries = ("", "&to=notify", "&q=s", "&sort=made")
+        return [(await browser.get(f"/pushes/messages?state=parked{each}")).text for each in queries]
+
+    pages = play(tmp_path, scenario)
+
+    assert ["Send all 2 messages again" in page for page in pages] == [True, False, False, True]
+
+
+@pytest.mark.parametrize("role", [Authority.DIRECTOR, Authority.DRIVER, Authority.SYS_ADMIN, Authority.CARRIER])
+@pytest.mark.parametrize("path", ["/pushes/messages", "/pushes/messages/count"])
+def test_messages_are_closed_to_every_other_role(tmp_path, role, path):
+    async def scenario(app, admin, browser):
+        other = await app.account("kim@x.example", role)
+        return (await Browser(app, other).get(path)).status_code
+
+    assert play(tmp_path, scenario) == 403
+
+
 def test_messages_renew_themselves_while_any_wait(tmp_path):
     async def scenario(app, admin, browser):
         none = Page((await browser.get("/pushes/messages")).text)
@@ -236,6 +285,22 @@ def test_messages_renew_themselves_while_any_wait(tmp_path):
     assert over.status_code == 200
     assert "<h1" not in over.text
     assert live(Page(over.text)) is None
+
+
+def test_renewed_list_leads_on_as_the_page_does(tmp_path):
+    async def scenario(app, admin, browser):
+        await waiting(app, admin.company_id, 2)
+        before = Page((await browser.get("/pushes/messages")).text)
+        await waiting(app, admin.company_id, 60)
+        renewed = Page((await browser.renew(live(before))).text)
+        return before, renewed, Page((await browser.get("/pushes/messages")).text)
+
+    before, renewed, after = play(tmp_path, scenario)
+
+    assert [each for each in renewed.hrefs if "was=" in each] == []
+    assert set(renewed.hrefs) <= set(after.hrefs)
+    assert [each["href"] for each in renewed.all("a") if each.get("rel") == "next"]
+    assert live(renewed)["id"] == live(before)["id"]
 
 
 @pytest.mark.parametrize("make", [parked, unconfirmed])

@@ -10,13 +10,15 @@ from msgspec.structs import replace
 from tripline.domain import access
 from tripline.domain.access import Action, Actor
 from tripline.domain.history import Change, Event
-from tripline.domain.ids import CompanyId, RowNo, TimeIds
-from tripline.domain.pushes import Channel, Message, Mute, Parked, State
+from tripline.domain.ids import CompanyId, TimeIds
+from tripline.domain.pushes import Channel, Message, Mute, Parked
 from tripline.services.fleet import history
 from tripline.services.push import secrets
+from tripline.store.browsing import pushes as browsing
+from tripline.store.browsing.pushes import Filters
+from tripline.store.browsing.turns import Slice, Turn
 from tripline.store.fleet import companies
 from tripline.store.lists import Span
-from tripline.store.push import messages as push_messages
 from tripline.store.push import parked as push_parked
 from tripline.store.push import receiver_state
 from tripline.store.push import secrets as secret_rows
@@ -51,12 +53,16 @@ def parked(tx: ReadTx, *, actor: Actor, company_id: CompanyId, span: Span) -> Se
     return push_parked.page(tx, company_id, span)
 
 
-def messages(
-    tx: ReadTx, *, actor: Actor, company_id: CompanyId, state: State, after: RowNo | None, limit: int
-) -> Sequence[Message]:
-    """A page of the company's messages in this state. Raises `NotFound` or `Forbidden`."""
+def listed(tx: ReadTx, *, actor: Actor, company_id: CompanyId, filters: Filters, turn: Turn) -> Slice[Message]:
+    """The company's messages in the turn. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
-    return push_messages.page(tx, company_id, state, after=after, limit=limit)
+    return browsing.page(tx, company_id, filters, turn)
+
+
+def count(tx: ReadTx, *, actor: Actor, company_id: CompanyId, filters: Filters) -> int:
+    """How many these messages are. Raises `NotFound` or `Forbidden`."""
+    admit(tx, actor=actor, company_id=company_id)
+    return browsing.count(tx, company_id, filters)
 
 
 def hurry(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> None:
