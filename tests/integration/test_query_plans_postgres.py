@@ -25,9 +25,10 @@ from tripline.domain.access import Action, Actor, Authority, Reach
 from tripline.domain.applications import State as ApplicationState
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.lines import NwStatus
+from tripline.domain.pushes import Channel, Name, State
 from tripline.services.fleet import search as quick_search
 from tripline.store import tables
-from tripline.store.browsing import applications, delegations, lines, people, sensors, vehicles
+from tripline.store.browsing import applications, delegations, lines, people, pushes, sensors, vehicles
 from tripline.store.browsing.delegations import Side
 from tripline.store.browsing.turns import Place, Turn
 from tripline.store.database import partitions, postgres
@@ -285,6 +286,42 @@ def test_page_of_applications_is_read_along_an_index(applied, by, state, search,
 
     assert "ix_service_application_" in steps
     assert "service_application" not in WHOLE.findall(steps)
+
+
+@pytest.fixture(scope="module")
+def pushed() -> Iterator[databases.Database]:
+    """20,000 messages of a company in each state, with statistics; only to be looked at."""
+    with databases.fresh("pushed") as database:
+        database.rows(
+            "INSERT INTO push_outbox (no, id, company_id, sensor_id, selector, body, due_ms, channel, parked_ms,"
+            " unconfirmed_ms) SELECT n, n::text, 'c', 's' || n % 100, 1 + n % 12, '', 1,"
+            " CASE WHEN n % 10 = 1 THEN 'rpc_notify' ELSE 'notify' END, CASE WHEN n % 3 > 0 THEN 1 END,"
+            " CASE WHEN n % 3 > 1 THEN 1 END FROM generate_series(1, 60000) n"
+        )
+        database.rows("ANALYZE push_outbox, sensor")
+        yield database
+
+
+@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("filtered", [{}, {"channel": Channel.NOTIFY}, {"name": Name.TRIP}], ids=str)
+@pytest.mark.parametrize("state", State)
+def test_page_of_messages_walks_the_index_of_its_state(pushed, state, filtered, descending, plans):
+    """With statistics: the first page, and one deep in the list."""
+    found = [
+        plan
+        for place in (None, Place(30_000, "x"))
+        for plan in plans_of(
+            pushed,
+            lambda tx, turn: pushes.page(tx, CompanyId("c"), pushes.Filters(state=state, **filtered), turn),
+            {"plan_cache_mode": plans},
+            Turn(limit=50, by="made", descending=descending, place=place),
+        )
+    ]
+    steps = "\n".join(found)
+
+    assert f"using ix_push_outbox_{state} on push_outbox" in steps
+    assert "push_outbox" not in WHOLE.findall(steps)
 
 
 @pytest.fixture(scope="module")
