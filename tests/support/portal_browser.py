@@ -134,7 +134,7 @@ def _is_outside(address: str, origin: str) -> bool:
 def axe(page: Page) -> list[str]:
     """What axe finds on the page, seen from its top: wherever one scrolls to, the bar covers some link in part.
 
-    An open menu covers parts of the page, too: then it is looked at alone.
+    An open menu covers parts of the page, too: then axe sees the menu alone.
     """
     page.evaluate("scrollTo(0, 0)")
     page.evaluate(AXE.read_text("utf-8"))
