@@ -1,11 +1,11 @@
 """Row 24: pages and files of the portal at 100,000 vehicles.
 
-The fleet of row 10, each vehicle with a position, each sensor with a line and each driver with a right, and as many
-accounts and applications as vehicles. A server of all roles has one core, wrk the other; then, where PostgreSQL is
-installed, the same on PostgreSQL, which shares the server's core. One browser asks at a time, so what it waits is the
-server's time and no queue's; requests are counted per second of CPU time, PostgreSQL's in it. Pages of a kind take
-turns. Asked are first and deep pages, other orders, filters that find nothing, records and searches, by whom they cost
-most (the operator sees all rows, the platform's administrator all accounts), by a partner and by its director.
+The fleet of row 10, each vehicle with a position, each sensor with a line and a message and each driver with a right,
+and as many accounts and applications as vehicles. A server of all roles has one core, wrk the other; then, where
+PostgreSQL is installed, the same on PostgreSQL, which shares the server's core. One browser asks at a time, so what it
+waits is the server's time and no queue's; requests are counted per second of CPU time, PostgreSQL's in it. Pages of a
+kind take turns. Asked are first and deep pages, other orders, filters that find nothing, records and searches, by whom
+they cost most (the operator sees all rows, the platform administrator all accounts), by a partner and by its director.
 
 A file of a list runs from the form to when it can be had. Page weight is a list and everything that it loads, as sent.
 
@@ -191,6 +191,7 @@ def _made(connection: Connection) -> Fleet:
     ]
     connection.execute(insert(tables.vehicle_user), rights)
     _lines(connection)
+    _messages(connection, made.big, now_ms)
     sensor = tables.sensor.select().where(tables.sensor.c.serial_no == f"SN-{vehicles[-1000].vehicle_no}")
     last = {"vehicle": vehicles[-1000].id, "number": vehicles[-1000].vehicle_no}
     last["sensor"] = connection.execute(sensor).one().id
@@ -249,6 +250,28 @@ def _lines(connection: Connection) -> None:
     connection.execute(insert(tables.carrier_line), lines)
 
 
+def _messages(connection: Connection, company_id: str, now_ms: int) -> None:
+    """Messages to a company that were given up, as many as there are sensors."""
+    sensors = connection.execute(select(tables.sensor.c.id)).scalars().all()
+    first = companies.MAKER.take(len(sensors), now_ms=companies.FIRST_MS)
+    rows = [
+        {
+            "no": first + number,
+            "id": companies.MAKER.text(first + number),
+            "company_id": company_id,
+            "sensor_id": sensor_id,
+            "selector": 2 + number % 2 * 99,
+            "body": b'{"ty":"MICROTRIP","pld":{}}',
+            "due_ms": now_ms,
+            "attempts": 9,
+            "last_error": "HTTP status 500.",
+            "parked_ms": now_ms,
+        }
+        for number, sensor_id in enumerate(sensors)
+    ]
+    connection.execute(insert(tables.push_outbox), rows)
+
+
 def _server(server: peers.Server, fleet: Fleet, actor: str, cpu_of: Callable[[], float]) -> Server:
     port = int(server.api.rpartition(":")[2])
     return Server(process=server, port=port, token=fleet.cookies[actor].text, address=server.api, cpu_of=cpu_of)
@@ -258,7 +281,7 @@ def asked(fleet: Fleet) -> dict[str, dict[str, tuple[str, str]]]:
     """Who asks for which page, by the page's name, by kind."""
     number, sensor_id, last = fleet.last["number"], fleet.last["sensor"], fleet.last["vehicle"]
     deep = _place(number, last)
-    vehicles, sensors = "/fleet/vehicles", "/fleet/sensors"
+    vehicles, sensors, given_up = "/fleet/vehicles", "/fleet/sensors", "/pushes/messages?state=parked"
     lists = {
         "vehicles": ("operator_admin", vehicles),
         "vehicles, deep": ("operator_admin", f"{vehicles}?after={deep}"),
@@ -291,6 +314,10 @@ def asked(fleet: Fleet) -> dict[str, dict[str, tuple[str, str]]]:
             f"/delegation/received?company={fleet.made.big}",
         ),
         "delegations to an operator, without rights": ("operator_admin", "/delegation/received?used=no"),
+        "messages given up": ("big_admin", given_up),
+        "messages given up, oldest first": ("big_admin", f"{given_up}&sort=made"),
+        "messages given up, of disputes: none": ("big_admin", f"{given_up}&kind=DISPUTE"),
+        "messages given up, search that finds none": ("big_admin", f"{given_up}&q=zz"),
         "accounts": ("platform", "/admin/accounts"),
         "accounts, disabled: none": ("platform", "/admin/accounts?state=disabled"),
         "applications": ("platform", "/admin/applications"),
