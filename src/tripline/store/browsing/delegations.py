@@ -83,7 +83,10 @@ def count(tx: ReadTx, side: Side, scope: Scope, filters: Filters) -> int:
 
 def any_of(tx: ReadTx, side: Side, scope: Scope) -> bool:
     """Whether there is a delegation on this side of the scope's company, of a vehicle inside the scope."""
-    return bool(page(tx, side, scope, Filters(), Turn(limit=1, by=_CREATED)).rows)
+    if _WHOLE[side] not in scope.reaches:
+        return bool(page(tx, side, scope, Filters(), Turn(limit=1, by=_CREATED)).rows)
+    which = _which(side, scope, Filters(), _Found.COUNTED)
+    return bool(tx.hot(_past(which, 0), *_values(scope, None, Filters())))
 
 
 class _Found(Enum):
@@ -128,7 +131,7 @@ def _sources(
     for narrow in (_Found.USED, _Found.FEW) if filters.used else (_Found.FEW,):
         which = _which(side, scope, filters, narrow)
         # What the index does not know makes no difference to how many are looked at.
-        if not tx.hot(_past(which._replace(used=None)), *values):
+        if not tx.hot(_past(which._replace(used=None), MANY), *values):
             return [Source(_conditions, (which,), walked=False)]
     numbers = (_which(side, scope, filters, _Found.NUMBERS),)
     if by != _CREATED:
@@ -137,15 +140,15 @@ def _sources(
 
 
 @cache
-def _past(which: _Which) -> Hot:
-    """What comes after so many as are sorted."""
+def _past(which: _Which, many: int) -> Hot:
+    """What comes after so many."""
     # In the order of the index: PostgreSQL would look through the whole table for a company that most are of.
     if which.found is _Found.USED:
         past: Select[Any] = _of_people().order_by(_RIGHT.c.vehicle_id)
     else:
         other = _ROW[_ENDS[which.side][1]]
         past = select(other).where(*_conditions(which._replace(found=_Found.COUNTED))).order_by(other)
-    return Hot(past.limit(1).offset(MANY), *_NAMES)
+    return Hot(past.limit(1).offset(many), *_NAMES)
 
 
 def _conditions(which: _Which) -> list[ColumnElement[bool]]:
