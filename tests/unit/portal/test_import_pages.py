@@ -294,10 +294,10 @@ def test_rows_are_searched_within_their_verdict_by_an_address_that_every_way_kee
     ]
     assert {f"{draft}?rows=good&{sought}", f"{draft}/rows/13?rows=bad&after=&before=&{sought}"} <= set(found.hrefs)
     assert f"{draft}?rows=bad&after=&before=&{sought}" in one.hrefs
-    assert "None of these rows has the number or a cell with “가011”." in after.text
+    assert "No row here has this number, or “가011” in a cell." in after.text
     assert [each for each in many.hrefs if "after=" in each and each.startswith(f"{draft}?") and "q=x" in each]
     assert "Nothing matches" in none.text
-    assert "None of these rows has the number or a cell with “nowhere”." in none.text
+    assert "No row here has this number, or “nowhere” in a cell." in none.text
     assert f"{draft}?rows=good" in none.hrefs
     assert "“nowhere” 검색어가 있는 행이 없습니다." in korean.text
 

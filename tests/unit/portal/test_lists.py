@@ -142,7 +142,7 @@ def test_nothing_found_says_so_and_leads_back_to_all(tmp_path: Path) -> None:
     page = Page(seen(tmp_path, lambda _, browser: browser.get("/fleet/vehicles?q=nothing&sort=-created")).text)
 
     assert "Nothing matches" in page.text
-    assert "Search looks at beginnings" in page.text
+    assert "Search compares beginnings" in page.text
     assert "/fleet/vehicles?sort=-created" in page.hrefs
 
 

@@ -364,7 +364,7 @@ def test_import_that_began_after_the_page_is_not_cancelled_by_its_button(tmp_pat
     refused, left = played(tmp_path, scenario)
 
     assert refused.status_code == 409
-    assert "This is another import than the one that was shown; nothing was cancelled." in refused.text
+    assert "This is a different import from the one shown; nothing was cancelled." in refused.text
     assert f"{PATH}/area/cancel" in left
 
 

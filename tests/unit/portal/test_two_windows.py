@@ -172,9 +172,9 @@ def test_right_that_ends_a_drive_says_so_and_is_not_taken_back_before(tmp_path: 
 
     shown, refused, held, done, late = rest.run(tmp_path, scenario)
 
-    assert "has no driver any more" not in shown
+    assert "is left without a driver" not in shown
     assert (refused.status_code, held) == (409, 1)
-    assert "12가3456 has no driver any more: this person drives it now." in refused.text
+    assert "12가3456 is left without a driver: this person drives it now." in refused.text
     assert done == 303
     assert (late.status_code, "The driver has no such right on this vehicle." in late.text) == (404, True)
     assert 'class="chain"' in late.text, "the chain as it is"
@@ -216,7 +216,7 @@ def test_what_another_window_did_already_is_said_and_not_undone(tmp_path: Path) 
 
     for status, notice in rest.run(tmp_path, scenario):
         assert status == 303
-        assert " already." in notice
+        assert " was already " in notice
         assert "<form" not in notice
 
 

@@ -148,7 +148,7 @@ def test_driver_of_another_vehicle_is_not_put_back_there_and_the_notice_says_so(
         return text, Form(text), (await desk.read(f"/vehicle/{other}"))["currentDriverId"]["id"]
 
     text, form, left = at_desk(tmp_path, scenario)
-    assert "Undoing it does not put the driver back on 34나5678." in text
+    assert "Undo does not put the driver back on 34나5678." in text
     assert form.action is not None
     assert left == "13814000-1dd2-11b2-8080-808080808080"
 
@@ -166,7 +166,7 @@ def test_driver_whom_only_another_company_can_set_is_not_offered_to_be_put_back(
         return text, Form(text)
 
     text, form = at_desk(tmp_path, scenario)
-    assert "You cannot put the driver before back." in text
+    assert "You cannot put the previous driver back." in text
     assert form.action is None
 
 
@@ -199,7 +199,7 @@ def test_right_that_ended_a_drive_comes_back_without_it_and_the_notice_says_so(t
         return text, len(rights["data"]) == 1, drives == person.user_id
 
     text, has_right, drives = at_desk(tmp_path, scenario)
-    assert "Undoing it gives the right back; the driver has to be chosen again." in text
+    assert "Undo gives the right back; the driver has to be chosen again." in text
     assert (has_right, drives) == (True, False)
 
 

@@ -152,7 +152,7 @@ def test_vehicle_that_was_so_before_does_not_count_as_moved(tmp_path):
     told, nothing = play(tmp_path, scenario)
 
     assert ["1 vehicle is activated." in each for each in told] == [True, True]
-    assert "2 vehicles are activated already" in nothing.text
+    assert "2 vehicles are already activated" in nothing.text
     assert "would be activated" not in nothing.text
     assert Page(nothing.text).hidden(ACTIVATE) == {}
 
