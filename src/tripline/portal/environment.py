@@ -90,7 +90,10 @@ def _macro_class() -> "type[jinja2.runtime.Macro]":
 
 
 def _template_class() -> "type[jinja2.Template]":
-    """Templates that escape by `_escaper`, with macros of ours."""
+    """Templates that escape by `_escaper`, with macros of ours.
+
+    Imported macros are parted from their context, as those of a page are (`views._begun` says why).
+    """
     ours = {"escape": _escaper(), "Macro": _macro_class()}
 
     class Template(jinja2.Template):
@@ -98,6 +101,12 @@ def _template_class() -> "type[jinja2.Template]":
         def from_code(cls, *values: Any, **named: Any) -> jinja2.Template:
             made = super().from_code(*values, **named)
             made.root_render_func.__globals__.update(ours)  # the names of the compiled template
+            return made
+
+        def make_module(self, *values: Any, **named: Any) -> "jinja2.environment.TemplateModule":
+            context = self.new_context(*values, **named)
+            made = jinja2.environment.TemplateModule(self, context)
+            context.vars.clear()
             return made
 
     return Template

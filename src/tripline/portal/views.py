@@ -186,21 +186,21 @@ def unchanged() -> Response[bytes]:
 
 def _whole(template: str, given: dict[str, Any]) -> str:
     """The page."""
-    return environment().get_template(template).render(given)
+    with _begun(template, given) as (_, written):
+        return "".join(written)
 
 
 def _part(template: str, fragment: str, given: dict[str, Any]) -> str:
     """One block of the page. The content comes with its title and the notices, which stand elsewhere in the page."""
     given["oob"] = True
-    made = environment().get_template(template)
-    context = made.new_context(given)
-    # A template knows the blocks of those that it extends, and what it sets for them, once its root has begun.
-    next(iter(made.root_render_func(context)), None)
-    text = _block(context, fragment)
-    if fragment != CONTENT:
-        return text
-    notice = _block(context, _NOTICES) if given[_NOTICES] else ""
-    return f"<title>{escape(given['title'])}</title>{text}{notice}"
+    with _begun(template, given) as (context, written):
+        # A template knows the blocks of those that it extends, and what it sets for them, once its root has begun.
+        next(written, None)
+        text = _block(context, fragment)
+        if fragment != CONTENT:
+            return text
+        notice = _block(context, _NOTICES) if given[_NOTICES] else ""
+        return f"<title>{escape(given['title'])}</title>{text}{notice}"
 
 
 def _block(context: "jinja2.runtime.Context", name: str) -> str:
@@ -209,17 +209,24 @@ def _block(context: "jinja2.runtime.Context", name: str) -> str:
 
 @contextlib.contextmanager
 def _macros(given: dict[str, Any]) -> Iterator[Any]:
-    """The macros of every page, which know what the page is given.
+    """The macros of every page, which know what the page is given."""
+    with _begun(_COMPONENTS, given) as (context, written):
+        for _ in written:
+            pass  # the texts between the macros
+        yield SimpleNamespace(**context.get_exported())
+
+
+@contextlib.contextmanager
+def _begun(template: str, given: dict[str, Any]) -> Iterator[tuple["jinja2.runtime.Context", Iterator[str]]]:
+    """The context of a template, and what the template writes in it, bit by bit.
 
     A macro and the context that has it hold each other, and with them all that the page shows. Parted, they go at once:
     the garbage collector would take 50 to 100 ms for each hundred pages, while everybody waits.
     """
-    made = environment().get_template(_COMPONENTS)
+    made = environment().get_template(template)
     context = made.new_context(given)
-    for _ in made.root_render_func(context):
-        pass  # the texts between the macros
     try:
-        yield SimpleNamespace(**context.get_exported())
+        yield context, iter(made.root_render_func(context))
     finally:
         context.vars.clear()
 
