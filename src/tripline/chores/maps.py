@@ -50,12 +50,25 @@ def imported(
         source = Source(file.absolute())
         now_ms = clock.now_ms()
         about = MapImport(
-            name=name, country=country, file=str(source.file), begun_ms=now_ms, told_ms=now_ms, step=ImportStep.ROADS
+            name=name,
+            country=country,
+            file=str(source.file),
+            begun_ms=_begun_ms(folder, name, source.file, now_ms),
+            told_ms=now_ms,
+            step=ImportStep.ROADS,
         )
         with _told_of(folder, about) as telling:
             area = _made(folder, source, telling, told, cancelled)
         map_imports.forget(folder)
         return area
+
+
+def _begun_ms(folder: Path, name: str, file: Path, now_ms: int) -> int:
+    """When the upload began that brought the file, or an import of it that was killed; else now."""
+    told = map_imports.read(folder)
+    if told is None or told.reason is not None or told.name != name or Path(told.file).absolute() != file:
+        return now_ms
+    return told.begun_ms
 
 
 def listed(folder: Path) -> list[Area]:

@@ -10,6 +10,7 @@ from importlib import metadata
 import msgspec
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.support import map_files as made
 from tests.support import road_servers
 from tests.support.road_servers import Stand
@@ -17,7 +18,7 @@ from tests.support.road_servers import Stand
 from tripline import cli
 from tripline.adapters import map_files, map_import, map_imports, map_locks, map_stamps, map_tiles, map_work
 from tripline.chores import maps
-from tripline.domain.maps import ImportState
+from tripline.domain.maps import ImportState, ImportStep, MapImport
 
 
 @pytest.fixture
@@ -116,6 +117,26 @@ def killed_at(monkeypatch, module, name):
         patch.setattr(module, name, end)
         with pytest.raises(Killed):
             yield
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_same"),
+    [({}, True), ({"name": "other"}, False), ({"file": "/other.osm.pbf"}, False), ({"reason": "It failed."}, False)],
+    ids=str,
+)
+def test_import_begins_with_the_upload_of_its_file(folder, tmp_path, changes, is_same):
+    """A page that was made during the upload still names the import that follows."""
+    file = made.street(tmp_path / "a.osm.pbf")
+    told = MapImport(name="area", country="", file=str(file), begun_ms=1, told_ms=2, step=ImportStep.UPLOAD)
+    folder.mkdir()
+    map_imports.tell(folder, replace(told, **changes))
+    begun = set()
+
+    maps.imported(
+        folder, file, name="area", country="", told=lambda _: begun.add(map_imports.read(folder).begun_ms == 1)
+    )
+
+    assert begun == {is_same}
 
 
 def told_of(folder, file, **changes):
