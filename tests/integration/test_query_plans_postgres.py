@@ -324,6 +324,21 @@ def test_page_of_messages_walks_the_index_of_its_state(pushed, state, filtered, 
     assert "push_outbox" not in WHOLE.findall(steps)
 
 
+@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
+def test_messages_of_each_state_are_counted_along_its_index(pushed, plans):
+    """With statistics, of a company that all messages are of."""
+    found = plans_of(
+        pushed,
+        lambda tx, _: pushes.counts(tx, CompanyId("c"), most=1_000),
+        {"plan_cache_mode": plans},
+        Turn(limit=50, by="made"),
+    )
+    steps = "\n".join(found)
+
+    assert {f"using ix_push_outbox_{state} on push_outbox" in steps for state in State} == {True}
+    assert "push_outbox" not in WHOLE.findall(steps)
+
+
 @pytest.fixture(scope="module")
 def lined() -> Iterator[databases.Database]:
     """Lines of a company's 18,000 devices, 200 of which somebody directs, and of another one's, with statistics; only

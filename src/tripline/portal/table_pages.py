@@ -52,8 +52,8 @@ async def listed(
 ) -> Response[bytes]:
     """The page of a list. `create`: what somebody must be able to do to register a new one; `create_text`: key of the
     text that says so when that depends on who asks; `names`: of references; `choices`: of references with a menu;
-    `more`: what else the template is given, `counts` by tab, and `seen` of a list that renews itself; `parts`: elements
-    around the list that are replaced by it.
+    `more`: what else the template is given, `counts` by tab with `most`, the greatest said exactly, and `seen` of a
+    list that renews itself; `parts`: elements around the list that are replaced by it.
 
     A granted account has nothing that a company may have, before it has registered its company: it is led to that.
     """

@@ -11,6 +11,7 @@ from tests.unit.services.push.test_trials import Server
 
 from tripline import observe
 from tripline.domain.access import Authority
+from tripline.portal import push_list
 from tripline.ports.webhooks import WebhookFailedError, WebhookReply
 from tripline.services.push import resender
 from tripline.store.tables import push_outbox
@@ -255,6 +256,30 @@ def test_all_are_sent_again_only_from_a_list_of_all(tmp_path):
     pages = play(tmp_path, scenario)
 
     assert ["Send all 2 messages again" in page for page in pages] == [True, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (2, ["2", "Send all 2 messages again", "2", "알림 2건 모두 다시 보내기"]),
+        (3, ["2+", "Send all messages again", "2+", "알림 모두 다시 보내기"]),
+    ],
+)
+def test_messages_are_counted_on_the_page_only_up_to_a_bound(tmp_path, monkeypatch, count, told):
+    monkeypatch.setattr(push_list, "COUNTED", 2)
+
+    async def scenario(app, admin, browser):
+        await parked(app, admin.company_id, count)
+        pages = [(await browser.get("/pushes/messages?state=parked", **each)).text for each in ({}, KOREAN)]
+        sent = await browser.post("/pushes/send", {"state": "parked"})
+        return pages, sent, (await app.get(admin, f"/company/{admin.company_id}/push"))["parked"]
+
+    pages, sent, left = play(tmp_path, scenario)
+
+    shown = [re.findall(r'class="count">(.*?)<', page) for page in pages]
+    assert shown == [["0", told[0], "0"], ["0", told[2], "0"]]
+    assert [text in Page(page).text for text, page in zip(told[1::2], pages, strict=True)] == [True, True]
+    assert (sent.status_code, left) == (303, 0)
 
 
 @pytest.mark.parametrize("role", [Authority.DIRECTOR, Authority.DRIVER, Authority.SYS_ADMIN, Authority.CARRIER])

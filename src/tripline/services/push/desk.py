@@ -3,7 +3,7 @@
 Not here: sending again what was given up (`resender.py`), the sending (`pusher.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -11,7 +11,7 @@ from tripline.domain import access
 from tripline.domain.access import Action, Actor
 from tripline.domain.history import Change, Event
 from tripline.domain.ids import CompanyId, TimeIds
-from tripline.domain.pushes import Channel, Message, Mute, Parked
+from tripline.domain.pushes import Channel, Message, Mute, Parked, State
 from tripline.services.fleet import history
 from tripline.services.push import secrets
 from tripline.store.browsing import pushes as browsing
@@ -63,6 +63,12 @@ def count(tx: ReadTx, *, actor: Actor, company_id: CompanyId, filters: Filters) 
     """How many these messages are. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
     return browsing.count(tx, company_id, filters)
+
+
+def counts_up_to(tx: ReadTx, *, actor: Actor, company_id: CompanyId, most: int) -> Mapping[State, int]:
+    """How many messages are in each state, counted up to `most`. Raises `NotFound` or `Forbidden`."""
+    admit(tx, actor=actor, company_id=company_id)
+    return browsing.counts(tx, company_id, most=most)
 
 
 def hurry(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> None:

@@ -4,10 +4,23 @@ put in line, and how many they are.
 Not here: sending them again (`store/push/parked.py`), what the pusher does (`store/push/queue.py`).
 """
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import ColumnElement, Integer, Select, Subquery, bindparam, exists, func, literal_column, select
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    ScalarSelect,
+    Select,
+    Subquery,
+    bindparam,
+    exists,
+    func,
+    literal_column,
+    select,
+)
 
 from tripline.domain import pushes
 from tripline.domain.ids import CompanyId
@@ -16,7 +29,7 @@ from tripline.store import reached
 from tripline.store.browsing.turns import Browsed, Slice, Source, Turn
 from tripline.store.tables import push_outbox, sensor
 from tripline.store.tables.base import lowered
-from tripline.store.transactions import ReadTx
+from tripline.store.transactions import Hot, ReadTx
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +50,24 @@ def page(tx: ReadTx, company_id: CompanyId, filters: Filters, turn: Turn) -> Sli
 def count(tx: ReadTx, company_id: CompanyId, filters: Filters) -> int:
     """How many messages the filters let pass; the caller checked permission."""
     return _BROWSED.count(tx, _sources(filters), _values(company_id, filters))
+
+
+def counts(tx: ReadTx, company_id: CompanyId, *, most: int) -> Mapping[State, int]:
+    """How many messages are in each state, counted up to `most`; the caller checked permission."""
+    return dict(zip(State, tx.hot(_counts(most), company_id)[0], strict=True))
+
+
+@cache
+def _counts(most: int) -> Hot:
+    return Hot(select(*(_up_to(most, state) for state in State)), "company_id")
+
+
+def _up_to(most: int, state: State) -> ScalarSelect[int]:
+    # In the order of the index: PostgreSQL would look through the whole table for a company that many rows are of.
+    order = (_ROW.no,) if state is State.PARKED else (_ROW.channel, _ROW.no)
+    found = select(_ROW.no).where(_IN_STATE[state], _ROW.company_id == bindparam("company_id")).order_by(*order)
+    few = found.limit(literal_column(str(most), Integer)).subquery()
+    return select(func.count()).select_from(few).scalar_subquery()
 
 
 class _Which(NamedTuple):

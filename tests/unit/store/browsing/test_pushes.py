@@ -96,6 +96,23 @@ def test_another_companys_messages_are_not_listed(tx):
     assert of_both == {State.WAITING: [6, 1], State.PARKED: [4, 0], State.UNCONFIRMED: [2, 0]}
 
 
+@pytest.mark.parametrize(("most", "expected"), [(9, [6, 4, 2]), (4, [4, 4, 2]), (1, [1, 1, 1])])
+def test_messages_of_each_state_are_counted_up_to_a_bound(tx, most, expected):
+    counted = pushes.counts(tx, A, most=most)
+
+    assert [counted[state] for state in (State.WAITING, State.PARKED, State.UNCONFIRMED)] == expected
+
+
+@pytest.mark.sqlite("how SQLite finds rows")
+def test_messages_of_each_state_are_counted_along_its_index(tx):
+    with rows.statements(tx) as run:
+        pushes.counts(tx, A, most=2)
+
+    steps = {step for statement in run for *_, step in rows.plan(tx, statement)}
+    assert {step.split("ix_push_outbox_")[1].split()[0] for step in steps if "push_outbox" in step} == set(State)
+    assert [step for step in steps if "TEMP B-TREE" in step] == []
+
+
 def test_message_tells_what_came_of_it(tx):
     first, given_up = (
         pushes.page(tx, A, Filters(state=state), Turn(limit=1, by="made", descending=descending)).rows[0]
