@@ -290,15 +290,23 @@ def test_page_of_applications_is_read_along_an_index(applied, by, state, search,
 
 @pytest.fixture(scope="module")
 def pushed() -> Iterator[databases.Database]:
-    """20,000 messages of a company in each state, with statistics; only to be looked at."""
+    """20,000 messages of a company in each state, about 100 of its operator's 20,000 sensors, with statistics; only to
+    be looked at."""
     with databases.fresh("pushed") as database:
         database.rows(
-            "INSERT INTO push_outbox (no, id, company_id, sensor_id, selector, body, due_ms, channel, parked_ms,"
+            "SET session_replication_role = replica;"
+            " INSERT INTO company (id, created_ms, name, service_type, master, master_id, token_prefix)"
+            " VALUES ('c', 1, 'C', 'taxi', true, 'c', 'c');"
+            " INSERT INTO sensor (id, created_ms, company_id, service_type, serial_no, type, activation_required,"
+            " status) SELECT 's' || n, n, 'o', 'taxi', CASE WHEN n % 2 = 0 THEN 'S' ELSE 's' END"
+            " || 20000 + n * 13 % 20000, 'GPS', false, 'ACTIVATED'"
+            " FROM generate_series(0, 19999) n;"
+            " INSERT INTO push_outbox (no, id, company_id, sensor_id, selector, body, due_ms, channel, parked_ms,"
             " unconfirmed_ms) SELECT n, n::text, 'c', 's' || n % 100, 1 + n % 12, '', 1,"
             " CASE WHEN n % 10 = 1 THEN 'rpc_notify' ELSE 'notify' END, CASE WHEN n % 3 > 0 THEN 1 END,"
-            " CASE WHEN n % 3 > 1 THEN 1 END FROM generate_series(1, 60000) n"
+            " CASE WHEN n % 3 > 1 THEN 1 END FROM generate_series(1, 60000) n;"
+            " SET session_replication_role = origin; ANALYZE push_outbox, sensor, company"
         )
-        database.rows("ANALYZE push_outbox, sensor")
         yield database
 
 
@@ -322,6 +330,35 @@ def test_page_of_messages_walks_the_index_of_its_state(pushed, state, filtered, 
 
     assert f"using ix_push_outbox_{state} on push_outbox" in steps
     assert "push_outbox" not in WHOLE.findall(steps)
+
+
+@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
+@pytest.mark.parametrize("search", ["s2", "S2000", "S20002", "s200001", "zz"])
+@pytest.mark.parametrize("state", State)
+def test_search_for_messages_finds_few_sensors_by_their_serial_numbers_and_asks_for_no_others(
+    pushed, state, search, plans
+):
+    """With statistics. Two ranges hold those that begin with "S2000", one that of "S20002". Where many begin so, each
+    row's sensor is looked up."""
+    filters = pushes.Filters(state=state, search=search)
+    found = plans_of(
+        pushed,
+        lambda tx, turn: (pushes.page(tx, CompanyId("c"), filters, turn), pushes.count(tx, CompanyId("c"), filters)),
+        {"plan_cache_mode": plans},
+        Turn(limit=50, by="made"),
+    )
+    looks = [plan for plan in found if "push_outbox" not in plan]
+    walks = [plan for plan in found if "push_outbox" in plan]
+    is_few = search.startswith("S")
+
+    assert len(looks) == 2
+    assert bool(walks) is (search in ("s2", "S2000", "S20002"))
+    assert all("uq_sensor_serial on sensor" in plan for plan in [*looks, *(walks if is_few else ())])
+    assert all(("hashed SubPlan" if is_few else "using pk_sensor on sensor") in plan for plan in walks)
+    assert is_few or "hashed" not in "".join(walks)
+    assert "sensor" not in WHOLE.findall("\n".join(found))
+    # To count, the whole table may be read: here it is the company's.
+    assert "push_outbox" not in WHOLE.findall("\n".join(plan for plan in walks if "Aggregate" not in plan))
 
 
 @pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])

@@ -4,7 +4,7 @@ put in line, and how many they are.
 Not here: sending them again (`store/push/parked.py`), what the pusher does (`store/push/queue.py`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -16,18 +16,18 @@ from sqlalchemy import (
     Select,
     Subquery,
     bindparam,
-    exists,
     func,
     literal_column,
     select,
+    union_all,
 )
 
 from tripline.domain import pushes
 from tripline.domain.ids import CompanyId
 from tripline.domain.pushes import Channel, Message, Name, State
-from tripline.store import reached
-from tripline.store.browsing.turns import Browsed, Slice, Source, Turn
-from tripline.store.tables import push_outbox, sensor
+from tripline.store import prefixes, reached
+from tripline.store.browsing.turns import MANY, Browsed, Slice, Source, Turn
+from tripline.store.tables import company, push_outbox, sensor
 from tripline.store.tables.base import lowered
 from tripline.store.transactions import Hot, ReadTx
 
@@ -44,12 +44,14 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
 
 def page(tx: ReadTx, company_id: CompanyId, filters: Filters, turn: Turn) -> Slice[Message]:
     """The messages of the turn to the company's servers; the caller checked permission."""
-    return _BROWSED.page(tx, turn, _sources(filters), _values(company_id, filters)).mapped(_message)
+    sensors = _sensors(tx, company_id, filters.search)
+    return _BROWSED.page(tx, turn, _sources(filters, sensors), _values(company_id, filters, sensors)).mapped(_message)
 
 
 def count(tx: ReadTx, company_id: CompanyId, filters: Filters) -> int:
     """How many messages the filters let pass; the caller checked permission."""
-    return _BROWSED.count(tx, _sources(filters), _values(company_id, filters))
+    sensors = _sensors(tx, company_id, filters.search)
+    return _BROWSED.count(tx, _sources(filters, sensors), _values(company_id, filters, sensors))
 
 
 def counts(tx: ReadTx, company_id: CompanyId, *, most: int) -> Mapping[State, int]:
@@ -70,6 +72,28 @@ def _up_to(most: int, state: State) -> ScalarSelect[int]:
     return select(func.count()).select_from(few).scalar_subquery()
 
 
+class _Sensors(NamedTuple):
+    """Those of the company's service type whose serial numbers begin as searched for. An operator gets messages about
+    its partners' sensors, too."""
+
+    ranges: Sequence[tuple[str, str]]
+    """Those of the search that hold any."""
+    few: bool
+    """Up to `MANY`: they are found first; of more, the first messages of the order are met soon."""
+
+
+def _sensors(tx: ReadTx, company_id: CompanyId, search: str | None) -> _Sensors | None:
+    """None: no search."""
+    if not search:
+        return None
+    ranges = prefixes.ranges(search)
+    found = tx.hot_in(ranges, _FOUND, company_id, search)
+    return _Sensors(
+        [bounds for bounds in ranges if any(number and first.startswith(bounds[0]) for first, number in found)],
+        sum(number for _, number in found) <= MANY,
+    )
+
+
 class _Which(NamedTuple):
     """The filters in force; each combination has its statement."""
 
@@ -79,21 +103,27 @@ class _Which(NamedTuple):
     channel: Channel | None
     name: Name | None
     searched: bool
+    ranges: int
+    """How many ranges of serial numbers hold the few sensors that are searched for; 0: each row's is compared."""
 
 
-def _sources(filters: Filters) -> list[Source]:
+def _sources(filters: Filters, sensors: _Sensors | None) -> list[Source]:
+    if sensors is not None and not sensors.ranges:
+        return []
+    # A power of two, so that there are few statements: ranges that are too many hold nothing.
+    ranges = 1 << (len(sensors.ranges) - 1).bit_length() if sensors is not None and sensors.few else 0
     # What was given up has an index by company, the others one by address.
     every = tuple(Channel) if filters.channel is None else (filters.channel,)
     along = (None,) if filters.state is State.PARKED else every
     channel = filters.channel if filters.state is State.PARKED else None
-    return [
-        Source(_conditions, (_Which(filters.state, each, channel, filters.name, bool(filters.search)),), walked=True)
-        for each in along
-    ]
+    which = _Which(filters.state, None, channel, filters.name, sensors is not None, ranges)
+    return [Source(_conditions, (which._replace(along=each),), walked=True) for each in along]
 
 
-def _values(company_id: CompanyId, filters: Filters) -> tuple[str, str]:
-    return company_id, filters.search or ""
+def _values(company_id: CompanyId, filters: Filters, sensors: _Sensors | None) -> tuple[str, ...]:
+    """In the order of `_NAMES`."""
+    bounds = [bound for each in (sensors.ranges if sensors is not None else ()) for bound in each]
+    return company_id, filters.search or "", *bounds, *("" for _ in range(2 * prefixes.MOST - len(bounds)))
 
 
 def _conditions(which: _Which) -> list[ColumnElement[bool]]:
@@ -105,11 +135,42 @@ def _conditions(which: _Which) -> list[ColumnElement[bool]]:
     if which.name is not None:
         numbers = [literal_column(str(number), Integer) for number in pushes.numbers_of(which.name)]
         conditions.append(reached.tested(_ROW.selector.in_(numbers)))
-    if which.searched:
-        text = lowered(bindparam("of_text", type_=sensor.c.serial_no.type))
-        begins = func.substr(lowered(sensor.c.serial_no), 1, func.length(text)) == text
-        conditions.append(reached.tested(exists().where(sensor.c.id == _ROW.sensor_id, begins)))
+    if which.ranges:
+        few = [select(sensor.c.id).where(*_in_range(f"from_{n}", f"to_{n}")) for n in range(which.ranges)]
+        conditions.append(reached.tested(_ROW.sensor_id.in_(few[0] if which.ranges == 1 else union_all(*few))))
+    elif which.searched:
+        # Asked for as a value: PostgreSQL would find every sensor first that an EXISTS asks for.
+        begins = select(_begins()).where(sensor.c.id == _ROW.sensor_id).scalar_subquery()
+        conditions.append(reached.tested(begins))
     return conditions
+
+
+def _in_range(low: str, high: str) -> list[ColumnElement[bool]]:
+    """That a sensor of the company's service type has a serial number in the range, which begins as searched for."""
+    of_type = select(company.c.service_type).where(company.c.id == bindparam("company_id")).scalar_subquery()
+    serial = sensor.c.serial_no
+    return [
+        sensor.c.service_type == of_type,
+        serial >= bindparam(low),
+        serial < bindparam(high),
+        reached.tested(_begins()),
+    ]
+
+
+def _begins() -> ColumnElement[bool]:
+    text = lowered(bindparam("of_text", type_=sensor.c.serial_no.type))
+    return func.substr(lowered(sensor.c.serial_no), 1, func.length(text)) == text
+
+
+def _found() -> Hot:
+    """The first of the sensors in a range, and how many there are, counted up to one more than `MANY`."""
+    serial = sensor.c.serial_no
+    within = select(serial).where(*_in_range("page_from", "page_to")).order_by(serial)
+    few = within.limit(literal_column(str(MANY + 1), Integer)).subquery()
+    return Hot(
+        select(func.min(few.c.serial_no), func.count()).select_from(few),
+        *("company_id", "of_text", "page_from", "page_to"),
+    )
 
 
 def _shown(page: Subquery) -> Select[Any]:
@@ -126,7 +187,9 @@ _IN_STATE: Final = {
     State.UNCONFIRMED: _ROW.unconfirmed_ms.is_not(None),
 }
 _FIELDS: Final = Message.__struct_fields__
-_BROWSED: Final = Browsed(_ROW.id, {"made": _ROW.no}, "made", _shown, ("company_id", "of_text"))
+_NAMES: Final = ("company_id", "of_text", *(f"{end}_{n}" for n in range(prefixes.MOST) for end in ("from", "to")))
+_BROWSED: Final = Browsed(_ROW.id, {"made": _ROW.no}, "made", _shown, _NAMES)
+_FOUND: Final = _found()
 
 
 def _message(row: tuple[Any, ...]) -> Message:

@@ -15,7 +15,7 @@ from tripline.store.push import outbox
 from tripline.store.push import queue as push_queue
 from tripline.store.push.outbox import Waiting
 from tripline.store.push.queue import Result
-from tripline.store.tables import sensor
+from tripline.store.tables import company, sensor
 
 SENSOR, OTHER = SensorId("c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11"), SensorId("c4d91e60-c801-11ef-9d5c-6b1f6f2a4c12")
 A, B = CompanyId("a"), CompanyId("b")
@@ -28,7 +28,13 @@ def tx():
     of another sensor and kind."""
     with rows.memory(keys_checked=False) as tx:
         channels = {no: RPC if no % 2 else NOTIFY for no in range(1, 13)}
-        tx.run(insert(sensor), [{**browsing._sensor(n, "p"), "id": each} for n, each in enumerate((SENSOR, OTHER))])
+        serials = {SENSOR: "SN-a000", OTHER: "sn-b007"}
+        tx.run(
+            insert(sensor),
+            [{**browsing._sensor(0, "p"), "id": each, "serial_no": no} for each, no in serials.items()],
+        )
+        common = {"created_ms": 1, "service_type": "ace", "master": False, "master_id": "ace"}
+        tx.run(insert(company), [{**common, "id": each, "name": each, "token_prefix": each} for each in (A, B)])
         mine = [
             Waiting(
                 RowNo(no), f"id {no:02d}", A, OTHER if no % 3 == 0 else SENSOR, 101 if no % 3 == 0 else 2, b"{}", 7, on
@@ -72,9 +78,12 @@ FILTERS = [
 ]
 
 
+@pytest.mark.parametrize("many", [2, 1, 0])
 @pytest.mark.parametrize("state", State)
 @pytest.mark.parametrize("filtered", FILTERS, ids=str)
-def test_messages_are_those_that_pass_by_the_time_they_were_put_in_line(tx, state, filtered):
+def test_messages_are_those_that_pass_by_the_time_they_were_put_in_line(tx, monkeypatch, state, filtered, many):
+    """Whether the sensors searched for are few, which two of them are at most, or many."""
+    monkeypatch.setattr(pushes, "MANY", many)
     filters = Filters(state=state, **filtered)
     expected = [] if {Name.DISPUTE, "zz"} & set(filtered.values()) else wanted(state=state, **filtered)
     pages = partial(pushes.page, tx, A, filters)
@@ -138,7 +147,12 @@ def test_page_is_read_along_an_index(tx, state, filtered, place):
     # Messages to two addresses are merged: as many of each as a page shows.
     merges = state is not State.PARKED and "channel" not in filtered
     sorts = {"USE TEMP B-TREE FOR RIGHT PART OF ORDER BY"} | ({"USE TEMP B-TREE FOR ORDER BY"} if merges else set())
-    assert len(run) == (3 if merges else 2)
-    assert [step for step in steps if f"ix_push_outbox_{state} (company_id=?" in step]
+    walks = [statement for statement in run if "push_outbox" in statement]
+    searched = filtered.get("search")
+    assert len(walks) == (0 if searched == "zz" else 3 if merges else 2)
+    assert bool([step for step in steps if f"ix_push_outbox_{state} (company_id=?" in step]) is (searched != "zz")
+    # Those of the page show the sensor of each row.
+    by_serial = "USING COVERING INDEX uq_sensor_serial (service_type=? AND serial_no>? AND serial_no<?)"
+    assert bool([step for step in steps if by_serial in step]) is (searched is not None)
     assert [step for step in steps if step.startswith("SCAN push_outbox")] == []
     assert {step for step in steps if "TEMP B-TREE" in step} <= sorts
