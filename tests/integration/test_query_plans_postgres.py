@@ -479,6 +479,26 @@ def test_page_of_a_companys_lines_walks_an_index_among_many(lined, by, descendin
     assert "Hash" not in steps
 
 
+@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
+@pytest.mark.parametrize("by", ["serial", "created"])
+def test_lines_with_a_number_that_many_begin_with_are_met_along_the_list(lined, by, plans):
+    """With statistics, of which a plan for any beginning knows nothing."""
+    found = plans_of_lines(
+        lined,
+        Authority.COMPANY_ADMIN,
+        lines.Filters(search="010"),
+        Turn(limit=50, by=by),
+        plan_cache_mode=plans,
+    )
+    by_number = [plan for plan in found if "mdn >=" in plan and "shown" in plan]
+
+    index = {"serial": "ix_sensor_company", "created": "ix_sensor_company_created"}[by]
+    assert len(by_number) == 1
+    assert f"using {index} on sensor" in by_number[0]
+    assert "Sort  (" not in by_number[0]
+    assert "Hash" not in by_number[0]
+
+
 @pytest.mark.parametrize("search", ["35", "010", "x"])
 def test_search_of_a_director_compares_no_vehicle_with_every_sensor(lined, search):
     """With statistics, of which a search looks as if it let one sensor pass."""

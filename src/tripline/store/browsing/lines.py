@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, Subquery, bindparam, exists, func, select
+from sqlalchemy import ColumnElement, Select, Subquery, and_, bindparam, exists, func, select
 
 from tripline.domain import lines
 from tripline.domain.access import Reach, Scope
@@ -122,10 +122,13 @@ def _conditions(which: _Which) -> list[ColumnElement[bool]]:
         line = line.where(_LINE.c.nw_status == bindparam("of_state"))
     if not which.number:
         return [*_found_by(which), line]
-    if which.found is not _Found.NUMBER:
-        line = line.where(*_begins(_LINE.c.mdn))
     text = lowered(bindparam("of_text", type_=sensor.c.serial_no.type))
-    return [*_found_by(which), line, func.substr(lowered(sensor.c.serial_no), 1, func.length(text)) != text]
+    no_serial = func.substr(lowered(sensor.c.serial_no), 1, func.length(text)) != text
+    if which.found is _Found.NUMBER:
+        return [*_found_by(which), line, no_serial]
+    # Tested line by line, the number first: of a range that it does not know PostgreSQL expects few lines, and would
+    # find them all and sort them.
+    return [*_found_by(which), line.where(reached.tested(and_(*_begins(_LINE.c.mdn), no_serial)))]
 
 
 def _found_by(which: _Which) -> list[ColumnElement[bool]]:
