@@ -27,6 +27,8 @@ def memory(*, keys_checked: bool = True) -> Iterator[WriteTx]:
         ):
             tx = PostgresTx(connection)
             tx.run_sql("BEGIN", ())
+            # The tests of a file share it, and others of theirs may take long.
+            tx.run_sql("SET LOCAL idle_in_transaction_session_timeout = 0", ())
             if not keys_checked:
                 tx.run_sql("SET LOCAL session_replication_role = replica", ())
             yield tx
