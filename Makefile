@@ -46,7 +46,7 @@ serve: $(STAMP)
 
 test: $(STAMP)
 	./tests/support/install-system
-	@echo "18,800 tests, a quarter to half an hour on two cores (tests/README.md says why); \`make check\` is the short one."
+	@echo "22,400 tests, a quarter to half an hour on two cores (tests/README.md says why); \`make check\` is the short one."
 	$(BIN)/python -m pytest $(EVERY_CORE) --store=both --ignore=$(OF_RELEASES)
 
 test-postgresql: $(STAMP)
