@@ -98,7 +98,7 @@ class NotActivated(Refusal):
 
 
 class ChangedSince(Refusal):
-    """What was done to a vehicle is not undone: somebody did something to it since."""
+    """An action on a vehicle was to be undone, but somebody changed the vehicle since."""
 
     code: ClassVar[str] = "vehicle.changed_since"
     kind: ClassVar[Kind] = Kind.CONFLICT
@@ -140,7 +140,7 @@ class Vehicle(Registration, frozen=True, kw_only=True):
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What somebody saw who chooses a director or driver for a vehicle."""
+    """Who directed or drove a vehicle when somebody chose another director or driver for it."""
 
     user_id: UserId | None
     """Who directs or drives it; None: nobody."""

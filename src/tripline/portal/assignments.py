@@ -242,7 +242,7 @@ def _told(what: str, done: Done) -> str:
 
 
 def _undo(what: str, done: Done) -> Undo | None:
-    """What puts back who was assigned before, as long as nobody else is assigned meanwhile."""
+    """The form that assigns the person before again, unless somebody else is assigned meanwhile."""
     if done.before_id == done.now_id or not done.could_return:
         return None
     path = f"/fleet/vehicles/{done.vehicle.id}/{what}"
@@ -327,7 +327,7 @@ def _chosen_before(request: Call) -> UserId | None:
 
 
 def _seen(form: forms.Form) -> Seen:
-    """What the form says was shown. A form that says nothing expects nobody. Raises `BadParameter`."""
+    """The assignment that the form was made for; without one, nobody was assigned. Raises `BadParameter`."""
     shown, drives = (form.text(name) for name in (_SHOWN_ID, _DRIVES))
     return Seen(
         UserId(parameters.uuid_of(shown, _SHOWN_ID)) if shown else None,

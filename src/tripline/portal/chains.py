@@ -42,7 +42,7 @@ _ENDED: Final = {
     (True, True): "portal.chain.ended.drive",
     (True, False): "portal.chain.ended.drive_for_good",
 }
-"""What to tell of a right that was taken back, by whether the person drove and whether it could be given again."""
+"""Texts on a right that was taken back, by whether the person drove and whether it could be given again."""
 _USER: Final = "userId"
 _RIGHT: Final = "right"
 _DRIVE: Final = "drive"

@@ -94,7 +94,7 @@ def _names(table: Table) -> table_pages.Names:
 
 
 def _box(row: ListedDelegation) -> str | None:
-    """What takes the delegation back; nothing does with one that is automatic."""
+    """The value of the box that chooses the delegation; None for an automatic one, which is not taken back."""
     return None if row.automatic else f"{row.vehicle_id}{BETWEEN}{row.company_id}"
 
 

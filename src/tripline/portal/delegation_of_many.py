@@ -49,7 +49,7 @@ CONFIRMED: Final = "confirmed"
 _CHOOSE: Final = "/delegation/new"
 _UNDO: Final = "/delegation/undo"
 _BACK: Final = {Event.DELEGATED: Event.TAKEN_BACK, Event.TAKEN_BACK: Event.DELEGATED}
-"""What undoes what."""
+"""Each event and the one that undoes it."""
 _VEHICLE: Final = "vehicleId"
 """The field with the chosen vehicles."""
 
