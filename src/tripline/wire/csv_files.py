@@ -14,6 +14,7 @@ Not here: what the cells mean (`csv_registrations.py`), how large a file may be 
 import codecs
 import csv
 import io
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from enum import Enum
 from typing import IO, Final, TypeAlias
@@ -54,7 +55,12 @@ _FOREIGN: Final = {
 }
 """First bytes of what is taken for CSV by mistake."""
 _BLOCK: Final = 2 * ROW_MAX
-_RUN_BY_SPREADSHEETS: Final = ("=", "+", "-", "@", "\t", "\r")
+_BEFORE_FORMULA: Final = r"""((?:^|[;\u061b\t\r\n])(?:"|[^\S\t\r\n])*+)"""
+_FORMULA: Final = r"(?='*+[=+\-@\uff1d\uff0b\uff0d\uff20])"
+_RUN_BY_SPREADSHEETS: Final = re.compile(_BEFORE_FORMULA + _FORMULA)
+"""A formula at the start of a cell, or behind a line end or another locale's separator: with another separator a
+spreadsheet reads our quotes as text and splits the cell. East Asian locales also accept full-width signs."""
+_MARKED: Final = re.compile(f"{_BEFORE_FORMULA}'{_FORMULA}")
 
 
 class BadFile(BadParameter):
@@ -127,7 +133,7 @@ def read_table(file: IO[bytes], *, is_known: Callable[[str], bool]) -> tuple[lis
         raise BadFile("empty")
     if len(header) > COLUMNS_MAX:
         raise BadFile("columns_many", columns=len(header), most=COLUMNS_MAX)
-    return [cell.strip() for cell in header], (Line(number, [_active(cell) for cell in row]) for number, row in records)
+    return [_active(cell).strip() for cell in header], (Line(number, [_active(cell) for cell in row]) for number, row in records)
 
 
 def written(rows: Iterable[Iterable[Cell]]) -> bytes:
@@ -145,13 +151,13 @@ def written_on(rows: Iterable[Iterable[Cell]]) -> bytes:
 
 
 def inert(text: str) -> str:
-    """The text, behind an apostrophe when a spreadsheet would take it for a formula."""
-    return f"'{text}" if text.startswith(_RUN_BY_SPREADSHEETS) else text
+    """Mark every place of the text where a spreadsheet could begin a formula with an apostrophe."""
+    return _RUN_BY_SPREADSHEETS.sub(r"\1'", text)
 
 
 def _active(cell: str) -> str:
     """The text that `inert` was given."""
-    return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_RUN_BY_SPREADSHEETS) else cell
+    return _MARKED.sub(r"\1", cell)
 
 
 def _encoding(file: IO[bytes]) -> str:

@@ -1,3 +1,4 @@
+import csv
 import io
 import tracemalloc
 
@@ -273,6 +274,55 @@ def test_mark_of_what_was_downloaded_is_taken_off():
     cells = ["=1", "+2", "-3", "@4", "plain", "'quoted'", "'"]
 
     assert whole_table(csv_files.written([["a"] * 7, cells]))[1] == [(2, cells)]
+
+
+FORMULAS = [
+    ("=1+1", "'=1+1"),
+    ("+82 10", "'+82 10"),
+    (" @x", " '@x"),
+    ("＝1+1", "'＝1+1"),
+    ("x;=cmd|' /C calc'!A0", "x;'=cmd|' /C calc'!A0"),
+    ("x; -1;@y", "x; '-1;'@y"),
+    ("x\t=cmd", "x\t'=cmd"),
+    ("\t=cmd", "\t'=cmd"),
+    ("x\n+1\r\n=2", "x\n'+1\r\n'=2"),
+    ("x؛=cmd", "x؛'=cmd"),
+    ('x;"=cmd|0!A0;y', "x;\"'=cmd|0!A0;y"),
+    ("x;'=already", "x;''=already"),
+    ("'=already", "''=already"),
+    ("a-b=c@d", "a-b=c@d"),
+    ("x;y=1", "x;y=1"),
+    ("it's; 'quoted'", "it's; 'quoted'"),
+    ("", ""),
+]
+"""Texts, and how a file holds them: no reader that splits cells at `;`, tab or a line end finds a formula."""
+
+
+@pytest.mark.parametrize(("text", "held"), FORMULAS)
+def test_formula_behind_any_separator_of_a_locale_is_marked_in_a_file(text, held):
+    _, rows = read(csv_files.written([["vehicleNo", "mileage"], [text, "5"]]))
+
+    assert rows[0].cells.get("vehicleNo", "") == held
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "؛"])
+def test_no_spreadsheet_of_any_locale_finds_a_formula_in_a_written_file(separator):
+    content = csv_files.written([[text for text, _ in FORMULAS]] * 2).decode("utf-8-sig")
+
+    cells = [cell for row in csv.reader(io.StringIO(content, newline=""), delimiter=separator) for cell in row]
+
+    assert [cell for cell in cells if cell.lstrip(' "').startswith(tuple("=+-@＝"))] == []
+
+
+@pytest.mark.parametrize("text", [text for text, _ in FORMULAS if text])
+def test_marked_text_comes_back_as_it_was(text):
+    assert whole_table(csv_files.written([["a", "b"], [text, "1"]]))[1] == [(2, [text, "1"])]
+
+
+def test_long_runs_of_blanks_and_separators_are_marked_in_time():
+    text = "\t" * 100_000 + " " * 100_000 + "'" * 100_000 + ";" * 100_000
+
+    assert csv_files.inert(text) == text
 
 
 def test_table_without_a_header_or_with_too_many_columns_is_refused():
