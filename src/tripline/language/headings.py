@@ -32,10 +32,9 @@ def column_of(columns: Iterable[str], heading: str) -> str | None:
 
 
 def matched(columns: Iterable[str], header: Sequence[str]) -> tuple[str | None, ...]:
-    """The column that each heading names; of two that name the same one, the first."""
+    """The column that each heading names."""
     known = _known(tuple(columns))
-    found = [known.get(plain(heading)) for heading in header]
-    return tuple(column if column not in found[:at] else None for at, column in enumerate(found))
+    return tuple(known.get(plain(heading)) for heading in header)
 
 
 def names(column: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import IO, Final, TypeAlias
 
@@ -112,11 +112,12 @@ def read(file: IO[bytes], *, known: Collection[str]) -> tuple[Header, Iterator[R
     return header, (_row(number, cells, header) for number, cells in records)
 
 
-def read_table(file: IO[bytes], *, is_known: Callable[[str], bool]) -> tuple[list[str], Iterator["Line"]]:
+def read_table(file: IO[bytes], *, column_of: Callable[[str], str | None]) -> tuple[list[str], Iterator["Line"]]:
     """The cells of the header, whatever they are, and the rows under them with all their cells.
 
-    The separator is the one with which the header names the most known columns, and of equal ones has the most cells.
-    The mark of `inert` is taken off: what was downloaded comes back as it was. Raises as `read`.
+    `column_of` returns the column that a heading names. The separator is the one with which the header names the most
+    known columns, and of equal ones has the most cells. The marks of `inert` are removed. Raises as `read`, also when two
+    headings name one column.
     """
     encoding = _encoding(file)
 
@@ -125,7 +126,7 @@ def read_table(file: IO[bytes], *, is_known: Callable[[str], bool]) -> tuple[lis
             _, cells = next(_records(file, encoding, separator), (0, []))
         except BadFile:
             return 0, 0
-        return sum(map(is_known, cells)), len(cells)
+        return sum(column_of(cell) is not None for cell in cells), len(cells)
 
     records = _records(file, encoding, max(SEPARATORS, key=cells_with))
     _, header = next(records, (0, None))
@@ -133,7 +134,9 @@ def read_table(file: IO[bytes], *, is_known: Callable[[str], bool]) -> tuple[lis
         raise BadFile("empty")
     if len(header) > COLUMNS_MAX:
         raise BadFile("columns_many", columns=len(header), most=COLUMNS_MAX)
-    return [_active(cell).strip() for cell in header], (Line(number, [_active(cell) for cell in row]) for number, row in records)
+    header = [_active(cell).strip() for cell in header]
+    _require_single(header, column_of)
+    return header, (Line(number, [_active(cell) for cell in row]) for number, row in records)
 
 
 def written(rows: Iterable[Iterable[Cell]]) -> bytes:
@@ -290,13 +293,23 @@ def _separator(file: IO[bytes], encoding: str, names: Collection[str]) -> str:
 def _header(row: int, cells: list[str], names: dict[str, str]) -> Header:
     if len(cells) > COLUMNS_MAX:
         raise BadFile("columns_many", columns=len(cells), most=COLUMNS_MAX)
+    _require_single(cells, lambda heading: names.get(_plain(heading)))
     plain = [_plain(cell) for cell in cells]
-    twice = sorted({name for name in plain if name and plain.count(name) > 1})
-    if twice:
-        raise BadFile("columns_twice", columns=", ".join(names.get(name, name) for name in twice))
     columns = tuple(names.get(name) for name in plain)
     unknown = tuple(inert(cell.strip()) for cell, name in zip(cells, plain, strict=True) if name and name not in names)
     return Header(row, columns, unknown)
+
+
+def _require_single(header: Sequence[str], column_of: Callable[[str], str | None]) -> None:
+    """Raise `BadFile` when two headings are equal or name the same column."""
+    plain = [_plain(heading) for heading in header]
+    twice = {name: heading for name, heading in zip(plain, header, strict=True) if name and plain.count(name) > 1}
+    if twice:
+        raise BadFile("columns_twice", columns=", ".join(column_of(each) or each.strip() for each in twice.values()))
+    columns = [column_of(heading) for heading in header]
+    same = [heading for heading, column in zip(header, columns, strict=True) if column and columns.count(column) > 1]
+    if same:
+        raise BadFile("columns_same", columns=", ".join(same))
 
 
 def _row(number: int, cells: list[str], header: Header) -> Row:

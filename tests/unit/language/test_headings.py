@@ -48,10 +48,6 @@ def test_letter_case_blanks_marks_and_units_do_not_matter(heading, column):
     assert headings.column_of(VEHICLES, heading) == column
 
 
-def test_of_two_headings_for_one_column_the_first_counts():
-    assert headings.matched(VEHICLES, ["차량번호", "vehicleNo", "mileage"]) == ("vehicleNo", None, "mileage")
-
-
 def test_heading_says_the_unit():
     assert headings.shown("mileage", Language.ENGLISH) == "Mileage (km)"
     assert headings.shown("mileage", Language.KOREAN) == "누적 주행거리(km)"

@@ -9,6 +9,7 @@ from tripline.wire import csv_files
 
 KNOWN = ("vehicleNo", "mileage")
 HEADER = b"vehicleNo,mileage\n"
+COLUMN_OF = {"vehicleNo": "vehicleNo", "plate": "vehicleNo", "mileage": "mileage"}.get
 
 
 def read(content):
@@ -247,7 +248,7 @@ def test_written_file_is_read_back_and_runs_nothing():
 
 
 def whole_table(content):
-    header, lines = csv_files.read_table(io.BytesIO(content), is_known=lambda heading: heading in KNOWN)
+    header, lines = csv_files.read_table(io.BytesIO(content), column_of=COLUMN_OF)
     return header, [(line.number, line.cells) for line in lines]
 
 
@@ -273,7 +274,7 @@ def test_separator_of_a_table_is_that_of_known_columns_and_else_of_most_cells(co
 def test_mark_of_what_was_downloaded_is_taken_off():
     cells = ["=1", "+2", "-3", "@4", "plain", "'quoted'", "'"]
 
-    assert whole_table(csv_files.written([["a"] * 7, cells]))[1] == [(2, cells)]
+    assert whole_table(csv_files.written([list("abcdefg"), cells]))[1] == [(2, cells)]
 
 
 FORMULAS = [
@@ -323,6 +324,25 @@ def test_long_runs_of_blanks_and_separators_are_marked_in_time():
     text = "\t" * 100_000 + " " * 100_000 + "'" * 100_000 + ";" * 100_000
 
     assert csv_files.inert(text) == text
+
+
+@pytest.mark.parametrize(
+    ("header", "case", "columns"),
+    [
+        ("vehicleNo,mileage,VEHICLENO", "columns_twice", "VEHICLENO"),
+        ("vehicleNo,mileage,colour, Colour ", "columns_twice", "Colour"),
+        ("vehicleNo,mileage,plate", "columns_same", "vehicleNo, plate"),
+    ],
+)
+def test_table_with_a_repeated_column_is_refused(header, case, columns):
+    with pytest.raises(csv_files.BadFile) as refused:
+        whole_table(header.encode() + b"\nA,1,B,C\n")
+
+    assert (refused.value.case, refused.value.values) == (case, {"columns": columns})
+
+
+def test_table_may_have_several_columns_without_a_name():
+    assert whole_table(b"vehicleNo,, \nA,1,2\n")[0] == ["vehicleNo", "", ""]
 
 
 def test_table_without_a_header_or_with_too_many_columns_is_refused():

@@ -9,6 +9,7 @@ Not here: how a file comes (`http/uploads.py`), how it is read (`wire/csv_files.
 import asyncio
 import time
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from typing import IO, Final
 
@@ -77,9 +78,7 @@ async def receive(
 
 
 def _opened(file: IO[bytes], kind: ImportKind) -> tuple[list[str], Iterator[csv_files.Line]]:
-    return csv_files.read_table(
-        file, is_known=lambda heading: headings.column_of(kind.sheet.columns, heading) is not None
-    )
+    return csv_files.read_table(file, column_of=partial(headings.column_of, kind.sheet.columns))
 
 
 def _new(actor: Actor, kind: ImportKind, name: str, header: list[str], draft_id: DraftId, now_ms: int) -> Draft:

@@ -1,7 +1,7 @@
 """Files to download: the rows of a draft that cannot be registered, each with its reasons; and sample files.
 
-The mended file can be uploaded as it is: it has the columns of the first one, and two more that no import knows. What a
-spreadsheet would run stands behind an apostrophe, which the next upload takes off again.
+The corrected file can be uploaded unchanged: it has the columns of the first one, except those that an earlier download
+added, and two more that no import knows. An apostrophe marks each formula; the next upload removes it.
 
 Not here: how a file is written (`wire/csv_files.py`).
 """
@@ -39,11 +39,14 @@ class Words(msgspec.Struct, frozen=True):
 
 async def bad_rows(store: Store, draft: Draft, words: Words) -> AsyncIterator[bytes]:
     """The file, a block at a time: every bad and duplicate row with its reasons."""
-    yield csv_files.written([[*draft.header, words.row, words.reason]])
+    own = [
+        at for at, heading in enumerate(draft.header) if draft.columns[at] or heading not in (words.row, words.reason)
+    ]
+    yield csv_files.written([[*(draft.header[at] for at in own), words.row, words.reason]])
     for no in range(draft.blocks):
         found = await store.read(lambda tx, no=no: _rows(tx, draft, no))  # type: ignore[misc]
         if found:
-            yield csv_files.written_on(_line(draft, row, words) for row in found)
+            yield csv_files.written_on(_line(draft, row, own, words) for row in found)
 
 
 def ready(tx: ReadTx, *, actor: Actor, draft_id: DraftId, now_ms: int) -> Draft:
@@ -63,7 +66,8 @@ def _rows(tx: ReadTx, draft: Draft, no: int) -> Sequence[draft_pages.RowView]:
     return [row for block in blocks for row in draft_pages.every(tx, draft, block, NOT_REGISTERED)]
 
 
-def _line(draft: Draft, row: draft_pages.RowView, words: Words) -> list[str]:
+def _line(draft: Draft, row: draft_pages.RowView, own: Sequence[int], words: Words) -> list[str]:
+    """The row's cells in its own columns, its number and reasons, and the cells beyond the header."""
     cells = [*row.cells, *[""] * (len(draft.header) - len(row.cells))]
     reasons = " ".join(words.say(refusal) for refusal in row.refusals)
-    return [*cells[: len(draft.header)], str(row.number), reasons, *cells[len(draft.header) :]]
+    return [*(cells[at] for at in own), str(row.number), reasons, *cells[len(draft.header) :]]

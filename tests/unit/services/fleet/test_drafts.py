@@ -75,6 +75,21 @@ def test_names_that_are_registered_are_duplicates(tmp_path):
     assert (draft.good, draft.duplicate) == (2, 1)
 
 
+@pytest.mark.parametrize(
+    "header", ["차량번호,주행거리,차량번호", "vehicleNo,mileage,Plate", "차량번호,주행거리,색상,색상"]
+)
+def test_file_with_a_repeated_column_is_refused(tmp_path, header):
+    async def scenario(app):
+        desk = await office(app)
+        with pytest.raises(csv_files.BadFile) as refused:
+            await desk.upload(f"{header}\nA,1,B,C\n".encode())
+        return refused.value.case, await count(app, import_draft)
+
+    case, drafts_left = rest.run(tmp_path, scenario)
+
+    assert (case.startswith("columns_"), drafts_left) == (True, 0)
+
+
 def test_columns_are_matched_by_hand(tmp_path):
     async def scenario(app):
         desk = await office(app)
@@ -374,12 +389,15 @@ def test_file_of_bad_rows_has_reasons_runs_nothing_and_comes_back_as_it_was(tmp_
         words = Words("row", "reason", lambda refusal: refusal.case)
         file = b"".join([piece async for piece in draft_files.bad_rows(app.store, draft, words)])
         again = await desk.checked(file)
-        return file.decode("utf-8-sig").splitlines(), [row.cells[:3] for row in (await desk.page(again)).rows]
+        second = b"".join([piece async for piece in draft_files.bad_rows(app.store, again, words)])
+        cells = [row.cells[:3] for row in (await desk.page(again)).rows]
+        return file.decode("utf-8-sig").splitlines(), cells, second.decode("utf-8-sig").splitlines()
 
-    lines, again = rest.run(tmp_path, scenario)
+    lines, again, second = rest.run(tmp_path, scenario)
 
     assert lines == ["vehicleNo,mileage,vendor,row,reason", "'=1+1,0,'-x,3,zero", "A,2,'@y,4,repeated"]
     assert again == [["=1+1", "0", "-x"], ["A", "2", "@y"]]
+    assert second == ["vehicleNo,mileage,vendor,row,reason", "'=1+1,0,'-x,2,zero"]
 
 
 def test_draft_takes_little_room(tmp_path):
