@@ -16,7 +16,8 @@ HEADER = "차량번호,제조사,연식,연료,주행거리(km),비고\n"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with servers.serving(tmp_path_factory.mktemp("server") / "data") as running:
+    limit = {"TRIPLINE_REST_IMPORT_MIB": "1"}
+    with servers.serving(tmp_path_factory.mktemp("server") / "data", variables=limit) as running:
         yield running
 
 
@@ -24,7 +25,9 @@ def server(tmp_path_factory):
 def companies(server):
     """A company for each test, made before the browser: that has an event loop of its own in this thread."""
     with contextlib.ExitStack() as stack:
-        yield iter([stack.enter_context(Company(server.api, server.data, service_type=f"fleet-{n}")) for n in range(9)])
+        yield iter(
+            [stack.enter_context(Company(server.api, server.data, service_type=f"fleet-{n}")) for n in range(11)]
+        )
 
 
 @pytest.fixture(scope="module")
@@ -298,3 +301,16 @@ def test_file_that_is_refused_is_told_on_the_page_and_another_one_can_be_sent(br
 
     assert "a workbook or a ZIP archive" in told
     assert (troubles, after) == ([], [f"{ROWS:,}", "0", "0", "0"])
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_file_that_is_too_large_is_refused_with_its_limit(browser, server, company, tmp_path, scripts):
+    large = tmp_path / "large.csv"
+    large.write_bytes(b"x" * 5 * 2**20)
+    with portal_browser.watching(browser, server.api, scripts=scripts) as watched:
+        page = signed_in(watched, company)
+        page.goto(f"{server.api}/import")
+        page.set_input_files("input[type=file]", str(large))
+        page.locator("form[data-import] button[type=submit]").click()
+        expect(page.locator("[data-refused]")).to_contain_text("at most 1 MiB")
+        expect(page.locator("input[type=file]")).to_have_count(1)

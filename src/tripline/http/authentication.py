@@ -163,6 +163,11 @@ async def require_own_page(request: Call, sent: str | None) -> None:
         request.scope[_OWN_PAGE] = True  # type: ignore[typeddict-unknown-key]
 
 
+def change_nothing(request: Call) -> None:
+    """Answer a change that is refused already, by a page of its sender; such a page needs no token of a form."""
+    request.scope[_OWN_PAGE] = True  # type: ignore[typeddict-unknown-key]
+
+
 def require_own_origin(request: Call) -> None:
     """Let pass what no browser says that another site asks for: by `Sec-Fetch-Site`, else by `Origin`.
 

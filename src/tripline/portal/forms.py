@@ -9,7 +9,7 @@ Not here: the proof that a page of ours sent it (`http/authentication.py`), what
 import contextlib
 import re
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import IO, Any, Final
 from urllib.parse import parse_qsl
@@ -119,13 +119,14 @@ async def read(request: Call, *, fields: int = FIELDS_MAX, most: int = TEXT_MAX,
     Raises `FormTooLong`, `uploads.FileTooLarge`, `BadParameter`, and as `authentication.require_own_page`.
     """
     boundary, bounds = _boundary(request), _Bounds(fields, most, files)
-    if boundary is None:
-        form = _pairs(await parameters.body(request), bounds)
-    else:
-        if files:
-            # Nobody else makes us read long bodies.
-            permission.require_role(request, await authentication.sender(request))
-        form = await _parts(_events(request, boundary, bounds), bounds)
+    if files and boundary is not None:
+        # Nobody else makes us read long bodies.
+        permission.require_role(request, await authentication.sender(request))
+    with _saying_why(request):
+        if boundary is None:
+            form = _pairs(await parameters.body(request), bounds)
+        else:
+            form = await _parts(_events(request, boundary, bounds), bounds)
     return await _believed(request, form)
 
 
@@ -143,12 +144,14 @@ async def arriving(request: Call, *, most: int) -> AsyncIterator[Arriving]:
     permission.require_role(request, await authentication.sender(request))
     async with contextlib.aclosing(_events(request, boundary, bounds)) as events:
         parts, file = _Parts(bounds), None
-        async for event in events:
-            if isinstance(event, multipart.MultipartSegment) and event.filename is not None:
-                file = event.filename or None
-                break
-            parts.add(event)
-        form = await _believed(request, parts.form())
+        with _saying_why(request):
+            async for event in events:
+                if isinstance(event, multipart.MultipartSegment) and event.filename is not None:
+                    file = event.filename or None
+                    break
+                parts.add(event)
+            made = parts.form()
+        form = await _believed(request, made)
         yield Arriving(form, None if file is None else _file(request, events, bounds, most))
 
 
@@ -156,6 +159,16 @@ def sent(request: Call) -> Form | None:
     """The form of the request, if it was read."""
     form: Form | None = request.scope.get(_SENT)  # type: ignore[assignment]
     return form
+
+
+@contextlib.contextmanager
+def _saying_why(request: Call) -> Iterator[None]:
+    """Let a refusal be answered by a page although the token of the form was not read yet."""
+    try:
+        yield
+    except Refusal:
+        authentication.change_nothing(request)
+        raise
 
 
 class _Bounds(msgspec.Struct, frozen=True):

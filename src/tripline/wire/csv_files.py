@@ -113,11 +113,10 @@ def read(file: IO[bytes], *, known: Collection[str]) -> tuple[Header, Iterator[R
 
 
 def read_table(file: IO[bytes], *, column_of: Callable[[str], str | None]) -> tuple[list[str], Iterator["Line"]]:
-    """The cells of the header, whatever they are, and the rows under them with all their cells.
+    """Return every cell of the header, and the rows under it with all their cells, without the marks of `inert`.
 
-    `column_of` returns the column that a heading names. The separator is the one with which the header names the most
-    known columns, and of equal ones has the most cells. The marks of `inert` are removed. Raises as `read`, also when two
-    headings name one column.
+    `column_of` returns the column that a heading names. The separator is the one with which the header names most known
+    columns, and of equal ones has the most cells. Raises as `read`, also when two headings name one column.
     """
     encoding = _encoding(file)
 
