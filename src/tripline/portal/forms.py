@@ -120,7 +120,7 @@ async def read(request: Call, *, fields: int = FIELDS_MAX, most: int = TEXT_MAX,
     """
     boundary, bounds = _boundary(request), _Bounds(fields, most, files)
     if files and boundary is not None:
-        # Nobody else makes us read long bodies.
+        # Read long bodies only for accounts that may send them.
         permission.require_role(request, await authentication.sender(request))
     with _saying_why(request):
         if boundary is None:

@@ -53,7 +53,7 @@ _FOREIGN: Final = {
     b"\xff\xfe": Foreign.UTF16,
     b"\xfe\xff": Foreign.UTF16,
 }
-"""First bytes of what is taken for CSV by mistake."""
+"""First bytes of files of another kind."""
 _BLOCK: Final = 2 * ROW_MAX
 _BEFORE_FORMULA: Final = r"""((?:^|[;\u061b\t\r\n])(?:"|[^\S\t\r\n])*+)"""
 _FORMULA: Final = r"(?='*+[=+\-@\uff1d\uff0b\uff0d\uff20])"
