@@ -14,6 +14,7 @@ import msgspec
 from litestar.datastructures import MultiDict
 from litestar.response import Response, Stream
 
+from tripline import cooperative
 from tripline.domain import fields
 from tripline.domain.access import Actor, Gate
 from tripline.domain.exports import UNFINISHED, Export, Form, State
@@ -74,7 +75,7 @@ class TableBook:
         turn = Turn(limit=limit, by=wanted.asked.order, descending=wanted.asked.descending, place=after)
         found = self._table.page(tx, actor, wanted.asked, turn)
         values = [each.value for each in self._columns(wanted)]
-        rows = [[value(row, words) for value in values] for row in found.rows]
+        rows = [[value(row, words) for value in values] for row in cooperative.each(found.rows)]
         return Sheet(rows=rows, last=found.last if found.more_behind else None)
 
     def _columns(self, wanted: Question) -> list[Column]:

@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
+from tripline import cooperative
 from tripline.domain import exports
 from tripline.domain.access import Actor
 from tripline.domain.exports import Event, Export, Form, ManyExports, NotReady
@@ -264,7 +265,7 @@ class _Csv:
 
     def add(self, sheet: Sequence[Sequence[Cell]]) -> None:
         """Write these rows."""
-        self._ready.append(self._write(sheet))
+        self._ready.append(self._write(cooperative.each(sheet)))
         self._write = csv_files.written_on
 
     def ready(self) -> list[bytes]:
@@ -309,7 +310,7 @@ class _Xlsx:
     def add(self, sheet: Sequence[Sequence[Cell]]) -> None:
         """Write these rows, as far as a sheet has room."""
         fitting = sheet[: _ROWS_MAX - self._at]
-        rows = [_row(number, cells) for number, cells in enumerate(fitting, self._at + 1)]
+        rows = [_row(number, cells) for number, cells in enumerate(cooperative.each(fitting), self._at + 1)]
         self._sheet.write("".join(rows).encode())
         self._at += len(fitting)
 

@@ -21,6 +21,7 @@ from typing import IO, Final, TypeAlias
 
 import msgspec
 
+from tripline import cooperative
 from tripline.domain.refusals import BadParameter, Word
 
 ROW_MAX: Final = 65_536
@@ -184,7 +185,7 @@ def _first_unreadable(file: IO[bytes], encoding: str) -> int | None:
     file.seek(0)
     decoder = codecs.getincrementaldecoder(encoding)()
     lines = 1
-    while block := file.read(_BLOCK):
+    for block in cooperative.each(iter(lambda: file.read(_BLOCK), b"")):
         _check_block(block, lines)
         try:
             decoder.decode(block)
@@ -244,7 +245,7 @@ class _Text:
 def _records(file: IO[bytes], encoding: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Every row that is not empty, with its number."""
     text = _Text(file, "utf-8" if encoding == "utf-8-sig" else encoding)
-    reader = csv.reader(text, delimiter=separator, strict=True)
+    reader = cooperative.each(csv.reader(text, delimiter=separator, strict=True))
     number = empty = 0
     while True:
         text.taken = 0

@@ -7,7 +7,6 @@ Not here: how a file comes (`http/uploads.py`), how it is read (`wire/csv_files.
 """
 
 import asyncio
-import time
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
@@ -15,6 +14,7 @@ from typing import IO, Final
 
 from msgspec.structs import replace
 
+from tripline import cooperative
 from tripline.domain import access
 from tripline.domain.access import Actor
 from tripline.domain.ids import TimeIds
@@ -43,8 +43,6 @@ from tripline.wire import csv_files
 
 AT_ONCE: Final = 4
 """Blocks kept in one transaction: a few milliseconds of the writer's time."""
-BREATH_S: Final = 0.0005
-"""After each block its thread stands back: devices' messages would else wait for the interpreter."""
 
 
 async def receive(
@@ -107,7 +105,7 @@ def _admit(tx: WriteTx, new: Draft) -> None:
 
 async def _keep(store: Store, draft: Draft, lines: Iterator[csv_files.Line], most_rows: int) -> Draft:
     """Keep every row; the draft with their number."""
-    counted = _Counted(lines, most_rows)
+    counted = _Counted(cooperative.each(lines), most_rows)
     packed = draft_blocks.packed_rows(counted, len(draft.header), first=0)
     blocks = 0
     while some := await asyncio.to_thread(_some, packed):
@@ -119,11 +117,7 @@ async def _keep(store: Store, draft: Draft, lines: Iterator[csv_files.Line], mos
 
 
 def _some(packed: Iterator[Block]) -> list[Block]:
-    found = []
-    for block in islice(packed, AT_ONCE):
-        found.append(block)
-        time.sleep(BREATH_S)
-    return found
+    return list(islice(packed, AT_ONCE))
 
 
 class _Counted:

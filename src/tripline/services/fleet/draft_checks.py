@@ -1,12 +1,12 @@
-"""Checking all rows of a draft: block by block, on a thread that stands back now and then.
+"""Checking all rows of a draft: block by block, on a thread.
 
 Not here: what makes a verdict (`draft_rows.py`), who checks when (`draft_worker.py`).
 """
 
-import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from tripline import cooperative
 from tripline.domain.import_drafts import Draft, RowState
 from tripline.later import Later
 from tripline.services.fleet import draft_blocks, draft_rows, drafts
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
 else:
     np = Later("numpy")
-
-_AT_A_STRETCH: Final = 64
-_BREATH_S: Final = 0.0005
-"""After so many rows the thread stands back: devices' messages would else wait 5 ms for the interpreter."""
 
 
 class Check:
@@ -39,11 +35,9 @@ class Check:
         """The rows by themselves, None for those that are left out; takes a while."""
         before = draft_blocks.verdicts_of(block)
         found: list[Examined | None] = []
-        for at, cells in enumerate(draft_blocks.rows_of(block).cells):
+        for at, cells in enumerate(cooperative.each(draft_blocks.rows_of(block).cells)):
             is_skipped = before is not None and before.states[at] == RowState.SKIPPED
             found.append(None if is_skipped else draft_rows.examined(cells, self._draft.columns, self._kind))
-            if at % _AT_A_STRETCH == 0:
-                time.sleep(_BREATH_S)
         return found
 
     def taken(self, tx: ReadTx, rows: Sequence[Examined | None]) -> Taken:
@@ -54,8 +48,8 @@ class Check:
         """The block with its verdicts."""
         verdicts = Verdicts([int(RowState.SKIPPED)] * len(rows), {})
         none = [0] * len(self._kind.keys)
-        hashes = [none if row is None else draft_rows.hashed(row, self._kind) for row in rows]
-        for at, (row, names) in enumerate(zip(rows, hashes, strict=True)):
+        hashes = [none if row is None else draft_rows.hashed(row, self._kind) for row in cooperative.each(rows)]
+        for at, (row, names) in enumerate(cooperative.each(zip(rows, hashes, strict=True))):
             if row is None:
                 continue
             repeated = [name in seen for name, seen in zip(names, self._seen, strict=True)]

@@ -6,11 +6,13 @@ download added, and two more that imports ignore. An apostrophe marks each formu
 Not here: how a file is written (`wire/csv_files.py`).
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Final
 
 import msgspec
 
+from tripline import cooperative
 from tripline.domain.access import Actor
 from tripline.domain.import_drafts import Draft, DraftId, RowState
 from tripline.domain.refusals import Refusal
@@ -46,7 +48,7 @@ async def bad_rows(store: Store, draft: Draft, words: Words) -> AsyncIterator[by
     for no in range(draft.blocks):
         found = await store.read(lambda tx, no=no: _rows(tx, draft, no))  # type: ignore[misc]
         if found:
-            yield csv_files.written_on(_line(draft, row, own, words) for row in found)
+            yield await asyncio.to_thread(_written, draft, found, own, words)
 
 
 def ready(tx: ReadTx, *, actor: Actor, draft_id: DraftId, now_ms: int) -> Draft:
@@ -64,6 +66,10 @@ def sample(kind: ImportKind, language: Language) -> bytes:
 def _rows(tx: ReadTx, draft: Draft, no: int) -> Sequence[draft_pages.RowView]:
     blocks = import_blocks.read(tx, draft.id, first=no, count=1)
     return [row for block in blocks for row in draft_pages.every(tx, draft, block, NOT_REGISTERED)]
+
+
+def _written(draft: Draft, rows: Sequence[draft_pages.RowView], own: Sequence[int], words: Words) -> bytes:
+    return csv_files.written_on(_line(draft, row, own, words) for row in cooperative.each(rows))
 
 
 def _line(draft: Draft, row: draft_pages.RowView, own: Sequence[int], words: Words) -> list[str]:

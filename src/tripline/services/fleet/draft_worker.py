@@ -10,13 +10,12 @@ Not here: a file that registers its rows in one request (`imports.py`).
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
 
-from tripline import observe
+from tripline import cooperative, observe
 from tripline.domain import access
 from tripline.domain.access import Actor, Scope
 from tripline.domain.companies import Company
@@ -47,8 +46,6 @@ REGISTERING_MS: Final = 300_000
 AT_ONCE: Final = 4
 """Blocks that are worked on between two words of it."""
 _EVERYTHING: Final = Scope.everything("import drafts")
-_AT_A_STRETCH: Final = 64
-_BREATH_S: Final = 0.0005
 
 log = logger("imports")
 
@@ -202,12 +199,10 @@ def _registrations(draft: Draft, kind: ImportKind, blocks: Sequence[Block]) -> l
     for block in blocks:
         verdicts, cells = draft_blocks.verdicts_of(block), draft_blocks.rows_of(block).cells
         assert verdicts is not None, "only a draft that is checked is committed"
-        for at, state in enumerate(verdicts.states):
+        for at, state in enumerate(cooperative.each(verdicts.states)):
             if state == RowState.GOOD:
                 named = {
                     column: cell for column, cell in zip(draft.columns, cells[at], strict=False) if column and cell
                 }
                 found.append(kind.sheet.record(kind.registration, named))
-            if at % _AT_A_STRETCH == 0:
-                time.sleep(_BREATH_S)
     return found

@@ -11,12 +11,12 @@ Not here: the file (`wire/csv_files.py`), what differs between vehicles and sens
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, Final
 
 import msgspec
 
+from tripline import cooperative
 from tripline.domain import access
 from tripline.domain.access import Actor
 from tripline.domain.companies import Company
@@ -35,8 +35,7 @@ ATTEMPTS: Final = 3
 """How often rows are checked anew because somebody registered the same names meanwhile."""
 
 _AT_A_STRETCH: Final = 64
-_BREATH_S: Final = 0.0005
-"""After so many rows the thread that checks stands back: devices' messages would else wait 5 ms for the interpreter."""
+"""Rows between two reports of progress."""
 
 Progress = Callable[[str, int], None]
 """Told what is being done ("checked", "kept") and to how many rows so far."""
@@ -141,13 +140,12 @@ def _checked(file: IO[bytes], kind: ImportKind, order: Order, report: Report, pr
     report.unknown_columns = header.unknown
     first_with: dict[Key, dict[str, int]] = {key: {} for key in kind.keys}
     good = []
-    for row in rows:
+    for row in cooperative.each(rows):
         report.rows += 1
         if report.rows > order.most_rows:
             raise TooManyRows(most=order.most_rows)
         if report.rows % _AT_A_STRETCH == 0:
             progress("checked", report.rows)
-            time.sleep(_BREATH_S)
         try:
             registration = _registration(row, kind)
             _first_of_its_name(row.number, registration, first_with)

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from sqlalchemy import ARRAY, Column, Executable, String, Table, bindparam, func, select, true
 
+from tripline import cooperative
 from tripline.domain.ids import CompanyId, RecordId
 from tripline.domain.sensors import Sensor
 from tripline.domain.vehicles import Vehicle
@@ -66,7 +67,7 @@ def delegation_values(new: Sequence[Vehicle], delegation_ids: Sequence[str], *, 
     """What `insert_delegations` takes: each vehicle delegated to the company from its creation on."""
     return [
         value
-        for each, delegation_id in zip(new, delegation_ids, strict=True)
+        for each, delegation_id in cooperative.each(zip(new, delegation_ids, strict=True))
         for value in (RecordId(delegation_id), each.created_ms, each.id, each.company_id, to, True)
     ]
 
@@ -115,4 +116,4 @@ def _parts(values: Iterable[T]) -> Iterator[list[T]]:
 
 def _flat(new: Iterable[Any], names: list[str]) -> list[Any]:
     of = attrgetter(*names)
-    return [value for each in new for value in of(each)]
+    return [value for each in cooperative.each(new) for value in of(each)]

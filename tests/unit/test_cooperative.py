@@ -1,0 +1,169 @@
+"""Long loops on threads pause, so that the event loop gets the interpreter: how long each of them computes between."""
+
+import gc
+import io
+import itertools
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from tripline import cooperative
+from tripline.domain import vehicles
+from tripline.domain.access import Actor, Authority
+from tripline.domain.companies import Company, Details
+from tripline.domain.ids import CompanyId, TimeIds, UserId
+from tripline.domain.import_drafts import Draft, DraftId, RowState
+from tripline.domain.refusals import BadParameter
+from tripline.language import catalogue
+from tripline.language.catalogue import Language
+from tripline.services import exports
+from tripline.services.fleet import draft_blocks, draft_files, draft_worker, import_kinds
+from tripline.services.fleet.draft_blocks import Rows, Verdicts
+from tripline.services.fleet.draft_checks import Check
+from tripline.services.fleet.draft_pages import RowView
+from tripline.services.fleet.draft_rows import Examined
+from tripline.wire import csv_files
+
+LONGEST_S = 0.010
+"""Of CPU time. A pause is due after one millisecond; the rest is room for one item on a slow machine."""
+MANY = 20_000
+
+
+def draft(columns):
+    named = {"id": DraftId("d"), "account_id": UserId("u"), "company_id": CompanyId("c"), "kind": "vehicles"}
+    return Draft(**named, name="f.csv", created_ms=0, expires_ms=1, header=columns, columns=columns)
+
+
+def empty_rows():
+    file = io.BytesIO(b"vehicleNo,mileage\n" + b"\n" * 200_000 + b"A,1\n")
+    return lambda: list(csv_files.read(file, known=["vehicleNo"])[1])
+
+
+def empty_rows_before_the_header():
+    file = io.BytesIO(b"\n" * 200_000 + b"vehicleNo\nA\n")
+    return lambda: list(csv_files.read_table(file, is_known=bool)[1])
+
+
+def encoding_of_a_long_file():
+    file = io.BytesIO("서울\n".encode("cp949") * 2_000_000)
+    return lambda: csv_files.read(file, known=["vehicleNo"])
+
+
+def rows_to_insert():
+    company = Company(
+        **dict.fromkeys(Details.__struct_fields__, ""),
+        id=CompanyId("c"),
+        created_ms=0,
+        service_type="ace",
+        master=False,
+        master_id=CompanyId("m"),
+        registered_by_id=None,
+        token_prefix="ABCDE",
+    )
+    actor = Actor(UserId("u"), Authority.COMPANY_ADMIN, company.id)
+    registrations = [vehicles.registration(vehicle_no=f"{at:06}", mileage=1.0) for at in range(MANY)]
+    registrations.sort(key=lambda each: each.vehicle_no[::-1])
+    return lambda: import_kinds.VEHICLES.prepared(
+        registrations, actor=actor, company=company, ids=TimeIds(node=1), now_ms=1
+    )
+
+
+def rows_of_a_draft():
+    rows = Rows(list(range(MANY)), [[f"{at:06}", "1"] for at in range(MANY)])
+    return draft_blocks.Block(no=0, first_row=2, cells=draft_blocks._packed(rows))
+
+
+def checked_rows_of_a_draft():
+    block = rows_of_a_draft()
+    return lambda: Check(draft(("vehicleNo", "mileage")), "ace").examined(block)
+
+
+def verdicts_of_a_draft():
+    check, block = Check(draft(("vehicleNo", "mileage")), "ace"), draft_blocks.Block(no=0, first_row=2, cells=b"")
+    rows = [Examined(vehicles.registration(vehicle_no=f"{at:06}", mileage=1.0), []) for at in range(draft_blocks.ROWS)]
+    check.judged(block, rows, {"vehicleNo": set()})
+    return lambda: [check.judged(block, rows, {"vehicleNo": set()}) for _ in range(MANY // draft_blocks.ROWS)]
+
+
+def registrations_of_a_draft():
+    good = draft_blocks.judged(
+        rows_of_a_draft(), Verdicts([int(RowState.GOOD)] * MANY, {}), draft_blocks.names_of(bytes(8 * MANY), 1)
+    )
+    found = draft(("vehicleNo", "mileage"))
+    return lambda: draft_worker._registrations(found, import_kinds.VEHICLES, [good])
+
+
+def downloaded_rows():
+    words = draft_files.Words("row", "reason", lambda refusal: catalogue.sentence(refusal, Language.KOREAN))
+    rows = [RowView(at, ["A", "x"], RowState.BAD, [BadParameter("number", field="mileage")]) for at in range(MANY)]
+    found = draft(("vehicleNo", "mileage"))
+    draft_files._written(found, rows[:1], (0, 1), words)
+    return lambda: draft_files._written(found, rows, (0, 1), words)
+
+
+CELLS = [["text", "<b>", 1.5, None, "서울", 7] for _ in range(MANY)]
+
+
+def pages_into(writer):
+    def work():
+        with writer:
+            for at in range(0, MANY, exports.AT_ONCE):
+                writer.add(CELLS[at : at + exports.AT_ONCE])
+
+    return work
+
+
+def exported_csv():
+    return pages_into(exports._Csv())
+
+
+def exported_workbook():
+    return pages_into(exports._Xlsx())
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        empty_rows,
+        empty_rows_before_the_header,
+        encoding_of_a_long_file,
+        rows_to_insert,
+        checked_rows_of_a_draft,
+        verdicts_of_a_draft,
+        registrations_of_a_draft,
+        downloaded_rows,
+        exported_csv,
+        exported_workbook,
+    ],
+)
+def test_long_loop_computes_a_few_milliseconds_at_a_stretch(loop, monkeypatch):
+    work = loop()
+    pauses = [time.thread_time()]
+    clock = SimpleNamespace(perf_counter=time.perf_counter, sleep=lambda _: pauses.append(time.thread_time()))
+    monkeypatch.setattr(cooperative, "time", clock)
+    gc.collect()
+    gc.disable()
+    try:
+        pauses[0] = time.thread_time()
+        work()
+        pauses.append(time.thread_time())
+    finally:
+        gc.enable()
+
+    stretches = [after - before for before, after in itertools.pairwise(pauses)]
+
+    assert len(stretches) > 3
+    assert max(stretches) < LONGEST_S
+
+
+def test_items_come_as_they_are_and_a_pause_comes_after_a_stretch(monkeypatch):
+    now, slept = [0.0], []
+    monkeypatch.setattr(cooperative, "time", SimpleNamespace(perf_counter=lambda: now[0], sleep=slept.append))
+    found = []
+    for item in cooperative.each(range(6)):
+        found.append((item, len(slept)))
+        now[0] += 0.0004
+
+    assert found == [(0, 0), (1, 0), (2, 0), (3, 1), (4, 1), (5, 1)]
+    assert slept == [cooperative.PAUSE_S] * 2
