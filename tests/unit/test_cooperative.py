@@ -42,7 +42,7 @@ def empty_rows():
 
 def empty_rows_before_the_header():
     file = io.BytesIO(b"\n" * 200_000 + b"vehicleNo\nA\n")
-    return lambda: list(csv_files.read_table(file, is_known=bool)[1])
+    return lambda: list(csv_files.read_table(file, column_of=str)[1])
 
 
 def encoding_of_a_long_file():
