@@ -141,7 +141,13 @@ class Passwords(Section, frozen=True):
     memory_kib: Annotated[int, Meta(ge=8_192, description="argon2 memory, KiB")] = 19_456
     passes: Annotated[int, Meta(ge=1, description="argon2 passes")] = 2
     workers: Annotated[int, Meta(ge=1, le=64, description="hashes computed at the same time")] = 2
-    waiting: Annotated[int, Meta(ge=1, description="logins that may wait for a worker; more are answered 429")] = 64
+    waiting: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="log-ins that may wait for a worker, half of them from new addresses; more are answered 429",
+        ),
+    ] = 64
 
 
 class Mail(Section, frozen=True):

@@ -118,7 +118,7 @@ def wired(
     rim = None
     if does("api"):
         rim = _rim(config, ground, others, ingress, node, token_key, api_port, readiness, settings)
-        workers += [partial(rim.browsers.run, store), others.maps.run]
+        workers += [partial(rim.browsers.run, store), partial(rim.limits.known.run, store, clock), others.maps.run]
         lists = exports.books(rim.time_zone)
         workers.append(Exporter(store=store, signals=signals, clock=clock, maker_id=node.id, books=lists).run)
     pusher = None

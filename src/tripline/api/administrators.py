@@ -36,7 +36,7 @@ async def register(request: Call) -> ASGIApp:
     actor = await permission.permitted(request)
     company_id = _company_id(request)
     await rim.store.read_short(lambda tx: service.admit(tx, actor=actor, company_id=company_id))
-    body, registration, password_hash = await person_bodies.registration(request)
+    body, registration, password_hash = await person_bodies.registration(request, actor)
     now_ms = rim.clock()
 
     def work(tx: WriteTx) -> rest_people.UserRecord:

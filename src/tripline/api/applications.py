@@ -15,8 +15,8 @@ from tripline.http import answers, languages, pages, parameters, peers, permissi
 from tripline.http.operations import PageOf, Value, operation
 from tripline.http.rim import Call, rim_of
 from tripline.services.accounts import applications as service
+from tripline.services.accounts.hash_turns import TooManyLogins
 from tripline.services.accounts.limits import TooManyForms
-from tripline.services.accounts.passwords import TooManyLogins
 from tripline.store.transactions import ReadTx
 from tripline.wire.rest import accounts as rest_accounts
 from tripline.wire.rest import bodies as rest_bodies
@@ -104,8 +104,8 @@ async def approve(request: Call) -> ASGIApp:
     rim = rim_of(request)
     actor = await permission.permitted(request)
     wanted = parameters.path_id(request, "applicationId")
-    # A hash like any other: a log-in before the password is set takes as long as one with a wrong password.
-    nobodys = await rim.passwords.hash(secrets.token_urlsafe(32))
+    # A hash like any other: a log-in before the password is set takes the time of one with a wrong password.
+    nobodys = await rim.passwords.hash(secrets.token_urlsafe(32), peers.requester_of(request, actor))
     now_ms = rim.clock()
     found = await rim.store.write(
         lambda tx: service.approve(

@@ -17,7 +17,7 @@ from tripline.http import answers, parameters, peers, permission
 from tripline.http.operations import operation
 from tripline.http.rim import Call, rim_of
 from tripline.services.accounts import login
-from tripline.services.accounts.passwords import TooManyLogins
+from tripline.services.accounts.hash_turns import TooManyLogins
 from tripline.services.accounts.tokens import Pair, TokenExpired, TokenUnreadable
 from tripline.services.fleet import people
 from tripline.wire.rest import people as rest_people

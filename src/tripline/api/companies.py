@@ -14,7 +14,7 @@ from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import NotFound
-from tripline.http import answers, authentication, pages, parameters, permission, reads
+from tripline.http import answers, authentication, pages, parameters, peers, permission, reads
 from tripline.http.operations import PageOf, Value, operation
 from tripline.http.rim import Call, rim_of
 from tripline.services import hints
@@ -54,7 +54,7 @@ async def register(request: Call) -> ASGIApp:
     registration = companies.registration(
         operator=actor.company_id is None, **rest_companies.said(msgspec.structs.asdict(sent))
     )
-    password_hash = await rim.passwords.hash(registration.pic_passwd)
+    password_hash = await rim.passwords.hash(registration.pic_passwd, peers.requester_of(request, actor))
     now_ms = rim.clock()
     session_id = authentication.session_of(request)
 

@@ -14,9 +14,9 @@ from tripline.http import answers, languages, parameters, peers, permission
 from tripline.http.operations import operation
 from tripline.http.rim import Call, rim_of
 from tripline.services.accounts import login, resets
+from tripline.services.accounts.hash_turns import TooManyLogins
 from tripline.services.accounts.limits import TooManyForms
 from tripline.services.accounts.links import LinkUnusable
-from tripline.services.accounts.passwords import TooManyLogins
 from tripline.wire.rest import accounts as rest_accounts
 from tripline.wire.rest import bodies as rest_bodies
 

@@ -10,7 +10,7 @@ import msgspec
 from tripline.domain import people
 from tripline.domain.access import Actor
 from tripline.domain.people import Registration, User
-from tripline.http import parameters
+from tripline.http import parameters, peers
 from tripline.http.rim import Call, rim_of
 from tripline.services.fleet import people as service
 from tripline.wire.rest import bodies as rest_bodies
@@ -18,14 +18,15 @@ from tripline.wire.rest import people as rest_people
 from tripline.wire.rest import read_only as rest_read_only
 
 
-async def registration(request: Call) -> tuple[dict[str, Any], Registration, str]:
+async def registration(request: Call, actor: Actor) -> tuple[dict[str, Any], Registration, str]:
     """The body, the new person that it describes, and the hash of the password.
 
     Raises `BadParameter` and `TooManyLogins`.
     """
     body = await parameters.json_object(request)
     said = people.registration(**msgspec.structs.asdict(rest_bodies.read(body, rest_people.PersonRequest)))
-    return body, said, await rim_of(request).passwords.hash(said.password)
+    requester = peers.requester_of(request, actor)
+    return body, said, await rim_of(request).passwords.hash(said.password, requester)
 
 
 def registered(body: dict[str, Any], new: User) -> rest_people.UserRecord:
@@ -42,4 +43,6 @@ async def changes(request: Call, actor: Actor, before: User) -> tuple[dict[str, 
     named = rest_bodies.read_partial(body, rest_people.PersonRequest)
     rest_read_only.changed(body, rest_people.PersonRequest, rest_people.user_record(before))
     password = service.checked(before, actor=actor, named=named).password
-    return named, None if password is None else await rim_of(request).passwords.hash(password)
+    if password is None:
+        return named, None
+    return named, await rim_of(request).passwords.hash(password, peers.requester_of(request, actor))

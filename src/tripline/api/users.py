@@ -132,7 +132,7 @@ async def _register(request: Call, role: Authority) -> ASGIApp:
     rim = rim_of(request)
     actor = await permission.permitted(request)
     access.company_of(actor)
-    body, registration, password_hash = await person_bodies.registration(request)
+    body, registration, password_hash = await person_bodies.registration(request, actor)
     now_ms = rim.clock()
 
     def work(tx: WriteTx) -> rest_people.UserRecord:

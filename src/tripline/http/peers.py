@@ -6,7 +6,9 @@ address is counted: `wire/addresses.py`.
 
 from typing import Final
 
+from tripline.domain.access import Actor
 from tripline.http.rim import Call, rim_of
+from tripline.services.accounts.hash_turns import Requester
 from tripline.services.accounts.login import Attempts
 from tripline.wire import addresses
 
@@ -26,4 +28,9 @@ def attempts_of(request: Call) -> Attempts:
     """Attempts at a password from where this request comes."""
     rim = rim_of(request)
     agent = request.headers.get("user-agent", "")[:_AGENT_MAX]
-    return Attempts(rim.limits.logins, address_of(request), rim.clock(), agent or None)
+    return Attempts(rim.limits.logins, rim.limits.known, address_of(request), rim.clock(), agent or None)
+
+
+def requester_of(request: Call, actor: Actor) -> Requester:
+    """The signed-in account that asks, for its turn at a hash."""
+    return Requester(actor.user_id, address_of(request), known=True)

@@ -24,7 +24,7 @@ from tripline.portal.passwords import chosen
 from tripline.portal.visitors import Visitor, guest_in, visitor_in, visitor_of
 from tripline.services.accounts import browser_sessions, login, preferences
 from tripline.services.accounts import sessions as service
-from tripline.services.accounts.passwords import TooManyLogins
+from tripline.services.accounts.hash_turns import TooManyLogins
 from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx, WriteTx
 

@@ -52,7 +52,7 @@ async def register(request: Call) -> Response[bytes]:
     visitor, name = await rim.store.read_short(lambda tx: _admitted(tx, request))
     company_id, now_ms = _company_id(request), rim.clock()
     try:
-        registration, password_hash = await person_forms.registration(request, form)
+        registration, password_hash = await person_forms.registration(request, form, visitor.actor)
         made = await rim.store.write(
             lambda tx: service.register(
                 tx,
@@ -105,7 +105,7 @@ async def change(request: Call) -> Response[bytes]:
 
     try:
         checked = persons.checked(user, actor=visitor.actor, named=named)
-        password_hash = await person_forms.hashed(request, checked.password)
+        password_hash = await person_forms.hashed(request, checked.password, visitor.actor)
         after, found = await rim.store.write(work)
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:

@@ -15,14 +15,14 @@ from tripline.domain import applications, fields, people
 from tripline.domain.access import Action
 from tripline.domain.applications import State
 from tripline.domain.refusals import Refusal
-from tripline.http import parameters
+from tripline.http import parameters, peers
 from tripline.http.rim import Call, rim_of
 from tripline.portal import forms, views
 from tripline.portal.application_list import LIST
 from tripline.portal.page import page
 from tripline.portal.visitors import visitor_in, visitor_of
 from tripline.services.accounts import applications as service
-from tripline.services.accounts.passwords import TooManyLogins
+from tripline.services.accounts.hash_turns import TooManyLogins
 from tripline.store.transactions import ReadTx
 
 _ONE: Final = "/admin/applications/{applicationId}"
@@ -46,8 +46,8 @@ async def approve(request: Call) -> Response[bytes]:
     await forms.read(request)
     rim, visitor = rim_of(request), await visitor_of(request)
     wanted = parameters.path_id(request, "applicationId")
-    # A hash like any other: a sign-in before the password is set takes as long as one with a wrong password.
-    nobodys = await rim.passwords.hash(secrets.token_urlsafe(32))
+    # A hash like any other: a sign-in before the password is set takes the time of one with a wrong password.
+    nobodys = await rim.passwords.hash(secrets.token_urlsafe(32), peers.requester_of(request, visitor.actor))
     decided = partial(
         service.approve,
         actor=visitor.actor,

@@ -15,7 +15,7 @@ from tripline.domain.access import Action, Actor, Authority, Thing
 from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId, SensorId
 from tripline.domain.refusals import Forbidden, Refusal
-from tripline.http import authentication, parameters
+from tripline.http import authentication, parameters, peers
 from tripline.http.rim import Call, rim_of
 from tripline.portal import deletions, forms, frame, histories, record_forms, views, words
 from tripline.portal.digests import Clash
@@ -88,7 +88,7 @@ async def register(request: Call) -> Response[bytes]:
         registration = companies.registration(
             operator=visitor.company is None, **said, pic_passwd=form.secret(PASSWORD) or None
         )
-        password_hash = await rim.passwords.hash(registration.pic_passwd)
+        password_hash = await rim.passwords.hash(registration.pic_passwd, peers.requester_of(request, visitor.actor))
         made = await rim.store.write(
             lambda tx: service.register(
                 tx,

@@ -20,8 +20,8 @@ from tripline.http.rim import Call, rim_of
 from tripline.portal import addresses, forms, views
 from tripline.portal.page import page
 from tripline.services.accounts import links, resets
+from tripline.services.accounts.hash_turns import TooManyLogins
 from tripline.services.accounts.limits import TooManyForms
-from tripline.services.accounts.passwords import TooManyLogins
 
 FORGOTTEN: Final = "/password"
 SENT: Final = "/password/sent"

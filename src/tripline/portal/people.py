@@ -145,7 +145,7 @@ async def _register(request: Call, role: Authority) -> Response[bytes]:
     access.company_of(visitor.actor)
     now_ms = rim.clock()
     try:
-        registration, password_hash = await person_forms.registration(request, form)
+        registration, password_hash = await person_forms.registration(request, form, visitor.actor)
         made = await rim.store.write(
             lambda tx: service.register(
                 tx,
@@ -221,7 +221,7 @@ async def _change(request: Call, role: Authority) -> Response[bytes]:
 
     try:
         checked = service.checked(user, actor=visitor.actor, named=named)
-        password_hash = await person_forms.hashed(request, checked.password)
+        password_hash = await person_forms.hashed(request, checked.password, visitor.actor)
         after, found = await rim.store.write(work)
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:

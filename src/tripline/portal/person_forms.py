@@ -8,8 +8,10 @@ from typing import Any, Final, NamedTuple
 from litestar.response import Response
 
 from tripline.domain import people
+from tripline.domain.access import Actor
 from tripline.domain.people import Registration, User
 from tripline.domain.refusals import Refusal
+from tripline.http import peers
 from tripline.http.rim import Call, rim_of
 from tripline.portal import record_forms, views, words
 from tripline.portal.forms import Form
@@ -34,14 +36,14 @@ def texts(user: User) -> dict[str, str]:
     return {"name": user.name, "email": user.email, "phone": words.text(user.phone)}
 
 
-async def registration(request: Call, form: Form) -> tuple[Registration, str]:
+async def registration(request: Call, form: Form, actor: Actor) -> tuple[Registration, str]:
     """The new person that the form describes, and the hash of the password.
 
     Raises `BadParameter` and `TooManyLogins`.
     """
     said = {name: text or None for name, text in record_forms.typed(form, FIELDS).items()}
     made = people.registration(**said, password=form.secret(PASSWORD) or None)
-    return made, await rim_of(request).passwords.hash(made.password)
+    return made, await rim_of(request).passwords.hash(made.password, peers.requester_of(request, actor))
 
 
 def named(form: Form) -> dict[str, Any]:
@@ -50,9 +52,11 @@ def named(form: Form) -> dict[str, Any]:
     return {**said, PASSWORD: form.secret(PASSWORD) or None}
 
 
-async def hashed(request: Call, password: str | None) -> str | None:
+async def hashed(request: Call, password: str | None, actor: Actor) -> str | None:
     """The hash of a new password, if there is one. Raises `TooManyLogins`."""
-    return None if password is None else await rim_of(request).passwords.hash(password)
+    if password is None:
+        return None
+    return await rim_of(request).passwords.hash(password, peers.requester_of(request, actor))
 
 
 def show(

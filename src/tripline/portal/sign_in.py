@@ -20,8 +20,8 @@ from tripline.portal import addresses, forms, views
 from tripline.portal.page import HTML, page
 from tripline.portal.visitors import guest_in, visitor_of
 from tripline.services.accounts import links, login, sessions
+from tripline.services.accounts.hash_turns import TooManyLogins
 from tripline.services.accounts.links import LinkUnusable
-from tripline.services.accounts.passwords import TooManyLogins
 from tripline.store.accounts import directory
 from tripline.store.transactions import ReadTx
 

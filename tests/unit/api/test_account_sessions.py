@@ -21,7 +21,7 @@ KIM = {"username": EMAIL, "password": PASSWORD}
 
 
 async def make(rest: Rest, email: str = EMAIL) -> UserId:
-    hashed = await rest.passwords.hash(PASSWORD)
+    hashed = rest.passwords.hash_now(PASSWORD)
     return await rest.store.write(
         lambda tx: registry.grant_service_account(tx, email=email, password_hash=hashed, ids=rest.ids, now_ms=1)
     )

@@ -14,9 +14,12 @@ from sqlalchemy import update
 from tests.support import rest as support
 from tests.support.rest import Login, Rest
 
+from tripline import config
 from tripline.domain.access import Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.services.accounts import registry
+from tripline.services.accounts.hash_turns import Requester
+from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.passwords import Passwords
 from tripline.services.accounts.tokens import Pair
 from tripline.store.tables import account
@@ -27,7 +30,7 @@ WRONG = (401, 10, "Invalid username or password.")
 
 
 async def _account(rest: Rest, password: str, email: str = EMAIL) -> UserId:
-    hashed = await rest.passwords.hash(password)
+    hashed = rest.passwords.hash_now(password)
     return await rest.store.write(
         lambda tx: registry.grant_service_account(tx, email=email, password_hash=hashed, ids=rest.ids, now_ms=1)
     )
@@ -253,3 +256,81 @@ def test_login_storm_above_the_waiting_room_is_answered_429_and_the_rest_is_serv
         return [answer.status_code for answer in early], [answer.status_code for answer in late]
 
     assert support.run(tmp_path, scenario) == ([429, 429, 429], [200, 200])
+
+
+HOME = "192.0.2.1"
+
+
+class Arrivals(Passwords):
+    """Passwords that count the attempts that come to their hash."""
+
+    def __init__(self, settings: config.Passwords) -> None:
+        super().__init__(settings)
+        self.arrived = asyncio.Semaphore(0)
+
+    async def matches(self, password: str, kept: str | None, requester: Requester) -> bool:
+        self.arrived.release()
+        return await super().matches(password, kept, requester)
+
+
+async def _attempt(http: httpx.AsyncClient, email: str, address: str) -> int:
+    body = {"username": email, "password": "pass"}
+    return (await http.post("/api/auth/login", json=body, headers={"X-Forwarded-For": address})).status_code
+
+
+async def _flooded(rest: Rest, strangers: list[tuple[str, str]], last: tuple[str, str]) -> tuple[list[int], int]:
+    """Statuses of strangers' attempts (account, address) that all wait for the one thread, and of one behind them.
+
+    Each begins once the one before has come to its hash.
+    """
+    small = Arrivals(structs.replace(support.CHEAP, workers=1, waiting=8))
+    gate = threading.Event()
+    small._threads.submit(gate.wait)
+    rest.change(behind_proxy=True, passwords=small)
+    transport = httpx.ASGITransport(app=support.application(rest.rim))  # type: ignore[arg-type]
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+        attempts = []
+        for each in (*strangers, last):
+            attempts.append(asyncio.ensure_future(_attempt(http, *each)))
+            await asyncio.wait_for(small.arrived.acquire(), 10)
+        gate.set()
+        *statuses, status = await asyncio.gather(*attempts)
+    small.close()
+    return statuses, status
+
+
+@pytest.mark.parametrize("named", ["owner", "anybody"])
+@pytest.mark.parametrize("restarted", [False, True])
+def test_owner_gets_in_from_a_known_address_while_strangers_flood_the_hashes(
+    tmp_path: Path, named: str, restarted: bool
+) -> None:
+    strangers = [(EMAIL if named == "owner" else f"u{n}@x.example", f"198.51.100.{n}") for n in range(30)]
+
+    async def scenario(rest: Rest) -> int:
+        await _account(rest, "pass")
+        rest.change(behind_proxy=True)
+        assert await _attempt(rest.http, EMAIL, HOME) == 200
+        if restarted:
+            rest.change(limits=Limits(accounts=config.Accounts(), rest=config.Rest()))
+            await rest.rim.limits.known.read(rest.store, now_ms=rest.now_ms)
+        return (await _flooded(rest, strangers, (EMAIL, HOME)))[1]
+
+    assert support.run(tmp_path, scenario) == 200
+
+
+def test_flooding_strangers_learn_nothing_of_the_accounts_that_they_name(tmp_path: Path) -> None:
+    """An account that signed in lately and a name that no account has are served and turned away alike."""
+
+    async def scenario(rest: Rest) -> list[list[int]]:
+        user_id = await _account(rest, "right")
+        rest.rim.limits.known.add(user_id, HOME)
+        outcomes = []
+        for names in ((EMAIL, "nobody@x.example"), ("nobody@x.example", EMAIL)):
+            flood = [(names[n % 2], f"198.51.100.{n}") for n in range(30)]
+            statuses, last = await _flooded(rest, flood, (names[0], "203.0.113.9"))
+            outcomes.append([*statuses, last])
+        return outcomes
+
+    first, second = support.run(tmp_path, scenario)
+    assert first == second
+    assert set(first) == {401, 429}

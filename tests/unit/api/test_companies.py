@@ -54,7 +54,7 @@ def test_granted_account_that_names_itself_becomes_the_administrator(tmp_path):
 
 def test_granted_account_that_names_itself_has_a_new_password_and_the_log_ins_of_the_old_one_end(tmp_path):
     async def scenario(app):
-        old = await app.passwords.hash("the old phrase")
+        old = app.passwords.hash_now("the old phrase")
         granting = {"email": "kim@ace.example", "password_hash": old, "ids": app.ids, "now_ms": app.now_ms}
         user_id = await app.store.write(lambda tx: registry.grant_service_account(tx, **granting))
         tokens = await app.post(None, "/api/auth/login", {"username": "kim@ace.example", "password": "the old phrase"})

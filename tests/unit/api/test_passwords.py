@@ -24,7 +24,7 @@ OLD, NEW = "old pass phrase", "new pass phrase"
 
 
 async def make(rest: Rest) -> Login:
-    hashed = await rest.passwords.hash(OLD)
+    hashed = rest.passwords.hash_now(OLD)
     user_id = await rest.store.write(
         lambda tx: registry.grant_service_account(tx, email=EMAIL, password_hash=hashed, ids=rest.ids, now_ms=1)
     )

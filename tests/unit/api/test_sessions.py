@@ -25,7 +25,7 @@ GOOD = {"username": EMAIL, "password": "pass"}
 
 
 async def make(rest: Rest, email: str = EMAIL) -> UserId:
-    hashed = await rest.passwords.hash("pass")
+    hashed = rest.passwords.hash_now("pass")
     return await rest.store.write(
         lambda tx: registry.grant_service_account(tx, email=email, password_hash=hashed, ids=rest.ids, now_ms=1)
     )

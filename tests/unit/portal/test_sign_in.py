@@ -21,7 +21,7 @@ GOOD = {"email": EMAIL, "password": PASSWORD}
 
 
 async def made(rest: Rest, email: str = EMAIL) -> UserId:
-    hashed = await rest.passwords.hash(PASSWORD)
+    hashed = rest.passwords.hash_now(PASSWORD)
     return await rest.store.write(
         lambda tx: registry.create_platform_admin(tx, email=email, password_hash=hashed, ids=rest.ids, now_ms=1)
     )

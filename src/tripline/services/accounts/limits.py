@@ -1,6 +1,6 @@
-"""Counts log-ins, mails and requests in memory, so that nobody asks too often.
+"""Counts log-ins, mails and requests in memory, and limits their rate.
 
-Counts are this process's own and begin anew with it.
+Counts are this process's own and begin anew with it; known addresses are read from the store.
 """
 
 from typing import Final
@@ -8,6 +8,7 @@ from typing import Final
 from tripline import config
 from tripline.domain.ids import UserId
 from tripline.domain.refusals import TryLater
+from tripline.services.accounts.known_addresses import KnownAddresses
 from tripline.services.accounts.quota import Quota
 from tripline.services.accounts.throttle import Throttle, seconds
 
@@ -34,6 +35,7 @@ class Limits:
 
     def __init__(self, *, accounts: config.Accounts, rest: config.Rest) -> None:
         self.logins = Throttle(accounts)
+        self.known = KnownAddresses()
         self._forms = Quota(accounts.applications_per_hour, per_ms=_HOUR_MS)
         self._resets = Quota(RESETS_PER_HOUR, per_ms=_HOUR_MS)
         self._requests = Quota(rest.requests_per_minute, per_ms=_MINUTE_MS) if rest.requests_per_minute else None

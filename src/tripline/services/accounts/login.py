@@ -18,6 +18,8 @@ from tripline.domain.ids import TimeIds
 from tripline.domain.refusals import BadParameter, Kind, Refusal, TryLater
 from tripline.services.accounts import browser_sessions, links, refresh_sessions
 from tripline.services.accounts.browser_sessions import Cookie
+from tripline.services.accounts.hash_turns import Requester
+from tripline.services.accounts.known_addresses import KnownAddresses
 from tripline.services.accounts.passwords import Passwords
 from tripline.services.accounts.sessions import Client
 from tripline.services.accounts.throttle import Throttle, seconds
@@ -57,6 +59,7 @@ class Attempts(msgspec.Struct, frozen=True):
     """Attempts from one address (`http/peers.py`), and the instant of this one, epoch ms."""
 
     throttle: Throttle
+    known: KnownAddresses
     address: str
     now_ms: int
     agent: str | None = None
@@ -66,6 +69,11 @@ class Attempts(msgspec.Struct, frozen=True):
     def client(self) -> Client:
         """Who opens a session when the attempt is good."""
         return Client(self.agent, self.address)
+
+    def requester(self, account: str) -> Requester:
+        """An attempt on this account, for its turn at a hash."""
+        known = self.address in self.known or self.throttle.trusts(self.address)
+        return Requester(accounts.login_form(account), self.address, known)
 
     @asynccontextmanager
     async def one(self, account: str) -> AsyncIterator[None]:
@@ -170,10 +178,11 @@ async def change_password(
         links.set_password(tx, user_id=actor.user_id, password_hash=password_hash, now_ms=attempts.now_ms)
         links.note_password(tx, actor, ids=ids, now_ms=attempts.now_ms)
 
+    requester = Requester(actor.user_id, attempts.address, known=True)
     async with attempts.one(found.email):
-        if not await passwords.matches(current, kept):
+        if not await passwords.matches(current, kept, requester):
             raise wrong
-        password_hash = await passwords.hash(new)
+        password_hash = await passwords.hash(new, requester)
         await store.write(keep)
 
 
@@ -193,22 +202,26 @@ async def _opened(
         return open_session(tx, found)
 
     async with attempts.one(claims[-1][0]):
-        found = await _first_right(store, claims, passwords)
-        return found, await store.write(work)
+        found = await _first_right(store, claims, attempts, passwords)
+        made = await store.write(work)
+    attempts.known.add(found.user_id, attempts.address)
+    return found, made
 
 
-async def _first_right(store: Store, claims: Sequence[Claim], passwords: Passwords) -> Credentials:
+async def _first_right(store: Store, claims: Sequence[Claim], attempts: Attempts, passwords: Passwords) -> Credentials:
     for username, password in claims:
-        found = await _checked(store, username, password, passwords)
+        found = await _checked(store, username, password, attempts.requester(username), passwords)
         if found is not None:
             return found
     raise _wrong()
 
 
-async def _checked(store: Store, username: str, password: str, passwords: Passwords) -> Credentials | None:
+async def _checked(
+    store: Store, username: str, password: str, requester: Requester, passwords: Passwords
+) -> Credentials | None:
     """The account, when the password is its own and it is enabled."""
     found = await store.read_short(lambda tx: accounts.credentials(tx, username))
-    right = await passwords.matches(password, found.password_hash if found else None)
+    right = await passwords.matches(password, found.password_hash if found else None, requester)
     return found if found is not None and right and found.enabled else None
 
 

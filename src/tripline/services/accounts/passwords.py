@@ -2,6 +2,8 @@
 
 A hash costs about 20 ms and 19 MiB, so the number computed at once and the number waiting are bounded: a storm of
 log-ins is answered `TooManyLogins`, and the rest of the program keeps its core.
+
+Not here: who waits and whose turn it is (`hash_turns.py`).
 """
 
 import asyncio
@@ -16,15 +18,9 @@ from argon2.exceptions import Argon2Error, InvalidHashError
 from argon2.low_level import ARGON2_VERSION
 
 from tripline import config
-from tripline.domain.refusals import TryLater
+from tripline.services.accounts.hash_turns import HashTurns, Requester
 
 T = TypeVar("T")
-
-
-class TooManyLogins(TryLater):
-    """The pool's waiting room is full."""
-
-    code = "login.too_many"
 
 
 def _hash_of_nobody(hasher: PasswordHasher) -> str:
@@ -43,25 +39,24 @@ class Passwords:
     def __init__(self, settings: config.Passwords) -> None:
         self._hasher = PasswordHasher(time_cost=settings.passes, memory_cost=settings.memory_kib, parallelism=1)
         self._threads = ThreadPoolExecutor(settings.workers, thread_name_prefix="password")
-        self._room = settings.workers + settings.waiting
-        self._inside = 0
+        self._turns = HashTurns(workers=settings.workers, waiting=settings.waiting)
         self._nobodys = _hash_of_nobody(self._hasher)
 
     def hash_now(self, password: str) -> str:
         """The hash to keep, computed on the caller's thread: for commands."""
         return self._hasher.hash(password)
 
-    async def hash(self, password: str) -> str:
+    async def hash(self, password: str, requester: Requester) -> str:
         """The hash to keep. Raises `TooManyLogins`."""
-        return await self._in_pool(lambda: self._hasher.hash(password))
+        return await self._in_pool(lambda: self._hasher.hash(password), requester)
 
-    async def matches(self, password: str, kept: str | None) -> bool:
+    async def matches(self, password: str, kept: str | None, requester: Requester) -> bool:
         """Whether the password belongs to the kept hash; without one, False after the same time.
 
         Raises `TooManyLogins`.
         """
         compared = self._nobodys if kept is None else kept
-        return await self._in_pool(lambda: self._verify(password, compared)) and kept is not None
+        return await self._in_pool(lambda: self._verify(password, compared), requester) and kept is not None
 
     def close(self) -> None:
         """Let the threads end."""
@@ -73,11 +68,6 @@ class Passwords:
         except (Argon2Error, InvalidHashError):
             return False
 
-    async def _in_pool(self, work: Callable[[], T]) -> T:
-        if self._inside >= self._room:
-            raise TooManyLogins(after_s=1)
-        self._inside += 1
-        try:
+    async def _in_pool(self, work: Callable[[], T], requester: Requester) -> T:
+        async with self._turns.turn(requester):
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)
-        finally:
-            self._inside -= 1

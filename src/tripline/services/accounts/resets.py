@@ -6,6 +6,7 @@ Asking does the same work whether the account exists or not; that is looked up w
 from tripline.domain.ids import TimeIds
 from tripline.language.catalogue import Language
 from tripline.services.accounts import letters, links
+from tripline.services.accounts.hash_turns import Requester
 from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.login import Attempts
 from tripline.services.accounts.passwords import Passwords
@@ -31,8 +32,8 @@ async def set_password(
     Raises `LinkUnusable`, `TooManyLogins`.
     """
     now_ms = attempts.now_ms
-    await store.read_short(lambda tx: links.holder(tx, token=token, now_ms=now_ms))
-    password_hash = await passwords.hash(password)
+    user_id = await store.read_short(lambda tx: links.holder(tx, token=token, now_ms=now_ms))
+    password_hash = await passwords.hash(password, Requester(user_id, attempts.address, known=True))
 
     def spend(tx: WriteTx) -> str:
         user_id = links.spend(tx, token=token, password_hash=password_hash, now_ms=now_ms)

@@ -85,7 +85,7 @@ class Throttle:
         key = _pair(account, address)
         pair, alone = self._count(key, now_ms), self._address(address, now_ms)
         wait_ms = pair.wait_ms(self._failures, now_ms)
-        if not self._is_trusted(address):
+        if not self.trusts(address):
             wait_ms = max(wait_ms, alone.wait_ms(self._address_failures, now_ms))
         if not wait_ms:
             pair.under_way += 1
@@ -139,6 +139,19 @@ class Throttle:
             pair.at_address = False
         self._drop(key)
 
+    def trusts(self, address: str) -> bool:
+        """True for an address that the operator named as an application server's."""
+        if not self._trusted:
+            return False
+        try:
+            asked = ipaddress.ip_network(address)
+        except ValueError:
+            return False
+        return any(
+            network.version == asked.version and network.supernet_of(asked)  # type: ignore[arg-type]
+            for network in self._trusted
+        )
+
     def _count(self, key: tuple[str, str], now_ms: int) -> Count:
         """The count of an account at an address, begun anew after a quiet time; a new one is not kept yet."""
         count = self._pairs.get(key) or Count()
@@ -179,18 +192,6 @@ class Throttle:
             del self._pairs[key]
         if alone is not None and not (alone.accounts or alone.under_way or alone.until_ms):
             del self._addresses[key[1]]
-
-    def _is_trusted(self, address: str) -> bool:
-        if not self._trusted:
-            return False
-        try:
-            asked = ipaddress.ip_network(address)
-        except ValueError:
-            return False
-        return any(
-            network.version == asked.version and network.supernet_of(asked)  # type: ignore[arg-type]
-            for network in self._trusted
-        )
 
     def _longer_ms(self, doublings: int) -> int:
         return min(self._first_ms << min(doublings, _DOUBLINGS_MAX), self._longest_ms)

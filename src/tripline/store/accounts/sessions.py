@@ -103,6 +103,17 @@ def listed(tx: ReadTx, user_id: UserId, *, now_ms: int, span: Span) -> Sequence[
     return [_session(row) for row in tx.all(statement.limit(span.limit))]
 
 
+def opened_since(tx: ReadTx, since_ms: int, *, now_ms: int, limit: int) -> list[tuple[UserId, str]]:
+    """Accounts and addresses of sessions of all accounts that have not expired, newest first; for counting attempts."""
+    statement = (
+        select(_SESSION.user_id, _SESSION.address)
+        .where(_SESSION.created_ms >= since_ms, _SESSION.expires_ms > now_ms, _SESSION.address.is_not(None))
+        .order_by(_SESSION.created_ms.desc(), _SESSION.id.desc())
+        .limit(limit)
+    )
+    return [(UserId(row.user_id), row.address) for row in tx.all(statement)]
+
+
 def revoke(tx: WriteTx, session_id: str) -> None:
     """End one session: its tokens or its cookie become invalid."""
     tx.run(delete(account_session).where(_SESSION.id == session_id))

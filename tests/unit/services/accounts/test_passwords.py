@@ -8,17 +8,19 @@ from argon2 import PasswordHasher, extract_parameters
 from argon2.exceptions import VerifyMismatchError
 
 from tripline import config
-from tripline.services.accounts.passwords import Passwords, TooManyLogins
+from tripline.services.accounts.hash_turns import Requester, TooManyLogins
+from tripline.services.accounts.passwords import Passwords
 
 CHEAP = config.Passwords(memory_kib=8_192, passes=1, workers=1, waiting=2)
+OWNER = Requester("kim@fleet.example", "192.0.2.1", known=True)
 
 
 def test_password_matches_its_own_hash_only() -> None:
     async def scenario() -> list[bool]:
         passwords = Passwords(CHEAP)
-        kept = await passwords.hash("비밀번호 !'()*")
+        kept = await passwords.hash("비밀번호 !'()*", OWNER)
         tries = ["비밀번호 !'()*", "비밀번호 !'()* ", "", "x" * 10_000]
-        answers = [await passwords.matches(one, kept) for one in tries]
+        answers = [await passwords.matches(one, kept, OWNER) for one in tries]
         passwords.close()
         return answers
 
@@ -46,7 +48,7 @@ def test_hash_costs_what_owasp_asks_for_unless_it_is_configured() -> None:
 def test_password_without_a_usable_hash_never_matches(kept: str | None) -> None:
     async def scenario() -> bool:
         passwords = Passwords(CHEAP)
-        answer = await passwords.matches("no account has this password", kept)
+        answer = await passwords.matches("no account has this password", kept, OWNER)
         passwords.close()
         return answer
 
@@ -59,16 +61,16 @@ def test_logins_above_workers_and_waiting_room_are_refused_and_the_room_empties(
         gate = threading.Event()
         passwords._threads.submit(gate.wait)
         kept = passwords.hash_now("right")
-        storm = [asyncio.ensure_future(passwords.matches("right", kept)) for _ in range(5)]
+        storm = [asyncio.ensure_future(passwords.matches("right", kept, OWNER)) for _ in range(5)]
         await asyncio.sleep(0)
         gate.set()
         outcomes = await asyncio.gather(*storm, return_exceptions=True)
-        afterwards = await passwords.matches("right", kept)
+        afterwards = await passwords.matches("right", kept, OWNER)
         passwords.close()
         return [type(outcome).__name__ for outcome in outcomes], afterwards
 
     refused = TooManyLogins.__name__
-    assert asyncio.run(scenario()) == (["bool", "bool", "bool", refused, refused], True)
+    assert asyncio.run(scenario()) == (["bool", refused, refused, "bool", "bool"], True)
 
 
 def test_unknown_user_is_compared_with_a_hash_of_the_same_cost_that_no_password_has() -> None:

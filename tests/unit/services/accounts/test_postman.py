@@ -261,7 +261,7 @@ def test_start_tries_parked_mails_once_more_and_a_hint_wakes(tmp_path: Path) -> 
 def test_sweeper_forgets_what_has_expired_and_nothing_else(tmp_path: Path) -> None:
     async def scenario(world: World) -> tuple[Any, ...]:
         rest = world.rest
-        hashed = await rest.passwords.hash("pass")
+        hashed = rest.passwords.hash_now("pass")
         await rest.store.write(
             lambda tx: registry.grant_service_account(tx, email=EMAIL, password_hash=hashed, ids=rest.ids, now_ms=1)
         )
