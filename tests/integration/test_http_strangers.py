@@ -142,12 +142,10 @@ def test_connection_without_a_next_request_is_closed(idle: bytes) -> None:
 @pytest.mark.parametrize(
     "request_bytes",
     [
-        b"GET /x HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",
-        b"GET /x HTTP/1.1\r\nHost: x\r\nConnection: upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n",
         b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
     ],
-    ids=["websocket", "h2c", "connect", "close"],
+    ids=["connect", "close"],
 )
 def test_bytes_behind_a_last_request_are_bounded(request_bytes: bytes) -> None:
     async def slow(scope, receive, send):
@@ -157,6 +155,34 @@ def test_bytes_behind_a_last_request_are_bounded(request_bytes: bytes) -> None:
     answer = with_listener(Bounds(), endless(request_bytes, b"a" * 50_000, most=20_000_000), slow)
 
     assert not answer or answer.startswith((b"HTTP/1.1 200 ", b"HTTP/1.1 400 "))
+
+
+@pytest.mark.parametrize("offer", [b"websocket", b"h2c"])
+def test_frames_of_another_protocol_that_was_offered_are_refused(offer: bytes) -> None:
+    request = b"GET /x HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: " + offer + b"\r\n\r\n"
+
+    answer = with_listener(Bounds(), endless(request, b"\x81\x05" * 25_000, most=20_000_000))
+
+    assert not answer or answer.startswith((b"HTTP/1.1 200 ", b"HTTP/1.1 400 "))
+
+
+def test_http_2_without_an_offer_is_refused() -> None:
+    answer = with_listener(Bounds(), sending(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
+
+    assert error_of(answer)["errorCode"] == 31
+
+
+@pytest.mark.parametrize(("length", "accepted"), [(999, True), (1000, True), (1001, False)])
+@pytest.mark.parametrize("before", [b"", GET], ids=["first", "behind another"])
+def test_head_that_offers_another_protocol_may_be_as_long_as_the_bound(
+    before: bytes, length: int, accepted: bool
+) -> None:
+    start = HEAD + b"Connection: upgrade, close\r\nUpgrade: h2c\r\nX: "
+    filled = start + b"a" * (length - len(start) - 4) + b"\r\n\r\n"
+
+    answer = with_listener(Bounds(head_bytes=1000), sending(before + filled))
+
+    assert answer.count(b"HTTP/1.1 200 ") == accepted + bool(before)
 
 
 @pytest.mark.parametrize(("behind", "answered"), [(999, True), (1000, True), (1001, False)])

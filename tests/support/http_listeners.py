@@ -3,15 +3,21 @@
 import asyncio
 import json
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
+import uvicorn
+from uvicorn.server import ServerState
+
 from tests.support.clocks import SteppedLoop, stepped
-from tripline.adapters.http_bounds import Bounds
+from tripline.adapters.http_bounds import Bounds, Causes, Places
+from tripline.adapters.http_connection import Connection
+from tripline.adapters.http_shared import Shared
 from tripline.adapters.http_uvicorn import HttpListeners
 
 NOW_MS: Final = 1_760_000_000_000
 HEAD: Final = b"POST /x HTTP/1.1\r\nHost: x\r\n"
+_BOUNDS: Final = Bounds()
 CHUNKED: Final = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[Any]]
 
@@ -101,3 +107,70 @@ def error_of(answer: bytes, status: int = 400) -> dict[str, object]:
     assert b"content-type: application/json;charset=UTF-8" in head
     record: dict[str, object] = json.loads(body)
     return record
+
+
+class Written(asyncio.Transport):
+    """Keeps each piece that is written to it, as the socket of a peer with this address."""
+
+    def __init__(self, address: str = "127.0.0.1") -> None:
+        super().__init__({"peername": (address, 1)})
+        self.pieces: list[bytes] = []
+        self.closed = False
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Keep it."""
+        assert not self.closed
+        self.pieces.append(bytes(data))
+
+    def close(self) -> None:
+        """Note it."""
+        self.closed = True
+
+    abort = close
+
+    def is_closing(self) -> bool:
+        """Whether it was closed."""
+        return self.closed
+
+    def pause_reading(self) -> None:
+        """The test feeds what it likes."""
+
+    resume_reading = pause_reading
+
+    def get_write_buffer_size(self) -> int:
+        """Everything is sent at once."""
+        return 0
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """Everything is sent at once."""
+
+
+def connection(app: Any = echo, bounds: Bounds = _BOUNDS) -> Connection:
+    """A connection without a socket, on the running loop."""
+    config = uvicorn.Config(app, loop="none", http="httptools", ws="none", lifespan="off", log_config=None)
+    config.load()
+    loop = asyncio.get_running_loop()
+    shared = Shared(
+        bounds=bounds,
+        clock=lambda: NOW_MS,
+        causes=Causes(loop.time),
+        bodies=Places(bounds.bodies, bounds.address_bodies),
+        answers=Places(bounds.answers, bounds.address_answers),
+        requests=Places(1, 1),
+        unread={},
+        scheme="http",
+    )
+    return Connection(config=config, server_state=ServerState(), app_state={}, shared=shared, resting={})
+
+
+async def answered(pieces: Iterable[bytes], app: Any = echo) -> bytes:
+    """What a connection answers to these pieces; the application runs as far as it can after each."""
+    ours, written = connection(app), Written()
+    ours.connection_made(written)
+    for piece in pieces:
+        ours.data_received(piece)
+        await asyncio.sleep(0)
+    for _ in range(20):
+        await asyncio.sleep(0)
+    ours.connection_lost(None)
+    return b"".join(written.pieces)

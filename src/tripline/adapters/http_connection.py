@@ -10,16 +10,26 @@ a refusal reads (`http_refusals.py`).
 import asyncio
 import functools
 import itertools
-from collections.abc import Callable
 from typing import Any, Final
 
 import httptools
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from tripline.adapters.http_bounds import Bounds, Causes, Places
+from tripline.adapters import http_heads
+from tripline.adapters.http_bounds import Places
 from tripline.adapters.http_outlet import Outlet
-from tripline.adapters.http_refusals import BAD_REQUEST, BUSY, GENERAL, MANY_HEADERS, NOT_HTTP, TOO_LONG, refusal
+from tripline.adapters.http_refusals import (
+    BAD_REQUEST,
+    BUSY,
+    GENERAL,
+    MANY_HEADERS,
+    NOT_HTTP,
+    TOO_LONG,
+    refusal,
+    send_busy,
+)
+from tripline.adapters.http_shared import Shared
 from tripline.wire import addresses
 from tripline.wire.rest.base import CAME_WHOLE, KEPT_ELSEWHERE
 
@@ -28,20 +38,6 @@ CHUNK_BYTES: Final = 16
 LOOKED_AT: Final = 64
 """How many connections are looked at for one that may be ended."""
 _WHOLE: Final[dict[str, dict[object, object]]] = {CAME_WHOLE: {}}
-
-
-class Shared(msgspec.Struct, kw_only=True):
-    """What all connections of the HTTP listeners share."""
-
-    bounds: Bounds
-    clock: Callable[[], int]
-    causes: Causes
-    bodies: Places
-    answers: Places
-    requests: Places
-    """Requests of forwarded addresses."""
-    unread: dict[Outlet, None]
-    scheme: str
 
 
 class _Refusal(msgspec.Struct, frozen=True):
@@ -91,7 +87,9 @@ class Connection(HttpToolsProtocol):
         self._head_came = False
         """Whether the head of the latest request ended in the piece that is read now."""
         self._own = False
-        """Whether the latest cycle is that of the request that is read now."""
+        """The latest cycle belongs to the request that is read now."""
+        self._offers = False
+        """The head that was just read offers another protocol."""
         self._waiting = True
         self._began = 0.0
         self._deadline: asyncio.TimerHandle | None = None
@@ -149,9 +147,7 @@ class Connection(HttpToolsProtocol):
         self._head_came = self._behind = False
         self._around = max(self._around, 0) + len(data)
         try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self._last(self.cycle)
+            self._parse(data)
         except httptools.HttpParserError:
             self._refuse(self._refusal or _Refusal(400, NOT_HTTP))
         else:
@@ -162,8 +158,31 @@ class Connection(HttpToolsProtocol):
         if self._waiting is (self._deadline is None):
             self._watch()
 
+    def _parse(self, data: bytes) -> None:
+        """Feed the parser, which ends a request at its head where that offers another protocol: we accept none, so
+        another parser gets the head without the offer, and everything behind it (RFC 9110 7.8)."""
+        rest = memoryview(data)
+        while rest:
+            try:
+                self.parser.feed_data(rest)
+            except httptools.HttpParserUpgrade as upgrade:
+                if not self._offers:  # CONNECT
+                    self._last(self.cycle)
+                    return
+                rest = rest[upgrade.args[0] :]
+                head = http_heads.without_offer(self.parser, self.url, self.headers)
+                self.parser = httptools.HttpRequestParser(self)
+                self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+                self.parser.feed_data(head)
+            else:
+                return
+
     def on_message_begin(self) -> None:
-        """The first byte of a request."""
+        """The first byte of a request, or its head once more."""
+        if self._offers:
+            self._offers, self._in_head = False, True
+            super().on_message_begin()
+            return
         self._unset_keepalive_if_required()
         self._behind = not self._waiting and self._head_came
         if self._behind:
@@ -188,14 +207,18 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The head is there."""
         bounds = self._bounds
-        if (self._around > bounds.head_bytes or self._behind) and self._head() > bounds.head_bytes:
+        uncertain = self._around > bounds.head_bytes or self._behind
+        if uncertain and http_heads.size_of(self.parser, self.url, self.headers) > bounds.head_bytes:
             self._stop(400, TOO_LONG)
+        if self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT":
+            self._offers = True
+            return
         if len(self.pipeline) >= bounds.ahead:
             self._shared.causes.tell("requests_ahead", limit=bounds.ahead, address=self._address)
             self._stop(503, BUSY)
         if bounds.behind_proxy:
             self._forget_bodies()
-            self._address = self._forwarded(self.headers)
+            self._address = http_heads.forwarded_for(self.headers) or self._peer
         self._in_head = False
         self._head_came = self._own = True
         super().on_headers_complete()
@@ -223,6 +246,8 @@ class Connection(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """The whole request is there."""
+        if self._offers:
+            return
         self._waiting = False
         if not self._behind and self._trailers and self._around > self._bounds.head_bytes:
             self._stop(400, TOO_LONG)
@@ -279,10 +304,10 @@ class Connection(HttpToolsProtocol):
             return
         address = self._peer
         if self._bounds.behind_proxy:
-            address = self._forwarded(scope["headers"])
+            address = http_heads.forwarded_for(scope["headers"]) or address
             if not self._shared.requests.take(address):
                 self._shared.causes.tell("address_connections", limit=self._shared.requests.share, address=address)
-                await self._send_busy(send)
+                await send_busy(send, self._shared.clock())
                 return
         try:
             await app(scope, receive, functools.partial(self._send, [True], address, send))
@@ -294,33 +319,13 @@ class Connection(HttpToolsProtocol):
         """Send, if there is room for the answer until its peer has read it; if not, 503 instead."""
         if message["type"] == "http.response.start":
             self._outlet.begin()
-            size = _length(message["headers"])
+            size = http_heads.length_of(message["headers"])
             if size > self._bounds.short_answer and not self._outlet.hold(address, size):
                 self._tell("answers", self._shared.answers, size)
                 sends[0] = False
-                await self._send_busy(send)
+                await send_busy(send, self._shared.clock())
         if sends[0]:
             await send(message)
-
-    async def _send_busy(self, send: Any) -> None:
-        head, body = refusal(503, BUSY, self._shared.clock(), code=GENERAL)
-        lines = (line.partition(b": ") for line in head.split(b"\r\n")[1:-2])
-        headers = [(name, value) for name, _, value in lines if name != b"connection"]
-        await send({"type": "http.response.start", "status": 503, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
-
-    def _forwarded(self, headers: list[tuple[bytes, bytes]]) -> str:
-        """For whom the request is: whom the proxy names, else who is connected."""
-        for name, value in reversed(headers):
-            if name == addresses.FORWARDED.encode():
-                return addresses.forwarded(value.decode("latin-1"))
-        return self._peer
-
-    def _head(self) -> int:
-        """Bytes of the head that was read: request line and headers."""
-        method, version = self.parser.get_method(), self.parser.get_http_version()
-        line = len(method) + len(self.url) + len(version) + 11
-        return line + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
     def _kept_elsewhere(self) -> None:
         """What comes of the body from now on does not stay in memory."""
@@ -389,7 +394,3 @@ class Connection(HttpToolsProtocol):
             self._deadline = self.loop.call_later(left, self._late)
         else:
             self.transport.close()
-
-
-def _length(headers: Any) -> int:
-    return next((int(value) for name, value in headers if name == b"content-length"), 0)

@@ -1,6 +1,6 @@
 """Answers to requests that never reach the application."""
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -28,3 +28,12 @@ def refusal(status: int, message: str, now_ms: int, *, code: int) -> list[bytes]
         b"content-length: %d\r\nconnection: close\r\n\r\n" % (status, _PHRASES[status], retry, len(body))
     )
     return [head, body]
+
+
+async def send_busy(send: Any, now_ms: int) -> None:
+    """Answer in place of the application."""
+    head, body = refusal(503, BUSY, now_ms, code=GENERAL)
+    lines = (line.partition(b": ") for line in head.split(b"\r\n")[1:-2])
+    headers = [(name, value) for name, _, value in lines if name != b"connection"]
+    await send({"type": "http.response.start", "status": 503, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

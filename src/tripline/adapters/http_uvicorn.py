@@ -17,9 +17,10 @@ import uvicorn
 
 from tripline.adapters import http_connection, http_refusals
 from tripline.adapters.http_bounds import Bounds, Causes, Places
-from tripline.adapters.http_connection import Connection, Shared
+from tripline.adapters.http_connection import Connection
 from tripline.adapters.http_entrance import Entrance, GivesWay, Listener
 from tripline.adapters.http_outlet import Outlet
+from tripline.adapters.http_shared import Shared
 
 DRAIN_S: Final = 5
 """How long requests under way may take after a stop was asked for."""
