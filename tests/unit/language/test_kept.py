@@ -62,7 +62,7 @@ def said(text: str, language: Language) -> str:
 
 def test_kept_sentences_are_those_that_the_program_makes() -> None:
     system = (errno.ECONNREFUSED, errno.ECONNRESET, errno.ENETUNREACH, errno.EHOSTUNREACH)
-    made = [*sentences(), webhooks.UNANSWERED, attempts.NO_ADDRESS, "HTTP status 410."]
+    made = [*sentences(), webhooks.UNANSWERED, attempts.NO_ADDRESS, attempts.EARLY, "HTTP status 410."]
     made += ["TLS failed: WRONG_VERSION_NUMBER.", str(LostAreaError("area", "some"))]
     made += ["PBF error: unexpected EOF"]  # of the library that reads maps
     made += [str(faults.outage(each, "some")) for each in Fault]

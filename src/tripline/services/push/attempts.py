@@ -32,7 +32,7 @@ from tripline.services.push.schedule import Outcome, outcome_of
 from tripline.services.push.secrets import Sign
 from tripline.store.push import queue as push_queue
 from tripline.store.push import receiver_state
-from tripline.store.push.queue import Result, Row
+from tripline.store.push.queue import Content, Result, Row
 from tripline.store.transactions import Store, WriteTx
 
 ADDRESS_MS: Final = 60_000
@@ -43,6 +43,7 @@ PARK_BATCH: Final = 500
 """Rows given up in one transaction: it delays the commit of what devices send."""
 PLACE_S: Final = 0.25
 """How long a message to a mute receiver waits for an answer before the next one goes out (spec/push M2)."""
+EARLY: Final = "The server answered before older messages of the sensor were confirmed."
 NO_ADDRESS: Final = "The company has no address for this any more."
 
 log = logger("push")
@@ -94,8 +95,10 @@ class Deliveries:
                 self._park(receiver, row, NO_ADDRESS)
                 await self._park_others(receiver, first_no(self._clock() + self._patience_ms), NO_ADDRESS)
                 return
+            oldest = await self._oldest_unconfirmed(receiver) if receiver.queue.sounding else None
+            sent, content = (row, content) if oldest is None else oldest
             webhook = http_requests.request(
-                receiver.key[1], row, content, url=receiver.url, sign=receiver.sign, now_ms=self._clock()
+                receiver.key[1], sent, content, url=receiver.url, sign=receiver.sign, now_ms=self._clock()
             )
         except Exception as error:  # noqa: BLE001  one message's trouble must not hold up the others
             rounds.report(error, log, failed="push.error", outage="push.outage")
@@ -103,8 +106,8 @@ class Deliveries:
             self._wake()
             return
         listening = None
-        if receiver.queue.mute:
-            listening = Listening(self._place_s, partial(self._heard, receiver, receiver.url, row.no))
+        if receiver.queue.mute and oldest is None:
+            listening = Listening(self._place_s, partial(self._heard, receiver, receiver.url))
         try:
             async with asyncio.timeout(None) as attempt:
                 receiver.attempts.add(attempt)
@@ -115,8 +118,13 @@ class Deliveries:
         except TimeoutError:  # broken off: the receiver has another address, or somebody asked to send at once
             receiver.queue.put_back(row, due_ms=self._clock())
             return
-        if outcome is Outcome.UNANSWERED:
+        if oldest is not None and outcome is not Outcome.LOST:
+            self._sounded(receiver, sent.no, outcome)
+            receiver.queue.put_back(row, due_ms=self._clock())
+        elif outcome is Outcome.UNANSWERED:
             self._settle_unanswered(receiver, row)
+        elif outcome is Outcome.DELIVERED and receiver.queue.owed:
+            self._settle_early(receiver, row)
         else:
             await self._settle(receiver, row, outcome, error_text)
 
@@ -133,6 +141,29 @@ class Deliveries:
         if status is None:
             return Outcome.UNANSWERED, UNANSWERED
         return outcome_of(status), f"HTTP status {status}."
+
+    async def _oldest_unconfirmed(self, receiver: Receiver) -> tuple[Row, Content] | None:
+        """The message to send in place of the next one; None: no message is unconfirmed, so the next one goes."""
+        await self._ledger.flushed()
+        found = await self._store.read_short(lambda tx: receiver_state.oldest_unconfirmed(tx, receiver.key))
+        if found is None:
+            receiver.queue.sounded()
+        return found
+
+    def _sounded(self, receiver: Receiver, no: RowNo, outcome: Outcome) -> None:
+        """The oldest unconfirmed message was sent once more, to a server that was away or has another address."""
+        if outcome is Outcome.UNANSWERED:
+            receiver.queue.sounded()
+            return
+        if outcome is Outcome.DELIVERED:
+            PUSHES.labels("confirmed").inc()
+            self._ledger.delivered(receiver.key, no)
+        receiver.queue.heard(self._clock(), well=outcome is not Outcome.FAILED)
+
+    def _settle_early(self, receiver: Receiver, row: Row) -> None:
+        now_ms = self._clock()
+        early = receiver.queue.early(row, now_ms=now_ms)
+        self._ledger.unconfirmed(receiver.key, [Result(early.no, early.attempts, now_ms, EARLY)])
 
     def _settle_unanswered(self, receiver: Receiver, row: Row) -> None:
         now_ms, was_mute = self._clock(), receiver.queue.mute
@@ -153,13 +184,11 @@ class Deliveries:
             self._ledger.mute(receiver.key, since_ms=now_ms, readdressed_ms=readdressed_ms)
             log.warning("push.mute", company=receiver.key[0], channel=receiver.key[1].value)
 
-    def _heard(self, receiver: Receiver, url: str, no: RowNo, status: int) -> None:
-        """A status line came on a connection that listened on."""
-        if outcome_of(status) is Outcome.DELIVERED:
-            PUSHES.labels("confirmed").inc()
-            self._ledger.delivered(receiver.key, no)
+    def _heard(self, receiver: Receiver, url: str, status: int) -> None:
+        """A status line came on a connection that listened on. It confirms nothing: its message is sent again in its
+        place behind older ones of the same sensor."""
         if receiver.url == url and not receiver.dropped and not self._stopping:
-            receiver.queue.heard(self._clock())
+            receiver.queue.heard(self._clock(), well=outcome_of(status) is not Outcome.FAILED)
             self.release_when_calm(receiver)
 
     def release_when_calm(self, receiver: Receiver) -> None:

@@ -7,11 +7,14 @@ between, and nothing more is read for it; the first answer from it makes everyth
 holds up no other.
 
 A receiver that takes a message twice and answers neither time is mute (spec/push M1 to M3): from then on each message
-is sent once and counts as delivered, unconfirmed. While the second attempt decides, other messages that went unanswered
-wait for what it says. The first status line ends the state, and what nobody confirmed is put in line again before
-anything else is sent (`released`).
+is sent once and counts as delivered, unconfirmed. Other messages that went unanswered wait for the outcome of the
+second attempt. The first status line ends the state, and all unconfirmed messages are put in line again before anything
+else is sent (`released`). A success before that confirms nothing (`early`): older messages of the same sensor may be
+unconfirmed, and newer ones must not overtake them. When the receiver was away or has another address, its oldest
+unconfirmed message goes first (`sounding`).
 
-Only values: `now_ms` comes in, nothing is awaited. Not here: reading and sending (`pusher.py`), pauses (`schedule.py`).
+Only values: `now_ms` comes in, nothing is awaited. Not here: reading and sending (`pusher.py`), pauses of messages
+(`schedule.py`), rests of receivers (`rests.py`).
 """
 
 import heapq
@@ -22,6 +25,7 @@ from typing import Final
 from tripline.domain.ids import RowNo, SensorId, ms_of_no
 from tripline.services.push import schedule
 from tripline.services.push.lane import Lane
+from tripline.services.push.rests import DOWN_AFTER, Rests
 from tripline.services.push.schedule import Outcome
 from tripline.store.push.queue import Row
 
@@ -29,12 +33,8 @@ WINDOW: Final = 500
 """Messages of one receiver in memory."""
 BATCH: Final = 250
 """Messages read at once."""
-DOWN_AFTER: Final = 3
-"""Failures in a row, each of another lane, after which the receiver counts as down."""
 UNPROVEN: Final = 2
 """Requests at the same time to a receiver that has not answered yet, or whose last request failed."""
-RESTS_MS: Final = (1_000, 5_000, 30_000)
-"""Rest between requests to a receiver that is down; the last one repeats. Each message has its own pauses besides."""
 LOST_HOPE: Final = 5
 """Attempts of a message after which those as old are given up with it while the receiver is down."""
 
@@ -54,14 +54,8 @@ class Queue:
         self._reading = False
         self._rewound = False
         self._more = True
-        self._failures = 0
-        """In a row, of any lanes."""
-        self._failed: set[SensorId] = set()
-        """Lanes that failed since the last success; `DOWN_AFTER` of them at most."""
-        self._rests = 0
-        """Failures since the receiver is down."""
+        self._rests = Rests()
         self._proven = False
-        self._rest_until_ms = 0
         self._hurried_ms = 0
         """What was tried before this instant is due at once."""
         self._doubt: RowNo | None = None
@@ -72,6 +66,8 @@ class Queue:
         """Whether the receiver takes messages and never answers."""
         self._owed = False
         """Whether messages are kept that nobody confirmed."""
+        self.sounding = False
+        """Send the oldest of these before anything else: another server may answer now."""
         self.releasing = False
         """Whether these are to be put in line again before anything is sent."""
         self.running = 0
@@ -80,7 +76,7 @@ class Queue:
     @property
     def down(self) -> bool:
         """Whether messages of several sensors failed in a row."""
-        return len(self._failed) >= DOWN_AFTER
+        return self._rests.down
 
     @property
     def idle(self) -> bool:
@@ -92,36 +88,47 @@ class Queue:
         return not (busy or self.mute or self.releasing)
 
     @property
+    def owed(self) -> bool:
+        """Unconfirmed messages have to be sent again before a success counts."""
+        return self._owed or self.releasing
+
+    @property
     def unwell(self) -> bool:
         """Whether something waits for a pause to end, or the receiver is mute."""
-        return bool(self._waiting or self._failures or self.mute)
+        return bool(self._waiting or self._rests.failures or self.mute)
 
     @property
     def slots(self) -> int:
         """Requests at the same time that the receiver's behaviour allows; the settings allow fewer."""
-        if self.down:
+        if self.down or self.sounding:
             return 1
         # A mute receiver answers nothing, so nothing tells how much it bears.
-        return WINDOW if self.mute or (self._proven and not self._failures) else UNPROVEN
+        return WINDOW if self.mute or (self._proven and not self._rests.failures) else UNPROVEN
 
     # What was written down of the receiver, and what ends its pauses.
 
     def begin(self, *, mute: bool, owed: bool, hurried_ms: int) -> None:
         """Go on where another process, or the one before, left off; before anything is admitted."""
         self.mute, self._owed, self._hurried_ms = mute, owed, hurried_ms
+        self.sounding = owed and not mute
 
     def hurry(self, now_ms: int, *, readdressed: bool) -> None:
         """End every pause: somebody asked for it, or the receiver has another address and is not known yet."""
-        self._forgive()
+        self._rests.end()
         self._hurried_ms = now_ms
         if readdressed:
             self.mute = self._proven = False
+            self.sounding = self._owed
         self._dispel_doubt()
         self._wake(now_ms, everything=True)
 
-    def heard(self, now_ms: int) -> None:
-        """A status line came on a connection that listened on."""
-        self._answered(now_ms, well=True)
+    def heard(self, now_ms: int, *, well: bool) -> None:
+        """A status line came for an unconfirmed message."""
+        self._answered(now_ms, well=well)
+
+    def sounded(self) -> None:
+        """The oldest unconfirmed message went unanswered again, or none is left: go on with the others."""
+        self.sounding = False
 
     def released(self) -> None:
         """What nobody confirmed is in line again, where it stood: read everything anew. Nothing is under way."""
@@ -195,9 +202,9 @@ class Queue:
 
     def due_ms(self, now_ms: int) -> int | None:
         """When `take` may have something: now or later; None while nothing waits."""
-        if self.releasing or (self.down and self.running):
+        if self.releasing or ((self.down or self.sounding) and self.running):
             return None
-        rest_ms = self._rest_until_ms if self.down else 0
+        rest_ms = self._rests.until_ms
         if self._ready:
             return max(now_ms, rest_ms)
         while self._waiting and self._waiting[0][1] != self._waiting[0][2].waits:
@@ -206,7 +213,9 @@ class Queue:
 
     def take(self, now_ms: int) -> Row | None:
         """The next message to send now; its lane waits until it is settled."""
-        if self.releasing or (self.down and (self.running or now_ms < self._rest_until_ms)):
+        if self.releasing or ((self.down or self.sounding) and self.running):
+            return None
+        if now_ms < self._rests.until_ms:
             return None
         self._wake(now_ms)
         if not self._ready:
@@ -236,7 +245,9 @@ class Queue:
         self.running -= 1
         row.attempts += 1
         if outcome in (Outcome.FAILED, Outcome.LOST):
-            self._fail(row, now_ms)
+            self._rests.fail(row.sensor_id, now_ms)
+        if outcome is Outcome.LOST:
+            self.sounding = self._owed
         if outcome.answered:
             self._answered(now_ms, well=outcome is not Outcome.FAILED)
         elif row.no == self._doubt:
@@ -250,6 +261,14 @@ class Queue:
             self._wait(lane, due_ms)
         return due_ms
 
+    def early(self, row: Row, *, now_ms: int) -> Row:
+        """The receiver confirmed a message while others are `owed`: it counts as unconfirmed, and comes again in its
+        place behind them."""
+        self.running -= 1
+        row.attempts += 1
+        self._answered(now_ms, well=True)
+        return self._unconfirmed(self._lanes[row.sensor_id])
+
     def unanswered(self, row: Row, *, now_ms: int) -> tuple[int | None, list[Row]]:
         """The receiver took the message and did not answer: when it is due again, and what counts as delivered now.
 
@@ -259,10 +278,11 @@ class Queue:
         row.attempts += 1
         lane = self._lanes[row.sensor_id]
         if self.mute or self.releasing:
+            self._owed = self._owed or self.mute
             return None, [self._unconfirmed(lane)]
         if row.no == self._doubt:
             self.mute = self._owed = True
-            self._forgive()
+            self._rests.end()
             suspended, self._suspended, self._doubt = self._suspended, [], None
             return None, [self._unconfirmed(each) for each in (lane, *(each for each, _ in suspended))]
         due_ms = self._next_due_ms(row, Outcome.UNANSWERED, now_ms)
@@ -281,7 +301,7 @@ class Queue:
 
     def hopeless(self, row: Row) -> bool:
         """Whether a message that was just given up takes all that are as old with it: the receiver has been down."""
-        return self._failures >= DOWN_AFTER and row.attempts >= LOST_HOPE
+        return self._rests.failures >= DOWN_AFTER and row.attempts >= LOST_HOPE
 
     def _next_due_ms(self, row: Row, outcome: Outcome, now_ms: int) -> int | None:
         return schedule.next_due_ms(
@@ -319,18 +339,6 @@ class Queue:
         row = lane.rows[0]
         self._go_on(lane)
         return row
-
-    def _fail(self, row: Row, now_ms: int) -> None:
-        self._failures += 1
-        if not self.down:
-            self._failed.add(row.sensor_id)
-        if self.down:
-            self._rest_until_ms = now_ms + RESTS_MS[min(self._rests, len(RESTS_MS) - 1)]
-            self._rests += 1
-
-    def _forgive(self) -> None:
-        self._failures = self._rests = self._rest_until_ms = 0
-        self._failed.clear()
 
     def _dispel_doubt(self) -> None:
         """The receiver is not mute, or not known to be: what went unanswered waits like everything that failed."""
@@ -371,11 +379,12 @@ class Queue:
         self._dispel_doubt()
         if self.mute or self._owed:
             self.mute, self._owed, self.releasing = False, False, True
+        self.sounding = False
         if not well:
             return
         if self.down or not self._proven:
             self._wake(now_ms, everything=True)
-        self._forgive()
+        self._rests.end()
         self._proven = True
 
     def _wake(self, now_ms: int, *, everything: bool = False) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, bindparam, func, select, text, true, updat
 
 from tripline.domain.ids import CompanyId
 from tripline.domain.pushes import Channel, Mute
-from tripline.store.push.queue import Key
+from tripline.store.push.queue import Content, Key, Row
 from tripline.store.tables import company, push_outbox, push_receiver
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -22,6 +22,17 @@ _FACTS: Final = Hot(
     select(_ROW.mute_ms, _ROW.readdressed_ms, _ROW.asked_ms).where(
         _ROW.company_id == bindparam("company_id"), _ROW.channel == bindparam("channel")
     ),
+    "company_id",
+    "channel",
+)
+_OLDEST_UNCONFIRMED: Final = Hot(
+    select(
+        *(_MESSAGE.no, _MESSAGE.id, _MESSAGE.sensor_id, _MESSAGE.attempts, _MESSAGE.due_ms, _MESSAGE.since_ms),
+        *(_MESSAGE.body, _MESSAGE.request_id, _MESSAGE.method),
+    )
+    .where(_UNCONFIRMED, _MESSAGE.company_id == bindparam("company_id"), _MESSAGE.channel == bindparam("channel"))
+    .order_by(_MESSAGE.no)
+    .limit(1),
     "company_id",
     "channel",
 )
@@ -101,6 +112,12 @@ def release(tx: WriteTx, key: Key, *, now_ms: int, limit: int) -> int:
         .where(_MESSAGE.no.in_(first))
         .values(parked_ms=None, unconfirmed_ms=None, due_ms=now_ms, since_ms=func.coalesce(_MESSAGE.since_ms, now_ms))
     )
+
+
+def oldest_unconfirmed(tx: ReadTx, key: Key) -> tuple[Row, Content] | None:
+    """The oldest message that the receiver did not confirm."""
+    found = tx.hot(_OLDEST_UNCONFIRMED, key[0], key[1].value)
+    return (Row(*found[0][:6]), Content(found[0][2], *found[0][6:])) if found else None
 
 
 def _of(key: Key) -> tuple[ColumnElement[bool], ...]:

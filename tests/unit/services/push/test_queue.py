@@ -3,7 +3,8 @@
 from tests.support.push_rows import DAY_MS, DELIVERED, FAILED, FIRST, GONE, NOW_MS, REFUSED, Outbox, row
 
 from tripline.domain.ids import RowNo, SensorId
-from tripline.services.push.queue import DOWN_AFTER, LOST_HOPE, UNPROVEN, WINDOW, Queue
+from tripline.services.push.queue import LOST_HOPE, UNPROVEN, WINDOW, Queue
+from tripline.services.push.rests import DOWN_AFTER
 from tripline.services.push.schedule import Outcome
 from tripline.store.push.queue import Row
 
@@ -310,11 +311,48 @@ def test_m3_first_status_line_ends_the_state_and_nothing_is_sent_before_the_unco
         assert box.take().no - FIRST == 1
 
 
+def test_m3_success_before_older_messages_are_confirmed_is_unconfirmed_too():
+    box = Silent(row(1), row(2), row(3))
+    box.become_mute()
+    box.admit(row(2), row(3))
+    taken = box.take()
+
+    assert box.queue.owed
+    assert box.queue.early(taken, now_ms=box.now_ms).no - FIRST == 2
+    assert (box.queue.mute, box.queue.releasing, box.queue.owed) == (False, True, True)
+    box.queue.released()
+    assert not box.queue.owed
+
+
+def test_m3_success_counts_again_once_the_unconfirmed_are_in_line():
+    box = Silent()
+    box.queue.begin(mute=True, owed=False, hurried_ms=0)
+    box.admit(row(1), row(2))
+
+    assert not box.queue.owed
+    box.unanswered(box.take())
+    assert box.queue.owed
+
+
+def test_m3_receiver_that_was_away_gets_its_oldest_unconfirmed_message_and_nothing_beside():
+    box = Silent(row(1, "a"))
+    box.become_mute()
+    box.admit(row(2, "b"), row(3, "c"))
+    box.queue.settle(box.take(), Outcome.LOST, now_ms=box.now_ms)
+
+    assert (box.queue.sounding, box.queue.slots) == (True, 1)
+    taken = box.take()
+    assert (box.take(), box.queue.due_ms(box.now_ms)) == (None, None)
+    box.queue.sounded()
+    box.queue.put_back(taken, due_ms=box.now_ms)
+    assert box.unanswered(box.take()) == (None, [3])
+
+
 def test_m3_status_line_on_a_connection_that_listened_ends_the_state():
     box = Silent(row(1))
     box.become_mute()
 
-    box.queue.heard(box.now_ms)
+    box.queue.heard(box.now_ms, well=True)
 
     assert (box.queue.mute, box.queue.releasing) == (False, True)
 
@@ -323,7 +361,7 @@ def test_m3_request_under_way_when_the_state_ends_counts_as_unconfirmed_too():
     box = Silent(row(1), row(2, "b"))
     taken = box.take()
     box.become_mute()
-    box.queue.heard(box.now_ms)
+    box.queue.heard(box.now_ms, well=True)
 
     assert box.unanswered(taken) == (None, [taken.no - FIRST])
 
@@ -333,7 +371,7 @@ def test_m3_reading_that_was_under_way_when_the_state_ended_is_thrown_away():
     box.become_mute()
     box.queue.more()
     box.queue.reading()
-    box.queue.heard(box.now_ms)
+    box.queue.heard(box.now_ms, well=True)
     box.queue.released()
     box.queue.admit([row(2)], now_ms=box.now_ms)
 
@@ -412,7 +450,9 @@ def test_another_address_is_not_known_and_not_mute():
 
     box.queue.hurry(box.now_ms, readdressed=True)
 
-    assert (box.queue.mute, box.queue.slots) == (False, UNPROVEN)
+    assert (box.queue.mute, box.queue.sounding, box.queue.slots) == (False, True, 1)
+    box.queue.sounded()
+    assert box.queue.slots == UNPROVEN
     assert box.unanswered(box.take()) == (1_000, [])
 
 
