@@ -27,6 +27,8 @@ from tripline.wire import csv_files
 
 LONGEST_S = 0.010
 """Of CPU time. A pause is due after one millisecond; the rest is room for one item on a slow machine."""
+TRIES = 4
+"""The system counts CPU time of a busy machine coarsely; a loop without pauses fails every time."""
 MANY = 20_000
 
 
@@ -138,23 +140,29 @@ def exported_workbook():
     ],
 )
 def test_long_loop_computes_a_few_milliseconds_at_a_stretch(loop, monkeypatch):
-    work = loop()
-    pauses = [time.thread_time()]
+    for _ in range(TRIES):
+        stretches = stretches_of(loop(), monkeypatch)
+        if max(stretches) < LONGEST_S:
+            break
+
+    assert len(stretches) > 3
+    assert max(stretches) < LONGEST_S
+
+
+def stretches_of(work, monkeypatch):
+    """CPU seconds between one pause and the next."""
+    pauses = []
     clock = SimpleNamespace(perf_counter=time.perf_counter, sleep=lambda _: pauses.append(time.thread_time()))
     monkeypatch.setattr(cooperative, "time", clock)
     gc.collect()
     gc.disable()
     try:
-        pauses[0] = time.thread_time()
+        pauses.append(time.thread_time())
         work()
         pauses.append(time.thread_time())
     finally:
         gc.enable()
-
-    stretches = [after - before for before, after in itertools.pairwise(pauses)]
-
-    assert len(stretches) > 3
-    assert max(stretches) < LONGEST_S
+    return [after - before for before, after in itertools.pairwise(pauses)]
 
 
 def test_items_come_as_they_are_and_a_pause_comes_after_a_stretch(monkeypatch):
