@@ -12,6 +12,7 @@ from tripline.http.operations import Value, operation
 from tripline.http.rim import Call, rim_of
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
+from tripline.services import shares
 from tripline.services.fleet import import_kinds, imports
 from tripline.services.fleet.import_desk import ManyImports
 from tripline.services.fleet.import_kinds import ImportKind
@@ -86,22 +87,20 @@ async def sensors_sample(request: Call) -> Response[bytes]:
 async def _imported(request: Call, kind: ImportKind) -> ASGIApp:
     rim = rim_of(request)
     actor = await permission.permitted(request)
-    company_id = access.company_of(actor)
+    access.company_of(actor)
     query = request.query_params
     order = imports.Order(
         dry_run=bool(parameters.query_flag(query, "dryRun")),
         skip_bad_rows=bool(parameters.query_flag(query, "skipBadRows")),
         most_rows=rim.imports.most_rows,
     )
-    desk = rim.imports
-    with (
-        desk.arrival(account=actor.user_id, company=company_id) as take,
-        await uploads.receive(request, most=desk.most_bytes, take=take) as file,
-    ):
-        async with desk.place() as turn, turn:
-            report = await imports.run(
-                rim.store, file, actor=actor, kind=kind, order=order, ids=rim.ids, now_ms=rim.clock()
-            )
+    desk, holder = rim.imports, await rim.store.read_short(lambda tx: shares.holder(tx, actor))
+    async with desk.arrival(holder) as arrival:
+        with await uploads.receive(request, most=desk.most_bytes, take=arrival.take) as file:
+            async with arrival.turn():
+                report = await imports.run(
+                    rim.store, file, actor=actor, kind=kind, order=order, ids=rim.ids, now_ms=rim.clock()
+                )
     language = languages.asked_of(request)
     return answers.ok(_record(report, language), language=language)
 

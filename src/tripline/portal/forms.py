@@ -9,7 +9,7 @@ Not here: the proof that a page of ours sent it (`http/authentication.py`), what
 import contextlib
 import re
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import IO, Any, Final
 from urllib.parse import parse_qsl
@@ -112,13 +112,20 @@ class Arriving(msgspec.Struct, frozen=True):
     """None when none was chosen."""
 
 
-async def read(request: Call, *, fields: int = FIELDS_MAX, most: int = TEXT_MAX, files: int = 0) -> Form:
+async def read(
+    request: Call,
+    *,
+    fields: int = FIELDS_MAX,
+    most: int = TEXT_MAX,
+    files: int = 0,
+    take: Callable[[int], None] = lambda _: None,
+) -> Form:
     """The form of the request, which a page of ours sent: at most this many fields, bytes of their texts, and bytes of
-    files; 0: no files.
+    files; 0: no files. `take` gets the size of each piece of a file, and may refuse it.
 
     Raises `FormTooLong`, `uploads.FileTooLarge`, `BadParameter`, and as `authentication.require_own_page`.
     """
-    boundary, bounds = _boundary(request), _Bounds(fields, most, files)
+    boundary, bounds = _boundary(request), _Bounds(fields, most, files, take)
     if files and boundary is not None:
         # Read long bodies only for accounts that may send them.
         permission.require_role(request, await authentication.sender(request))
@@ -175,6 +182,7 @@ class _Bounds(msgspec.Struct, frozen=True):
     fields: int
     most: int
     files: int
+    take: Callable[[int], None] = lambda _: None
 
     def too_long(self) -> FormTooLong:
         return FormTooLong(fields=self.fields, most=self.most // _KIB)
@@ -302,6 +310,7 @@ class _Parts:
             self._size_of_files += len(piece)
             if self._size_of_files > self._bounds.files:
                 raise uploads.too_large(self._bounds.files)
+            self._bounds.take(len(piece))
             self._into.size += len(piece)
             self._into.file.write(piece)
         else:

@@ -4,7 +4,6 @@ Not here: the draft itself (`import_drafts.py`), its rows (`import_rows.py`).
 """
 
 import asyncio
-from collections.abc import Callable
 from typing import Any, Final
 
 from litestar.response import Response
@@ -19,7 +18,7 @@ from tripline.http.rim import Call, rim_of
 from tripline.portal import forms, newcomers, views
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
-from tripline.services import hints
+from tripline.services import hints, shares
 from tripline.services.fleet import draft_arrivals, draft_files, drafts, import_kinds, imports
 from tripline.services.fleet.import_desk import ManyImports
 from tripline.services.fleet.import_kinds import ImportKind
@@ -69,12 +68,13 @@ async def upload(request: Call) -> Response[bytes]:
     rim = rim_of(request)
     desk, actor = rim.imports, await authentication.sender(request)
     permission.require_role(request, actor)
+    access.company_of(actor)
+    holder = await rim.store.read_short(lambda tx: shares.holder(tx, actor))
     try:
-        with (
-            desk.arrival(account=actor.user_id, company=access.company_of(actor)) as take,
-            await forms.read(request, files=desk.most_bytes) as form,
-        ):
-            draft = await _received(request, actor, form, take)
+        async with desk.arrival(holder) as arrival:
+            with await forms.read(request, files=desk.most_bytes, take=arrival.take) as form:
+                async with arrival.turn():
+                    draft = await _received(request, actor, form)
     except (*_ELSEWHERE, Refusal) as refusal:
         if refusal.kind not in _OF_FILE and not isinstance(refusal, _ELSEWHERE):
             raise
@@ -108,13 +108,12 @@ async def settled(request: Call, draft: Draft) -> None:
         left_s -= _LOOK_S
 
 
-async def _received(request: Call, actor: Actor, form: forms.Form, take: Callable[[int], None]) -> Draft:
+async def _received(request: Call, actor: Actor, form: forms.Form) -> Draft:
     """The draft of the form's file."""
     rim = rim_of(request)
     sent = form.file("file")
     if sent is None:
         raise BadParameter.missing("file")
-    take(sent.size)
     return await draft_arrivals.receive(
         rim.store,
         sent.file,

@@ -10,9 +10,10 @@ from tests.support import rest
 
 from tripline import config
 from tripline.domain.access import Authority
+from tripline.domain.shares import Holder, Shares
 from tripline.http import uploads
-from tripline.services.fleet import imports
-from tripline.services.fleet.import_desk import OF_ACCOUNT, OF_ALL, OF_COMPANY, WAITING, ImportDesk, ManyImports
+from tripline.services.fleet import import_desk, imports
+from tripline.services.fleet.import_desk import ARRIVING, ImportDesk, ManyImports
 from tripline.store.tables import sensor, vehicle, vehicle_company
 from tripline.wire import csv_registrations
 
@@ -303,21 +304,41 @@ def test_a_thousand_bad_rows_are_told_and_all_are_counted(tmp_path):
     assert (len(answer["errors"]), answer["errorCount"], answer["errors"][-1]["row"]) == (1000, 1001, 1001)
 
 
-def test_more_imports_than_may_wait_are_told_to_come_again(tmp_path):
+def test_short_import_waits_for_no_long_one(tmp_path):
     async def scenario(app):
         _, admin = await app.operator("ace")
-        desk = await with_limits(app)
-        places = [desk.place() for _ in range(WAITING + 1)]
-        for place in places:
-            await place.__aenter__()
-        refused = await send(app, admin, VEHICLES)
-        await places[0].__aexit__(None, None, None)
-        taken = await sent(app, admin, VEHICLES)
-        for place in places[1:]:
-            await place.__aexit__(None, None, None)
-        return refused.status_code, refused.headers["retry-after"], refused.json()["errorCode"], taken
+        async with app.rim.imports.long.turn("another"), asyncio.timeout(5):
+            return await sent(app, admin, VEHICLES)
 
-    assert rest.run(tmp_path, scenario) == (429, "10", 2, report(rows=3, created=3))
+    assert rest.run(tmp_path, scenario) == report(rows=3, created=3)
+
+
+def test_long_imports_of_one_operator_keep_another_waiting_for_one_of_them_at_most(tmp_path, monkeypatch):
+    monkeypatch.setattr(import_desk, "SHORT_BYTES", 10)
+    order = []
+
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        _, other = await app.operator("bee")
+        desk = app.rim.imports
+
+        async def ask(login, name):
+            await sent(app, login, VEHICLES, dryRun="true")
+            order.append(name)
+
+        async with asyncio.TaskGroup() as tasks, desk.long.turn(str(admin.company_id)):
+            for _ in range(3):
+                tasks.create_task(ask(admin, "ace"))
+            while desk.files.taken < 3:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            tasks.create_task(ask(other, "bee"))
+            while desk.files.taken < 4:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.1)
+
+    rest.run(tmp_path, scenario)
+
+    assert order == ["bee", "ace", "ace", "ace"]
 
 
 SLOW = uploads.Pace(idle_s=0.05, start_s=1_000.0, bytes_s=1_000)
@@ -378,7 +399,7 @@ async def slow_uploads(app, token, number):
         asyncio.ensure_future(app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, content=pieces()))
         for _ in range(number)
     ]
-    while len(begun) < number:  # noqa: ASYNC110
+    while len(begun) + sum(each.done() for each in asked) < number:  # noqa: ASYNC110
         await asyncio.sleep(0)
     return asked, end
 
@@ -401,24 +422,51 @@ def test_slow_uploads_lock_nobody_out(tmp_path, number, own, other):
 
 
 @pytest.mark.parametrize(
-    ("bound", "company", "free"),
-    [(OF_ACCOUNT, "ace", ("kim", "ace")), (OF_COMPANY, "ace", ("kim", "bee")), (OF_ALL, None, None)],
-    ids=["account", "company", "all"],
+    ("bound", "names"),
+    [
+        (ARRIVING.account, "o/c/a"),
+        (ARRIVING.company, "o/c/{}"),
+        (ARRIVING.operator, "o/{0}/{0}"),
+        (ARRIVING.total, "{0}/{0}/{0}"),
+    ],
+    ids=["account", "company", "operator", "all"],
 )
-def test_files_that_arrive_are_bounded_in_number(bound, company, free):
-    """Nobody else is held up by a full account or company; where all places are taken, everybody is."""
+def test_files_that_arrive_are_bounded_in_number(bound, names):
+    """Where a share is full, newcomers of the same holder are refused; anybody else has room, whatever is full."""
     desk = ImportDesk(config.Rest())
-    with contextlib.ExitStack() as arriving:
-        for number in range(bound):
-            account = "lee" if bound == OF_ACCOUNT else f"account {number}"
-            arriving.enter_context(desk.arrival(account=account, company=company or f"company {number}"))
-        with pytest.raises(ManyImports), desk.arrival(account="lee", company=company or "new"):
-            pass
-        if free is not None:
-            with desk.arrival(account=free[0], company=free[1]):
-                pass
-    with desk.arrival(account="lee", company=company or "new"):
-        pass
+
+    async def scenario():
+        async with contextlib.AsyncExitStack() as arriving:
+            for number in range(bound):
+                await arriving.enter_async_context(desk.arrival(Holder(*names.format(number).split("/"))))
+            with pytest.raises(ManyImports):
+                async with desk.arrival(Holder(*names.format(0).split("/"))):
+                    pass
+            return desk.files.taken
+
+    assert asyncio.run(scenario()) == bound
+    assert desk.files.taken == desk.bytes.taken == 0
+
+
+def test_operator_and_its_partner_have_one_share_and_make_room_for_another_operator(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        _, partner = await app.partner(admin, "partner@x.example")
+        people = [await app.person(login, Authority.DIRECTOR, f"d{at}") for at, login in enumerate([admin, partner])]
+        _, second = await app.operator("bee")
+        _, third = await app.operator("cat")
+        asked = []
+        for login in (admin, partner, *people, second):
+            asked.append(await slow_uploads(app, login.token, ARRIVING.account))
+        held = app.rim.imports.files.taken
+        taken = await send(app, third, b"vehicleNo,mileage\nY,1\n")
+        for _, end in asked:
+            end.set()
+        answers = [[answer.status_code for answer in await asyncio.gather(*some)] for some, _ in asked]
+        refused = sum(each.count(429) for each in answers)
+        return held, taken.status_code, refused, answers[-1]
+
+    assert rest.run(tmp_path, scenario) == (ARRIVING.total, 200, ARRIVING.total - ARRIVING.operator + 1, [200] * 8)
 
 
 @pytest.mark.parametrize(("size", "status"), [(2_999, 200), (3_000, 200), (3_001, 429)])
@@ -426,10 +474,10 @@ def test_files_that_arrive_are_bounded_together_on_disk(tmp_path, size, status):
     async def scenario(app):
         _, admin = await app.operator("ace")
         desk = await with_limits(app)
-        desk.most_spooled = 3_000
+        desk.bytes.shares = Shares.of(12_000)
         content = b"vehicleNo,mileage\nX,1\n"
         answer = await send(app, admin, content + b"\n" * (size - len(content)))
-        return answer.status_code, desk.spooled
+        return answer.status_code, desk.bytes.taken
 
     assert rest.run(tmp_path, scenario) == (status, 0)
 

@@ -1,5 +1,6 @@
 """Pages of bulk import: a file is dropped, its columns matched, its rows mended and registered, all by plain forms."""
 
+import asyncio
 import re
 
 import pytest
@@ -418,6 +419,23 @@ def test_bytes_of_a_file_are_bounded(tmp_path, size, status):
 
     assert app_status == status
     assert ImportDesk(config.Rest()).most_bytes == 64 * 2**20
+
+
+def test_upload_is_counted_while_it_arrives(tmp_path):
+    async def scenario(app):
+        me, counted = await desk(app), []
+
+        async def pieces():
+            yield b'--b\r\ncontent-disposition: form-data; name="file"; filename="f.csv"\r\n\r\n' + b"x" * 5_000
+            await asyncio.sleep(0.1)
+            counted.append(app.rim.imports.bytes.taken)
+            yield b"\r\n--b--\r\n"
+
+        form = {"content-type": "multipart/form-data; boundary=b"}
+        await me.browser.http.post("/import", content=pieces(), headers=OWN | form)
+        return counted[0] > 4_000, app.rim.imports.bytes.taken
+
+    assert rest.run(tmp_path, scenario) == (True, 0)
 
 
 @pytest.mark.parametrize(

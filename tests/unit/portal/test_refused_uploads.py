@@ -12,6 +12,7 @@ from tests.unit.portal import test_own_forms as own
 from tripline.domain.access import Authority
 from tripline.http import uploads
 from tripline.portal import forms
+from tripline.services import shares
 from tripline.services.fleet import import_desk
 
 pytestmark = pytest.mark.once("what pages show")
@@ -78,10 +79,10 @@ def test_refused_import_says_why(tmp_path, content, fields, status, reason):
 def test_import_without_room_for_another_file_says_why(tmp_path):
     async def scenario(app):
         _, login = await app.operator("ace")
-        here = {"account": login.actor.user_id, "company": login.actor.company_id}
-        with contextlib.ExitStack() as stack:
-            for _ in range(import_desk.OF_ACCOUNT):
-                stack.enter_context(app.rim.imports.arrival(**here))
+        here = await app.store.read(lambda tx: shares.holder(tx, login.actor))
+        async with contextlib.AsyncExitStack() as stack:
+            for _ in range(import_desk.ARRIVING.account):
+                await stack.enter_async_context(app.rim.imports.arrival(here))
             return [await uploaded(app, login, VEHICLES, headers=OWN | more) for more in ({}, KOREAN)]
 
     english, korean = rest.run(tmp_path, scenario)

@@ -1,30 +1,28 @@
-"""Lets one import run at a time, and bounds the size of its file.
+"""Bounds the files of imports, on their way and on disk, and says whose turn it is to be imported.
 
-An import takes one core for some seconds and the memory of its rows; several at once would take them all from those who
-only want a page. So one runs and a few wait; more are asked to come again. A file that is still on its way takes no
-such place, however slow it is: it counts among those that arrive, of its account, of its company and of all.
+An import takes one core for some seconds and the memory of its rows. So one long import runs at a time, and one short
+one beside it, which never waits behind a long one. Every bound is shared between operators, companies and accounts
+(`services/shares.py`).
 """
 
-import asyncio
-from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO, Final
 
 from tripline import config
 from tripline.domain.refusals import TryLater
+from tripline.domain.shares import Held, Holder, Shares
+from tripline.services.shares import End, Places, Turns
 from tripline.wire import csv_files
 
-WAITING: Final = 4
-"""Imports that may wait for the one that runs."""
 COME_AGAIN_S: Final = 10
-OF_ACCOUNT: Final = 8
-OF_COMPANY: Final = 16
-OF_ALL: Final = 32
-"""Files that may arrive at the same time."""
+ARRIVING: Final = Shares.of(32)
+"""Files that may be here at the same time: on their way, waiting, or imported."""
 WHOLE_FILES: Final = 16
-"""As many of the largest files as these may be on disk together, arriving or waiting."""
+"""As many of the largest files as these may be on disk together."""
+SHORT_BYTES: Final = 262_144
+"""A file up to this size is a short import: some thousand rows, checked in about a tenth of a second."""
 _MIB: Final = 1_048_576
 
 
@@ -40,13 +38,10 @@ class ImportDesk:
     def __init__(self, settings: config.Rest) -> None:
         self.most_bytes = settings.import_mib * _MIB
         self.most_rows = settings.import_rows
-        self._turn = asyncio.Lock()
-        self._here = 0
-        self.most_spooled = WHOLE_FILES * self.most_bytes
-        self.spooled = 0
-        """Bytes of files that arrive or wait."""
-        self._arriving: defaultdict[str, int] = defaultdict(int)
-        self._all = 0
+        self.files = Places(ARRIVING)
+        self.bytes = Places(Shares.of(WHOLE_FILES * self.most_bytes))
+        """Of the files that are here."""
+        self.short, self.long = Turns(), Turns()
 
     def opened(self, path: Path) -> IO[bytes]:
         """A file on this machine, to be closed by the caller. Raises `BadFile`: too large, or no plain file."""
@@ -59,46 +54,43 @@ class ImportDesk:
         except OSError as error:
             raise csv_files.BadFile("unreadable", trouble=str(error.strerror)) from error
 
-    @contextmanager
-    def arrival(self, *, account: str, company: str) -> Iterator[Callable[[int], None]]:
-        """Let a file arrive, and be there until the end; to be called with the size of each piece.
+    @asynccontextmanager
+    async def arrival(self, holder: Holder) -> AsyncIterator["Arrival"]:
+        """Take in a file, which is here until the end.
 
-        Raises `ManyImports` when too many arrive, or too many bytes are there.
+        Raises `ManyImports` when the holder's share is full, or when the file has to make room for another holder's.
         """
-        if self._arriving[account] >= OF_ACCOUNT or self._arriving[company] >= OF_COMPANY or self._all >= OF_ALL:
-            raise ManyImports("arriving", after_s=COME_AGAIN_S)
-        size = 0
+        async with self.files.place(
+            holder,
+            full=ManyImports("arriving", after_s=COME_AGAIN_S),
+            gave_way=ManyImports("gave_way", after_s=COME_AGAIN_S),
+        ) as file:
+            spooled = self.bytes.enter(holder, file.item, size=0)
+            assert spooled is not None, "nothing always fits"
+            try:
+                yield Arrival(self, file, spooled)
+            finally:
+                self.bytes.leave(spooled)
 
-        def take(piece: int) -> None:
-            nonlocal size
-            if self.spooled + piece > self.most_spooled:
-                raise ManyImports("bytes", after_s=COME_AGAIN_S)
-            self.spooled += piece
-            size += piece
 
-        for each in (account, company):
-            self._arriving[each] += 1
-        self._all += 1
-        try:
-            yield take
-        finally:
-            self._all -= 1
-            for each in (account, company):
-                self._arriving[each] -= 1
-                if not self._arriving[each]:
-                    del self._arriving[each]
-            self.spooled -= size
+class Arrival:
+    """A file that is here."""
+
+    def __init__(self, desk: ImportDesk, file: Held[End], spooled: Held[End]) -> None:
+        self._desk = desk
+        self._file = file
+        self._bytes = spooled
+
+    def take(self, piece: int) -> None:
+        """Count a piece of so many bytes. Raises `ManyImports`."""
+        if not self._desk.bytes.grow(self._bytes, piece):
+            raise ManyImports("bytes", after_s=COME_AGAIN_S)
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[asyncio.Lock]:
-        """A place in the queue, to be taken when the file is here; the lock is held while it is imported.
-
-        Raises `ManyImports`.
-        """
-        if self._here > WAITING:
-            raise ManyImports("files", after_s=COME_AGAIN_S)
-        self._here += 1
-        try:
-            yield self._turn
-        finally:
-            self._here -= 1
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait until the file, which is here whole, may be imported; it makes room for no other from then on."""
+        size = self._bytes.size
+        turns = self._desk.short if size <= SHORT_BYTES else self._desk.long
+        async with turns.turn(self._file.holder.operator, size=size):
+            self._file.stays = self._bytes.stays = True
+            yield

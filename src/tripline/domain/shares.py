@@ -1,0 +1,98 @@
+"""Shares of a limit: how much of it an operator, a company and an account may hold, and who makes room for a newcomer.
+
+A service operator and the partners under it count together, so partners that an operator registers for itself do not
+add to its share. Not here: limits in the memory of a process (`services/shares.py`), or in the store (exports, drafts).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Final, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+_DEPTH: Final = 3
+
+
+class Holder(NamedTuple):
+    """For whom something is held, the widest first."""
+
+    operator: str
+    """The service operator of the company."""
+    company: str
+    account: str
+
+
+class Held(msgspec.Struct, Generic[T], eq=False):
+    """An item that takes some of a limit."""
+
+    item: T
+    holder: Holder
+    size: int = 1
+    stays: bool = False
+    """Whether it can no longer give way."""
+
+
+class Shares(msgspec.Struct, frozen=True):
+    """A limit, and the most of it that one operator, company and account may hold."""
+
+    total: int
+    operator: int
+    company: int
+    account: int
+
+    @classmethod
+    def of(cls, total: int) -> "Shares":
+        """Three quarters for an operator with its partners, a half for a company, a quarter for an account."""
+        return cls(total, max(total * 3 // 4, 1), max(total // 2, 1), max(total // 4, 1))
+
+    def room(self, held: Sequence[Held[T]], new: Holder, size: int = 1) -> list[Held[T]] | None:
+        """What gives way so that the newcomer may hold so much more. None: it is refused.
+
+        `held` is everything under the limit, the longest-standing first. A newcomer is refused when its own share is
+        full, or when nobody holds more than it would.
+        """
+        left, gone = list(held), list[Held[T]]()
+        for depth, most in enumerate((self.account, self.company, self.operator, self.total)):
+            within = _DEPTH - depth
+            while size + sum(each.size for each in left if each.holder[:within] == new[:within]) > most:
+                found = _first_to_go(left, new, within, size)
+                if found is None:
+                    return None
+                left.remove(found)
+                gone.append(found)
+        return gone
+
+
+def _first_to_go(held: Sequence[Held[T]], new: Holder, within: int, size: int) -> Held[T] | None:
+    """The item of the one who holds most, among those who share the newcomer's operator, company and so on."""
+    for depth in range(within, _DEPTH):
+        group = [each for each in held if each.holder[:depth] == new[:depth]]
+        own = sum(each.size for each in group if each.holder[: depth + 1] == new[: depth + 1])
+        for name, holds in _by_size(group, depth):
+            is_more = holds > own + size if own else holds >= size
+            if name != new[depth] and is_more:
+                found = _longest_standing([each for each in group if each.holder[depth] == name], depth + 1)
+                if found is not None:
+                    return found
+    return None
+
+
+def _longest_standing(group: Sequence[Held[T]], depth: int) -> Held[T] | None:
+    """The oldest item that can give way, of the company that holds most, and of its account that does."""
+    if depth == _DEPTH:
+        return next((each for each in group if each.size and not each.stays), None)
+    found = (
+        _longest_standing([each for each in group if each.holder[depth] == name], depth + 1)
+        for name, _ in _by_size(group, depth)
+    )
+    return next((each for each in found if each is not None), None)
+
+
+def _by_size(group: Sequence[Held[T]], depth: int) -> Iterator[tuple[str, int]]:
+    """How much each holds who stands at this depth, the greatest first."""
+    sums: defaultdict[str, int] = defaultdict(int)
+    for each in group:
+        sums[each.holder[depth]] += each.size
+    return iter(sorted(sums.items(), key=lambda of: -of[1]))

@@ -1,0 +1,153 @@
+"""Limits in the memory of one process, shared between operators, companies and accounts; and turns at work that one at
+a time may do.
+
+A full limit makes room for a newcomer: the longest-standing item of the one who holds most gives way. What that means
+is the caller's: an upload ends with a refusal, for example.
+
+Not here: who gives way (`domain/shares.py`), limits of addresses (`adapters/http_bounds.py`).
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+from tripline.domain.access import Actor, Scope
+from tripline.domain.ids import CompanyId
+from tripline.domain.refusals import Refusal
+from tripline.domain.shares import Held, Holder, Shares
+from tripline.store.fleet import companies
+from tripline.store.transactions import ReadTx
+
+End = Callable[[], None]
+"""Ends an item that gives way."""
+_ANY = Scope.everything("which operator a company belongs to")
+
+
+def holder(tx: ReadTx, actor: Actor, company_id: CompanyId | None = None) -> Holder:
+    """For whom the actor holds something: for this company, else for the own one; without any, for itself."""
+    of = actor.company_id if company_id is None else company_id
+    found = None if of is None else companies.find(tx, _ANY, of)
+    if found is None:
+        return Holder(actor.user_id, actor.user_id, actor.user_id)
+    return Holder(found[0].master_id, found[0].id, actor.user_id)
+
+
+class Places:
+    """What is held of one limit."""
+
+    def __init__(self, shares: Shares) -> None:
+        self.shares = shares
+        self._held: list[Held[End]] = []
+
+    @property
+    def taken(self) -> int:
+        """How much is held by all."""
+        return sum(each.size for each in self._held)
+
+    def enter(self, holder: Holder, end: End, *, size: int = 1) -> Held[End] | None:
+        """Hold so much from now on; None: the limit is full, and nobody holds more. `end` is called to give way."""
+        new = Held(end, holder, 0)
+        self._held.append(new)
+        if self.grow(new, size):
+            return new
+        self._held.remove(new)
+        return None
+
+    def grow(self, held: Held[End], size: int) -> bool:
+        """Hold so much more; False, and nothing has changed, when the limit is full and nobody holds more."""
+        going = self.shares.room(self._held, held.holder, size)
+        if going is None:
+            return False
+        for each in going:
+            self._held.remove(each)
+            each.item()
+        held.size += size
+        return True
+
+    def leave(self, held: Held[End]) -> None:
+        """Hold it no longer; nothing when it gave way."""
+        if held in self._held:
+            self._held.remove(held)
+
+    @asynccontextmanager
+    async def place(
+        self, holder: Holder, *, full: Refusal, gave_way: Refusal, size: int = 1
+    ) -> AsyncIterator[Held[End]]:
+        """Hold so much until the end. Raises `full`, or `gave_way` when it has to make room meanwhile."""
+        async with giving_way(gave_way) as end:
+            held = self.enter(holder, end, size=size)
+            if held is None:
+                raise full
+            try:
+                yield held
+            finally:
+                self.leave(held)
+
+
+@asynccontextmanager
+async def giving_way(refusal: Refusal) -> AsyncIterator[End]:
+    """Give a function that breaks off the block, which then raises the refusal."""
+    loop, is_over = asyncio.get_running_loop(), False
+
+    def end() -> None:
+        nonlocal is_over
+        if not is_over:
+            is_over = True
+            scope.reschedule(loop.time())
+
+    try:
+        async with asyncio.timeout(None) as scope:
+            yield end
+    except TimeoutError as error:
+        if not scope.expired():
+            raise
+        raise refusal from error
+
+
+class _Waiting(NamedTuple):
+    operator: str
+    size: int
+    turn: asyncio.Future[None]
+
+
+class Turns:
+    """One turn at a time. The next is the operator's whose last one is longest ago; of its work the smallest."""
+
+    def __init__(self) -> None:
+        self._waiting: list[_Waiting] = []
+        self._is_taken = False
+        self._ended: list[str] = []
+        """Operators that had a turn, the latest last; those alone of which something waits."""
+
+    @asynccontextmanager
+    async def turn(self, operator: str, *, size: int = 1) -> AsyncIterator[None]:
+        """Wait for the turn, and have it. How many may wait is bounded by `Places`."""
+        mine = _Waiting(operator, size, asyncio.get_running_loop().create_future())
+        self._waiting.append(mine)
+        self._go_on()
+        try:
+            await mine.turn
+            yield
+        finally:
+            if mine in self._waiting:
+                self._waiting.remove(mine)
+            else:
+                self._is_taken = False
+                self._ended.append(operator)
+                self._go_on()
+
+    def _go_on(self) -> None:
+        """Let the next one have its turn."""
+        if self._is_taken or not self._waiting:
+            return
+        there = {each.operator for each in self._waiting}
+        self._ended = [each for each in dict.fromkeys(reversed(self._ended)) if each in there][::-1]
+        following = min(self._waiting, key=lambda each: (self._since(each.operator), each.size))
+        self._waiting.remove(following)
+        self._is_taken = True
+        if not following.turn.done():
+            following.turn.set_result(None)
+
+    def _since(self, operator: str) -> int:
+        return self._ended.index(operator) if operator in self._ended else -1
