@@ -66,7 +66,7 @@ def measure(quick: bool) -> list[Figure]:
         for number, load in enumerate(LOADS * rounds):
             if load.all:
                 fleet.wanted(data, receivers[load.name].addresses, _watched(number), name=f"{number}")
-        server = running.enter_context(peers.tripline(data))
+        server = running.enter_context(peers.tripline(data, variables={"TRIPLINE_PUSH_ALLOW_PRIVATE": "true"}))
         for number, load in enumerate(LOADS * rounds):
             users = fleet.users(data, first=number * DEVICES, count=DEVICES)
             run = loadgen.run(server, users=users, connections=DEVICES, rate=RATE, warmup=WARMUP_S, seconds=seconds)

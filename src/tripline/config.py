@@ -264,12 +264,8 @@ class Push(Section, frozen=True):
     """Messages to customers' servers."""
 
     allow_private: Annotated[
-        bool | None,
-        Meta(
-            description="send to loopback, private and link-local addresses; unset: only while the host is loopback"
-            " and no proxy is in front"
-        ),
-    ] = None
+        bool, Meta(description="send to loopback, private and link-local addresses, too, for all companies")
+    ] = False
     ca: Annotated[str, Meta(description="PEM file of an authority to trust beside the system's")] = ""
     timeout_s: Annotated[
         float, Meta(gt=0, description="longest wait for a connection, and for the status line of an answer, seconds")

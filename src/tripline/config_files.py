@@ -192,14 +192,6 @@ def does(config: Config, role: Role) -> bool:
     return "all" in config.roles or role in config.roles
 
 
-def pushes_into_private_networks(config: Config) -> bool:
-    """Whether customers' servers may have private addresses: as set, otherwise exactly when nobody but this machine
-    reaches the server. With a proxy in front the host is loopback and customers are anybody."""
-    if config.push.allow_private is None:
-        return is_loopback(config.host) and not config.behind_proxy
-    return config.push.allow_private
-
-
 def default_file() -> str:
     """The commented default file, made from the live defaults; reading it back gives the defaults."""
     blocks = ["# Tripline's settings with their defaults. Flags and TRIPLINE_* variables win over this file."]

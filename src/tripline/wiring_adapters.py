@@ -373,8 +373,8 @@ def _buffer(config: Config, opened: contextlib.AsyncExitStack) -> BusWriter | No
 
 
 def _webhooks(config: Config, opened: contextlib.AsyncExitStack) -> WebhookSender:
-    """What sends to customers' servers: to those in private networks only when that was allowed."""
-    guard = webhook_addresses.AddressGuard(allow_private=config_files.pushes_into_private_networks(config))
+    """What sends to customers' servers: to private networks only with `push.allow_private`."""
+    guard = webhook_addresses.AddressGuard(allow_private=config.push.allow_private)
     tls = tls_local.client_context(config.push.ca) if config.push.ca else None
     webhooks = webhook_http.HttpWebhooks(timeout_s=config.push.timeout_s, guard=guard, tls=tls)
     opened.push_async_callback(webhooks.close)

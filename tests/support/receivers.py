@@ -24,6 +24,13 @@ class Then(Enum):
     FLOOD = "sends kibibytes, for ever"
 
 
+PRIVATE = (
+    "The address is within a private network; the operator of this installation can allow those with"
+    " push.allow_private."
+)
+"""Why nothing is sent to the servers of this machine, unless that is allowed."""
+
+
 @dataclass(frozen=True)
 class Reply:
     """An answer and what follows it; no bytes at all is a server that says nothing."""

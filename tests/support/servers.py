@@ -28,6 +28,8 @@ READY = re.compile(r"ready api=(?P<api>\S+) analytics=(?P<analytics>\S+) devices
 STOP_S = 15
 CHEAP = {"TRIPLINE_PASSWORDS_MEMORY_KIB": "8192", "TRIPLINE_PASSWORDS_PASSES": "1"}
 """Hashes of passwords at a fifth of their usual cost."""
+PUSHES_STAY_HERE = {"TRIPLINE_PUSH_ALLOW_PRIVATE": "true"}
+"""Customers' servers of tests are on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,7 @@ def start(
     variables: Mapping[str, str] | None = None,
     program: Sequence[str] | None = None,
     first: bool = False,
+    settings: Mapping[str, str] = PUSHES_STAY_HERE,
 ) -> Running:
     """Start a server and wait for its ready line. The caller stops it; `serving` does that by itself.
 
@@ -131,7 +134,7 @@ def start(
     arguments = ["serve", "--data", str(data), *picked, *flags]
     with errors.open("a") as log:
         process: subprocess.Popen[str] | launcher.Process
-        given_to_it = environment(variables, data=data)
+        given_to_it = environment({**settings, **(variables or {})}, data=data)
         if program is None:
             process = launcher.start(arguments, given_to_it, stderr=log.fileno())
         else:
@@ -201,9 +204,10 @@ def serving(
     variables: Mapping[str, str] | None = None,
     program: Sequence[str] | None = None,
     first: bool = False,
+    settings: Mapping[str, str] = PUSHES_STAY_HERE,
 ) -> Iterator[Running]:
     """A server for the length of a `with` block."""
-    server = start(data, *flags, variables=variables, program=program, first=first)
+    server = start(data, *flags, variables=variables, program=program, first=first, settings=settings)
     try:
         yield server
     finally:

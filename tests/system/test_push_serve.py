@@ -14,7 +14,7 @@ import pytest
 from tests.support import drives, servers, stores
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company, Registered
-from tests.support.receivers import OK, SILENT, Receiver, Reply, status
+from tests.support.receivers import OK, PRIVATE, SILENT, Receiver, Reply, status
 from tests.support.receiving import receiving
 
 START_MS = 1_735_689_600_000
@@ -42,10 +42,10 @@ def rows(data: Path) -> list[tuple[int, str | None]]:
     return stores.Database(data).rows("SELECT attempts, last_error FROM push_outbox ORDER BY no")
 
 
-def test_server_that_may_not_send_to_private_addresses_does_not(tmp_path: Path) -> None:
+def test_server_on_loopback_sends_to_no_private_address_without_the_setting(tmp_path: Path) -> None:
     with (
         receiving() as receiver,
-        servers.serving(tmp_path / "data", variables={"TRIPLINE_PUSH_ALLOW_PRIVATE": "false"}) as server,
+        servers.serving(tmp_path / "data", settings={}) as server,
         company(server, receiver.url) as made,
     ):
         drive(server, made.vehicle_with_sensor(1), samples=2)
@@ -54,7 +54,7 @@ def test_server_that_may_not_send_to_private_addresses_does_not(tmp_path: Path) 
             assert time.monotonic() < until, found
             time.sleep(0.05)
 
-    assert found[0][1] == "The address is within a private network, where nothing is sent."
+    assert found[0][1] == PRIVATE
     assert receiver.bodies == []
 
 

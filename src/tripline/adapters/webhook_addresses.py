@@ -107,7 +107,10 @@ class AddressGuard:
         if not found or len(found) > ADDRESSES_MAX:
             raise WebhookFailedError("The name has no addresses, or too many.")
         if not self._allow_private and not all(is_public(each) for each in found):
-            raise WebhookFailedError("The address is within a private network, where nothing is sent.")
+            raise WebhookFailedError(
+                "The address is within a private network; the operator of this installation can allow those with"
+                " push.allow_private."
+            )
         return found
 
     async def _of_name(self, host: str) -> tuple[str, ...]:
