@@ -42,7 +42,7 @@ class Office:
 
     async def upload(self, content: bytes, kind: str = "vehicles", most_rows: int = 200_000) -> Draft:
         """The draft of a file."""
-        return await draft_arrivals.receive(
+        draft, _ = await draft_arrivals.receive(
             self.app.store,
             io.BytesIO(content),
             actor=self.login.actor,
@@ -52,6 +52,7 @@ class Office:
             ids=self.app.ids,
             clock=lambda: self.app.now_ms,
         )
+        return draft
 
     async def checked(self, content: bytes, kind: str = "vehicles") -> Draft:
         """The draft of a file, with a verdict on every row."""

@@ -44,7 +44,7 @@ class Desk:
 
     def upload(self, content) -> DraftId:
         async def work(store):
-            return await draft_arrivals.receive(
+            draft, _ = await draft_arrivals.receive(
                 store,
                 io.BytesIO(content),
                 actor=self._actor,
@@ -54,8 +54,9 @@ class Desk:
                 ids=self._ids,
                 clock=_now,
             )
+            return draft.id
 
-        return asyncio.run(self._with_store(work)).id
+        return asyncio.run(self._with_store(work))
 
     def commit(self, draft_id):
         async def work(store):

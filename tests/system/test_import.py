@@ -14,7 +14,7 @@ def imported(data, file, *flags, what="vehicles", email="admin@test-fleet.exampl
 
 def test_import_works_beside_a_running_server_and_on_a_stopped_one(tmp_path):
     data = tmp_path / "data"
-    good, bad = tmp_path / "good.csv", tmp_path / "bad.csv"
+    good, bad, western = (tmp_path / f"{name}.csv" for name in ("good", "bad", "western"))
     good.write_text(HEADER + "".join(f"N{number:05d},1\n" for number in range(20_001)))
     bad.write_text(HEADER + "A,1\nB,0\n\x1b[31mC,3\n", "utf-8")
 
@@ -25,18 +25,30 @@ def test_import_works_beside_a_running_server_and_on_a_stopped_one(tmp_path):
     refused = imported(data, bad)
     skipped = imported(data, bad, "--skip-bad-rows")
     again = imported(data, bad, "--skip-bad-rows")
+    western.write_bytes("vehicleNo,vendor,mileage\nW1,Škoda,1\n".encode("windows-1252"))
+    unsure = imported(data, western)
+    named = imported(data, western, "--encoding", "windows-1252")
 
     checked = "checked 10048 rows\nchecked 20001 rows\n"
-    assert (dry.returncode, dry.stdout, dry.stderr) == (0, checked + "rows 20001, bad 0, created 0 (dry run)\n", "")
-    assert (done.returncode, done.stdout) == (0, checked + "kept 20001 rows\nrows 20001, bad 0, created 20001\n")
+    assert (dry.returncode, dry.stdout, dry.stderr) == (
+        0,
+        checked + "encoding utf-8\nrows 20001, bad 0, created 0 (dry run)\n",
+        "",
+    )
+    assert (done.returncode, done.stdout) == (
+        0,
+        checked + "kept 20001 rows\nencoding utf-8\nrows 20001, bad 0, created 20001\n",
+    )
     assert [vehicle["vehicleNo"] for vehicle in listed] == ["N00000", "N00001"]
     told = (
         "row 3: Parameter 'mileage' can't be empty!\n"
         "row 4: Parameter 'vehicleNo' must not contain control characters.\n"
     )
-    assert (refused.returncode, refused.stdout) == (1, told + "rows 3, bad 2, created 0\n")
-    assert (skipped.returncode, skipped.stdout) == (1, told + "rows 3, bad 2, created 1\n")
+    assert (refused.returncode, refused.stdout) == (1, told + "encoding utf-8\nrows 3, bad 2, created 0\n")
+    assert (skipped.returncode, skipped.stdout) == (1, told + "encoding utf-8\nrows 3, bad 2, created 1\n")
     assert again.stdout.startswith("row 2: Parameter 'vehicleNo': a vehicle with the number A is already registered.\n")
+    assert (unsure.returncode, "Parameter 'encoding' must name" in unsure.stderr) == (1, True)
+    assert (named.returncode, named.stdout) == (0, "encoding windows-1252\nrows 1, bad 0, created 1\n")
 
 
 def test_import_as_nobody_or_of_nothing_says_why_in_one_line(tmp_path):

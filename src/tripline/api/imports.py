@@ -5,7 +5,7 @@ from typing import Any, Final
 from litestar.response import Response
 from litestar.types import ASGIApp
 
-from tripline.domain import access
+from tripline.domain import access, fields
 from tripline.domain.access import Action
 from tripline.http import answers, languages, parameters, permission, uploads
 from tripline.http.operations import Value, operation
@@ -22,6 +22,12 @@ from tripline.wire.rest import imports as rest_imports
 CSV: Final = "text/csv"
 HOW: Final = (
     Value(name="dryRun", type=bool, meaning="true: check every row and register none; default false", example=False),
+    Value(
+        name="encoding",
+        type=csv_files.Encoding,
+        meaning="encoding of the file; default: UTF-8 if the whole file is, else CP949",
+        example="windows-1252",
+    ),
     Value(
         name="skipBadRows",
         type=bool,
@@ -89,9 +95,11 @@ async def _imported(request: Call, kind: ImportKind) -> ASGIApp:
     actor = await permission.permitted(request)
     access.company_of(actor)
     query = request.query_params
+    encoding = fields.one_of("encoding", parameters.query_text(query, "encoding"), list(csv_files.Encoding))
     order = imports.Order(
         dry_run=bool(parameters.query_flag(query, "dryRun")),
         skip_bad_rows=bool(parameters.query_flag(query, "skipBadRows")),
+        encoding=None if encoding is None else csv_files.Encoding(encoding),
         most_rows=rim.imports.most_rows,
     )
     desk, holder = rim.imports, await rim.store.read_short(lambda tx: shares.holder(tx, actor))
@@ -122,6 +130,7 @@ def _record(report: imports.Report, language: Language) -> rest_imports.ImportRe
         errors=errors,
         error_count=report.bad,
         unknown_columns=report.unknown_columns,
+        encoding=report.encoding,
         dry_run=report.dry_run,
     )
 

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from tripline.chores import imports as chores
     from tripline.language import catalogue
     from tripline.services.fleet import import_kinds, imports
+    from tripline.wire import csv_files
 else:
     uvloop = Later("uvloop")
     chores = Later("tripline.chores.imports")
     catalogue = Later("tripline.language.catalogue")
     import_kinds = Later("tripline.services.fleet.import_kinds")
     imports = Later("tripline.services.fleet.imports")
+    csv_files = Later("tripline.wire.csv_files")
 
 
 def import_csv(
@@ -34,11 +36,20 @@ def import_csv(
     skip_bad_rows: Annotated[
         bool, Parameter(negative=(), help="register the good rows (default: all rows, or none when any is bad)")
     ] = False,
+    encoding: Annotated[
+        Literal["utf-8", "cp949", "windows-1250", "windows-1252"] | None,
+        Parameter(help="encoding of the file (default: UTF-8 if the whole file is, else CP949)"),
+    ] = None,
     place: base.Place | None = None,
 ) -> int:
     """Register vehicles or sensors from a CSV file, beside a running server or without one. Exits 1 on a bad row."""
     config = base.settings(place, {})
-    order = imports.Order(dry_run=dry_run, skip_bad_rows=skip_bad_rows, most_rows=config.rest.import_rows)
+    order = imports.Order(
+        dry_run=dry_run,
+        skip_bad_rows=skip_bad_rows,
+        encoding=None if encoding is None else csv_files.Encoding(encoding),
+        most_rows=config.rest.import_rows,
+    )
     kind = import_kinds.KINDS[what]
     with _counting(Console(highlight=False)) as progress:
         work = chores.imported(config, file, kind=kind, email=email, order=order, progress=progress)
@@ -49,6 +60,7 @@ def import_csv(
         base.line(f"and {report.bad - len(report.errors)} more bad rows")
     if report.unknown_columns:
         base.line(base.printable(f"columns that were ignored: {', '.join(report.unknown_columns)}"))
+    base.line(f"encoding {report.encoding}")
     base.line(f"rows {report.rows}, bad {report.bad}, created {report.created}{' (dry run)' if dry_run else ''}")
     return base.FAILED if report.bad else base.OK
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from litestar.response import Response
 
-from tripline.domain import access, import_drafts
+from tripline.domain import access, fields, import_drafts
 from tripline.domain.access import Actor
 from tripline.domain.import_drafts import Draft, State
 from tripline.domain.refusals import BadParameter, Kind, NotFound, Refusal
@@ -24,6 +24,7 @@ from tripline.services.fleet.import_desk import ManyImports
 from tripline.services.fleet.import_kinds import ImportKind
 from tripline.store.transactions import ReadTx
 from tripline.wire import csv_files
+from tripline.wire.csv_files import Encoding
 
 CSV: Final = "text/csv"
 PATIENCE_S: Final = 1.5
@@ -74,7 +75,7 @@ async def upload(request: Call) -> Response[bytes]:
         async with desk.arrival(holder) as arrival:
             with await forms.read(request, files=desk.most_bytes, take=arrival.take) as form:
                 async with arrival.turn():
-                    draft = await _received(request, actor, form)
+                    draft, encoding = await _received(request, actor, form)
     except (*_ELSEWHERE, Refusal) as refusal:
         if refusal.kind not in _OF_FILE and not isinstance(refusal, _ELSEWHERE):
             raise
@@ -83,7 +84,8 @@ async def upload(request: Call) -> Response[bytes]:
         return await _start(request, error=refusal, typed={} if sent_form is None else sent_form.typed)
     hints.tell(rim.signals, hints.import_due())
     await settled(request, draft)
-    return views.moved(request, f"/import/{draft.id}")
+    notice = None if encoding is Encoding.UTF_8 else "portal.import.read_as"
+    return views.moved(request, f"/import/{draft.id}", notice=notice, notice_kind="info", encoding=encoding)
 
 
 @page("GET", "/import/samples/{kind}", access=drafts.ANY_KIND, in_path=(_KIND,), answer_type=CSV)
@@ -108,18 +110,20 @@ async def settled(request: Call, draft: Draft) -> None:
         left_s -= _LOOK_S
 
 
-async def _received(request: Call, actor: Actor, form: forms.Form) -> Draft:
-    """The draft of the form's file."""
+async def _received(request: Call, actor: Actor, form: forms.Form) -> tuple[Draft, Encoding]:
+    """The draft of the form's file, and the encoding in which the file was read."""
     rim = rim_of(request)
     sent = form.file("file")
     if sent is None:
         raise BadParameter.missing("file")
+    encoding = fields.one_of("encoding", form.text("encoding"), list(Encoding))
     return await draft_arrivals.receive(
         rim.store,
         sent.file,
         actor=actor,
         kind=_kind(form.text("kind")),
         name=sent.name,
+        encoding=None if encoding is None else Encoding(encoding),
         most_rows=rim.imports.most_rows,
         ids=rim.ids,
         clock=rim.clock,
@@ -146,9 +150,10 @@ async def _start(request: Call, **values: Any) -> Response[bytes]:
         "imports/start.html",
         title="portal.import.title",
         fragment="drafts" if views.target_of(request) == "own-drafts" else views.CONTENT,
-        labels={"file": "portal.import.file"},
+        labels={"file": "portal.import.file", "encoding": "portal.import.encoding"},
         kinds=kinds,
         choices=[(kind, visitor.say(f"portal.import.kind.{kind}")) for kind in kinds],
+        encodings=[(each, visitor.say(f"portal.import.encoding.{each}")) for each in Encoding],
         badges=BADGES,
         drafts=mine,
         state=state,

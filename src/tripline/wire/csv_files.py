@@ -1,28 +1,30 @@
 """A CSV file from anywhere, read as rows of text, one row in memory at a time; and small CSV files written.
 
-RFC 4180 with what spreadsheets make of it: UTF-8 with or without byte-order mark or else CP949, lines that end in LF or
-CRLF, cells apart by `,` `;` or tab (whichever lets the header name the most known columns). A row has the number that a
-spreadsheet shows beside it: a cell of several lines is one row, empty rows count and are left out.
+RFC 4180 with what spreadsheets make of it: UTF-8 with or without byte-order mark, CP949, or an encoding that the sender
+names; lines that end in LF or CRLF, cells apart by `,` `;` or tab (whichever lets the header name the most known
+columns). A row has the number that a spreadsheet shows beside it: a cell of several lines is one row, empty rows count
+and are left out.
 
 What is no such file is refused as a whole and named by line or row: wrong encoding, NUL, a workbook, a quote that is
 never closed, a row of more than `ROW_MAX` bytes, more than `COLUMNS_MAX` columns. However large or hostile a file is,
 no more than a row of it is held.
 
-Not here: what the cells mean (`csv_registrations.py`), how large a file may be (`services/fleet/imports.py`).
+Not here: what the cells mean (`csv_registrations.py`), marks of formulas (`csv_formulas.py`), text that is CP949 by
+chance (`csv_misreadings.py`), how large a file may be (`services/fleet/imports.py`).
 """
 
 import codecs
 import csv
 import io
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import IO, Final, TypeAlias
 
 import msgspec
 
 from tripline import cooperative
 from tripline.domain.refusals import BadParameter, Word
+from tripline.wire import csv_formulas, csv_misreadings
 
 ROW_MAX: Final = 65_536
 """Bytes of one row; every field at its longest, in Korean, takes a third of it."""
@@ -55,13 +57,6 @@ _FOREIGN: Final = {
     b"\xfe\xff": Foreign.UTF16,
 }
 """First bytes of files of another kind."""
-_BLOCK: Final = 2 * ROW_MAX
-_BEFORE_FORMULA: Final = r"""((?:^|[;\u061b\t\r\n])(?:"|[^\S\t\r\n])*+)"""
-_FORMULA: Final = r"(?='*+[=+\-@\uff1d\uff0b\uff0d\uff20])"
-_RUN_BY_SPREADSHEETS: Final = re.compile(_BEFORE_FORMULA + _FORMULA)
-"""A formula at the start of a cell, or behind a line end or another locale's separator: with another separator a
-spreadsheet reads our quotes as text and splits the cell. East Asian locales also accept full-width signs."""
-_MARKED: Final = re.compile(f"{_BEFORE_FORMULA}'{_FORMULA}")
 
 
 class BadFile(BadParameter):
@@ -70,12 +65,28 @@ class BadFile(BadParameter):
     code = "import.bad_file"
 
 
+class Encoding(StrEnum):
+    """The encodings of a file, by the names that senders and Python have for them. A line end is one byte in each."""
+
+    UTF_8 = "utf-8"
+    CP949 = "cp949"
+    WINDOWS_1250 = "windows-1250"
+    WINDOWS_1252 = "windows-1252"
+
+
+_BLOCK: Final = 2 * ROW_MAX
+_ENCODINGS: Final = ", ".join(Encoding)
+
+
 class _LongRow(Exception):  # noqa: N818  never leaves this module
     """A row has more than `ROW_MAX` bytes."""
 
 
 class Header(msgspec.Struct, frozen=True):
-    """The first row: for each cell the known column it names, or None; and the names that are not known."""
+    """The first row: for each cell the known column it names, or None; and the names that are not known. `encoding` is
+    that of the file."""
+
+    encoding: Encoding
 
     row: int
     columns: tuple[str | None, ...]
@@ -97,29 +108,38 @@ class Line(msgspec.Struct, frozen=True):
     cells: list[str]
 
 
-def read(file: IO[bytes], *, known: Collection[str]) -> tuple[Header, Iterator[Row]]:
+class Table(msgspec.Struct, frozen=True):
+    """A file with all its cells: the header, and the rows under it, read as they are asked for."""
+
+    encoding: Encoding
+    header: list[str]
+    lines: Iterator[Line]
+
+
+def read(file: IO[bytes], *, known: Collection[str], encoding: Encoding | None = None) -> tuple[Header, Iterator[Row]]:
     """The header of a file that stands at its beginning, and its rows, read as they are asked for.
 
-    Column names are compared without letter case and surrounding blanks. Raises `BadFile`, at once or at the row.
+    Column names are compared without letter case and surrounding blanks; `encoding` is the one that the sender named.
+    Raises `BadFile`, at once or at the row.
     """
-    encoding = _encoding(file)
+    encoding = _encoding(file, encoding)
     names = {name.lower(): name for name in known}
     separator = _separator(file, encoding, names)
     records = _records(file, encoding, separator)
     first = next(records, None)
     if first is None:
         raise BadFile("empty")
-    header = _header(*first, names)
+    header = _header(encoding, *first, names)
     return header, (_row(number, cells, header) for number, cells in records)
 
 
-def read_table(file: IO[bytes], *, column_of: Callable[[str], str | None]) -> tuple[list[str], Iterator["Line"]]:
-    """Return every cell of the header, and the rows under it with all their cells, without the marks of `inert`.
+def read_table(file: IO[bytes], *, column_of: Callable[[str], str | None], encoding: Encoding | None = None) -> Table:
+    """Read a file with all its cells, without the marks of `csv_formulas`.
 
     `column_of` returns the column that a heading names. The separator is the one with which the header names most known
     columns, and of equal ones has the most cells. Raises as `read`, also when two headings name one column.
     """
-    encoding = _encoding(file)
+    encoding = _encoding(file, encoding)
 
     def cells_with(separator: str) -> tuple[int, int]:
         try:
@@ -134,9 +154,11 @@ def read_table(file: IO[bytes], *, column_of: Callable[[str], str | None]) -> tu
         raise BadFile("empty")
     if len(header) > COLUMNS_MAX:
         raise BadFile("columns_many", columns=len(header), most=COLUMNS_MAX)
-    header = [_active(cell).strip() for cell in header]
+    header = [csv_formulas.unmarked(cell).strip() for cell in header]
     _require_single(header, column_of)
-    return header, (Line(number, [_active(cell) for cell in row]) for number, row in records)
+    return Table(
+        encoding, header, (Line(number, [csv_formulas.unmarked(cell) for cell in row]) for number, row in records)
+    )
 
 
 def written(rows: Iterable[Iterable[Cell]]) -> bytes:
@@ -148,56 +170,79 @@ def written_on(rows: Iterable[Iterable[Cell]]) -> bytes:
     """Further rows of a file that `written` began."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\r\n").writerows(
-        [inert(cell) if isinstance(cell, str) else cell for cell in row] for row in rows
+        [csv_formulas.marked(cell) if isinstance(cell, str) else cell for cell in row] for row in rows
     )
     return out.getvalue().encode()
 
 
-def inert(text: str) -> str:
-    """Mark every place of the text where a spreadsheet could begin a formula with an apostrophe."""
-    return _RUN_BY_SPREADSHEETS.sub(r"\1'", text)
+def _encoding(file: IO[bytes], named: Encoding | None) -> Encoding:
+    """The encoding of the whole file: the one that its sender named, else UTF-8, else CP949.
 
-
-def _active(cell: str) -> str:
-    """The text that `inert` was given."""
-    return _MARKED.sub(r"\1", cell)
-
-
-def _encoding(file: IO[bytes]) -> str:
-    """Which of the two encodings reads the whole file."""
+    Raises `BadFile` for a file that is not in that encoding, and without a name for one that CP949 gives Korean
+    characters inside words of Latin letters.
+    """
+    file.seek(0)
     start = file.read(4)
     for magic, what in _FOREIGN.items():
         if start.startswith(magic):
             raise BadFile("foreign", what=what)
-    not_utf8 = _first_unreadable(file, "utf-8")
+    has_bom = _has_bom(file)
+    if named is not None:
+        wrong = 1 if has_bom and named is not Encoding.UTF_8 else _first_unreadable(file, named)
+        if wrong is not None:
+            raise BadFile("encoding_wrong", field="encoding", line=wrong, encoding=named)
+        return named
+    not_utf8 = _first_unreadable(file, Encoding.UTF_8)
     if not_utf8 is None:
-        return "utf-8-sig" if start.startswith(_BOM) else "utf-8"
-    if start.startswith(_BOM):
+        return Encoding.UTF_8
+    if has_bom:
         raise BadFile("not_utf8", line=not_utf8)
-    not_cp949 = _first_unreadable(file, "cp949")
+    not_cp949 = _first_unreadable(file, Encoding.CP949, check=_require_korean)
     if not_cp949 is not None:
-        raise BadFile("encoding", utf8=not_utf8, cp949=not_cp949)
-    return "cp949"
+        raise BadFile("encoding", field="encoding", utf8=not_utf8, cp949=not_cp949, encodings=_ENCODINGS)
+    return Encoding.CP949
 
 
-def _first_unreadable(file: IO[bytes], encoding: str) -> int | None:
-    """The first line that is not text in this encoding; looked for in blocks, several times faster than in lines."""
+def _has_bom(file: IO[bytes]) -> bool:
+    file.seek(0)
+    return file.read(len(_BOM)) == _BOM
+
+
+def _first_unreadable(
+    file: IO[bytes], encoding: Encoding, *, check: Callable[[str, int], None] | None = None
+) -> int | None:
+    """The first line that is not text in this encoding; looked for in blocks, several times faster than in lines.
+
+    `check` gets the text block by block, with the last characters of the block before, and its first line number.
+    """
     file.seek(0)
     decoder = codecs.getincrementaldecoder(encoding)()
-    lines = 1
+    lines, before = 1, ""
     for block in cooperative.each(iter(lambda: file.read(_BLOCK), b"")):
         _check_block(block, lines)
         try:
-            decoder.decode(block)
+            text = before + decoder.decode(block)
         except UnicodeDecodeError as error:
-            # What the decoder had kept of the last block is a part of one character, and holds no line end.
+            # The decoder kept a part of one character of the last block, which holds no line end.
             return lines + error.object[: error.start].count(b"\n")
+        if check is not None:
+            check(text, lines - before.count("\n"))
         lines += block.count(b"\n")
+        before = text[-csv_misreadings.WORD_PART :]
     try:
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return lines
     return None
+
+
+def _require_korean(text: str, line: int) -> None:
+    """Raise `BadFile` when this CP949 text has a word of Latin letters in another encoding."""
+    found = csv_misreadings.first(text)
+    if found is not None:
+        at, word = found
+        line += text[:at].count("\n")
+        raise BadFile("encoding_unsure", field="encoding", line=line, word=word, encodings=_ENCODINGS)
 
 
 def _check_block(block: bytes, line: int) -> None:
@@ -209,8 +254,8 @@ def _check_block(block: bytes, line: int) -> None:
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    """The file's lines from its beginning, with their ends. In neither encoding is 0x0A a part of a character."""
-    file.seek(0)
+    """The file's lines from its beginning, with their ends, without a byte-order mark."""
+    file.seek(len(_BOM) if _has_bom(file) else 0)
     number = 0
     while line := file.readline(ROW_MAX + 1):
         number += 1
@@ -226,7 +271,7 @@ def _long_line(number: int) -> BadFile:
 class _Text:
     """Lines as text for the reader of CSV, and how much of them the present row has taken."""
 
-    def __init__(self, file: IO[bytes], encoding: str) -> None:
+    def __init__(self, file: IO[bytes], encoding: Encoding) -> None:
         self._lines = _lines(file)
         self._encoding = encoding
         self.taken = 0
@@ -242,9 +287,9 @@ class _Text:
         return line.decode(self._encoding)
 
 
-def _records(file: IO[bytes], encoding: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+def _records(file: IO[bytes], encoding: Encoding, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Every row that is not empty, with its number."""
-    text = _Text(file, "utf-8" if encoding == "utf-8-sig" else encoding)
+    text = _Text(file, encoding)
     reader = cooperative.each(csv.reader(text, delimiter=separator, strict=True))
     number = empty = 0
     while True:
@@ -258,8 +303,6 @@ def _records(file: IO[bytes], encoding: str, separator: str) -> Iterator[tuple[i
             raise BadFile("row_long", row=number, most=ROW_MAX) from None
         if cells is None:
             return
-        if number == 1 and cells:
-            cells[0] = cells[0].removeprefix("\ufeff")
         if any(cell.strip() for cell in cells):
             yield number, cells
         else:
@@ -277,7 +320,7 @@ def _not_csv(number: int, trouble: str) -> BadFile:
     return BadFile("quote_inside", row=number)
 
 
-def _separator(file: IO[bytes], encoding: str, names: Collection[str]) -> str:
+def _separator(file: IO[bytes], encoding: Encoding, names: Collection[str]) -> str:
     """The separator with which the header names the most known columns; the first of them when they are equal."""
 
     def known_with(separator: str) -> int:
@@ -290,14 +333,16 @@ def _separator(file: IO[bytes], encoding: str, names: Collection[str]) -> str:
     return max(SEPARATORS, key=known_with)
 
 
-def _header(row: int, cells: list[str], names: dict[str, str]) -> Header:
+def _header(encoding: Encoding, row: int, cells: list[str], names: dict[str, str]) -> Header:
     if len(cells) > COLUMNS_MAX:
         raise BadFile("columns_many", columns=len(cells), most=COLUMNS_MAX)
     _require_single(cells, lambda heading: names.get(_plain(heading)))
     plain = [_plain(cell) for cell in cells]
     columns = tuple(names.get(name) for name in plain)
-    unknown = tuple(inert(cell.strip()) for cell, name in zip(cells, plain, strict=True) if name and name not in names)
-    return Header(row, columns, unknown)
+    unknown = tuple(
+        csv_formulas.marked(cell.strip()) for cell, name in zip(cells, plain, strict=True) if name and name not in names
+    )
+    return Header(encoding, row, columns, unknown)
 
 
 def _require_single(header: Sequence[str], column_of: Callable[[str], str | None]) -> None:

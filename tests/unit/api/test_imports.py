@@ -21,7 +21,8 @@ VEHICLES = b"vehicleNo,mileage\nA,1\nB,2\nC,3\n"
 
 
 def report(**values):
-    return {"rows": 0, "created": 0, "errors": [], "errorCount": 0, "unknownColumns": [], "dryRun": False, **values}
+    empty = {"rows": 0, "created": 0, "errors": [], "errorCount": 0, "unknownColumns": [], "dryRun": False}
+    return {**empty, "encoding": "utf-8", **values}
 
 
 def bad(row, field, message):
@@ -601,3 +602,39 @@ def test_sensors_of_a_file_are_on_no_vehicle(tmp_path):
         return [tuple(row) for row in await app.store.read(lambda tx: tx.all(select(*columns)))]
 
     assert rest.run(tmp_path, scenario) == [(None, "DEACTIVATED", False)] * 2
+
+
+ENCODINGS = "utf-8, cp949, windows-1250, windows-1252"
+WESTERN = "vehicleNo,vendor,usage,mileage\r\nK1,Škoda,depot’s,120\r\n".encode("windows-1252")
+
+
+def test_western_text_that_is_cp949_by_chance_asks_for_its_encoding(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        refused = await send(app, admin, WESTERN)
+        unknown = await send(app, admin, WESTERN, encoding="latin-1")
+        wrong = await send(app, admin, WESTERN, encoding="utf-8")
+        named = await sent(app, admin, WESTERN, encoding="windows-1252")
+        listed = (await app.get(admin, f"/company/{admin.company_id}/vehicles", limit=10))["data"]
+        return (refused, unknown, wrong), named, [(each["vendor"], each["usage"]) for each in listed]
+
+    refused, named, kept = rest.run(tmp_path, scenario)
+
+    assert [(each.status_code, each.json()["errorCode"]) for each in refused] == [(400, 31)] * 3
+    assert [each.json()["message"] for each in refused] == [
+        f"Parameter 'encoding' must name the encoding of the file ({ENCODINGS}): "
+        "read as CP949, line 2 has the word 둲oda.",
+        f"Parameter 'encoding' must be one of {ENCODINGS}.",
+        "Parameter 'encoding' does not fit: line 2 of the file is not utf-8.",
+    ]
+    assert named == report(rows=1, created=1, encoding="windows-1252")
+    assert kept == [("Škoda", "depot’s")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp949"])
+def test_answer_names_the_encoding_in_which_a_file_was_read(tmp_path, encoding):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        return await sent(app, admin, "vehicleNo,mileage\n12가3456,1\n".encode(encoding))
+
+    assert rest.run(tmp_path, scenario) == report(rows=1, created=1, encoding=encoding)

@@ -116,6 +116,32 @@ def test_trouble_of_a_cell_does_not_repeat_the_name_of_its_column_in_korean(tmp_
     assert "누적 주행거리(km): 0보다" not in page.text
 
 
+def test_encoding_is_chosen_in_the_form_and_named_on_the_page_of_the_draft(tmp_path):
+    content = "vehicleNo,vendor,mileage\nA,Škoda,1\n".encode("windows-1252")
+
+    async def scenario(app):
+        me = await desk(app)
+        refused = await me.upload(content)
+        files = {"file": ("a.csv", content, "text/csv")}
+        chosen = {"kind": "vehicles", "encoding": "windows-1252"}
+        answer = await me.browser.http.post("/import", data=chosen, files=files, headers=OWN)
+        await me.office.work()
+        shown = await me.page(answer.headers["location"])
+        good = await me.page(f"{answer.headers['location']}?rows=good")
+        return refused, shown, good, await me.page(await me.draft(BAD))
+
+    refused, shown, good, korean = rest.run(tmp_path, scenario)
+
+    page = Page(refused.text)
+    assert refused.status_code == 400
+    assert "Encoding must name the encoding of the file" in page.text
+    assert "둲oda" in page.text
+    assert [each["name"] for each in page.all("select") if "aria-invalid" in each] == ["encoding"]
+    assert "The file was read as windows-1252." in shown.text
+    assert "Škoda" in good.text
+    assert "The file was read as cp949." in korean.text
+
+
 def test_columns_are_matched_by_hand(tmp_path):
     async def scenario(app):
         me = await desk(app)

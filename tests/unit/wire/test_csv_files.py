@@ -5,15 +5,17 @@ import tracemalloc
 import pytest
 
 from tripline.language.catalogue import sentence
-from tripline.wire import csv_files
+from tripline.wire import csv_files, csv_formulas
+from tripline.wire.csv_files import Encoding
 
 KNOWN = ("vehicleNo", "mileage")
 HEADER = b"vehicleNo,mileage\n"
+NAME_IT = "Parameter 'encoding' must name the encoding of the file (utf-8, cp949, windows-1250, windows-1252)"
 COLUMN_OF = {"vehicleNo": "vehicleNo", "plate": "vehicleNo", "mileage": "mileage"}.get
 
 
-def read(content):
-    header, rows = csv_files.read(io.BytesIO(content), known=KNOWN)
+def read(content, encoding=None):
+    header, rows = csv_files.read(io.BytesIO(content), known=KNOWN, encoding=encoding)
     return header, list(rows)
 
 
@@ -62,7 +64,7 @@ class Endless(io.RawIOBase):
 def test_names_in_any_order_letter_case_and_blanks_are_columns():
     header, rows = read(b" MILEAGE ,vehicleno\n5,A1\n")
 
-    assert header == csv_files.Header(1, ("mileage", "vehicleNo"), ())
+    assert header == csv_files.Header(Encoding.UTF_8, 1, ("mileage", "vehicleNo"), ())
     assert rows == [csv_files.Row(2, {"mileage": "5", "vehicleNo": "A1"}, surplus=False)]
 
 
@@ -86,7 +88,83 @@ def test_h17_korean_text_is_read_in_every_encoding(encoding):
 def test_text_that_is_utf8_in_one_line_and_cp949_in_another_is_refused_by_line():
     content = HEADER + "가,1\n".encode() + "하,1\n".encode("cp949") + "글,1\n".encode()
 
-    assert refusal(content) == "The file is neither UTF-8 (line 3) nor CP949 (line 2); save it as CSV (UTF-8)."
+    assert refusal(content) == f"{NAME_IT}: it is neither UTF-8 (line 3) nor CP949 (line 2)."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "12가3456",
+        "LG전자",
+        "BMW코리아",
+        "KT와LG",
+        "A동B호",
+        "현대Ioniq",
+        "신형suv",
+        "a 뷁 b",
+        "찦차",
+        "똠방각하",
+        "가a나",
+    ],
+)
+def test_korean_text_beside_latin_letters_is_cp949(text):
+    header, rows = read(HEADER + f"{text},1\n".encode("cp949"))
+
+    assert (header.encoding, rows[0].cells["vehicleNo"]) == (Encoding.CP949, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "word"),
+    [
+        ("Škoda", "windows-1252", "둲oda"),
+        ("Škoda", "windows-1250", "둲oda"),
+        ("depot’s", "windows-1252", "depot뭩"),
+        ("Žižkov", "windows-1250", "럌엒ov"),
+        ("Größe", "windows-1252", "Gr秤e"),
+        ("DEPOT’S", "windows-1252", "DEPOT뭆"),
+    ],
+)
+def test_text_of_latin_letters_that_is_read_as_korean_asks_for_its_encoding(text, encoding, word):
+    content = HEADER + b"A,1\n" + f"{text},1\n".encode(encoding)
+
+    assert refusal(content) == f"{NAME_IT}: read as CP949, line 3 has the word {word}."
+    assert read(content, Encoding(encoding))[1][1].cells["vehicleNo"] == text
+    assert read(content, Encoding.CP949)[1][1].cells["vehicleNo"] == word
+
+
+@pytest.mark.parametrize("behind", range(-3, 4))
+def test_word_across_two_blocks_asks_for_its_encoding(behind):
+    word = "depot’s,1\n".encode("windows-1252")
+    lines = b"A,1\n" * (csv_files._BLOCK // 4 + 8)
+    at = csv_files._BLOCK - word.index(b"\x92") + behind
+    content = HEADER + lines[: at - len(HEADER)]
+    content = content[: content.rindex(b"\n") + 1]
+    content += b" " * (at - len(content)) + word
+
+    assert "has the word depot뭩" in refusal(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "line"),
+    [
+        (HEADER + "가,1\n".encode("cp949"), Encoding.UTF_8, 2),
+        (HEADER + b"A,1\n\x81,1\n", Encoding.WINDOWS_1252, 3),
+        (b"\xef\xbb\xbf" + HEADER, Encoding.CP949, 1),
+    ],
+)
+def test_file_that_is_not_in_the_named_encoding_is_refused_by_line(content, encoding, line):
+    with pytest.raises(csv_files.BadFile) as refused:
+        read(content, encoding)
+
+    assert (refused.value.case, refused.value.field, refused.value.values["line"]) == (
+        "encoding_wrong",
+        "encoding",
+        line,
+    )
+
+
+def test_first_heading_behind_a_byte_order_mark_may_be_quoted():
+    assert table(b'\xef\xbb\xbf"vehicleNo","mileage"\nA,1\n') == [(2, {"vehicleNo": "A", "mileage": "1"})]
 
 
 def test_text_with_byte_order_mark_that_is_not_utf8_is_refused_by_line():
@@ -148,7 +226,7 @@ def test_character_cut_by_a_block_is_read_and_a_cut_off_end_is_refused():
 
     assert len(table(HEADER + lines)) == csv_files.ROW_MAX
     assert refusal(HEADER + lines + "가".encode()[:2]) == (
-        "The file is neither UTF-8 (line 65538) nor CP949 (line 2); save it as CSV (UTF-8)."
+        f"{NAME_IT}: it is neither UTF-8 (line 65538) nor CP949 (line 2)."
     )
 
 
@@ -248,8 +326,8 @@ def test_written_file_is_read_back_and_runs_nothing():
 
 
 def whole_table(content):
-    header, lines = csv_files.read_table(io.BytesIO(content), column_of=COLUMN_OF)
-    return header, [(line.number, line.cells) for line in lines]
+    found = csv_files.read_table(io.BytesIO(content), column_of=COLUMN_OF)
+    return found.header, [(line.number, line.cells) for line in found.lines]
 
 
 def test_table_has_every_column_and_cell():
@@ -323,7 +401,7 @@ def test_marked_text_comes_back_as_it_was(text):
 def test_long_runs_of_blanks_and_separators_are_marked_in_time():
     text = "\t" * 100_000 + " " * 100_000 + "'" * 100_000 + ";" * 100_000
 
-    assert csv_files.inert(text) == text
+    assert csv_formulas.marked(text) == text
 
 
 @pytest.mark.parametrize(

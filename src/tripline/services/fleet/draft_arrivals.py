@@ -52,11 +52,12 @@ async def receive(
     actor: Actor,
     kind: ImportKind,
     name: str,
+    encoding: csv_files.Encoding | None = None,
     most_rows: int,
     ids: TimeIds,
     clock: Clock,
-) -> Draft:
-    """The new draft of a file that stands at its beginning.
+) -> tuple[Draft, csv_files.Encoding]:
+    """The new draft of a file that stands at its beginning, and the encoding in which it was read.
 
     When every required column has a heading that we know, it is to be checked at once; else its owner matches columns
     first.
@@ -64,19 +65,19 @@ async def receive(
     Raises `Forbidden`, `csv_files.BadFile`, `TooManyRows` and `TooManyDrafts`; nothing is left then.
     """
     access.scope_of(actor, kind.action)
-    header, lines = await asyncio.to_thread(_opened, file, kind)
-    new = _new(actor, kind, name, header, DraftId(ids.next(now_ms=clock())), clock())
+    table = await asyncio.to_thread(_opened, file, kind, encoding)
+    new = _new(actor, kind, name, table.header, DraftId(ids.next(now_ms=clock())), clock())
     await store.write(lambda tx: _admit(tx, new))
     try:
-        arrived = await _keep(store, new, lines, most_rows)
+        arrived = await _keep(store, new, table.lines, most_rows)
     except Refusal:
         await store.write(lambda tx: rows.change(tx, replace(new, expires_ms=0)))
         raise
-    return await store.write(lambda tx: _arrived(tx, actor, arrived, clock()))
+    return await store.write(lambda tx: _arrived(tx, actor, arrived, clock())), table.encoding
 
 
-def _opened(file: IO[bytes], kind: ImportKind) -> tuple[list[str], Iterator[csv_files.Line]]:
-    return csv_files.read_table(file, column_of=partial(headings.column_of, kind.sheet.columns))
+def _opened(file: IO[bytes], kind: ImportKind, encoding: csv_files.Encoding | None) -> csv_files.Table:
+    return csv_files.read_table(file, column_of=partial(headings.column_of, kind.sheet.columns), encoding=encoding)
 
 
 def _new(actor: Actor, kind: ImportKind, name: str, header: list[str], draft_id: DraftId, now_ms: int) -> Draft:

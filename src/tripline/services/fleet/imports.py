@@ -62,6 +62,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """Check only."""
     skip_bad_rows: bool = False
     """Keep the good rows; else all rows or none."""
+    encoding: csv_files.Encoding | None = None
+    """The one that the sender named."""
     most_rows: int = 200_000
 
 
@@ -82,6 +84,8 @@ class Report(msgspec.Struct):
     """Bad rows in all; the first `ERRORS_TOLD` of them, by number, are in `errors`."""
     errors: list[BadRow] = msgspec.field(default_factory=list)
     unknown_columns: Sequence[str] = ()
+    encoding: csv_files.Encoding = csv_files.Encoding.UTF_8
+    """In which the file was read."""
 
     def complain(self, trouble: BadRow) -> None:
         """Count a bad row."""
@@ -133,11 +137,11 @@ async def run(
 
 def _checked(file: IO[bytes], kind: ImportKind, order: Order, report: Report, progress: Progress) -> list[_Good]:
     """The rows that break no rule by themselves and repeat no name of an earlier row."""
-    header, rows = csv_files.read(file, known=kind.sheet.columns)
+    header, rows = csv_files.read(file, known=kind.sheet.columns, encoding=order.encoding)
     missing = [name for name in kind.sheet.required if name not in header.columns]
     if missing:
         raise csv_files.BadFile("columns_missing", row=header.row, columns=", ".join(missing))
-    report.unknown_columns = header.unknown
+    report.unknown_columns, report.encoding = header.unknown, header.encoding
     first_with: dict[Key, dict[str, int]] = {key: {} for key in kind.keys}
     good = []
     for row in cooperative.each(rows):

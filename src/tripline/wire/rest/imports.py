@@ -36,4 +36,11 @@ class ImportReport(msgspec.Struct, rename="camel", kw_only=True):
     unknown_columns: Annotated[
         Sequence[str], Meta(description="columns of the file that were ignored", examples=[["colour"]])
     ]
+    encoding: Annotated[
+        str,
+        Meta(
+            description="encoding in which the file was read: utf-8, cp949, windows-1250, windows-1252",
+            examples=["utf-8"],
+        ),
+    ]
     dry_run: Annotated[bool, Meta(description="whether rows were only checked", examples=[False])]
