@@ -24,7 +24,8 @@ ARRIVING_MS: Final = 3_600_000
 """How long one is kept whose file never came to its end: the process that read it is gone."""
 OF_ACCOUNT: Final = 10
 OF_COMPANY: Final = 50
-"""Drafts at the same time."""
+OF_OPERATOR: Final = 100
+"""Drafts in the store, of an operator with its partners; one that is discarded counts until it is deleted."""
 CELL_MAX: Final = 8_192
 """Characters of a cell: twice the longest field, so that a text that is too long can still be mended."""
 NAME_MAX: Final = 255
@@ -103,7 +104,7 @@ class RowState(IntEnum):
 
 
 class TooManyDrafts(Refusal):
-    """An account or company has as many drafts as it may have."""
+    """An account, a company or an operator with its partners has as many drafts as it may have."""
 
     code: ClassVar[str] = "import.too_many_drafts"
     kind: ClassVar[Kind] = Kind.CONFLICT

@@ -1,11 +1,12 @@
 """Shares of a limit: how much of it an operator, a company and an account may hold, and who makes room for a newcomer.
+And turns at work that few may do at a time.
 
 A service operator and the partners under it count together, so partners that an operator registers for itself do not
 add to its share. Not here: limits in the memory of a process (`services/shares.py`), or in the store (exports, drafts).
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -63,6 +64,23 @@ class Shares(msgspec.Struct, frozen=True):
                 left.remove(found)
                 gone.append(found)
         return gone
+
+
+class Rota:
+    """Whose turn is next: the operator's whose last one is longest ago; of its work the smallest."""
+
+    def __init__(self) -> None:
+        self._had: list[str] = []
+        """Operators that had a turn, the latest last; those alone that waited when the last one began."""
+
+    def next(self, waiting: Sequence[T], of: Callable[[T], tuple[str, int]]) -> T:
+        """Choose one, and note whose it is. `of` gives operator and size; the first of equal ones is chosen."""
+        there = {of(each)[0] for each in waiting}
+        had = [each for each in self._had if each in there]
+        found = min(waiting, key=lambda each: (had.index(of(each)[0]) + 1 if of(each)[0] in had else 0, of(each)[1]))
+        operator = of(found)[0]
+        self._had = [*(each for each in had if each != operator), operator]
+        return found
 
 
 def _first_to_go(held: Sequence[Held[T]], new: Holder, within: int, size: int) -> Held[T] | None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tripline.domain.access import Actor, Scope
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import Refusal
-from tripline.domain.shares import Held, Holder, Shares
+from tripline.domain.shares import Held, Holder, Rota, Shares
 from tripline.store.fleet import companies
 from tripline.store.transactions import ReadTx
 
@@ -112,13 +112,12 @@ class _Waiting(NamedTuple):
 
 
 class Turns:
-    """One turn at a time. The next is the operator's whose last one is longest ago; of its work the smallest."""
+    """One turn at a time, by a `Rota`."""
 
     def __init__(self) -> None:
         self._waiting: list[_Waiting] = []
         self._is_taken = False
-        self._ended: list[str] = []
-        """Operators that had a turn, the latest last; those alone of which something waits."""
+        self._rota = Rota()
 
     @asynccontextmanager
     async def turn(self, operator: str, *, size: int = 1) -> AsyncIterator[None]:
@@ -134,20 +133,14 @@ class Turns:
                 self._waiting.remove(mine)
             else:
                 self._is_taken = False
-                self._ended.append(operator)
                 self._go_on()
 
     def _go_on(self) -> None:
         """Let the next one have its turn."""
         if self._is_taken or not self._waiting:
             return
-        there = {each.operator for each in self._waiting}
-        self._ended = [each for each in dict.fromkeys(reversed(self._ended)) if each in there][::-1]
-        following = min(self._waiting, key=lambda each: (self._since(each.operator), each.size))
+        following = self._rota.next(self._waiting, lambda each: (each.operator, each.size))
         self._waiting.remove(following)
         self._is_taken = True
         if not following.turn.done():
             following.turn.set_result(None)
-
-    def _since(self, operator: str) -> int:
-        return self._ended.index(operator) if operator in self._ended else -1

@@ -1,7 +1,9 @@
-"""The sweeper: forgets account sessions, links and drafts of imports that have expired, mails parked long ago, old
-changes of who sees which position, and history that is older than it is kept.
+"""The sweeper: forgets account sessions and links that have expired, mails parked long ago, old changes of who sees
+which position, and history that is older than it is kept.
 
 None of them is good for anything by then; they only take room.
+
+Not here: drafts of imports (`services/fleet/draft_worker.py`).
 """
 
 from typing import Final
@@ -11,7 +13,7 @@ from tripline.ports.clocks import Clock
 from tripline.services import rounds
 from tripline.store import positions
 from tripline.store.accounts import links, mail_outbox, sessions
-from tripline.store.fleet import history, import_drafts
+from tripline.store.fleet import history
 from tripline.store.transactions import Store, WriteTx
 
 EVERY_S: Final = 600.0
@@ -20,8 +22,6 @@ BATCH: Final = 1_000
 _MS_PER_DAY: Final = 86_400_000
 PARKED_MS: Final = 30 * _MS_PER_DAY
 """How long a parked mail can be seen."""
-BLOCKS: Final = 50
-"""Blocks of drafts in one transaction: half a MiB or so."""
 REACH_KEPT_MS: Final = 8 * _MS_PER_DAY
 """How long it is known whose reach of a position changed; cursors are good for less (`services/live/positions.py`)."""
 
@@ -46,9 +46,7 @@ class Sweeper:
 
         def work(tx: WriteTx) -> int:
             mail_outbox.purge_parked(tx, before_ms=now_ms - PARKED_MS)
-            drafts_left = import_drafts.purge(tx, now_ms=now_ms, limit=BLOCKS)
             return max(
-                drafts_left,
                 positions.purge(tx, now_ms=now_ms, keep_ms=REACH_KEPT_MS, limit=BATCH),
                 sessions.purge(tx, now_ms=now_ms, limit=BATCH),
                 links.purge(tx, now_ms=now_ms, limit=BATCH),

@@ -24,6 +24,7 @@ from tripline.domain.import_drafts import (
     NAME_MAX,
     OF_ACCOUNT,
     OF_COMPANY,
+    OF_OPERATOR,
     Draft,
     DraftEvent,
     DraftId,
@@ -96,11 +97,13 @@ def _new(actor: Actor, kind: ImportKind, name: str, header: list[str], draft_id:
 
 def _admit(tx: WriteTx, new: Draft) -> None:
     """Keep the draft unless there are too many. Raises `TooManyDrafts`."""
-    there = rows.numbers(tx, new, now_ms=new.created_ms)
+    there = rows.numbers(tx, new)
     if there.of_account >= OF_ACCOUNT:
         raise TooManyDrafts("account", most=OF_ACCOUNT)
     if there.of_company >= OF_COMPANY:
         raise TooManyDrafts("company", most=OF_COMPANY)
+    if there.of_operator >= OF_OPERATOR:
+        raise TooManyDrafts("operator", most=OF_OPERATOR)
     rows.insert_new(tx, new)
 
 

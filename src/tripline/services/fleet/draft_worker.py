@@ -11,6 +11,7 @@ Not here: a file that registers its rows in one request (`imports.py`).
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -22,6 +23,7 @@ from tripline.domain.companies import Company
 from tripline.domain.ids import TimeIds
 from tripline.domain.import_drafts import Draft, DraftEvent, Note, RowState, State
 from tripline.domain.refusals import Forbidden, Refusal
+from tripline.domain.shares import Rota
 from tripline.observe import logger
 from tripline.ports.clocks import Clock
 from tripline.ports.outages import Outage
@@ -43,6 +45,10 @@ HELD_MS: Final = 20_000
 """How long a draft stays with a process that says nothing any more."""
 REGISTERING_MS: Final = 300_000
 """The same while its rows go into the store: that is one transaction, which says nothing until its end."""
+SHORT_ROWS: Final = 2_500
+"""Rows of a draft that waits for no longer one: checked in a few tenths of a second."""
+GONE_AT_ONCE: Final = 50
+"""Blocks of drafts that are gone, deleted in one transaction: half a MiB or so."""
 AT_ONCE: Final = 4
 """Blocks that are worked on between two words of it."""
 _EVERYTHING: Final = Scope.everything("import drafts")
@@ -58,29 +64,46 @@ class _Taken(Exception):  # noqa: N818  rolls the transaction back; never leaves
     """A name was registered after the check."""
 
 
+class _Lane:
+    """Drafts of so many rows, of which one is worked on at a time."""
+
+    def __init__(self, rounds: Rounds, *, least_rows: int = 0, most_rows: int | None = None) -> None:
+        self.rounds = rounds
+        self.waiting = partial(rows.waiting, least_rows=least_rows, most_rows=most_rows)
+        self.rota = Rota()
+
+
 class DraftWorker:
-    """Works on one draft at a time."""
+    """Works on one long draft at a time, and on one short one beside it; operators take turns."""
 
     def __init__(self, *, store: Store, ids: TimeIds, signals: Signals, clock: Clock, node: Node) -> None:
         self._store = store
         self._ids = ids
         self._clock = clock
         self._node = node
-        self._rounds = Rounds(signals, observe.SIGNAL_IMPORT_DUE, look_s=LOOK_S)
+        short, long = (Rounds(signals, observe.SIGNAL_IMPORT_DUE, look_s=LOOK_S) for _ in range(2))
+        self._lanes = (_Lane(short, most_rows=SHORT_ROWS), _Lane(long, least_rows=SHORT_ROWS + 1))
 
     async def run(self) -> None:
         """Work until cancelled."""
-        await self._rounds.run(self.work, log=log, failed="imports.failed")
+        async with asyncio.TaskGroup() as tasks:
+            for lane in self._lanes:
+                tasks.create_task(lane.rounds.run(partial(self._work, lane), log=log, failed="imports.failed"))
 
     async def work(self) -> int:
-        """Work on one draft, if any waits; how many. Raises `Outage`."""
+        """Delete some of the drafts that are gone, and work on one that waits; 0 when there was neither.
+
+        Raises `Outage`.
+        """
+        return await self._work(self._lanes[0]) or await self._work(self._lanes[1])
+
+    async def _work(self, lane: _Lane) -> int:
+        """As `work`, for the drafts of one lane."""
         holder = self._node.id
         now_ms = self._clock()
-        draft = await self._store.write(
-            lambda tx: rows.claim(tx, holder=holder, now_ms=now_ms, until_ms=now_ms + HELD_MS)
-        )
+        gone, draft = await self._store.write(lambda tx: self._next(tx, lane, holder, now_ms))
         if draft is None:
-            return 0
+            return gone
         work: Callable[[Draft], Awaitable[None]] = self._check if draft.state is State.CHECKING else self._commit
         try:
             await work(draft)
@@ -94,6 +117,16 @@ class DraftWorker:
             log.exception("imports.failed")
             await self._end(draft, DraftEvent.FAIL, Note.FAILED)
         return 1
+
+    @staticmethod
+    def _next(tx: WriteTx, lane: _Lane, holder: str, now_ms: int) -> tuple[int, Draft | None]:
+        """How many rows of drafts that are gone were deleted, and the draft that is this holder's from now on."""
+        gone = rows.purge(tx, now_ms=now_ms, limit=GONE_AT_ONCE)
+        there = lane.waiting(tx, holder=holder, now_ms=now_ms)
+        if not there:
+            return gone, None
+        following = lane.rota.next(there, lambda each: (each.operator, each.rows))
+        return gone, rows.claim(tx, following.id, holder=holder, until_ms=now_ms + HELD_MS)
 
     async def _check(self, draft: Draft) -> None:
         """Give every row its verdict."""

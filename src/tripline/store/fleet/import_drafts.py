@@ -6,15 +6,16 @@ Not here: what stands in their rows (`import_blocks.py`).
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from sqlalchemy import ColumnElement, and_, delete, exists, false, func, insert, or_, select, true, update
 
 from tripline.domain.access import Reach, Scope
+from tripline.domain.ids import CompanyId
 from tripline.domain.import_drafts import WORKED_ON, Draft, DraftId, Note, State
 from tripline.store.database import nodes
-from tripline.store.tables import import_block, import_draft, node
+from tripline.store.tables import company, import_block, import_draft, node
 from tripline.store.transactions import ReadTx, WriteTx
 
 _DRAFT: Final = import_draft.c
@@ -24,10 +25,20 @@ _JSON: Final = ("header", "columns")
 
 
 class Numbers(msgspec.Struct, frozen=True):
-    """How many drafts there are."""
+    """How many drafts are in the store, those included that are gone for their owners and not yet deleted."""
 
     of_account: int
     of_company: int
+    of_operator: int
+    """Of the company's operator with its partners."""
+
+
+class Waiting(NamedTuple):
+    """A draft that waits for work."""
+
+    id: DraftId
+    operator: CompanyId
+    rows: int
 
 
 def insert_new(tx: WriteTx, new: Draft) -> None:
@@ -57,16 +68,18 @@ def listed(tx: ReadTx, scope: Scope, *, now_ms: int) -> list[Draft]:
     return [_draft(row) for row in rows]
 
 
-def numbers(tx: ReadTx, draft: Draft, *, now_ms: int) -> Numbers:
-    """How many drafts the account and the company of this one have."""
+def numbers(tx: ReadTx, draft: Draft) -> Numbers:
+    """How many drafts the account, the company and the operator of this one have in the store."""
+    operator = select(company.c.master_id).where(company.c.id == draft.company_id).scalar_subquery()
     row = tx.one(
         select(
             func.count().filter(_DRAFT.account_id == draft.account_id).label("of_account"),
-            func.count().label("of_company"),
-        ).where(_DRAFT.company_id == draft.company_id, _DRAFT.expires_ms > now_ms)
+            func.count().filter(_DRAFT.company_id == draft.company_id).label("of_company"),
+            func.count().label("of_operator"),
+        ).where(_DRAFT.company_id.in_(select(company.c.id).where(company.c.master_id == operator)))
     )
     assert row is not None
-    return Numbers(row.of_account, row.of_company)
+    return Numbers(row.of_account, row.of_company, row.of_operator)
 
 
 def change(tx: WriteTx, changed: Draft) -> None:
@@ -75,8 +88,10 @@ def change(tx: WriteTx, changed: Draft) -> None:
     tx.run(update(import_draft).where(_DRAFT.id == changed.id).values(**values))
 
 
-def claim(tx: WriteTx, *, holder: str, now_ms: int, until_ms: int) -> Draft | None:
-    """The oldest draft that waits for work, or whose worker fell silent; this holder's from now on.
+def waiting(
+    tx: ReadTx, *, holder: str, now_ms: int, least_rows: int = 0, most_rows: int | None = None
+) -> list[Waiting]:
+    """Drafts of so many rows that wait for work, or whose worker fell silent: the smallest of each operator.
 
     Of processes that share the database it is known which are there; where nobody shares it, whoever else held a draft
     is gone: this process was started anew.
@@ -86,20 +101,32 @@ def claim(tx: WriteTx, *, holder: str, now_ms: int, until_ms: int) -> Draft | No
         if tx.shared
         else _DRAFT.holder != holder
     )
-    waiting = (
-        select(import_draft)
+    smallest_first = func.row_number().over(
+        partition_by=company.c.master_id, order_by=(_DRAFT.rows, _DRAFT.created_ms, _DRAFT.id)
+    )
+    each = (
+        select(_DRAFT.id, company.c.master_id, _DRAFT.rows, _DRAFT.created_ms, smallest_first.label("place"))
+        .join(company, company.c.id == _DRAFT.company_id)
         .where(
             _DRAFT.state.in_([state.value for state in WORKED_ON]),
             or_(_DRAFT.held_until_ms <= now_ms, is_gone),
             _DRAFT.expires_ms > now_ms,
+            _DRAFT.rows >= least_rows,
+            true() if most_rows is None else _DRAFT.rows <= most_rows,
         )
-        .order_by(_DRAFT.held_until_ms, _DRAFT.created_ms)
-        .limit(1)
+        .subquery()
     )
-    found = tx.all(waiting)
-    if not found:
-        return None
-    claimed = msgspec.structs.replace(_draft(found[0]), holder=holder, held_until_ms=until_ms)
+    rows = tx.all(
+        select(each.c.id, each.c.master_id, each.c.rows).where(each.c.place == 1).order_by(each.c.created_ms, each.c.id)
+    )
+    return [Waiting(row.id, row.master_id, row.rows) for row in rows]
+
+
+def claim(tx: WriteTx, draft_id: DraftId, *, holder: str, until_ms: int) -> Draft:
+    """Make a draft that waits this holder's from now on."""
+    row = tx.one(select(import_draft).where(_DRAFT.id == draft_id))
+    assert row is not None
+    claimed = msgspec.structs.replace(_draft(row), holder=holder, held_until_ms=until_ms)
     change(tx, claimed)
     return claimed
 

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+from functools import partial
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import func, select, update
 from tests.support import drafts as support
 from tests.support import rest
@@ -11,9 +13,11 @@ from tests.support.drafts import Office
 
 from tripline.domain.access import Authority
 from tripline.domain.import_drafts import Note, NothingGood, NotNow, State
-from tripline.services.fleet import drafts, import_kinds
+from tripline.services import hints
+from tripline.services.fleet import draft_worker, drafts, import_kinds
 from tripline.services.fleet.draft_blocks import ROWS
 from tripline.services.fleet.draft_worker import AT_ONCE, HELD_MS, REGISTERING_MS
+from tripline.store.fleet import import_drafts
 from tripline.store.tables import account, history, import_draft, sensor, vehicle, vehicle_company
 
 HEADER = b"vehicleNo,mileage\n"
@@ -340,3 +344,54 @@ def test_hint_wakes_the_worker(tmp_path):
             running.cancel()
 
     rest.run(tmp_path, scenario)
+
+
+def test_short_draft_waits_for_no_long_one_of_anybody(tmp_path, monkeypatch):
+    monkeypatch.setattr(draft_worker, "SHORT_ROWS", 3)
+
+    async def scenario(app):
+        here, there = await office(app), Office(app, (await app.operator("bus"))[1])
+        long = [await here.upload(support.vehicles(4, first=4 * at)) for at in range(3)]
+        worker = here.worker()
+        release = asyncio.Event()
+
+        async def held(_):
+            await release.wait()
+
+        monkeypatch.setattr(worker, "_check", partial(checked_or_held, worker._check, held, long))
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(worker.run())
+            short = await there.upload(support.vehicles(3))
+            hints.tell(app.signals, hints.import_due())
+            async with asyncio.timeout(5):
+                while (await there.read(short)).state is not State.CHECKED:  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+            running.cancel()
+        return [(await here.read(each)).state for each in long]
+
+    assert rest.run(tmp_path, scenario) == [State.CHECKING] * 3
+
+
+async def checked_or_held(check, held, long, draft):
+    await (held(draft) if draft.id in {each.id for each in long} else check(draft))
+
+
+def test_operators_take_turns_and_the_smallest_draft_of_each_goes_first(tmp_path):
+    async def scenario(app):
+        here, there = await office(app), Office(app, (await app.operator("bus"))[1])
+        partner = Office(app, (await app.partner(here.login, "p@x.example"))[1])
+        rows = {}
+        for name, desk, count in [("o", here, 9), ("o", here, 5), ("partner", partner, 7), ("other", there, 8)]:
+            rows[(await desk.upload(support.vehicles(count))).id] = f"{name} {count}"
+        order, worker = [], here.worker()
+
+        async def check(draft):
+            order.append(rows[draft.id])
+            await app.store.write(lambda tx: import_drafts.change(tx, replace(draft, state=State.CHECKED)))
+
+        worker._check = check
+        while await worker.work():
+            pass
+        return order
+
+    assert rest.run(tmp_path, scenario) == ["o 5", "other 8", "partner 7", "o 9"]

@@ -10,7 +10,6 @@ from tripline.domain import import_drafts
 from tripline.domain.access import Authority
 from tripline.domain.import_drafts import CELL_MAX, KEPT_MS, BadMatch, NotNow, RowState, State, TooManyDrafts
 from tripline.domain.refusals import Forbidden, NotFound
-from tripline.services.accounts.sweeper import Sweeper
 from tripline.services.fleet import draft_files, drafts, import_kinds
 from tripline.services.fleet.draft_blocks import ROWS
 from tripline.services.fleet.draft_files import Words
@@ -173,25 +172,59 @@ def test_drafts_of_an_account_are_bounded_until_one_is_thrown_away(tmp_path):
         with pytest.raises(TooManyDrafts) as refused:
             await desk.upload(support.vehicles(1))
         await desk.does(made[0], drafts.throw_away)
+        await desk.work()
         await desk.upload(support.vehicles(1))
         return refused.value.case
 
     assert rest.run(tmp_path, scenario) == "account"
 
 
-def test_drafts_of_a_company_are_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr("tripline.services.fleet.draft_arrivals.OF_COMPANY", 2)
+def test_discarded_draft_counts_until_its_rows_are_deleted(tmp_path):
+    async def scenario(app):
+        desk = await office(app)
+        for _ in range(import_drafts.OF_ACCOUNT):
+            await desk.does(await desk.upload(support.vehicles(1)), drafts.throw_away)
+        with pytest.raises(TooManyDrafts):
+            await desk.upload(support.vehicles(1))
+        full = await count(app, import_block)
+        await desk.work()
+        await desk.upload(support.vehicles(1))
+        return full, await count(app, import_block)
+
+    assert rest.run(tmp_path, scenario) == (import_drafts.OF_ACCOUNT, 1)
+
+
+def test_file_that_is_refused_in_its_middle_counts_until_its_rows_are_deleted(tmp_path):
+    async def scenario(app):
+        desk = await office(app)
+        for _ in range(import_drafts.OF_ACCOUNT):
+            with pytest.raises(TooManyRows):
+                await desk.upload(support.vehicles(5 * ROWS), most_rows=5 * ROWS - 1)
+        with pytest.raises(TooManyDrafts):
+            await desk.upload(support.vehicles(1))
+        await desk.work()
+        return await count(app, import_block), (await desk.upload(support.vehicles(1))).rows
+
+    assert rest.run(tmp_path, scenario) == (0, 1)
+
+
+@pytest.mark.parametrize("case", ["company", "operator"])
+def test_drafts_of_a_company_and_of_an_operator_with_its_partners_are_bounded(tmp_path, monkeypatch, case):
+    monkeypatch.setattr(f"tripline.services.fleet.draft_arrivals.OF_{case.upper()}", 2)
 
     async def scenario(app):
         desk = await office(app)
-        other = Office(app, await app.person(desk.login, Authority.DIRECTOR, "d"))
+        another = await app.person(desk.login, Authority.DIRECTOR, "d")
+        partner = (await app.partner(desk.login, "p@x.example"))[1]
+        other = Office(app, another if case == "company" else partner)
         await desk.upload(support.vehicles(1))
         await other.upload(support.vehicles(1))
         with pytest.raises(TooManyDrafts) as refused:
             await desk.upload(support.vehicles(1))
+        await (await office(app, "bus")).upload(support.vehicles(1))
         return refused.value.case
 
-    assert rest.run(tmp_path, scenario) == "company"
+    assert rest.run(tmp_path, scenario) == case
 
 
 def test_nobody_else_sees_a_draft(tmp_path):
@@ -234,14 +267,12 @@ def test_draft_is_gone_after_a_day_and_swept_with_its_rows(tmp_path):
         draft = await desk.checked(support.vehicles(3))
         app.now_ms += KEPT_MS - 1
         await desk.read(draft)
-        sweeper = Sweeper(store=app.store, clock=lambda: app.now_ms, history_days=365)
-        await sweeper.sweep()
+        await desk.work()
         kept = await count(app, import_block)
         app.now_ms += 1
         with pytest.raises(NotFound):
             await desk.read(draft)
-        while await sweeper.sweep():
-            pass
+        await desk.work()
         return kept, await count(app, import_block), await count(app, import_draft)
 
     assert rest.run(tmp_path, scenario) == (1, 0, 0)
