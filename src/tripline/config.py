@@ -239,7 +239,9 @@ class Devices(Section, frozen=True):
     max_packet: Annotated[int, Meta(ge=1_024, description="largest publish body, bytes")] = 262_144
     max_items: Annotated[int, Meta(ge=1, description="largest number of items in one aggregate")] = 1_000
     connect_timeout_s: Annotated[float, Meta(gt=0, description="time to finish TLS and send CONNECT, seconds")] = 15.0
-    max_connections: Annotated[int, Meta(ge=1, description="open connections; more are closed at once")] = 20_000
+    max_connections: Annotated[
+        int, Meta(ge=1, description="open connections; beyond, those not admitted make room")
+    ] = 20_000
     max_unacknowledged: Annotated[
         int, Meta(ge=1, description="frames of one connection under way before it is not read")
     ] = 1_000

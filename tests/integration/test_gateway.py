@@ -11,6 +11,8 @@ from tests.support.gateways import OTHER_USER, SENSORS, USER, Client, MemoryInta
 
 from tripline import metrics
 from tripline.config import Devices
+from tripline.gateway import newcomers
+from tripline.gateway.listener import ADMISSIONS
 from tripline.mqtt import encode, packets
 from tripline.mqtt.packets import Connack, Connect, Puback, Pubcomp, Publish, Pubrec, Pubrel
 from tripline.ports.outages import Outage
@@ -449,32 +451,57 @@ def test_crowded_intake_stops_reading_even_at_qos_0_and_goes_on_afterwards():
     run(scenario)
 
 
-@pytest.mark.parametrize(("size", "crowded_out"), [(599, False), (600, False), (601, True)])
+@pytest.mark.parametrize(("size", "crowded_out"), [(1_623, False), (1_624, False), (1_625, True)])
 def test_connections_that_are_not_admitted_hold_a_bounded_number_of_bytes_together(size, crowded_out):
     """A CONNECT may have 64 KiB and 15 s; on every connection that is more than a machine has."""
     long = encode.packet(Connect("c", user_name=USER, will=packets.Will("gone", bytes(2_000))))
+    free = newcomers.FREE
 
     async def scenario():
         async with listening(MemoryIntake()) as listener:
-            listener.arrivals.limit = 1_000
+            listener.newcomers.limit = 1_000
             address = await listener.start_plain("127.0.0.1", 0)
             small, large = await Client.open(address), await Client.open(address)
-            small.writer.write(long[:400])
-            await gateways.until(lambda: listener.arrivals.held == 400)
             large.writer.write(long[:size])
+            await gateways.until(lambda: listener.newcomers.held == size - free)
+            small.writer.write(long[: free + 400])
             if crowded_out:
                 assert await large.next() is None
-            await gateways.until(lambda: listener.arrivals.held == (400 if crowded_out else 400 + size))
+            await gateways.until(lambda: listener.newcomers.held == (400 if crowded_out else 400 + size - free))
 
             device = await Client.connected(address, user_name=OTHER_USER)
             device.send(packets.Pingreq())
             assert await device.next() == packets.Pingresp()
-            listener.arrivals.limit = 5_000
-            small.writer.write(long[400:])
+            listener.newcomers.limit = 5_000
+            small.writer.write(long[free + 400 :])
             assert await small.next() == Connack(0)
             for each in (small, large, device):
                 await each.close()
-            await gateways.until(lambda: listener.arrivals.held == 0)
+            await gateways.until(lambda: listener.newcomers.held == 0)
+
+    run(scenario)
+
+
+def test_many_unfinished_connects_of_one_address_crowd_out_no_longer_one_of_another():
+    long = encode.packet(Connect("c", user_name=USER, will=packets.Will("gone", bytes(3_000))))
+
+    async def scenario():
+        async with listening(MemoryIntake()) as listener:
+            listener.newcomers.limit = 6_000
+            address = await listener.start_plain("127.0.0.1", 0)
+            device = await Client.open(address, local="127.0.0.2")
+            device.writer.write(long[:3_000])
+            await gateways.until(lambda: listener.newcomers.held > 1_900)
+            flood = []
+            for _ in range(10):
+                flood.append(await Client.open(address))
+                flood[-1].writer.write(long[:1_900])
+
+            assert await flood[0].next() is None
+            device.writer.write(long[3_000:])
+            assert await device.next() == Connack(0)
+            for each in (device, *flood):
+                await each.close()
 
     run(scenario)
 
@@ -566,6 +593,81 @@ def test_connection_above_the_maximum_is_closed_at_once():
             assert await first.next() == packets.Pingresp()
             await first.close()
             await second.close()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("secure", [True, False])
+def test_connections_without_connect_of_one_address_leave_room_for_others(tls, secure):
+    """Those that finished TLS and send no CONNECT would fill the listener for as long as they may be silent."""
+
+    async def scenario():
+        async with listening(MemoryIntake(), Devices(max_connections=4)) as listener:
+            address = await listener.start("127.0.0.1", 0, tls.server_context() if secure else None)
+            client_side = tls.client_context() if secure else None
+            silent = [await Client.open(address, client_side, local="127.0.0.2") for _ in range(6)]
+            await gateways.until(lambda: listener.connections == 4)
+
+            first = await Client.connected(address, client_side)
+            second = await Client.connected(address, client_side, user_name=OTHER_USER)
+
+            for gone in silent[:4]:
+                assert await gone.next() is None
+            for device in (first, second):
+                device.send(packets.Pingreq())
+                assert await device.next() == packets.Pingresp()
+            for each in (first, second, *silent):
+                await each.close()
+
+    run(scenario)
+
+
+def test_devices_behind_the_address_with_most_connections_stay_once_they_are_admitted():
+    async def scenario():
+        async with listening(MemoryIntake(), Devices(max_connections=3)) as listener:
+            address = await listener.start_plain("127.0.0.1", 0)
+            devices = [await Client.connected(address, user_name=each) for each in (USER, OTHER_USER)]
+            stranger = await Client.open(address, local="127.0.0.2")
+
+            newcomer = await Client.open(address)
+
+            assert await stranger.next() is None
+            for device in devices:
+                device.send(packets.Pingreq())
+                assert await device.next() == packets.Pingresp()
+            for each in (*devices, stranger, newcomer):
+                await each.close()
+
+    run(scenario)
+
+
+def test_lookups_of_one_address_leave_a_turn_to_others():
+    """Each look-up takes as long as the store needs; thousands from one address would all come before another's."""
+
+    async def scenario():
+        asked, gate = [], asyncio.Event()
+
+        async def slow(user_name):
+            asked.append(user_name)
+            await gate.wait()
+            return SENSORS.get(user_name)
+
+        async with listening(MemoryIntake(), admit=slow) as listener:
+            address = await listener.start_plain("127.0.0.1", 0)
+            crowd = [await Client.open(address, local="127.0.0.2") for _ in range(ADMISSIONS + 40)]
+            for number, each in enumerate(crowd):
+                each.send(Connect("c", user_name=f"x{number}"))
+            await gateways.until(lambda: len(asked) == ADMISSIONS and len(listener._admissions) == 40)
+            device = await Client.open(address)
+            device.send(Connect("c", user_name=USER))
+            await gateways.until(lambda: len(listener._admissions) == 41)
+
+            gate.set()
+
+            assert await device.next() == Connack(0)
+            assert asked.index(USER) < ADMISSIONS + 4
+            for each in (device, *crowd):
+                await each.close()
 
     run(scenario)
 

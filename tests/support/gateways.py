@@ -154,9 +154,11 @@ class Client:
         self._ready: list[packets.Packet] = []
 
     @classmethod
-    async def open(cls, address: tuple[str, int], context: ssl.SSLContext | None = None) -> "Client":
-        """A connection that has said nothing yet."""
-        return cls(*await asyncio.open_connection(*address, ssl=context))
+    async def open(
+        cls, address: tuple[str, int], context: ssl.SSLContext | None = None, *, local: str = "127.0.0.1"
+    ) -> "Client":
+        """A connection that has said nothing yet, from an address of this machine."""
+        return cls(*await asyncio.open_connection(*address, ssl=context, local_addr=(local, 0)))
 
     @classmethod
     async def connected(

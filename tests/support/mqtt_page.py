@@ -4,7 +4,7 @@ statements."""
 from tests.conformance.statements import FILES, ROUTED, STATEMENTS, Statement
 from tests.support import exchange, persistent_sessions
 from tripline.config import Devices
-from tripline.gateway import arrivals, listener, roster, tls, turns
+from tripline.gateway import listener, newcomers, roster, tls, turns
 from tripline.mqtt import inbound, outbound, session
 from tripline.wire import topics
 
@@ -38,15 +38,26 @@ _LIMITS = (
     ("bytes of any packet; above, the connection is closed", f"{inbound.MAX_LENGTH:,}"),
     ("bytes of a packet that is no publish of a live session", f"{inbound.MAX_CONTROL:,}"),
     ("bytes that wait behind CONNECT", f"{session.MAX_WAITING:,}"),
-    ("bytes of CONNECTs and what is behind them, of all connections not admitted yet", f"{arrivals.MAX_HELD:,}"),
+    (
+        f"bytes of CONNECTs and what is behind them, beyond {newcomers.FREE:,} of each, of all connections not admitted"
+        " yet; above, the address with most loses its oldest connection",
+        f"{newcomers.MAX_HELD:,}",
+    ),
     ("bytes before the first answer of TLS", f"{tls.MAX_HELLO:,}"),
     ("bytes of a ClientHello; above, the connection is closed at its header", f"{tls.MAX_CLIENT_HELLO:,}"),
-    ("new TLS handshakes in one turn of the loop", f"{turns.STEPS}"),
+    (
+        "steps of TLS handshakes in one turn of the loop; half in order of arrival, half from address to address",
+        f"{turns.STEPS}",
+    ),
+    ("credentials looked up at the same time, in the same order", f"{listener.ADMISSIONS}"),
     (
         "seconds to finish TLS, and again to send CONNECT",
         f"`devices.connect_timeout_s`, {Devices().connect_timeout_s:g}",
     ),
-    ("open connections", f"`devices.max_connections`, {Devices().max_connections:,}"),
+    (
+        "open connections; above, the address with most connections not admitted loses its oldest",
+        f"`devices.max_connections`, {Devices().max_connections:,}",
+    ),
     (
         "publishes of a connection not yet durable before it is not read",
         f"`devices.max_unacknowledged`, {Devices().max_unacknowledged:,}",

@@ -15,13 +15,14 @@ import msgspec
 from tripline import metrics, observe
 from tripline.config import Devices
 from tripline.domain.ids import RowNo, SensorId
-from tripline.gateway.arrivals import Arrivals
 from tripline.gateway.crowd import Crowd
+from tripline.gateway.newcomers import Newcomers, address_of
 from tripline.gateway.roster import Roster
 from tripline.mqtt import events, session
 from tripline.mqtt.packets import ConnectCode
 from tripline.ports.clocks import Clock
 from tripline.ports.devices import TAKEN_OVER, Intake, Presence
+from tripline.wire import addresses
 
 TOO_LARGE: Final = "too_large"
 """Reason under which a publish above `max_packet` is kept in the rejected-message log."""
@@ -52,13 +53,13 @@ class Surroundings(msgspec.Struct, frozen=True):
     intake: Intake
     clock: Clock
     crowd: Crowd
-    arrivals: Arrivals
+    newcomers: Newcomers
     roster: Roster
     presence: Presence
     number_session: Callable[[], RowNo]
     """Makes the number of a new session, greater than every one before."""
-    opened: Callable[["Connection"], bool]
-    """Told of a new connection; whether there is room for it."""
+    opened: Callable[["Connection", asyncio.Transport], None]
+    """Registers a new connection; at a full listener one of the newcomers is ended, perhaps this one."""
     asked: Callable[["Connection", str], None]
     """Told of a CONNECT with its user name; answers with `admitted` or `refused`."""
     closed: Callable[["Connection"], None]
@@ -107,6 +108,11 @@ class Connection(asyncio.Protocol):
         """When a SUBACK was first seen to be held back; seconds of the loop's clock."""
 
     @property
+    def address(self) -> str:
+        """The peer's address in the form for counting."""
+        return addresses.UNKNOWN if self._transport is None else address_of(self._transport)
+
+    @property
     def under_way(self) -> int:
         """Frames offered and not yet settled (QoS 1 and 2)."""
         return self._under_way
@@ -114,10 +120,8 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The socket (and TLS) is open."""
         self._transport = cast("asyncio.Transport", transport)
-        if not self._around.opened(self):
-            self.end("too_many_connections")
-            return
         self._transport.set_write_buffer_limits(high=self._around.config.write_buffer)
+        self._around.opened(self, self._transport)
 
     def data_received(self, data: bytes) -> None:
         """Bytes came."""
@@ -126,7 +130,7 @@ class Connection(asyncio.Protocol):
         except Exception as error:  # noqa: BLE001  a bug costs this connection, never the process
             self.fail(error)
         if not self._entered and self._transport is not None and not self._reason:
-            self._around.arrivals.note(self, self._session.held + len(self.credential))
+            self._around.newcomers.note(self._transport, self._session.held + len(self.credential))
 
     def pause_writing(self) -> None:
         """More than `write_buffer` bytes are unsent: the device does not read its answers."""
@@ -134,8 +138,9 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The socket is closed."""
+        if self._transport is not None:
+            self._around.newcomers.forget(self._transport)
         self._transport = None
-        self._around.arrivals.forget(self)
         self._around.closed(self)
         self._leave()
         _log.debug("device.closed", sensor=self.sensor_id, reason=self._reason or LOST, detail=self._detail)
@@ -179,7 +184,7 @@ class Connection(asyncio.Protocol):
             self.end(TAKEN_OVER)
             return
         self._entered = True
-        around.arrivals.forget(self)
+        around.newcomers.forget(self._transport)
         self._session.hold_subacks()
         around.presence.connected(sensor_id, self.session_no, around.clock(), self._callable)
         metrics.CONNECTS.labels(code=int(ConnectCode.ACCEPTED)).inc()

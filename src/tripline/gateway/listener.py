@@ -6,22 +6,22 @@ Not here: one connection (`connection.py`), the TLS context (made where the prog
 """
 
 import asyncio
-import functools
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from tripline import metrics
 from tripline.config import Devices
 from tripline.domain.ids import SensorId, TimeIds
-from tripline.gateway.arrivals import Arrivals
 from tripline.gateway.connection import Connection, Surroundings
 from tripline.gateway.crowd import Crowd
+from tripline.gateway.newcomers import Newcomers
 from tripline.gateway.roster import Roster
 from tripline.gateway.subscriptions import may_subscribe
 from tripline.gateway.tls import TlsListener, TlsShell
-from tripline.gateway.turns import Turns
+from tripline.gateway.turns import Line, Turns
 from tripline.mqtt.packets import ConnectCode
 from tripline.mqtt.session import Rules
 from tripline.ports.clocks import Clock
@@ -35,6 +35,8 @@ SWEEP_S: Final = 1.0
 """How often we check for silent and late connections."""
 LOOKS: Final = 1_000
 """How many connections we check before the loop serves the others."""
+ADMISSIONS: Final = 64
+"""Concurrent look-ups of credentials; further CONNECTs wait in line."""
 BACKLOG: Final = 4_096
 """Connections the kernel queues: a fleet comes back all at once after a restart."""
 TLS_SHUTDOWN_S: Final = 2.0
@@ -67,17 +69,20 @@ class DeviceListener:
         self._servers: list[asyncio.Server] = []
         self._listeners: list[TlsListener] = []
         self._turns = Turns(self._loop)
+        self._admissions = Line()
+        """CONNECTs that wait for a look-up."""
+        self._admitting = 0
         self._stopped = False
         self._connections: set[Connection] = set()
         self.roster = Roster()
-        self.arrivals = Arrivals()
+        self.newcomers = Newcomers()
         self._around = Surroundings(
             config=config,
             rules=Rules(max_body=config.max_packet, may_subscribe=may_subscribe),
             intake=intake,
             clock=clock,
             crowd=Crowd(intake, self._loop),
-            arrivals=self.arrivals,
+            newcomers=self.newcomers,
             roster=self.roster,
             presence=presence,
             number_session=lambda: ids.take(1, now_ms=clock()),
@@ -110,9 +115,16 @@ class DeviceListener:
         made: Callable[[], asyncio.Protocol] = self._connection
         if ssl_context is not None:
             times: dict[str, Any] = {"handshake_s": self._config.connect_timeout_s, "shutdown_s": TLS_SHUTDOWN_S}
-            shells = TlsListener(ssl_context, self._connection, self._turns, has_room=self._has_room, **times)
+            shells = TlsListener(
+                ssl_context,
+                self._connection,
+                self._turns,
+                opened=self._count,
+                gone=self.newcomers.forget,
+                **times,
+            )
             self._listeners.append(shells)
-            made = functools.partial(TlsShell, shells)
+            made = partial(TlsShell, shells)
         server = await self._loop.create_server(made, backlog=BACKLOG, sock=bound)
         for opened in server.sockets:
             _watch_for_dead_peers(opened)
@@ -147,22 +159,41 @@ class DeviceListener:
     def _connection(self) -> Connection:
         return Connection(self._around)
 
-    def _opened(self, connection: Connection) -> bool:
+    def _opened(self, connection: Connection, transport: asyncio.Transport) -> None:
         self._connections.add(connection)
-        return len(self._connections) <= self._config.max_connections
+        if not isinstance(transport, TlsShell):
+            self._count(transport)
 
-    def _has_room(self) -> bool:
-        """Whether sockets that have not finished TLS, together with the connections, are as many as may be."""
-        return self.connections <= self._config.max_connections
+    def _count(self, transport: asyncio.Transport) -> None:
+        """Count a socket that was opened, and make room for it."""
+        self.newcomers.add(transport)
+        if self.connections > self._config.max_connections:
+            self.newcomers.make_room()
 
     def _asked(self, connection: Connection, user_name: str) -> None:
-        self._turns.wait(lambda: self._begin_answer(connection, user_name), begun=True)
+        self._turns.wait(partial(self._begin_answer, connection, user_name), address=connection.address, begun=True)
 
     def _begin_answer(self, connection: Connection, user_name: str) -> None:
         if not self._stopped:
-            self._tasks.create_task(self._answer(connection, user_name))
+            self._admissions.add(partial(self._answer_soon, connection, user_name), connection.address)
+            self._admit_some()
+
+    def _admit_some(self) -> None:
+        while self._admitting < ADMISSIONS and self._admissions and not self._stopped:
+            self._admissions.take()()
+
+    def _answer_soon(self, connection: Connection, user_name: str) -> None:
+        self._admitting += 1
+        self._tasks.create_task(self._answer(connection, user_name))
 
     async def _answer(self, connection: Connection, user_name: str) -> None:
+        try:
+            await self._say_admitted(connection, user_name)
+        finally:
+            self._admitting -= 1
+            self._admit_some()
+
+    async def _say_admitted(self, connection: Connection, user_name: str) -> None:
         if self._around.intake.away:
             connection.refused(ConnectCode.SERVER_UNAVAILABLE)
             return

@@ -10,11 +10,13 @@ Not here: certificates and the context (`adapters/tls_local.py`), what is done w
 import asyncio
 import contextlib
 import ssl
+from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, cast
 
 from tripline import metrics, observe
+from tripline.gateway.newcomers import address_of
 from tripline.gateway.turns import Turns
 
 RECORD: Final = 16_384
@@ -36,8 +38,7 @@ class TlsListener:
     """What the connections of a listener share: certificate, times, buffers, and whose handshake begins next.
 
     A handshake takes at most `handshake_s`, not counting the time it waits for its turns; a close waits at most
-    `shutdown_s` for the other side. Without room for a new socket the one that has been at its handshake longest goes.
-    Make it on the running event loop.
+    `shutdown_s` for the other side. `opened` and `gone` are called with each socket. Make it on the running event loop.
     """
 
     def __init__(
@@ -48,7 +49,8 @@ class TlsListener:
         *,
         handshake_s: float,
         shutdown_s: float,
-        has_room: Callable[[], bool] = lambda: True,
+        opened: Callable[[asyncio.Transport], None] = lambda _: None,
+        gone: Callable[[asyncio.Transport], None] = lambda _: None,
         of_devices: bool = True,
     ) -> None:
         self.make = make
@@ -58,9 +60,10 @@ class TlsListener:
         self.turns = turns
         self.incoming = ssl.MemoryBIO()
         self.outgoing = ssl.MemoryBIO()
-        self.unfinished: dict[TlsShell, None] = {}
+        self.unfinished: OrderedDict[TlsShell, None] = OrderedDict()
         """Sockets whose handshake is not done, oldest first."""
-        self.has_room = has_room
+        self.opened = opened
+        self.gone = gone
         self.of_devices = of_devices
         """Whether to report failed handshakes: those of HTTP clients say nothing about devices."""
         self._context = context
@@ -86,6 +89,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
     """
 
     __slots__ = (
+        "_address",
         "_closing",
         "_hello",
         "_inner",
@@ -101,6 +105,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
 
     def __init__(self, listener: TlsListener) -> None:
         self._listener = listener
+        self._address = ""
         self.since = listener.loop.time()
         """When the socket was opened."""
         self._tls: ssl.SSLObject | None = None
@@ -120,8 +125,8 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         """The socket is open; the client speaks first."""
         self._transport = cast("asyncio.Transport", transport)
         self._listener.unfinished[self] = None
-        if not self._listener.has_room():
-            next(iter(self._listener.unfinished)).abort()
+        self._address = address_of(transport)
+        self._listener.opened(self)
 
     def data_received(self, data: bytes) -> None:
         """Bytes of the wire came: whole records go to the connection, in one piece."""
@@ -158,8 +163,9 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         self._closing = True
         self._stop_timer()
         self._listener.unfinished.pop(self, None)
+        self._listener.gone(self)
         if self._inner is not None:
-            self._listener.turns.wait(partial(self._inner.connection_lost, exc), begun=True)
+            self._listener.turns.wait(partial(self._inner.connection_lost, exc), address=self._address, begun=True)
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Encrypt and send."""
@@ -224,7 +230,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
             if self._timer is not None:
                 self._left_s = max(0.0, self._timer.when() - self._listener.loop.time())
             self._stop_timer()
-            self._listener.turns.wait(self._turn, begun=self._tls is not None)
+            self._listener.turns.wait(self._turn, address=self._address, begun=self._tls is not None)
 
     def _turn(self) -> None:
         """One more step of the handshake; with the last one the connection within is made."""

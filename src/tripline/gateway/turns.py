@@ -3,29 +3,67 @@
 A fleet that comes back after a restart wants ten thousand TLS handshakes at once, about a millisecond each. Devices
 that are connected already must not wait for all of them; nor for the ends of ten thousand connections, when a network
 fails.
+
+Every other step is the one that has waited longest, so that a fleet behind one address gets its part however many
+addresses others use. The steps between go from address to address, so that a flood from one address delays no other.
 """
 
 import asyncio
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeAlias
+
+Step: TypeAlias = Callable[[], None]
 
 STEPS: Final = 4
 """Steps in one turn of the loop: a few milliseconds."""
 
 
+class Line:
+    """Steps that wait."""
+
+    def __init__(self) -> None:
+        self._added = 0
+        self._in_order: OrderedDict[int, str] = OrderedDict()
+        """Addresses by the number of their step, oldest first."""
+        self._of: OrderedDict[str, deque[tuple[int, Step]]] = OrderedDict()
+        """Steps of each address, oldest first; the address whose turn is next first."""
+        self._takes_oldest = False
+
+    def __len__(self) -> int:
+        return len(self._in_order)
+
+    def add(self, step: Step, address: str) -> None:
+        """Add a step of this address."""
+        self._added += 1
+        self._in_order[self._added] = address
+        self._of.setdefault(address, deque()).append((self._added, step))
+
+    def take(self) -> Step:
+        """The next step, taken out: the oldest and one of the next address by turns."""
+        self._takes_oldest = not self._takes_oldest
+        address = next(iter(self._in_order.values() if self._takes_oldest else self._of))
+        steps = self._of[address]
+        number, step = steps.popleft()
+        del self._in_order[number]
+        if not steps:
+            del self._of[address]
+        elif not self._takes_oldest:
+            self._of.move_to_end(address)
+        return step
+
+
 class Turns:
-    """Calls what waits, in order, `STEPS` a turn of the loop; what was begun goes before what is new."""
+    """Runs waiting steps, `STEPS` in a turn of the loop; steps of begun handshakes come before new ones."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._begun: deque[Callable[[], None]] = deque()
-        self._new: deque[Callable[[], None]] = deque()
+        self._begun, self._new = Line(), Line()
         self._called = False
 
-    def wait(self, step: Callable[[], None], *, begun: bool = False) -> None:
-        """Call the step when its turn comes. What it raises goes to the loop's handler; the others are called."""
-        (self._begun if begun else self._new).append(step)
+    def wait(self, step: Step, *, address: str = "", begun: bool = False) -> None:
+        """Run the step when its turn comes. An error goes to the loop's handler and does not stop the others."""
+        (self._begun if begun else self._new).add(step, address)
         if not self._called:
             self._called = True
             self._loop.call_soon(self._turn)
@@ -36,7 +74,7 @@ class Turns:
                 waiting = self._begun or self._new
                 if not waiting:
                     break
-                waiting.popleft()()
+                waiting.take()()
         finally:
             self._called = bool(self._begun or self._new)
             if self._called:

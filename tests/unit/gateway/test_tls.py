@@ -469,3 +469,31 @@ def test_steps_are_done_in_order_and_a_few_in_each_turn_of_the_loop():
         assert (seen, done) == ([STEPS, 2 * STEPS, 2 * STEPS + 1, 2 * STEPS + 1], list(range(2 * STEPS + 1)))
 
     run(scenario)
+
+
+def test_flood_of_one_address_delays_no_other_and_leaves_half_of_the_turns_to_the_oldest():
+    async def scenario():
+        turns, done = Turns(asyncio.get_running_loop()), []
+        for number in range(100):
+            turns.wait(functools.partial(done.append, f"flood {number}"), address="flood")
+        for address in ("a", "b"):
+            turns.wait(functools.partial(done.append, address), address=address)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert done == ["flood 0", "flood 1", "flood 2", "a", "flood 3", "b", "flood 4", "flood 5"]
+
+    run(scenario)
+
+
+def test_fleet_behind_one_address_has_half_of_the_turns_however_many_addresses_wait():
+    async def scenario():
+        turns, done = Turns(asyncio.get_running_loop()), []
+        for _ in range(40):
+            turns.wait(functools.partial(done.append, "fleet"), address="fleet")
+        for number in range(400):
+            turns.wait(functools.partial(done.append, "other"), address=f"a{number}")
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert done.count("fleet") == 40
+
+    run(scenario)
