@@ -108,7 +108,8 @@ def test_m3_server_that_never_answers_is_named_and_gets_everything_again_when_it
 
     assert [(each["channel"], each["state"]) for each in mute] == [("notify", "takes messages and never answers")]
     assert came[0] == came[1]
-    assert again == [*came[1:], answered]
+    assert again.count(answered) == 1
+    assert [each for each in again if each != answered] == came[1:]
 
 
 @pytest.fixture(scope="module")
