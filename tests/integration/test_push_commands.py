@@ -146,7 +146,7 @@ def test_messages_are_sent_again_with_their_ids_by_the_server_that_runs(capsys, 
 
     code, lines, (request,) = within(data, scenario)
 
-    assert (code, lines) == (cli.OK, ["1 messages wait to be sent again"])
+    assert (code, lines) == (cli.OK, ["1 messages wait to be sent again, 0 were waiting already and go out now"])
     assert (request.id, request.body) == (ids[0], b'{"secret":"place"}')
 
 

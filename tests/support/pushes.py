@@ -100,7 +100,7 @@ class World:
     async def resend(self, **which: Any) -> int:
         """Have it sent again, as beside the server: without a hint but the one that time passes."""
         found = resender.resend_all(self.store, which=Which(**which), ids=self.ids, now_ms=self.now_ms)
-        sent = max([done async for done in found], default=0)
+        sent = [done.count async for done in found][-1]
         self.signals.notify(observe.SIGNAL_PUSH_DUE)
         return sent
 

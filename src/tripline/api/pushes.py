@@ -19,7 +19,7 @@ from tripline.store.push.secrets import Secret
 from tripline.store.transactions import ReadTx
 from tripline.wire.rest import bodies as rest_bodies
 from tripline.wire.rest import pushes as rest_pushes
-from tripline.wire.rest.base import Count, Page
+from tripline.wire.rest.base import Page
 
 
 @operation(
@@ -74,14 +74,14 @@ async def list_parked(request: Call) -> ASGIApp:
     "/api/tre/v1/company/{companyId}/push/resend",
     access=Action.PUSH_MANAGE,
     request=rest_pushes.Resend,
-    answer=Count,
+    answer=rest_pushes.Resent,
 )
 async def resend(request: Call) -> ASGIApp:
-    """Send messages that were given up again: those named, those about a sensor, or all; how many there were.
+    """Send messages that were given up again: those named, those about a sensor, or all.
 
     They stand in line behind what waits, with their ids: a receiver that had one after all can drop it. Of many
-    messages the first 5,000 are in line with the answer, the others follow within seconds. Messages that wait for a
-    pause to end go out at once, too.
+    messages the first 5,000 are in line with the answer, the others follow within seconds. All messages that wait for
+    the company's servers go out at once, too; `released` counts them.
     """
     rim = rim_of(request)
     actor, company_id = await _admitted(request)
@@ -95,7 +95,7 @@ async def resend(request: Call) -> ASGIApp:
         until_ms=now_ms,
         unconfirmed=sent.unconfirmed or False,
     )
-    total = await resender.resend(
+    sent_again = await resender.resend(
         rim.store,
         admit=lambda tx: desk.admit(tx, actor=actor, company_id=company_id),
         which=which,
@@ -103,7 +103,7 @@ async def resend(request: Call) -> ASGIApp:
         now_ms=now_ms,
     )
     hints.tell(rim.signals, (*hints.company_changed(company_id), *hints.push_due(), *hints.resend_due()))
-    return answers.ok(Count(total))
+    return answers.ok(rest_pushes.Resent(count=sent_again.count, released=sent_again.released))
 
 
 @operation(

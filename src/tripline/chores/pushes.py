@@ -12,6 +12,7 @@ from tripline.config import Config
 from tripline.domain.ids import RowNo
 from tripline.domain.pushes import Parked
 from tripline.services.push import resender
+from tripline.services.push.resender import Resent
 from tripline.store.push import parked as push_parked
 from tripline.store.push.parked import Which
 from tripline.store.transactions import Store
@@ -40,10 +41,10 @@ async def _page(store: Store, which: Which, *, limit: int, after: RowNo | None, 
     return await store.read(lambda tx: push_parked.listed(tx, which, limit=limit, after=after, bodies=bodies))
 
 
-async def resent(config: Config, which: Which, *, progress: Callable[[int], None]) -> int:
-    """Let parked messages wait again; how many. `progress` hears after each step how many it is by then."""
+async def resent(config: Config, which: Which, *, progress: Callable[[int], None]) -> Resent:
+    """Let parked messages wait again, and release waiting ones. `progress` gets the number after each step."""
     async with stores.store_of(config) as store, stores.numbering(store) as ids:
-        total = 0
-        async for total in resender.resend_all(store, which=which, ids=ids, now_ms=clock.now_ms()):
-            progress(total)
-        return total
+        sent = Resent(0, 0)
+        async for sent in resender.resend_all(store, which=which, ids=ids, now_ms=clock.now_ms()):
+            progress(sent.count)
+        return sent

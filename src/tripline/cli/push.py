@@ -88,7 +88,7 @@ def resend(
     which = replace(_which(company, receiver, sensor, message, since), unconfirmed=unconfirmed)
     with progress.counting("messages", every=_TOLD_EVERY) as tell:
         sent = uvloop.run(chores.resent(base.settings(place, {}), which, progress=tell))
-    base.line(f"{sent} messages wait to be sent again")
+    base.line(f"{sent.count} messages wait to be sent again, {sent.released} were waiting already and go out now")
     return base.OK
 
 

@@ -128,11 +128,11 @@ async def send(request: Call) -> Response[bytes]:
     there = f"/pushes/messages?state={state.value}"
     told = (*hints.company_changed(own), *hints.push_due())
     if state is State.WAITING:
-        await rim.store.write(lambda tx: desk.hurry(tx, actor=visitor.actor, company_id=own, now_ms=now_ms))
+        released = await rim.store.write(lambda tx: desk.hurry(tx, actor=visitor.actor, company_id=own, now_ms=now_ms))
         hints.tell(rim.signals, told)
-        return views.moved(request, there, notice="portal.pushes.hurried")
+        return views.moved(request, there, notice="portal.pushes.hurried", n=released)
     which = Which(company_id=own, message_ids=chosen or None, until_ms=now_ms, unconfirmed=state is State.UNCONFIRMED)
-    total = await resender.resend(
+    sent = await resender.resend(
         rim.store,
         admit=lambda tx: desk.admit(tx, actor=visitor.actor, company_id=own),
         which=which,
@@ -140,7 +140,11 @@ async def send(request: Call) -> Response[bytes]:
         now_ms=now_ms,
     )
     hints.tell(rim.signals, (*told, *hints.resend_due()))
-    return views.moved(request, there, notice="portal.pushes.sent_again", n=total)
+    if sent.released:
+        return views.moved(
+            request, there, notice="portal.pushes.sent_again_and_released", n=sent.count, released=sent.released
+        )
+    return views.moved(request, there, notice="portal.pushes.sent_again", n=sent.count)
 
 
 async def _overview(

@@ -130,7 +130,7 @@ def test_unconfirmed_messages_are_sent_again_when_they_are_named(tmp_path, body,
 
     answer, counts = play(tmp_path, scenario)
 
-    assert answer == {"count": sent}
+    assert answer == {"count": sent, "released": 0}
     assert counts["waiting"] == sent
 
 
@@ -274,11 +274,25 @@ def test_messages_that_are_named_are_sent_again_behind_what_waits(tmp_path):
 
     ids, before, answer, rows, left, told = play(tmp_path, scenario)
 
-    assert answer == {"count": 1}
+    assert answer == {"count": 1, "released": 1}
     assert [row.id for row in rows] == [before, ids[1]]
     assert (rows[1].attempts, rows[1].last_error) == (0, None)
     assert left == [ids[0], ids[2]]
     assert told == [observe.SIGNAL_COMPANY_CHANGED, observe.SIGNAL_PUSH_DUE, observe.SIGNAL_RESEND_DUE]
+
+
+def test_waiting_messages_that_a_request_releases_are_counted_apart(tmp_path):
+    async def scenario(app, admin, path):
+        await waiting(app, admin.company_id, 449)
+        none = await app.post(admin, f"{path}/resend", {})
+        await parked(app, admin.company_id, 2)
+        return none, await app.post(admin, f"{path}/resend", {}), await app.post(admin, f"{path}/resend", {})
+
+    assert play(tmp_path, scenario) == (
+        {"count": 0, "released": 449},
+        {"count": 2, "released": 449},
+        {"count": 0, "released": 451},
+    )
 
 
 def test_messages_about_a_sensor_or_all_are_sent_again(tmp_path):
@@ -290,7 +304,7 @@ def test_messages_about_a_sensor_or_all_are_sent_again(tmp_path):
 
     ids, of_sensor, left, rest_of_them, none = play(tmp_path, scenario)
 
-    assert (of_sensor, rest_of_them, none) == ({"count": 2}, {"count": 4}, [])
+    assert (of_sensor, rest_of_them, none) == ({"count": 2, "released": 0}, {"count": 4, "released": 2}, [])
     assert left == [each for place, each in enumerate(ids) if place % 3 != 1]
 
 
@@ -303,7 +317,7 @@ def test_more_messages_than_one_transaction_takes_are_all_sent_again(tmp_path):
 
     ids, answer, rows = play(tmp_path, scenario)
 
-    assert answer == {"count": 1_203}
+    assert answer == {"count": 1_203, "released": 0}
     assert rows == ids
 
 
@@ -338,7 +352,7 @@ def test_request_puts_a_bounded_number_in_line_and_the_rest_follows(tmp_path, mo
 
     ids, answer, first, rows, left, counts = play(tmp_path, scenario)
 
-    assert (answer, first) == ({"count": count}, at_once)
+    assert (answer["count"], first) == (count, at_once)
     assert (rows, left) == (ids, [])
     assert counts == [0, 1]
 
@@ -358,8 +372,8 @@ def test_request_begins_no_step_after_its_time_but_ends_what_is_named(tmp_path, 
 
     ids, first, second, at_last = play(tmp_path, scenario)
 
-    assert first == ({"count": 2}, ids[2:])
-    assert second == ({"count": 1}, ids[2:])
+    assert first == ({"count": 2, "released": 0}, ids[2:])
+    assert second == ({"count": 1, "released": 2}, ids[2:])
     assert at_last == []
 
 
@@ -406,7 +420,7 @@ def test_messages_of_another_company_are_not_sent_again(tmp_path):
         everything = await app.post(admin, f"{path}/resend", {})
         return named, everything, len(await still_parked(app, other, f"/company/{other.company_id}/push"))
 
-    assert play(tmp_path, scenario) == ({"count": 0}, {"count": 0}, 2)
+    assert play(tmp_path, scenario) == ({"count": 0, "released": 0}, {"count": 0, "released": 0}, 2)
 
 
 @pytest.mark.parametrize(
@@ -425,7 +439,7 @@ def test_as_many_ids_as_allowed_may_be_named(tmp_path, count):
     async def scenario(app, admin, path):
         return await app.post(admin, f"{path}/resend", {"ids": [UNKNOWN] * count})
 
-    assert play(tmp_path, scenario) == {"count": 0}
+    assert play(tmp_path, scenario) == {"count": 0, "released": 0}
 
 
 def test_secret_is_made_once_and_shown_to_the_company_alone(tmp_path):

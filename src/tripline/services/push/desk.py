@@ -71,10 +71,11 @@ def counts_up_to(tx: ReadTx, *, actor: Actor, company_id: CompanyId, most: int) 
     return browsing.counts(tx, company_id, most=most)
 
 
-def hurry(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> None:
-    """Send what waits at once. Raises `NotFound` or `Forbidden`."""
+def hurry(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> int:
+    """Send waiting messages at once; return their number. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
     receiver_state.asked(tx, [(company_id, channel) for channel in Channel], now_ms=now_ms)
+    return push_parked.waiting(tx, company_id, None)
 
 
 def secret(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> Secret:

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 
 from tripline.domain.ids import RowNo, TimeIds
@@ -44,19 +45,29 @@ Admit = Callable[[ReadTx], None]
 """Lets pass who may still have messages sent again; raises a refusal."""
 
 
-async def resend(store: Store, *, admit: Admit, which: Which, ids: TimeIds, now_ms: int) -> int:
-    """Send these messages again; how many there are. Those beyond `AT_ONCE` follow in the background.
+class Resent(msgspec.Struct, frozen=True):
+    """The messages that a request sends."""
 
-    What waits for the company's receivers goes out at once, too. `which` names the company, and an instant up to which
-    messages were given up. Raises what `admit` raises, and `Outage`.
+    count: int
+    """Kept messages that are put in line again."""
+    released: int
+    """Messages that waited already, whose pauses end."""
+
+
+async def resend(store: Store, *, admit: Admit, which: Which, ids: TimeIds, now_ms: int) -> Resent:
+    """Send these messages again. Those beyond `AT_ONCE` follow in the background.
+
+    Messages that wait for the company's receivers go out at once, too. `which` names the company, and an instant up to
+    which messages were given up. Raises what `admit` raises, and `Outage`.
     """
     company_id = which.company_id
     assert company_id is not None
 
-    def look(tx: ReadTx) -> tuple[list[RowNo], int]:
+    def look(tx: ReadTx) -> tuple[list[RowNo], int, int]:
         admit(tx)
         first = push_parked.chosen(tx, which, limit=AT_ONCE + 1)
-        return first[:AT_ONCE], push_parked.count(tx, which) if len(first) > AT_ONCE else len(first)
+        total = push_parked.count(tx, which) if len(first) > AT_ONCE else len(first)
+        return first[:AT_ONCE], total, push_parked.waiting(tx, company_id, None)
 
     def begin(tx: WriteTx) -> None:
         admit(tx)
@@ -66,7 +77,7 @@ async def resend(store: Store, *, admit: Admit, which: Which, ids: TimeIds, now_
         admit(tx)
         return push_parked.resend(tx, some, ids=ids, now_ms=now_ms)
 
-    first, there = await store.read(look)
+    first, there, released = await store.read(look)
     await store.write(begin)
     loop = asyncio.get_running_loop()
     late_s = loop.time() + AT_ONCE_S
@@ -80,28 +91,30 @@ async def resend(store: Store, *, admit: Admit, which: Which, ids: TimeIds, now_
         left = Left(RowNo(ids.take(1, now_ms=now_ms)), which)
         await store.write(lambda tx: rows.add(tx, left))
         done += rest
-    return done
+    return Resent(done, released)
 
 
-async def resend_all(store: Store, *, which: Which, ids: TimeIds, now_ms: int) -> AsyncIterator[int]:
-    """Send these messages again, for the operator of the machine: yields how many are in line after each step.
+async def resend_all(store: Store, *, which: Which, ids: TimeIds, now_ms: int) -> AsyncIterator[Resent]:
+    """Send these messages again, for the operator of the machine: yields the numbers after each step.
 
     What was given up later stays. Raises `Outage`; what is in line by then stays there.
     """
     which = replace(which, until_ms=now_ms)
 
-    def begin(tx: WriteTx) -> None:
+    def begin(tx: WriteTx) -> int:
         company_id = which.company_id
         keys = push_queue.receivers(tx) if company_id is None else [(company_id, channel) for channel in Channel]
         receiver_state.asked(tx, [key for key in keys if which.channel in (None, key[1])], now_ms=now_ms)
+        return push_parked.waiting(tx, company_id, which.channel)
 
-    await store.write(begin)
+    released = await store.write(begin)
     done = 0
+    yield Resent(done, released)
     found = await _chosen(store, which)
     while found:
         async for put in _steps(store, found, ids=ids, now_ms=now_ms):
             done += put
-            yield done
+            yield Resent(done, released)
         found = await _chosen(store, which)
 
 

@@ -129,6 +129,17 @@ def count(tx: ReadTx, which: Which) -> int:
     return found
 
 
+def waiting(tx: ReadTx, company_id: CompanyId | None, channel: Channel | None) -> int:
+    """Number of messages that wait for the receivers of a company, or of all; for one channel, or both."""
+    found = select(func.count().label("all")).where(_WAITING)
+    if company_id is not None:
+        found = found.where(_ROW.company_id == company_id)
+    if channel is not None:
+        found = found.where(_ROW.channel == channel.value)
+    count: int = tx.all(found)[0].all
+    return count
+
+
 def resend(tx: WriteTx, numbers: Sequence[RowNo], *, ids: TimeIds, now_ms: int) -> int:
     """Let those of these messages that are parked still wait again, behind everything that does, as if never tried; how
     many.

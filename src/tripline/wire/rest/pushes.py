@@ -106,6 +106,19 @@ class Resend(msgspec.Struct, rename="camel", kw_only=True):
     ] = None
 
 
+class Resent(msgspec.Struct, rename="camel", kw_only=True):
+    """The messages that a request sends."""
+
+    count: Annotated[
+        int,
+        Meta(description="messages that were given up, or never confirmed, and are in line again", examples=[12]),
+    ]
+    released: Annotated[
+        int,
+        Meta(description="messages that were waiting already, whose pauses end with the request", examples=[449]),
+    ]
+
+
 class PushSecret(msgspec.Struct, rename="camel", kw_only=True):
     """What signs the messages, as libraries of Standard Webhooks take it."""
 
