@@ -134,7 +134,7 @@ def verify(config: Config) -> None:
     _verify_trusted(config)
     try:
         zoneinfo.ZoneInfo(config.time_zone)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError) as error:
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise WrongSettingError(f"time_zone: there is no time zone named {config.time_zone!r}.") from error
 
 

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from litestar.types import ASGIApp
 
+from tripline.domain import instants
 from tripline.domain.access import Action
 from tripline.domain.scores import WhyNot
 from tripline.http import answers, parameters, permission
@@ -74,7 +75,7 @@ def told(trip_id: str, untold: reads.Untold, zone: ZoneInfo, roads: RoadMatcher 
     """The answer. `zone`: of the night; `roads`: what tells limits. Raises ValueError when packed samples are cut,
     `Outage`."""
     kept = untold.kept
-    begun = datetime.datetime.fromtimestamp((kept.start_ms or 0) / 1_000, zone)
+    begun = instants.local(kept.start_ms or 0, zone)
     offset_ms = round((begun.utcoffset() or datetime.timedelta()).total_seconds()) * 1_000
     found = explanation.of_trip(untold.task, untold.policy.rules, kept.events, utc_offset_ms=offset_ms, roads=roads)
     scored = kept.score is not None

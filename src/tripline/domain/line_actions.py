@@ -12,14 +12,12 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from tripline.domain import fields, ids
+from tripline.domain import fields, ids, instants
 from tripline.domain.ids import CompanyId, SensorId
 from tripline.domain.lines import Line, LineEvent, NwStatus
 from tripline.domain.refusals import BadParameter, Kind, Refusal
 from tripline.domain.sensors import Sensor
 
-_LATEST_MS: Final = 253_402_300_799_999
-"""The end of the year 9999."""
 _NUMBER: Final = re.compile(r"\+?[0-9]{3,31}", re.ASCII)
 _DEVICE: Final = re.compile(r"[0-9A-Za-z]{1,32}", re.ASCII)
 
@@ -222,6 +220,6 @@ def _company(value: str | None) -> CompanyId | None:
 
 
 def _instant(value: int | None) -> int | None:
-    if value is not None and not 0 <= value <= _LATEST_MS:
-        raise fields.OutOfRange("milliseconds", field="occurredTime", most=_LATEST_MS)
+    if value is not None and not 0 <= value <= instants.LAST_MS:
+        raise fields.OutOfRange("milliseconds", field="occurredTime", most=instants.LAST_MS)
     return value

@@ -14,6 +14,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
+from tripline.domain import instants
+
 GROUP: Final = 20
 """Members of a service type from which a percentile is told: among fewer it would tell of single ones."""
 LONGEST_M: Final = 10_000_000
@@ -25,8 +27,6 @@ _MILLIONTHS: Final = 1_000_000
 _KNOWN_DAYS: Final = 4_096
 """Days whose beginning and text are kept: pages tell the same ones again and again."""
 _EPOCH: Final = datetime.date(1970, 1, 1).toordinal()
-_LAST_MS: Final = 253_402_128_000_000
-"""The last days of the year 9999: later ones have no date."""
 
 
 class Subject(StrEnum):
@@ -126,8 +126,7 @@ def percentile(*, group: int, worse: int, equal: int) -> float | None:
 
 def day_of(at_ms: int, zone: ZoneInfo) -> int:
     """The day of an instant in the service's time zone: days since 1970-01-01."""
-    at_s = min(max(at_ms, 0), _LAST_MS) / 1_000
-    return datetime.datetime.fromtimestamp(at_s, zone).toordinal() - _EPOCH
+    return instants.local(max(at_ms, 0), zone).toordinal() - _EPOCH
 
 
 def first_day(day: int, period: Period) -> int:

@@ -12,7 +12,7 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tripline.domain import fields
+from tripline.domain import fields, instants
 from tripline.domain.refusals import BadParameter
 from tripline.http import parameters
 from tripline.http.operations import Value
@@ -68,7 +68,6 @@ OF_COMPANY: Final = Value(
     meaning="whose; the caller's company when absent",
     example="b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11",
 )
-_TIME_MAX: Final = 2**53
 _NUMBER: Final = re.compile(r"-?[0-9]{1,100}(\.[0-9]{1,20})?")
 """A time is a number: clocks that count seconds give fractions."""
 _DIGITS_MAX: Final = 100
@@ -172,9 +171,13 @@ def time_asked(query: Query, name: str) -> int | None:
     text = parameters.query_text(query, name)
     if text is None:
         return None
-    if not _NUMBER.fullmatch(text) or abs(value := float(text)) > _TIME_MAX:
+    if not _NUMBER.fullmatch(text):
         raise BadParameter("time", field=name)
-    return round(value * 1000 if value < SECONDS_BELOW else value)
+    value = float(text)
+    at_ms = round(value * 1000 if value < SECONDS_BELOW else value)
+    if not instants.FIRST_MS <= at_ms <= instants.LAST_MS:
+        raise BadParameter("time", field=name)
+    return at_ms
 
 
 def _integer(name: str, text: str) -> int:

@@ -108,6 +108,9 @@ def object_in(content: bytes) -> dict[str, Any]:
         raise BadParameter("body_empty")
     try:
         value = msgspec.json.decode(content)
+    except msgspec.ValidationError as error:
+        # JSON with a number that neither a double nor an integer of 4,300 digits holds.
+        raise _number_out_of_range(content) from error
     except msgspec.DecodeError as error:
         raise BadParameter("body_json", trouble=str(error)) from error
     except UnicodeDecodeError as error:
@@ -117,3 +120,16 @@ def object_in(content: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise BadParameter("body_braces")
     return value
+
+
+def _number_out_of_range(content: bytes) -> BadParameter:
+    """The refusal, with the field that holds the number."""
+    try:
+        for name, value in msgspec.json.decode(content, type=dict[str, msgspec.Raw]).items():
+            try:
+                msgspec.json.decode(value)
+            except msgspec.ValidationError:
+                return BadParameter("number_out_of_range", field=name)
+    except msgspec.ValidationError:
+        pass
+    return BadParameter("body_braces")

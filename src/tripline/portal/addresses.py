@@ -3,10 +3,11 @@
 import base64
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final
 from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
+from msgspec import Meta
 
 from tripline.http.rim import Call
 from tripline.store.browsing.turns import Place
@@ -19,7 +20,7 @@ _LONGEST: Final = 2_000
 _PLAIN: Final = re.compile(r"/(?![/\\])[!-\[\]-~]*")
 """A path of ours: one slash, then visible ASCII without a backslash, which browsers take for a slash."""
 _JSON: Final = msgspec.json.Encoder()
-_PLACE: Final = msgspec.json.Decoder(tuple[str | int, str])
+_PLACE: Final = msgspec.json.Decoder(tuple[str | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)], str])
 _ROUND: Final = ("/sign-in", "/sign-out", "/api/")
 """What nobody is sent to: back to the sign-in, or to what is no page."""
 

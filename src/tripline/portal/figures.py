@@ -9,6 +9,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
+from tripline.domain import instants
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.later import Later
@@ -106,7 +107,7 @@ class Figures:
         return self._span(whole_s if at_ms > now_ms else -whole_s)
 
     def _at(self, at_ms: int) -> dt.datetime:
-        return dt.datetime.fromtimestamp(at_ms / 1_000, self._zone)
+        return instants.local(at_ms, self._zone)
 
     def _minute_of(self, minute: int) -> tuple[str, str, str]:
         """A minute since 1970: its day and time, and what stands before and behind a second of it. Most of a list was
@@ -140,6 +141,7 @@ class Figures:
 
 def iso(at_ms: int) -> str:
     """An instant as programs write it, in UTC."""
+    at_ms = int(instants.nearest(at_ms))
     return f"{_iso_minute(at_ms // _MINUTE_MS)}{at_ms // 1_000 % _MINUTE_S:02}Z"
 
 

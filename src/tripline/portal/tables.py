@@ -7,7 +7,6 @@ Not here: each noun's columns and filters (`vehicle_list.py` and its like), the 
 (`exports.py`).
 """
 
-import datetime as dt
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
@@ -15,7 +14,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 from litestar.datastructures import MultiDict
 
-from tripline.domain import fields
+from tripline.domain import fields, instants
 from tripline.domain.access import Action, Actor
 from tripline.http import parameters
 from tripline.http.rim import Call
@@ -54,7 +53,7 @@ class Words(NamedTuple):
 
     def time(self, at_ms: int | None) -> str | None:
         """An instant, in the service's zone, as spreadsheets read it."""
-        return None if at_ms is None else f"{dt.datetime.fromtimestamp(at_ms / 1_000, self.zone):%Y-%m-%d %H:%M:%S}"
+        return None if at_ms is None else f"{instants.local(at_ms, self.zone):%Y-%m-%d %H:%M:%S}"
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 import pytest
 from tests.support.refused import refused
 
-from tripline.domain import line_actions
+from tripline.domain import instants, line_actions
 from tripline.domain.line_actions import LineAction, Type
 from tripline.domain.lines import LineEvent
 from tripline.domain.refusals import BadParameter
@@ -37,7 +37,7 @@ def test_device_numbers_are_at_most_32_letters_and_digits(imei, taken):
 
 
 @pytest.mark.parametrize(
-    ("at_ms", "taken"), [(0, True), (253_402_300_799_999, True), (-1, False), (253_402_300_800_000, False)]
+    ("at_ms", "taken"), [(0, True), (instants.LAST_MS, True), (-1, False), (instants.LAST_MS + 1, False)]
 )
 def test_time_is_an_instant_until_the_end_of_9999(at_ms, taken):
     if taken:

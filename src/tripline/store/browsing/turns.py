@@ -126,7 +126,12 @@ class Browsed(msgspec.Struct, frozen=True, eq=False):
     def page(
         self, tx: ReadTx, turn: Turn, sources: Sequence[Source], values: Sequence[Any], *, search: str | None = None
     ) -> Slice[tuple[Any, ...]]:
-        """The rows of the turn, from every source. `values` are in the order of their names."""
+        """The rows of the turn, from every source. `values` are in the order of their names.
+
+        A place of another order, whose value has another type, is none: the list begins.
+        """
+        if turn.place is not None and not isinstance(turn.place.value, self.orders[turn.by].type.python_type):
+            turn = msgspec.structs.replace(turn, place=None, back=False)
         if search:
             found = [row for source in sources for row in self._found(tx, turn, source, values, search)]
         else:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from tripline.domain import instants
 from tripline.wire.device import meanings as device_meanings
 from tripline.wire.device import tables as device_tables
 
@@ -121,7 +122,7 @@ def kind_of(value: Any) -> str:
 
 def utc(at_ms: int) -> str:
     """The instant for people."""
-    moment = datetime.datetime.fromtimestamp(at_ms / 1000, datetime.UTC)
+    moment = instants.local(at_ms, datetime.UTC)
     digits = f"{moment:%Y-%m-%d %H:%M:%S}"
     return f"{digits}.{moment.microsecond // 1000:03d} UTC" if at_ms % 1000 else f"{digits} UTC"
 

@@ -6,13 +6,13 @@ the settings.
 Not here: how a payload's values are coerced (`wire/device/stored_payloads.py`).
 """
 
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from tripline.domain import ids
+from tripline.domain import ids, instants
 from tripline.domain.stored_trips import JudgedTrip, StoredMicrotrip, StoredTrip
 from tripline.scoring import quality as scoring_quality
 from tripline.wire.device import stored_payloads as device_stored_payloads
@@ -212,4 +212,4 @@ def local_time(at_ms: int | None, zone: tzinfo) -> str | None:
     """The instant as `YYYY-MM-DD HH:MM:SS` in the zone, milliseconds cut off; None for none."""
     if at_ms is None:
         return None
-    return f"{datetime.fromtimestamp(at_ms // 1000, zone):%Y-%m-%d %H:%M:%S}"
+    return f"{instants.local(at_ms, zone):%Y-%m-%d %H:%M:%S}"
