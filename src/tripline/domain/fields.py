@@ -7,7 +7,6 @@ Not here: which fields a record has and what unset ones become (`companies`, `ve
 types (`wire/rest/bodies.py`).
 """
 
-import math
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Mapping
@@ -186,12 +185,12 @@ def port(name: str, value: int | None) -> int | None:
     return value
 
 
-def amount(name: str, value: float | None) -> float:
-    """A finite number of at least 0; 0 when it was not sent."""
+def amount(name: str, value: float | None, most: int) -> float:
+    """A number from 0 to `most`; 0 when it was not sent."""
     if value is None:
         return 0.0
-    if not math.isfinite(value) or value < 0:
-        raise OutOfRange("finite", field=name)
+    if not 0 <= value <= most:
+        raise OutOfRange("amount", field=name, most=most)
     return value
 
 

@@ -23,6 +23,10 @@ FUEL_TYPES: Final = ("DIESEL", "GASOLINE", "LPG")
 CATEGORIES: Final = ("TRUCK", "BUS", "TAXI", "PERSONAL", "ETC")
 FIRST_YEAR: Final = 1900
 LAST_YEAR: Final = 2100
+MILEAGE_MAX: Final = 100_000_000
+"""km: ten times what an odometer of seven digits shows."""
+DISPLACEMENT_MAX: Final = 1_000_000
+"""cc"""
 
 _YEAR: Final = re.compile(r"\d{4}", re.ASCII)
 
@@ -177,7 +181,7 @@ def registration(
         mileage=checked(_mileage, "mileage", mileage),
         category=checked(fields.one_of, "category", category, CATEGORIES),
         usage=checked(fields.text, "usage", usage),
-        displacement=checked(fields.amount, "displacement", displacement),
+        displacement=checked(fields.amount, "displacement", displacement, DISPLACEMENT_MAX),
         additional_info=checked(fields.long_text, "additionalInfo", additional_info),
     )
     checked.end()
@@ -243,7 +247,7 @@ def _mileage(name: str, value: float | None) -> float:
         raise BadParameter.missing(name) if value is None else BadParameter("zero", field=name)
     if value < 0:
         raise fields.OutOfRange("positive", field=name)
-    return fields.amount(name, value)
+    return fields.amount(name, value, MILEAGE_MAX)
 
 
 def _year(name: str, value: float | str | None) -> float | None:

@@ -17,6 +17,8 @@ UNITS: Final = {name: field["unit"] for name, field in catalogue.of_fields().ite
 """Of the numbers of a vehicle, by field."""
 VALUE: Final = "portal.value."
 _DECIMALS: Final = {"mileage": 1}
+_SHOWN_BELOW: Final = 1e15
+"""A greater number is shown as it was typed: `1e308` has 309 digits."""
 """Of those numbers; all others are whole."""
 _COUNTS: Final = frozenset({"delegations", "driven", "managed", "people", "rights", "sensors", "vehicles"})
 """Fields of history that say how many of something went along."""
@@ -68,10 +70,12 @@ def value(visitor: Visitor, field: str, stored: Stored) -> str | None:
 
 
 def _measured(visitor: Visitor, field: str, typed: str) -> str:
-    """The number with its unit; what is no number, as it was typed."""
+    """The number with its unit; any other text as it was typed."""
     try:
         number = float(typed)
     except ValueError:
+        return typed
+    if not abs(number) < _SHOWN_BELOW:
         return typed
     return visitor.say(VALUE + "with_unit", value=f"{number:,.{_DECIMALS.get(field, 0)}f}", unit=UNITS[field])
 

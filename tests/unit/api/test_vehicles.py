@@ -1,5 +1,6 @@
 """Registering and reading vehicles over REST."""
 
+import pytest
 from tests.support import rest
 
 from tripline.domain.access import Authority
@@ -50,6 +51,18 @@ def test_registration_refusals_name_the_parameter(tmp_path):
         "array": (400, 31, "The body must be a JSON object, in braces."),
         "nothing": (400, 31, "The body must be a JSON object; it is empty."),
     }
+
+
+@pytest.mark.parametrize("number", ["1e308", "1E400", "-1E400", "1" * 400, "[1e400]", '{"a": [1e400]}'])
+def test_number_that_no_field_may_have_is_refused_by_name(tmp_path, number):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        body = f'{{"vehicleNo": "1", "mileage": 1, "displacement": {number}}}'
+        return await app.refused(admin, "POST", "/vehicle", body.encode())
+
+    status, code, message = rest.run(tmp_path, scenario)
+
+    assert (status, code, message.split(" ")[:2]) == (400, 31, ["Parameter", "'displacement'"])
 
 
 def test_registration_ignores_unknown_fields_and_keeps_values_as_data(tmp_path):

@@ -35,11 +35,14 @@ def test_rule_4_mileage_missing_or_0_has_the_published_sentence(mileage):
     [
         (-1, "more than 0"),
         (float("-inf"), "more than 0"),
-        (float("inf"), "a finite number of at least 0"),
-        (float("nan"), "a finite number of at least 0"),
+        (100_000_000.1, "between 0 and 100,000,000"),
+        (4.5e11, "between 0 and 100,000,000"),
+        (1e308, "between 0 and 100,000,000"),
+        (float("inf"), "between 0 and 100,000,000"),
+        (float("nan"), "between 0 and 100,000,000"),
     ],
 )
-def test_g5_mileage_negative_or_not_finite_is_out_of_range(mileage, rule):
+def test_g5_mileage_beyond_its_range_is_refused(mileage, rule):
     with refused(fields.OutOfRange, match=rf"^Parameter 'mileage' must be {rule}\.$"):
         vehicles.registration(vehicle_no="1", mileage=mileage)
 

@@ -237,13 +237,13 @@ def test_refusal_stands_at_its_field_in_both_languages_and_keeps_what_was_typed(
                 "vehicleNo": "Vehicle number is missing.",
                 "mileage": "Mileage must be a number, with digits and a decimal point only.",
                 "modelYear": "Model year must be a year of four digits.",
-                "displacement": "Displacement must be 0 or more.",
+                "displacement": "Displacement must be between 0 and 1,000,000.",
             },
             {
                 "vehicleNo": "차량번호: 필수 항목입니다.",
                 "mileage": "누적 주행거리: 숫자와 소수점만 쓸 수 있습니다.",
                 "modelYear": "연식: 네 자리 연도여야 합니다.",
-                "displacement": "배기량: 0 이상이어야 합니다.",
+                "displacement": "배기량: 0 이상 1,000,000 이하여야 합니다.",
             },
         ),
         (

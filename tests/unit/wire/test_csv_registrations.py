@@ -82,6 +82,22 @@ def test_cell_that_is_no_flag_is_refused_by_name(text):
         SHEETS["sensors"].record(dict, {"activationRequired": text})
 
 
+@pytest.mark.parametrize(("text", "value"), [("4.5E+4", 45_000), ("1e8", 100_000_000), ("1E-1", 0.1)])
+def test_number_with_an_exponent_within_the_range_of_its_field_is_read(text, value):
+    assert SHEETS["vehicles"].record(vehicles.registration, {"vehicleNo": "A", "mileage": text}).mileage == value
+
+
+@pytest.mark.parametrize("field", ["mileage", "displacement"])
+@pytest.mark.parametrize("text", ["4.5E+11", "1e308", "1E400", "1e999", "9" * 400])
+def test_number_beyond_the_range_of_its_field_is_refused_by_name(field, text):
+    cells = {"vehicleNo": "A", "mileage": "1", field: text}
+
+    with pytest.raises(BadParameter) as caught:
+        SHEETS["vehicles"].record(vehicles.registration, cells)
+
+    assert (caught.value.field, caught.value.case, caught.value.others) == (field, "amount", ())
+
+
 def test_every_cell_at_fault_is_told_once_the_unreadable_ones_first():
     cells = {"vehicleNo": "", "fuelType": "WATER", "mileage": "many", "displacement": "-1"}
 
@@ -93,5 +109,5 @@ def test_every_cell_at_fault_is_told_once_the_unreadable_ones_first():
         ("mileage", "number"),
         ("vehicleNo", "missing"),
         ("fuelType", ""),
-        ("displacement", "finite"),
+        ("displacement", "amount"),
     ]

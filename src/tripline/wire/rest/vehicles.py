@@ -39,14 +39,15 @@ class VehicleRequest(msgspec.Struct, rename="camel", kw_only=True):
     mission_type: Annotated[str | None, Meta(description="transmission: AUTO or MANUAL", examples=["AUTO"])] = None
     fuel_type: Annotated[str | None, Meta(description="fuel: DIESEL, GASOLINE or LPG", examples=["GASOLINE"])] = None
     mileage: Annotated[
-        float | None, Meta(description="total distance driven, km; required, greater than 0", examples=[12000])
+        float | None,
+        Meta(description="total distance driven, km; required, more than 0, at most 100,000,000", examples=[12000]),
     ] = None
     category: Annotated[str | None, Meta(description="TRUCK, BUS, TAXI, PERSONAL or ETC", examples=["TAXI"])] = None
     usage: Annotated[str | None, Meta(description="purpose of use, at most 255 characters", examples=["delivery"])] = (
         None
     )
     displacement: Annotated[
-        float | None, Meta(description="engine displacement, cc; 0 when not sent", examples=[1998])
+        float | None, Meta(description="engine displacement, cc, at most 1,000,000; 0 when not sent", examples=[1998])
     ] = None
     additional_info: Annotated[
         str | None, Meta(description="anything else, at most 4096 characters", examples=["winter tyres"])
