@@ -175,14 +175,11 @@ def _within_files(config: Config) -> tuple[Config, Bounds]:
     return config, bounds
 
 
-def _inside_tls(
-    context: ssl.SSLContext, make: http_uvicorn.Make
-) -> tuple[http_uvicorn.Make, Callable[[], TlsShell | None]]:
-    """What makes the protocols of an HTTPS listener's sockets, given what makes those inside of TLS; and which of them
-    has been at its handshake longest."""
+def _inside_tls(context: ssl.SSLContext, make: http_uvicorn.Make) -> http_uvicorn.Make:
+    """The factory of the protocols of HTTPS sockets, given the one of the protocols inside TLS."""
     turns = Turns(asyncio.get_running_loop())
     listener = TlsListener(context, make, turns, handshake_s=HTTPS_HANDSHAKE_S, shutdown_s=GOODBYE_S, of_devices=False)
-    return partial(TlsShell, listener), listener.longest
+    return partial(TlsShell, listener)
 
 
 async def _open(listener: DeviceListener, ways_in: Listeners, tls: ssl.SSLContext) -> None:

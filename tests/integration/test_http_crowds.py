@@ -1,21 +1,28 @@
 """Connections that find no place at an HTTP listener, and answers that nobody reads."""
 
 import asyncio
+import contextlib
 import functools
 import socket
 import time
 from pathlib import Path
 
 import pytest
-from tests.support import certificates
+from tests.support import certificates, http_listeners
 from tests.support.clocks import stepped
 from tests.support.http_listeners import HEAD, NOW_MS, echo, error_of, sending, with_listener
 
 from tripline import app
-from tripline.adapters.http_bounds import Bounds, Causes, Places
-from tripline.adapters.http_entrance import Entrance, Listener
+from tripline.adapters.http_bounds import Bounds, Causes
+from tripline.adapters.http_entrance import Entrance
 from tripline.adapters.http_outlet import Outlet
+from tripline.adapters.http_places import Places
 from tripline.adapters.http_uvicorn import HttpListeners
+
+
+def _places(total: int, share: int) -> Places:
+    return Places("answers", total, share, Causes(lambda: 0.0))
+
 
 GET = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
 HALF = HEAD + b"Content-Length: 5\r\n\r\n1234"
@@ -49,16 +56,17 @@ async def _ask(address: tuple[str, int], source: str = "127.0.0.1", request: byt
 
 
 @pytest.mark.parametrize(
-    ("bounds", "other_answered", "cause"),
+    ("bounds", "sources", "cause"),
     [
-        (Bounds(connections=9, address_connections=3), True, "address_connections"),
-        (Bounds(connections=3, address_connections=9, local=0), False, "connections"),
-        (Bounds(connections=2, address_connections=9, local=1), False, "connections"),
+        (Bounds(connections=9, address_connections=3), "1111", "address_connections"),
+        (Bounds(connections=3, address_connections=9, local=0), "1111", "connections"),
+        (Bounds(connections=3, address_connections=9, local=0), "1234", "connections"),
+        (Bounds(connections=2, address_connections=9, local=1), "1234", "connections"),
     ],
-    ids=["address", "listener", "listener with a place for this machine"],
+    ids=["address", "listener full of one", "listener", "listener with a place for this machine"],
 )
 def test_connection_beyond_the_bound_is_answered_503(
-    bounds: Bounds, other_answered: bool, cause: str, monkeypatch: pytest.MonkeyPatch
+    bounds: Bounds, sources: str, cause: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = _logged(monkeypatch)
     release, begun = asyncio.Event(), []
@@ -77,13 +85,14 @@ def test_connection_beyond_the_bound_is_answered_503(
             while len(begun) < number:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
             if number < 3:
-                held.append(await asyncio.open_connection(*address))
+                held.append(await asyncio.open_connection(*address, local_addr=(f"127.0.0.{sources[number]}", 0)))
                 held[-1][1].write(GET)
         answers_later = [reader, *(other for other, _ in held)]
-        refused = await _ask(address)
+        refused = await _ask(address, f"127.0.0.{sources[3]}")
         assert error_of(refused, 503) == BUSY
         assert b"retry-after: 1\r\n" in refused
-        assert (await _ask(address, "127.0.0.2")).startswith(b"HTTP/1.1 200 ") is other_answered
+        if cause == "address_connections":
+            assert (await _ask(address, "127.0.0.2")).startswith(b"HTTP/1.1 200 ")
         release.set()
         answers = [await each.readuntil(b"\r\n\r\n") for each in answers_later]
         assert all(answer.startswith(b"HTTP/1.1 200 ") for answer in answers)
@@ -97,7 +106,80 @@ def test_connection_beyond_the_bound_is_answered_503(
 
     assert [(line["event"], line["cause"]) for line in lines] == [("http.limit", cause)]
     assert lines[0]["limit"] == (bounds.connections if cause == "connections" else 3)
-    assert lines[0]["address"] == "127.0.0.1"
+    assert lines[0]["address"] == "127.0.0.3" if bounds.local == 1 else f"127.0.0.{sources[3]}"
+
+
+async def _opened(
+    address: tuple[str, int], source: str, request: bytes
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection from there that has sent this."""
+    opened = await asyncio.open_connection(*address, local_addr=(source, 0))
+    opened[1].write(request)
+    await asyncio.sleep(0.05)
+    return opened
+
+
+async def _waits(scope, receive, send):
+    """Answer `/x` at once and `/wait` never."""
+    if scope["path"] == "/wait":
+        await asyncio.sleep(60)
+    await echo(scope, receive, send)
+
+
+WAIT = GET.replace(b"/x", b"/wait")
+
+
+@pytest.mark.parametrize("held", [WAIT, HALF, GET], ids=["busy", "half a request", "idle"])
+def test_at_a_full_listener_the_address_with_most_connections_gives_up_its_longest(
+    held: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = _logged(monkeypatch)
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> tuple[bytes, list[bool]]:
+        address = writer.get_extra_info("peername")
+        writer.write(GET)  # served before all others, and alone
+        await reader.readuntil(b"\r\n\r\n")
+        heavy = [await _opened(address, "127.0.0.3", held) for _ in range(3)]
+
+        answer = await _ask(address, "127.0.0.2")
+
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(_read_all(heavy[0][0]), 1)
+        ended = [each.at_eof() or each.exception() is not None for each, _ in heavy]
+        writer.write(GET)
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+        for _, each in heavy:
+            each.close()
+        return answer, ended
+
+    answer, ended = with_listener(Bounds(connections=4, local=0), talk, _waits)
+
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert ended == [True, False, False]
+    assert [(line["cause"], line["address"]) for line in lines] == [("connections", "127.0.0.3")]
+
+
+def test_behind_a_proxy_the_forwarded_address_with_most_requests_gives_one_up() -> None:
+    def of(path: str, address: str) -> bytes:
+        return f"GET {path} HTTP/1.1\r\nX-Forwarded-For: {address}\r\n\r\n".encode()
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> tuple[bytes, bytes]:
+        address = writer.get_extra_info("peername")
+        writer.write(of("/wait", "198.51.100.7"))  # first, and alone
+        held = [await _opened(address, "127.0.0.1", of("/wait", "198.51.100.1")) for _ in range(3)]
+
+        answer = await _ask(address, request=of("/x", "198.51.100.2"))
+
+        ended = await asyncio.wait_for(_read_all(held[0][0]), 5)
+        assert not any(each.at_eof() for each in (reader, held[1][0], held[2][0]))
+        for _, each in held:
+            each.close()
+        return answer, ended
+
+    answer, ended = with_listener(Bounds(connections=4, behind_proxy=True), talk, _waits)
+
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert ended == b""
 
 
 @pytest.mark.parametrize(
@@ -192,54 +274,17 @@ def test_at_a_listener_full_of_busy_peers_some_of_this_machine_come_in(
     address: str, admitted: int, behind_proxy: bool
 ) -> None:
     bounds = Bounds(connections=2, local=2, behind_proxy=behind_proxy)
-    listener = Listener(
-        name="api",
-        bounds=bounds,
-        causes=Causes(lambda: 0.0),
-        of_address=Places(100, 100),
-        make=asyncio.Protocol,
-        turned_away=None,
-        longest=(lambda: None,),
-    )
+    listener = http_listeners.listener(bounds)
 
     came = [_From(address) for _ in range(5)]
     for each in came:
-        Entrance(listener).connection_made(each)
+        entrance = Entrance(listener)
+        entrance.connection_made(each)
+        if entrance.place is not None:
+            entrance.place.work()
 
     assert [each.aborted for each in came].count(False) == (2 if behind_proxy else admitted)
     assert listener.of_address.taken == (0 if behind_proxy else admitted)
-
-
-class _Idle:
-    """A connection that is not busy, served last at this instant."""
-
-    def __init__(self, since: float) -> None:
-        self.since = since
-        self.aborted = False
-
-    def abort(self) -> None:
-        self.aborted = True
-
-
-@pytest.mark.parametrize("since", [(1.0, 2.0), (2.0, 1.0)], ids=["before TLS", "in HTTP"])
-def test_of_all_kinds_of_idle_connections_the_one_served_nothing_for_longest_gives_way(
-    since: tuple[float, float],
-) -> None:
-    idle = [_Idle(each) for each in since]
-    listener = Listener(
-        name="api",
-        bounds=Bounds(connections=1),
-        causes=Causes(lambda: 0.0),
-        of_address=Places(100, 100),
-        make=asyncio.Protocol,
-        turned_away=None,
-        longest=(lambda: idle[0], lambda: idle[1]),
-    )
-
-    for _ in range(2):
-        Entrance(listener).connection_made(_From("192.0.2.1"))
-
-    assert [each.aborted for each in idle] == [each == min(since) for each in since]
 
 
 def test_turned_away_peers_that_say_nothing_are_bounded_too() -> None:
@@ -255,14 +300,14 @@ def test_turned_away_peers_that_say_nothing_are_bounded_too() -> None:
     with_listener(Bounds(address_connections=1), talk)
 
 
-@pytest.mark.parametrize(("peers", "answered"), [(1, 1), (2, 2), (3, 2)])
+@pytest.mark.parametrize(("peers", "answered"), [(1, 1), (2, 2), (3, 2), (4, 2)])
 def test_so_many_peers_may_wait_for_their_refusal(peers: int, answered: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tripline.adapters.http_entrance.LOBBY", 2)
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> list[bytes]:
         waiting = [await asyncio.open_connection(*writer.get_extra_info("peername")) for _ in range(peers)]
         answers = []
-        await stepped().move(0)
+        await stepped().move(0)  # the longest in the lobby makes room
         for more, other in waiting:
             other.write(GET)
             try:
@@ -274,8 +319,8 @@ def test_so_many_peers_may_wait_for_their_refusal(peers: int, answered: int, mon
 
     answers = with_listener(Bounds(address_connections=1), talk, steps=True)
 
-    assert [error_of(each, 503) for each in answers[:answered]] == [BUSY] * answered
-    assert answers[answered:] == [b""] * (peers - answered)
+    assert answers[: peers - answered] == [b""] * (peers - answered)
+    assert [error_of(each, 503) for each in answers[peers - answered :]] == [BUSY] * answered
 
 
 def test_behind_a_proxy_requests_of_a_forwarded_address_are_counted() -> None:
@@ -342,6 +387,32 @@ def test_bodies_are_bounded_together(source: str, bounds: Bounds, size: int, sta
     assert answer.startswith(b"HTTP/1.1 %d " % status)
 
 
+def test_unfinished_bodies_of_some_addresses_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = _logged(monkeypatch)
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> list[bytes]:
+        address = writer.get_extra_info("peername")
+        half = HEAD + b"Content-Length: 1001\r\n\r\n" + b"a" * 1_000
+        held = [await _opened(address, f"127.0.0.{2 + number % 5}", half) for number in range(10)]
+
+        answer = await _ask(address, request=HEAD + b"Content-Length: 9\r\n\r\n" + b"b" * 9)
+
+        for _, each in held[1:]:
+            each.write(b"a")
+        answers = [answer, *[await asyncio.wait_for(each.readuntil(b"\r\n\r\n"), 5) for each, _ in held]]
+        for _, each in held:
+            each.close()
+        return answers
+
+    answer, first, *others = with_listener(Bounds(bodies=10_000, address_bodies=2_500), talk)
+
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert first.startswith(b"HTTP/1.1 503 ")
+    assert b"retry-after: 1\r\n" in first
+    assert all(each.startswith(b"HTTP/1.1 200 ") for each in others)
+    assert [(line["cause"], line["limit"], line["address"]) for line in lines] == [("bodies", 10_000, "127.0.0.2")]
+
+
 def _answering(size: int, pieces: int = 1):
     async def app(scope, receive, send):
         headers = [(b"content-length", b"%d" % (size * pieces))]
@@ -401,7 +472,7 @@ def test_answer_may_stand_still_for_its_time(waited_s: float, stalled: bool) -> 
         def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
             pass
 
-    outlet = Outlet(Full(), "127.0.0.1", Places(1, 1), {}, lambda: 0.0)
+    outlet = Outlet(Full(), "127.0.0.1", _places(1, 1), {}, lambda: 0.0)
 
     assert outlet.look(100.0, Bounds()) is False
     assert outlet.look(100.0 + waited_s, Bounds()) is stalled
@@ -431,7 +502,7 @@ class _Written(asyncio.Transport):
 
 def _outlet() -> tuple[Outlet, _Written]:
     written = _Written()
-    outlet = Outlet(written, "127.0.0.1", Places(1, 1), {}, lambda: 0.0)
+    outlet = Outlet(written, "127.0.0.1", _places(1, 1), {}, lambda: 0.0)
     outlet.begin()
     outlet.write(b"head")
     return outlet, written
@@ -514,7 +585,6 @@ def test_long_answers_are_bounded_until_they_are_read(
     bounds: Bounds, readers: int, refused: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tripline.adapters.http_outlet.MAKES_ROOM_S", 60.0)
-    of_all = bounds.answers < bounds.address_answers
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
         address = writer.get_extra_info("peername")
@@ -524,8 +594,7 @@ def test_long_answers_are_bounded_until_they_are_read(
             peers.append(await _narrow_reader(address))
             await loop.sock_sendall(peers[-1], GET)
             turned_away += (await loop.sock_recv(peers[-1], 13)).startswith(b"HTTP/1.1 503 ")
-        other = await _ask(address, "127.0.0.2")
-        assert other.startswith(b"HTTP/1.1 503 " if of_all and readers > 1 else b"HTTP/1.1 200 ")
+        assert (await _ask(address, "127.0.0.2")).startswith(b"HTTP/1.1 200 ")
         for peer in peers:
             peer.close()
         while not (await _ask(address)).startswith(b"HTTP/1.1 200 "):  # noqa: ASYNC110
@@ -533,6 +602,28 @@ def test_long_answers_are_bounded_until_they_are_read(
         return turned_away
 
     assert with_listener(bounds, talk, _answering(4_000_000)) == refused
+
+
+def test_peers_that_read_slowly_make_room_for_an_address_that_holds_less() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        address = writer.get_extra_info("peername")
+        loop = asyncio.get_running_loop()
+        slow = [await _narrow_reader(address) for _ in range(2)]
+        for peer in slow:
+            await loop.sock_sendall(peer, GET)
+        reading = [asyncio.ensure_future(_read_to_end(peer, 0.05)) for peer in slow]
+        await asyncio.sleep(0.2)
+        answer = await _ask(address, "127.0.0.2")
+        assert await reading[0] < 4_000_000
+        assert not reading[1].done()
+        reading[1].cancel()
+        await asyncio.gather(*reading, return_exceptions=True)
+        for peer in slow:
+            peer.close()
+        return answer
+
+    bounds = Bounds(address_answers=8_000_000, answers=8_000_000, look_s=0.05)
+    assert with_listener(bounds, talk, _answering(4_000_000)).startswith(b"HTTP/1.1 200 ")
 
 
 def test_peer_that_takes_nothing_makes_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -548,14 +639,3 @@ def test_peer_that_takes_nothing_makes_room_for_others(monkeypatch: pytest.Monke
 
     bounds = Bounds(address_answers=8_000_000, answers=8_000_000, look_s=0.05)
     assert with_listener(bounds, talk, _answering(4_100_000)) < 4_100_000
-
-
-def test_places_are_given_back() -> None:
-    places = Places(total=5, share=3)
-
-    taken = [places.take("a", 3), places.take("a"), places.take("b", 2), places.take("c")]
-    places.give("a", 3)
-
-    assert taken == [True, False, True, False]
-    assert places.taken == 2
-    assert places.take("c", 3)

@@ -30,7 +30,7 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, la
 
 
 @around(60.0)
-@pytest.mark.parametrize("begun", [0, 3, 30, len(LAST) - 5], ids=str)
+@pytest.mark.parametrize("begun", [0, 3, 30, len(LAST) - 7], ids=str)
 def test_request_has_its_time_to_arrive(begun: int, waited_s: float, kept: bool) -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
         writer.write(LAST[:begun])
@@ -42,11 +42,29 @@ def test_request_has_its_time_to_arrive(begun: int, waited_s: float, kept: bool)
     assert answer.startswith(b"HTTP/1.1 200 ") if kept else answer == b""
 
 
+@around(30.0)
+@pytest.mark.parametrize("came", [0, 4], ids=["head", "piece of the body"])
+def test_body_without_a_byte_for_its_time_is_ended(came: int, waited_s: float, kept: bool) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        writer.write(LAST[:40])
+        await stepped().move(20.0)
+        writer.write(LAST[40 : len(LAST) - 5 + came])
+        await stepped().move(waited_s)
+        return await _answer(reader, writer, LAST[len(LAST) - 5 + came :])
+
+    answer = with_listener(Bounds(), talk, steps=True)
+
+    assert answer.startswith(b"HTTP/1.1 200 ") if kept else answer == b""
+
+
 @around(62.0)
 def test_body_has_a_second_more_for_every_8_kib(waited_s: float, kept: bool) -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
-        writer.write(LONG + b"b" * 16_384)
-        await stepped().move(waited_s)
+        writer.write(LONG + b"b" * 16_382)
+        for late_s in (25.0, 25.0):
+            await stepped().move(late_s)
+            writer.write(b"b")
+        await stepped().move(waited_s - 50.0)
         return await _answer(reader, writer, b"b" * (20_000 - 16_384))
 
     answer = with_listener(Bounds(), talk, steps=True)

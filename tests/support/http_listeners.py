@@ -10,8 +10,10 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from tests.support.clocks import SteppedLoop, stepped
-from tripline.adapters.http_bounds import Bounds, Causes, Places
+from tripline.adapters.http_bounds import Bounds, Causes
 from tripline.adapters.http_connection import Connection
+from tripline.adapters.http_entrance import Entrance, Listener
+from tripline.adapters.http_places import Places
 from tripline.adapters.http_shared import Shared
 from tripline.adapters.http_uvicorn import HttpListeners
 
@@ -117,6 +119,14 @@ class Written(asyncio.Transport):
         self.pieces: list[bytes] = []
         self.closed = False
 
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        """As the loop does."""
+        self._protocol = protocol
+
+    def get_protocol(self) -> asyncio.BaseProtocol:
+        """The protocol of the socket."""
+        return self._protocol
+
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Keep it."""
         assert not self.closed
@@ -149,28 +159,44 @@ def connection(app: Any = echo, bounds: Bounds = _BOUNDS) -> Connection:
     """A connection without a socket, on the running loop."""
     config = uvicorn.Config(app, loop="none", http="httptools", ws="none", lifespan="off", log_config=None)
     config.load()
-    loop = asyncio.get_running_loop()
+    causes = Causes(asyncio.get_running_loop().time)
     shared = Shared(
         bounds=bounds,
         clock=lambda: NOW_MS,
-        causes=Causes(loop.time),
-        bodies=Places(bounds.bodies, bounds.address_bodies),
-        answers=Places(bounds.answers, bounds.address_answers),
-        requests=Places(1, 1),
+        causes=causes,
+        bodies=Places("bodies", bounds.bodies, bounds.address_bodies, causes),
+        answers=Places("answers", bounds.answers, bounds.address_answers, causes),
+        requests=Places("connections", 1, 1, causes),
         unread={},
         scheme="http",
     )
-    return Connection(config=config, server_state=ServerState(), app_state={}, shared=shared, resting={})
+    return Connection(config=config, server_state=ServerState(), app_state={}, shared=shared)
+
+
+def listener(bounds: Bounds = _BOUNDS, make: Callable[[], asyncio.Protocol] = asyncio.Protocol) -> Listener:
+    """A listener without a socket."""
+    causes = Causes(lambda: 0.0)
+    return Listener(
+        name="api",
+        bounds=bounds,
+        of_address=Places("connections", 100, 100, causes),
+        places=Places("connections", bounds.connections, 1_000, causes),
+        lobby=Places("lobby", 2, 2, causes),
+        make=make,
+        turned_away=None,
+    )
 
 
 async def answered(pieces: Iterable[bytes], app: Any = echo) -> bytes:
     """What a connection answers to these pieces; the application runs as far as it can after each."""
     ours, written = connection(app), Written()
-    ours.connection_made(written)
+    entrance = Entrance(listener(make=lambda: ours))
+    written.set_protocol(entrance)
+    entrance.connection_made(written)
     for piece in pieces:
-        ours.data_received(piece)
+        entrance.data_received(piece)
         await asyncio.sleep(0)
     for _ in range(20):
         await asyncio.sleep(0)
-    ours.connection_lost(None)
+    entrance.connection_lost(None)
     return b"".join(written.pieces)

@@ -1,6 +1,6 @@
-"""Bounds on what a peer of an HTTP listener may send, hold and leave unread, and who holds how much (`docs/limits.md`).
+"""Bounds on what a peer of an HTTP listener may send, hold and leave unread (`docs/limits.md`), and their log lines.
 
-Counters and log lines only; no I/O. Not here: what a peer gets that goes beyond (`http_connection.py`,
+Not here: shares of addresses (`http_places.py`), answers to peers beyond a bound (`http_connection.py`,
 `http_entrance.py`).
 """
 
@@ -40,6 +40,8 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """From the first byte of a request, or from the connection, to the last byte of the body; a long body has a second
     more for every `body_rate` bytes that came."""
     body_rate: int = 8_192
+    quiet_s: float = 30.0
+    """Longest time without a byte of a body that is read."""
     idle_s: float = 75.0
     """From an answer to the first byte of the next request."""
     linger_s: float = 10.0
@@ -60,38 +62,6 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """How long an answer may make no progress."""
     look_s: float = 1.0
     """How often we check unread answers."""
-
-
-class Places:
-    """How many of something each address has, and all together."""
-
-    def __init__(self, total: int, share: int) -> None:
-        self.total = total
-        self.share = share
-        self.taken = 0
-        self._of: dict[str, int] = {}
-
-    def take(self, address: str, number: int = 1) -> bool:
-        """Count it for the address; False, and nothing is counted, when it or all would have too much."""
-        of = self._of.get(address, 0) + number
-        if of > self.share or self.taken + number > self.total:
-            return False
-        self.taken += number
-        self._of[address] = of
-        return True
-
-    def fits(self, address: str, number: int = 1) -> bool:
-        """Whether so many would not be too much for the address, whatever all have."""
-        return self._of.get(address, 0) + number <= self.share
-
-    def give(self, address: str, number: int = 1) -> None:
-        """It is not there any more."""
-        self.taken -= number
-        left = self._of[address] - number
-        if left:
-            self._of[address] = left
-        else:
-            del self._of[address]
 
 
 class Causes:

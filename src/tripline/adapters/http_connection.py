@@ -9,7 +9,6 @@ a refusal reads (`http_refusals.py`).
 
 import asyncio
 import functools
-import itertools
 from typing import Any, Final
 
 import httptools
@@ -17,8 +16,9 @@ import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from tripline.adapters import http_heads
-from tripline.adapters.http_bounds import Places
+from tripline.adapters.http_entrance import place_of
 from tripline.adapters.http_outlet import Outlet
+from tripline.adapters.http_places import Place
 from tripline.adapters.http_refusals import (
     BAD_REQUEST,
     BUSY,
@@ -35,8 +35,6 @@ from tripline.wire.rest.base import CAME_WHOLE, KEPT_ELSEWHERE
 
 CHUNK_BYTES: Final = 16
 """What a chunk may have around its bytes without being counted."""
-LOOKED_AT: Final = 64
-"""How many connections are looked at for one that may be ended."""
 _WHOLE: Final[dict[str, dict[object, object]]] = {CAME_WHOLE: {}}
 
 
@@ -47,11 +45,6 @@ class _Refusal(msgspec.Struct, frozen=True):
     message: str
 
 
-def longest_resting(resting: "dict[Connection, None]") -> "Connection | None":
-    """The connection that has gone unserved longest, of those that may be ended."""
-    return next((each for each in itertools.islice(resting, LOOKED_AT) if each.gives_way), None)
-
-
 class _StopError(Exception):
     """Ends the reading from within the parser."""
 
@@ -59,13 +52,9 @@ class _StopError(Exception):
 class Connection(HttpToolsProtocol):
     """One peer."""
 
-    def __init__(self, *args: Any, shared: Shared, resting: "dict[Connection, None]", **more: Any) -> None:
+    def __init__(self, *args: Any, shared: Shared, **more: Any) -> None:
         super().__init__(*args, **more)
         self._shared = shared
-        self._resting = resting
-        """Connections of the listener without a whole request under way, the longest unserved first."""
-        self.since = 0.0
-        """When the peer was last served; before that, when it connected."""
         self._bounds = shared.bounds
         self._peer = self._address = addresses.UNKNOWN
         """The peer's own address, and the one that the latest request was forwarded for."""
@@ -78,8 +67,8 @@ class Connection(HttpToolsProtocol):
         self._thrown = 0
         self._behind = False
         """Whether the latest request began in the piece of the one before: not all bytes around it are known."""
-        self._body = 0
-        """Bytes of bodies in memory."""
+        self._bodies: Place | None = None
+        """Bodies in memory."""
         self._came = 0
         """Bytes of the latest body."""
         self._elsewhere = False
@@ -91,7 +80,8 @@ class Connection(HttpToolsProtocol):
         self._offers = False
         """The head that was just read offers another protocol."""
         self._waiting = True
-        self._began = 0.0
+        self._began = self._heard = 0.0
+        """When the latest request began, and when the latest byte of its body came."""
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -99,26 +89,16 @@ class Connection(HttpToolsProtocol):
         shared = self._shared
         peer = transport.get_extra_info("peername")
         self._peer = self._address = addresses.form(peer[0]) if peer else addresses.UNKNOWN
+        self._place = place_of(transport)
+        """Rests while no whole request is under way."""
         self._outlet = Outlet(transport, self._peer, shared.answers, shared.unread, self.loop.time)
         super().connection_made(self._outlet)
         self.scheme = shared.scheme  # type: ignore[assignment]
-        self._began = self.since = self.loop.time()
-        self._resting[self] = None
+        self._began = self.loop.time()
         self._watch()
-
-    @property
-    def gives_way(self) -> bool:
-        """Whether nothing is lost but what its peer has not finished."""
-        return not self._outlet.get_write_buffer_size()
-
-    def abort(self) -> None:
-        """Close at once."""
-        self._resting.pop(self, None)
-        self._outlet.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The peer is gone."""
-        self._resting.pop(self, None)
         self._waiting = False
         self._watch()
         self._unset_keepalive_if_required()
@@ -221,6 +201,7 @@ class Connection(HttpToolsProtocol):
             self._address = http_heads.forwarded_for(self.headers) or self._peer
         self._in_head = False
         self._head_came = self._own = True
+        self._heard = self.loop.time()
         super().on_headers_complete()
 
     def on_chunk_header(self) -> None:
@@ -232,16 +213,14 @@ class Connection(HttpToolsProtocol):
         size = len(body)
         self._around -= size
         self._came += size
+        self._heard = self.loop.time()
         if self.cycle.response_complete:
             self._thrown += size
             if self._thrown > self._bounds.linger_bytes:
                 self._stop(503, BUSY)
             return
-        if not self._elsewhere:
-            if not self._shared.bodies.take(self._address, size):
-                self._tell("bodies", self._shared.bodies, size)
-                self._stop(503, BUSY)
-            self._body += size
+        if not (self._elsewhere or self._hold_body(size)):
+            self._stop(503, BUSY)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
@@ -256,7 +235,9 @@ class Connection(HttpToolsProtocol):
             self.scope["extensions"] = _WHOLE
         super().on_message_complete()
         if not self.cycle.response_complete:
-            self._resting.pop(self, None)
+            self._place.work()
+            if self._bodies is not None:
+                self._bodies.keep()
         if not self.cycle.keep_alive:
             self._deaf = True
         elif self.cycle.response_complete:
@@ -268,7 +249,7 @@ class Connection(HttpToolsProtocol):
         if not self.pipeline:
             self._forget_bodies()
         if len(self.pipeline) == (self._waiting and self._own):
-            self._rested()
+            self._place.rest()
         super().on_response_complete()
         if self.timeout_keep_alive_task is not None:
             self._rest()
@@ -280,40 +261,32 @@ class Connection(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         super()._start_asgi_task(cycle, functools.partial(self._serve, app, cycle))
 
-    def _rested(self) -> None:
-        """Everything that came whole is answered."""
-        self._resting.pop(self, None)
-        self._resting[self] = None
-        self.since = self.loop.time()
-
     def _rest(self) -> None:
         """Wait for the next request, or for the end of one that is answered already."""
         self._unset_keepalive_if_required()
         later = self._bounds.linger_s if self._waiting else self._bounds.idle_s
         self.timeout_keep_alive_task = self.loop.call_later(later, self.timeout_keep_alive_handler)
 
-    def _tell(self, what: str, places: Places, size: int) -> None:
-        """Log which of two bounds was met: that of the address, or that of all."""
-        own = not places.fits(self._address, size)
-        limit = places.share if own else places.total
-        self._shared.causes.tell(f"address_{what}" if own else what, limit=limit, address=self._address)
-
     async def _serve(self, app: Any, cycle: RequestResponseCycle, scope: Any, receive: Any, send: Any) -> None:
         """Call the application, unless the request was refused meanwhile or its sender has too many under way."""
         if cycle.disconnected:
             return
-        address = self._peer
-        if self._bounds.behind_proxy:
-            address = http_heads.forwarded_for(scope["headers"]) or address
-            if not self._shared.requests.take(address):
-                self._shared.causes.tell("address_connections", limit=self._shared.requests.share, address=address)
-                await send_busy(send, self._shared.clock())
-                return
+        if not self._bounds.behind_proxy:
+            await app(scope, receive, functools.partial(self._send, [True], self._peer, send))
+            return
+        address = http_heads.forwarded_for(scope["headers"]) or self._peer
+        request = self._shared.requests.take(address)
+        if request is None:
+            await send_busy(send, self._shared.clock())
+            return
+        self._place.move(address)
+        self._place.work()
         try:
             await app(scope, receive, functools.partial(self._send, [True], address, send))
         finally:
-            if self._bounds.behind_proxy:
-                self._shared.requests.give(address)
+            request.leave()
+            self._place.move(self._peer)
+            self._place.rest()
 
     async def _send(self, sends: list[bool], address: str, send: Any, message: Any) -> None:
         """Send, if there is room for the answer until its peer has read it; if not, 503 instead."""
@@ -321,7 +294,6 @@ class Connection(HttpToolsProtocol):
             self._outlet.begin()
             size = http_heads.length_of(message["headers"])
             if size > self._bounds.short_answer and not self._outlet.hold(address, size):
-                self._tell("answers", self._shared.answers, size)
                 sends[0] = False
                 await send_busy(send, self._shared.clock())
         if sends[0]:
@@ -332,10 +304,25 @@ class Connection(HttpToolsProtocol):
         self._elsewhere = True
         self._forget_bodies()
 
+    def _hold_body(self, size: int) -> bool:
+        """Have room for a piece of the body until the request is answered; while it arrives, it can give way."""
+        if self._bodies is None:
+            self._bodies = self._shared.bodies.take(self._address, size, self._give_up)
+            return self._bodies is not None
+        if self._came == size:
+            self._bodies.rest()
+        return self._bodies.grow(size)
+
+    def _give_up(self, gently: bool) -> bool:
+        """Refuse the request whose body arrives, to make room for others."""
+        self.cycle.body.clear()
+        self._refuse(_Refusal(503, BUSY))
+        return True
+
     def _forget_bodies(self) -> None:
-        if self._body:
-            self._shared.bodies.give(self._address, self._body)
-            self._body = 0
+        if self._bodies is not None:
+            self._bodies.leave()
+            self._bodies = None
 
     def _stop(self, status: int, message: str) -> None:
         """End the reading from within the parser, which turns any exception into one of its own.
@@ -383,11 +370,14 @@ class Connection(HttpToolsProtocol):
             self._deadline.cancel()
             self._deadline = None
         if self._waiting:
-            self._deadline = self.loop.call_later(self._bounds.request_s, self._late)
+            self._deadline = self.loop.call_later(min(self._bounds.request_s, self._bounds.quiet_s), self._late)
 
     def _late(self) -> None:
-        """Close, unless a long body came fast enough, or waits for us."""
-        left = self._began + self._bounds.request_s + self._came / self._bounds.body_rate - self.loop.time()
+        """Close, unless the request came fast enough, or waits for us."""
+        now, bounds = self.loop.time(), self._bounds
+        left = self._began + bounds.request_s + self._came / bounds.body_rate - now
+        if self._own and not self._elsewhere:
+            left = min(left, self._heard + bounds.quiet_s - now)
         if self.flow.read_paused:
             left = max(left, 1.0)
         if left > 0:

@@ -1,19 +1,20 @@
-"""The entrance of an HTTP listener: who may come in, counted from the first packet on, before TLS and HTTP.
+"""The entrance of an HTTP listener: admission of connections, counted from the first packet on, before TLS and HTTP.
 
-At a full listener, who was served nothing for longest gives way. Who comes when everybody is busy, or its own address
-is full, gets 503 where HTTP is spoken at once, and is hung up on where TLS comes first, or where too many wait for that
-answer. Not here: what is said inside (`http_connection.py`).
+At a full listener the address with most connections gives one up (`http_places.py`). A peer that finds no room gets 503
+where HTTP is spoken at once, and is hung up on where TLS comes first. Not here: HTTP
+(`http_connection.py`).
 """
 
 import asyncio
 import ipaddress
 from collections.abc import Callable
-from typing import Final, Protocol, cast
+from typing import Final, cast
 
 import msgspec
 
 from tripline import metrics
-from tripline.adapters.http_bounds import Bounds, Causes, Places
+from tripline.adapters.http_bounds import Bounds
+from tripline.adapters.http_places import Place, Places
 from tripline.wire import addresses
 
 LOBBY: Final = 64
@@ -22,45 +23,30 @@ LOBBY_S: Final = 2.0
 """How long they may take to ask."""
 
 
-class GivesWay(Protocol):
-    """A connection that is not busy."""
-
-    @property
-    def since(self) -> float:
-        """When it was last served, or connected; seconds of the loop's clock."""
-
-    def abort(self) -> None:
-        """Close at once."""
-
-
 class Listener(msgspec.Struct, kw_only=True):
-    """What the connections of one listener share."""
+    """State that the connections of one listener share."""
 
     name: str
     bounds: Bounds
-    causes: Causes
     of_address: Places
     """Connections of each address, over all listeners."""
+    places: Places
+    """Connections of this listener."""
+    lobby: Places
+    """Peers that wait for their refusal."""
     make: Callable[[], asyncio.Protocol]
-    """Makes what is inside: HTTP, or TLS and HTTP in it."""
+    """Makes the inner protocol: HTTP, or TLS with HTTP in it."""
     turned_away: Callable[[], bytes] | None
-    """The answer for whom there is no room; None: TLS comes first."""
-    longest: tuple[Callable[[], GivesWay | None], ...]
-    """Of each kind of connections that are not busy, the one that was served nothing for longest."""
+    """The refusal; None: TLS comes first."""
     open: dict["Entrance", None] = msgspec.field(default_factory=dict)
-    lobby: int = 0
 
-    def has_room(self, address: str, *, local: bool) -> bool:
-        """Whether one more may come in, after another has given way if need be; `local`: it is on this machine."""
-        bounds = self.bounds
-        if len(self.open) < bounds.connections:
-            return True
-        self.causes.tell("connections", limit=bounds.connections, address=address)
-        waiting = [each for longest in self.longest if (each := longest()) is not None]
-        if waiting:
-            min(waiting, key=lambda each: each.since).abort()
-            return True
-        return local and not bounds.behind_proxy and len(self.open) < bounds.connections + bounds.local
+
+def place_of(transport: asyncio.Transport) -> Place:
+    """The place of an open connection, given the transport of its socket or of TLS on it."""
+    entrance = transport.get_protocol()
+    assert isinstance(entrance, Entrance)
+    assert entrance.place is not None
+    return entrance.place
 
 
 def _is_local(address: str) -> bool:
@@ -75,15 +61,16 @@ def _is_local(address: str) -> bool:
 class Entrance(asyncio.Protocol):
     """The protocol of a socket; passes on what happens to the one inside."""
 
-    __slots__ = ("_address", "_counted", "_gauge", "_in_lobby", "_inner", "_listener", "_timer", "_transport")
+    __slots__ = ("_counted", "_gauge", "_inner", "_listener", "_timer", "_transport", "place")
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
         self._inner: asyncio.Protocol | None = None
         self._transport: asyncio.Transport | None = None
-        self._address = addresses.UNKNOWN
-        self._counted = False
-        self._in_lobby = False
+        self.place: Place | None = None
+        """Its place among the connections of the listener, or in the lobby."""
+        self._counted: Place | None = None
+        """Its place among the connections of its address."""
         self._timer: asyncio.TimerHandle | None = None
         self._gauge = metrics.connections_of(listener.name)
 
@@ -91,26 +78,20 @@ class Entrance(asyncio.Protocol):
         """A peer connected."""
         self._transport = cast("asyncio.Transport", transport)
         peer = transport.get_extra_info("peername")
-        self._address = addresses.form(peer[0]) if peer else addresses.UNKNOWN
+        address = addresses.form(peer[0]) if peer else addresses.UNKNOWN
         listener = self._listener
-        if not (listener.bounds.behind_proxy or listener.of_address.take(self._address)):
-            listener.causes.tell("address_connections", limit=listener.of_address.share, address=self._address)
-        elif not listener.has_room(self._address, local=bool(peer) and _is_local(peer[0])):
-            if not listener.bounds.behind_proxy:
-                listener.of_address.give(self._address)
-        else:
-            self._counted = True
+        if self._has_room(address, local=bool(peer) and _is_local(peer[0])):
             listener.open[self] = None
             self._gauge.inc()
             self._inner = listener.make()
             self._inner.connection_made(transport)
             return
-        if listener.turned_away is None or listener.lobby >= LOBBY:
+        if listener.turned_away is not None:
+            self.place = listener.lobby.take(address, ends=self._give_way)
+        if self.place is None:
             self._transport.abort()
             return
         # A socket that is closed with unread bytes would take back the answer: the question comes first.
-        listener.lobby += 1
-        self._in_lobby = True
         self._timer = asyncio.get_running_loop().call_later(LOBBY_S, self._transport.abort)
 
     def data_received(self, data: bytes) -> None:
@@ -137,20 +118,38 @@ class Entrance(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The socket is closed."""
-        listener = self._listener
         if self._timer is not None:
             self._timer.cancel()
-        if self._in_lobby:
-            listener.lobby -= 1
-        if self._counted:
-            del listener.open[self]
-            self._gauge.dec()
-            if not listener.bounds.behind_proxy:
-                listener.of_address.give(self._address)
+        if self._counted is not None:
+            self._counted.leave()
+        if self.place is not None:
+            self.place.leave()
         if self._inner is not None:
+            del self._listener.open[self]
+            self._gauge.dec()
             self._inner.connection_lost(exc)
 
     def abort(self) -> None:
         """Close at once."""
         if self._transport is not None:
             self._transport.abort()
+
+    def _has_room(self, address: str, *, local: bool) -> bool:
+        """Come in, after another connection has given way if need be; `local`: the peer is on this machine."""
+        listener, bounds = self._listener, self._listener.bounds
+        if not bounds.behind_proxy:
+            self._counted = listener.of_address.take(address)
+            if self._counted is None:
+                return False
+        beyond = bounds.local if local and not bounds.behind_proxy else 0
+        self.place = listener.places.take(address, ends=self._give_way, beyond=beyond)
+        if self.place is None and self._counted is not None:
+            self._counted.leave()
+        return self.place is not None
+
+    def _give_way(self, gently: bool) -> bool:
+        """Close at once, unless the peer still reads an answer and is to lose nothing."""
+        if self._transport is None or (gently and self._transport.get_write_buffer_size()):
+            return False
+        self._transport.abort()
+        return True

@@ -13,7 +13,8 @@ import termios
 from collections.abc import Callable
 from typing import Any, Final
 
-from tripline.adapters.http_bounds import Bounds, Places
+from tripline.adapters.http_bounds import Bounds
+from tripline.adapters.http_places import Place, Places
 
 JOINED: Final = 65_536
 """Bytes of a body that are copied to leave in one piece with their head."""
@@ -27,6 +28,7 @@ class Outlet(asyncio.Transport):
 
     __slots__ = (
         "_answers",
+        "_asks",
         "_closing",
         "_head",
         "_held",
@@ -53,7 +55,9 @@ class Outlet(asyncio.Transport):
         self._answers = answers
         self._unread = unread
         self._socket: socket.socket | None = transport.get_extra_info("socket")
-        self._held: list[tuple[str, int]] = []
+        self._held: list[Place] = []
+        self._asks = False
+        """The next answer of this peer is looking for room."""
         self._key = 0
         self._closing = False
         self._is_head = False
@@ -66,18 +70,13 @@ class Outlet(asyncio.Transport):
         transport.set_write_buffer_limits(high=65_536, low=0)
 
     def hold(self, address: str, size: int) -> bool:
-        """Have room for a long answer until its peer has read it. False: there is none.
-
-        Where all together hold too much, the peer that has taken nothing for the longest time makes room.
-        """
-        answers = self._answers
-        if answers.fits(address, size) and answers.taken + size > answers.total:
-            slowest = min(self._unread, key=lambda each: each.since, default=None)
-            if slowest is not None and slowest is not self and self._now() - slowest.since > MAKES_ROOM_S:
-                slowest.abort()
-        if not answers.take(address, size):
+        """Have room for a long answer until its peer has read it. False: there is none."""
+        self._asks = True
+        place = self._answers.take(address, size, self._give_way)
+        self._asks = False
+        if place is None:
             return False
-        self._held.append((address, size))
+        self._held.append(place)
         return True
 
     def look(self, now: float, bounds: Bounds) -> bool:
@@ -176,9 +175,16 @@ class Outlet(asyncio.Transport):
             self.write(head)
 
     def _release(self) -> None:
-        for address, size in self._held:
-            self._answers.give(address, size)
+        for place in self._held:
+            place.leave()
         self._held.clear()
+
+    def _give_way(self, gently: bool) -> bool:
+        """Hang up, unless it is this peer that needs room; gently: unless it took something lately."""
+        if self._asks or (gently and (self not in self._unread or self._now() - self.since <= MAKES_ROOM_S)):
+            return False
+        self.abort()
+        return True
 
     def _queued(self) -> int:
         """Bytes that the system has and the peer has not confirmed."""

@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from tripline.adapters.http_bounds import Bounds, Causes, Places
+from tripline.adapters.http_bounds import Bounds, Causes
 from tripline.adapters.http_outlet import Outlet
+from tripline.adapters.http_places import Places
 
 
 class Shared(msgspec.Struct, kw_only=True):
@@ -15,7 +16,9 @@ class Shared(msgspec.Struct, kw_only=True):
     clock: Callable[[], int]
     causes: Causes
     bodies: Places
+    """Bytes of bodies in memory; unfinished ones can give way."""
     answers: Places
+    """Bytes of long answers that are not read."""
     requests: Places
     """Requests of forwarded addresses."""
     unread: dict[Outlet, None]

@@ -15,11 +15,12 @@ from typing import Any, Final, TypeAlias
 
 import uvicorn
 
-from tripline.adapters import http_connection, http_refusals
-from tripline.adapters.http_bounds import Bounds, Causes, Places
+from tripline.adapters import http_entrance, http_refusals
+from tripline.adapters.http_bounds import Bounds, Causes
 from tripline.adapters.http_connection import Connection
-from tripline.adapters.http_entrance import Entrance, GivesWay, Listener
+from tripline.adapters.http_entrance import Entrance, Listener
 from tripline.adapters.http_outlet import Outlet
+from tripline.adapters.http_places import Places
 from tripline.adapters.http_shared import Shared
 
 DRAIN_S: Final = 5
@@ -30,10 +31,8 @@ _MANY: Final = 1 << 62
 _BOUNDS: Final = Bounds()
 
 Make: TypeAlias = Callable[[], asyncio.Protocol]
-Longest: TypeAlias = Callable[[], GivesWay | None]
-Shell: TypeAlias = Callable[[Make], tuple[Make, Longest]]
-"""Given what makes the protocols inside TLS, what makes those that speak TLS, and which of these has been at its
-handshake longest."""
+Shell: TypeAlias = Callable[[Make], Make]
+"""Wraps protocols in TLS, given their factory."""
 
 
 class _Server(uvicorn.Server):
@@ -69,28 +68,28 @@ class _Server(uvicorn.Server):
         await self.lifespan.startup()
         loop, bounds = asyncio.get_running_loop(), self._bounds
         self._causes = Causes(loop.time)
+        bounded = functools.partial(Places, causes=self._causes)
         shared = Shared(
             bounds=bounds,
             clock=self._clock,
             causes=self._causes,
-            bodies=Places(bounds.bodies, bounds.address_bodies),
-            answers=Places(bounds.answers, bounds.address_answers),
-            requests=Places(_MANY, bounds.address_connections),
+            bodies=bounded("bodies", bounds.bodies, bounds.address_bodies),
+            answers=bounded("answers", bounds.answers, bounds.address_answers),
+            requests=bounded("connections", _MANY, bounds.address_connections),
             unread=self._unread,
             scheme="http" if self._tls is None else "https",
         )
-        of_address = Places(_MANY, bounds.address_connections)
+        of_address = bounded("connections", _MANY, bounds.address_connections)
         busy = self._busy if self._tls is None else None
         for name, listening in self._sockets.items():
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_AHEAD)
-            make, longest = self._inside(shared)
             listener = Listener(
                 name=name,
                 bounds=bounds,
-                causes=self._causes,
                 of_address=of_address,
-                make=make,
-                longest=longest,
+                places=bounded("connections", bounds.connections, _MANY),
+                lobby=bounded("lobby", http_entrance.LOBBY, _MANY),
+                make=self._inside(shared),
                 turned_away=busy,
             )
             self._listeners.append(listener)
@@ -108,22 +107,16 @@ class _Server(uvicorn.Server):
             for entrance in list(listener.open):
                 entrance.abort()
 
-    def _inside(self, shared: Shared) -> tuple[Make, tuple[Longest, ...]]:
-        """What makes the protocols behind the entrances of one listener, and who of them may give way."""
-        resting: dict[Connection, None] = {}
+    def _inside(self, shared: Shared) -> Make:
+        """The factory of the protocols behind the entrances."""
         make: Make = functools.partial(
             Connection,
             config=self.config,
             server_state=self.server_state,
             app_state=self.lifespan.state,
             shared=shared,
-            resting=resting,
         )
-        longest: Longest = functools.partial(http_connection.longest_resting, resting)
-        if self._tls is None:
-            return make, (longest,)
-        shells, longest_shell = self._tls(make)
-        return shells, (longest, longest_shell)
+        return make if self._tls is None else self._tls(make)
 
     def _look(self) -> None:
         """End answers that make no progress."""

@@ -72,10 +72,6 @@ class TlsListener:
         """The server's side of a new TLS session, over the shared buffers."""
         return self._context.wrap_bio(self.incoming, self.outgoing, server_side=True)
 
-    def longest(self) -> "TlsShell | None":
-        """The socket that has been at its handshake longest."""
-        return next(iter(self.unfinished), None)
-
     def abort(self) -> None:
         """Close every socket whose handshake is not done."""
         for shell in list(self.unfinished):
@@ -219,6 +215,10 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         """What the socket's transport knows."""
         return default if self._transport is None else self._transport.get_extra_info(name, default)
+
+    def get_protocol(self) -> asyncio.BaseProtocol:
+        """The protocol of the socket: this, or one around it."""
+        return self if self._transport is None else self._transport.get_protocol()
 
     def _wait(self, hello: bytes) -> None:
         """Keep it until it is this connection's turn; the time that takes is not the client's fault."""

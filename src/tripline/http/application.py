@@ -16,12 +16,10 @@ from litestar.routes import HTTPRoute
 from litestar.status_codes import HTTP_204_NO_CONTENT
 from litestar.types import ASGIApp
 
-from tripline.http import answers, cors, errors, methods, middleware
+from tripline.http import answers, cors, errors, methods, middleware, operations
 from tripline.http.operations import Route
 from tripline.http.rim import Call, Rim, Vitals
 
-BODY_MAX: Final = 1_048_576
-"""Bytes of a request body (G35)."""
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -57,7 +55,7 @@ def routed_app(
         exception_handlers=errors.table(tell),
         openapi_config=None,
         logging_config=None,
-        request_max_body_size=BODY_MAX,
+        request_max_body_size=operations.BODY_MAX,
     )
 
 

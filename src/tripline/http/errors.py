@@ -32,6 +32,8 @@ from tripline.ports.outages import Outage
 GENERAL: Final = 2
 AWAY: Final = "answer.away"
 BUG: Final = "answer.bug"
+TOO_LARGE: Final = "answer.too_large"
+KIB: Final = 1_024
 BAD_PARAMETER: Final = 31
 NOT_FOUND: Final = 32
 
@@ -116,7 +118,8 @@ def _of_http(request: Call, trouble: HTTPException) -> Trouble:
         said = _said(request, 405, "answer.method", BAD_PARAMETER, method=request.method, allowed=allowed)
         return msgspec.structs.replace(said, headers={"allow": allowed})
     if trouble.status_code == HTTP_413_REQUEST_ENTITY_TOO_LARGE:
-        return _said(request, 413, "answer.too_large", BAD_PARAMETER)
+        most = (request.route_handler.resolve_request_max_body_size() or 0) // KIB
+        return _said(request, 413, TOO_LARGE, BAD_PARAMETER, most=str(most))
     if isinstance(trouble, ClientException):
         return _said(request, 400, "answer.unreadable", BAD_PARAMETER, trouble=trouble.detail)
     return _of_bug(request, trouble)

@@ -23,6 +23,13 @@ Handler: TypeAlias = Callable[[Call], Coroutine[Any, Any, Any]]
 JSON: Final = "application/json"
 _KEY: Final = "operation"
 
+BODY_MAX: Final = 1_048_576
+"""Bytes of a request body (G35)."""
+VISITORS_BODY_MAX: Final = 65_536
+"""Bytes of a body that needs no account."""
+AUTH_BODY_MAX: Final = 16_384
+"""Bytes of a body sent to `/api/auth/`."""
+
 
 class Route(HTTPRouteHandler):
     """A handler that takes the request and returns what ASGI can call, as each of ours does: what Litestar reads of
@@ -100,6 +107,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     refuses: tuple[type[Refusal], ...]
     """What can be refused beside what every operation of its kind refuses (token, role, ids, types)."""
     handler: Handler
+    body_max: int | None
+    """Bytes of a body; None: the handler reads it as it comes, and bounds it."""
 
     @property
     def name(self) -> str:
@@ -158,11 +167,11 @@ def operation(
             headers=tuple(headers),
             refuses=tuple(refuses),
             handler=handler,
+            body_max=None if streamed else _body_max(path, access),
         )
         paths = [_routed(each) for each in (path, *aliases)]
-        # A handler that reads the body as it comes bounds it itself.
-        bound: dict[str, Any] = {"request_max_body_size": None} if streamed else {}
-        return Route(paths, http_method=method, status_code=200, opt={_KEY: described}, **bound)(handler)
+        most, opt = described.body_max, {_KEY: described}
+        return Route(paths, http_method=method, status_code=200, opt=opt, request_max_body_size=most)(handler)
 
     return declared
 
@@ -182,3 +191,9 @@ def of_request(request: Call) -> Operation:
 def _routed(path: str) -> str:
     """The path in the router's writing, where every value is text."""
     return path.replace("}", ":str}")
+
+
+def _body_max(path: str, access: Action | Gate) -> int:
+    if path.startswith("/api/auth/"):
+        return AUTH_BODY_MAX
+    return VISITORS_BODY_MAX if access is Gate.ANYONE else BODY_MAX

@@ -4,11 +4,13 @@ Checks run in the order of spec/rest 3.3: token, role, path ids, ownership, body
 """
 
 import codecs
+import math
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 import msgspec
 from litestar.exceptions import InternalServerException
+from litestar.exceptions.http_exceptions import RequestEntityTooLarge
 
 from tripline.domain import access, ids
 from tripline.domain.access import Actor
@@ -71,15 +73,17 @@ def company_asked(query: Query, actor: Actor) -> CompanyId:
 
 
 async def body(request: Call) -> bytes:
-    """The body. Raises `BadParameter` when its sender went away; 413 above 1 MiB.
+    """The body. Raises `BadParameter` when its sender went away; 413 above the bound of its operation.
 
     Raises `TokenUnreadable` when the account that sends it is not there any more when it has come.
     """
     if CAME_WHOLE in (request.scope.get("extensions") or ()):
-        # Shorter than the bound, for a socket is read by 256 KiB; and we waited for nothing.
+        # Without a wait. Sockets are read by 256 KiB, less than most operations take.
         message = await request.receive()
         if message["type"] != "http.request":
             raise BadParameter("body_cut")
+        if len(message["body"]) > (request.route_handler.resolve_request_max_body_size() or math.inf):
+            raise RequestEntityTooLarge
         return message["body"]
     try:
         content: bytes = await request.body()

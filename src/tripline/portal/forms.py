@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 import multipart
+from litestar.exceptions.http_exceptions import RequestEntityTooLarge
 
 from tripline.domain.access import Gate
 from tripline.domain.refusals import BadParameter, Kind, Refusal
@@ -131,7 +132,7 @@ async def read(
         permission.require_role(request, await authentication.sender(request))
     with _saying_why(request):
         if boundary is None:
-            form = _pairs(await parameters.body(request), bounds)
+            form = await _urlencoded(request, bounds)
         else:
             form = await _parts(_events(request, boundary, bounds), bounds)
     return await _believed(request, form)
@@ -146,7 +147,7 @@ async def arriving(request: Call, *, most: int) -> AsyncIterator[Arriving]:
     """
     boundary, bounds = _boundary(request), _Bounds(FIELDS_MAX, TEXT_MAX, 0)
     if boundary is None:
-        yield Arriving(await _believed(request, _pairs(await parameters.body(request), bounds)))
+        yield Arriving(await _believed(request, await _urlencoded(request, bounds)))
         return
     permission.require_role(request, await authentication.sender(request))
     async with contextlib.aclosing(_events(request, boundary, bounds)) as events:
@@ -188,8 +189,12 @@ class _Bounds(msgspec.Struct, frozen=True):
         return FormTooLong(fields=self.fields, most=self.most // _KIB)
 
 
-def _pairs(body: bytes, bounds: _Bounds) -> Form:
+async def _urlencoded(request: Call, bounds: _Bounds) -> Form:
     """The fields of an urlencoded body."""
+    try:
+        body = await parameters.body(request)
+    except RequestEntityTooLarge as error:
+        raise bounds.too_long() from error
     if len(body) > bounds.most or body.count(b"&") >= bounds.fields:
         raise bounds.too_long()
     try:
@@ -224,7 +229,7 @@ async def _events(request: Call, boundary: str, bounds: _Bounds) -> AsyncGenerat
                 for event in parser.parse(piece):
                     if event is not None:
                         yield event
-    except multipart.ParserLimitReached as error:
+    except (multipart.ParserLimitReached, RequestEntityTooLarge) as error:
         raise bounds.too_long() from error
     except multipart.MultipartError as error:
         raise BadParameter("form_unreadable") from error

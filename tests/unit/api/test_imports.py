@@ -279,7 +279,7 @@ def test_bodies_of_other_operations_keep_their_bound(tmp_path):
         _, admin = await app.operator("ace")
         return await app.refused(admin, "POST", "/vehicle", b" " * (2**20 + 1))
 
-    assert rest.run(tmp_path, scenario) == (413, 31, "The body must have at most 1 MiB.")
+    assert rest.run(tmp_path, scenario) == (413, 31, "The body must have at most 1024 KiB.")
 
 
 def test_rows_up_to_the_bound_are_taken_and_one_more_is_refused(tmp_path):

@@ -87,6 +87,17 @@ def test_form_is_bounded_and_what_is_none_is_refused(tmp_path: Path, request_of:
     assert sent(tmp_path, "/test/form", **request_of).status_code == status
 
 
+@pytest.mark.parametrize("how", ["urlencoded", "multipart"])
+@pytest.mark.parametrize(("size", "status"), [(60_000, 413), (70_000, 413), (1_500, 200)])
+def test_form_of_a_visitor_is_bounded(tmp_path: Path, size: int, status: int, how: str) -> None:
+    content = {"data": {"a": "x" * size}} if how == "urlencoded" else {"files": [("a", (None, "x" * size))]}
+
+    answer = sent(tmp_path, "/test/form", **content)
+
+    assert answer.status_code == status
+    assert ("1 KiB" in answer.text) is (status == 413)
+
+
 def test_file_of_a_form_comes_with_its_name_and_size(tmp_path: Path) -> None:
     files = {"f": ("차량.csv", b"abc"), "a": (None, "1")}
 

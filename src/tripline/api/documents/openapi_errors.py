@@ -14,7 +14,7 @@ import msgspec
 from tripline.domain import fields
 from tripline.domain.access import Action, Gate
 from tripline.domain.refusals import BadParameter, Forbidden, Kind, NotFound, Refusal
-from tripline.http import errors, pages
+from tripline.http import errors, operations, pages
 from tripline.http.authentication import ForeignForm
 from tripline.http.operations import JSON, Operation
 from tripline.language import catalogue
@@ -70,7 +70,9 @@ def responses(each: Operation, body: Schema) -> dict[str, Schema]:
         by_status.setdefault(errors.ANSWERS[refusal.kind][0], []).append(refusal)
     answers = {status: _refused(status, those, body) for status, those in by_status.items()}
     if each.request is not None:
-        answers.setdefault(413, _plain(413, errors.BAD_PARAMETER, "The body must have at most 1 MiB.", body))
+        most = str((each.body_max or operations.BODY_MAX) // errors.KIB)
+        text = catalogue.text(errors.TOO_LARGE, DEFAULT, most=most)
+        answers.setdefault(413, _plain(413, errors.BAD_PARAMETER, text, body))
     if each.access is not Gate.MACHINE:
         answers[500] = _plain(500, errors.GENERAL, catalogue.text(errors.BUG, DEFAULT), body)
         answers[503] = _plain(503, errors.GENERAL, catalogue.text(errors.AWAY, DEFAULT), body)
