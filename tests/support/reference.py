@@ -20,6 +20,7 @@ from tripline import cli, config_files, metrics, observe
 from tripline.api import families
 from tripline.api.documents import asyncapi_schemas, openapi, openapi_errors
 from tripline.domain import access, fields
+from tripline.domain.history import TooManyChanges
 from tripline.domain.refusals import BadParameter, Forbidden, NotFound, Refusal
 from tripline.gateway import connection
 from tripline.http import errors, operations
@@ -35,6 +36,7 @@ USUAL = {
     NotFound,
     TokenExpired,
     TokenUnreadable,
+    TooManyChanges,
     TooManyRequests,
     fields.NotAllowed,
     fields.OutOfRange,

@@ -16,8 +16,12 @@ import msgspec
 from tripline.domain import ids
 from tripline.domain.access import Authority
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds, UserId, VehicleId
+from tripline.domain.refusals import TryLater
 
 Scalar: TypeAlias = str | int | float | bool | None
+OF_DAY: Final = 500_000
+"""Entries of one account in a day (UTC), one more for each KiB of their values. Registering 100,000 vehicles with
+their sensors, mountings and delegations one by one takes 400,000; a file of any length takes one."""
 _IDS: Final = TimeIds(node=0)
 """Entries are kept by their number; their id is the same number in another form."""
 
@@ -45,6 +49,12 @@ class Event(StrEnum):
     RIGHT_TAKEN_BACK = "RIGHT_TAKEN_BACK"
     CANDIDATE_REGISTERED = "CANDIDATE_REGISTERED"
     CANDIDATE_REMOVED = "CANDIDATE_REMOVED"
+
+
+class TooManyChanges(TryLater):
+    """The account has written as much history today as one account may."""
+
+    code = "history.full"
 
 
 class Change(msgspec.Struct, frozen=True, array_like=True):

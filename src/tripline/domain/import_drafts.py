@@ -88,6 +88,8 @@ class Note(StrEnum):
     """Somebody registered names of it after it had been checked."""
     FORBIDDEN = "forbidden"
     """Its owner may not register these things any more."""
+    FULL = "full"
+    """Its owner has made as many changes today as one account may."""
     FAILED = "failed"
     """A bug; the log has the rest."""
 

@@ -4,10 +4,12 @@ import pytest
 from sqlalchemy import select
 from tests.support import dangling, delegating, rest
 
+from tripline.domain import history as domain
 from tripline.domain.access import Authority
 from tripline.domain.ids import PLACEHOLDER
 from tripline.services.accounts import links
-from tripline.store.tables import history
+from tripline.store.fleet import history as rows
+from tripline.store.tables import account, history
 
 SENSOR = {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20}
 
@@ -482,3 +484,73 @@ def test_new_push_secret_is_told_of_without_a_value(tmp_path):
 
     assert newest["event"] == "CHANGED"
     assert newest["changes"] == [{"field": "pushSecret", "before": None, "after": None, "secret": True}]
+
+
+TODAY_MS = rest.NOW_MS % 86_400_000
+
+
+@pytest.fixture
+def few_changes(monkeypatch):
+    """Four entries are as much as an account may write in a day, each of which is counted."""
+    monkeypatch.setattr(domain, "OF_DAY", 4)
+    monkeypatch.setattr(rows, "_COUNTED_EVERY", 1)
+
+
+def test_account_that_has_written_a_day_of_history_changes_nothing_more_today(tmp_path, few_changes):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        director = await app.person(admin, Authority.DIRECTOR, "d")
+        vehicle_id = await delegating.new_vehicle(app, admin, "1")
+        answers = [await app.call(admin, "PUT", f"/vehicle/{vehicle_id}", {"vendor": str(at)}) for at in range(5)]
+        headers = {"X-Authorization": f"Bearer {admin.token}", "accept-language": "ko"}
+        address = f"/api/tre/v1/vehicle/{vehicle_id}"
+        korean = await app.http.request("PUT", address, headers=headers, json={"vendor": "x"})
+        other = await app.call(director, "POST", "/vehicle", {"vehicleNo": "2", "mileage": 1})
+        bulk = await app.call(admin, "POST", "/vehicles/bulk", b"vehicleNo,mileage\nA,1\n")
+        now = await app.get(admin, f"/vehicle/{vehicle_id}")
+        noted = await events(app, admin, f"/vehicle/{vehicle_id}")
+        app.now_ms += 86_400_000 - TODAY_MS
+        admin = await app.login(admin.user_id, "admin@ace.example", Authority.COMPANY_ADMIN, admin.company_id)
+        tomorrow = await app.call(admin, "PUT", f"/vehicle/{vehicle_id}", {"vendor": "y"})
+        return answers, korean, other, bulk, now["vendor"], noted, tomorrow
+
+    answers, korean, other, bulk, vendor, noted, tomorrow = rest.run(tmp_path, scenario)
+
+    changed = [answer.status_code for answer in answers]
+    refused = answers[-1]
+    assert changed == [200] * changed.count(200) + [429] * changed.count(429)
+    assert 0 < changed.count(200) < 4
+    assert (refused.json()["errorCode"], "holds 4 of them" in refused.json()["message"]) == (2, True)
+    assert int(refused.headers["retry-after"]) == (86_400_000 - TODAY_MS) // 1_000 + 1
+    assert (korean.status_code, "하루에 4건" in korean.json()["message"]) == (429, True)
+    assert (other.status_code, bulk.status_code, tomorrow.status_code) == (200, 429, 200)
+    assert (vendor, len(noted)) == (str(changed.count(200) - 1), 1 + changed.count(200))
+
+
+def test_long_values_count_by_the_kib(tmp_path, few_changes, monkeypatch):
+    monkeypatch.setattr(domain, "OF_DAY", 12)
+
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        vehicle_id = await delegating.new_vehicle(app, admin, "1")
+        values = [{"additionalInfo": letter * 4_000} for letter in "abc"]
+        return [(await app.call(admin, "PUT", f"/vehicle/{vehicle_id}", each)).status_code for each in values]
+
+    assert rest.run(tmp_path, scenario) == [200, 200, 429]
+
+
+def test_entries_are_counted_by_a_sample_that_is_close(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+
+        def work(tx):
+            for _ in range(5_000):
+                fact = domain.Fact(
+                    event=domain.Event.CHANGED, actor_id=admin.user_id, company_id=admin.company_id, changes=()
+                )
+                rows.add(tx, fact, ids=app.ids, now_ms=app.now_ms)
+            return tx.all(select(account.c.history_written).where(account.c.id == admin.user_id))[0][0]
+
+        return await app.store.write(work)
+
+    assert rest.run(tmp_path, scenario) == pytest.approx(5_000, rel=0.05)

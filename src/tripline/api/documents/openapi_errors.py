@@ -13,6 +13,7 @@ import msgspec
 
 from tripline.domain import fields
 from tripline.domain.access import Action, Gate
+from tripline.domain.history import TooManyChanges
 from tripline.domain.refusals import BadParameter, Forbidden, Kind, NotFound, Refusal
 from tripline.http import errors, operations, pages
 from tripline.http.authentication import ForeignForm
@@ -88,6 +89,8 @@ def _usual(each: Operation) -> Iterator[type[Refusal]]:
             yield ForeignForm
     if isinstance(each.access, Action):
         yield Forbidden
+        if each.method != "GET":
+            yield TooManyChanges
     if each.path_ids:
         yield from (BadParameter, NotFound)
     if each.in_path or {value.name for value in each.query} - _OF_PAGES:

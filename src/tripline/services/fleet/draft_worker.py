@@ -20,6 +20,7 @@ from tripline import cooperative, observe
 from tripline.domain import access
 from tripline.domain.access import Actor, Scope
 from tripline.domain.companies import Company
+from tripline.domain.history import TooManyChanges
 from tripline.domain.ids import TimeIds
 from tripline.domain.import_drafts import Draft, DraftEvent, Note, RowState, State
 from tripline.domain.refusals import Forbidden, Refusal
@@ -109,6 +110,8 @@ class DraftWorker:
             await work(draft)
         except _Gone:
             pass
+        except TooManyChanges:
+            await self._end(draft, DraftEvent.FAIL, Note.FULL)
         except Refusal:
             await self._end(draft, DraftEvent.FAIL, Note.FORBIDDEN)
         except Outage:

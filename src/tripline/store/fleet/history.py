@@ -25,6 +25,11 @@ from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 AHEAD_MS: Final = 60_000
 """How far the number of an entry may run ahead of its time: numbers do when very many are made at once."""
+_DAY_MS: Final = 86_400_000
+_KIB: Final = 1_024
+_COUNTED_EVERY: Final = 61
+"""Entries whose number this divides stand for so many: changes of one account would else wait for each other's count.
+A prime, so that it divides as many numbers of one slot as of another; of 500,000 entries it counts 1 % more or less."""
 _CHANGES: Final = msgspec.json.Decoder(tuple[Change, ...])
 _IMPORTS: Final = (Event.VEHICLES_IMPORTED, Event.SENSORS_IMPORTED)
 
@@ -67,12 +72,30 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 def add(tx: WriteTx, fact: Fact, *, ids: TimeIds, now_ms: int) -> RowNo:
-    """Keep an entry; its number. Of an actor who was deleted meanwhile nothing is kept."""
+    """Keep an entry; its number. Of an actor who was deleted meanwhile nothing is kept.
+
+    Raises `TooManyChanges` when the actor has written as much today as an account may.
+    """
+    if fact.actor_id is not None:
+        _require_room(tx, fact.actor_id, now_ms)
     made = ids.take(1, now_ms=now_ms)
     # On a database of our own another program may have numbered entries ahead of our clock.
     no = RowNo(ids.behind(max(made - 1, 0 if tx.shared else tx.hot(_NEWEST)[0][0])).start)
-    tx.run(_ADD, {**_values(fact), "no": no, "at_ms": now_ms})
+    values = _values(fact)
+    tx.run(_ADD, {**values, "no": no, "at_ms": now_ms})
+    if fact.actor_id is not None and no % _COUNTED_EVERY == 0:
+        weight = _COUNTED_EVERY * (1 + len(values["changes"].encode()) // _KIB)
+        tx.run(_COUNT, {"of_account": fact.actor_id, "today": now_ms // _DAY_MS, "weight": weight})
     return no
+
+
+def _require_room(tx: WriteTx, actor_id: UserId, now_ms: int) -> None:
+    """Raise `TooManyChanges` when the account has written as much today as it may."""
+    rows = tx.hot(_WRITTEN, actor_id)
+    day = now_ms // _DAY_MS
+    if rows and rows[0][0] == day and rows[0][1] >= entries.OF_DAY:
+        tomorrow_s = ((day + 1) * _DAY_MS - now_ms) // 1_000 + 1
+        raise entries.TooManyChanges(after_s=tomorrow_s, most=entries.OF_DAY)
 
 
 def put(tx: WriteTx, no: RowNo | None, fact: Fact, *, ids: TimeIds, now_ms: int) -> RowNo:
@@ -142,6 +165,18 @@ def purge(tx: WriteTx, *, before_ms: int, limit: int) -> int:
     return tx.run(_PURGE, {"before": time_ids.first_no(before_ms), "most": limit})
 
 
+_WRITTEN: Final = Hot(
+    select(account.c.history_day, account.c.history_written).where(account.c.id == bindparam("id")), "id"
+)
+_COUNT: Final = (
+    update(account)
+    .where(account.c.id == bindparam("of_account"))
+    .values(
+        history_day=bindparam("today"),
+        history_written=case((account.c.history_day == bindparam("today"), account.c.history_written), else_=0)
+        + bindparam("weight"),
+    )
+)
 _NEWEST: Final = Hot(select(func.coalesce(func.max(history.c.no), 0)))
 _NAMES: Final = {
     thing: Hot(select(name).where(name.table.c.id == bindparam("id")), "id")

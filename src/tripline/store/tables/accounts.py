@@ -1,6 +1,6 @@
 """Tables of accounts: who logs in, account sessions, applications, one-time links."""
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, LargeBinary, String, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, LargeBinary, String, Table, Text
 
 from tripline.store.tables.base import Uuid, last, metadata, partial_index
 
@@ -44,6 +44,14 @@ account = Table(
     ),
     Column("language", String(8), comment="of the portal; null: as the browser asks"),
     Column("theme", String(8), comment="of the portal, light or dark; null: as the system is"),
+    Column("history_day", Integer, nullable=False, server_default="0", comment="latest day (UTC) that was counted"),
+    Column(
+        "history_written",
+        Integer,
+        nullable=False,
+        server_default="0",
+        comment="entries of history, and KiB beyond them, that it wrote on that day",
+    ),
 )
 Index("ix_account_list", account.c.company_id, account.c.authority, account.c.name, account.c.id)
 Index("ix_account_created", account.c.company_id, account.c.authority, account.c.created_ms, account.c.id)
