@@ -12,7 +12,7 @@ from tripline.domain.rescorings import Asked, UnderWay
 from tripline.http import answers, parameters, permission
 from tripline.http.operations import operation
 from tripline.http.rim import Call, rim_of
-from tripline.services import hints
+from tripline.services import hints, shares
 from tripline.services.scores import policy_desk, rescorings
 from tripline.store.scores import policies
 from tripline.store.scores import rescorings as rescoring_rows
@@ -112,12 +112,12 @@ async def choose_policy(request: Call) -> ASGIApp:
 async def preview_policy(request: Call) -> ASGIApp:
     """What a policy would do to the company's newest scored trips; nothing is kept of it."""
     rim = rim_of(request)
-    _, company_id = await rim.store.read_short(lambda tx: admitted(tx, request))
+    actor, company_id = await rim.store.read_short(lambda tx: admitted(tx, request))
     sent = rest_bodies.read(await parameters.json_object(request), TryPolicy)
     if (no := sent.policy) is None:
         raise BadParameter.missing("policy")
-    policy = await rim.store.read(lambda tx: policy_desk.known(tx, no))
-    found = await rim.policies.preview(company_id, policy)
+    policy, holder = await rim.store.read(lambda tx: (policy_desk.known(tx, no), shares.holder(tx, actor)))
+    found = await rim.policies.preview(company_id, policy, holder)
     return answers.ok(
         PolicyPreview(
             trips=found.judged,

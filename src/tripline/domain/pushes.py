@@ -84,7 +84,7 @@ class NoAddress(Refusal):
 
 
 class TrialUnderWay(TryLater):
-    """Trial messages to the company's server, or too many to others, are under way."""
+    """Trial messages to the company's server, or too many of its operator's, are under way; or this one made room."""
 
     code = "push.trial_under_way"
 

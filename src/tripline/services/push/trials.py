@@ -6,8 +6,6 @@ no trace: it is not repeated, and says nothing of the receiver to the pusher.
 Not here: messages that tell of something (`pusher.py`).
 """
 
-import contextlib
-from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -16,18 +14,20 @@ from tripline.domain import access, pushes
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import PLACEHOLDER, CompanyId, RequestId, RowNo, SensorId, TimeIds
 from tripline.domain.pushes import Channel
+from tripline.domain.shares import Holder, Shares
 from tripline.ports.clocks import Clock
 from tripline.ports.webhooks import WebhookFailedError, WebhookSender
 from tripline.services.push import addresses, http_requests, secrets
 from tripline.services.push.secrets import Sign
+from tripline.services.shares import Places
 from tripline.store.fleet import companies
 from tripline.store.push import queue as push_queue
 from tripline.store.push.queue import Content, Row
 from tripline.store.transactions import Store, WriteTx
 from tripline.wire import push
 
-AT_ONCE: Final = 16
-"""Trials under way in this process; of one company it is one."""
+AT_ONCE: Final = Shares(total=16, operator=12, company=1, account=1)
+"""Trials under way in this process."""
 _NOTHING: Final = msgspec.Raw(b"{}")
 _METHOD: Final = "test"
 _AFTER_S: Final = 5
@@ -66,7 +66,7 @@ class Trials:
         self._sender = sender
         self._ids = ids
         self._clock = clock
-        self._under_way: set[CompanyId] = set()
+        self._places = Places(AT_ONCE)
 
     async def send(self, *, actor: Actor, company_id: CompanyId, channel: Channel) -> Trial:
         """What came of a trial message to one of the company's addresses.
@@ -78,7 +78,10 @@ class Trials:
         found = await self._store.write(lambda tx: _prepared(tx, actor, company_id, channel, now_ms))
         row, content = self._message(company_id, found.master_id, channel, now_ms)
         webhook = http_requests.request(channel, row, content, url=found.url, sign=found.sign, now_ms=now_ms)
-        with self._place(company_id):
+        holder = Holder(found.master_id, company_id, actor.user_id)
+        full = pushes.TrialUnderWay(after_s=_AFTER_S)
+        gave_way = pushes.TrialUnderWay("gave_way", after_s=_AFTER_S)
+        async with self._places.place(holder, full=full, gave_way=gave_way):
             try:
                 reply = await self._sender.ask(webhook)
             except WebhookFailedError as failed:
@@ -104,16 +107,6 @@ class Trials:
             pld=_NOTHING,
         )
         return row, Content(nothing, push.body(notice), None, None)
-
-    @contextlib.contextmanager
-    def _place(self, company_id: CompanyId) -> Iterator[None]:
-        if company_id in self._under_way or len(self._under_way) >= AT_ONCE:
-            raise pushes.TrialUnderWay(after_s=_AFTER_S)
-        self._under_way.add(company_id)
-        try:
-            yield
-        finally:
-            self._under_way.discard(company_id)
 
 
 def _prepared(tx: WriteTx, actor: Actor, company_id: CompanyId, channel: Channel, now_ms: int) -> _Prepared:

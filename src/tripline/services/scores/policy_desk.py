@@ -3,7 +3,6 @@
 Not here: the same for the operator of the machine (`chores/policies.py`), what a policy holds (`scoring/rules.py`).
 """
 
-import asyncio
 import datetime
 from typing import Final
 
@@ -12,12 +11,14 @@ from tripline.domain.access import Action, Actor, Scope
 from tripline.domain.history import Change, Event
 from tripline.domain.ids import CompanyId, TimeIds
 from tripline.domain.refusals import BadParameter, TryLater
+from tripline.domain.shares import Holder, Shares
 from tripline.ports.clocks import Clock
 from tripline.ports.maps import RoadMatcher
 from tripline.scoring.rules import Rules
 from tripline.services.fleet import history
 from tripline.services.scores import rescore
 from tripline.services.scores.rescore import Outcome
+from tripline.services.shares import Places, Turns
 from tripline.store.fleet import companies
 from tripline.store.scores import policies
 from tripline.store.scores import rescore as rows
@@ -28,6 +29,8 @@ VEHICLES: Final = 100
 TRIPS: Final = 500
 SAMPLES: Final = 2_000_000
 """A preview looks at no more; judging so many samples takes about a second."""
+PREVIEWS: Final = Shares.of(8)
+"""Previews that may wait or be under way in a process; one at a time is."""
 COME_AGAIN_S: Final = 2
 
 
@@ -36,7 +39,7 @@ _ANY: Final = Scope.everything("which service a company belongs to")
 
 
 class PreviewUnderWay(TryLater):
-    """Another preview is under way in this process."""
+    """Too many previews of the account, its company or its operator wait, or this one made room for another."""
 
     code = "policy.preview_under_way"
 
@@ -53,13 +56,21 @@ class PolicyDesk:
         self._rules = rules
         self._ids = ids
         self._clock = clock
-        self._turn = asyncio.Lock()
+        self._places = Places(PREVIEWS)
+        self._turns = Turns()
 
-    async def preview(self, company_id: CompanyId, policy: Policy) -> Outcome:
-        """What scoring the company's newest trips by this policy would change. Raises `PreviewUnderWay`, `Outage`."""
-        if self._turn.locked():
-            raise PreviewUnderWay(after_s=COME_AGAIN_S)
-        async with self._turn:
+    async def preview(self, company_id: CompanyId, policy: Policy, holder: Holder) -> Outcome:
+        """What scoring the company's newest trips by this policy would change; the holder waits for its turn.
+
+        Raises `PreviewUnderWay`, `Outage`.
+        """
+        full = PreviewUnderWay(after_s=COME_AGAIN_S)
+        gave_way = PreviewUnderWay("gave_way", after_s=COME_AGAIN_S)
+        async with (
+            self._places.place(holder, full=full, gave_way=gave_way) as place,
+            self._turns.turn(holder.operator),
+        ):
+            place.stays = True
             trip_nos = await self._store.read(lambda tx: rows.newest(tx, company_id, vehicles=VEHICLES, trips=TRIPS))
             return await rescore.tried_on(self._store, trip_nos, policy, most=SAMPLES, roads=self._roads)
 

@@ -178,18 +178,21 @@ def test_one_trial_of_a_company_is_under_way_at_a_time(tmp_path):
     assert len(server.asked) == 2
 
 
-def test_trials_of_all_companies_together_are_bounded(tmp_path):
+def test_trials_of_all_companies_together_are_bounded_and_make_room_for_another_operator(tmp_path):
     server = Server()
 
     async def scenario(app, admin):
         server.waits = asyncio.Event()
-        logins = [(await app.operator(f"s{number}", **HOSTS))[1] for number in range(AT_ONCE)]
-        under_way = [asyncio.ensure_future(send(app, login)) for login in logins]
-        for _ in range(AT_ONCE):
+        partners = [(await app.partner(admin, f"p{at}@x.example", **HOSTS))[1] for at in range(AT_ONCE.operator)]
+        others = [(await app.operator(f"s{at}", **HOSTS))[1] for at in range(AT_ONCE.total - AT_ONCE.operator + 1)]
+        under_way = []
+        for login in (*partners, *others):
+            under_way.append(asyncio.ensure_future(send(app, login)))
             await server.came.acquire()
         with refused(pushes.TrialUnderWay, match="under way"):
-            await send(app, admin)
+            await send(app, others[0])
         server.waits.set()
-        await asyncio.gather(*under_way)
+        found = await asyncio.gather(*under_way, return_exceptions=True)
+        return [isinstance(each, pushes.TrialUnderWay) and each.case for each in found]
 
-    play(tmp_path, scenario, server)
+    assert play(tmp_path, scenario, server) == ["gave_way", *[False] * AT_ONCE.total]

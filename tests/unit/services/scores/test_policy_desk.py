@@ -5,12 +5,15 @@ import asyncio
 import pytest
 from tests.support.scoring_rows import COMPANY, drive, played
 
+from tripline.domain.shares import Holder
 from tripline.scoring.rules import Rules, Scoring
 from tripline.services.scores import policy_desk
 from tripline.services.scores.policy_desk import PolicyDesk, PreviewUnderWay
+from tripline.services.scores.rescore import Outcome
 from tripline.store import tables
 from tripline.store.scores import policies, rescore
 
+HOLDER = Holder("o", "c", "a")
 START = drive(0, 0, 0, 0, 12, 24, 30, 30)
 CALM = drive(*[50] * 9)
 MILD = Rules(scoring=Scoring(harsh_weight=0.1))
@@ -26,7 +29,7 @@ async def previewed(rig, rules, trips=(START, CALM, START)):
         await rig.add_trip(packed, distance_m=10_000)
     await rig.drain()
     policy = await rig.write(lambda tx: policies.keep(tx, rules, now_ms=1))
-    return await desk_of(rig).preview(COMPANY, policy)
+    return await desk_of(rig).preview(COMPANY, policy, HOLDER)
 
 
 def test_preview_counts_scores_that_move_and_keeps_nothing(tmp_path):
@@ -78,22 +81,52 @@ def test_preview_ends_when_it_has_judged_enough_samples(tmp_path, monkeypatch):
         at = await previewed(rig, MILD)
         monkeypatch.setattr(policy_desk, "SAMPLES", len(START) + 1)
         policy = await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
-        return at, await desk_of(rig).preview(COMPANY, policy)
+        return at, await desk_of(rig).preview(COMPANY, policy, HOLDER)
 
     at, above = played(tmp_path, play)
 
     assert (at.judged, above.judged) == (1, 2)
 
 
-def test_one_preview_at_a_time(tmp_path):
+def test_one_preview_at_a_time(tmp_path, monkeypatch):
+    async def play(rig):
+        policy = await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
+        desk, order, under_way = desk_of(rig), [], []
+
+        async def tried_on(*_, **__):
+            under_way.append(True)
+            assert len(under_way) == 1
+            await asyncio.sleep(0.01)
+            under_way.pop()
+            return Outcome()
+
+        monkeypatch.setattr(policy_desk.rescore, "tried_on", tried_on)
+
+        async def ask(name):
+            try:
+                await desk.preview(COMPANY, policy, Holder(*name.split("/")))
+                order.append(name)
+            except PreviewUnderWay as refusal:
+                order.append(f"{name} {refusal.case or 'full'}")
+
+        async with asyncio.TaskGroup() as tasks:
+            for name in ("o/c/a", "o/c/a", "o/c/a", "o/c/b", "o/d/b", "p/p/p"):
+                tasks.create_task(ask(name))
+                await asyncio.sleep(0)
+        return order
+
+    assert played(tmp_path, play) == ["o/c/a full", "o/c/a", "p/p/p", "o/c/a", "o/c/b", "o/d/b"]
+
+
+def test_previews_of_an_operator_and_its_partners_make_room_for_another_operator(tmp_path):
     async def play(rig):
         policy = await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
         desk = desk_of(rig)
-        return await asyncio.gather(
-            *(desk.preview(COMPANY, policy) for _ in range(2)), return_exceptions=True
-        ), await desk.preview(COMPANY, policy)
+        names = [f"o/c{at}/a" for at in range(6)] + ["p/p/a", "p/p/b", "q/q/q"]
+        found = await asyncio.gather(
+            *(desk.preview(COMPANY, policy, Holder(*name.split("/"))) for name in names), return_exceptions=True
+        )
+        return [getattr(each, "case", "done") for each in found]
 
-    (first, second), again = played(tmp_path, play)
-
-    assert first.judged == again.judged == 0
-    assert isinstance(second, PreviewUnderWay)
+    # The first one is under way, so it stays.
+    assert played(tmp_path, play) == ["done", "gave_way", *["done"] * 7]
