@@ -102,7 +102,7 @@ def wired(
     workers: list[Worker] = [node.run, readiness.run]
     if config.log.held_ms:
         workers.append(LoopWatch(held_s=config.log.held_ms / 1_000).run)
-    positions = PositionKeeper(store=store, signals=signals)
+    positions = PositionKeeper(store=store, signals=signals, fastest_kmh=config.guards.fastest_kmh)
     workers.append(positions.run)
     buffered = wiring_ingest.buffered(config, ground, others, positions)
     if does("gateway") and presence is not None:

@@ -64,7 +64,8 @@ async def _batches(config: Config) -> AsyncIterator[BusBatches]:
     async with stores.store_of(config) as store, stores.numbering(store) as maker:
         # Servers look for themselves every few seconds, so this process gives no hints.
         ground = wiring_ingest.Ground(store=store, ids=maker, signals=signals_local.LocalSignals(), clock=clock.now_ms)
-        positions = PositionKeeper(store=store, signals=ground["signals"])
+        fastest_kmh = config.guards.fastest_kmh
+        positions = PositionKeeper(store=store, signals=ground["signals"], fastest_kmh=fastest_kmh)
         devices = wiring_ingest.pipeline_intake(config, ground, positions)
         yield wiring_ingest.bus_batches(config, ground, devices, positions)
         await devices.settle_rejected()

@@ -14,6 +14,10 @@ from typing import Final, NamedTuple
 from tripline.domain import samples
 from tripline.domain.ids import VehicleId
 
+NO_SPEED_KMH: Final = 255.0
+"""Devices without a speed send this in one byte; in two they send 65,535, which nothing drives."""
+FASTEST_KMH: Final = 300.0
+"""The default of `guards.fastest_kmh`, which scoring uses too."""
 MOVING_KMH: Final = 5.0
 """From this speed on a vehicle drives, and has a heading: below it the receiver's noise turns it round and round."""
 SILENT_MS: Final = 300_000
@@ -123,19 +127,25 @@ def is_newer(tail: bytes, other: bytes) -> bool:
     return bool(mine > theirs)
 
 
-def position(vehicle_id: VehicleId, tail: bytes) -> Position:
+def usable_kmh(speed_kmh: float, *, fastest_kmh: float = FASTEST_KMH) -> float | None:
+    """The device's speed; None where it gave none or one that nothing drives. As scoring's `speeds.usable`."""
+    return speed_kmh if 0.0 <= speed_kmh <= fastest_kmh and speed_kmh != NO_SPEED_KMH else None
+
+
+def position(vehicle_id: VehicleId, tail: bytes, *, fastest_kmh: float = FASTEST_KMH) -> Position:
     """The position that the newest samples of a vehicle's sensor tell (L2, L3). There must be one at least."""
     last = len(tail) - _SIZE
     time_ms, lat, lon, speed, _, flags = samples.RECORD.unpack_from(tail, last)
-    speed_kmh: float | None = None if speed != speed else speed
+    speed_kmh = usable_kmh(speed, fastest_kmh=fastest_kmh)
     heading_deg = None
     if speed_kmh is None or speed_kmh >= MOVING_KMH:
         for at in range(0, last, _SIZE):
             before_ms, before_lat, before_lon, _, _, _ = samples.RECORD.unpack_from(tail, at)
             if time_ms - before_ms <= _APART_MS:
-                speed_kmh, heading_deg = _way(
-                    lat - before_lat, lon - before_lon, lat, ms=time_ms - before_ms, speed_kmh=speed_kmh
-                )
+                way = _way(lat - before_lat, lon - before_lon, lat, ms=time_ms - before_ms, speed_kmh=speed_kmh)
+                # Else no vehicle went that way: one of the two positions is wrong.
+                if way.speed_kmh is not None and way.speed_kmh <= fastest_kmh:
+                    speed_kmh, heading_deg = way
                 break
     return Position(vehicle_id, time_ms, lat, lon, speed_kmh, heading_deg, bool(flags & samples.FLAG_PARKING))
 
@@ -179,5 +189,5 @@ def _usable(packed: bytes) -> list[bytes]:
 
 def _order(sample: bytes) -> tuple[int, float, float, bool, float]:
     time_ms, lat, lon, speed, _, _ = samples.RECORD.unpack(sample)
-    unknown = speed != speed
-    return time_ms, lat, lon, not unknown, 0.0 if unknown else speed
+    usable = usable_kmh(speed)
+    return time_ms, lat, lon, usable is not None, usable or 0.0

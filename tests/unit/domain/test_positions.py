@@ -66,6 +66,33 @@ def test_unknown_speed_is_made_of_positions(before, speed):
     assert found == (None if speed is None else pytest.approx(speed, rel=1e-3))
 
 
+@pytest.mark.parametrize("speed", [-1.0, -0.1, 255.0, 300.1, 65_535.0, math.inf, -math.inf])
+def test_speed_that_nothing_drives_is_made_of_positions(speed):
+    before = sample(-2000, 35 - 20 * METRE, speed=speed)
+
+    found = position(before, sample(0, speed=speed))
+
+    assert (found.speed_kmh, found.heading_deg) == (pytest.approx(36.0, rel=1e-3), 0.0)
+    assert found.state(T) is State.DRIVING
+    assert position(sample(0, speed=speed)).speed_kmh is None
+
+
+def test_speed_up_to_the_fastest_is_the_device_s_own():
+    assert [position(sample(0, speed=speed)).speed_kmh for speed in (0.0, 254.9, 255.1, 300.0)] == [
+        0,
+        254.9,
+        255.1,
+        300,
+    ]
+    assert positions.position(VEHICLE, sample(0, speed=201.0), fastest_kmh=200.0).speed_kmh is None
+
+
+def test_way_that_nothing_drives_gives_no_speed():
+    found = position(sample(-1000, 36.0, speed=math.nan), sample(0, speed=math.nan))
+
+    assert (found.speed_kmh, found.heading_deg) == (None, None)
+
+
 MINUTE, DAY = 60_000, 86_400_000
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tests.support.made_drives import NAN, drives, events, findings
 
+from tripline.domain import positions
 from tripline.scoring import speeds
 from tripline.scoring.drives import intervals_ms
 from tripline.scoring.findings import REPAIRS
@@ -29,6 +30,13 @@ def test_speed_that_nothing_drives_is_none(said, used):
     usable = speeds.usable(drives({"speed": [50, said, 50]}), Rules())
 
     assert np.array_equal(usable, [50, used, 50], equal_nan=True)
+    live = positions.usable_kmh(float(said))
+    assert np.array_equal(usable[1], NAN if live is None else live, equal_nan=True)
+
+
+def test_live_positions_have_the_same_fastest_speed():
+    assert Guards().fastest_kmh == positions.FASTEST_KMH
+    assert speeds.NO_SPEED_KMH == positions.NO_SPEED_KMH
 
 
 def test_impossible_speeds_are_counted_and_missing_ones_are_not():

@@ -60,7 +60,9 @@ class _Seen:
 class PositionKeeper:
     """Notes and writes positions. Use it on the event loop."""
 
-    def __init__(self, *, store: Store, signals: Signals) -> None:
+    def __init__(self, *, store: Store, signals: Signals, fastest_kmh: float = positions.FASTEST_KMH) -> None:
+        """`fastest_kmh`: a greater speed is none."""
+        self._fastest_kmh = fastest_kmh
         self._store = store
         self._signals = signals
         self._seen: dict[SensorId, _Seen] = {}
@@ -123,7 +125,7 @@ class PositionKeeper:
         """Write these vehicles' positions and tell of them; where that fails, they wait on."""
         # Taken out before the write: what moves during it is written by the next round.
         taken = [self._moved.pop(vehicle_id) for vehicle_id in vehicle_ids]
-        given = [value for seen in taken for value in (*positions.position(seen.vehicle_id, seen.tail), seen.sensor_id)]
+        given = [value for seen in taken for value in (*self._position(seen), seen.sensor_id)]
         try:
             await self._store.write(lambda tx: rows.write(tx, given), locked=True)
         except BaseException:
@@ -132,6 +134,9 @@ class PositionKeeper:
             raise
         for first in range(0, len(vehicle_ids), TOLD_AT_ONCE):
             hints.tell(self._signals, hints.vehicles_moved(vehicle_ids[first : first + TOLD_AT_ONCE]))
+
+    def _position(self, seen: _Seen) -> positions.Position:
+        return positions.position(seen.vehicle_id, seen.tail, fastest_kmh=self._fastest_kmh)
 
     def _await_writing(self, seen: _Seen) -> None:
         """This is to be written, unless another sensor knows better where the vehicle is."""
