@@ -1,10 +1,15 @@
 """Map files: what is read of them, and what is said of files that are none."""
 
+import contextlib
+
 import numpy as np
+import osmium
 import pytest
+from osmium.osm import mutable
 from tests.support import map_files
 
-from tripline.adapters import map_import
+from tripline.adapters import map_blocks, map_import
+from tripline.language.kept import phrase_of
 from tripline.roads.countries import MPH
 from tripline.roads.limits import Limit
 from tripline.scoring.quality import LimitSource
@@ -152,3 +157,84 @@ def test_map_without_roads_is_refused(tmp_path):
 
     with pytest.raises(map_import.MapFileError, match=r"has no roads\.$"):
         read(file)
+
+
+def in_file(file, *parts, sign=1):
+    """A map file of a road along five nodes, written part after part."""
+    nodes = [mutable.Node(id=sign * no, location=(9.1 + no / 100, 47.4)) for no in range(1, 6)]
+    way = mutable.Way(id=sign * 50, nodes=[each.id for each in nodes], tags={"highway": "primary"})
+    with osmium.SimpleWriter(str(file)) as writer:
+        for part in parts:
+            for each in sorted(nodes, key=lambda node: node.id) if part == "nodes" else ():
+                writer.add_node(each)
+            if part == "way":
+                writer.add_way(way)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("parts", "sign", "fix"), [(("way", "nodes"), 1, "sort"), (("way",), 1, "sort"), (("nodes", "way"), -1, "renumber")]
+)
+def test_roads_without_places_are_refused_with_what_mends_the_file(tmp_path, parts, sign, fix):
+    file = in_file(tmp_path / "a.osm.pbf", *parts, sign=sign)
+
+    with pytest.raises(map_import.MapFileError, match=rf"{fix} it first: osmium {fix}\.$") as refused:
+        read(file)
+
+    assert phrase_of(str(refused.value)).name.startswith("kept.map.")
+
+
+def test_file_that_unpacks_to_far_more_than_its_size_is_refused_before_it_is_read(tmp_path):
+    file = map_files.nodes_at_one_place(tmp_path / "a.osm.pbf", 20_000_000)
+    assert file.stat().st_size < 60_000
+
+    with pytest.raises(map_import.MapFileError, match=r"more than 6 times its size") as refused:
+        read(file)
+
+    assert map_blocks.unpacked(file) > 60_000_000
+    assert phrase_of(str(refused.value)).name.startswith("kept.map.")
+
+
+@pytest.mark.parametrize(("more", "is_taken"), [(0, True), (1, False)])
+def test_file_may_unpack_up_to_the_bound(tmp_path, monkeypatch, more, is_taken):
+    file = map_files.nodes_at_one_place(tmp_path / "a.osm.pbf", 1_000)
+    usual = map_blocks.unpacked(file)
+    monkeypatch.setattr(map_import, "LEAST_BYTES", usual - map_import.MOST_RATIO * file.stat().st_size - more)
+
+    with contextlib.nullcontext() if is_taken else pytest.raises(map_import.MapFileError, match="unpacks"):
+        assert read(file)[0].link.tolist() == [7]
+
+
+def test_file_that_unpacks_to_more_than_usual_keeps_its_nodes_on_disk(tmp_path, monkeypatch):
+    file = map_files.street(tmp_path / "a.osm.pbf")
+    assert map_import.storage(file, tmp_path) == "flex_mem"
+    monkeypatch.setattr(map_import, "LEAST_BYTES", -map_import.USUAL_RATIO * file.stat().st_size)
+
+    assert map_import.storage(file, tmp_path).startswith("sparse_file_array,")
+
+
+def test_nodes_of_a_road_are_read_up_to_the_bound(tmp_path, monkeypatch):
+    monkeypatch.setattr(map_import, "MOST_NODES", 5)
+
+    index, _ = read(map_files.street(tmp_path / "a.osm.pbf"))
+
+    assert index.road.tolist() == [0] * 5
+
+
+@pytest.mark.parametrize("length", [0, 65_537, 2**32 - 1])
+def test_damaged_blocks_end_the_look_at_their_sizes(tmp_path, length):
+    file = map_files.street(tmp_path / "a.osm.pbf")
+    whole = map_blocks.unpacked(file)
+    file.write_bytes(file.read_bytes() + length.to_bytes(4, "big") + b"\xff" * 100)
+
+    assert map_blocks.unpacked(file) == whole
+
+
+def test_other_fields_hide_no_size(tmp_path):
+    file = map_files.street(tmp_path / "a.osm.pbf")
+    whole = map_blocks.unpacked(file)
+    blob = b"\x7d1234" + b"\x79" + b"12345678" + b"\x10\x64"  # a fixed32, a fixed64, and 100 bytes unpacked
+    head = b"\x0a\x07OSMData\x18" + bytes([len(blob)])
+    file.write_bytes(file.read_bytes() + len(head).to_bytes(4, "big") + head + blob)
+
+    assert map_blocks.unpacked(file) == whole + 100
