@@ -14,6 +14,7 @@ from tripline.config import Devices
 from tripline.gateway import newcomers
 from tripline.gateway.listener import ADMISSIONS
 from tripline.mqtt import encode, packets
+from tripline.mqtt.inbound import LOT_PACKETS
 from tripline.mqtt.packets import Connack, Connect, Puback, Pubcomp, Publish, Pubrec, Pubrel
 from tripline.ports.outages import Outage
 
@@ -802,5 +803,53 @@ def test_connections_of_devices_are_counted_while_they_are_open(tls):
             silent[1].close()
             await device.close()
             await gateways.until(lambda: count() == 0)
+
+    run(scenario)
+
+
+def test_quarter_of_a_mebibyte_of_small_packets_is_answered_in_turn_with_others():
+    """Walked in one go they would hold the loop for half a second."""
+
+    async def scenario():
+        intake = MemoryIntake()
+        async with listening(intake) as listener:
+            address = await listener.start_plain("127.0.0.1", 0)
+            busy = await Client.connected(address)
+            other = await Client.connected(address, user_name=OTHER_USER)
+            [connection] = [each for each in listener._connections if each.sensor_id == SENSOR]
+            connection.data_received(encode.packet(packets.Pingreq()) * 10_000)
+            connection.data_received(encode.packet(Publish(TRE, b"last", 1, 9)))
+            other.send(Publish(TRE, b"x", 1, 5))
+            assert await other.next() == Puback(5)
+            assert intake.frames == [(SENSORS[OTHER_USER], TRE, b"x")]
+
+            answers = await busy.take(10_001)
+
+            assert answers == [packets.Pingresp()] * 10_000 + [Puback(9)]
+            for each in (busy, other):
+                await each.close()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("unacknowledged", [1, 10_000])
+def test_bytes_that_were_left_wait_for_acknowledgements_too(unacknowledged):
+    async def scenario():
+        intake = MemoryIntake(settles=False)
+        async with listening(intake, Devices(max_unacknowledged=unacknowledged)) as listener:
+            device = await Client.connected(await listener.start_plain("127.0.0.1", 0))
+            device.send(*(Publish(TRE, b"", 2, number) for number in range(1, 1_001)))
+            if unacknowledged == 1:
+                await intake.until(LOT_PACKETS)
+                await asyncio.sleep(0.05)
+                assert len(intake.frames) == LOT_PACKETS
+                intake.settles = True
+                intake.settle()
+
+            await intake.until(1_000)
+
+            intake.settle()
+            assert await device.take(1_000) == [Pubrec(number) for number in range(1, 1_001)]
+            await device.close()
 
     run(scenario)

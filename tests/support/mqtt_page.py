@@ -7,6 +7,7 @@ from tripline.config import Devices
 from tripline.gateway import listener, newcomers, roster, tls, turns
 from tripline.mqtt import inbound, outbound, session
 from tripline.wire import topics
+from tripline.wire.device import body
 
 _HEAD = f"""# What the device listener speaks
 
@@ -34,6 +35,11 @@ _LIMITS = (
     (
         "bytes of a publish body; above, it is acknowledged and rejected",
         f"`devices.max_packet`, {Devices().max_packet:,}",
+    ),
+    ("objects and arrays of a message; above, it is acknowledged and rejected", f"{body.MAX_PARTS:,}"),
+    (
+        "bytes of a connection taken apart in one turn of the loop, and packets other than plain publishes among them",
+        f"{inbound.LOT_BYTES:,} and {inbound.LOT_PACKETS}",
     ),
     ("bytes of any packet; above, the connection is closed", f"{inbound.MAX_LENGTH:,}"),
     ("bytes of a packet that is no publish of a live session", f"{inbound.MAX_CONTROL:,}"),

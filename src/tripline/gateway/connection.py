@@ -43,6 +43,8 @@ ADMISSION: Final = 1
 UNACKNOWLEDGED: Final = 2
 CROWDED: Final = 4
 STOPPING: Final = 8
+UNREAD: Final = 16
+"""Bytes that came are left for the next turn of the loop, so that a connection that sends much delays no other."""
 
 
 class Surroundings(msgspec.Struct, frozen=True):
@@ -129,6 +131,8 @@ class Connection(asyncio.Protocol):
             self._act_on(self._session.receive(data))
         except Exception as error:  # noqa: BLE001  a bug costs this connection, never the process
             self.fail(error)
+        if self._session.more:
+            self._leave_for_later()
         if not self._entered and self._transport is not None and not self._reason:
             self._around.newcomers.note(self._transport, self._session.held + len(self.credential))
 
@@ -194,6 +198,8 @@ class Connection(asyncio.Protocol):
         except Exception as error:  # noqa: BLE001  as in data_received
             self.fail(error)
             return
+        if self._session.more:
+            self._leave_for_later()
         self._release(ADMISSION)
 
     def refused(self, code: ConnectCode) -> None:
@@ -277,6 +283,19 @@ class Connection(asyncio.Protocol):
         self._session.release_subacks()
         self._flush()
 
+    def _leave_for_later(self) -> None:
+        self._hold(UNREAD)
+        if self._holds == UNREAD:
+            asyncio.get_running_loop().call_soon(self._read_on)
+
+    def _read_on(self) -> None:
+        """Walk the bytes that were left, unless there is another reason to wait."""
+        if self._holds != UNREAD or self._transport is None or self._reason:
+            return
+        self.data_received(b"")
+        if not self._session.more:
+            self._release(UNREAD)
+
     def _uncrowded(self) -> None:
         self._release(CROWDED)
 
@@ -287,6 +306,8 @@ class Connection(asyncio.Protocol):
 
     def _release(self, why: int) -> None:
         self._holds &= ~why
+        if self._holds == UNREAD:
+            asyncio.get_running_loop().call_soon(self._read_on)
         if not self._holds and self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 

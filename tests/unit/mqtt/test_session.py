@@ -4,7 +4,7 @@ import pytest
 
 from tripline.mqtt import encode, events, packets
 from tripline.mqtt.events import PUBACK_TOKEN, PUBREC_TOKEN, Asked, Delivered, Ended, Oversized
-from tripline.mqtt.inbound import MAX_CONTROL, MAX_LENGTH
+from tripline.mqtt.inbound import LOT_PACKETS, MAX_CONTROL, MAX_LENGTH
 from tripline.mqtt.packets import Connack, Connect, ConnectCode, Puback, Pubcomp, Publish, Pubrec, Pubrel
 from tripline.mqtt.session import MAX_HELD_SUBACKS, MAX_WAITING, Rules, ServerSession, State
 
@@ -283,6 +283,8 @@ def test_too_many_subacks_held_back_end_the_session(more, ends):
     session.hold_subacks()
     of_one = len(sent(packets.Suback(1, (0x80,))))
     session.receive(sent(packets.Subscribe(1, (("#", 0),))) * (MAX_HELD_SUBACKS // of_one - 1))
+    while session.more:
+        session.receive(b"")
     left = MAX_HELD_SUBACKS - of_one * (MAX_HELD_SUBACKS // of_one - 1) - (of_one - 1) + more
 
     found = session.receive(sent(packets.Subscribe(2, (("#", 0),) * left)))
@@ -408,3 +410,39 @@ def test_packet_id_is_free_again_once_its_publish_is_acknowledged():
     for body in (b"1", b"2"):
         assert session.receive(sent(Publish(TRE, body, 1, 7))) == [[(TRE, body, PUBACK_TOKEN | 7)]]
         assert session.settled([PUBACK_TOKEN | 7]) == sent(Puback(7))
+
+
+@pytest.mark.parametrize(
+    ("packet", "count", "lots"),
+    [
+        (packets.Pingreq(), LOT_PACKETS, 1),
+        (packets.Pingreq(), LOT_PACKETS + 1, 2),
+        (packets.Publish("t", b"", 2, 1), LOT_PACKETS * 3, 3),
+        (packets.Publish("t", bytes(1_000)), 32, 1),
+        (packets.Publish("t", bytes(1_000)), 100, 4),
+    ],
+)
+def test_bytes_are_walked_in_lots(packet, count, lots):
+    """A quarter of a mebibyte of PINGREQ takes 0.4 s."""
+    session = live()
+    session.receive(sent(packets.Publish("t", b"")))
+    found = [session.receive(sent(packet) * count)]
+    while session.more:
+        found.append(session.receive(b""))
+
+    frames = [sum(map(len, each)) for each in found]
+    assert len(found) == lots
+    if isinstance(packet, packets.Pingreq):
+        assert session.take_output() == sent(packets.Pingresp()) * count
+    elif packet.qos == 0:
+        assert (sum(frames), max(frames)) == (count, min(count, 33))
+    assert session.held == 0
+
+
+def test_bytes_that_come_before_the_next_lot_are_walked_behind_it():
+    session = live()
+    session.receive(sent(packets.Pingreq()) * (LOT_PACKETS + 1) + sent(packets.Publish("t", b"1")))
+    found = session.receive(sent(packets.Publish("t", b"2")))
+
+    assert [body for frames in found for _, body, _ in frames] == [b"1", b"2"]
+    assert session.take_output() == sent(packets.Pingresp()) * (LOT_PACKETS + 1)

@@ -13,12 +13,12 @@ import contextlib
 import random
 import uuid
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
-from tripline import metrics, observe
+from tripline import cooperative, metrics, observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds, first_no
 from tripline.domain.trips import Cause
@@ -226,18 +226,24 @@ class Pipeline:
         return over
 
     async def _decoded(self, frames: Sequence[Frame], concerned: Collection[SensorId], now_ms: int) -> Batch:
-        """As `_decode`; long bodies are read on a thread: one of 256 KiB can hold a quarter of a million values, and
-        whoever sends a few of them a second would have the event loop for itself."""
+        """Decode the frames, long bodies on a thread: one of 256 KiB can hold a quarter of a million values, and a few
+        of them a second would take the whole event loop. The loop serves others between two lots of `LONG_BYTES`."""
+        batch = Batch(frames, concerned, now_ms, [], [], [])
         sizes = [len(frame.body) for frame in frames]
-        if sizes and (max(sizes) > LONG_BYTES or sum(sizes) > LONG_BATCH_BYTES):
-            return await asyncio.to_thread(self._decode, frames, concerned, now_ms)
-        return self._decode(frames, concerned, now_ms)
+        total = sum(sizes)
+        if total <= LONG_BYTES:
+            self._decode(frames, batch)
+        elif max(sizes) > LONG_BYTES or total > LONG_BATCH_BYTES:
+            await asyncio.to_thread(self._decode, cooperative.each(frames), batch)
+        else:
+            for lot in _lots(frames, sizes):
+                self._decode(lot, batch)
+                await asyncio.sleep(0)
+        return batch
 
-    def _decode(self, frames: Sequence[Frame], concerned: Collection[SensorId], now_ms: int) -> Batch:
-        """Bytes into readings, every rule on a single message applied; answers to calls, and what cannot be used."""
-        items: list[Item] = []
-        answers: list[Answered] = []
-        refusals: list[Refusal] = []
+    def _decode(self, frames: Iterable[Frame], batch: Batch) -> None:
+        """Turn bytes into readings, answers to calls, and refusals; apply the rules on single messages."""
+        items, answers, refusals = batch.items, batch.answers, batch.refusals
         track_of = self.tracks.get
         read = device_publish.read
         max_items = self._max_items
@@ -263,7 +269,6 @@ class Pipeline:
                     refusals.append(Refusal(frame, reading))
                 else:
                     items.append(Item(frame, track, reading, track.vehicle_id))  # type: ignore[arg-type]  # not Rejected
-        return Batch(frames, concerned, now_ms, items, answers, refusals)
 
     async def _check(self, batch: Batch) -> Sequence[Item]:
         """What was taken in before goes no further."""
@@ -371,6 +376,17 @@ class Pipeline:
         for reason, count in Counter(refusal.rejected.reason for refusal in refusals).items():
             metrics.REJECTS.labels(reason).inc(count)
             _log.info("ingest.reject", reason=reason, sensor=sensor_of[reason], count=count)
+
+
+def _lots(frames: Sequence[Frame], sizes: Sequence[int]) -> Iterator[Sequence[Frame]]:
+    """The frames in lots of at most `LONG_BYTES`, but one frame at least."""
+    begun = size = 0
+    for at, each in enumerate(sizes):
+        size += each
+        if size > LONG_BYTES and at > begun:
+            yield frames[begun:at]
+            begun, size = at, each
+    yield frames[begun:]
 
 
 def _counts(rows: Rows, batch: Batch) -> Counter[str]:

@@ -12,6 +12,7 @@ from tripline.wire.readings import Rejected
 NOT_JSON: Final = device_reasons.NOT_JSON
 NOT_OBJECT: Final = device_reasons.NOT_OBJECT
 TOO_DEEP: Final = device_reasons.TOO_DEEP
+TOO_MANY_PARTS: Final = device_reasons.TOO_MANY_PARTS
 TOO_LARGE: Final = "too_large"
 DATA_FORM: Final = "data_form"
 KIND: Final = "kind"
@@ -33,6 +34,7 @@ REASONS: Final[dict[str, str]] = {
     NOT_JSON: "The message is not JSON in UTF-8: look for a missing or trailing comma, an unclosed bracket, NaN.",
     NOT_OBJECT: 'The message is JSON but not an object: send one object such as {"data":{...},"msgType":"trip"}.',
     TOO_DEEP: "Objects and arrays are nested too deeply: the payload's values should be numbers and texts.",
+    TOO_MANY_PARTS: "There are more than 16,384 objects and arrays: send plain values, or fewer samples at once.",
     TOO_LARGE: "The message is longer than 1 MiB: send fewer samples in one message.",
     DATA_FORM: "`data` is neither an object nor JSON text of one, and the message has no `payload` of its own.",
     KIND: "`msgType` is none of microtrip, trip, event, and the topic does not say which it is either.",

@@ -19,6 +19,9 @@ from tripline.wire.device import reasons as device_reasons
 
 MAX_DEPTH: Final = 64
 """Deepest nesting accepted. Documented payloads have two levels; readers of the store decode far down the stack."""
+MAX_PARTS: Final = 16_384
+"""Most objects and arrays accepted: one costs as much time as twenty plain values. A thousand samples have some
+thousand."""
 
 
 class Body(msgspec.Struct, gc=False):
@@ -66,6 +69,8 @@ def element_texts(payload: bytes) -> list[bytes]:
 
 
 def _from_msgpack(packed: bytes) -> Body | str:
+    if device_msgpack.is_map(packed) and device_msgpack.has_more_parts(packed, MAX_PARTS):
+        return device_reasons.TOO_MANY_PARTS
     try:
         fields = device_msgpack.decode(packed, MAX_DEPTH)
     except device_msgpack.NotAMap:
@@ -84,6 +89,9 @@ def json_value(body: bytes, *, strict: bool) -> Json | str:
     """The value, and its JSON byte for byte as it stands in the body unless something was mended; or the reason why
     there is none. Texts may hold raw control characters when not `strict`."""
     text = body
+    parts = body.count(b"[") + body.count(b"{")
+    if parts > MAX_PARTS:
+        return device_reasons.TOO_MANY_PARTS
     try:
         value = _ANY.decode(body)
     except RecursionError:
@@ -97,7 +105,7 @@ def json_value(body: bytes, *, strict: bool) -> Json | str:
         except (ValueError, RecursionError):
             return device_reasons.NOT_JSON
         text = msgspec.json.encode(value)
-    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _is_deep(value):
+    if parts > MAX_DEPTH and _is_deep(value):
         return device_reasons.TOO_DEEP
     return Json(value, text)
 

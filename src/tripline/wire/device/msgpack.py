@@ -11,10 +11,29 @@ from typing import Any, Final
 
 import msgspec
 
+_CONTAINERS: Final = bytes([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
+_CONTAINER_MARKERS: Final = frozenset(_CONTAINERS)
 _DECODER = msgspec.msgpack.Decoder()
 _MAP_MARKERS: Final = frozenset({*range(0x80, 0x90), 0xDE, 0xDF})
 _AS_IS: Final = frozenset({str, int, bool, type(None)})
 _HEX_DIGITS: Final = frozenset(string.hexdigits.encode())
+
+
+def _sizes() -> list[int]:
+    sizes = [1] * 256
+    sizes[0xA0:0xC0] = range(1, 33)
+    sizes[0xCA:0xDE] = 5, 9, 2, 3, 5, 9, 2, 3, 5, 9, 3, 4, 6, 10, 18, 0, 0, 0, 3, 5
+    sizes[0xDE:0xE0] = 3, 5
+    sizes[0xC4:0xCA] = [0] * 6
+    return sizes
+
+
+_SIZES: Final = _sizes()
+"""Bytes by marker, of a container without its elements; 0: a length follows."""
+_LENGTHS: Final = {0xC4: (1, 0), 0xC5: (2, 0), 0xC6: (4, 0), 0xC7: (1, 1), 0xC8: (2, 1), 0xC9: (4, 1)} | {
+    0xD9 + step: (1 << step, 0) for step in range(3)
+}
+"""Bytes of the length by marker, and bytes between length and content."""
 
 
 class NotAMap(Exception):  # noqa: N818  an answer to the caller, not an error of ours
@@ -32,6 +51,25 @@ def unhexed(body: bytes) -> bytes:
     if len(digits) % 2 or not _HEX_DIGITS.issuperset(digits):
         return b""
     return bytes.fromhex(digits.decode())
+
+
+def has_more_parts(packed: bytes, most: int) -> bool:
+    """True when there are more maps and arrays than `most`. Found without decoding, in one pass at most."""
+    if len(packed) <= most or len(packed) - len(packed.translate(None, _CONTAINERS)) <= most:
+        return False
+    at, end, parts = 0, len(packed), 0
+    while at < end:
+        marker = packed[at]
+        if marker in _CONTAINER_MARKERS:
+            parts += 1
+            if parts > most:
+                return True
+        size = _SIZES[marker]
+        if not size:
+            width, between = _LENGTHS[marker]
+            size = 1 + width + between + int.from_bytes(packed[at + 1 : at + 1 + width], "big")
+        at += size
+    return False
 
 
 def decode(packed: bytes, max_depth: int) -> dict[str, Any]:

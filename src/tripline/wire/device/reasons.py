@@ -11,6 +11,7 @@ NOT_JSON: Final = "not_json"
 NOT_MSGPACK: Final = "not_msgpack"
 NOT_OBJECT: Final = "not_object"
 TOO_DEEP: Final = "too_deep"
+TOO_MANY_PARTS: Final = "too_many_parts"
 TOPIC: Final = "topic"
 NO_PAYLOAD: Final = "no_payload"
 PAYLOAD_FORM: Final = "payload_form"
@@ -24,6 +25,7 @@ REASONS: Final[dict[str, str]] = {
     NOT_MSGPACK: "The body is not a MessagePack map: send the raw bytes of one encoded map with `ty`, `ts` and `pld`.",
     NOT_OBJECT: 'The body is JSON but not an object: send one object such as {"ty":2,"ts":...,"pld":{...}}.',
     TOO_DEEP: "Objects and arrays are nested too deeply: the payload's values should be numbers and texts.",
+    TOO_MANY_PARTS: "There are more than 16,384 objects and arrays: send plain values, or fewer samples at once.",
     TOPIC: "No data is read from this topic: publish to v1/sensors/me/tre, or MessagePack to v1/sensors/me/mp/tre.",
     NO_PAYLOAD: "`pld` is missing or null: put the values of the message into an object under `pld`.",
     PAYLOAD_FORM: "`pld` is neither an object nor an array of objects: send the values as an object, not as text.",

@@ -1,9 +1,10 @@
 """A batch from frames to settled sources: rejects, bugs, outages, other processes (spec/device-messages C5, A3-A6)."""
 
+import asyncio
 import contextlib
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,8 @@ from tests.support.ingest_rig import (
 from tripline.domain.ids import SensorId
 from tripline.ports.outages import Outage
 from tripline.services.device_frames import Frame
-from tripline.services.ingest.pipeline import ALONE_FROM
+from tripline.services.ingest.batch import Batch
+from tripline.services.ingest.pipeline import ALONE_FROM, LONG_BYTES
 from tripline.store import tables
 from tripline.store.database.sqlite import SqliteStore
 from tripline.wire.device import publish as device_publish
@@ -255,3 +257,27 @@ def test_batch_is_stored_though_another_process_commits_all_the_time(embedded: R
     rig.pipeline._check = check  # type: ignore[method-assign]
     rig.send(microtrip(NOW + 1_000))
     assert len(rig.rows(tables.microtrip)) == 2
+
+
+@pytest.mark.parametrize(("size", "count", "lots"), [(LONG_BYTES, 8, 8), (LONG_BYTES // 2, 8, 4), (200, 100, 1)])
+def test_loop_serves_others_between_two_lots_of_bodies(rig: Rig, size: int, count: int, lots: int) -> None:
+    """A batch may hold 384 KiB of bodies that cost ten milliseconds for each 32 KiB."""
+    source = FakeSource()
+    frames = [frame(source, b"[" * size, NOW, token) for token in range(1, count + 1)]
+    between: list[int] = []
+
+    async def scenario() -> None:
+        loop, pipeline = asyncio.get_running_loop(), rig.pipeline
+        decode = pipeline._decode
+
+        def noted(lot: Sequence[Frame], batch: Batch) -> None:
+            loop.call_soon(lambda: between.append(len(batch.refusals)))
+            decode(lot, batch)
+
+        pipeline._decode = noted  # type: ignore[method-assign]
+        await pipeline.take_in(frames, now_ms=NOW)
+
+    rig.run(scenario())
+
+    assert between == [count // lots * lot for lot in range(1, lots + 1)]
+    assert len(rig.rows(tables.rejected_message)) == count

@@ -51,7 +51,13 @@ def test_page_explains_every_word_of_the_explanation_and_shows_rejections_by_rea
     reasons = {reason for example in EXAMPLES for reason in explain(example).rejected}
 
     assert [sort for sort in explanation_words.Sort if f"| `{sort}` |" not in page] == []
-    assert reasons == set(device_reasons.REASONS) - {"not_msgpack", "too_deep", "topic", "too_many_items"}
+    assert reasons == set(device_reasons.REASONS) - {
+        "not_msgpack",
+        "too_deep",
+        "too_many_parts",
+        "topic",
+        "too_many_items",
+    }
 
 
 def test_bodies_of_calls_on_the_page_are_json() -> None:

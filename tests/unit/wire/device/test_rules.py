@@ -8,6 +8,7 @@ from tests.support.device_messages import ITEM, RECEIVED_MS, TS, one, read, rows
 from tripline.wire import topics
 from tripline.wire.device import publish as device_publish
 from tripline.wire.device import reasons as device_reasons
+from tripline.wire.device.body import MAX_PARTS
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Rejected, Trip
 
 PLACE = {"lat": 35.1, "lon": 129.1}
@@ -310,13 +311,21 @@ def test_aggregate_around_the_limit_of_items(count: int, expected: list[object],
         (b'{"pld":{"a":1}}', "no_type"),
         (b'{"pld":[{"wbv":1}]}', "no_type"),
         (b'{"ty":55,"pld":[{},{}]}', "unknown_type"),
-        (b"[" * 100_000, "too_deep"),
+        (b"[" * 10_000, "too_deep"),
+        (b"[" * 16_385, "too_many_parts"),
+        (b'{"ty":2,"pld":{"a":"' + b"[{" * 8_192 + b'"}}', "too_many_parts"),
         (b'{"ty":2,"pld":{"a":' + b"[" * 63 + b"]" * 63 + b"}}", "too_deep"),
         (b"\x81", "not_msgpack"),
     ],
 )
 def test_unusable_message_is_rejected_with_its_reason(body: bytes, reason: str) -> None:
     assert read(body) == [Rejected(reason=reason, detail=device_reasons.REASONS[reason], body=body)]
+
+
+def test_as_many_objects_and_arrays_as_allowed_are_accepted() -> None:
+    (reading,) = read(b'{"ty":2,"pld":{"a":[' + b",".join([b"[]"] * (MAX_PARTS - 3)) + b"]}}")
+
+    assert type(reading) is Microtrip
 
 
 def test_nesting_just_at_the_limit_is_accepted() -> None:

@@ -225,6 +225,7 @@ REJECTED: list[tuple[str, str, bytes, str, tuple[str, ...]]] = [
     ("8 empty", topics.TRE_MSGPACK, b"", "", ("not_msgpack", "the body is empty")),
     ("8 cut", topics.TRE_MSGPACK, b"\x83\xa2ty\x02", "", ("not_msgpack", "ends early")),
     ("1.1 topic", "v1/sensors/me/other", b"{}", "", ("topic", "v1/sensors/me/other")),
+    ("parts", topics.TRE, b"[" * 16_385, "", ("too_many_parts",)),
     ("deep", topics.TRE, b'{"ty":2,"pld":{"a":' + b"[" * 70 + b"]" * 70 + b"}}", "", ("too_deep",)),
 ]  # fmt: skip
 
