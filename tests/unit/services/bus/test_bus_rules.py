@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import insert, update
-from tests.support import drives, stores
+from tests.support import drives, reference, stores
 from tests.support.bus_messages import (
     OTHER_TRIP,
     PLACEHOLDER,
@@ -252,6 +252,16 @@ def test_rule_4_11_times_of_the_payload_count_when_the_message_contradicts_itsel
     counts(rig, trip({"stt": NOW - 9_000_000, "edt": NOW - 8_000_000}, endTs=end))
 
     assert rig.rows(tables.trip, "start_ms", "end_ms") == [(NOW - 9_000_000, NOW - 8_000_000)]
+
+
+def test_rule_4_11_example_of_the_page_is_stored_with_the_times_of_its_payload(rig):
+    page = (reference.ROOT / "docs" / "bus.md").read_text("utf-8").partition("**Times of a trip.**")[2]
+    example = json.loads(page.partition("```json")[2].partition("```")[0])
+    data = example["data"] | {"companyId": COMPANY, "sensorId": SENSOR, "vehicleId": VEHICLE}
+    counts(rig, example | {"data": data})
+
+    assert data["startTs"] == data["endTs"]
+    assert rig.rows(tables.trip, "start_ms", "end_ms") == [(1_525_651_200_000, 1_525_652_100_000)]
 
 
 @pytest.mark.parametrize("trip_first", [True, False])
