@@ -18,7 +18,7 @@ from tripline.adapters.webhook_addresses import AddressGuard
 from tripline.adapters.webhook_answers import LINE_MAX, REST_MAX
 from tripline.adapters.webhook_http import HttpWebhooks
 from tripline.adapters.webhook_trials import START_MAX
-from tripline.ports.webhooks import Listening, Webhook, WebhookFailedError, WebhookUnansweredError
+from tripline.ports.webhooks import Answered, Listening, Webhook, WebhookFailedError, WebhookUnansweredError
 
 SECRET_PATH = "/secret-path"
 BODY = '{"ty":"EVENT","pld":{"메모":"값"}}'.encode()
@@ -48,7 +48,7 @@ def answered(*replies, times=1, timeout_s=5.0):
         async with serving(receiver), sending(timeout_s=timeout_s) as sender:
             for _ in range(times):
                 try:
-                    said.append(await sender.post(hook(receiver)))
+                    said.append((await sender.post(hook(receiver))).status)
                 except WebhookFailedError as failed:
                     said.append(str(failed))
         return said, receiver
@@ -60,7 +60,7 @@ def test_request_is_a_post_with_its_headers_and_its_body_byte_for_byte():
     async def scenario():
         async with serving(Receiver()) as receiver, sending() as sender:
             asked = hook(receiver, None, ("Content-Type", "application/json; charset=utf-8"), ("webhook-id", "1"))
-            return await sender.post(asked), receiver
+            return (await sender.post(asked)).status, receiver
 
     code, receiver = asyncio.run(scenario())
 
@@ -97,7 +97,7 @@ def test_address_that_swallows_everything_leaves_time_for_the_next():
         async with serving(Receiver()) as receiver:
             with swallowing(receiver.port) as deaf:
                 async with sending(timeout_s=4, resolve=lambda _: [deaf, "127.0.0.1"]) as sender:
-                    return await sender.post(hook(receiver, f"http://customer.example:{receiver.port}/"))
+                    return (await sender.post(hook(receiver, f"http://customer.example:{receiver.port}/"))).status
 
     assert asyncio.run(scenario()) == 200
 
@@ -265,7 +265,7 @@ def test_m1_server_that_is_silent_on_a_connection_that_waited_gets_a_new_one():
             receiver.answer = lambda request: SILENT if request.connection <= 3 else OK
             with pytest.raises(WebhookUnansweredError):
                 await sender.post(hook(receiver))
-            return await sender.post(hook(receiver))
+            return (await sender.post(hook(receiver))).status
 
     assert asyncio.run(scenario()) == 200
 
@@ -278,7 +278,7 @@ def test_connecting_and_answering_have_their_time_each():
     async def scenario():
         receiver = Receiver(lambda _: Reply(status(200), after_s=0.6))
         async with serving(receiver), sending(timeout_s=1.0, resolve=resolve) as sender:
-            return await sender.post(hook(receiver, f"http://slow.example:{receiver.port}/"))
+            return (await sender.post(hook(receiver, f"http://slow.example:{receiver.port}/"))).status
 
     assert asyncio.run(scenario()) == 200
 
@@ -314,14 +314,14 @@ def test_m2_request_to_a_mute_server_counts_as_sent_after_its_place_and_its_conn
 def test_m3_status_line_that_comes_while_a_connection_listens_is_told(code):
     said, heard, _ = listened(Reply(status(code), after_s=0.3), until=lambda heard, _: heard)
 
-    assert (said, heard) == (None, [code])
+    assert (said, heard) == (None, [Answered(code)])
 
 
 @pytest.mark.parametrize("code", [200, 503])
 def test_m3_status_line_that_comes_in_time_is_the_answer(code):
     said, heard, _ = listened(Reply(status(code)), place_s=0.9)
 
-    assert (said, heard) == (code, [])
+    assert (said, heard) == (Answered(code), [])
 
 
 @pytest.mark.parametrize(
@@ -365,13 +365,47 @@ def test_interim_answers_are_passed_over(interim):
     assert receiver.connections == 1
 
 
+@pytest.mark.parametrize(
+    ("reply", "retry_after"),
+    [
+        (Reply(status(503, "Retry-After: 120", body=b"busy")), "120"),
+        (Reply(status(429, "retry-after: Sun, 06 Nov 1994 08:49:37 GMT")), "Sun, 06 Nov 1994 08:49:37 GMT"),
+        (Reply(status(503)), None),
+        (Reply(status(500, "Retry-After: 120")), None),
+        (Reply(b"HTTP/1.1 503 X\r\nRetry-After: 7\r\n\r\n", Then.HANG), "7"),
+        (Reply(b"HTTP/1.1 503 X\r\nRetry-After: 7\r\nA: b", Then.CLOSE), "7"),
+        (Reply(b"HTTP/1.1 503 X\r\n", Then.CLOSE), None),
+        (Reply(b"HTTP/1.1 503 X\r\n", Then.RESET), None),
+        (Reply(b"HTTP/1.1 503 X\r\n", Then.HANG), None),
+        (Reply(b"HTTP/1.1 503 X\r\nA: b", Then.DRIP), None),
+        (Reply(b"HTTP/1.1 503 X\r\nA: b", Then.FLOOD), None),
+    ],
+)
+@pytest.mark.parametrize("timeout_s", [0.3, 5.0])
+def test_answer_that_says_later_has_a_moment_for_its_headers(reply, retry_after, timeout_s):
+    async def scenario():
+        async with serving(Receiver(lambda _: reply)) as receiver, sending(timeout_s=timeout_s) as sender:
+            began_s = time.monotonic()
+            said = await sender.post(hook(receiver))
+            took_s = time.monotonic() - began_s
+            if reply.then is not Then.KEEP:
+                await receiver.until_left()
+            return said, took_s
+
+    said, took_s = asyncio.run(scenario())
+
+    assert said.status == int(reply.raw[9:12])
+    assert said.retry_after == retry_after
+    assert took_s < 2
+
+
 def test_redirect_is_not_followed():
     async def scenario():
         other = Receiver()
         async with serving(other):
             receiver = Receiver(lambda _: Reply(status(307, f"Location: {other.url}")))
             async with serving(receiver), sending() as sender:
-                return await sender.post(hook(receiver)), other.requests
+                return (await sender.post(hook(receiver))).status, other.requests
 
     assert asyncio.run(scenario()) == (307, [])
 
@@ -419,7 +453,7 @@ def test_connection_that_the_server_closed_while_it_waited_is_replaced_unnoticed
             async with serving(receiver):
                 await sender.post(hook(receiver))
             async with serving(receiver, port=receiver.port):
-                return await sender.post(hook(receiver)), len(receiver.requests)
+                return (await sender.post(hook(receiver))).status, len(receiver.requests)
 
     assert asyncio.run(scenario()) == (200, 2)
 
@@ -444,7 +478,7 @@ def test_bytes_that_nobody_asked_for_end_a_waiting_connection():
         async with serving(receiver), sending() as sender:
             await sender.post(hook(receiver))
             receiver.answer = lambda _: Reply(status(201))
-            return await sender.post(hook(receiver))
+            return (await sender.post(hook(receiver))).status
 
     assert asyncio.run(scenario()) == 201
 
@@ -583,7 +617,7 @@ def test_header_that_would_be_more_than_one_is_not_sent(header):
 def test_ipv6_server_is_asked():
     async def scenario():
         async with serving(Receiver(), host="::1") as receiver, sending() as sender:
-            code = await sender.post(hook(receiver, f"http://[::1]:{receiver.port}/"))
+            code = (await sender.post(hook(receiver, f"http://[::1]:{receiver.port}/"))).status
             return code, receiver.requests[0].headers["host"] == f"[::1]:{receiver.port}"
 
     assert asyncio.run(scenario()) == (200, True)
@@ -638,7 +672,7 @@ def test_name_with_an_address_that_is_away_is_asked_at_its_next_one():
             serving(Receiver()) as receiver,
             sending(resolve=lambda _: ["127.0.0.2", "127.0.0.1"]) as sender,
         ):
-            return await sender.post(hook(receiver, f"http://two.example:{receiver.port}/"))
+            return (await sender.post(hook(receiver, f"http://two.example:{receiver.port}/"))).status
 
     assert asyncio.run(scenario()) == 200
 
@@ -659,7 +693,7 @@ def test_name_server_that_is_away_holds_up_no_other_name():
                     for number in range(20)
                 ]
                 began_s = time.monotonic()
-                code = await sender.post(hook(receiver, f"http://alive.example:{receiver.port}/"))
+                code = (await sender.post(hook(receiver, f"http://alive.example:{receiver.port}/"))).status
                 took_s = time.monotonic() - began_s
             held.set()
             return code, took_s, {task.result() for task in dead}
@@ -690,7 +724,7 @@ def over_tls(tmp_path, url, *, trusted=True, times=1, ends=None):
         ):
             asked = hook(receiver, url.format(port=receiver.port))
             try:
-                return [await sender.post(asked) for _ in range(times)], receiver
+                return [(await sender.post(asked)).status for _ in range(times)], receiver
             except WebhookFailedError as failed:
                 return str(failed), receiver
 

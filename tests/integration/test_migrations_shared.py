@@ -27,7 +27,7 @@ SERVES = (
     {"0005": "0004"}
     | {f"{number:04}": "0006" for number in range(7, 23)}
     | dict.fromkeys(("0023", "0024", "0025"), "0023")
-    | dict.fromkeys(("0027", "0028", "0029", "0030", "0031", "0034"), "0026")
+    | dict.fromkeys(("0027", "0028", "0029", "0030", "0031", "0034", "0037"), "0026")
 )
 """The oldest schema whose programs work on that of a step, where it is not its own."""
 PART = re.compile(r"_(w\d{8}|other)(_|$)")

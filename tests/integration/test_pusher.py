@@ -448,6 +448,85 @@ def test_pusher_that_is_cancelled_sends_again_under_the_same_id(tmp_path):
     assert play(tmp_path, scenario) == (True, 2)
 
 
+class Busy:
+    """A server that answers with a status and `Retry-After` until it is free."""
+
+    def __init__(self, code=429, retry_after="600"):
+        self.reply = Reply(status(code, f"Retry-After: {retry_after}"))
+        self.free = False
+        self.receiver = Receiver(lambda _: OK if self.free else self.reply)
+
+
+@pytest.mark.parametrize("code", [429, 503])
+def test_receiver_that_asks_for_a_pause_gets_nothing_before_its_end_and_others_are_not_delayed(tmp_path, code):
+    async def scenario(world):
+        busy = Busy(code)
+        async with serving(busy.receiver), serving(Receiver()) as well, world.pushing():
+            held, other = [
+                await world.company(name, notify_host=each.url) for name, each in (("a", busy.receiver), ("b", well))
+            ]
+            await world.put(held, 0, *numbered(3))
+            await world.until_tried(1)
+            await world.put(held, 1, b"9")
+            world.move(599_999)
+            await world.put(other, 0, *numbered(3))
+            await well.until(3)
+            await world.put(held, 2, b"8")
+            await asyncio.sleep(0.1)
+            before, busy.free = len(busy.receiver.requests), True
+            world.move(1)
+            await world.until([])
+            return before, busy.receiver.bodies, well.bodies
+
+    before, bodies, others = play(tmp_path, scenario)
+
+    assert before == 1
+    assert [body for body in bodies[1:] if body in numbered(3)] == numbered(3)
+    assert sorted(bodies[1:]) == [b"8", b"9", *numbered(3)]
+    assert others == numbered(3)
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_pause_that_a_receiver_asked_for_outlives_its_process_unless_somebody_ends_it(tmp_path, asked):
+    async def scenario(world):
+        busy = Busy()
+        async with serving(busy.receiver):
+            company_id = await world.company("ace", notify_host=busy.receiver.url)
+            async with world.pushing():
+                await world.put(company_id, 0, *numbered(2))
+                await world.until_tried(1)
+            busy.free = True
+            world.move(1_000)
+            async with world.pushing():
+                await world.put(company_id, 1, b"9")
+                await asyncio.sleep(0.2)
+                before = len(busy.receiver.requests)
+                if asked:
+                    await world.send_now(company_id)
+                else:
+                    world.move(599_000)
+                await world.until([])
+            return before, sorted(busy.receiver.bodies)
+
+    first, second = numbered(2)
+    assert play(tmp_path, scenario) == (1, [b"9", first, first, second])
+
+
+@pytest.mark.parametrize("code", [408, 500])
+def test_retry_after_of_other_statuses_and_malformed_ones_are_ignored(tmp_path, code):
+    async def scenario(world):
+        busy = Busy(code) if code == 408 else Busy(503, "soon")
+        async with serving(busy.receiver), world.pushing():
+            company_id = await world.company("ace", notify_host=busy.receiver.url)
+            await world.put(company_id, 0, b"0")
+            await world.until_tried(1)
+            world.move(1_000)
+            await busy.receiver.until(2)
+            return True
+
+    assert play(tmp_path, scenario)
+
+
 def test_private_address_is_not_asked_and_its_message_waits(tmp_path):
     async def scenario(world):
         receiver = Receiver()

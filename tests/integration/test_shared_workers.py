@@ -29,7 +29,7 @@ from tripline.domain.pushes import Channel
 from tripline.language.catalogue import Language
 from tripline.ports.mails import Letter
 from tripline.ports.outages import Outage
-from tripline.ports.webhooks import Listening, Webhook
+from tripline.ports.webhooks import Answered, Listening, Webhook
 from tripline.scoring import quality
 from tripline.services.accounts import letters, postman, registry
 from tripline.services.accounts.postman import Postman
@@ -419,7 +419,7 @@ class Sender:
         self._receiver = receiver
         self._name = name
 
-    async def post(self, webhook: Webhook, listening: Listening | None = None) -> int:
+    async def post(self, webhook: Webhook, listening: Listening | None = None) -> Answered:
         if self._receiver.holds is not None:
             self._receiver.by[self._name] += 1
             await self._receiver.holds.wait()
@@ -427,7 +427,7 @@ class Sender:
         headers = dict(webhook.headers)
         self._receiver.got.append((headers["webhook-id"], webhook.body))
         self._receiver.by[self._name] += 1
-        return 200
+        return Answered(200)
 
 
 @pytest.fixture

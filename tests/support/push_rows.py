@@ -133,7 +133,7 @@ class Silence:
     def _sound(self, taken, outcome):
         oldest = min(self.unconfirmed)
         if outcome is Outcome.UNANSWERED:
-            self.queue.sounded()
+            self.queue.sounding = False
         else:
             if outcome is Outcome.DELIVERED:
                 self._confirm(self.unconfirmed.pop(oldest))

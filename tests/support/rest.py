@@ -26,7 +26,7 @@ from tripline.http.rim import Rim
 from tripline.ports.carriers import CarrierLines
 from tripline.ports.devices import Delivery, Devices
 from tripline.ports.maps import BaseMap
-from tripline.ports.webhooks import Listening, Webhook, WebhookFailedError, WebhookReply, WebhookSender
+from tripline.ports.webhooks import Answered, Listening, Webhook, WebhookFailedError, WebhookReply, WebhookSender
 from tripline.scoring.rules import Rules
 from tripline.services.accounts import refresh_sessions, registry
 from tripline.services.accounts.limits import Limits
@@ -90,7 +90,7 @@ class NoDevices:
 class NoServers:
     """Implements `ports.webhooks.WebhookSender`: no customer's server can be reached."""
 
-    async def post(self, webhook: Webhook, listening: Listening | None = None) -> int | None:
+    async def post(self, webhook: Webhook, listening: Listening | None = None) -> Answered | None:
         """It did not get there."""
         raise WebhookFailedError("The connection failed: Connection refused.")
 

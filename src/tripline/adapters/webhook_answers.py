@@ -1,7 +1,8 @@
 """The answer of a customer's server, byte by byte: its status as soon as the status line is there, and its end.
 
-The status line alone decides (spec/push 3), so it is read here; where the answer ends is left to llhttp (httptools),
-and matters only for whether the connection can carry another request. Bytes in, values out; no I/O.
+The status line decides (spec/push 3), with `Retry-After` of a 429 or 503, so it is read here. Headers and the end of
+the answer are left to llhttp (httptools); the end shows that the connection can carry another request. Bytes in, values
+out; no I/O.
 """
 
 import re
@@ -13,6 +14,8 @@ LINE_MAX: Final = 8_192
 """Bytes of a status line, and of what may come before the one that counts."""
 REST_MAX: Final = 16_384
 """Bytes of an answer behind its status line; more are not worth reading to keep the connection."""
+LATER: Final = frozenset({429, 503})
+"""Statuses whose `Retry-After` counts."""
 _STATUS: Final = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?: [^\r\n]*)?\r?\n")
 _INTERIM_MAX: Final = 8
 _LAST_INTERIM: Final = 199
@@ -29,6 +32,9 @@ class Answer:
     def __init__(self) -> None:
         self.status: int | None = None
         """Of the final status line, once it is there; interim answers (100, 103) are passed over."""
+        self.retry_after: str | None = None
+        """Of a status in `LATER`, once it is `decided`."""
+        self._headers_ended = False
         self.reusable = False
         """Whether the answer has ended and the server lets the connection go on."""
         self.hopeless = False
@@ -37,6 +43,11 @@ class Answer:
         self._interim = 0
         self._rest = 0
         self._parser: httptools.HttpResponseParser | None = None
+
+    @property
+    def decided(self) -> bool:
+        """The status is there and, for one in `LATER`, the headers."""
+        return self.status is not None and (self.status not in LATER or self._headers_ended or self.hopeless)
 
     def feed(self, data: bytes) -> None:
         """Take in what arrived. Raises `GarbageError` while there is no status."""
@@ -53,6 +64,15 @@ class Answer:
         """llhttp: an answer begins; nobody asked for a second one."""
         if self.reusable:
             self.reusable, self.hopeless = False, True
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """llhttp: a header of the answer. The last `Retry-After` counts."""
+        if self.status in LATER and not self._headers_ended and name.lower() == b"retry-after":
+            self.retry_after = value.decode("latin-1").strip()
+
+    def on_headers_complete(self) -> None:
+        """llhttp: the headers have ended."""
+        self._headers_ended = True
 
     def on_message_complete(self) -> None:
         """llhttp: the answer has ended."""

@@ -1,6 +1,7 @@
 """Requests to customers' servers over HTTP/1.1: `ports.webhooks.WebhookSender` (spec/push 3; `docs/decisions/440`).
 
-The status line is the answer: as soon as it is there the request is over. What the server sends behind it is read for
+The status line is the answer: as soon as it is there the request is over; a 429 or 503 has `LINGER_S` more for its
+headers, one of which may say when to ask again. What the server sends behind it is read for
 a moment, by the connection itself and without a task, so that a server that ends its answers gets its next request on
 the same connection; the others are hung up on. Connections to servers that are known never to answer listen in the same
 way after their request counts as sent. Nothing that is raised from here names an address.
@@ -20,12 +21,19 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from tripline.adapters import webhook_targets
+from tripline.adapters import webhook_certificates, webhook_targets
 from tripline.adapters.webhook_addresses import AddressGuard
 from tripline.adapters.webhook_answers import Answer, GarbageError
 from tripline.adapters.webhook_targets import Target
 from tripline.adapters.webhook_trials import LostError, Trial
-from tripline.ports.webhooks import Listening, Webhook, WebhookFailedError, WebhookReply, WebhookUnansweredError
+from tripline.ports.webhooks import (
+    Answered,
+    Listening,
+    Webhook,
+    WebhookFailedError,
+    WebhookReply,
+    WebhookUnansweredError,
+)
 
 LINGER_S: Final = 1.0
 """How long the rest of an answer may take to come if the connection is to carry another request."""
@@ -39,10 +47,6 @@ LISTENING_PER_TARGET: Final = 160
 """Connections to one server that listen for an answer after their request counts as sent: eight lanes for 5 s."""
 LISTENING: Final = 1_024
 """The same to all servers; at either bound the one that has listened longest is closed."""
-_EXPIRED: Final = 10
-"""OpenSSL's `X509_V_ERR_CERT_HAS_EXPIRED`."""
-_UNTRUSTED: Final = frozenset({18, 19, 20, 21})
-"""OpenSSL's `X509_V_ERR_` codes for a certificate whose chain ends in no trusted authority."""
 _FORBIDDEN: Final = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
 _COMMON: Final = "User-Agent: Tripline\r\nAccept-Encoding: identity\r\n"
 
@@ -68,8 +72,8 @@ class HttpWebhooks:
         self._listening = _Kept(per_target=LISTENING_PER_TARGET, total=LISTENING)
         self._open: set[_Connection] = set()
 
-    async def post(self, webhook: Webhook, listening: Listening | None = None) -> int | None:
-        """The status of the answer; None when the connection listens on. Raises `WebhookFailedError`.
+    async def post(self, webhook: Webhook, listening: Listening | None = None) -> Answered | None:
+        """The answer; None when the connection listens on. Raises `WebhookFailedError`.
 
         Connecting may take the time-out, and so may the answer.
         """
@@ -92,7 +96,7 @@ class HttpWebhooks:
         for connection in list(self._open):
             connection.abort()
 
-    async def _asked(self, target: Target, request: bytes, listening: Listening | None) -> int | None:
+    async def _asked(self, target: Target, request: bytes, listening: Listening | None) -> Answered | None:
         key = (target.tls, target.host, target.port)
         kept = self._kept.take(key)
         if kept is not None:
@@ -111,8 +115,8 @@ class HttpWebhooks:
             connection = await self._connected(target, partial(self._connection, target))
         return await self._answer(connection, request, listening)
 
-    async def _answer(self, connection: "_Connection", request: bytes, listening: Listening | None) -> int | None:
-        """The status of the answer, or None when the connection listens on."""
+    async def _answer(self, connection: "_Connection", request: bytes, listening: Listening | None) -> Answered | None:
+        """The answer, or None when the connection listens on."""
         loop = asyncio.get_running_loop()
         end_s = loop.time() + self._timeout_s
         answer = connection.ask(request)
@@ -127,6 +131,8 @@ class HttpWebhooks:
             async with asyncio.timeout_at(end_s):
                 return await answer
         except TimeoutError:
+            if connection.answered is not None:
+                return connection.answered
             if connection.silent and connection.written:
                 raise WebhookUnansweredError from None
             raise WebhookFailedError("No status line came in time.") from None
@@ -136,11 +142,11 @@ class HttpWebhooks:
                 connection.abort()
 
     def _listen(
-        self, connection: "_Connection", answer: asyncio.Future[int], listening: Listening, *, until_s: float
+        self, connection: "_Connection", answer: asyncio.Future[Answered], listening: Listening, *, until_s: float
     ) -> None:
         """Leave the connection to itself: it hangs up when its time is over, and tells the status when one comes."""
 
-        def ended(answer: asyncio.Future[int]) -> None:
+        def ended(answer: asyncio.Future[Answered]) -> None:
             self._listening.forget(connection)
             if not answer.cancelled() and answer.exception() is None:
                 listening.heard(answer.result())
@@ -244,7 +250,7 @@ class _Connection(asyncio.Protocol):
         self._answer = Answer()
         self.silent = True
         """Whether not a byte of an answer came."""
-        self._asked: asyncio.Future[int] | None = None
+        self._asked: asyncio.Future[Answered] | None = None
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -253,8 +259,14 @@ class _Connection(asyncio.Protocol):
         """Whether the operating system took the whole request."""
         return self._transport is not None and self._transport.get_write_buffer_size() == 0
 
-    def ask(self, request: bytes) -> asyncio.Future[int]:
-        """The status of the answer, or `_LostError` or `GarbageError`. Raises `_LostError`."""
+    @property
+    def answered(self) -> Answered | None:
+        """The answer, when its status is there."""
+        status = self._answer.status
+        return None if status is None else Answered(status, self._answer.retry_after)
+
+    def ask(self, request: bytes) -> asyncio.Future[Answered]:
+        """The answer, or `_LostError` or `GarbageError`. Raises `_LostError`."""
         if self._transport is None or self._transport.is_closing():
             raise _LostError(silent=True)
         self._answer, self.silent = Answer(), True
@@ -296,9 +308,13 @@ class _Connection(asyncio.Protocol):
             self._tell(garbage)
             self.abort()
             return
-        if self._answer.status is None:
+        if self.answered is None:
             return
-        told = self._tell(self._answer.status)
+        if not self._answer.decided:
+            if self._timer is None:
+                self._timer = asyncio.get_running_loop().call_later(LINGER_S, self.abort)
+            return
+        told = self._tell(self.answered)
         if self._answer.hopeless:
             self.abort()
         elif self._answer.reusable:
@@ -309,7 +325,7 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """asyncio: it is over."""
         self._end()
-        self._tell(_LostError(silent=self.silent))
+        self._tell(self.answered or _LostError(silent=self.silent))
 
     def _end(self) -> None:
         self.waits = False
@@ -317,7 +333,7 @@ class _Connection(asyncio.Protocol):
         self._kept.forget(self)
         self._alive.discard(self)
 
-    def _tell(self, news: int | Exception) -> bool:
+    def _tell(self, news: Answered | Exception) -> bool:
         """Wake who asked; whether anybody was waiting."""
         asked, self._asked = self._asked, None
         if asked is None or asked.done():
@@ -358,20 +374,12 @@ def _told() -> Iterator[None]:
     except (_LostError, LostError):
         raise WebhookFailedError("The connection ended before a status line.") from None
     except ssl.SSLCertVerificationError as error:
-        raise _of_certificate(error) from None
+        raise webhook_certificates.refused(error) from None
     except ssl.SSLError as error:
         raise WebhookFailedError(f"TLS failed: {error.reason or 'unknown'}.") from None
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else type(error).__name__
         raise WebhookFailedError(f"The connection failed: {reason}.") from None
-
-
-def _of_certificate(error: ssl.SSLCertVerificationError) -> WebhookFailedError:
-    if error.verify_code == _EXPIRED:
-        return WebhookFailedError("The server's certificate has expired.")
-    if error.verify_code in _UNTRUSTED:
-        return WebhookFailedError("The server's certificate is of an authority that is not trusted.")
-    return WebhookFailedError("The server's certificate is not good for its name.")
 
 
 def _request(target: Target, webhook: Webhook) -> bytes:

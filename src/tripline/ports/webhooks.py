@@ -14,6 +14,14 @@ class Webhook(msgspec.Struct, frozen=True):
     body: bytes
 
 
+class Answered(msgspec.Struct, frozen=True):
+    """What a server answered, as far as it decides about the message."""
+
+    status: int
+    retry_after: str | None = None
+    """`Retry-After` as it came with a 429 or 503."""
+
+
 class WebhookFailedError(Exception):
     """No status line came in time, or the address may not be asked; the text says why, without the address."""
 
@@ -33,8 +41,8 @@ class Listening(msgspec.Struct, frozen=True):
 
     place_s: float
     """How long to wait for an answer once the whole request is written."""
-    heard: Callable[[int], None]
-    """Called on the event loop with the status of an answer that comes later, within the usual time."""
+    heard: Callable[[Answered], None]
+    """Called on the event loop with an answer that comes later, within the usual time."""
 
 
 class WebhookReply(msgspec.Struct, frozen=True):
@@ -50,8 +58,8 @@ class WebhookReply(msgspec.Struct, frozen=True):
 class WebhookSender(Protocol):
     """Sends requests to servers of customers, and follows no redirect."""
 
-    async def post(self, webhook: Webhook, listening: Listening | None = None) -> int | None:
-        """The status of the answer, whose body is not waited for; None when the connection listens on.
+    async def post(self, webhook: Webhook, listening: Listening | None = None) -> Answered | None:
+        """The answer, whose body is not waited for; None when the connection listens on.
 
         Raises `WebhookFailedError`, of which `WebhookUnansweredError` is one.
         """

@@ -67,3 +67,39 @@ def test_bytes_behind_the_end_spoil_the_connection():
 
 def test_switching_protocols_is_no_interim_answer():
     assert fed(b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n")[0] == 101
+
+
+def later(*parts):
+    answer = Answer()
+    for part in parts:
+        answer.feed(part)
+    return answer.status, answer.retry_after, answer.decided
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_retry_after_is_there_with_the_last_byte_of_the_headers(status):
+    head = b"HTTP/1.1 %d X\r\nServer: x\r\nretry-AFTER:  120 \r\n" % status
+
+    assert later(head)[2] is False
+    assert later(head, b"\r\n") == (status, "120", True)
+    assert later(*(bytes([each]) for each in head + b"\r\n")) == (status, "120", True)
+
+
+@pytest.mark.parametrize("status", [200, 408, 410, 500, 502])
+def test_retry_after_of_other_statuses_is_not_waited_for(status):
+    line = b"HTTP/1.1 %d X\r\n" % status
+
+    assert later(line) == (status, None, True)
+    assert later(line, b"Retry-After: 120\r\n\r\n") == (status, None, True)
+
+
+def test_headers_that_cannot_be_read_or_are_too_long_are_not_waited_for():
+    assert later(b"HTTP/1.1 503 X\r\n", b"\x00\x00: \r\n")[2]
+    assert later(b"HTTP/1.1 503 X\r\n", b"A: " + b"x" * REST_MAX)[2]
+
+
+def test_retry_after_in_a_trailer_or_a_body_is_none():
+    chunked = b"HTTP/1.1 503 X\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nRetry-After: 9\r\n\r\n"
+
+    assert later(chunked) == (503, None, True)
+    assert later(b"HTTP/1.1 503 X\r\nContent-Length: 16\r\n\r\nRetry-After: 9\r\n") == (503, None, True)

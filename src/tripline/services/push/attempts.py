@@ -18,6 +18,7 @@ from tripline.observe import logger
 from tripline.ports.clocks import Clock
 from tripline.ports.webhooks import (
     UNANSWERED,
+    Answered,
     Listening,
     Webhook,
     WebhookFailedError,
@@ -25,7 +26,7 @@ from tripline.ports.webhooks import (
     WebhookUnansweredError,
 )
 from tripline.services import rounds
-from tripline.services.push import addresses, http_requests, outbox, secrets
+from tripline.services.push import addresses, http_requests, outbox, schedule, secrets
 from tripline.services.push.ledger import Ledger
 from tripline.services.push.receivers import Receiver
 from tripline.services.push.schedule import Outcome, outcome_of
@@ -33,6 +34,7 @@ from tripline.services.push.secrets import Sign
 from tripline.store.push import queue as push_queue
 from tripline.store.push import receiver_state
 from tripline.store.push.queue import Content, Result, Row
+from tripline.store.push.receiver_state import Facts
 from tripline.store.transactions import Store, WriteTx
 
 ADDRESS_MS: Final = 60_000
@@ -107,17 +109,18 @@ class Deliveries:
             return
         listening = None
         if receiver.queue.mute and oldest is None:
-            listening = Listening(self._place_s, partial(self._heard, receiver, receiver.url))
+            listening = Listening(self._place_s, partial(self._heard, receiver, receiver.url, row))
         try:
             async with asyncio.timeout(None) as attempt:
                 receiver.attempts.add(attempt)
                 try:
-                    outcome, error_text = await self._attempt(webhook, listening)
+                    outcome, error_text, retry_after = await self._attempt(webhook, listening)
                 finally:
                     receiver.attempts.discard(attempt)
         except TimeoutError:  # broken off: the receiver has another address, or somebody asked to send at once
             receiver.queue.put_back(row, due_ms=self._clock())
             return
+        self._hold(receiver, row, retry_after)
         if oldest is not None and outcome is not Outcome.LOST:
             self._sounded(receiver, sent.no, outcome)
             receiver.queue.put_back(row, due_ms=self._clock())
@@ -128,32 +131,41 @@ class Deliveries:
         else:
             await self._settle(receiver, row, outcome, error_text)
 
-    async def _attempt(self, webhook: Webhook, listening: Listening | None) -> tuple[Outcome, str]:
+    async def _attempt(self, webhook: Webhook, listening: Listening | None) -> tuple[Outcome, str, str | None]:
+        """The outcome, the reason to keep with the message, and `Retry-After`."""
         try:
-            status = await self._sender.post(webhook, listening)
+            answered = await self._sender.post(webhook, listening)
         except WebhookUnansweredError as unanswered:
-            return Outcome.UNANSWERED, str(unanswered)
+            return Outcome.UNANSWERED, str(unanswered), None
         except WebhookFailedError as failed:
-            return Outcome.LOST, str(failed)
+            return Outcome.LOST, str(failed), None
         except Exception:
             log.exception("push.error")
-            return Outcome.LOST, "An unexpected error."
-        if status is None:
-            return Outcome.UNANSWERED, UNANSWERED
-        return outcome_of(status), f"HTTP status {status}."
+            return Outcome.LOST, "An unexpected error.", None
+        if answered is None:
+            return Outcome.UNANSWERED, UNANSWERED, None
+        return outcome_of(answered.status), f"HTTP status {answered.status}.", answered.retry_after
+
+    def _hold(self, receiver: Receiver, row: Row, retry_after: str | None) -> None:
+        """Ask the receiver nothing for the pause that it asked for, here and in a process that takes over."""
+        now_ms = self._clock()
+        pause_ms = schedule.asked_pause_ms(retry_after, now_ms=now_ms)
+        if pause_ms:
+            held_ms = receiver.queue.hold(row, now_ms=now_ms, pause_ms=pause_ms)
+            self._ledger.held(receiver.key, held_ms=held_ms, facts=receiver.facts or Facts())
 
     async def _oldest_unconfirmed(self, receiver: Receiver) -> tuple[Row, Content] | None:
         """The message to send in place of the next one; None: no message is unconfirmed, so the next one goes."""
         await self._ledger.flushed()
         found = await self._store.read_short(lambda tx: receiver_state.oldest_unconfirmed(tx, receiver.key))
         if found is None:
-            receiver.queue.sounded()
+            receiver.queue.sounding = False
         return found
 
     def _sounded(self, receiver: Receiver, no: RowNo, outcome: Outcome) -> None:
         """The oldest unconfirmed message was sent once more, to a server that was away or has another address."""
         if outcome is Outcome.UNANSWERED:
-            receiver.queue.sounded()
+            receiver.queue.sounding = False
             return
         if outcome is Outcome.DELIVERED:
             PUSHES.labels("confirmed").inc()
@@ -184,11 +196,12 @@ class Deliveries:
             self._ledger.mute(receiver.key, since_ms=now_ms, readdressed_ms=readdressed_ms)
             log.warning("push.mute", company=receiver.key[0], channel=receiver.key[1].value)
 
-    def _heard(self, receiver: Receiver, url: str, status: int) -> None:
+    def _heard(self, receiver: Receiver, url: str, row: Row, answered: Answered) -> None:
         """A status line came on a connection that listened on. It confirms nothing: its message is sent again in its
         place behind older ones of the same sensor."""
         if receiver.url == url and not receiver.dropped and not self._stopping:
-            receiver.queue.heard(self._clock(), well=outcome_of(status) is not Outcome.FAILED)
+            self._hold(receiver, row, answered.retry_after)
+            receiver.queue.heard(self._clock(), well=outcome_of(answered.status) is not Outcome.FAILED)
             self.release_when_calm(receiver)
 
     def release_when_calm(self, receiver: Receiver) -> None:

@@ -16,6 +16,7 @@ from tripline.services import rounds
 from tripline.store.push import queue as push_queue
 from tripline.store.push import receiver_state
 from tripline.store.push.queue import Key, Result
+from tripline.store.push.receiver_state import Facts
 from tripline.store.transactions import Store, WriteTx
 
 GATHER_S: Final = 0.1
@@ -36,6 +37,8 @@ class _Page(msgspec.Struct):
     unconfirmed: list[Result] = msgspec.field(default_factory=list)
     mute: dict[Key, tuple[int, int]] = msgspec.field(default_factory=dict)
     """Receivers that never answer: since when, and when their address had changed last."""
+    held: dict[Key, tuple[int, Facts]] = msgspec.field(default_factory=dict)
+    """Receivers that asked for a pause: until when, and their facts as they were then."""
     waiters: list[asyncio.Future[None]] = msgspec.field(default_factory=list)
     receivers: dict[Key, list[RowNo]] = msgspec.field(default_factory=dict)
     """What is done with, by receiver."""
@@ -48,7 +51,7 @@ class _Page(msgspec.Struct):
         return {"company": key[0], "channel": key[1].value, "error": self.errors[key]}
 
     def __len__(self) -> int:
-        return len(self.delivered) + len(self.postponed) + len(self.parked) + len(self.unconfirmed)
+        return len(self.delivered) + len(self.postponed) + len(self.parked) + len(self.unconfirmed) + len(self.held)
 
     def write(self, tx: WriteTx) -> None:
         """Write all of it down."""
@@ -61,6 +64,8 @@ class _Page(msgspec.Struct):
         )
         for key, (since_ms, readdressed_ms) in self.mute.items():
             receiver_state.silent(tx, key, since_ms=since_ms, readdressed_ms=readdressed_ms)
+        for key, (held_ms, seen) in self.held.items():
+            receiver_state.hold(tx, key, held_ms=held_ms, seen=seen)
 
 
 class Ledger:
@@ -109,6 +114,11 @@ class Ledger:
     def mute(self, key: Key, *, since_ms: int, readdressed_ms: int) -> None:
         """The receiver takes messages and never answers; there is an unconfirmed one."""
         self._page.mute[key] = (since_ms, readdressed_ms)
+
+    def held(self, key: Key, *, held_ms: int, facts: Facts) -> None:
+        """The receiver asked for a pause."""
+        self._page.held[key] = (held_ms, facts)
+        self._wake()
 
     async def flushed(self) -> None:
         """Return when everything reported so far is written down."""

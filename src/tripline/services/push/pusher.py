@@ -173,7 +173,7 @@ class Pusher:
             known, each.facts, each.facts_of = each.facts, facts, seen
             if known is None:
                 hurried_ms = max(facts.readdressed_ms, facts.asked_ms)
-                each.queue.begin(mute=facts.mute_ms > 0, owed=facts.owed, hurried_ms=hurried_ms)
+                each.queue.begin(mute=facts.mute_ms > 0, owed=facts.owed, hurried_ms=hurried_ms, held_ms=facts.held_ms)
             elif facts.readdressed_ms > known.readdressed_ms:
                 each.known_until_ms = 0
                 each.hurry(now_ms=now_ms, readdressed=True)

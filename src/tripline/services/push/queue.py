@@ -22,7 +22,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from tripline.domain.ids import RowNo, SensorId, ms_of_no
+from tripline.domain.ids import RowNo, SensorId
 from tripline.services.push import schedule
 from tripline.services.push.lane import Lane
 from tripline.services.push.rests import DOWN_AFTER, Rests
@@ -107,14 +107,16 @@ class Queue:
 
     # What was written down of the receiver, and what ends its pauses.
 
-    def begin(self, *, mute: bool, owed: bool, hurried_ms: int) -> None:
+    def begin(self, *, mute: bool, owed: bool, hurried_ms: int, held_ms: int = 0) -> None:
         """Go on where another process, or the one before, left off; before anything is admitted."""
         self.mute, self._owed, self._hurried_ms = mute, owed, hurried_ms
         self.sounding = owed and not mute
+        self._rests.held_ms = held_ms
 
     def hurry(self, now_ms: int, *, readdressed: bool) -> None:
         """End every pause: somebody asked for it, or the receiver has another address and is not known yet."""
         self._rests.end()
+        self._rests.held_ms = 0
         self._hurried_ms = now_ms
         if readdressed:
             self.mute = self._proven = False
@@ -122,13 +124,24 @@ class Queue:
         self._dispel_doubt()
         self._wake(now_ms, everything=True)
 
-    def heard(self, now_ms: int, *, well: bool) -> None:
-        """A status line came for an unconfirmed message."""
-        self._answered(now_ms, well=well)
+    def hold(self, row: Row, *, now_ms: int, pause_ms: int) -> int:
+        """Send nothing for so long, at most until the last attempt at this message; return the end of the pause."""
+        self._rests.held_ms = max(self._rests.held_ms, min(now_ms + pause_ms, row.began_ms + self._patience_ms))
+        return self._rests.held_ms
 
-    def sounded(self) -> None:
-        """The oldest unconfirmed message went unanswered again, or none is left: go on with the others."""
+    def heard(self, now_ms: int, *, well: bool) -> None:
+        """A status line came: the receiver is not mute. One that is well is there: what failed before is due at once,
+        when it had been down or is heard for the first time."""
+        self._dispel_doubt()
+        if self.mute or self._owed:
+            self.mute, self._owed, self.releasing = False, False, True
         self.sounding = False
+        if not well:
+            return
+        if self.down or not self._proven:
+            self._wake(now_ms, everything=True)
+        self._rests.end()
+        self._proven = True
 
     def released(self) -> None:
         """What nobody confirmed is in line again, where it stood: read everything anew. Nothing is under way."""
@@ -249,7 +262,7 @@ class Queue:
         if outcome is Outcome.LOST:
             self.sounding = self._owed
         if outcome.answered:
-            self._answered(now_ms, well=outcome is not Outcome.FAILED)
+            self.heard(now_ms, well=outcome is not Outcome.FAILED)
         elif row.no == self._doubt:
             self._dispel_doubt()
         lane = self._lanes[row.sensor_id]
@@ -266,7 +279,7 @@ class Queue:
         place behind them."""
         self.running -= 1
         row.attempts += 1
-        self._answered(now_ms, well=True)
+        self.heard(now_ms, well=True)
         return self._unconfirmed(self._lanes[row.sensor_id])
 
     def unanswered(self, row: Row, *, now_ms: int) -> tuple[int | None, list[Row]]:
@@ -308,9 +321,10 @@ class Queue:
             outcome,
             attempts=row.attempts,
             no=row.no,
-            since_ms=ms_of_no(row.no) if row.since_ms is None else row.since_ms,
+            since_ms=row.began_ms,
             now_ms=now_ms,
             patience_ms=self._patience_ms,
+            not_before_ms=self._rests.held_ms,
         )
 
     def _admit(self, row: Row, now_ms: int) -> None:
@@ -372,20 +386,6 @@ class Queue:
             self._more = True
             # What is being read now begins behind that; it is read again from there.
             self._rewound = self._reading
-
-    def _answered(self, now_ms: int, *, well: bool) -> None:
-        """A status line came: the receiver is not mute. One that is well is there: what failed before is due at once,
-        when it had been down or is heard for the first time."""
-        self._dispel_doubt()
-        if self.mute or self._owed:
-            self.mute, self._owed, self.releasing = False, False, True
-        self.sounding = False
-        if not well:
-            return
-        if self.down or not self._proven:
-            self._wake(now_ms, everything=True)
-        self._rests.end()
-        self._proven = True
 
     def _wake(self, now_ms: int, *, everything: bool = False) -> None:
         while self._waiting and (everything or self._waiting[0][0] <= now_ms):

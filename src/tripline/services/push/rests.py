@@ -1,4 +1,4 @@
-"""Rests between requests to a receiver that is down: messages of several sensors failed in a row.
+"""Rests between requests to a receiver: messages of several sensors failed in a row, or it asked for a pause.
 
 Only values: `now_ms` comes in. Not here: the pauses of each message (`schedule.py`).
 """
@@ -24,6 +24,8 @@ class Rests:
         self._rests = 0
         """Failures since the receiver is down."""
         self._until_ms = 0
+        self.held_ms = 0
+        """The receiver asked for no request until this instant (`Retry-After`)."""
 
     @property
     def down(self) -> bool:
@@ -33,7 +35,7 @@ class Rests:
     @property
     def until_ms(self) -> int:
         """The receiver is asked nothing before this instant."""
-        return self._until_ms if self.down else 0
+        return max(self._until_ms if self.down else 0, self.held_ms)
 
     def fail(self, sensor_id: SensorId, now_ms: int) -> None:
         """Count a failure."""

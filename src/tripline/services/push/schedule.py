@@ -1,11 +1,15 @@
 """Decides on values alone when a message is sent again, and when it is given up (spec/push 3).
 
 The figures are: pauses of 1 s, 5 s, 30 s, 5 min, then hourly with jitter, for `push.patience_hours`;
-410 gives up at once, another 4xx after three attempts, except 408 and 429, which say "later".
+410 gives up at once, another 4xx after three attempts, except 408 and 429, which say "later". `Retry-After` of a 429 or
+503 makes a pause longer, never shorter.
 
 Not here: what an outcome means for its receiver, which may be down or mute (`queue.py`).
 """
 
+import email.utils
+import re
+from datetime import UTC
 from enum import Enum
 from http import HTTPStatus
 from typing import Final
@@ -16,6 +20,9 @@ JITTER: Final = 0.1
 """The part of an hourly pause by which it may be longer or shorter, so that receivers are not asked in step."""
 REFUSED_MAX: Final = 3
 """Attempts at a message that its receiver refuses."""
+LATER_MAX_MS: Final = 3_600_000
+"""The longest pause that a receiver may ask for."""
+_SECONDS: Final = re.compile(r"[0-9]{1,9}")
 _LATER: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
 
 
@@ -46,6 +53,21 @@ def outcome_of(status: int) -> Outcome:
     return Outcome.FAILED
 
 
+def asked_pause_ms(retry_after: str | None, *, now_ms: int) -> int:
+    """The pause that `Retry-After` asks for, in seconds or until a date of HTTP (RFC 9110 10.2.3), `LATER_MAX_MS` at
+    most; 0 when it is missing, malformed or over."""
+    text = (retry_after or "").strip()
+    if _SECONDS.fullmatch(text):
+        return min(int(text) * 1_000, LATER_MAX_MS)
+    try:
+        until = email.utils.parsedate_to_datetime(text)
+        # A date without zone, as asctime writes it, is in UTC.
+        until_ms = round(until.replace(tzinfo=until.tzinfo or UTC).timestamp() * 1_000)
+    except (ValueError, OverflowError, IndexError):
+        return 0
+    return min(max(0, until_ms - now_ms), LATER_MAX_MS)
+
+
 def pause_ms(attempts: int, *, no: int) -> int:
     """How long a message rests after its `attempts`-th attempt; `no`, its number, decides the jitter."""
     if attempts <= len(PAUSES_MS):
@@ -55,15 +77,16 @@ def pause_ms(attempts: int, *, no: int) -> int:
 
 
 def next_due_ms(
-    outcome: Outcome, *, attempts: int, no: int, since_ms: int, now_ms: int, patience_ms: int
+    outcome: Outcome, *, attempts: int, no: int, since_ms: int, now_ms: int, patience_ms: int, not_before_ms: int = 0
 ) -> int | None:
     """When to try a message again that was not delivered at its `attempts`-th attempt; None: it is given up.
 
-    `since_ms` is when it was put into the outbox. The last attempt is made when its time is over, not before.
+    `since_ms` is when it was put into the outbox. The last attempt is made when its time is over, not before. Until
+    `not_before_ms` its receiver asked for no request.
     """
     if outcome is Outcome.GONE or (outcome is Outcome.REFUSED and attempts >= REFUSED_MAX):
         return None
     last_ms = since_ms + patience_ms
     if now_ms >= last_ms:
         return None
-    return min(now_ms + pause_ms(attempts, no=no), last_ms)
+    return min(max(now_ms + pause_ms(attempts, no=no), not_before_ms), last_ms)

@@ -37,6 +37,11 @@ class Row(msgspec.Struct):
     since_ms: int | None = None
     """When its time began anew, for its receiver answered again; None: it began with its number."""
 
+    @property
+    def began_ms(self) -> int:
+        """When its time began."""
+        return ms_of_no(self.no) if self.since_ms is None else self.since_ms
+
 
 class Content(msgspec.Struct, frozen=True):
     """What a message says."""

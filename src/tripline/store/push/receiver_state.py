@@ -19,7 +19,7 @@ _ROW: Final = push_receiver.c
 _MESSAGE: Final = push_outbox.c
 _UNCONFIRMED: Final = _MESSAGE.unconfirmed_ms.is_not(None)
 _FACTS: Final = Hot(
-    select(_ROW.mute_ms, _ROW.readdressed_ms, _ROW.asked_ms).where(
+    select(_ROW.mute_ms, _ROW.readdressed_ms, _ROW.asked_ms, _ROW.held_ms).where(
         _ROW.company_id == bindparam("company_id"), _ROW.channel == bindparam("channel")
     ),
     "company_id",
@@ -48,6 +48,8 @@ class Facts(msgspec.Struct, frozen=True):
     """When somebody asked to send to it at once."""
     owed: bool = False
     """Whether messages are kept that nobody confirmed."""
+    held_ms: int = 0
+    """Until when it asked for no request (`Retry-After`)."""
 
 
 def facts(tx: ReadTx, key: Key) -> Facts:
@@ -55,8 +57,8 @@ def facts(tx: ReadTx, key: Key) -> Facts:
     company_id, channel = key
     owed = bool(tx.all(select(_MESSAGE.no).where(*_of(key), _UNCONFIRMED).limit(1)))
     rows = tx.hot(_FACTS, company_id, channel.value)
-    mute_ms, readdressed_ms, asked_ms = rows[0] if rows else (0, 0, 0)
-    return Facts(mute_ms or 0, readdressed_ms or 0, asked_ms or 0, owed)
+    mute_ms, readdressed_ms, asked_ms, held_ms = rows[0] if rows else (0, 0, 0, 0)
+    return Facts(mute_ms or 0, readdressed_ms or 0, asked_ms or 0, owed, held_ms or 0)
 
 
 def mute(tx: ReadTx, company_id: CompanyId | None = None) -> list[Mute]:
@@ -89,17 +91,24 @@ def silent(tx: WriteTx, key: Key, *, since_ms: int, readdressed_ms: int) -> None
         _set(tx, key, mute_ms=since_ms)
 
 
+def hold(tx: WriteTx, key: Key, *, held_ms: int, seen: Facts) -> None:
+    """Write down that a receiver asked for a pause, unless its pauses were ended since its facts were read."""
+    known = facts(tx, key)
+    if known.readdressed_ms <= seen.readdressed_ms and known.asked_ms <= seen.asked_ms:
+        _set(tx, key, held_ms=held_ms)
+
+
 def readdressed(tx: WriteTx, company_id: CompanyId, channels: Iterable[Channel], *, now_ms: int) -> None:
     """Write down that addresses of a company changed: a new server is not taken for a mute one."""
     for channel in channels:
         key = (company_id, channel)
-        _set(tx, key, mute_ms=None, readdressed_ms=max(now_ms, facts(tx, key).readdressed_ms + 1))
+        _set(tx, key, mute_ms=None, held_ms=None, readdressed_ms=max(now_ms, facts(tx, key).readdressed_ms + 1))
 
 
 def asked(tx: WriteTx, keys: Iterable[Key], *, now_ms: int) -> None:
     """Write down that somebody asked to send to these receivers at once."""
     for key in keys:
-        _set(tx, key, asked_ms=max(now_ms, facts(tx, key).asked_ms + 1))
+        _set(tx, key, held_ms=None, asked_ms=max(now_ms, facts(tx, key).asked_ms + 1))
 
 
 def release(tx: WriteTx, key: Key, *, now_ms: int, limit: int) -> int:

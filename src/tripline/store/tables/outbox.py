@@ -79,6 +79,7 @@ push_receiver = Table(
     Column("mute_ms", BigInteger, comment="since when it takes messages and never answers"),
     Column("readdressed_ms", BigInteger, comment="when its address changed last"),
     Column("asked_ms", BigInteger, comment="when somebody last asked to send at once"),
+    Column("held_ms", BigInteger, comment="until when it asked for no request (Retry-After)"),
     comment="what has to be known of customers' servers after a restart",
 )
 

@@ -343,7 +343,7 @@ def test_m3_receiver_that_was_away_gets_its_oldest_unconfirmed_message_and_nothi
     assert (box.queue.sounding, box.queue.slots) == (True, 1)
     taken = box.take()
     assert (box.take(), box.queue.due_ms(box.now_ms)) == (None, None)
-    box.queue.sounded()
+    box.queue.sounding = False
     box.queue.put_back(taken, due_ms=box.now_ms)
     assert box.unanswered(box.take()) == (None, [3])
 
@@ -414,6 +414,47 @@ def test_unconfirmed_of_another_address_wait_for_its_first_status_line():
     assert box.queue.releasing
 
 
+# Receivers that ask for a pause (`Retry-After`)
+
+
+def test_pause_that_a_receiver_asks_for_holds_for_all_of_its_sensors_and_keeps_their_order():
+    box = Outbox(row(1, "a"), row(2, "a"), row(3, "b"), row(4, "b"))
+    box.read()
+    first = box.queue.take(box.now_ms)
+
+    assert box.queue.hold(first, now_ms=box.now_ms, pause_ms=600_000) == NOW_MS + 600_000
+    assert box.queue.settle(first, FAILED, now_ms=box.now_ms) == NOW_MS + 600_000
+    assert (box.queue.take(NOW_MS + 599_999), box.queue.due_ms(NOW_MS + 599_999)) == (None, NOW_MS + 600_000)
+    box.now_ms += 600_000
+    places = box.drain()
+    assert [place for place in places if place < 3] == [1, 2]
+    assert [place for place in places if place > 2] == [3, 4]
+
+
+def test_pause_that_a_receiver_asks_for_ends_with_the_day_of_its_message():
+    box = Outbox(row(1))
+    box.now_ms += DAY_MS - 60_000
+    box.read()
+    taken = box.queue.take(box.now_ms)
+    box.queue.hold(taken, now_ms=box.now_ms, pause_ms=3_600_000)
+
+    assert box.queue.settle(taken, FAILED, now_ms=box.now_ms) == NOW_MS + DAY_MS
+    assert box.queue.due_ms(box.now_ms) == NOW_MS + DAY_MS
+
+
+def test_success_of_another_request_does_not_end_the_pause_and_a_request_of_somebody_does():
+    box = Outbox(row(1, "a"), row(2, "b"), row(3, "b"))
+    box.read()
+    first, other = box.queue.take(box.now_ms), box.queue.take(box.now_ms)
+    box.queue.hold(first, now_ms=box.now_ms, pause_ms=600_000)
+    box.queue.settle(first, FAILED, now_ms=box.now_ms)
+    box.queue.settle(other, DELIVERED, now_ms=box.now_ms)
+
+    assert box.queue.take(box.now_ms + 1) is None
+    box.queue.hurry(box.now_ms + 1, readdressed=False)
+    assert box.queue.take(box.now_ms + 1) is not None
+
+
 # Repaired receivers
 
 
@@ -451,7 +492,7 @@ def test_another_address_is_not_known_and_not_mute():
     box.queue.hurry(box.now_ms, readdressed=True)
 
     assert (box.queue.mute, box.queue.sounding, box.queue.slots) == (False, True, 1)
-    box.queue.sounded()
+    box.queue.sounding = False
     assert box.queue.slots == UNPROVEN
     assert box.unanswered(box.take()) == (1_000, [])
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tripline.services.push import schedule
-from tripline.services.push.schedule import HOURLY_MS, JITTER, Outcome
+from tripline.services.push.schedule import HOURLY_MS, JITTER, LATER_MAX_MS, Outcome
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -76,3 +76,52 @@ def test_refused_message_is_given_up_after_three_attempts(attempts, next_ms):
 def test_message_that_waited_out_its_time_unsent_is_tried_once():
     """Our own server was off for two days: each message has its attempt, and what fails then is given up."""
     assert due(attempts=1, age_ms=2 * DAY_MS) is None
+
+
+SUNDAY_MS = 784_111_777_000
+"""Sun, 06 Nov 1994 08:49:37 GMT, the example of RFC 9110 5.6.7."""
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "pause_ms"),
+    [
+        ("0", 0),
+        ("1", 1_000),
+        (" 120 ", 120_000),
+        ("3600", LATER_MAX_MS),
+        ("3601", LATER_MAX_MS),
+        ("999999999", LATER_MAX_MS),
+        ("Sun, 06 Nov 1994 08:49:37 GMT", 60_000),
+        ("Sunday, 06-Nov-94 08:49:37 GMT", 60_000),
+        ("Sun Nov  6 08:49:37 1994", 60_000),
+        ("Mon, 07 Nov 1994 08:49:37 GMT", LATER_MAX_MS),
+        ("Sun, 06 Nov 1994 08:40:00 GMT", 0),
+    ],
+)
+def test_pause_that_a_receiver_asks_for_is_read_in_both_forms_and_bounded(retry_after, pause_ms):
+    assert schedule.asked_pause_ms(retry_after, now_ms=SUNDAY_MS - 60_000) == pause_ms
+
+
+@pytest.mark.parametrize(
+    "retry_after",
+    [
+        *(None, "", "-1", "+5", "1.5", "5s", "five", "0x10", "1e3", "9999999999", "\u0661", "60, 120", "inf"),
+        *(
+            "Sun, 99 Nov 1994 08:49:37 GMT",
+            "Sun, 06 Nov 99999 08:49:37 GMT",
+            "Sun, 06 Nov",
+            "GMT",
+            "1994-11-06T08:49:37Z",
+        ),
+    ],
+)
+def test_malformed_pause_is_ignored(retry_after):
+    assert schedule.asked_pause_ms(retry_after, now_ms=SUNDAY_MS - 60_000) == 0
+
+
+def test_pause_that_a_receiver_asks_for_makes_a_pause_longer_and_never_shorter_nor_longer_than_the_day():
+    asked = {"attempts": 3, "no": 1, "since_ms": 0, "now_ms": 1_000, "patience_ms": 600_000}
+
+    assert schedule.next_due_ms(Outcome.FAILED, **asked, not_before_ms=2_000) == 31_000
+    assert schedule.next_due_ms(Outcome.FAILED, **asked, not_before_ms=300_000) == 300_000
+    assert schedule.next_due_ms(Outcome.FAILED, **asked, not_before_ms=900_000) == 600_000

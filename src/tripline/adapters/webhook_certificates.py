@@ -1,0 +1,20 @@
+"""Certificates of customers' servers that are refused, and the reasons to keep with a message."""
+
+import ssl
+from typing import Final
+
+from tripline.ports.webhooks import WebhookFailedError
+
+_EXPIRED: Final = 10
+"""OpenSSL's `X509_V_ERR_CERT_HAS_EXPIRED`."""
+_UNTRUSTED: Final = frozenset({18, 19, 20, 21})
+"""OpenSSL's `X509_V_ERR_` codes for a certificate whose chain ends in no trusted authority."""
+
+
+def refused(error: ssl.SSLCertVerificationError) -> WebhookFailedError:
+    """The failure with its reason."""
+    if error.verify_code == _EXPIRED:
+        return WebhookFailedError("The server's certificate has expired.")
+    if error.verify_code in _UNTRUSTED:
+        return WebhookFailedError("The server's certificate is of an authority that is not trusted.")
+    return WebhookFailedError("The server's certificate is not good for its name.")
