@@ -17,7 +17,7 @@ from tripline.domain.import_drafts import Draft, DraftId, RowState
 from tripline.domain.refusals import BadParameter
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
-from tripline.services import exports
+from tripline.services import export_files, exports
 from tripline.services.fleet import draft_blocks, draft_files, draft_worker, import_kinds
 from tripline.services.fleet.draft_blocks import Rows, Verdicts
 from tripline.services.fleet.draft_checks import Check
@@ -44,7 +44,7 @@ def empty_rows():
 
 def empty_rows_before_the_header():
     file = io.BytesIO(b"\n" * 200_000 + b"vehicleNo\nA\n")
-    return lambda: list(csv_files.read_table(file, column_of=str)[1])
+    return lambda: list(csv_files.read_table(file, column_of=str).lines)
 
 
 def encoding_of_a_long_file():
@@ -117,11 +117,11 @@ def pages_into(writer):
 
 
 def exported_csv():
-    return pages_into(exports._Csv())
+    return pages_into(export_files.Csv())
 
 
 def exported_workbook():
-    return pages_into(exports._Xlsx())
+    return pages_into(export_files.Xlsx())
 
 
 @pytest.mark.parametrize(

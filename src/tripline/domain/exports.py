@@ -10,11 +10,12 @@ import msgspec
 
 from tripline.domain.ids import RecordId, UserId
 from tripline.domain.refusals import Kind, Refusal
+from tripline.domain.shares import Shares
 
 OF_ACCOUNT: Final = 2
 """Exports of an account that may wait or be under way."""
-OF_ALL: Final = 20
-"""Exports of everybody that may."""
+SHARES: Final = Shares(total=20, operator=15, company=10, account=OF_ACCOUNT)
+"""The same of an operator with its partners, a company, and everybody."""
 KEPT: Final = 5
 """Exports of an account that are kept; the oldest makes room."""
 KEPT_MS: Final = 3_600_000
@@ -45,6 +46,7 @@ class Event(Enum):
     FINISH = "its file is there"
     CANCEL = "its owner no longer wants it"
     FAIL = "it cannot be made"
+    GIVE_WAY = "it makes room for the export of a holder of less"
 
 
 NEXT: Final[dict[tuple[State, Event], State]] = {
@@ -53,6 +55,8 @@ NEXT: Final[dict[tuple[State, Event], State]] = {
     (State.RUNNING, Event.TAKE): State.RUNNING,
     (State.RUNNING, Event.FINISH): State.DONE,
     (State.RUNNING, Event.FAIL): State.FAILED,
+    (State.WAITING, Event.GIVE_WAY): State.FAILED,
+    (State.RUNNING, Event.GIVE_WAY): State.FAILED,
     (State.WAITING, Event.CANCEL): State.CANCELLED,
     (State.RUNNING, Event.CANCEL): State.CANCELLED,
 }

@@ -4,13 +4,15 @@ Whoever makes an export says so in its row and is heard of with every piece; one
 its writes holds only while the export is still its own. Not here: what is in the file (`services/exports.py`).
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, bindparam, delete, func, insert, or_, select, update
 
 from tripline.domain.exports import KEPT_MS, NEXT, UNFINISHED, Event, Export, Form, State
 from tripline.domain.ids import RecordId, UserId
-from tripline.store.tables import export, export_piece
+from tripline.domain.shares import Held, Holder
+from tripline.store.tables import account, company, export, export_piece
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 SILENT_MS: Final = 60_000
@@ -35,9 +37,22 @@ _WAITING: Final = or_(
     export.c.state == State.WAITING.value,
     and_(export.c.state == State.RUNNING.value, export.c.heard_ms < bindparam("silent_before")),
 )
-_NEXT_WAITING: Final = (
-    select(*_COLUMNS).where(_WAITING).order_by(export.c.created_ms).limit(1).with_for_update(skip_locked=True)
+_HOLDERS: Final = (
+    select(
+        export.c.id,
+        func.coalesce(company.c.master_id, export.c.account_id).label("operator"),
+        func.coalesce(company.c.id, export.c.account_id).label("company"),
+        export.c.account_id,
+    )
+    .select_from(
+        export.outerjoin(account, account.c.id == export.c.account_id).outerjoin(
+            company, company.c.id == account.c.company_id
+        )
+    )
+    .order_by(export.c.created_ms, export.c.id)
 )
+_UNFINISHED: Final = export.c.state.in_([state.value for state in UNFINISHED])
+_TO_TAKE: Final = select(*_COLUMNS).where(export.c.id == bindparam("key"), _WAITING).with_for_update(skip_locked=True)
 
 
 def find(tx: ReadTx, account_id: UserId, export_id: RecordId) -> Export | None:
@@ -53,8 +68,12 @@ def of_account(tx: ReadTx, account_id: UserId) -> list[Export]:
 
 def unfinished(tx: ReadTx) -> int:
     """How many exports of everybody wait or are under way."""
-    states = [state.value for state in UNFINISHED]
-    return int(tx.all(select(func.count()).where(export.c.state.in_(states)))[0][0])
+    return int(tx.all(select(func.count()).where(_UNFINISHED))[0][0])
+
+
+def held(tx: ReadTx) -> list[Held[RecordId]]:
+    """The exports of everybody that wait or are under way, the oldest first."""
+    return _held(tx.all(_HOLDERS.where(_UNFINISHED)))
 
 
 def insert_new(tx: WriteTx, new: Export) -> None:
@@ -62,9 +81,14 @@ def insert_new(tx: WriteTx, new: Export) -> None:
     tx.run(insert(export), {name: getattr(new, name) for name in _FIELDS})
 
 
-def take(tx: WriteTx, *, maker_id: str, now_ms: int) -> Export | None:
-    """The export that waits longest, or whose maker fell silent: it is this maker's now, and its file is empty."""
-    rows = tx.all(_NEXT_WAITING, {"silent_before": now_ms - SILENT_MS})
+def waiting(tx: ReadTx, *, now_ms: int) -> list[Held[RecordId]]:
+    """The exports that wait, or whose maker fell silent, the oldest first."""
+    return _held(tx.all(_HOLDERS.where(_WAITING), {"silent_before": now_ms - SILENT_MS}))
+
+
+def take(tx: WriteTx, export_id: RecordId, *, maker_id: str, now_ms: int) -> Export | None:
+    """An export that waits: it is this maker's now, and its file is empty. None: another maker takes it."""
+    rows = tx.all(_TO_TAKE, {"key": export_id, "silent_before": now_ms - SILENT_MS})
     if not rows:
         return None
     found = _export(tuple(rows[0]))
@@ -100,10 +124,12 @@ def finish(tx: WriteTx, export_id: RecordId, *, maker_id: str, event: Event, now
 
 def cancel(tx: WriteTx, account_id: UserId, export_id: RecordId) -> None:
     """End an export of the account that is not finished; what there is of its file goes."""
-    states = [state.value for state in UNFINISHED]
-    mine = (export.c.id == export_id, export.c.account_id == account_id, export.c.state.in_(states))
-    if tx.run(update(export).where(*mine).values(state=State.CANCELLED.value, size=0)):
-        tx.run(delete(export_piece).where(export_piece.c.export_id == export_id))
+    _end(tx, State.CANCELLED, export.c.id == export_id, export.c.account_id == account_id)
+
+
+def give_way(tx: WriteTx, export_id: RecordId) -> None:
+    """End an export that is not finished, to make room for another; what there is of its file goes."""
+    _end(tx, NEXT[State.WAITING, Event.GIVE_WAY], export.c.id == export_id)
 
 
 def piece(tx: ReadTx, export_id: RecordId, no: int) -> bytes | None:
@@ -122,6 +148,17 @@ def old(tx: ReadTx, *, now_ms: int, limit: int) -> list[RecordId]:
     """Exports whose time is over."""
     rows = tx.all(select(export.c.id).where(export.c.until_ms < now_ms).limit(limit))
     return [RecordId(row.id) for row in rows]
+
+
+def _end(tx: WriteTx, state: State, *which: ColumnElement[bool]) -> None:
+    ended = tx.all(select(export.c.id).where(*which, _UNFINISHED))
+    for row in ended:
+        tx.run(update(export).where(export.c.id == row.id).values(state=state.value, size=0))
+        tx.run(delete(export_piece).where(export_piece.c.export_id == row.id))
+
+
+def _held(rows: Sequence[Any]) -> list[Held[RecordId]]:
+    return [Held(RecordId(row.id), Holder(row.operator, row.company, row.account_id)) for row in rows]
 
 
 def _export(row: tuple[Any, ...]) -> Export:

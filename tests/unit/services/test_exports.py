@@ -14,10 +14,11 @@ from tests.support.refused import refused
 
 from tripline.adapters.signals_local import LocalSignals
 from tripline.domain.access import Actor, Authority
-from tripline.domain.exports import KEPT, KEPT_MS, OF_ACCOUNT, Form, ManyExports, NotReady, State
+from tripline.domain.exports import KEPT, KEPT_MS, OF_ACCOUNT, Event, Form, ManyExports, NotReady, State
 from tripline.domain.ids import CompanyId, TimeIds, UserId
 from tripline.domain.refusals import Forbidden, NotFound
-from tripline.services import exports
+from tripline.domain.shares import Shares
+from tripline.services import export_files, exports
 from tripline.services.exports import Exporter, Sheet
 from tripline.store import exports as rows
 from tripline.store.browsing.turns import Place
@@ -139,7 +140,7 @@ def test_csv_has_every_row_and_nothing_that_a_spreadsheet_runs(tmp_path, monkeyp
 
 def test_workbook_has_text_as_text_and_numbers_as_numbers(tmp_path, monkeypatch):
     monkeypatch.setattr(exports, "AT_ONCE", 4)
-    monkeypatch.setattr(exports, "PART", 1_000)
+    monkeypatch.setattr(export_files, "PART", 1_000)
 
     async def scenario(desk):
         asked = await desk.ask(9, form=Form.XLSX)
@@ -170,7 +171,7 @@ def test_rows_are_those_that_the_library_of_the_workbook_writes():
                 at.write(row, column, cell)
     book.close()
 
-    with exports._Xlsx() as writer:
+    with export_files.Xlsx() as writer:
         writer.add(sheet[:2])
         writer.add(sheet[2:])
         writer.end()
@@ -182,7 +183,7 @@ def test_rows_are_those_that_the_library_of_the_workbook_writes():
 
 
 def test_workbook_shows_markup_as_text():
-    with exports._Xlsx() as writer:
+    with export_files.Xlsx() as writer:
         writer.add([["<r>x</r>", "</t></is></c>"]])
         writer.end()
         content = b"".join(writer.rest())
@@ -255,7 +256,7 @@ def test_cancelled_export_goes_on_no_longer_and_leaves_no_file(tmp_path, monkeyp
 def test_export_whose_maker_fell_silent_is_made_anew_by_another(tmp_path):
     async def scenario(desk):
         asked = await desk.ask(7)
-        taken = await desk.store.write(lambda tx: rows.take(tx, maker_id="gone", now_ms=NOW))
+        taken = await desk.store.write(lambda tx: rows.take(tx, asked.id, maker_id="gone", now_ms=NOW))
         pieces = [(0, b"half")]
         await desk.store.write(lambda tx: rows.add(tx, taken.id, maker_id="gone", now_ms=NOW, done=3, pieces=pieces))
         assert await desk.exporter("two").make_next() == 0
@@ -304,15 +305,104 @@ def test_account_has_so_many_exports_under_way_and_keeps_so_many(tmp_path):
     assert played(tmp_path, scenario) == KEPT
 
 
-def test_all_together_have_so_many_exports_under_way(tmp_path, monkeypatch):
-    monkeypatch.setattr(exports.exports, "OF_ALL", 1)
+OTHERS = [
+    Actor(UserId(f"00000000-0000-11ef-8000-00000000010{at}"), Authority.COMPANY_ADMIN, CompanyId(f"{name}{at}"))
+    for at, name in enumerate("pppooo")
+]
+"""Administrators of three partners of company c, and of three other operators."""
+
+
+def _other_companies(tx):
+    for at, each in enumerate(OTHERS):
+        of = {"id": each.company_id, "created_ms": 1, "name": "n", "token_prefix": each.company_id}
+        is_partner = each.company_id.startswith("p")
+        master = "c" if is_partner else each.company_id
+        service_type = "c" if is_partner else each.company_id
+        tx.run(insert(company), {**of, "service_type": service_type, "master": not is_partner, "master_id": master})
+        person = {"id": each.user_id, "created_ms": 1, "company_id": each.company_id, "authority": "COMPANY_ADMIN"}
+        names = {"name": "n", "email": f"{at}", "login": f"{at}", "password_hash": ""}
+        tx.run(insert(account), {**person, **names, "password_updated_ms": 1, "enabled": True})
+
+
+def test_all_together_have_so_many_exports_under_way_and_make_room_for_another_operator(tmp_path, monkeypatch):
+    monkeypatch.setattr(exports.exports, "SHARES", Shares(total=4, operator=3, company=2, account=2))
 
     async def scenario(desk):
-        await desk.ask()
+        await desk.store.write(_other_companies)
+        first = await desk.ask()
+        more = [(await desk.ask(actor=each), each) for each in OTHERS[:2]]
+        # The operator has its share: its partners make room for each other, and nobody else's is touched.
+        third = await desk.ask(actor=OTHERS[2])
+        states = [(await desk.read(first)).state, *[(await desk.read(*each)).state for each in more]]
+        other = await desk.ask(actor=OTHERS[3])
+        await desk.ask(actor=OTHERS[4])
         with refused(ManyExports, match="Too many"):
-            await desk.ask(actor=LEE)
+            await desk.ask(actor=OTHERS[3])
+        after = [(await desk.read(*each)).state for each in [*more, (third, OTHERS[2]), (other, OTHERS[3])]]
+        return states, after
 
-    played(tmp_path, scenario)
+    states, after = played(tmp_path, scenario)
+
+    assert states == [State.FAILED, State.WAITING, State.WAITING]
+    assert after == [State.FAILED, State.WAITING, State.WAITING, State.WAITING]
+
+
+def test_export_that_makes_room_while_it_is_made_is_given_up_with_its_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr(exports, "AT_ONCE", 1)
+    monkeypatch.setattr(exports.exports, "SHARES", Shares(total=1, operator=1, company=1, account=1))
+
+    async def scenario(desk):
+        await desk.store.write(_other_companies)
+        asked = await desk.ask(3)
+        add = rows.add
+
+        def add_and_lose(tx, *args, **values):
+            held = add(tx, *args, **values)
+            if values["done"] == 2:
+                rows.give_way(tx, asked.id)
+            return held
+
+        with monkeypatch.context() as patch:
+            patch.setattr(rows, "add", add_and_lose)
+            await desk.exporter().make_next()
+        pieces = await desk.store.read(lambda tx: tx.all(select(func.count()).select_from(export_piece))[0][0])
+        return (await desk.read(asked)).state, pieces
+
+    assert played(tmp_path, scenario) == (State.FAILED, 0)
+
+
+def test_operators_take_turns_and_one_that_is_under_way_keeps_no_other_waiting(tmp_path):
+    order = []
+
+    async def scenario(desk):
+        await desk.store.write(_other_companies)
+        names = {}
+        for actor, name in [(KIM, "c"), (KIM, "c"), (OTHERS[0], "partner"), (OTHERS[3], "o3"), (OTHERS[4], "o4")]:
+            names[(await desk.ask(actor=actor)).id] = name
+            desk.now_ms += 1
+        exporter, first = desk.exporter(), asyncio.Event()
+
+        async def made(taken):
+            order.append(names[taken.id])
+            await desk.store.write(lambda tx: rows.finish(tx, taken.id, maker_id="one", event=Event.FINISH, now_ms=NOW))
+            if len(order) == 1:
+                await first.wait()
+
+        exporter._make = made
+        held = asyncio.ensure_future(exporter.make_next())
+        while not order:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        await exporter.make_next()
+        await exporter.make_next()
+        beside = await exporter.make_next()
+        first.set()
+        await held
+        while await exporter.make_next():
+            pass
+        return beside
+
+    assert played(tmp_path, scenario) == 0
+    assert order == ["c", "o3", "o4", "c", "partner"]
 
 
 def test_file_is_forgotten_after_its_time(tmp_path):
