@@ -3,6 +3,9 @@
 A batch starts `commit_ms` after its first frame, or when it is full; while one commits the next gathers. When the
 store is away nothing is acknowledged: every source hears of it, and the intake opens again after a pause.
 
+A second task sweeps: it finds silent trips and deletes what is old. Batches never wait for it; the trips that it finds
+end with the next batch.
+
 Not here: what happens to a batch (`pipeline.py`), which trips are silent (`silence.py`).
 """
 
@@ -94,8 +97,10 @@ class Intake:
         self._passing = asyncio.Lock()
         """Held while a batch goes through."""
         self._stop = asyncio.Event()
-        self._sweep_due = True
-        self._sweep_timer: asyncio.TimerHandle | None = None
+        self._silent: Sequence[SensorId] = ()
+        """Sensors whose trip ends with the next batch, if it is silent still."""
+        self._ended = asyncio.Event()
+        """Set when a batch with such sensors is through."""
         self._outages = 0
         self._shut = False
         self.swept = False
@@ -160,18 +165,16 @@ class Intake:
 
     async def run(self) -> None:
         """Take batches through until `stop`, and then what is left."""
-        self._wake.set()
-        while not self._stop.is_set() or self._waiting:
-            await self._wake.wait()
-            self._wake.clear()
-            if self._sweep_due:
-                await self._sweep()
-            if self._waiting or self._changed:
-                await self._turn()
-            if self._shut:
-                await self._pause()
-        if self._sweep_timer is not None:
-            self._sweep_timer.cancel()
+        async with asyncio.TaskGroup() as tasks:
+            sweeping = tasks.create_task(self._sweep_forever())
+            while not self._stop.is_set() or self._waiting:
+                await self._wake.wait()
+                self._wake.clear()
+                if self._waiting or self._changed or self._silent:
+                    await self._turn()
+                if self._shut:
+                    await self._pause()
+            sweeping.cancel()
         await self.settle_rejected()
 
     async def settle_rejected(self) -> None:
@@ -195,7 +198,7 @@ class Intake:
         elif count == self._batch:
             self._wake.set()
 
-    async def _turn(self, silent: Sequence[SensorId] = ()) -> None:
+    async def _turn(self) -> None:
         """One batch of what waits. An outage abandons it and everything behind it."""
         if self._size <= BATCH_BYTES:
             cut = Cut(self._waiting[: self._batch], self._waiting[self._batch :])
@@ -207,6 +210,7 @@ class Intake:
         if self._waiting or self._stop.is_set():
             self._wake.set()
         again, self._changed = self._changed, set()
+        silent, self._silent = self._silent, ()
         now_ms = frames[-1].received_ms if frames else self._clock()
         try:
             async with self._in_turn(DEVICES, frames):
@@ -219,6 +223,8 @@ class Intake:
             self._abandon(frames, None)
         else:
             self._outages = 0
+        if silent:
+            self._ended.set()
 
     def _abandon(self, frames: list[Frame], outage: Outage | None) -> None:
         """Nothing of this and of what waits is kept: tell every source once."""
@@ -244,27 +250,36 @@ class Intake:
         if self._waiting or self._changed:
             self._wake.set()
 
-    async def _sweep(self) -> None:
-        """End the trips that fell silent, and drop what is too old to matter."""
-        self._sweep_due = False
-        pause_s = silence.SWEEP_S
-        now_ms = self._clock()
-        try:
-            silent = await self._silent(now_ms)
-            if silent:
-                await self._turn(silent)
-            more = await self.rejected.tend(now_ms=now_ms)
-            if await traces.purge(self._store, now_ms=now_ms) or more:
-                pause_s = 0
-        except Outage as outage:
-            _log.warning("ingest.outage", reason=str(outage), frames=0, sources=0)
-        except Exception:  # noqa: BLE001  as above
-            _log.exception("ingest.failed", sensor=None)
-        self._pipeline.tracks.forget_idle(before_ms=now_ms - _IDLE_MS)
-        self._sweep_timer = self._loop.call_later(pause_s, self._time_to_sweep)
-        self.swept = pause_s > 0
+    async def _sweep_forever(self) -> None:
+        while True:
+            pause_s = silence.SWEEP_S
+            try:
+                if await self._sweep():
+                    pause_s = 0
+            except Outage as outage:
+                _log.warning("ingest.outage", reason=str(outage), frames=0, sources=0)
+            except Exception:  # noqa: BLE001  as above
+                _log.exception("ingest.failed", sensor=None)
+            self.swept = pause_s > 0
+            await asyncio.sleep(pause_s)
 
-    async def _silent(self, now_ms: int) -> list[SensorId]:
+    async def _sweep(self) -> bool:
+        """End the trips that fell silent and drop old rows; true if old rows are left. Raises `Outage`."""
+        now_ms = self._clock()
+        silent = await self._find_silent(now_ms)
+        if silent:
+            self._ended.clear()
+            self._silent = silent
+            self._wake.set()
+            await self._ended.wait()
+        more = await self.rejected.tend(now_ms=now_ms)
+        more = await traces.purge(self._store, now_ms=now_ms) or more
+        # Between two batches: the one under way may need a track that was idle until now.
+        async with self._passing:
+            self._pipeline.tracks.forget_idle(before_ms=now_ms - _IDLE_MS)
+        return more
+
+    async def _find_silent(self, now_ms: int) -> list[SensorId]:
         """Sensors whose open trip fell silent: what they sent may still be on its way to here."""
         until_ms = await self._stored_until(now_ms)
         if until_ms is None:
@@ -272,10 +287,6 @@ class Intake:
         return await silence.silent_sensors(
             self._store, self._settings, node_id=self._pipeline.node_id, now_ms=until_ms
         )
-
-    def _time_to_sweep(self) -> None:
-        self._sweep_due = True
-        self._wake.set()
 
     def _sensor_changed(self, sensor_id: str) -> None:
         self._changed.add(SensorId(sensor_id))

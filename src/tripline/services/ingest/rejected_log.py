@@ -170,9 +170,12 @@ class RejectedLog:
         is_fresh = self._known_ms is not None and abs(now_ms - self._known_ms) < KNOWN_MS
         if is_fresh and all(added * _KNOWN_PART < most for added, most in zip(self._added, self._most, strict=True)):
             return
+        added = self._added
         self._held = await self._store.read(lambda tx: rejected.holdings(tx, SCOPE))
         self._total = Holding(*map(sum, zip(*self._held.values(), strict=True))) if self._held else _NOTHING
-        self._known_ms, self._added = now_ms, _NOTHING
+        # What was added while the log was read may not have been seen: then it is read again before it is used next.
+        self._known_ms = now_ms if self._added == added else None
+        self._added = _NOTHING
 
     def plan(self, entries: Sequence[Entry], *, now_ms: int) -> Plan:
         """Which of the messages are kept, and which only counted. Changes nothing."""
@@ -315,7 +318,7 @@ class RejectedLog:
             return False
         largest = max(self._held, key=self._part)
         gone = await self._store.write(lambda tx: rejected.evict(tx, SCOPE, largest, rows=rows, size=size), locked=True)
-        if not gone.rows:  # others were faster
+        if not gone.rows or largest not in self._held:  # others were faster
             self._known_ms = None
             return False
         self._held[largest] = self._held[largest].and_also(-gone.rows, -gone.size)

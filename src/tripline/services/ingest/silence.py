@@ -38,9 +38,9 @@ async def silent_sensors(store: Store, settings: Ingest, *, node_id: str, now_ms
 async def still_silent(
     store: Store, settings: Ingest, silent: Collection[SensorId], *, now_ms: int
 ) -> Collection[SensorId]:
-    """Those that are silent still: on a shared store another process may have stored something before it lost the
-    sensor to us, who have claimed it now. Raises `Outage`."""
-    if not silent or not store.shared:
+    """Those that are silent still, now that no other batch is under way and, on a shared store, they are claimed: since
+    they were found something may have been stored. Raises `Outage`."""
+    if not silent:
         return silent
     since_ms = _silent_since(settings, now_ms)
     return await store.read(lambda tx: tracks.still_silent(tx, SCOPE, silent, since_ms=since_ms))

@@ -180,6 +180,11 @@ _STILL_SILENT: Final = Hot(
     select(trip.c.sensor_id).where(trip.c.sensor_id == _ANY, *_silent_since("cutoff_no")),
     *("sensor_ids", "cutoff_no"),
 )
+_ONE_STILL_SILENT: Final = Hot(
+    select(trip.c.sensor_id).where(trip.c.sensor_id == bindparam("sensor_id"), *_silent_since("cutoff_no")),
+    *("sensor_id", "cutoff_no"),
+)
+"""For a database without lists."""
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -327,9 +332,12 @@ def silent(
 
 
 def still_silent(tx: ReadTx, scope: Scope, sensor_ids: Collection[SensorId], *, since_ms: int) -> set[SensorId]:
-    """Those of the sensors whose open trip got no microtrip since the instant; on a shared database."""
+    """Those of the sensors whose open trip got no microtrip since the instant."""
     _everything(scope)
-    return {row[0] for row in tx.hot(_STILL_SILENT, list(sensor_ids), ids.first_no(since_ms))}
+    since_no = ids.first_no(since_ms)
+    if tx.shared:
+        return {row[0] for row in tx.hot(_STILL_SILENT, list(sensor_ids), since_no)}
+    return {sensor_id for sensor_id in sensor_ids if tx.hot(_ONE_STILL_SILENT, sensor_id, since_no)}
 
 
 def _everything(scope: Scope) -> None:

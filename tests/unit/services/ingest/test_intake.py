@@ -10,11 +10,23 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from structlog.testing import capture_logs
-from tests.support.ingest_rig import MINUTE, NOW, OTHER_VEHICLE, SENSOR, TOPIC, VEHICLE, FakeSource, Rig, microtrip
+from tests.support.ingest_rig import (
+    MINUTE,
+    NOW,
+    OTHER_VEHICLE,
+    SENSOR,
+    TOPIC,
+    VEHICLE,
+    FakeSource,
+    Rig,
+    frame,
+    microtrip,
+)
 
 from tripline import observe
 from tripline.config import Ingest
-from tripline.services.ingest import steps
+from tripline.domain.ids import SensorId
+from tripline.services.ingest import silence, steps
 from tripline.services.ingest.intake import BACKLOG_BYTES, BATCH_BYTES, Intake
 from tripline.store import tables
 from tripline.store.ingest import rejected
@@ -243,6 +255,52 @@ def test_changed_sensor_is_looked_at_without_waiting_for_a_message(rig: Rig) -> 
     through(rig, talk)
 
     assert rig.rows(tables.trip, "vehicle_id", "state") == [(VEHICLE, "LAPSED")]
+
+
+def test_sweep_that_hangs_delays_no_batch(rig: Rig) -> None:
+    source = FakeSource()
+    is_hanging = asyncio.Event()
+
+    async def never(_: int) -> int:
+        is_hanging.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def work() -> None:
+        intake = rig.intake(stored_until=never)
+        async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+            tasks.create_task(intake.run())
+            await is_hanging.wait()
+            intake.offer(source, TOPIC, body(NOW), NOW, 1)
+            await until(lambda: source.settlements != [])
+            intake.stop()
+
+    rig.run(work())
+
+    assert source.settlements == [[1]]
+    assert rig.rows(tables.microtrip, "ts") == [NOW]
+
+
+def test_trip_that_goes_on_while_the_sweep_finds_it_silent_stays_open(rig: Rig) -> None:
+    """The sweep waits for no batch, so one may store something between its finding and the ending."""
+    source = FakeSource()
+    rig.send(microtrip(NOW))
+    later = NOW + 60 * MINUTE
+    rig.now_ms = later
+
+    async def talk(intake: Intake) -> None:
+        await until(lambda: intake.swept)
+
+    async def found(*_: object, **__: object) -> list[SensorId]:
+        # What the rows said before this message came.
+        await rig.pipeline.take_in([frame(source, microtrip(later), later)], now_ms=later)
+        return [SENSOR]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(silence, "silent_sensors", found)
+        through(rig, talk)
+
+    assert rig.rows(tables.trip, "state") == ["LAPSED", "OPEN"]
 
 
 @pytest.mark.sqlite("PostgreSQL drops whole weeks")
