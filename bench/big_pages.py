@@ -25,7 +25,7 @@ from bench.table import Figure, of_rounds
 from tests.support.postgres import Cluster
 
 from tripline.domain import ids, samples
-from tripline.store.database import partitions, postgres
+from tripline.store.database import partitions, postgres, postgres_statements
 
 SCORES: Final = 10_000_000
 SAMPLES: Final = 100_000_000
@@ -110,7 +110,7 @@ def _made(database: Cluster, scale: float) -> Size:
     weeks = range(partitions.week_of(size.first_ms), now_ms, partitions.WEEK_MS)
     with postgres.open_engine(database.url(shared.DATABASE)).connect() as connection:
         connection.exec_driver_sql("BEGIN")
-        tx = postgres.PostgresTx(connection)
+        tx = postgres_statements.PostgresTx(connection)
         partitions.make_all(
             tx, [partitions.Partition(table.name, week) for table in partitions.TABLES for week in weeks]
         )

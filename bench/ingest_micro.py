@@ -31,7 +31,7 @@ from tripline.services.live.position_keeper import PositionKeeper
 from tripline.store import tables
 from tripline.store.database.postgres import PostgresStore
 from tripline.store.database.sqlite import SqliteStore
-from tripline.store.transactions import Store
+from tripline.store.transactions import Crew, Store
 
 SENSORS = 400
 SIZES = (1, 20, 200, 2000)
@@ -72,7 +72,7 @@ async def measure(url: str, folder: Path, run: int, size: int, items: int) -> di
     settings, ids = Ingest(), TimeIds(node=1, slot=run if url else None)
     signals = support.LocalSignals()
     pipeline = Pipeline(
-        store=store,
+        store=store.of(Crew.DEVICES),
         settings=settings,
         scoring_grace_s=0,
         max_items=1000,
@@ -148,7 +148,8 @@ def _watch(pipeline: Any, store: Any, spent: dict[str, list[float]]) -> None:
     if isinstance(store, SqliteStore):
         store._writer.work = timed("writer", store._writer.work)  # type: ignore[method-assign]
     else:
-        store._batches._work = timed("writer", store._batches._work)
+        batches = store._crews[Crew.DEVICES].batches
+        batches._work = timed("writer", batches._work)
 
 
 _ACKNOWLEDGE = acknowledgements.acknowledge

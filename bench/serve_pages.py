@@ -26,6 +26,7 @@ from tripline.api import families
 from tripline.domain import ids
 from tripline.gateway.roster import Roster
 from tripline.http.application import create_app
+from tripline.http.request_store import RequestStore
 from tripline.http.rim import Rim
 from tripline.scoring import rules
 from tripline.services.accounts import refresh_sessions
@@ -58,7 +59,7 @@ async def _serve(database: Path, user_id: str) -> None:
     calls = Calls(store=store, devices=Roster(), settings=config.Rpc(), ids=maker, signals=signals, clock=_now_ms)
     webhooks = HttpWebhooks(timeout_s=5.0, guard=AddressGuard(allow_private=True))
     rim = Rim(
-        store=store,
+        store=RequestStore(store),
         ids=maker,
         clock=_now_ms,
         signals=signals,

@@ -33,7 +33,7 @@ from tripline.ports.signals import Signals
 from tripline.services import settings
 from tripline.services.readiness import Readiness
 from tripline.store.database import keys as kept_secrets
-from tripline.store.transactions import Store
+from tripline.store.transactions import Crew, Store
 from tripline.wiring import Server
 from tripline.wiring_adapters import Listeners
 
@@ -60,7 +60,7 @@ async def serve(config: Config, *, origins: Mapping[str, Origin], announce: Call
         certificates = wiring_adapters.certificates(config, folder, now_ms=clock.now_ms())
         others = wiring_adapters.others(config, store=store, clock=clock.now_ms, opened=opened)
         maker = await numbering.ids_of(store)
-        node = numbering.node_of(store, maker, roles=",".join(config.roles))
+        node = numbering.node_of(store.of(Crew.VITALS), maker, roles=",".join(config.roles))
         await node.enter()
         opened.push_async_callback(node.leave)
         signals = wiring_adapters.signals(config)

@@ -20,6 +20,7 @@ from tripline.api import families, health
 from tripline.config import Config
 from tripline.domain.ids import SensorId
 from tripline.http.application import create_app
+from tripline.http.request_store import RequestStore
 from tripline.http.rim import Rim, Vitals
 from tripline.portal import exports, troubles
 from tripline.portal import families as pages
@@ -57,6 +58,7 @@ from tripline.services.scores.rescorer import Rescorer
 from tripline.services.scores.scorer import Scorer
 from tripline.services.session_check import SessionCheck
 from tripline.services.settings import InForce
+from tripline.store.transactions import Crew
 from tripline.wiring_adapters import Adapters, lost_maps, reach_roads
 from tripline.wiring_ingest import Ground, Ingress, Worker
 
@@ -95,23 +97,25 @@ def wired(
 ) -> Server:
     """Every part that the roles need; nothing of it runs yet."""
     store, signals, clock = ground["store"], ground["signals"], ground["clock"]
+    # What stands between a device and its acknowledgement waits for nobody's request, and for no background work.
+    of_devices = wiring_ingest.of_devices(ground)
     does = partial(config_files.does, config)
     presence = ingress = check = None
     if does("gateway") or does("worker"):
-        presence = PresenceKeeper(absent_s=config.push.absent_s, node=node, tells_away=does("worker"), **ground)
+        presence = PresenceKeeper(absent_s=config.push.absent_s, node=node, tells_away=does("worker"), **of_devices)
     workers: list[Worker] = [node.run, readiness.run]
     if config.log.held_ms:
         workers.append(LoopWatch(held_s=config.log.held_ms / 1_000).run)
-    positions = PositionKeeper(store=store, signals=signals, fastest_kmh=config.guards.fastest_kmh)
+    positions = PositionKeeper(store=of_devices["store"], signals=signals, fastest_kmh=config.guards.fastest_kmh)
     workers.append(positions.run)
-    buffered = wiring_ingest.buffered(config, ground, others, positions)
+    buffered = wiring_ingest.buffered(config, of_devices, others, positions)
     if does("gateway") and presence is not None:
-        ingress = wiring_ingest.ingress(config, ground, others, presence, positions)
+        ingress = wiring_ingest.ingress(config, of_devices, others, presence, positions)
         roster = ingress.listener.roster
-        check = SessionCheck(store=store, node=node, live=roster, presence=presence, signals=signals)
+        check = SessionCheck(store=of_devices["store"], node=node, live=roster, presence=presence, signals=signals)
         workers += [
             check.run,
-            Deliverer(here=roster, node=node, store=store, signals=signals).run,
+            Deliverer(here=roster, node=node, store=of_devices["store"], signals=signals).run,
         ]
     if presence is not None:
         workers.append(partial(presence.run, ingress.listener.roster.heard if ingress else tuple))
@@ -130,13 +134,13 @@ def wired(
         if not isinstance(pipeline, Intake):
             pipeline = None
         if pipeline is None and others.customers is not None:
-            pipeline = wiring_ingest.pipeline_intake(config, ground, positions)
+            pipeline = wiring_ingest.pipeline_intake(config, of_devices, positions)
             workers.append(pipeline.run)
         workers += _workers(config, ground, others, pipeline, positions, api_url)
         workers.append(DraftWorker(node=node, **ground).run)
         if buffered is not None:
             workers += [buffered.intake.run, buffered.drain.run]
-        workers.append(Undertaker(store=store).run)
+        workers.append(Undertaker(store=store.of(Crew.VITALS)).run)
     if presence is not None:
         Answering(node=node, signals=signals, is_behind=lambda: check is not None and check.is_behind)
     if rim is None:
@@ -175,7 +179,7 @@ def readiness_of(
     bus = others.buffer or others.letters
     topic = config.bus.buffer_topic if others.buffer else config.bus.dead_letters or config.bus.microtrips
     return Readiness(
-        store=ground["store"],
+        store=ground["store"].of(Crew.VITALS),
         clock=ground["clock"],
         measure=lambda: Machine(
             machine.free_bytes(folder), machine.open_files(), machine.open_files_limit(), lost_maps(others.roads)
@@ -201,16 +205,22 @@ def _rim(
     readiness: Readiness,
     settings: Callable[[], Sequence[InForce]],
 ) -> Rim:
-    store, ids, clock = ground["store"], ground["ids"], ground["clock"]
+    ids, signals, clock = ground["ids"], ground["signals"], ground["clock"]
+    store = RequestStore(ground["store"], readers=config.store.readers, writers=config.store.writers)
     roster = ingress.listener.roster if ingress is not None else None
-    settling = Barrier(store=store, node=node, signals=ground["signals"])
-    calls = Calls(devices=EveryDevice(here=roster, node=node, **ground), settings=config.rpc, **ground)
+    # A call is on its way to a device; how many somebody may have under way is bounded there.
+    of_devices = wiring_ingest.of_devices(ground)
+    settling = Barrier(store=of_devices["store"], node=node, signals=signals)
+    calls = Calls(devices=EveryDevice(here=roster, node=node, **of_devices), settings=config.rpc, **of_devices)
     return Rim(
-        **ground,
+        store=store,
+        ids=ids,
+        signals=signals,
+        clock=clock,
         tokens=Tokens(key=token_key, settings=config.tokens),
         passwords=Passwords(config.passwords),
         limits=Limits(accounts=config.accounts, rest=config.rest),
-        carrier_actions=Batches(settling=settling, **ground),
+        carrier_actions=Batches(settling=settling, store=store, ids=ids, signals=signals, clock=clock),
         unpauser=Unpauser(
             store=store,
             carrier=others.carrier,
@@ -226,7 +236,7 @@ def _rim(
         base_map=others.base_map,
         node=node,
         calls=calls,
-        mounter=Mounter(calls=calls, settings=config.rpc, **ground),
+        mounter=Mounter(calls=calls, settings=config.rpc, store=store, ids=ids, signals=signals, clock=clock),
         time_zone=zoneinfo.ZoneInfo(config.time_zone),
         ready=readiness.report,
         heard_of=_heard_nothing if roster is None else roster.heard_of,
@@ -274,7 +284,7 @@ def _workers(
         postman.run,
         Sweeper(store=store, clock=clock, history_days=config.store.history_days).run,
         PartitionKeeper(store=store, settings=config.ingest, clock=clock).run,
-        *wiring_ingest.bus_consumer(config, ground, others, pipeline, positions),
+        *wiring_ingest.bus_consumer(config, wiring_ingest.of_devices(ground), others, pipeline, positions),
     )
 
 

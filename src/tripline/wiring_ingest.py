@@ -24,7 +24,7 @@ from tripline.services.ingest.intake import Intake, StoredUntil
 from tripline.services.live.position_keeper import PositionKeeper
 from tripline.services.presence import PresenceKeeper
 from tripline.store.fleet import sensors
-from tripline.store.transactions import Store
+from tripline.store.transactions import Crew, Store
 from tripline.wiring_adapters import Adapters
 
 Worker: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
@@ -38,6 +38,13 @@ class Ground(TypedDict):
     ids: TimeIds
     signals: Signals
     clock: Clock
+
+
+def of_devices(ground: Ground) -> Ground:
+    """The same, with the store for what stands between a device and its acknowledgement."""
+    return Ground(
+        store=ground["store"].of(Crew.DEVICES), ids=ground["ids"], signals=ground["signals"], clock=ground["clock"]
+    )
 
 
 class Ingress(msgspec.Struct, frozen=True, kw_only=True):

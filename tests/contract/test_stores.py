@@ -2,12 +2,14 @@
 
 import asyncio
 import contextlib
+import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy import bindparam, func, insert, select, text, update
 from tests.support import databases, stores
 
 from tripline.domain.refusals import Kind, Refusal
@@ -17,11 +19,11 @@ from tripline.store.database import uniqueness
 from tripline.store.database.postgres import PostgresStore
 from tripline.store.database.sqlite import SqliteStore
 from tripline.store.tables import account, device_connection, secret, sensor_attribute, vehicle
-from tripline.store.transactions import Hot, Store
+from tripline.store.transactions import Crew, Hot, ReadTooLong, Store
 
 pytestmark = pytest.mark.parametrize("adapter", ["sqlite", "postgresql"])
 
-Open = Callable[[], Store]
+Open = Callable[..., Store]
 
 
 class Taken(Refusal):
@@ -35,10 +37,10 @@ def opener(adapter: str, tmp_path) -> Iterator[Open]:
     with contextlib.ExitStack() as stack:
         if adapter == "sqlite":
             path = stores.fresh_file(tmp_path)
-            yield lambda: SqliteStore(path)
+            yield partial(SqliteStore, path)
         else:
             database = stack.enter_context(databases.fresh())
-            yield lambda: PostgresStore(database.url)
+            yield partial(PostgresStore, database.url)
 
 
 def played(opener: Open, play: Callable[..., Any], count: int = 1) -> Any:
@@ -462,3 +464,90 @@ def test_store_that_is_away_is_an_outage_and_comes_back(opener, adapter):
         return [name for name, _ in await store.read(kept)]
 
     assert played(opener, play) == ["a", "b"]
+
+
+@contextlib.asynccontextmanager
+async def busy(store: Store, *crews: Crew, works: int = 8):
+    """Every thread of these crews reads and writes, and as much waits for them, until the block ends."""
+    loop, over = asyncio.get_running_loop(), threading.Event()
+    begun = asyncio.Event()
+
+    def hold(_):
+        loop.call_soon_threadsafe(begun.set)
+        over.wait(20)
+
+    async with asyncio.TaskGroup() as tasks:
+        for crew in crews:
+            held = store.of(crew)
+            for _ in range(works):
+                tasks.create_task(held.read(hold))
+                if store.shared:
+                    tasks.create_task(held.write(hold))
+                    tasks.create_task(held.write(hold, locked=True))
+        await begun.wait()
+        await asyncio.sleep(0.05)
+        try:
+            yield
+        finally:
+            over.set()
+
+
+@pytest.mark.parametrize("crew", [Crew.DEVICES, Crew.VITALS, Crew.WORK, Crew.PEOPLE])
+def test_crew_waits_for_no_other(opener, crew):
+    async def play(store):
+        others = [each for each in (Crew.PEOPLE, Crew.WORK, Crew.DEVICES) if each is not crew]
+        if crew is Crew.VITALS and not store.shared:
+            others.remove(Crew.DEVICES)  # these two share their readers
+        async with busy(store, *others), asyncio.timeout(5):
+            mine = store.of(crew)
+            await mine.prove()
+            await mine.write(keep("a", b"1"))
+            await mine.write(keep("b", b"2"), locked=True)
+            return await mine.read(kept), await mine.read_short(kept)
+
+    assert played(opener, play) == ([("a", b"1"), ("b", b"2")],) * 2
+
+
+def test_write_of_devices_goes_before_two_hundred_that_wait(opener):
+    async def play(store):
+        done: list[str] = []
+
+        async def write(crew: Crew, *, locked: bool) -> None:
+            await store.of(crew).write(lambda _: time.sleep(0.01), locked=locked)
+            done.append(crew.name)
+
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(200):
+                tasks.create_task(write(Crew.PEOPLE, locked=False))
+            await asyncio.sleep(0.05)
+            tasks.create_task(write(Crew.DEVICES, locked=True))
+        return done.index("DEVICES")
+
+    assert played(opener, play) < 40
+
+
+def test_read_of_a_request_that_takes_too_long_is_given_up_and_is_no_outage(opener):
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    short = endless.replace("FROM n)", "FROM n WHERE i < 30000)")
+
+    def many(tx):
+        while True:
+            tx.all(text(short))
+
+    async def play(_):
+        store = opener(longest_request_s=0.3)
+        people = store.of(Crew.PEOPLE)
+        try:
+            refused = []
+            for work in (lambda tx: tx.all(text(endless)), many):
+                with pytest.raises(ReadTooLong) as refusal:
+                    await people.read(work)
+                refused.append(refusal.value.after_s)
+            await people.write(keep("a", b"1"))
+            # Other crews may take longer.
+            await store.of(Crew.WORK).read(lambda tx: (time.sleep(0.4), tx.all(text(short))))
+            return refused, await people.read(kept), store.troubles.present
+        finally:
+            await store.close()
+
+    assert played(opener, play) == ([20, 20], [("a", b"1")], None)

@@ -17,6 +17,7 @@ from tests.support.ingest_rig import NOW, SENSOR, FakeSource, frame, microtrip, 
 
 from tripline.ports.outages import Outage
 from tripline.store import tables
+from tripline.store.transactions import Crew
 
 
 class Wire:
@@ -138,7 +139,7 @@ def test_outage_connection_cut_before_the_commit_keeps_nothing(node: Node, wire:
 
 def test_outage_dead_network_is_noticed_in_bounded_time_and_mends_itself(node: Node, wire: Wire) -> None:
     node.send(microtrip(NOW), at=NOW)
-    node.store._store._batches._longest_s = 0.5  # type: ignore[attr-defined]
+    node.store._store._crews[Crew.WORK].batches._longest_s = 0.5  # type: ignore[attr-defined]
     wire.dead.set()
     began = time.monotonic()
     source = FakeSource(SENSOR)

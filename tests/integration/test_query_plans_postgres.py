@@ -32,9 +32,9 @@ from tripline.store.browsing import applications, delegations, lines, people, pu
 from tripline.store.browsing.delegations import Side
 from tripline.store.browsing.turns import Place, Turn
 from tripline.store.database import partitions, postgres
-from tripline.store.database.postgres import PostgresStore, PostgresTx
+from tripline.store.database.postgres import PostgresStore
 from tripline.store.database.postgres_queries import Asker
-from tripline.store.database.postgres_statements import Statements
+from tripline.store.database.postgres_statements import PostgresTx, Statements
 from tripline.store.fleet import imports
 from tripline.store.ingest import deliveries
 from tripline.store.push import queue as push_queue

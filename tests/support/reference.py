@@ -24,9 +24,11 @@ from tripline.domain.history import TooManyChanges
 from tripline.domain.refusals import BadParameter, Forbidden, NotFound, Refusal
 from tripline.gateway import connection
 from tripline.http import errors, operations
+from tripline.http.turns import TooMuchAtOnce
 from tripline.services.accounts.limits import TooManyRequests
 from tripline.services.accounts.tokens import TokenExpired, TokenUnreadable
 from tripline.services.rpc import answers
+from tripline.store.transactions import ReadTooLong
 from tripline.wire.device import meanings as device_meanings
 from tripline.wire.device import reasons as device_reasons
 
@@ -34,10 +36,12 @@ USUAL = {
     BadParameter,
     Forbidden,
     NotFound,
+    ReadTooLong,
     TokenExpired,
     TokenUnreadable,
     TooManyChanges,
     TooManyRequests,
+    TooMuchAtOnce,
     fields.NotAllowed,
     fields.OutOfRange,
     fields.TooLong,
@@ -143,7 +147,8 @@ def rest() -> str:
         "examples: `GET /api/docs` (a page to read, without any other network) and `GET /api/openapi.json`; "
         "devices and pushes are in `GET /api/asyncapi.json`.\n",
         "`parameter.*` (400), `token.unreadable` and `token.expired` (401), `access.denied` (403), "
-        "`object.unknown` (404) and `request.too_many` (429) are left out of the last column.",
+        "`object.unknown` (404), `request.too_many` and `request.too_much_at_once` (429) and `read.too_long` (503) are "
+        "left out of the last column.",
     ]
     described = [each for methods in _document()["paths"].values() for each in methods.values()]
     for heading, (about, _) in openapi.HEADINGS.items():

@@ -22,6 +22,7 @@ from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds, UserId
 from tripline.http import middleware
 from tripline.http.application import create_app, routed_app
+from tripline.http.request_store import RequestStore
 from tripline.http.rim import Rim
 from tripline.ports.carriers import CarrierLines
 from tripline.ports.devices import Delivery, Devices
@@ -158,7 +159,7 @@ class Rest:
         alone = Node(store=self.store, ids=self.ids, name="here:1", roles="api")
         settling = Barrier(store=self.store, node=alone, signals=self.signals)
         self.rim = Rim(
-            store=self.store,
+            store=RequestStore(self.store),
             ids=self.ids,
             clock=lambda: self.now_ms,
             signals=self.signals,

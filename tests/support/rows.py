@@ -9,8 +9,7 @@ import psycopg
 
 from tests.support import databases, stores
 from tripline.store.database import postgres, sqlite
-from tripline.store.database.postgres import PostgresTx
-from tripline.store.database.postgres_statements import Statements
+from tripline.store.database.postgres_statements import PostgresTx, Statements
 from tripline.store.transactions import WriteTx
 
 

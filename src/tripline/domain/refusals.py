@@ -24,6 +24,7 @@ class Kind(Enum):
     TIMEOUT = auto()
     TOO_LARGE = auto()
     TOO_MANY = auto()
+    BUSY = auto()
 
 
 class Word(str):

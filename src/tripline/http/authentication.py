@@ -20,10 +20,12 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
+from litestar import Request
+from litestar.types import Scope
 
 from tripline.domain.access import Actor
 from tripline.domain.refusals import Kind, Refusal
-from tripline.http import cookies
+from tripline.http import cookies, peers
 from tripline.http.rim import Call, rim_of
 from tripline.services.accounts.browser_sessions import Cookie
 from tripline.services.accounts.tokens import Bearer, TokenUnreadable
@@ -83,6 +85,10 @@ def _admitted(request: Call, credential: Bearer | Cookie, actor: Actor, now_ms: 
     if actor.user_id not in rim.actors and len(rim.actors) >= _KNOWN_MAX:
         rim.actors.clear()
     rim.actors[actor.user_id] = actor
+    if isinstance(credential, Cookie):
+        if len(rim.browsing) >= _KNOWN_MAX:
+            rim.browsing.clear()
+        rim.browsing[credential.hash] = actor.user_id
     request.scope[_ASKING] = _Asking(actor, credential)  # type: ignore[typeddict-unknown-key]
     return actor
 
@@ -106,6 +112,22 @@ def count(request: Call, actor: Actor) -> None:
     """Count the request of a `known_actor`. Raises `TooManyRequests`."""
     rim = rim_of(request)
     rim.limits.count_request(actor.user_id, now_ms=rim.clock())
+
+
+def holder_of(scope: Scope) -> str:
+    """Whose share of reads and changes the request takes: its account's, or that of the address it comes from while
+    the account is not known."""
+    asking: _Asking | None = scope.get(_ASKING)  # type: ignore[assignment]
+    if asking is not None:
+        return asking.actor.user_id
+    request: Call = Request(scope)
+    try:
+        shown = _shown(request, rim_of(request).clock())
+    except Refusal:
+        return peers.address_of(request)
+    if isinstance(shown, Cookie):
+        return rim_of(request).browsing.get(shown.hash) or peers.address_of(request)
+    return shown.user_id
 
 
 async def require_still(request: Call) -> None:

@@ -48,6 +48,7 @@ ANSWERS: Final[dict[Kind, tuple[int, int]]] = {
     Kind.TIMEOUT: (408, GENERAL),
     Kind.TOO_LARGE: (413, BAD_PARAMETER),
     Kind.TOO_MANY: (429, GENERAL),
+    Kind.BUSY: (503, GENERAL),
 }
 """HTTP status and errorCode of each kind of refusal."""
 

@@ -13,6 +13,8 @@ from litestar.enums import HttpMethod
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from tripline import metrics
+from tripline.http import authentication
+from tripline.http.request_store import HOLDER
 
 _NOT_GUESSED: Final = (b"x-content-type-options", b"nosniff")
 """What is in an answer came from somebody else: no browser is to take it for a page."""
@@ -41,9 +43,11 @@ def surrounded(app: ASGIApp) -> ASGIApp:
                 message["body"] = b""
             await send(message)
 
+        holding = HOLDER.set(functools.partial(authentication.holder_of, scope))
         try:
             await app(scope, receive, observed)
         finally:
+            HOLDER.reset(holding)
             route = scope.get("path_template", UNMATCHED)
             _seconds(route, status).observe(time.perf_counter() - started)
 

@@ -13,6 +13,7 @@ from litestar import Request
 from tripline import config
 from tripline.domain.access import Actor
 from tripline.domain.ids import SensorId, TimeIds, UserId
+from tripline.http.request_store import RequestStore
 from tripline.ports.clocks import Clock
 from tripline.ports.maps import BaseMap, MapKeeper, RoadMatcher
 from tripline.ports.signals import Signals
@@ -33,7 +34,6 @@ from tripline.services.scores.disputes import DisputeDesk
 from tripline.services.scores.policy_desk import PolicyDesk
 from tripline.services.scores.standings import Standings
 from tripline.services.settings import InForce
-from tripline.store.transactions import Store
 
 Call: TypeAlias = Request[Any, Any, Any]
 """One HTTP request."""
@@ -42,7 +42,8 @@ Call: TypeAlias = Request[Any, Any, Any]
 class Rim(msgspec.Struct, frozen=True):
     """The parts that handlers call, wired by `wiring.py`."""
 
-    store: Store
+    store: RequestStore
+    """The store for requests: each account reads and writes in its turn."""
     ids: TimeIds
     clock: Clock
     signals: Signals
@@ -78,6 +79,8 @@ class Rim(msgspec.Struct, frozen=True):
     """Whose turn it is to import a file."""
     actors: dict[UserId, Actor] = msgspec.field(default_factory=dict)
     """Accounts as they were when they asked last; what relies on them proves it (`authentication.known_actor`)."""
+    browsing: dict[str, UserId] = msgspec.field(default_factory=dict)
+    """Accounts of the browsers that asked lately, by the hash in their cookie; for counting, not for letting in."""
     standings: Standings = msgspec.field(default_factory=Standings)
     """Scores of many, as they were read up to a minute ago."""
     browsers: Prolonger = msgspec.field(default_factory=lambda: Prolonger(config.Sessions()))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from alembic import script as scripts
     from psycopg import errors
 
-    from tripline.store.database import postgres
+    from tripline.store.database import postgres, postgres_statements
 else:
     psycopg = Later("psycopg")
     command = Later("alembic.command")
@@ -40,6 +40,7 @@ else:
     scripts = Later("alembic.script")
     errors = Later("psycopg.errors")
     postgres = Later("tripline.store.database.postgres")
+    postgres_statements = Later("tripline.store.database.postgres_statements")
 
 FOLDER: Final = Path(__file__).parent / "migrations"
 VERSION_TABLE: Final = "schema_version"
@@ -100,7 +101,7 @@ def upgrade_shared(url: str, *, now_ms: int, to: str | None = None) -> str:
             command.upgrade(alembic_config(connection), target)
         connection.execute(text(f"COMMENT ON TABLE {VERSION_TABLE} IS '{_serves(target)}'"))
         if target == newest():
-            partitions.ensure(postgres.PostgresTx(connection), now_ms=now_ms)
+            partitions.ensure(postgres_statements.PostgresTx(connection), now_ms=now_ms)
         connection.execute(text("COMMIT"))
     return target
 

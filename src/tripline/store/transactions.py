@@ -11,7 +11,8 @@ The SQLite adapter is `store/database/sqlite.py`.
 import contextlib
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Protocol, TypeVar
+from enum import Enum, auto
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 from sqlalchemy import (
     ARRAY,
@@ -30,9 +31,40 @@ from sqlalchemy import (
 from sqlalchemy.sql import ClauseElement, Executable, visitors
 from sqlalchemy.sql.compiler import SQLCompiler
 
+from tripline.domain.refusals import Kind, TryLater
 from tripline.store.database.faults import Troubles
 
 T = TypeVar("T")
+LONGEST_REQUEST_S: Final = 20.0
+"""How long a read of a request may take, without its wait for a thread."""
+
+
+class Crew(Enum):
+    """The purpose of a transaction. Each crew has threads and connections of its own, so none waits for another."""
+
+    VITALS = auto()
+    """Heartbeats and readiness: how others see that the process is alive."""
+    DEVICES = auto()
+    """Everything between a device and its acknowledgement; connections and calls of devices."""
+    WORK = auto()
+    """Background work: scoring, pushing, exporting, erasing; and commands."""
+    PEOPLE = auto()
+    """Requests of people and applications. Their reads are bounded in time."""
+
+    @property
+    def goes_first(self) -> bool:
+        """Whether its writes go before those of the other crews where there is one writer."""
+        return self in (Crew.VITALS, Crew.DEVICES)
+
+
+class ReadTooLong(TryLater):
+    """A read of a request took longer than one may, and was given up."""
+
+    code = "read.too_long"
+    kind = Kind.BUSY
+
+    def __init__(self) -> None:
+        super().__init__(after_s=round(LONGEST_REQUEST_S), seconds=round(LONGEST_REQUEST_S))
 
 
 class Hot:
@@ -180,5 +212,78 @@ class Store(Protocol):
         """On a database of our own: no other process commits inside, until this one does. What was read inside holds
         then, unless this process itself wrote something else before. Raises `Outage`."""
 
+    def of(self, crew: Crew) -> "Store":
+        """The same database through the threads of this crew; a store that was just opened works for `Crew.WORK`."""
+
     async def close(self) -> None:
         """Finish what is queued, then close every connection."""
+
+
+class Database(Store, Protocol):
+    """A store with every crew of its own: what an adapter implements."""
+
+    async def write(self, work: Callable[[WriteTx], T], *, locked: bool = False, crew: Crew = Crew.WORK) -> T:
+        """As `Store.write`."""
+
+    async def read(self, work: Callable[[ReadTx], T], *, consistent: bool = True, crew: Crew = Crew.WORK) -> T:
+        """As `Store.read`. Raises `ReadTooLong` for `Crew.PEOPLE`."""
+
+    async def read_short(self, work: Callable[[ReadTx], T], *, consistent: bool = True, crew: Crew = Crew.WORK) -> T:
+        """As `Store.read_short`."""
+
+    async def ask(self, statement: Hot, *values: Any, crew: Crew = Crew.WORK) -> list[tuple[Any, ...]]:
+        """As `Store.ask`."""
+
+    async def prove(self, *, crew: Crew = Crew.WORK) -> None:
+        """As `Store.prove`."""
+
+
+class CrewStore:
+    """A database through the threads of one crew. Implements `Store`."""
+
+    def __init__(self, database: Database, crew: Crew) -> None:
+        self._database = database
+        self._crew = crew
+        self.troubles = database.troubles
+
+    async def write(self, work: Callable[[WriteTx], T], *, locked: bool = False) -> T:
+        """Run the work in one durable transaction."""
+        return await self._database.write(work, locked=locked, crew=self._crew)
+
+    async def read(self, work: Callable[[ReadTx], T], *, consistent: bool = True) -> T:
+        """Run the work on one consistent view, off the event loop."""
+        return await self._database.read(work, consistent=consistent, crew=self._crew)
+
+    async def read_short(self, work: Callable[[ReadTx], T], *, consistent: bool = True) -> T:
+        """Run a look-up by key."""
+        return await self._database.read_short(work, consistent=consistent, crew=self._crew)
+
+    async def ask(self, statement: Hot, *values: Any) -> list[tuple[Any, ...]]:
+        """Every row of one look-up by key."""
+        return await self._database.ask(statement, *values, crew=self._crew)
+
+    async def prove(self) -> None:
+        """See whether the database can be used. Raises `ports.outages.Outage`."""
+        await self._database.prove(crew=self._crew)
+
+    @property
+    def shared(self) -> bool:
+        """Whether processes on other machines may use the database."""
+        return self._database.shared
+
+    @property
+    def foreign_commits(self) -> int:
+        """How often another process was seen to commit."""
+        return self._database.foreign_commits
+
+    def alone(self) -> contextlib.AbstractAsyncContextManager[None]:
+        """On a database of our own: no other process commits inside."""
+        return self._database.alone()
+
+    def of(self, crew: Crew) -> Store:
+        """The same database through the threads of this crew."""
+        return self._database.of(crew)
+
+    async def close(self) -> None:
+        """Close the database, for every crew."""
+        await self._database.close()

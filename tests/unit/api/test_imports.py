@@ -539,7 +539,7 @@ def test_number_registered_between_check_and_insert_is_told_like_any_other(tmp_p
     async def scenario(app):
         _, admin = await app.operator("ace")
         waiting = [{"vehicleNo": "B", "mileage": 1}]
-        write = app.store.write
+        write = app.rim.store.write
 
         async def late(work):
             if waiting:
@@ -547,7 +547,7 @@ def test_number_registered_between_check_and_insert_is_told_like_any_other(tmp_p
                 assert (await app.call(admin, "POST", "/vehicle", body)).status_code == 200
             return await write(work)
 
-        monkeypatch.setattr(app.store, "write", late)
+        monkeypatch.setattr(app.rim.store, "write", late)
         return await sent(app, admin, VEHICLES), await numbers(app)
 
     answer, kept = rest.run(tmp_path, scenario)
@@ -562,7 +562,7 @@ def test_numbers_registered_one_by_one_before_each_write_of_an_import_are_bad_ro
     async def scenario(app):
         _, admin = await app.operator("ace")
         waiting = [*reversed(names)]
-        write = app.store.write
+        write = app.rim.store.write
 
         async def late(work):
             if waiting and work.__module__ == imports.__name__:
@@ -570,7 +570,7 @@ def test_numbers_registered_one_by_one_before_each_write_of_an_import_are_bad_ro
                 assert answer.status_code in (200, 400)
             return await write(work)
 
-        monkeypatch.setattr(app.store, "write", late)
+        monkeypatch.setattr(app.rim.store, "write", late)
         content = b"vehicleNo,mileage\n" + b"".join(b"%c,1\n" % number for number in names.encode())
         return await sent(app, admin, content, skipBadRows="true"), await numbers(app)
 

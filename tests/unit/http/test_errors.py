@@ -61,6 +61,7 @@ def test_every_kind_of_refusal_has_an_answer() -> None:
         Kind.TIMEOUT: (408, 2),
         Kind.TOO_LARGE: (413, 31),
         Kind.TOO_MANY: (429, 2),
+        Kind.BUSY: (503, 2),
     }
     assert set(errors.ANSWERS) == set(Kind)
 

@@ -18,10 +18,12 @@ from tripline.domain.refusals import BadParameter, Forbidden, Kind, NotFound, Re
 from tripline.http import errors, operations, pages
 from tripline.http.authentication import ForeignForm
 from tripline.http.operations import JSON, Operation
+from tripline.http.turns import TooMuchAtOnce
 from tripline.language import catalogue
 from tripline.language.catalogue import DEFAULT
 from tripline.services.accounts.limits import TooManyRequests
 from tripline.services.accounts.tokens import TokenExpired, TokenUnreadable
+from tripline.store.transactions import ReadTooLong
 from tripline.wire.rest.base import Id
 
 Schema: TypeAlias = dict[str, Any]
@@ -36,7 +38,7 @@ TITLES: Final = {
     413: "The request is too large.",
     429: "Too many requests; `Retry-After` says for how many seconds to wait.",
     500: "A fault of the service; its log says what.",
-    503: "Something that the service needs is away; try again.",
+    503: "Something that the service needs is away, or a read takes too long; try again.",
 }
 """What each status means here."""
 _OF_FIELDS: Final = (fields.TooLong, fields.Unprintable, fields.WrongForm, fields.OutOfRange, fields.NotAllowed)
@@ -76,13 +78,15 @@ def responses(each: Operation, body: Schema) -> dict[str, Schema]:
         answers.setdefault(413, _plain(413, errors.BAD_PARAMETER, text, body))
     if each.access is not Gate.MACHINE:
         answers[500] = _plain(500, errors.GENERAL, catalogue.text(errors.BUG, DEFAULT), body)
-        answers[503] = _plain(503, errors.GENERAL, catalogue.text(errors.AWAY, DEFAULT), body)
+        answers[503] = answers[503] | {"content": _example(503, catalogue.text(errors.AWAY, DEFAULT), body)}
     return {str(status): answers[status] for status in sorted(answers) if status not in each.also}
 
 
 def _usual(each: Operation) -> Iterator[type[Refusal]]:
     if each.access is Gate.MACHINE:
         yield NotFound
+    else:
+        yield from (TooMuchAtOnce, ReadTooLong)
     if isinstance(each.access, Action) or each.access in (Gate.ACCOUNT, Gate.SIGNED_IN):
         yield from (TokenUnreadable, TokenExpired, TooManyRequests)
         if each.method != "GET":
@@ -117,7 +121,7 @@ def _refused(status: int, those: list[type[Refusal]], body: Schema) -> Schema:
     first = those[0]
     example = _error(status, errors.ANSWERS[first.kind][1], first_sentence(first.__doc__))
     answer: Schema = {"description": "\n".join(lines), "content": {JSON: {"schema": body, "example": example}}}
-    if any(refusal.kind is Kind.TOO_MANY for refusal in those):
+    if any(refusal.kind in (Kind.TOO_MANY, Kind.BUSY) for refusal in those):
         seconds = {"type": "integer", "minimum": 1, "examples": [30]}
         answer["headers"] = {"Retry-After": {"description": "seconds to wait", "schema": seconds}}
     return answer
@@ -126,8 +130,12 @@ def _refused(status: int, those: list[type[Refusal]], body: Schema) -> Schema:
 def _plain(status: int, code: int, message: str, body: Schema) -> Schema:
     return {
         "description": f"{TITLES[status]} errorCode {code}.",
-        "content": {JSON: {"schema": body, "example": _error(status, code, message)}},
+        "content": _example(status, message, body, code),
     }
+
+
+def _example(status: int, message: str, body: Schema, code: int = errors.GENERAL) -> Schema:
+    return {JSON: {"schema": body, "example": _error(status, code, message)}}
 
 
 def _error(status: int, code: int, message: str) -> dict[str, Any]:

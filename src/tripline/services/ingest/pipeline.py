@@ -14,6 +14,7 @@ import random
 import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple
 
 import msgspec
@@ -127,6 +128,8 @@ class Pipeline:
         self._positions = positions
         self._ids = ids
         self._signals = signals
+        self._long_bodies = ThreadPoolExecutor(1, thread_name_prefix="long-bodies")
+        """A thread of its own, which no request can occupy."""
         self.steps = Steps()
         """What the batch under way is at."""
         self._wishes = Wishes(store, signals)
@@ -234,7 +237,8 @@ class Pipeline:
         if total <= LONG_BYTES:
             self._decode(frames, batch)
         elif max(sizes) > LONG_BYTES or total > LONG_BATCH_BYTES:
-            await asyncio.to_thread(self._decode, cooperative.each(frames), batch)
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(self._long_bodies, self._decode, cooperative.each(frames), batch)
         else:
             for lot in _lots(frames, sizes):
                 self._decode(lot, batch)

@@ -8,6 +8,7 @@ Not here: works of several statements, and what a broken connection means (`post
 
 import asyncio
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from typing import Any, Final, TypeAlias
 
 import psycopg
@@ -25,10 +26,11 @@ _AUTO: Final = PyFormat.AUTO
 class Asker:
     """A few connections, opened when they are needed, each with one statement at a time. Belongs to one event loop."""
 
-    def __init__(self, connect: Connect, *, lanes: int, longest_s: float) -> None:
-        """`longest_s`: how long an answer may take, the wait for a connection included."""
+    def __init__(self, connect: Connect, *, lanes: int, longest_s: float, threads: Executor | None = None) -> None:
+        """`longest_s`: how long an answer may take, the wait for a connection included. `threads`: where a connection
+        is opened; None: on a thread that anybody may use."""
         self._longest_s = longest_s
-        self._lanes = [_Lane(connect) for _ in range(lanes)]
+        self._lanes = [_Lane(connect, threads) for _ in range(lanes)]
         # The last one that came back goes first: as many are open as are needed.
         self._free: asyncio.LifoQueue[_Lane] = asyncio.LifoQueue()
         for lane in self._lanes:
@@ -59,8 +61,9 @@ class Asker:
 class _Lane:
     """One connection, and what is prepared on it."""
 
-    def __init__(self, connect: Connect) -> None:
+    def __init__(self, connect: Connect, threads: Executor | None) -> None:
         self._connect = connect
+        self._threads = threads
         self._driver: psycopg.Connection[Any] | None = None
         self._names: dict[tuple[str, tuple[int, ...] | None], bytes] = {}
         """By statement and the types of its values."""
@@ -98,7 +101,7 @@ class _Lane:
             self._result = self._answer = None
 
     async def _open(self) -> None:
-        driver = await asyncio.to_thread(self._connect)
+        driver = await asyncio.get_running_loop().run_in_executor(self._threads, self._connect)
         # Whole numbers of one type, whatever their size: else each size would be another statement.
         driver.adapters.register_dumper(int, Int8BinaryDumper)
         self._driver, self._pgconn, self._socket = driver, driver.pgconn, driver.pgconn.socket

@@ -3,10 +3,10 @@
 They are run by libpq's own calls, with the driver's conversions: a cursor of the driver takes twice the processor time
 (`docs/decisions/707-hot-statements-are-prepared-by-hand.md`).
 
-Not here: transactions and when a connection is replaced (`postgres.py`).
+Not here: when transactions begin and end, and when a connection is replaced (`postgres_threads.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import Any, Final, TypeAlias
 
@@ -14,6 +14,9 @@ import psycopg
 from psycopg import abc, errors, pq
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.pq.abc import PGconn, PGresult
+from sqlalchemy import Connection
+
+from tripline.store.transactions import Hot, WriteTx
 
 KEPT: Final = 300
 """Statements that a connection keeps prepared; the one that was not used for longest makes room."""
@@ -83,3 +86,34 @@ def require(pgconn: PGconn, result: PGresult) -> None:
         if pgconn.status == pq.ConnStatus.BAD:
             raise psycopg.OperationalError(pgconn.get_error_message())
         raise errors.error_from_result(result)
+
+
+class PostgresTx(WriteTx):
+    """A transaction on PostgreSQL."""
+
+    shared = True
+
+    def __init__(self, connection: Connection, statements: Statements | None = None) -> None:
+        """`statements`: what is prepared on the same connection, kept from one transaction to the next."""
+        super().__init__(connection)
+        self._statements = Statements(self._driver) if statements is None else statements
+
+    def hot(self, statement: Hot, *values: Any) -> list[tuple[Any, ...]]:
+        """Every row of a hot statement, as the driver gives them."""
+        text, order, constants = statement.compiled(self._dialect)
+        values += constants
+        return self._statements.rows(text, [values[i] for i in order])
+
+    def run_sql(self, sql: str, values: Sequence[Any]) -> int:
+        """Execute driver SQL with positional values."""
+        return self._statements.run(sql, values)
+
+    def copy(self, sql: str, types: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> int:
+        """Append very many rows with COPY; how many."""
+        with self._driver.cursor() as cursor:
+            with cursor.copy(sql) as copy:
+                copy.set_types(types)
+                for row in rows:
+                    copy.write_row(row)
+            count: int = cursor.rowcount
+        return count

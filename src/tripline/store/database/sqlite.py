@@ -1,7 +1,8 @@
-"""The embedded store: one SQLite file, one writer thread, a few reader threads, one inline reader.
+"""The embedded store: one SQLite file, one writer thread, a few reader threads for each crew, one inline reader.
 
-WAL with `synchronous=FULL`: a commit that returned survives a power cut. Other processes may use the file at the
-same time; writers wait for each other up to `files.BUSY_MS`.
+WAL with `synchronous=FULL`: a commit that returned survives a power cut. What devices send is written before everything
+else that waits for the writer. Other processes may use the file at the same time; writers wait for each other up to
+`files.BUSY_MS`.
 
 Not here: tables (`tables.py`), migrations (`store/migrate.py`), carrying the log over (`checkpoints.py`).
 """
@@ -9,11 +10,13 @@ Not here: tables (`tables.py`), migrations (`store/migrate.py`), carrying the lo
 import asyncio
 import contextlib
 import functools
+import math
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -23,7 +26,7 @@ from sqlalchemy.util import LRUCache
 from tripline.ports.outages import Fault, StoreOutage
 from tripline.store.database import checkpoints, faults, sqlite_files
 from tripline.store.database.faults import Troubles
-from tripline.store.transactions import Hot, ReadTx, WriteTx
+from tripline.store.transactions import LONGEST_REQUEST_S, Crew, CrewStore, Hot, ReadTooLong, ReadTx, Store, WriteTx
 
 T = TypeVar("T")
 PROVED_S: Final = 30.0
@@ -34,6 +37,10 @@ READ_CACHE_KIB: Final = 2_048
 WRITE_CACHE_KIB: Final = 8_192
 """Pages that a connection keeps at most; what it dropped the system still has. A reader drops all of them after each
 commit: sixteen times as much makes look-ups no faster while devices send, as four times as much does not ingest."""
+LOOK_STEPS: Final = 500_000
+"""Steps of SQLite's machine between two looks at the clock in a read that is limited: some 20 ms."""
+OTHER_READERS: Final = 2
+"""Reader threads of each crew but that of requests."""
 _COMPILED: Final[LRUCache[Any, Any]] = LRUCache(1_000)
 """Statement -> its SQL, for every connection: there are fewer statements than this."""
 
@@ -95,8 +102,13 @@ def _identity(path: Path) -> tuple[int, int] | None:
 class _Lane:
     """One connection and the transaction discipline on it."""
 
-    def __init__(self, path: Path | str, troubles: Troubles, *, read_only: bool) -> None:
+    def __init__(
+        self, path: Path | str, troubles: Troubles, *, read_only: bool, longest_s: float | None = None
+    ) -> None:
+        """`longest_s`: the limit of a work; None: there is none."""
         self._troubles = troubles
+        self._longest_s = longest_s
+        self._until = math.inf
         with self._outages():
             self._engine = open_engine(path, read_only=read_only)
         # A writer takes the write lock at once: one that only reads at first can fail with BUSY when it writes.
@@ -104,9 +116,14 @@ class _Lane:
         self.connection: Connection = self._engine.connect()
         self.driver: sqlite3.Connection = self.connection.connection.driver_connection  # type: ignore[assignment]
         self._tx = ReadTx(self.connection) if read_only else WriteTx(self.connection)
+        if longest_s is not None:
+            # Beside the steps of one statement those of earlier runs count: many short ones are looked at, too.
+            self.driver.set_progress_handler(lambda: time.monotonic() > self._until, LOOK_STEPS)
 
     def work(self, work: Callable[[Any], T]) -> T:
-        """Run the work inside one transaction. Raises `Outage`."""
+        """Run the work inside one transaction. Raises `Outage`, and `ReadTooLong` if it is limited."""
+        if self._longest_s is not None:
+            self._until = time.monotonic() + self._longest_s
         with self._outages():
             if not self.driver.in_transaction:
                 self.driver.execute(self._begin)
@@ -147,7 +164,11 @@ class _Lane:
         try:
             yield
         except (sqlite3.Error, exc.DBAPIError) as error:
-            outage = faults.of_sqlite(getattr(error, "orig", None) or error)
+            cause = getattr(error, "orig", None) or error
+            if self._longest_s is not None and getattr(cause, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
+                self.let_go()
+                raise ReadTooLong from error
+            outage = faults.of_sqlite(cause)
             if hasattr(self, "driver"):
                 self.let_go()
                 # What was read of a damaged file may be mended there by now: the next try reads it anew.
@@ -162,18 +183,72 @@ class _Lane:
         self.driver.close()
 
 
+class _Readers:
+    """The threads that read for a crew, with a lane each."""
+
+    def __init__(self, threads: int, name: str, longest_s: float | None) -> None:
+        self.threads = ThreadPoolExecutor(threads, thread_name_prefix=f"store-reader-{name}")
+        self.longest_s = longest_s
+        self.local = threading.local()
+
+
+class _WriteQueue:
+    """The thread that writes, and what waits for it: works that go first, then the others in their order."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
+        self._first: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._others: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+
+    def put(self, work: Callable[[], T], *, first: bool) -> Future[T]:
+        """Queue the work; a future of its result."""
+        future: Future[T] = Future()
+        (self._first if first else self._others).append((future, work))
+        self._thread.submit(self._next)
+        return future
+
+    def close(self) -> None:
+        """Do what waits, then end the thread."""
+        self._thread.shutdown()
+
+    def _next(self) -> None:
+        # Each work asks for one turn of the thread, so there is one for this turn: now choose which.
+        future, work = (self._first or self._others).popleft()
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001  raised where the work was given
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+
 class SqliteStore:
     """The store of a single node. Open it on the event loop's thread."""
 
-    def __init__(self, path: Path, *, readers: int = 2, checkpoint_s: float = checkpoints.EVERY_S) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        readers: int = 2,
+        checkpoint_s: float = checkpoints.EVERY_S,
+        longest_request_s: float = LONGEST_REQUEST_S,
+    ) -> None:
+        """`readers`: threads that read for requests."""
         self._path = path
         self._checked_at = -CHECKED_S
         self.troubles = Troubles()
         self._writer = _Lane(path, self.troubles, read_only=False)
         self._inline = _Lane(path, self.troubles, read_only=True)
-        self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
-        self._read_threads = ThreadPoolExecutor(readers, thread_name_prefix="store-reader")
-        self._local = threading.local()
+        self._writes = _WriteQueue()
+        of_devices = _Readers(OTHER_READERS, "devices", None)
+        self._readers = {
+            Crew.VITALS: of_devices,
+            Crew.DEVICES: of_devices,
+            Crew.WORK: _Readers(OTHER_READERS, "work", None),
+            Crew.PEOPLE: _Readers(readers, "people", longest_request_s),
+        }
         self._read_lanes: list[_Lane] = []
         self._view_end: asyncio.Handle | None = None
         self._version = self._data_version()
@@ -183,15 +258,16 @@ class SqliteStore:
         self._file = _identity(path)
         self._checkpoints = checkpoints.Checkpoints(path, every_s=checkpoint_s, finish=self._finish_checkpoint)
 
-    async def write(self, work: Callable[[WriteTx], T], *, locked: bool = False) -> T:
+    async def write(self, work: Callable[[WriteTx], T], *, locked: bool = False, crew: Crew = Crew.WORK) -> T:
         """Run the work in one durable transaction on the writer thread: nobody writes at the same time anyway."""
-        return await asyncio.get_running_loop().run_in_executor(self._write_thread, self._write, work)
+        return await self._on_writer(functools.partial(self._write, work), first=crew.goes_first)
 
-    async def read(self, work: Callable[[ReadTx], T], *, consistent: bool = True) -> T:
+    async def read(self, work: Callable[[ReadTx], T], *, consistent: bool = True, crew: Crew = Crew.WORK) -> T:
         """Run the work on one consistent view, on a reader thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._read_threads, self._read, work)
+        readers = self._readers[crew]
+        return await asyncio.get_running_loop().run_in_executor(readers.threads, self._read, readers, work)
 
-    async def read_short(self, work: Callable[[ReadTx], T], *, consistent: bool = True) -> T:
+    async def read_short(self, work: Callable[[ReadTx], T], *, consistent: bool = True, crew: Crew = Crew.WORK) -> T:
         """Run the work on the event loop itself: a look-up by key takes less than a thread hop.
 
         Look-ups of one turn of the loop share a view. After each commit SQLite reads every page anew, which costs more
@@ -201,28 +277,31 @@ class SqliteStore:
             self._view_end = asyncio.get_running_loop().call_soon(self._end_view)
         return self._inline.look(work)
 
-    async def ask(self, statement: Hot, *values: Any) -> list[tuple[Any, ...]]:
+    async def ask(self, statement: Hot, *values: Any, crew: Crew = Crew.WORK) -> list[tuple[Any, ...]]:
         """Every row of the statement, on the event loop itself."""
         return self._inline.ask(statement, values)
 
-    async def prove(self) -> None:
+    def of(self, crew: Crew) -> Store:
+        """The same file through the threads of this crew."""
+        return CrewStore(self, crew)
+
+    async def prove(self, *, crew: Crew = Crew.WORK) -> None:
         """See whether something can be committed, unless it is known. Raises `Outage`."""
         met = self.troubles.present
         if met is not None and met.fault is Fault.DAMAGED:
             await asyncio.to_thread(self._look_for_damage)
         elif met is not None or self.troubles.since_commit_s >= PROVED_S:
             # Writes the first page, and changes nothing.
-            await self.write(lambda tx: tx.run_sql("PRAGMA user_version = 0", ()))
+            await self.write(lambda tx: tx.run_sql("PRAGMA user_version = 0", ()), crew=crew)
 
     @contextlib.asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
         """Inside, no other process commits until this one does; see `Store`."""
-        loop = asyncio.get_running_loop()
         try:
-            await loop.run_in_executor(self._write_thread, self._hold)
+            await self._on_writer(self._hold, first=True)
             yield
         finally:
-            await loop.run_in_executor(self._write_thread, self._writer.let_go)
+            await self._on_writer(self._writer.let_go, first=True)
 
     @property
     def shared(self) -> bool:
@@ -237,8 +316,9 @@ class SqliteStore:
     async def close(self) -> None:
         """Finish queued work, then close every connection."""
         await asyncio.to_thread(self._checkpoints.close)
-        await asyncio.to_thread(self._write_thread.shutdown)
-        await asyncio.to_thread(self._read_threads.shutdown)
+        await asyncio.to_thread(self._writes.close)
+        for readers in self._readers.values():
+            await asyncio.to_thread(readers.threads.shutdown)
         self._end_view()
         for lane in (*self._read_lanes, self._inline, self._writer):
             lane.close()
@@ -286,12 +366,16 @@ class SqliteStore:
             self._foreign_commits += 1
 
     def _finish_checkpoint(self) -> None:
-        self._write_thread.submit(checkpoints.carry_over, self._writer.driver).result()
+        self._writes.put(functools.partial(checkpoints.carry_over, self._writer.driver), first=False).result()
 
-    def _read(self, work: Callable[[ReadTx], T]) -> T:
-        lane: _Lane | None = getattr(self._local, "lane", None)
+    async def _on_writer(self, work: Callable[[], T], *, first: bool) -> T:
+        return await asyncio.wrap_future(self._writes.put(work, first=first))
+
+    def _read(self, readers: _Readers, work: Callable[[ReadTx], T]) -> T:
+        lane: _Lane | None = getattr(readers.local, "lane", None)
         if lane is None:
-            lane = self._local.lane = _Lane(self._path, self.troubles, read_only=True)
+            lane = _Lane(self._path, self.troubles, read_only=True, longest_s=readers.longest_s)
+            readers.local.lane = lane
             self._read_lanes.append(lane)
         return lane.work(work)
 

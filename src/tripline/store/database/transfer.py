@@ -20,7 +20,7 @@ from sqlalchemy import Boolean, Connection, Float, Integer, LargeBinary, SmallIn
 from tripline.store.bulk import TYPES
 from tripline.store.database import partitions
 from tripline.store.database.partitions import Partition
-from tripline.store.database.postgres import PostgresTx
+from tripline.store.database.postgres_statements import PostgresTx
 from tripline.store.tables import device_send, export, export_piece, metadata, node, push_claim, sensor
 from tripline.store.transactions import WriteTx
 

@@ -1,0 +1,122 @@
+"""Requests of REST and portal take places of their account, or of a visitor's address, for reads and for changes."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support import rest as support
+from tests.support.portal import Browser
+from tests.support.rest import Login, Rest
+
+from tripline.domain.access import Authority
+from tripline.domain.ids import UserId
+from tripline.http import turns
+from tripline.services.accounts import registry
+from tripline.store.transactions import ReadTooLong
+
+LIST = "/companies?limit=100"
+ADDRESS = "127.0.0.1"
+NOBODY = "11111111-1111-1111-8111-111111111111"
+FORM = {"email": "kim@x.example", "password": "a long pass phrase"}
+
+
+@pytest.fixture
+def holders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """For whom places were taken."""
+    taken: list[str] = []
+    place = turns.Turns.place
+
+    @contextlib.asynccontextmanager
+    async def noted(of: turns.Turns, name: str) -> AsyncIterator[None]:
+        taken.append(name)
+        async with place(of, name):
+            yield
+
+    monkeypatch.setattr(turns.Turns, "place", noted)
+    return taken
+
+
+async def admin(rest: Rest) -> Login:
+    """Somebody with a password."""
+    hashed = await rest.passwords.hash(FORM["password"])
+    user_id = await rest.store.write(
+        lambda tx: registry.create_platform_admin(tx, email=FORM["email"], password_hash=hashed, ids=rest.ids, now_ms=1)
+    )
+    return await rest.login(user_id, FORM["email"], Authority.SYS_ADMIN, None)
+
+
+def test_reads_and_changes_of_rest_and_portal_count_for_the_account(tmp_path: Path, holders: list[str]) -> None:
+    async def scenario(rest: Rest) -> str:
+        login = await admin(rest)
+        browser = Browser(rest)
+        assert (await browser.post("/sign-in", FORM)).status_code == 303
+        await browser.get("/account")
+        holders.clear()
+        assert (await rest.call(login, "GET", LIST)).status_code == 200
+        assert (await browser.get("/admin/health")).status_code == 200
+        assert (await rest.call(login, "DELETE", f"/session/{NOBODY}")).status_code == 404
+        return login.user_id
+
+    user_id = support.run(tmp_path, scenario)
+
+    assert set(holders) == {user_id}
+    assert len(holders) >= 3
+
+
+def test_visitors_count_by_their_address_whatever_credential_they_make_up(tmp_path: Path, holders: list[str]) -> None:
+    async def scenario(rest: Rest) -> None:
+        made_up = Login(UserId(NOBODY), Authority.DRIVER, None, "made.up.token")
+        await rest.call(made_up, "GET", LIST)
+        browser = Browser(rest)
+        browser.http.cookies.set("tripline", f"{NOBODY}.{'x' * 43}")
+        await browser.get("/admin/health")
+        await browser.post("/password", {"email": "nobody@x.example"})
+
+    support.run(tmp_path, scenario)
+
+    assert set(holders) == {ADDRESS}
+
+
+@pytest.mark.parametrize(("waiting", "status"), [(1, 200), (2, 429)], ids=["at the bound", "above it"])
+def test_read_beyond_the_bound_of_an_account_is_told_to_come_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waiting: int, status: int
+) -> None:
+    monkeypatch.setattr(turns, "WAITING_OF_HOLDER", 1)
+
+    async def scenario(rest: Rest) -> list[tuple[int, Any, str | None]]:
+        login, other = await admin(rest), await rest.account("b@x.example", Authority.SYS_ADMIN)
+        async with asyncio.TaskGroup() as tasks, rest.rim.store._reads.place(login.user_id):
+            asked = [tasks.create_task(rest.call(login, "GET", LIST)) for _ in range(waiting)]
+            done = asked[1:] if waiting > 1 else ()
+            if done:
+                await asyncio.wait(done)
+            # Nobody else waits.
+            assert (await rest.call(other, "GET", LIST)).status_code == 200
+            assert [each.done() for each in asked] == [False, *(True for _ in done)]
+        last = asked[-1].result()
+        return [(last.status_code, last.json().get("errorCode"), last.headers.get("retry-after"))]
+
+    told = support.run(tmp_path, scenario)
+
+    assert told == [(200, None, None) if status == 200 else (429, 2, "1")]
+
+
+def test_read_that_takes_too_long_is_refused_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(rest: Rest) -> tuple[int, Any, str, str]:
+        login = await admin(rest)
+
+        async def too_long(*_: Any, **__: Any) -> None:
+            raise ReadTooLong
+
+        monkeypatch.setattr(rest.rim.store._store, "read", too_long)
+        answer = await rest.call(login, "GET", LIST)
+        body = answer.json()
+        return answer.status_code, body["errorCode"], answer.headers["retry-after"], body["message"]
+
+    status, code, after, message = support.run(tmp_path, scenario)
+
+    assert (status, code, after) == (503, 2, "20")
+    assert message.startswith("This takes longer than 20 s")
