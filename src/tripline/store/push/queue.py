@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
-from sqlalchemy import ARRAY, BigInteger, all_, bindparam, delete, select, tuple_, update
+from sqlalchemy import ARRAY, BigInteger, all_, bindparam, delete, func, select, tuple_, update
 
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, ms_of_no
 from tripline.domain.pushes import Channel
@@ -84,7 +84,7 @@ _NEXT_RECEIVER: Final = Hot(
 )
 _NEW_RECEIVERS: Final = Hot(
     # Not DISTINCT, for which SQLite would walk through all that waits, in the order of the index.
-    _RECEIVERS.where(_WAITING, _ROW.no > bindparam("after")),
+    _RECEIVERS.where(_WAITING, _ROW.no > bindparam("after")).order_by(_ROW.no),
     "after",
 )
 _ROWS: Final = Hot(
@@ -118,7 +118,11 @@ _LATE: Final = (
     .limit(bindparam("most"))
 )
 # For PostgreSQL, which does it the other way round.
-_NEW_RECEIVERS_ONCE: Final = _RECEIVERS.distinct().where(_WAITING, _ROW.no > bindparam("after"))
+_NEW_RECEIVERS_ONCE: Final = (
+    _RECEIVERS.where(_WAITING, _ROW.no > bindparam("after"))
+    .group_by(_ROW.company_id, _ROW.channel)
+    .order_by(func.min(_ROW.no))
+)
 _CONTENT: Final = Hot(
     select(_ROW.sensor_id, _ROW.body, _ROW.request_id, _ROW.method).where(_ROW.no == bindparam("no"), _WAITING), "no"
 )
@@ -175,7 +179,7 @@ def newest(tx: ReadTx) -> int:
 
 
 def newcomers(tx: ReadTx, after: int) -> tuple[int, list[Key]]:
-    """The greatest number now, and the receivers of what was put there after this number."""
+    """The greatest number now, and the receivers of what was put there after this number, by their first one."""
     greatest = newest(tx)
     if greatest <= after:
         return after, []
