@@ -35,17 +35,9 @@ class Store(Section, frozen=True):
             description="store address, `postgresql://user@host/database`; empty: SQLite in the data folder",
         ),
     ] = ""
-    readers: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=64,
-            description="threads that answer longer reads of requests; an account has half of them at most at a time",
-        ),
-    ] = 2
+    readers: Annotated[int, Meta(ge=1, le=64, description="threads that answer longer reads of requests")] = 2
     writers: Annotated[
-        int,
-        Meta(ge=1, le=64, description="threads that write to PostgreSQL for requests; as many for devices"),
+        int, Meta(ge=1, le=64, description="threads that write to PostgreSQL for requests; as many for devices")
     ] = 4
     reserve_mib: Annotated[
         int,

@@ -41,7 +41,7 @@ def holders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 async def admin(rest: Rest) -> Login:
     """Somebody with a password."""
-    hashed = await rest.passwords.hash(FORM["password"])
+    hashed = rest.passwords.hash_now(FORM["password"])
     user_id = await rest.store.write(
         lambda tx: registry.create_platform_admin(tx, email=FORM["email"], password_hash=hashed, ids=rest.ids, now_ms=1)
     )
