@@ -9,12 +9,10 @@ others go on. Not here: where messages come from (`consumer.py`, `chores/ingest.
 `placement.py`), devices' own messages (`device_messages.py`).
 """
 
-import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from datetime import tzinfo
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -39,6 +37,7 @@ from tripline.services.ingest.pipeline import LONG_BYTES
 from tripline.services.ingest.rejected_log import Entry, Plan, RejectedLog
 from tripline.services.ingest.steps import Steps
 from tripline.services.live.position_keeper import PositionKeeper
+from tripline.services.own_thread import OwnThread
 from tripline.services.push import notices
 from tripline.store.bus import facts as bus_facts
 from tripline.store.bus.facts import Sensor
@@ -49,8 +48,6 @@ from tripline.wire.bus import reader as bus_reader
 from tripline.wire.bus import reasons as bus_reasons
 from tripline.wire.bus.reader import Opened
 from tripline.wire.readings import DeviceEvent, Microtrip, Rejected
-
-T = TypeVar("T")
 
 SCOPE: Final = Scope.everything("take in what customers deliver over the bus")
 TRIES: Final = 8
@@ -120,8 +117,7 @@ class BusBatches:
         self._devices = devices
         self._rejected = log
         self._positions = positions
-        self._long_batches = ThreadPoolExecutor(1, thread_name_prefix="long-batches")
-        """As in the pipeline: a thread that no request can occupy."""
+        self._long_batches = OwnThread("long-batches")
         self.steps = Steps()
         """What the batch under way is at."""
 
@@ -172,12 +168,12 @@ class BusBatches:
         outcome = Outcome()
         self.steps.at(steps.DECODE)
         is_long = sum(len(message.body) for message in batch) > LONG_BYTES
-        opened = await self._on_thread(_opened, batch) if is_long else _opened(batch)
+        opened = await self._long_batches.run(_opened, batch) if is_long else _opened(batch)
         self.steps.at(steps.TRACKS)
         sensors = await self._sensors(opened)
         self.steps.at(steps.DECODE)
-        read = self._read
-        reads = await self._on_thread(read, opened, sensors, now_ms) if is_long else read(opened, sensors, now_ms)
+        read, run = self._read, self._long_batches.run
+        reads = await run(read, opened, sensors, now_ms) if is_long else read(opened, sensors, now_ms)
         outcome.refused += [each for each in reads if isinstance(each, Refused)]
         outcome.headed += [each for each in reads if isinstance(each, Headed)]
         usable = [each for each in reads if isinstance(each, Read)]
@@ -199,9 +195,6 @@ class BusBatches:
                 self._positions.saw(
                     told.subject.sensor_id, told.subject.vehicle_id, told.reading.samples, told.reading.last_ms
                 )
-
-    async def _on_thread(self, work: Callable[..., T], *values: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._long_batches, work, *values)
 
     async def _sensors(self, messages: Sequence[_OpenMessage]) -> dict[str, Sensor]:
         """The registered ones among those that the messages name."""

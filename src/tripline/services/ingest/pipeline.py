@@ -1,11 +1,9 @@
 """The journey of a batch: decode -> check -> place -> keep -> acknowledge.
 
-One batch at a time goes through; frames that arrive meanwhile wait raw (`intake.py`). A batch that was placed against
-what another process changed meanwhile goes through again. What fails without being the store's fault is narrowed down
-to the frame that causes it, which goes to the rejected-message log; the others go on.
+One batch at a time goes through; later frames wait raw (`intake.py`). A batch goes through again if another process
+changed what it was placed against. A failure that is not the store's is narrowed down to its frame, for the log.
 
-Not here: the queue and the timers (`intake.py`), the rules (`wire/device/publish.py`, `redeliveries.py`,
-`placement.py`).
+Not here: queue and timers (`intake.py`), rules (`wire/device/publish.py`, `redeliveries.py`, `placement.py`).
 """
 
 import asyncio
@@ -14,7 +12,6 @@ import random
 import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple
 
 import msgspec
@@ -37,6 +34,7 @@ from tripline.services.ingest.rejected_log import Entry, RejectedLog
 from tripline.services.ingest.steps import Steps
 from tripline.services.ingest.tracks import SCOPE, Tracks
 from tripline.services.live.position_keeper import PositionKeeper
+from tripline.services.own_thread import OwnThread
 from tripline.services.push import notices
 from tripline.services.rpc import answers as rpc_answers
 from tripline.store.ingest.deliveries import ENTRIES, Outlived
@@ -128,8 +126,7 @@ class Pipeline:
         self._positions = positions
         self._ids = ids
         self._signals = signals
-        self._long_bodies = ThreadPoolExecutor(1, thread_name_prefix="long-bodies")
-        """A thread of its own, which no request can occupy."""
+        self._long_bodies = OwnThread("long-bodies")
         self.steps = Steps()
         """What the batch under way is at."""
         self._wishes = Wishes(store, signals)
@@ -237,8 +234,7 @@ class Pipeline:
         if total <= LONG_BYTES:
             self._decode(frames, batch)
         elif max(sizes) > LONG_BYTES or total > LONG_BATCH_BYTES:
-            loop = asyncio.get_running_loop()
-            await loop.run_in_executor(self._long_bodies, self._decode, cooperative.each(frames), batch)
+            await self._long_bodies.run(self._decode, cooperative.each(frames), batch)
         else:
             for lot in _lots(frames, sizes):
                 self._decode(lot, batch)
