@@ -38,7 +38,7 @@ BADGES: Final = {"good": "good", "bad": "bad", "duplicate": "warning", "skipped"
 """The sign that stands for a verdict."""
 VALUE_MAX: Final = 60
 """Characters of a value that tells what a column holds."""
-SEARCH: Final = "q"
+SEARCH: Final = draft_pages.SEARCH
 """The value of the query with what is searched for."""
 _COLUMN: Final = "column-"
 _QUERY: Final = (
@@ -52,7 +52,7 @@ _LONGEST_NUMBER: Final = 9
 Change = Callable[..., Draft]
 
 
-@page("GET", "/import/{draftId}", access=drafts.ANY_KIND, query=_QUERY)
+@page("GET", "/import/{draftId}", access=drafts.ANY_KIND, query=_QUERY, refuses=(draft_pages.SearchTooLong,))
 async def draft(request: Call) -> Response[bytes]:
     """The draft as it stands: columns to match, work under way, rows with their verdicts, or what was registered."""
     visitor, found = await found_in(request)
@@ -132,11 +132,17 @@ async def cancel(request: Call) -> Response[bytes]:
     return views.moved(request, _address(request))
 
 
-@page("GET", "/import/{draftId}/bad-rows", access=drafts.ANY_KIND, answer_type=imports.CSV, refuses=(NotNow,))
+@page(
+    "GET",
+    "/import/{draftId}/bad-rows",
+    access=drafts.ANY_KIND,
+    answer_type=imports.CSV,
+    refuses=(NotNow, draft_files.TooManyBadRows),
+)
 async def bad_rows(request: Call) -> Stream:
     """A file of the rows that cannot be registered, each with its reasons."""
     visitor, found = await found_in(request)
-    found.require_verdicts()
+    draft_files.require_few(found)
 
     def say(refusal: Refusal) -> str:
         return import_texts.sentence(visitor, refusal)

@@ -16,6 +16,7 @@ from tripline.domain.import_drafts import State
 from tripline.portal import imports
 from tripline.services.accounts import browser_sessions
 from tripline.services.accounts.sessions import Client
+from tripline.services.fleet import draft_files, draft_pages
 from tripline.services.fleet.import_desk import ImportDesk
 from tripline.store.tables import import_draft, vehicle
 
@@ -613,3 +614,20 @@ def test_draft_whose_rows_another_window_mended_is_neither_registered_nor_thrown
 
     assert (refused.status_code, before, done) == (409, 0, 303)
     assert told in refused.text
+
+
+def test_pages_that_would_take_too_much_say_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(draft_files, "DOWNLOADED", 0)
+    monkeypatch.setattr(draft_pages, "SEARCHED", 1)
+
+    async def scenario(app):
+        me = await desk(app)
+        address = await me.draft(b"vehicleNo,mileage\nA,0\n")
+        return [await me.browser.http.get(f"{address}{path}") for path in ("/bad-rows", "?q=A", "?rows=bad&q=A")]
+
+    download, *searches = rest.run(tmp_path, scenario)
+
+    assert download.status_code == 400
+    assert "1 rows that cannot be registered, and a file takes 0" in download.text
+    assert [answer.status_code for answer in searches] == [400, 400]
+    assert "would look through more than 0 MiB" in searches[0].text

@@ -79,10 +79,10 @@ def compared(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass").lower()
 
 
-def holds(packed: bytes, needle: bytes) -> bool:
-    """Whether a cell of a block's packed rows may have what `compared` made of a text: false when none has."""
+def text_of(packed: bytes) -> bytes:
+    """A text that has whatever `compared` makes of a part of one of a block's cells."""
     # Texts are plain UTF-8 in there: to unpack the rows takes ten times as long.
-    return needle in zlib.decompress(packed).lower()
+    return zlib.decompress(packed).lower()
 
 
 def verdicts_of(block: Block) -> Verdicts | None:

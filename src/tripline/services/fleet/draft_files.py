@@ -15,7 +15,7 @@ import msgspec
 from tripline import cooperative
 from tripline.domain.access import Actor
 from tripline.domain.import_drafts import Draft, DraftId, RowState
-from tripline.domain.refusals import Refusal
+from tripline.domain.refusals import BadParameter, Refusal
 from tripline.language import headings
 from tripline.language.catalogue import Language
 from tripline.services.fleet import draft_pages, drafts
@@ -24,10 +24,18 @@ from tripline.store.fleet import import_blocks
 from tripline.store.transactions import ReadTx, Store
 from tripline.wire import csv_files
 
+DOWNLOADED: Final = 50_000
+"""Rows of a file of bad rows; to find the reasons of so many takes some seconds."""
 NOT_REGISTERED: Final = (RowState.BAD, RowState.DUPLICATE)
 
 Say = Callable[[Refusal], str]
 """The sentence of a refusal."""
+
+
+class TooManyBadRows(BadParameter):
+    """A draft has more bad and duplicate rows than one file takes."""
+
+    code = "import.too_many_bad_rows"
 
 
 class Words(msgspec.Struct, frozen=True):
@@ -40,13 +48,14 @@ class Words(msgspec.Struct, frozen=True):
 
 
 async def bad_rows(store: Store, draft: Draft, words: Words) -> AsyncIterator[bytes]:
-    """The file, a block at a time: every bad and duplicate row with its reasons."""
+    """The file, a block at a time: every bad and duplicate row with its reasons. After `require_few`."""
+    names = draft_pages.Names()
     own = [
         at for at, heading in enumerate(draft.header) if draft.columns[at] or heading not in (words.row, words.reason)
     ]
     yield csv_files.written([[*(draft.header[at] for at in own), words.row, words.reason]])
     for no in range(draft.blocks):
-        found = await store.read(lambda tx, no=no: _rows(tx, draft, no))  # type: ignore[misc]
+        found = await store.read(lambda tx, no=no: _rows(tx, draft, no, names))  # type: ignore[misc]
         if found:
             yield await asyncio.to_thread(_written, draft, found, own, words)
 
@@ -63,9 +72,20 @@ def sample(kind: ImportKind, language: Language) -> bytes:
     return kind.sheet.sample_file([headings.shown(column, language) for column in kind.sheet.columns])
 
 
-def _rows(tx: ReadTx, draft: Draft, no: int) -> Sequence[draft_pages.RowView]:
+def require_few(draft: Draft) -> None:
+    """Let pass a draft whose rows have their verdicts, and whose bad ones fit in one file.
+
+    Raises `NotNow`, `TooManyBadRows`.
+    """
+    draft.require_verdicts()
+    rows = draft.bad + draft.duplicate
+    if rows > DOWNLOADED:
+        raise TooManyBadRows(rows=rows, most=DOWNLOADED)
+
+
+def _rows(tx: ReadTx, draft: Draft, no: int, names: draft_pages.Names) -> Sequence[draft_pages.RowView]:
     blocks = import_blocks.read(tx, draft.id, first=no, count=1)
-    return [row for block in blocks for row in draft_pages.every(tx, draft, block, NOT_REGISTERED)]
+    return [row for block in blocks for row in draft_pages.every(tx, draft, block, NOT_REGISTERED, names)]
 
 
 def _written(draft: Draft, rows: Sequence[draft_pages.RowView], own: Sequence[int], words: Words) -> bytes:

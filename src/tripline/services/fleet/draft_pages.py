@@ -12,20 +12,28 @@ from typing import Final
 
 import msgspec
 
+from tripline import cooperative
 from tripline.domain import import_drafts
 from tripline.domain.access import Actor
 from tripline.domain.import_drafts import Draft, DraftId, RowState, Trouble
-from tripline.domain.refusals import NotFound, Refusal
+from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.services.fleet import draft_blocks, draft_rows, drafts
 from tripline.services.fleet.draft_names import DraftNames
 from tripline.store.fleet import import_blocks
+from tripline.store.fleet import import_drafts as rows_of_drafts
 from tripline.store.fleet.import_blocks import Block, Sum
 from tripline.store.transactions import ReadTx
 
 MOST: Final = 200
 """Rows of a page."""
+SEARCH: Final = "q"
+"""The value of a query that says what is searched for."""
 SEARCH_MAX: Final = 255
 """Characters of a search."""
+SEARCHED: Final = 128 * 2**20
+"""Bytes of text that a page of a search looks through: twice the largest file by default."""
+UNPACKED: Final = 400
+"""Blocks that it unpacks because their text has what is searched for: 200,000 rows, the most of a file by default."""
 _AT_ONCE: Final = 25
 """Blocks that a search reads at once."""
 _LONGEST_NUMBER: Final = 9
@@ -47,6 +55,12 @@ class RowView(msgspec.Struct, frozen=True):
     state: RowState
     refusals: Sequence[Refusal]
     """What is wrong with it; the `field` is our name of a column, None for the row as a whole."""
+
+
+class SearchTooLong(BadParameter):
+    """A search in a draft has to look through more than one page of it may."""
+
+    code = "import.search_too_long"
 
 
 class RowPage(msgspec.Struct, frozen=True):
@@ -136,9 +150,25 @@ def first_values(tx: ReadTx, draft: Draft) -> list[str]:
     return found
 
 
-def every(tx: ReadTx, draft: Draft, block: Block, states: Sequence[RowState]) -> list[RowView]:
-    """The rows of a block with one of these verdicts."""
-    return _with_row_numbers(tx, draft, [row for row in _views(block) if row.state in states])
+class Names:
+    """The names of a draft, read once for as long as nobody changes it."""
+
+    def __init__(self) -> None:
+        self._read: tuple[int, DraftNames] | None = None
+
+    def of(self, tx: ReadTx, draft: Draft) -> DraftNames:
+        """The names as they are now."""
+        version = rows_of_drafts.version_of(tx, draft.id)
+        if self._read is None or self._read[0] != version:
+            self._read = version, DraftNames(tx, draft.id, drafts.kind_of(draft))
+        return self._read[1]
+
+
+def every(
+    tx: ReadTx, draft: Draft, block: Block, states: Sequence[RowState], names: Names | None = None
+) -> list[RowView]:
+    """The rows of a block with one of these verdicts; `names`: where several blocks are read."""
+    return _with_row_numbers(tx, draft, [row for row in _views(block) if row.state in states], names)
 
 
 def _sought(draft: Draft, search: str) -> _Sought | None:
@@ -174,15 +204,20 @@ def _blocks(tx: ReadTx, draft: Draft, wanted: Sequence[Sum]) -> Iterator[Block]:
 
 
 def _hits(tx: ReadTx, draft: Draft, wanted: Sequence[Sum], sums: Sequence[Sum], sought: _Sought) -> Iterator[Block]:
-    """Those of the blocks that may hold what is searched for, in this order."""
+    """Those of the blocks that may hold what is searched for, in this order. Raises `SearchTooLong`."""
+    searched = unpacked = 0
     for at in range(0, len(wanted), _AT_ONCE):
         some = wanted[at : at + _AT_ONCE]
         texts = import_blocks.texts(tx, draft.id, [each.no for each in some])
-        hits = [
-            each
-            for each in some
-            if draft_blocks.holds(texts[each.no], sought.needle) or _has_number(each, sums, sought.number)
-        ]
+        hits = []
+        for each in cooperative.each(some):
+            text = draft_blocks.text_of(texts[each.no])
+            searched += len(text)
+            if sought.needle in text or _has_number(each, sums, sought.number):
+                hits.append(each)
+        unpacked += len(hits)
+        if searched > SEARCHED or unpacked > UNPACKED:
+            raise SearchTooLong(field=SEARCH, mib=SEARCHED >> 20, rows=UNPACKED * draft_blocks.ROWS)
         yield from _blocks(tx, draft, hits)
 
 
@@ -219,22 +254,22 @@ def _refusal(trouble: Trouble) -> Refusal:
     return import_drafts.refusal_of(trouble)
 
 
-def _with_row_numbers(tx: ReadTx, draft: Draft, views: list[RowView]) -> list[RowView]:
+def _with_row_numbers(tx: ReadTx, draft: Draft, views: list[RowView], names: Names | None = None) -> list[RowView]:
     """The rows, those that repeat a name with the number of the row that has it first."""
     if not any(view.state is RowState.DUPLICATE for view in views):
         return views
-    finder = _Finder(tx, draft)
-    return [finder.completed(view) if view.state is RowState.DUPLICATE else view for view in views]
+    finder = _Finder(tx, draft, (names or Names()).of(tx, draft))
+    return [finder.completed(view) if view.state is RowState.DUPLICATE else view for view in cooperative.each(views)]
 
 
 class _Finder:
     """Finds the row that has a name first."""
 
-    def __init__(self, tx: ReadTx, draft: Draft) -> None:
+    def __init__(self, tx: ReadTx, draft: Draft, names: DraftNames) -> None:
         self._tx = tx
         self._draft = draft
         self._kind = drafts.kind_of(draft)
-        self._names = DraftNames(tx, draft.id, self._kind)
+        self._names = names
         self._numbers: dict[int, list[int]] = {}
 
     def completed(self, view: RowView) -> RowView:

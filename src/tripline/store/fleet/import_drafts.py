@@ -60,6 +60,12 @@ def state_of(tx: ReadTx, draft_id: DraftId) -> State | None:
     return None if row is None else State(row.state)
 
 
+def version_of(tx: ReadTx, draft_id: DraftId) -> int:
+    """How often columns, cells or verdicts of a draft changed; -1 when there is none with this id."""
+    row = tx.one(select(_DRAFT.version).where(_DRAFT.id == draft_id))
+    return -1 if row is None else int(row.version)
+
+
 def listed(tx: ReadTx, scope: Scope, *, now_ms: int) -> list[Draft]:
     """The drafts inside the scope, the newest first."""
     rows = tx.all(

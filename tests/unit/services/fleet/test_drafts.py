@@ -10,7 +10,8 @@ from tripline.domain import import_drafts
 from tripline.domain.access import Authority
 from tripline.domain.import_drafts import CELL_MAX, KEPT_MS, BadMatch, NotNow, RowState, State, TooManyDrafts
 from tripline.domain.refusals import Forbidden, NotFound
-from tripline.services.fleet import draft_files, drafts, import_kinds
+from tripline.language import catalogue
+from tripline.services.fleet import draft_files, draft_pages, drafts, import_kinds
 from tripline.services.fleet.draft_blocks import ROWS
 from tripline.services.fleet.draft_files import Words
 from tripline.services.fleet.imports import TooManyRows
@@ -443,3 +444,78 @@ def test_draft_takes_little_room(tmp_path):
 
     assert (blocks, registered) == (5_000 / ROWS, 0)
     assert size < len(support.vehicles(5_000))
+
+
+@pytest.mark.parametrize(("most", "is_refused"), [(2, True), (3, False), (4, False)])
+def test_rows_of_a_file_of_bad_rows_are_bounded(tmp_path, monkeypatch, most, is_refused):
+    monkeypatch.setattr(draft_files, "DOWNLOADED", most)
+
+    async def scenario(app):
+        desk = await office(app)
+        draft = await desk.checked(FILE.encode())
+        try:
+            draft_files.require_few(draft)
+        except draft_files.TooManyBadRows as refusal:
+            return catalogue.sentence(refusal)
+        return ""
+
+    sentence = rest.run(tmp_path, scenario)
+
+    assert ("3 rows that cannot be registered" in sentence, "2 of them at most" in sentence) == (is_refused, is_refused)
+
+
+def test_names_are_read_once_for_a_file_of_bad_rows_and_again_when_the_draft_changes(tmp_path, monkeypatch):
+    reads = []
+    read = draft_pages.DraftNames
+
+    def counted(*args):
+        reads.append(args)
+        return read(*args)
+
+    monkeypatch.setattr(draft_pages, "DraftNames", counted)
+
+    async def scenario(app):
+        desk = await office(app)
+        rows = "".join(f"{at % 600:04},1\n" for at in range(3 * ROWS))
+        draft = await desk.checked(f"vehicleNo,mileage\n{rows}".encode())
+        pieces = draft_files.bad_rows(app.store, draft, Words("row", "reason", catalogue.sentence))
+        found = [await anext(pieces) for _ in range(2)]
+        once = len(reads)
+        await desk.edit(draft, 2, {0: "0601"})
+        found += [piece async for piece in pieces]
+        return draft, once, len(reads), b"".join(found).decode("utf-8-sig").splitlines()
+
+    draft, once, in_all, lines = rest.run(tmp_path, scenario)
+
+    assert (draft.blocks, draft.duplicate, once) == (3, 900, 1)
+    assert in_all == 2
+    # The row that was changed had the name first; then it is the next one's.
+    assert lines[1] == "0000,1,602,Parameter 'vehicleNo' is the same as in row 2."
+    assert lines[-300] == "0000,1,1202,Parameter 'vehicleNo' is the same as in row 602."
+
+
+@pytest.mark.parametrize(
+    ("searched", "unpacked", "is_refused"),
+    [(2**30, 3, False), (2**30, 2, True), (1_000, 3, True)],
+    ids=["enough", "blocks", "bytes"],
+)
+def test_search_looks_through_a_bounded_part_of_a_draft(tmp_path, monkeypatch, searched, unpacked, is_refused):
+    monkeypatch.setattr(draft_pages, "SEARCHED", searched)
+    monkeypatch.setattr(draft_pages, "UNPACKED", unpacked)
+
+    async def scenario(app):
+        desk = await office(app)
+        rows = "".join(f"{at:04},1,needle\n" for at in range(3 * ROWS))
+        draft = await desk.checked(f"vehicleNo,mileage,note\n{rows}".encode())
+        try:
+            return (await desk.page(draft, search="needle")).rows
+        except draft_pages.SearchTooLong as refusal:
+            return refusal.field, catalogue.sentence(refusal)
+
+    found = rest.run(tmp_path, scenario)
+
+    if is_refused:
+        assert found[0] == "q"
+        assert found[1].startswith("Parameter 'q': the search would look through more than")
+    else:
+        assert found == []
