@@ -7,6 +7,7 @@ Not here: metrics (`metrics.py`).
 
 import contextlib
 import logging
+import math
 import sys
 import threading
 import time
@@ -70,8 +71,9 @@ EVENTS: Final[dict[str, str]] = {
     "serve.stopping": "a stop was asked for; connections drain",
     "serve.stopped": "everything accepted is committed and closed",
     "device.connected": "a device was admitted (level debug)",
-    "device.no_tls": "a TLS handshake failed; the reason, such as an alert of the client that it does not trust us",
-    "device.refused": "a CONNECT was answered with a refusal code",
+    "device.no_tls": "a TLS handshake failed; the reason, such as an alert of the client that it does not trust us;"
+    " once in ten seconds for each address",
+    "device.refused": "a CONNECT was answered with a refusal code; once in ten seconds for each address",
     "device.closed": "a device's connection ended, with the reason (level debug)",
     "device.contended": "a device's connections take each other's place again and again: two devices share a token",
     "device.error": "an unexpected error while a device's bytes were handled; its connection was closed; a bug",
@@ -94,8 +96,8 @@ EVENTS: Final[dict[str, str]] = {
     "trip.failed": "silent trips of customers' systems could not be ended; tried again",
     "erase.done": "nothing is left of some deleted vehicles; how many, and how many rows they had",
     "erase.failed": "erasing what deleted vehicles left behind failed and will be tried again",
-    "account.login_failed": "wrong credentials",
-    "account.login_throttled": "an attempt at a password was not made: too many failed before it",
+    "account.login_failed": "wrong credentials; once in ten seconds",
+    "account.login_throttled": "an attempt at a password was not made: too many failed before it; once in ten seconds",
     "account.refresh_reused": "a refresh token was used again after its time; its session was ended",
     "imports.failed": "an unexpected error while a draft was checked or registered; its owner is told; a bug",
     "accounts.failed": "expired sessions, links, drafts and parked mails could not be removed; tried again later",
@@ -183,10 +185,23 @@ LASTING: Final = frozenset(
 )
 """Warnings that come with every attempt while something is away. Each is written once a minute for each reason."""
 SAID_AGAIN_S: Final = 60.0
+_OF_LASTING: Final = ("part", "reason", "error", "route", "method")
 _SAID_AT_MOST: Final = 1_000
 """Reasons to remember; beyond them all are forgotten, and said anew."""
+SAMPLED: Final = {
+    "device.refused": ("code", "peer"),
+    "device.no_tls": ("reason", "peer"),
+    "account.login_failed": (),
+    "account.login_throttled": (),
+}
+"""Lines that strangers cause, and the fields that make a kind: each kind is written once in ten seconds."""
+SAMPLE_S: Final = 10.0
+KINDS_AT_MOST: Final = 100
+"""Kinds of sampled lines in ten seconds; all others of an event are one kind, for addresses change."""
 _said: dict[tuple[Any, ...], list[float]] = {}
 """When each lasting trouble was written, and how often it was left out since."""
+_sampled: dict[tuple[Any, ...], list[float]] = {}
+"""The same of sampled lines."""
 
 
 def say_anew() -> None:
@@ -195,20 +210,35 @@ def say_anew() -> None:
 
 
 def _seldom(_logger: Any, method: str, event: "EventDict") -> "EventDict":
-    """Leave out what was said within a minute. The next line says how often: `repeated`."""
-    if method != "warning" or event.get("event") not in LASTING:
-        return event
-    told = tuple(event.get(name) for name in ("event", "part", "reason", "error", "route", "method"))
-    now = time.monotonic()
-    said = _said.get(told)
-    if said is not None and now - said[0] < SAID_AGAIN_S:
-        said[1] += 1
+    """Leave out lasting troubles and sampled lines that were written lately; count them in the next: `repeated`."""
+    name, now = event.get("event", ""), time.monotonic()
+    if method == "warning" and name in LASTING:
+        kind = (name, *map(event.get, _OF_LASTING))
+        if kind not in _said and len(_said) >= _SAID_AT_MOST:
+            _said.clear()
+        return _once(event, _said, kind, now, SAID_AGAIN_S)
+    if name in SAMPLED:
+        kind = (name, *map(event.get, SAMPLED[name]))
+        if kind not in _sampled and len(_sampled) >= KINDS_AT_MOST:
+            for each in [each for each, (at, _) in _sampled.items() if now - at >= SAMPLE_S]:
+                del _sampled[each]
+            if len(_sampled) >= KINDS_AT_MOST:
+                kind = (name,)
+        return _once(event, _sampled, kind, now, SAMPLE_S)
+    return event
+
+
+def _once(
+    event: "EventDict", said: dict[tuple[Any, ...], list[float]], kind: tuple[Any, ...], now: float, every_s: float
+) -> "EventDict":
+    """The event with how often it was left out; left out itself within this time of the last one."""
+    at, repeated = said.get(kind, (-math.inf, 0))
+    if now - at < every_s:
+        said[kind][1] += 1
         raise structlog.DropEvent
-    if len(_said) >= _SAID_AT_MOST:
-        _said.clear()
-    _said[told] = [now, 0]
-    if said is not None and said[1]:
-        event["repeated"] = int(said[1])
+    said[kind] = [now, 0]
+    if repeated:
+        event["repeated"] = int(repeated)
     return event
 
 

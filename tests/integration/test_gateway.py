@@ -853,3 +853,38 @@ def test_bytes_that_were_left_wait_for_acknowledgements_too(unacknowledged):
             await device.close()
 
     run(scenario)
+
+
+def test_wrong_token_that_is_sent_again_waits_and_right_ones_of_the_address_do_not():
+    """A box with a wrong token dials as fast as it is answered, and a fleet stands behind the same address."""
+
+    async def scenario():
+        asked = []
+
+        async def noted(user_name):
+            asked.append(user_name)
+            return SENSORS.get(user_name)
+
+        async with listening(MemoryIntake(), admit=noted) as listener:
+            address = await listener.start_plain("127.0.0.1", 0)
+            for number in range(60):
+                stranger = await Client.open(address)
+                stranger.send(Connect("c", user_name=f"wrong {number % 2}"))
+                if number < 2:
+                    assert await stranger.next() == Connack(5)
+                await stranger.close()
+            await asyncio.sleep(0.1)
+            assert len(asked) == 2
+
+            device = await Client.connected(address)
+
+            assert asked[2:] == [USER]
+            box = await Client.open(address)
+            begun = asyncio.get_running_loop().time()
+            box.send(Connect("c", user_name="wrong 0"))
+            assert await box.next() == Connack(5)
+            assert 0.4 < asyncio.get_running_loop().time() - begun < 3
+            await box.close()
+            await device.close()
+
+    run(scenario)

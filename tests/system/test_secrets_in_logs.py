@@ -135,8 +135,9 @@ def test_log_of_accounts_in_trouble_holds_no_secret(server):
         metrics = api.get("/metrics").text
     log = _log(server)
 
-    events = ("account.refresh_reused", "account.login_throttled", "account.login_failed")
-    assert [log.count(event) > 0 for event in events] == [True] * 3
+    # Not `account.login_failed`: once in ten seconds, and the test before may have caused it.
+    events = ("account.refresh_reused", "account.login_throttled")
+    assert [log.count(event) > 0 for event in events] == [True] * 2
     assert [secret for secret in secrets if secret in log or secret in metrics] == []
     kept = b"".join(path.read_bytes() for path in server.data.glob("tripline.*"))
     assert kept or stores.on_postgresql()

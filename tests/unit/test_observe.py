@@ -18,9 +18,11 @@ from tripline import metrics, observe
 def log() -> Iterator[StringIO]:
     stream = StringIO()
     observe.say_anew()
+    observe._sampled.clear()
     observe.configure_logging(level="debug", as_json=True, stream=stream)
     yield stream
     observe.say_anew()
+    observe._sampled.clear()
     logs.plain()
 
 
@@ -83,8 +85,36 @@ def test_other_events_are_written_every_time(log: StringIO, seconds: list[float]
     assert len(lines(log)) == 6
 
 
-def test_lasting_events_are_declared() -> None:
-    assert set(observe.EVENTS) >= observe.LASTING
+def test_lasting_and_sampled_events_are_declared() -> None:
+    assert set(observe.EVENTS) >= {*observe.LASTING, *observe.SAMPLED}
+
+
+def test_refusals_of_a_device_are_written_once_in_ten_seconds_with_how_often_they_came(
+    log: StringIO, seconds: list[float]
+) -> None:
+    logger = observe.logger("gateway")
+    for second in range(21):
+        seconds[0] = second
+        logger.info("device.refused", code=5, peer="192.0.2.1")
+        logger.info("device.refused", code=5, peer="192.0.2.2")
+
+    assert [(line["peer"], line.get("repeated")) for line in lines(log)] == [
+        *(("192.0.2.1", None), ("192.0.2.2", None)),
+        *(("192.0.2.1", 9), ("192.0.2.2", 9)),
+        *(("192.0.2.1", 9), ("192.0.2.2", 9)),
+    ]
+
+
+def test_sampled_lines_of_changing_addresses_have_a_bound(log: StringIO, seconds: list[float]) -> None:
+    logger = observe.logger("gateway")
+    for number in range(10_000):
+        logger.info("device.refused", code=5, peer=str(number))
+    assert len(lines(log)) == observe.KINDS_AT_MOST + 1
+
+    seconds[0] = observe.SAMPLE_S
+    logger.info("device.refused", code=5, peer="later")
+    assert len(lines(log)) == observe.KINDS_AT_MOST + 2
+    assert len(observe._sampled) == 1
 
 
 class FullDisk(StringIO):

@@ -115,6 +115,11 @@ class Connection(asyncio.Protocol):
         return addresses.UNKNOWN if self._transport is None else address_of(self._transport)
 
     @property
+    def is_open(self) -> bool:
+        """True until the end is decided."""
+        return self._transport is not None and not self._reason
+
+    @property
     def under_way(self) -> int:
         """Frames offered and not yet settled (QoS 1 and 2)."""
         return self._under_way

@@ -22,6 +22,7 @@ from tripline.gateway.roster import Roster
 from tripline.gateway.subscriptions import may_subscribe
 from tripline.gateway.tls import TlsListener, TlsShell
 from tripline.gateway.turns import Line, Turns
+from tripline.gateway.wrong_tokens import WrongTokens
 from tripline.mqtt.packets import ConnectCode
 from tripline.mqtt.session import Rules
 from tripline.ports.clocks import Clock
@@ -69,6 +70,7 @@ class DeviceListener:
         self._servers: list[asyncio.Server] = []
         self._listeners: list[TlsListener] = []
         self._turns = Turns(self._loop)
+        self._wrong_tokens = WrongTokens(longest_s=config.connect_timeout_s / 3)
         self._admissions = Line()
         """CONNECTs that wait for a look-up."""
         self._admitting = 0
@@ -174,7 +176,14 @@ class DeviceListener:
         self._turns.wait(partial(self._begin_answer, connection, user_name), address=connection.address, begun=True)
 
     def _begin_answer(self, connection: Connection, user_name: str) -> None:
-        if not self._stopped:
+        wait_s = self._wrong_tokens.wait_s(connection.address, user_name, now_s=self._loop.time())
+        if wait_s:
+            self._loop.call_later(wait_s, self._look_up, connection, user_name)
+        else:
+            self._look_up(connection, user_name)
+
+    def _look_up(self, connection: Connection, user_name: str) -> None:
+        if not self._stopped and connection.is_open:
             self._admissions.add(partial(self._answer_soon, connection, user_name), connection.address)
             self._admit_some()
 
@@ -197,6 +206,7 @@ class DeviceListener:
         if self._around.intake.away:
             connection.refused(ConnectCode.SERVER_UNAVAILABLE)
             return
+        address = connection.address
         try:
             async with asyncio.timeout(self._config.connect_timeout_s):
                 sensor_id = await self.roster.admitted(lambda: self._admit(user_name))
@@ -205,9 +215,12 @@ class DeviceListener:
         except Exception as error:  # noqa: BLE001  a bug costs this connection, never the process
             connection.fail(error)
         else:
+            now_s = self._loop.time()
             if sensor_id is None:
+                self._wrong_tokens.refused(address, user_name, now_s=now_s)
                 connection.refused(ConnectCode.NOT_AUTHORISED)
             else:
+                self._wrong_tokens.admitted(address, user_name, now_s=now_s)
                 connection.admitted(sensor_id)
 
     async def _until(self, done: Callable[[], bool], timeout_s: float) -> None:
