@@ -31,6 +31,8 @@ class Attack:
 
 ATTACKS: Final = {
     "trailers": Attack(_POST + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nT: ", b"a" * PIECE),
+    "chunks": Attack(_POST + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * (PIECE // 6)),
+    "requests": Attack(b"GET /x HTTP/1.1\r\n\r\n" * 16, b"GET /x HTTP/1.1\r\n\r\n" * 16, 0.02, reads=False),
     "heads": Attack(b"GET /api/docs HTTP/1.1\r\n" + b"X: y\r\n" * 90 + b"Y: " + b"a" * 15_000, b"a", 5.0),
     "bodies": Attack(_POST + b"Content-Length: 1048576\r\n\r\n" + b"[" * 1_048_575),
     "readers": Attack(b"GET /api/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 8, reads=False),

@@ -1,6 +1,7 @@
 """Bounds of what a peer may send to an HTTP listener: framing, trailers, pipelines, idle connections, upgrades."""
 
 import asyncio
+import itertools
 
 import pytest
 from tests.support.clocks import stepped
@@ -65,6 +66,45 @@ def test_bytes_around_chunks_count_with_the_head_up_to_the_bound(
     answer = with_listener(Bounds(head_bytes=1000), talk, steps=True)
 
     assert answer.startswith(b"HTTP/1.1 200 " if accepted else b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize(("trailers", "accepted"), [(99, True), (100, True), (101, False)])
+def test_request_has_at_most_so_many_trailers(trailers: int, accepted: bool) -> None:
+    end = b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + b"T: y\r\n" * trailers + b"\r\n"
+
+    answer = with_listener(Bounds(headers=100), sending(HEAD + end))
+
+    assert answer.startswith(b"HTTP/1.1 200 " if accepted else b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize(
+    ("chunks", "size", "accepted"),
+    [
+        (255, 1, True),
+        (256, 1, True),
+        (257, 1, True),
+        (259, 1, True),
+        (260, 1, False),
+        (480, 30, True),
+        (481, 30, False),
+        (2_000, 64, True),
+    ],
+)
+@pytest.mark.parametrize("pieces", [1, 7], ids=["one piece", "pieces"])
+def test_chunks_of_a_body_have_a_mean_size(chunks: int, size: int, accepted: bool, pieces: int) -> None:
+    chunk = b"%x\r\n%b\r\n" % (size, b"x" * size)
+    body = chunk * chunks + b"0\r\n\r\n"
+    cuts = [len(body) * number // pieces for number in range(pieces + 1)]
+
+    head = HEAD + LAST + b"Transfer-Encoding: chunked\r\n\r\n"
+    answer = with_listener(Bounds(), sending(head, *(body[start:end] for start, end in itertools.pairwise(cuts))))
+
+    if accepted:
+        assert answer.endswith(b"x" * chunks * size)
+    else:
+        assert (
+            error_of(answer)["message"] == "The body comes in too many small chunks; send chunks of 64 bytes or more."
+        )
 
 
 def test_trailer_is_no_header_of_the_request() -> None:

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.http_listeners import answered
 
+from tripline.adapters.http_bounds import Bounds
+
 OFFERS = [
     b"",
     b"Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n",
@@ -41,6 +43,8 @@ def test_any_split_of_requests_gives_the_same_answers(requests, cuts):
     pieces = [data[start:end] for start, end in itertools.pairwise([0, *places, len(data)])]
 
     answers = asyncio.run(answered(pieces))
+    in_turns = asyncio.run(answered(pieces, bounds=Bounds(turn_s=0)))
 
     expected = [b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body) for _, body in requests]
     assert answers == b"".join(expected) + LAST_ANSWER
+    assert in_turns == answers

@@ -15,6 +15,7 @@ from tripline.adapters.http_connection import Connection
 from tripline.adapters.http_entrance import Entrance, Listener
 from tripline.adapters.http_places import Places
 from tripline.adapters.http_shared import Shared
+from tripline.adapters.http_turns import Turns
 from tripline.adapters.http_uvicorn import HttpListeners
 
 NOW_MS: Final = 1_760_000_000_000
@@ -168,6 +169,7 @@ def connection(app: Any = echo, bounds: Bounds = _BOUNDS) -> Connection:
         answers=Places("answers", bounds.answers, bounds.address_answers, causes),
         requests=Places("connections", 1, 1, causes),
         unread={},
+        turns=Turns(asyncio.get_running_loop(), bounds.turn_s),
         scheme="http",
     )
     return Connection(config=config, server_state=ServerState(), app_state={}, shared=shared)
@@ -187,16 +189,16 @@ def listener(bounds: Bounds = _BOUNDS, make: Callable[[], asyncio.Protocol] = as
     )
 
 
-async def answered(pieces: Iterable[bytes], app: Any = echo) -> bytes:
+async def answered(pieces: Iterable[bytes], app: Any = echo, bounds: Bounds = _BOUNDS) -> bytes:
     """What a connection answers to these pieces; the application runs as far as it can after each."""
-    ours, written = connection(app), Written()
+    ours, written = connection(app, bounds), Written()
     entrance = Entrance(listener(make=lambda: ours))
     written.set_protocol(entrance)
     entrance.connection_made(written)
     for piece in pieces:
         entrance.data_received(piece)
         await asyncio.sleep(0)
-    for _ in range(20):
+    for _ in range(len(written.pieces) + 100):
         await asyncio.sleep(0)
     entrance.connection_lost(None)
     return b"".join(written.pieces)

@@ -33,7 +33,12 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     head_bytes: int = 16_384
     """Request line, headers, chunk sizes beyond 16 bytes a chunk, chunk extensions and trailers of one request."""
     headers: int = 100
-    """Headers of one request."""
+    """Headers of one request, and as many trailers."""
+    chunks: int = 256
+    """Chunks of a request, whatever their size; further ones have `chunk_bytes` on average."""
+    chunk_bytes: int = 64
+    turn_s: float = 0.003
+    """Time in one turn of the event loop for reading and beginning requests."""
     ahead: int = 16
     """Requests that wait on a connection for the answer to an earlier one."""
     request_s: float = 60.0

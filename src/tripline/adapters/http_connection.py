@@ -12,7 +12,6 @@ import functools
 from typing import Any, Final
 
 import httptools
-import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from tripline.adapters import http_heads
@@ -20,29 +19,24 @@ from tripline.adapters.http_entrance import place_of
 from tripline.adapters.http_outlet import Outlet
 from tripline.adapters.http_places import Place
 from tripline.adapters.http_refusals import (
-    BAD_REQUEST,
     BUSY,
-    GENERAL,
     MANY_HEADERS,
     NOT_HTTP,
+    SMALL_CHUNKS,
+    TOO_BUSY,
     TOO_LONG,
-    refusal,
-    send_busy,
+    Refusal,
 )
 from tripline.adapters.http_shared import Shared
+from tripline.adapters.http_turns import Slices
 from tripline.wire import addresses
 from tripline.wire.rest.base import CAME_WHOLE, KEPT_ELSEWHERE
 
+START_S: Final = 0.0002
+"""Time that a request takes in the turn after it began, at least."""
 CHUNK_BYTES: Final = 16
 """What a chunk may have around its bytes without being counted."""
 _WHOLE: Final[dict[str, dict[object, object]]] = {CAME_WHOLE: {}}
-
-
-class _Refusal(msgspec.Struct, frozen=True):
-    """The answer to a peer that met a bound."""
-
-    status: int
-    message: str
 
 
 class _StopError(Exception):
@@ -58,12 +52,14 @@ class Connection(HttpToolsProtocol):
         self._bounds = shared.bounds
         self._peer = self._address = addresses.UNKNOWN
         """The peer's own address, and the one that the latest request was forwarded for."""
-        self._refusal: _Refusal | None = None
+        self._refusal: Refusal | None = None
         self._deaf = False
         """Whether everything that still arrives is thrown away."""
         self._around = 0
         """Bytes of the latest request outside its body, less `CHUNK_BYTES` for each chunk."""
-        self._trailers = 0
+        self._trailers = self._trailers_came = 0
+        """Bytes and number of trailers."""
+        self._chunks = 0
         self._thrown = 0
         self._behind = False
         """Whether the latest request began in the piece of the one before: not all bytes around it are known."""
@@ -93,6 +89,7 @@ class Connection(HttpToolsProtocol):
         """Rests while no whole request is under way."""
         self._outlet = Outlet(transport, self._peer, shared.answers, shared.unread, self.loop.time)
         super().connection_made(self._outlet)
+        self._slices = Slices(shared.turns, self._outlet, self.flow, self._read)
         self.scheme = shared.scheme  # type: ignore[assignment]
         self._began = self.loop.time()
         self._watch()
@@ -109,6 +106,7 @@ class Connection(HttpToolsProtocol):
         for cycle, _ in self.pipeline:
             cycle.body.clear()
         self.pipeline.clear()
+        self._slices.clear()
         if self.cycle is not None:
             self.cycle.body.clear()
         self.headers = []
@@ -120,19 +118,27 @@ class Connection(HttpToolsProtocol):
         super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
-        """Feed the parser, then see what is still missing of the request."""
+        """Read it when it is this connection's turn."""
+        self._slices.add(self._address, data)
+
+    def _read(self, data: bytes) -> None:
+        """Read a slice."""
         if self._deaf:
             self._throw_away(len(data))
-            return
+        else:
+            self._feed(data)
+
+    def _feed(self, data: bytes) -> None:
+        """Feed the parser, then see what is still missing of the request."""
         self._head_came = self._behind = False
         self._around = max(self._around, 0) + len(data)
         try:
             self._parse(data)
         except httptools.HttpParserError:
-            self._refuse(self._refusal or _Refusal(400, NOT_HTTP))
+            self._refuse(self._refusal or Refusal(400, NOT_HTTP))
         else:
             if self._waiting and not self._behind and self._around > self._bounds.head_bytes:
-                self._refuse(_Refusal(400, TOO_LONG))
+                self._refuse(Refusal(400, TOO_LONG))
         if self._head_came and self._waiting:
             self.scope["extensions"] = {KEPT_ELSEWHERE: {"tell": self._kept_elsewhere}}
         if self._waiting is (self._deadline is None):
@@ -169,7 +175,7 @@ class Connection(HttpToolsProtocol):
             self._around = 0
         self._waiting = self._in_head = True
         self._own = self._elsewhere = False
-        self._trailers = self._came = 0
+        self._trailers = self._trailers_came = self._chunks = self._came = 0
         self._began = self.loop.time()
         super().on_message_begin()
 
@@ -181,8 +187,11 @@ class Connection(HttpToolsProtocol):
                 self._stop(400, MANY_HEADERS)
             return
         self._trailers += len(name) + len(value) + 4
+        self._trailers_came += 1
         if self._trailers > self._bounds.head_bytes:
             self._stop(400, TOO_LONG)
+        if self._trailers_came > self._bounds.headers:
+            self._stop(400, MANY_HEADERS)
 
     def on_headers_complete(self) -> None:
         """The head is there."""
@@ -207,6 +216,10 @@ class Connection(HttpToolsProtocol):
     def on_chunk_header(self) -> None:
         """The size of a chunk was read."""
         self._around -= CHUNK_BYTES
+        self._chunks += 1
+        more = self._chunks - self._bounds.chunks
+        if more > 0 and more * self._bounds.chunk_bytes > self._came:
+            self._stop(400, SMALL_CHUNKS)
 
     def on_body(self, body: bytes) -> None:
         """A piece of the body."""
@@ -256,10 +269,11 @@ class Connection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """uvicorn's own refusals, in our words."""
-        self._refuse(_Refusal(400, NOT_HTTP))
+        self._refuse(Refusal(400, NOT_HTTP))
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        super()._start_asgi_task(cycle, functools.partial(self._serve, app, cycle))
+        start = functools.partial(super()._start_asgi_task, cycle, functools.partial(self._serve, app, cycle))
+        self._shared.turns.take(self._address, start, costs_s=START_S)
 
     def _rest(self) -> None:
         """Wait for the next request, or for the end of one that is answered already."""
@@ -277,7 +291,7 @@ class Connection(HttpToolsProtocol):
         address = http_heads.forwarded_for(scope["headers"]) or self._peer
         request = self._shared.requests.take(address)
         if request is None:
-            await send_busy(send, self._shared.clock())
+            await TOO_BUSY.send(send, self._shared.clock())
             return
         self._place.move(address)
         self._place.work()
@@ -295,7 +309,7 @@ class Connection(HttpToolsProtocol):
             size = http_heads.length_of(message["headers"])
             if size > self._bounds.short_answer and not self._outlet.hold(address, size):
                 sends[0] = False
-                await send_busy(send, self._shared.clock())
+                await TOO_BUSY.send(send, self._shared.clock())
         if sends[0]:
             await send(message)
 
@@ -316,7 +330,7 @@ class Connection(HttpToolsProtocol):
     def _give_up(self, gently: bool) -> bool:
         """Refuse the request whose body arrives, to make room for others."""
         self.cycle.body.clear()
-        self._refuse(_Refusal(503, BUSY))
+        self._refuse(TOO_BUSY)
         return True
 
     def _forget_bodies(self) -> None:
@@ -329,10 +343,10 @@ class Connection(HttpToolsProtocol):
 
         An exception that were kept would keep what was read as long as the connection.
         """
-        self._refusal = _Refusal(status, message)
+        self._refusal = Refusal(status, message)
         raise _StopError
 
-    def _refuse(self, refused: _Refusal) -> None:
+    def _refuse(self, refused: Refusal) -> None:
         """Answer what never reaches the application, and close; an answer that is under way comes first."""
         self._waiting = self._in_head = False
         self._deaf = True
@@ -346,8 +360,7 @@ class Connection(HttpToolsProtocol):
                 return
             cycle.disconnected = True
             cycle.message_event.set()
-        code = BAD_REQUEST if refused.status == 400 else GENERAL
-        self.transport.write(b"".join(refusal(refused.status, refused.message, self._shared.clock(), code=code)))
+        self.transport.write(refused.answer(self._shared.clock()))
         self.transport.close()
 
     def _last(self, cycle: RequestResponseCycle | None) -> None:
@@ -378,7 +391,7 @@ class Connection(HttpToolsProtocol):
         left = self._began + bounds.request_s + self._came / bounds.body_rate - now
         if self._own and not self._elsewhere:
             left = min(left, self._heard + bounds.quiet_s - now)
-        if self.flow.read_paused:
+        if self.flow.read_paused or self._slices:
             left = max(left, 1.0)
         if left > 0:
             self._deadline = self.loop.call_later(left, self._late)

@@ -13,27 +13,40 @@ NOT_HTTP: Final = "This is no valid HTTP request; in an address all but ASCII mu
 """What a person most often does wrong is a vehicle's number in the address as it is written."""
 TOO_LONG: Final = "The request line, headers and trailers are too long."
 MANY_HEADERS: Final = "The request has too many headers."
+SMALL_CHUNKS: Final = "The body comes in too many small chunks; send chunks of 64 bytes or more."
 BUSY: Final = "Too much is open from this address or in all; end connections and requests, or try again later."
 RETRY_S: Final = 1
 _PHRASES: Final = {400: b"Bad Request", 503: b"Service Unavailable"}
 
 
-def refusal(status: int, message: str, now_ms: int, *, code: int) -> list[bytes]:
-    """Head and body of an answer for what never reaches the application, with the body that every error has."""
-    body = msgspec.json.encode(ErrorBody(status, message, code, now_ms))
-    retry = b"retry-after: %d\r\n" % RETRY_S if status == 503 else b""
-    head = (
-        b"HTTP/1.1 %d %b\r\ncontent-type: application/json;charset=UTF-8\r\n"
-        b"x-content-type-options: nosniff\r\ncache-control: no-store\r\n%b"
-        b"content-length: %d\r\nconnection: close\r\n\r\n" % (status, _PHRASES[status], retry, len(body))
-    )
-    return [head, body]
+class Refusal(msgspec.Struct, frozen=True):
+    """The answer to a peer that met a bound."""
+
+    status: int
+    message: str
+
+    def answer(self, now_ms: int) -> bytes:
+        """Its head and body, which has the form of every error; the connection closes."""
+        head, headers, body = self._parts(now_ms)
+        return b"".join([head, *(b"%b: %b\r\n" % each for each in headers), b"connection: close\r\n\r\n", body])
+
+    async def send(self, send: Any, now_ms: int) -> None:
+        """Answer in place of the application."""
+        _, headers, body = self._parts(now_ms)
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    def _parts(self, now_ms: int) -> tuple[bytes, list[tuple[bytes, bytes]], bytes]:
+        code = BAD_REQUEST if self.status == 400 else GENERAL
+        body = msgspec.json.encode(ErrorBody(self.status, self.message, code, now_ms))
+        headers = [
+            (b"content-type", b"application/json;charset=UTF-8"),
+            (b"x-content-type-options", b"nosniff"),
+            (b"cache-control", b"no-store"),
+            *([(b"retry-after", b"%d" % RETRY_S)] if self.status == 503 else []),
+            (b"content-length", b"%d" % len(body)),
+        ]
+        return b"HTTP/1.1 %d %b\r\n" % (self.status, _PHRASES[self.status]), headers, body
 
 
-async def send_busy(send: Any, now_ms: int) -> None:
-    """Answer in place of the application."""
-    head, body = refusal(503, BUSY, now_ms, code=GENERAL)
-    lines = (line.partition(b": ") for line in head.split(b"\r\n")[1:-2])
-    headers = [(name, value) for name, _, value in lines if name != b"connection"]
-    await send({"type": "http.response.start", "status": 503, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+TOO_BUSY: Final = Refusal(503, BUSY)

@@ -7,6 +7,7 @@ import msgspec
 from tripline.adapters.http_bounds import Bounds, Causes
 from tripline.adapters.http_outlet import Outlet
 from tripline.adapters.http_places import Places
+from tripline.adapters.http_turns import Turns
 
 
 class Shared(msgspec.Struct, kw_only=True):
@@ -22,4 +23,5 @@ class Shared(msgspec.Struct, kw_only=True):
     requests: Places
     """Requests of forwarded addresses."""
     unread: dict[Outlet, None]
+    turns: Turns
     scheme: str

@@ -22,6 +22,7 @@ from tripline.adapters.http_entrance import Entrance, Listener
 from tripline.adapters.http_outlet import Outlet
 from tripline.adapters.http_places import Places
 from tripline.adapters.http_shared import Shared
+from tripline.adapters.http_turns import Turns
 
 DRAIN_S: Final = 5
 """How long requests under way may take after a stop was asked for."""
@@ -77,6 +78,7 @@ class _Server(uvicorn.Server):
             answers=bounded("answers", bounds.answers, bounds.address_answers),
             requests=bounded("connections", _MANY, bounds.address_connections),
             unread=self._unread,
+            turns=Turns(loop, bounds.turn_s),
             scheme="http" if self._tls is None else "https",
         )
         of_address = bounded("connections", _MANY, bounds.address_connections)
@@ -128,7 +130,7 @@ class _Server(uvicorn.Server):
                 outlet.abort()
 
     def _busy(self) -> bytes:
-        return b"".join(http_refusals.refusal(503, http_refusals.BUSY, self._clock(), code=http_refusals.GENERAL))
+        return http_refusals.TOO_BUSY.answer(self._clock())
 
 
 class HttpListeners:
