@@ -52,8 +52,11 @@ async def serve(config: Config, *, origins: Mapping[str, Origin], announce: Call
     folder = data_folder.prepare(config.data)
     config, bounds = _within_files(config)
     async with contextlib.AsyncExitStack() as opened:
-        opened.callback(data_folder.Hold(folder).release)
+        hold = data_folder.Hold(folder)
+        opened.callback(hold.release)
         ways_in = Listeners(config, opened)
+        if config_files.does(config, "api"):
+            hold.tell(ways_in.api_url)
         store = wiring_adapters.store(config, folder)
         opened.push_async_callback(store.close)
         # After the store: certificates without a database are what is left of an installation.

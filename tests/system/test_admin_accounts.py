@@ -82,3 +82,20 @@ def test_disabled_account_is_out_within_a_second_and_its_tokens_stay_dead_when_i
 
     assert (before, after, refused, again) == (200, 401, 401, (401, 200))
     assert waited < 1
+
+
+def link(data, *words: str, **variables: str) -> str:
+    where = ("--data", str(data), "--email", KIM)
+    done = servers.run_here("admin", "sign-in-link", *where, *words, variables=variables)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.partition("/sign-in/link?")[0]
+
+
+def test_sign_in_link_has_the_running_server_s_address(data):
+    with servers.serving(data) as server:
+        running, named = link(data), link(data, "--url", "https://named.example")
+        public = link(data, TRIPLINE_ACCOUNTS_PUBLIC_URL="https://public.example")
+    stopped = link(data)
+
+    assert (running, named, public) == (server.api, "https://named.example", "https://public.example")
+    assert stopped == "http://127.0.0.1:8080"

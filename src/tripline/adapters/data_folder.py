@@ -15,6 +15,7 @@ DATABASE: Final = "tripline.db"
 LOCK: Final = "serve.lock"
 _LOOKING_S: Final = 5.0
 """Longer than a command that only looks whether the folder is held keeps its shared lock, on a busy machine too."""
+_LONGEST: Final = 1_024
 _AGAIN_S: Final = 0.01
 
 
@@ -98,6 +99,26 @@ def is_held(folder: Path) -> bool:
     return False
 
 
+def address_of(folder: Path) -> str | None:
+    """The address of the API of the server that runs on the folder; None: none runs, or it serves no API."""
+    try:
+        if not is_held(folder):
+            return None
+        descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        _, *address = _told(descriptor)
+    finally:
+        os.close(descriptor)
+    return address[0] if address else None
+
+
+def _told(descriptor: int) -> list[str]:
+    """The lines that a server wrote into the lock: its process, and its address once its listeners are open."""
+    return os.pread(descriptor, _LONGEST, 0).decode().split() or [""]
+
+
 class Hold:
     """The exclusive hold of a running server on its data folder. Released by `release` or the end of the process."""
 
@@ -107,13 +128,17 @@ class Hold:
         except OSError as error:
             raise _unwritable(folder, error) from error
         if not self._taken():
-            holder = os.read(self._descriptor, 32).decode().strip()
+            holder = next(iter(_told(self._descriptor)), "")
             os.close(self._descriptor)
             raise DataFolderError(
                 f"The data folder {folder} is in use by another server (process {holder or 'unknown'})."
             )
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+
+    def tell(self, address: str) -> None:
+        """Tell commands the address of the server's API (`address_of`)."""
+        os.pwrite(self._descriptor, f"{os.getpid()}\n{address}\n".encode(), 0)
 
     def _taken(self) -> bool:
         # A shared lock beside us is a command that looks (`is_held`), and passes; an exclusive one is a server.

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from tripline import clock, config_files
-from tripline.adapters import listeners
+from tripline.adapters import data_folder, listeners
 from tripline.chores import stores
 from tripline.config import Config
 from tripline.domain import fields, ids
@@ -73,11 +73,10 @@ async def enabled(config: Config, *, email: str) -> bool:
 
 
 async def sign_in_link(config: Config, *, email: str, url: str | None) -> str:
-    """A link that signs the account in once, below this address of the server or the one in the settings.
-
-    Raises `NotFound`.
+    """A link that signs the account in once, below this address of the server, else the one in the settings, else that
+    of the running server of the data folder, else the API port's. Raises `NotFound`, `WrongSettingError`.
     """
-    base = url or config.accounts.public_url or _address(config)
+    base = url or config.accounts.public_url or data_folder.address_of(config.data) or _address(config)
     async with stores.store_of(config) as store:
         return await store.write(lambda tx: directory.sign_in_link(tx, email=email, base=base, now_ms=clock.now_ms()))
 

@@ -117,7 +117,7 @@ def sign_in_link(
     email: _Email,
     url: Annotated[
         str | None,
-        Parameter(help="address of the server as the browser sees it (default: accounts.public_url, else the API's)"),
+        Parameter(help="address of the server as the browser sees it (default: accounts.public_url, else the running server's)"),
     ] = None,
     place: base.Place | None = None,
 ) -> int:

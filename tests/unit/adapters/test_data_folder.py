@@ -84,3 +84,25 @@ def test_server_starts_however_slowly_somebody_looks_whether_one_runs(tmp_path):
 
     done.join()
     hold.release()
+
+
+def test_address_of_a_running_server_is_told_until_it_ends(tmp_path):
+    address = "http://127.0.0.1:18471"
+    hold = data_folder.Hold(tmp_path)
+    before = data_folder.address_of(tmp_path)
+    hold.tell(address)
+
+    running = data_folder.address_of(tmp_path)
+    with pytest.raises(data_folder.DataFolderError, match=rf"another server \(process {os.getpid()}\)"):
+        data_folder.Hold(tmp_path)
+    hold.release()
+
+    assert (before, running, data_folder.address_of(tmp_path)) == (None, address, None)
+    again = data_folder.Hold(tmp_path)
+    assert data_folder.address_of(tmp_path) is None
+    again.release()
+
+
+def test_folder_without_a_server_has_no_address(tmp_path):
+    assert data_folder.address_of(tmp_path) is None
+    assert data_folder.address_of(tmp_path / "none") is None
