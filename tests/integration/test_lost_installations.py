@@ -1,12 +1,13 @@
 """Data folders that cannot be used: every command says why in one true sentence, and what to do."""
 
+import contextlib
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.support import faults_disk, servers
+from tests.support import faults_disk, map_files, servers
 
 from tripline import cli
 from tripline.adapters import data_folder
@@ -196,3 +197,48 @@ def test_read_only_file_system_is_named_by_every_command(
     )
     assert code == 1
     assert lines == dict.fromkeys([*COMMANDS, "serve", "store copy"], text) | {"doctor": f"{database} look again"}
+
+
+@pytest.fixture
+def small() -> Iterator[faults_disk.Disk]:
+    faults_disk.need("a small disk")
+    with faults_disk.disk(mib=8) as disk:
+        yield disk
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_full_disk_is_not_called_damage(
+    small: faults_disk.Disk, capsys: pytest.CaptureFixture[str], sound: bytes, command: str
+) -> None:
+    data = installed(small.folder, sound)
+    small.fill()
+    with contextlib.suppress(OSError), (small.folder / "rest").open("wb", buffering=0) as rest:
+        while True:
+            rest.write(bytes(512))
+
+    code = cli.run([*COMMANDS[command], "--data", str(data)])
+    printed = capsys.readouterr()
+    text = printed.out + printed.err
+
+    assert code == 1
+    assert "damaged" not in text
+    assert "its disk is full" in text or "disk: 0.0 GiB free; make room" in text
+
+
+@pytest.mark.parametrize(
+    "command", [["map", "import", "FILE"], ["map", "remove", "street"]], ids=["map import", "map remove"]
+)
+def test_maps_on_a_disk_that_takes_no_writes_are_refused_in_one_line(
+    small: faults_disk.Disk, tmp_path: Path, capsys: pytest.CaptureFixture[str], sound: bytes, command: list[str]
+) -> None:
+    data = installed(small.folder, sound)
+    file = map_files.street(tmp_path / "street.osm.pbf")
+    assert cli.run(["map", "import", str(file), "--data", str(data)]) == 0
+    capsys.readouterr()
+    small.read_only()
+
+    code = cli.run([*(str(file) if word == "FILE" else word for word in command), "--data", str(data)])
+
+    assert (code, capsys.readouterr()) == (1, ("", "tripline: The maps cannot be written: Read-only file system.\n"))
+    assert cli.run(["map", "list", "--data", str(data)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "1 maps"

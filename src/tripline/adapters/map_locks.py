@@ -59,9 +59,9 @@ def take(folder: Path) -> int:
 def is_changing(folder: Path) -> bool:
     """Whether somebody changes the folder of maps."""
     try:
-        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
+        descriptor = os.open(folder / _LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except (FileNotFoundError, PermissionError):
+        return False  # only who may open it can hold it
     try:
         return not _taken(descriptor, fcntl.LOCK_SH)
     finally:

@@ -6,6 +6,7 @@ Not here: what commands print (`cli/`), the server (`app.py`).
 """
 
 import asyncio
+import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,14 +53,19 @@ async def _examined_own(config: Config) -> doctor.Report:
     database = folder / data_folder.DATABASE
     read_only = data_folder.is_read_only(folder)
     # SQLite opens nothing there that a server has used.
-    damage = [] if read_only else sqlite_files.damage(database)
-    blind = bool(damage) or read_only
+    damage: list[str] = []
+    unreadable = None
+    try:
+        damage = [] if read_only else sqlite_files.damage(database)
+    except sqlite3.Error as error:
+        unreadable = str(error)
+    blind = bool(damage or unreadable) or read_only
     seen = doctor.Surroundings(
         database=str(database),
         schema=None if blind else migrate.version_of(database),
         newest_schema=migrate.newest(),
         damage=damage,
-        unwritable=None if blind else sqlite_files.unwritable(database),
+        unwritable=unreadable if blind else sqlite_files.unwritable(database),
         read_only=read_only,
         free_bytes=machine.free_bytes(folder),
         reserve_bytes=config.store.reserve_mib * 2**20,

@@ -94,11 +94,14 @@ def removed(folder: Path, name: str) -> None:
 
 @contextmanager
 def _changing(folder: Path, held: int | None = None) -> Iterator[None]:
-    """Keeps others from changing the folder of maps, and carries through what they left undone."""
-    with map_locks.changing(folder, held):
-        if held is None:
-            map_cancels.settle(folder)
-        yield
+    """Keep others from changing the folder of maps, and finish what they left undone. Raises `NoAreaError`."""
+    try:
+        with map_locks.changing(folder, held):
+            if held is None:
+                map_cancels.settle(folder)
+            yield
+    except OSError as error:
+        raise _unwritten(error) from error
 
 
 @contextmanager

@@ -117,7 +117,10 @@ def sign_in_link(
     email: _Email,
     url: Annotated[
         str | None,
-        Parameter(help="address of the server as the browser sees it (default: accounts.public_url, else the running server's)"),
+        Parameter(
+            help="address of the server as the browser sees it (default: accounts.public_url, else that of the server"
+            " that runs on the data folder, else the API's)"
+        ),
     ] = None,
     place: base.Place | None = None,
 ) -> int:

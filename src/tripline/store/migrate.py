@@ -78,6 +78,8 @@ def unusable(path: Path, error: Exception) -> DatabaseError:
     outage = faults.of_sqlite(cause)
     if outage is not None and outage.fault is Fault.DAMAGED:
         return _damaged(path, str(cause))
+    if outage is not None and sqlite_files.is_full(path):
+        return DatabaseError(f"The database {path} cannot be used: its disk is full ({cause}). Make room.")
     return DatabaseError(f"The database {path} cannot be used: {cause}.")
 
 

@@ -113,7 +113,7 @@ def about(surroundings: Surroundings, *, now_ms: int) -> list[Finding]:
         # Of a file that is damaged or cannot be opened nobody can say which schema it has.
         *(
             []
-            if surroundings.damage or surroundings.read_only
+            if surroundings.damage or surroundings.read_only or (not surroundings.schema and surroundings.unwritable)
             else [schema(surroundings.schema, surroundings.newest_schema)]
         ),
         _damage(surroundings),

@@ -336,8 +336,9 @@ class SqliteStore:
         now = time.monotonic()
         if now - self._checked_at >= CHECKED_S and sqlite_files.is_quick(self._path):
             self._checked_at = now
-            if not sqlite_files.damage(self._path):
-                self.troubles.mended()
+            with contextlib.suppress(sqlite3.Error):
+                if not sqlite_files.damage(self._path):
+                    self.troubles.mended()
 
     def _write(self, work: Callable[[WriteTx], T]) -> T:
         if _identity(self._path) != self._file:

@@ -4,12 +4,18 @@ Not here: transactions (`sqlite.py`), bringing a file to the present schema (`st
 """
 
 import contextlib
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Final
 
+from tripline.ports.outages import Fault
+from tripline.store.database import faults
+
 BUSY_MS: Final = 10_000
 """How long a writer waits for others, from whatever program."""
+_ROOM_BYTES: Final = 2**16
+"""SQLite maps a file of 32 KiB beside the database."""
 _HEAD: Final = 100
 _MAGIC: Final = b"SQLite format 3\0"
 """https://sqlite.org/fileformat2.html, 1.3: page size, pages, and two counters that are equal when those are right."""
@@ -41,7 +47,10 @@ def is_empty(path: Path) -> bool:
 
 
 def damage(path: Path) -> list[str]:
-    """What is wrong with the file's structure; empty when it is sound. Reads the whole file."""
+    """What is wrong with the file's structure; empty when it is sound. Reads the whole file.
+
+    Raises `sqlite3.Error` when it cannot be read for another reason, such as a full disk.
+    """
     if (cut := _cut(path)) is not None:
         return [cut]
     try:
@@ -51,8 +60,16 @@ def damage(path: Path) -> list[str]:
         finally:
             connection.close()
     except sqlite3.Error as error:
+        outage = faults.of_sqlite(error)
+        if outage is not None and outage.fault is not Fault.DAMAGED:
+            raise
         return [str(error)]
     return [] if found == ["ok"] else found
+
+
+def is_full(path: Path) -> bool:
+    """Whether the file's disk has no room for what SQLite needs to open it."""
+    return shutil.disk_usage(path.parent).free < _ROOM_BYTES
 
 
 def _cut(path: Path) -> str | None:
