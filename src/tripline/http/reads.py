@@ -5,6 +5,7 @@ query. So what is wrong with the query of a foreign list is not told, and permis
 """
 
 import re
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
@@ -26,6 +27,8 @@ _LONG: Final = re.compile(rb"(?:^|&)(?:limit=[^&]{3}|textSearch=)")
 PAGE_BYTES: Final = 8 * 2**20
 """Payload with which a page ends although it is shorter than asked: a device may send 256 KiB at a time, and a page of
 a thousand of these would cost a gigabyte."""
+PAGE_S: Final = 1.0
+"""Time of a thread after which such a page ends as well; it has some rows by then."""
 SHORT_BYTES: Final = 2**18
 """Payload of a page that is made on the event loop."""
 AT_ONCE: Final = 32
@@ -175,11 +178,12 @@ def _weighed(
     weight: Callable[[R], int],
     id_of: Callable[[R], str],
 ) -> _Weighed[R]:
-    """The rows of the span that do not weigh too much together, at least one if there is any.
+    """The rows of the span that together weigh little enough and are read in time, at least one if there is any.
 
     Raises `_HeavyError` for what is not to be done on the event loop.
     """
     on_loop = _is_short(request)
+    until = time.monotonic() + PAGE_S
     found: list[R] = []
     total = 0
     while len(found) < span.limit:
@@ -194,6 +198,9 @@ def _weighed(
             found.append(row)
         if len(some) < wanted:
             break
+        if time.monotonic() > until and len(found) < span.limit:
+            # Whether more rows follow is not known: the last one may have been the last of the list, too.
+            return _Weighed(found[:-1], cut=True)
     return _Weighed(found, cut=False)
 
 

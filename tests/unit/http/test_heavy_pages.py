@@ -123,6 +123,22 @@ def test_page_of_usual_things_is_as_long_as_asked(tmp_path, kind, rows):
     assert [[each for page in walk for each in ids_of(page)] for walk in walks] == [kept[::-1]] * 3
 
 
+@KINDS
+@pytest.mark.parametrize("rows", [reads.AT_ONCE - 1, reads.AT_ONCE, reads.AT_ONCE + 1, 3 * reads.AT_ONCE])
+def test_page_that_takes_too_long_ends_early_and_is_gone_on_from(tmp_path, monkeypatch, kind, rows):
+    monkeypatch.setattr(reads, "PAGE_S", -1.0)
+
+    async def scenario(app):
+        admin, path, kept = await world(app, kind, body=LIGHT, rows=rows)
+        return await walked(app, admin, path, limit=1000), kept
+
+    pages, kept = rest.run(tmp_path, scenario)
+
+    assert (len(pages) > 1) == (rows >= reads.AT_ONCE)
+    assert all(0 < len(page["data"]) < reads.AT_ONCE for page in pages)
+    assert [each for page in pages for each in ids_of(page)] == kept[::-1]
+
+
 def test_thing_that_is_larger_than_a_page_may_be_is_a_page_by_itself(tmp_path, monkeypatch):
     monkeypatch.setattr(reads, "PAGE_BYTES", len(BIG) // 2)
 
