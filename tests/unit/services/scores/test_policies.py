@@ -160,7 +160,9 @@ def test_every_number_but_the_time_of_scoring_tells_policies_apart(tmp_path):
     async def play(rig):
         def keep(tx):
             numbers = [policies.keep(tx, Rules(harsh=Harsh(standing_kmh=kmh)), now_ms=1).no for kmh in (5, 6, 6, 7)]
-            return numbers, [row.no for row in tx.all(select(tables.scoring_policy.c.no))]
+            return numbers, [
+                row.no for row in tx.all(select(tables.scoring_policy.c.no).order_by(tables.scoring_policy.c.no))
+            ]
 
         return await rig.write(keep)
 
