@@ -170,7 +170,7 @@ def _measures(found: "measures.Measures") -> DriveMeasures:
     "/api/tre/v1_3/vehicle/{vehicleId}/analytics/drivingScore/stat/explanation",
     access=Action.DRIVING_READ,
     answer=AccumulatedExplanation,
-    refuses=(reads.NoScoreYet,),
+    refuses=(reads.NoScoreYet, reads.TooLong),
 )
 async def vehicle_explanation(request: Call) -> ASGIApp:
     """Which of its trips cost a vehicle's accumulated score how much, the dearest first."""

@@ -12,7 +12,7 @@ from tripline.domain import access, samples
 from tripline.domain.access import Action, Actor
 from tripline.domain.disputes import Dispute
 from tripline.domain.ids import TripId, UserId, VehicleId
-from tripline.domain.refusals import NotFound
+from tripline.domain.refusals import BadParameter, NotFound
 from tripline.domain.scores import WhyNot, why_not
 from tripline.domain.trips import State
 from tripline.scoring import quality
@@ -105,8 +105,8 @@ class Untold(msgspec.Struct, frozen=True):
     """Of a duplicate the trip that counts in its place."""
 
 
-class TooLong(NotFound):
-    """A trip with so many samples is not explained."""
+class TooLong(BadParameter):
+    """A trip with so many samples, or a vehicle with so many scored trips, is not explained."""
 
     code = "score.too_long"
 
@@ -123,7 +123,7 @@ def to_explain(tx: ReadTx, *, actor: Actor, of: str) -> Untold:
     if kept.score is None and kept.not_scored is None:
         raise _not_scored(kept.state, None)
     if kept.samples_bytes > EXPLAINED * samples.RECORD.size:
-        raise TooLong("samples", most=EXPLAINED)
+        raise TooLong("samples", field="tripId", most=EXPLAINED)
     job = scores.as_if_asked(tx, kept.trip_no)
     if job is None:
         raise NotFound("id", thing=access.Thing.TRIP)

@@ -4,24 +4,25 @@ Pooled, a trip's burden is its distance times the logarithm of what its score la
 score lacks. A trip costs its burden's share of 100 minus the accumulated score, so all costs add up to that.
 """
 
+import heapq
 import math
 from typing import Final
 
 import msgspec
-from msgspec.structs import replace
 
 from tripline.domain.access import Actor
 from tripline.scoring import quality
 from tripline.scoring.quality import Quality
 from tripline.scoring.rules import Accumulation
-from tripline.scoring.score import lacking
-from tripline.services.scores.reads import NoScoreYet, admit_to_vehicle
+from tripline.services.scores.reads import NoScoreYet, TooLong, admit_to_vehicle
 from tripline.store.scores import policies
 from tripline.store.scores import reads as rows
 from tripline.store.transactions import ReadTx
 
 SHOWN: Final = 100
-"""Trips that are told one by one."""
+"""Trips that are shown one by one."""
+TRIPS: Final = 50_000
+"""Scored trips of a vehicle that is explained at most: 27 a day for five years."""
 
 
 class TripCost(msgspec.Struct, frozen=True):
@@ -49,36 +50,39 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def explained(tx: ReadTx, *, actor: Actor, of: str) -> Explanation:
-    """The explanation of a vehicle's accumulated score. Raises `NotFound`, `Forbidden`, `NoScoreYet`."""
+    """The explanation of a vehicle's accumulated score. Raises `NotFound`, `Forbidden`, `NoScoreYet`, `TooLong`."""
     admit_to_vehicle(tx, actor=actor, of=of)
     kept = rows.total_of_vehicle(tx, of)
     if kept is None:
         raise NoScoreYet("vehicle")
+    if kept.trips > TRIPS:
+        raise TooLong("trips", field="vehicleId", most=TRIPS)
     trips = rows.scored_trips(tx, of)
     how = _accumulation(tx, of)
-    burdens = [_burden(trip.score, trip.distance_m, how) for trip in trips]
+    burdens = [_burden(score, distance_m, how) for _, score, distance_m in trips]
     whole = math.fsum(burdens)
     points = (100.0 - kept.score) / whole if whole else 0.0
-    costs = [TripCost(*trip, burden * points) for trip, burden in zip(trips, burdens, strict=True)]
-    costs.sort(key=lambda each: (-each.cost, each.trip_id))
-    kept_of = rows.qualities(tx, [each.trip_id for each in costs[:SHOWN]])
+    dearest = heapq.nsmallest(SHOWN, zip(burdens, trips, strict=True), key=lambda each: (-each[0], each[1][0]))
+    kept_of = rows.qualities(tx, [trip_id for _, (trip_id, *_) in dearest])
+    shown = [TripCost(*trip, burden * points, _quality(kept_of.get(trip[0]))) for burden, trip in dearest]
     return Explanation(
         score=kept.score,
         count=kept.trips,
         distance_m=kept.distance_m,
         how=how,
-        dearest=[_with_quality(each, kept_of.get(each.trip_id)) for each in costs[:SHOWN]],
-        others=len(costs[SHOWN:]),
-        others_cost=math.fsum(each.cost for each in costs[SHOWN:]),
+        dearest=shown,
+        others=len(trips) - len(shown),
+        others_cost=(whole - math.fsum(burden for burden, _ in dearest)) * points,
     )
 
 
-def _with_quality(cost: TripCost, kept: bytes | None) -> TripCost:
-    return cost if kept is None else replace(cost, quality=quality.read(kept))
+def _quality(kept: bytes | None) -> Quality | None:
+    return None if kept is None else quality.read(kept)
 
 
 def _burden(score: float, distance_m: float, how: Accumulation) -> float:
-    return 100.0 - score if how == "trip_mean" else distance_m * lacking(score)
+    # Not `score.lacking`: its exact logarithm takes a hundred times as long, and nothing is added up for ever here.
+    return 100.0 - score if how == "trip_mean" else distance_m * (0.0 - math.log(score / 100.0))
 
 
 def _accumulation(tx: ReadTx, vehicle_id: str) -> Accumulation:

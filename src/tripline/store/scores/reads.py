@@ -59,14 +59,6 @@ class WholePage(NamedTuple):
     """In the order of its names."""
 
 
-class Scored(NamedTuple):
-    """A scored trip."""
-
-    trip_id: str
-    score: float
-    distance_m: float
-
-
 class KeptEvent(NamedTuple):
     """A GPS event as it is found again when its trip is judged once more."""
 
@@ -153,9 +145,9 @@ def total_of_vehicle(tx: ReadTx, vehicle_id: str) -> Total | None:
     return next((Total(*row) for row in tx.hot(_TOTAL, vehicle_id)), None)
 
 
-def scored_trips(tx: ReadTx, vehicle_id: str) -> list[Scored]:
-    """Every scored trip of a vehicle."""
-    return [Scored(*row) for row in tx.hot(_SCORED, vehicle_id)]
+def scored_trips(tx: ReadTx, vehicle_id: str) -> list[tuple[str, float, float]]:
+    """Id, score and distance of every scored trip of a vehicle."""
+    return tx.hot(_SCORED, vehicle_id)
 
 
 def qualities(tx: ReadTx, trip_ids: Sequence[str]) -> dict[str, bytes]:

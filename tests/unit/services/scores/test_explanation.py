@@ -9,6 +9,7 @@ from tests.support.scoring_rows import COMPANY, DRIVER, START_MS, drive, played,
 
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
+from tripline.domain.refusals import Kind
 from tripline.scoring.quality import LimitSource
 from tripline.scoring.rules import EventType, Harsh, Rules, Scoring, Style, read
 from tripline.services.scores import arrays, explanation, judgement, reads
@@ -181,7 +182,8 @@ def test_trip_with_more_samples_than_are_explained_is_refused(tmp_path, monkeypa
         try:
             await rig.store.read(lambda tx: reads.to_explain(tx, actor=actor, of=trip_id))
         except reads.TooLong as refusal:
-            return refusal.values
+            return refusal.kind, refusal.field, refusal.values
         return None
 
-    assert played(tmp_path, play) == (None if told else {"most": 40})
+    refused = (Kind.BAD_PARAMETER, "tripId", {"most": 40})
+    assert played(tmp_path, play) == (None if told else refused)

@@ -8,6 +8,7 @@ from tests.support.scoring_rows import COMPANY, DRIVER, VEHICLE, drive, played
 
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
+from tripline.domain.refusals import Kind
 from tripline.services.scores import reads, totals
 from tripline.store import tables
 
@@ -70,6 +71,19 @@ def test_trips_beyond_those_shown_are_told_together(tmp_path, monkeypatch, shown
     assert (len(told.dearest), told.others) == (min(shown, 3), others)
     whole = math.fsum([*(each.cost for each in told.dearest), told.others_cost])
     assert whole == pytest.approx(100 - told.score, abs=1e-9)
+
+
+@pytest.mark.parametrize(("most", "told"), [(3, True), (2, False)])
+def test_vehicle_with_more_scored_trips_than_are_explained_is_refused(tmp_path, monkeypatch, most, told):
+    monkeypatch.setattr(totals, "TRIPS", most)
+
+    async def play(rig):
+        try:
+            return (await fleet(rig, 4_000, 20_000)).count
+        except reads.TooLong as refusal:
+            return refusal.kind, refusal.field, refusal.values
+
+    assert played(tmp_path, play) == (3 if told else (Kind.BAD_PARAMETER, "vehicleId", {"most": 2}))
 
 
 def test_vehicle_without_events_costs_nothing(tmp_path):
