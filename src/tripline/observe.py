@@ -92,6 +92,7 @@ EVENTS: Final[dict[str, str]] = {
     "map.lost": "an imported map cannot be read any more (docs/operating.md)",
     "score.failed": "a scoring job failed and will be tried again",
     "rescoring.done": "a rescoring is at its end; trips judged, scores that moved, and whether it was a dry run",
+    "standings.failed": "percentiles of scores could not be counted; tried again",
     "rescoring.failed": "an unexpected error while a rescoring went on; a bug",
     "trip.failed": "silent trips of customers' systems could not be ended; tried again",
     "erase.done": "nothing is left of some deleted vehicles; how many, and how many rows they had",

@@ -56,6 +56,7 @@ from tripline.services.scores.disputes import DisputeDesk
 from tripline.services.scores.policy_desk import PolicyDesk
 from tripline.services.scores.rescorer import Rescorer
 from tripline.services.scores.scorer import Scorer
+from tripline.services.scores.standing_keeper import StandingKeeper
 from tripline.services.session_check import SessionCheck
 from tripline.services.settings import InForce
 from tripline.store.transactions import Crew
@@ -273,9 +274,11 @@ def _workers(
         clock=clock,
     )
     let_go: LetGo = pipeline.let_go_of if pipeline else partial(_let_go_everywhere, config, ground)
-    scorer = Scorer(rules=config.rules, zone=zoneinfo.ZoneInfo(config.time_zone), roads=others.roads, **ground)
+    zone = zoneinfo.ZoneInfo(config.time_zone)
+    scorer = Scorer(rules=config.rules, zone=zone, roads=others.roads, **ground)
     return (
         scorer.run,
+        StandingKeeper(store=store, clock=clock, zone=zone, stopwatch=time.perf_counter).run,
         Rescorer(store=store, scorer=scorer, signals=signals, clock=clock, roads=others.roads, areas=others.areas).run,
         Eraser(store=store, signals=signals, let_go=let_go, stopwatch=time.perf_counter).run,
         Overdue(settings=config.rpc, **ground).run,

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from tests.support import databases, postgres, rights_before, servers
+from tests.support import databases, postgres, rights_before, servers, sums_before
 
 from tripline.store import migrate, tables
 from tripline.store.database import early_indexes
@@ -27,7 +27,7 @@ SERVES = (
     {"0005": "0004"}
     | {f"{number:04}": "0006" for number in range(7, 23)}
     | dict.fromkeys(("0023", "0024", "0025"), "0023")
-    | dict.fromkeys(("0027", "0028", "0029", "0030", "0031", "0034", "0037"), "0026")
+    | dict.fromkeys(("0027", "0028", "0029", "0030", "0031", "0032", "0034", "0037"), "0026")
 )
 """The oldest schema whose programs work on that of a step, where it is not its own."""
 PART = re.compile(r"_(w\d{8}|other)(_|$)")
@@ -185,6 +185,17 @@ def test_rights_of_before_get_the_numbers_of_their_vehicles(url):
     migrate.upgrade_shared(url, now_ms=NOW_MS)
 
     assert rows(url, rights_before.ASKED) == rights_before.NUMBERED
+
+
+def test_every_period_of_before_is_to_be_counted(url):
+    migrate.upgrade_shared(url, now_ms=NOW_MS, to=sums_before.BEFORE)
+    with closing(psycopg.connect(url, autocommit=True)) as connection:
+        for statement in sums_before.STATEMENTS:
+            connection.execute(statement)
+
+    migrate.upgrade_shared(url, now_ms=NOW_MS)
+
+    assert rows(url, sums_before.ASKED) == sums_before.TO_COUNT
 
 
 def build_ahead(url: str, *, since: str = BEFORE_SENSOR) -> None:

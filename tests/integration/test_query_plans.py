@@ -27,11 +27,12 @@ from tripline.store.browsing import accounts, numbers, people, sensors, turns, v
 from tripline.store.browsing.turns import Place, Reading, Turn
 from tripline.store.database import sqlite
 from tripline.store.fleet import history
-from tripline.store.scores import trends
+from tripline.store.scores import standings, trends
 
 pytestmark = pytest.mark.sqlite("how SQLite finds rows")
 
 SORTED = "USE TEMP B-TREE FOR ORDER BY"
+GROUPED = "USE TEMP B-TREE FOR GROUP BY"
 DISTINCT = "USE TEMP B-TREE FOR DISTINCT"
 LOOKS_FOR_ONE = "SCAN erasure USING COVERING INDEX sqlite_autoindex_erasure_1"
 MAILS = "SCAN mail_outbox"
@@ -69,6 +70,12 @@ PERMITTED = {
     "DELETE /director/…": {SORTED, DISTINCT, MAILS},
     "DELETE /driver/…": {SORTED, DISTINCT, MAILS},
     "DELETE /company/…": {SORTED, DISTINCT, MAILS},
+    # The periods of one page.
+    "trends.vehicle_trend": {"SCAN sums", SORTED},
+    "trends.driver_trend": {"SCAN sums", SORTED},
+    "trends.company_trend": {"SCAN sums", SORTED},
+    # The members of one company, once a minute.
+    "trends.company_ranking": {GROUPED, SORTED},
     # A company and its operator, of which the operator's address comes first.
     "settling": {SORTED},
 }
@@ -245,11 +252,40 @@ def test_ranking_is_read_from_the_companys_members_on_and_a_page_of_it_by_key(tm
 
     by_key = "SEARCH score_sum USING PRIMARY KEY (subject=? AND period=? AND day=?)"
     members, page = found
-    assert len(members) == len(page) == 2
+    assert [step for step in members[2:] if "TEMP B-TREE" not in step] == []
+    assert len(page) == 2
     assert re.match(rf"SEARCH {TABLES[kind]} USING (COVERING )?INDEX \w+ \(company_id=\?\)", members[0])
     assert members[1] == by_key
     assert by_key in page
     assert re.search(rf"SEARCH {TABLES[kind]} USING (PRIMARY KEY|INDEX \w+) \(id=\?\)", " ".join(page))
+
+
+@pytest.mark.parametrize("ascending", [True, False])
+def test_percentile_is_read_by_key_for_each_period_of_the_page(tmp_path, ascending):
+    """Never from the sums of the group."""
+    driver = sqlite.open_engine(stores.fresh(tmp_path).path).raw_connection().driver_connection
+    text, order, _ = trends._of_subject(ascending).compiled(dialect())
+    found = [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {text}", [None] * len(order))]
+    driver.close()
+
+    assert [step for step in found if step.startswith("SEARCH")] == [
+        "SEARCH score_sum USING PRIMARY KEY (subject=? AND period=? AND day>? AND day<?)",
+        "SEARCH score_standing USING PRIMARY KEY (kind=? AND period=? AND day=? AND service_type=? AND badness<?)",
+    ]
+    assert [step for step in found if step.startswith("SCAN")] == ["SCAN sums"]
+
+
+@pytest.mark.parametrize("kind", list(Subject))
+def test_members_of_a_period_are_read_in_the_order_of_their_index(tmp_path, kind):
+    """A page at a time, without sorting everybody for each."""
+    driver = sqlite.open_engine(stores.fresh(tmp_path).path).raw_connection().driver_connection
+    text, order, _ = standings._MEMBERS[kind].compiled(dialect())
+    found = [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {text}", [None] * len(order))]
+    driver.close()
+
+    first, *others = found
+    assert first == "SEARCH score_sum USING INDEX ix_score_sum_period (kind=? AND period=? AND day=? AND subject>?)"
+    assert [step for step in others if not re.search(r"USING (PRIMARY KEY|INDEX \w+) \(id=\?\)", step)] == []
 
 
 @pytest.mark.parametrize("place", [None, Place("12A", "v")], ids=["first page", "a later one"])

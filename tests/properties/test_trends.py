@@ -1,4 +1,5 @@
-"""Sums and accumulated scores, whatever happened in which order: what is kept equals what all scores give anew."""
+"""Sums, percentiles and accumulated scores, whatever happened in which order: what is kept equals what all scores give
+anew."""
 
 import asyncio
 import datetime
@@ -11,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, select, update
-from tests.support import kept_sums, stores
+from tests.support import kept_sums, standings, stores
 from tests.support.scoring_rows import COMPANY, START_MS, VEHICLE, ZONE, Rig, add_microtrip, drive, sample
 
+from tripline.domain import trends
 from tripline.domain.access import Actor, Authority, Scope
 from tripline.domain.disputes import Reason
 from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
@@ -22,6 +24,7 @@ from tripline.scoring.rules import Rules, Scoring
 from tripline.services.scores.disputes import DisputeDesk
 from tripline.store import tables
 from tripline.store.erasure import driver_remains, erasures, vehicle_remains
+from tripline.store.fleet import people
 from tripline.store.scores import policies, scores, sums
 from tripline.store.scores.policies import Kind
 from tripline.store.trips import bus_records
@@ -59,6 +62,7 @@ STEPS = st.one_of(
     st.tuples(st.just("no vehicle"), AMONG),
     st.tuples(st.just("no driver"), AMONG),
     st.tuples(st.just("some remains")),
+    st.tuples(st.just("count")),
     st.tuples(st.just("as before sums"), AMONG),
 )
 
@@ -71,6 +75,16 @@ class Life:
         self.trips = []
         self.gone = set()
         self.desk = DisputeDesk(store=rig.store, ids=rig.ids, clock=lambda: rig.now_ms)
+        self.counts = standings.Clock(rig.now_ms)
+        self.counter = standings.keeper(rig.store, self.counts)
+
+    async def begin(self):
+        """People that drive; a worker that has counted the latest days, as each does that starts."""
+        for each in VEHICLES:
+            await self.rig.add_vehicle(each)
+        for each in DRIVERS:
+            await self.rig.add_driver(each)
+        await self._count()
 
     def trip(self, which):
         return self.trips[which % len(self.trips)] if self.trips else None
@@ -167,12 +181,17 @@ class Life:
         gone = DRIVERS[which % len(DRIVERS)]
         if gone not in self.gone:
             self.gone.add(gone)
+            await self.rig.write(lambda tx: people.remove(tx, UserId(gone)))
             await self.rig.write(lambda tx: erasures.begin_person(tx, UserId(gone), now_ms=self.rig.now_ms))
 
     async def _some_remains(self):
         """A few rows of everything that was deleted."""
         for each in sorted(self.gone):
             await self.rig.write(lambda tx, each=each: _erase(tx, each, 2))
+
+    async def _count(self):
+        """A worker counts the percentiles of what has changed."""
+        await standings.until_idle(self.counter, self.counts)
 
     async def _as_before_sums(self, which):
         """A score that is in no sum yet, as one from before there were sums."""
@@ -199,6 +218,7 @@ class Life:
         await self.rig.drain()
         while await self.rig.scorer.sum_some():
             pass
+        await self._count()
 
 
 def _erase(tx, gone, limit):
@@ -258,18 +278,25 @@ def test_sums_equal_all_scores_added_up_whatever_happened_in_which_order(folder,
         here.mkdir()
         rig = Rig(here)
         try:
-            for vehicle_id in VEHICLES:
-                await rig.add_vehicle(vehicle_id)
             life = Life(rig)
+            await life.begin()
             for step in steps:
                 await life.step(*step)
             await life.settle()
-            return await rig.store.read(lambda tx: (sums.kept(tx), kept_sums.recomputed(tx), added_up(tx), *totals(tx)))
+            return await rig.store.read(
+                lambda tx: (
+                    *(sums.kept(tx), kept_sums.recomputed(tx), added_up(tx), *totals(tx)),
+                    *(standings.kept(tx), standings.expected(tx)),
+                )
+            )
         finally:
             await rig.store.close()
 
-    kept, recomputed, expected, accumulated, made_anew = asyncio.run(play())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trends, "GROUP", 1)
+        kept, recomputed, expected, accumulated, made_anew, percentiles, of_sums = asyncio.run(play())
 
     assert accumulated == made_anew
     assert kept == recomputed
+    assert percentiles == of_sums
     assert counted(kept) == {key: dict.fromkeys(NAMES, 0) | dict(of) for key, of in expected.items()}

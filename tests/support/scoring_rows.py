@@ -110,6 +110,12 @@ class Rig:
 
         await self.write(add)
 
+    async def add_driver(self, user_id: str) -> None:
+        """A driver of the company of the vehicles."""
+        row = {"company_id": COMPANY, "authority": "DRIVER", "name": "d", "email": user_id, "login": user_id}
+        row |= {"password_hash": "", "password_updated_ms": 0, "created_ms": 0, "enabled": True}
+        await self.write(lambda tx: tx.run(insert(tables.account).values(id=user_id, **row)))
+
     async def add_trip(
         self,
         packed: Iterable[bytes],

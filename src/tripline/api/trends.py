@@ -16,7 +16,8 @@ from tripline.http.pages import TimePage
 from tripline.http.parameters import Query
 from tripline.http.rim import Call, rim_of
 from tripline.services.scores import trends as service
-from tripline.services.scores.trends import Place, Point
+from tripline.services.scores.trends import Place
+from tripline.store.scores.trends import Point
 from tripline.store.transactions import ReadTx
 from tripline.wire.rest.base import Id
 from tripline.wire.rest.trends import Per100Km, Ranking, RankingLink, RankingPlace, Trend, TrendLink, TrendPeriod
@@ -126,12 +127,11 @@ async def _trend(request: Call, kind: Subject, name: str) -> ASGIApp:
         rim = rim_of(request)
         zone = rim.time_zone
         found = service.trend(
-            *(tx, rim.standings, kind, of, period),
+            *(tx, kind, of, period),
             first=0 if asked.start_ms is None else trends.day_of(asked.start_ms, zone),
             last=_LAST_DAY if asked.end_ms is None else trends.day_of(asked.end_ms, zone),
             ascending=asked.ascending,
             limit=asked.limit + 1,
-            now_ms=rim.clock(),
         )
         shown = [_point(request, period, each) for each in found[: asked.limit]]
         link = _link(asked, period, shown[-1]) if len(found) > asked.limit else None

@@ -95,6 +95,16 @@ class Sums(NamedTuple):
         return Sums(*(mine + sign * theirs for mine, theirs in zip(self, other, strict=True)))
 
 
+class Step(NamedTuple):
+    """Percentiles of a group from one badness to the next."""
+
+    badness: float
+    percentile: float
+    """Of exactly this badness."""
+    above: float
+    """Of any badness between this one and the next step's."""
+
+
 NOTHING: Final = Sums(0, 0, 0, 0, 0, 0, 0, 0)
 
 
@@ -117,11 +127,6 @@ def of_trip(
 def badge(score: float) -> Badge:
     """The grade of a score."""
     return Badge.GOOD if score >= _GOOD else Badge.FAIR if score >= _FAIR else Badge.POOR
-
-
-def percentile(*, group: int, worse: int, equal: int) -> float | None:
-    """How many of 100 are worse; equals, the one itself among them, count half. None: the group is too small."""
-    return 100 * (worse + equal / 2) / group if group >= GROUP else None
 
 
 def day_of(at_ms: int, zone: ZoneInfo) -> int:

@@ -82,7 +82,7 @@ class Rim(msgspec.Struct, frozen=True):
     browsing: dict[str, UserId] = msgspec.field(default_factory=dict)
     """Accounts of the browsers that asked lately, by the hash in their cookie; for counting, not for letting in."""
     standings: Standings = msgspec.field(default_factory=Standings)
-    """Scores of many, as they were read up to a minute ago."""
+    """Rankings, as they were read up to a minute ago."""
     browsers: Prolonger = msgspec.field(default_factory=lambda: Prolonger(config.Sessions()))
     """Sessions of browsers that are used."""
     public_url: str = ""

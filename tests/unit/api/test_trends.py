@@ -1,16 +1,21 @@
 """Trends and rankings over REST: what a period holds, pages, percentiles, who may read them, and what is refused."""
 
 import datetime
+import sys
 
 import pytest
-from tests.support import delegating, rest, scoring_rows
+from tests.support import delegating, rest, scoring_rows, standings
 from tests.support.scoring_rows import ZONE
 
+from tripline.domain import trends
 from tripline.domain.ids import no_of
+from tripline.domain.trends import Period, Subject
 from tripline.scoring.rules import Rules
-from tripline.services.scores import standings
+from tripline.services.scores import trends as service
 from tripline.services.scores.scorer import Scorer
+from tripline.services.scores.standings import Standings
 from tripline.store.tables import scoring_job, trip
+from tripline.store.transactions import ReadTx
 
 UNKNOWN = "11111111-1111-1111-8111-111111111111"
 HARSH = scoring_rows.drive(0, 0, 0, 0, 12, 24, 30, 30)
@@ -59,6 +64,10 @@ class Fleet:
         )
         while await scorer.score_due():
             pass
+
+    async def count(self):
+        """Have a worker count percentiles, now and a minute later."""
+        await standings.count(self.app.store, now_ms=self.app.now_ms)
 
     def trend(self, kind="vehicle", of=None):
         return f"/api/tre/v1_3/{kind}/{of or self.vehicle_id}/analytics/trend"
@@ -172,10 +181,35 @@ def test_percentile_is_told_in_a_group_of_20(run, vehicles, expected):
         for each in ids:
             await own.trip(each, at(3, 4), packed=CALM if each == ids[-1] else HARSH)
         await own.score()
+        await own.count()
         pages = [await app.get(own.admin, own.trend(of=each), limit=5) for each in (ids[0], ids[-1])]
         return [page["data"][0]["percentile"] for page in pages]
 
     assert run(play) == expected
+
+
+def test_page_of_a_trend_reads_as_many_rows_whatever_the_size_of_the_group(run, monkeypatch):
+    rows, hot = [], ReadTx.hot
+    monkeypatch.setattr(ReadTx, "hot", lambda *asked: (rows.append(found := hot(*asked)), found)[1])
+
+    async def play(app):
+        own = await fleet(app)
+        read = []
+        for more in (20, 40):
+            for each in [own.vehicle_id, *[await own.vehicle(more + each) for each in range(20)]]:
+                for day in (4, 5, 6):
+                    await own.trip(each, at(3, day, 12 + more // 20))
+            await own.score()
+            await own.count()
+            rows.clear()
+            page = await app.get(own.admin, own.trend(), limit=5)
+            read.append((len(page["data"]), sum(map(len, rows))))
+        return read
+
+    first, second = run(play)
+
+    assert first == second
+    assert first[0] == 3
 
 
 def test_ranking_has_the_best_first_and_equal_ones_share_a_rank(run):
@@ -198,6 +232,46 @@ def test_ranking_has_the_best_first_and_equal_ones_share_a_rank(run):
     assert [(each["rank"], each["id"]["id"]) for each in ranked] == [(1, ids[1]), (2, ids[0]), (2, ids[2]), (4, ids[3])]
     assert [(each["rank"], each["id"]["id"], each["count"]) for each in drivers["data"]] == [(1, driver_id, 4)]
     assert none == {"data": [], "nextPageLink": None, "hasNext": False}
+
+
+def test_ranking_runs_no_code_of_ours_for_each_member(run):
+    """The database sorts: a company may have 100,000."""
+
+    async def play(app):
+        own = await fleet(app)
+        calls, first, asked = [], 0, (app.store, own.admin.company_id)
+        for more in (10, 1, 40):  # the first compiles the statements
+            for each in [await own.vehicle(first + each) for each in range(1, more + 1)]:
+                await own.trip(each, at(3, 4))
+            first += more
+            await own.score()
+            calls.append(await calls_of_a_ranking(*asked))
+        return calls
+
+    _, few, many = run(play)
+
+    assert few == many
+
+
+async def calls_of_a_ranking(store, company_id):
+    """How many functions are called to read the ranking of the fourth of March."""
+    day, calls = trends.day_of(at(3, 4), ZONE), 0
+
+    def note(_frame, event, _detail):
+        nonlocal calls
+        calls += event == "call"
+
+    def read(tx):
+        sys.setprofile(note)
+        try:
+            service.ranking(
+                tx, Standings(), Subject.VEHICLE, company_id, Period.DAY, day=day, after=None, limit=5, now_ms=0
+            )
+        finally:
+            sys.setprofile(None)
+
+    await store.read(read)
+    return calls
 
 
 @pytest.mark.parametrize(
@@ -264,7 +338,7 @@ def test_ranking_that_was_read_before_shows_who_is_there_now_with_their_scores(r
     assert driven == [(1, ids[2], 2), (2, ids[0], 1), (2, ids[3], 1)]
 
 
-def test_percentile_is_among_the_group_of_up_to_a_minute_ago(run):
+def test_percentile_is_among_the_others_as_they_were_counted_last(run):
     async def play(app):
         own = await fleet(app)
         ids = [own.vehicle_id, *[await own.vehicle(each) for each in range(1, 20)]]
@@ -276,15 +350,17 @@ def test_percentile_is_among_the_group_of_up_to_a_minute_ago(run):
             page = await app.get(own.admin, own.trend(of=of), limit=5)
             return page["data"][0]["percentile"]
 
+        uncounted = await told(ids[0])
+        await own.count()
         before = await told(ids[0])
         await own.trip(ids[0], at(3, 4, 9), packed=CALM)
         await own.trip(ids[1], at(3, 4, 9), packed=CALM)
         await own.score()
         soon = await told(ids[0])
-        app.now_ms += standings.LIFE_MS
-        return before, soon, await told(ids[0])
+        await own.count()
+        return uncounted, before, soon, await told(ids[0])
 
-    assert run(play) == (50, 97.5, 95)
+    assert run(play) == (None, 50, 97.5, 95)
 
 
 def test_driver_reads_the_own_trend_and_not_that_of_the_company(run):

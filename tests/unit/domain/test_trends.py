@@ -81,12 +81,6 @@ def test_badge_has_three_grades(score, badge):
     assert trends.badge(score) is badge
 
 
-def test_percentile_is_told_from_20_members_on():
-    assert trends.percentile(group=19, worse=18, equal=1) is None
-    assert trends.percentile(group=20, worse=19, equal=1) == 97.5
-    assert trends.percentile(group=20, worse=0, equal=20) == 50
-
-
 def test_day_begins_at_midnight_of_the_zone():
     midnight = trends.midnight_ms(day(2025, 3, 1), SEOUL)
 

@@ -1,53 +1,33 @@
-"""Scores of many subjects in a period, as they were read up to a minute ago: for percentiles and rankings.
+"""Rankings of companies, as they were read up to a minute ago.
 
-A service type may have 100,000 vehicles: a page of a trend would read each of them for each of its periods. What was
-read once serves every page of the next minute in this process.
+A company may have 100,000 vehicles, and each page of a ranking would read all of them: so a process remembers a ranking
+for a minute.
 
-Not here: what is made of them (`trends.py`), their rows (`store/scores/trends.py`).
+Not here: pages of rankings (`trends.py`), their rows (`store/scores/trends.py`), percentiles (`standing_keeper.py`).
 """
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Sequence
 from threading import Lock
-from typing import Final, Generic, TypeVar
-
-from tripline.domain import trends
+from typing import Final
 
 LIFE_MS: Final = 60_000
-MOST_OF_GROUPS: Final = 4_000_000
-"""Members that all groups have together, 8 bytes each. Beyond it the group that was read first is forgotten."""
-MOST_OF_RANKINGS: Final = 400_000
-"""The same of rankings, about 100 bytes each."""
+MOST: Final = 400_000
+"""Members that all rankings have together, about 100 bytes each. Beyond it the one that was read first is forgotten."""
 OF_ITSELF: Final = 100
-"""As so many members counts a group or a ranking by itself, so that empty ones have a bound too."""
+"""Members that each ranking counts for by itself, so that empty ones are bounded too."""
 Key = tuple[str, str, int, str]
-"""Kind, period, its first day, and the service type or the company."""
-
-
-class Group:
-    """How all subjects of a kind and service type stand in a period."""
-
-    def __init__(self, badness: Sequence[float]) -> None:
-        self._ascending = array("d", sorted(badness))
-
-    def __len__(self) -> int:
-        return len(self._ascending)
-
-    def percentile(self, badness: float) -> float | None:
-        """Of a member, by its badness now; it may have had another when the group was read."""
-        last = bisect_right(self._ascending, badness)
-        equal = max(last - bisect_left(self._ascending, badness), 1)
-        worse = min(len(self) - last, len(self) - equal)
-        return trends.percentile(group=len(self), worse=worse, equal=equal)
+"""Kind, period, its first day, and the company."""
 
 
 class Ranking:
     """A company's vehicles or drivers in a period, the best first; of equal ones the smaller id."""
 
-    def __init__(self, badness: dict[str, float]) -> None:
-        self._subjects = sorted(badness, key=lambda subject: (badness[subject], subject))
-        self._badness = array("d", (badness[subject] for subject in self._subjects))
+    def __init__(self, members: Sequence[tuple[str, float]]) -> None:
+        """`members`: with their badness, in this order."""
+        self._subjects = [subject for subject, _ in members]
+        self._badness = array("d", [badness for _, badness in members])
 
     def __len__(self) -> int:
         return len(self._subjects)
@@ -62,25 +42,22 @@ class Ranking:
         return [(subject, badness, bisect_left(self._badness, badness) + 1) for subject, badness in chosen]
 
 
-Read = TypeVar("Read", Group, Ranking)
+class Standings:
+    """Rankings that a process knows, up to so many members together. For any thread."""
 
-
-class Lately(Generic[Read]):
-    """What was read up to a minute ago, up to so many members. For any thread."""
-
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._free = most
-        self._known: dict[Key, tuple[int, Read]] = {}
+        self._known: dict[Key, tuple[int, Ranking]] = {}
         self._lock = Lock()
 
-    def of(self, key: Key, *, now_ms: int) -> Read | None:
+    def of(self, key: Key, *, now_ms: int) -> Ranking | None:
         """What was read under this key; None: nothing within the last minute."""
         with self._lock:
             at_ms, found = self._known.get(key, (0, None))
         return found if 0 <= now_ms - at_ms < LIFE_MS else None
 
-    def keep(self, key: Key, read: Read, *, now_ms: int) -> Read:
+    def keep(self, key: Key, read: Ranking, *, now_ms: int) -> None:
         """Keep it in place of what is there, unless it has too many members by itself."""
         with self._lock:
             self._forget(key)
@@ -89,20 +66,11 @@ class Lately(Generic[Read]):
                     self._forget(next(iter(self._known)))
                 self._known[key] = now_ms, read
                 self._free -= _size(read)
-        return read
 
     def _forget(self, key: Key) -> None:
         if key in self._known:
             self._free += _size(self._known.pop(key)[1])
 
 
-def _size(read: Group | Ranking) -> int:
+def _size(read: Ranking) -> int:
     return len(read) + OF_ITSELF
-
-
-class Standings:
-    """Groups and rankings of a process."""
-
-    def __init__(self) -> None:
-        self.groups: Lately[Group] = Lately(MOST_OF_GROUPS)
-        self.rankings: Lately[Ranking] = Lately(MOST_OF_RANKINGS)

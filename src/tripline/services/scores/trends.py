@@ -1,6 +1,7 @@
-"""Trends of scores by day, week and month, and rankings, for those who may read what was driven.
+"""Trends of scores by day, week and month, and rankings, within the reader's reach.
 
-Not here: what sums say (`domain/trends.py`), their rows (`store/scores/trends.py`, `sums.py`).
+Not here: the figures of sums (`domain/trends.py`), their rows (`store/scores/trends.py`, `sums.py`), percentiles
+(`standing_keeper.py`).
 """
 
 from collections.abc import Callable, Sequence
@@ -13,22 +14,12 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId
 from tripline.domain.trends import Period, Subject, Sums
 from tripline.services.scores import reads
-from tripline.services.scores.standings import Group, Key, Ranking, Standings
+from tripline.services.scores.standings import Key, Ranking, Standings
 from tripline.store.fleet import companies
 from tripline.store.lists import UnknownOffset
 from tripline.store.scores import trends as rows
+from tripline.store.scores.trends import Point
 from tripline.store.transactions import ReadTx
-
-
-class Point(msgspec.Struct, frozen=True):
-    """One period of a trend."""
-
-    day: int
-    """The first of the period."""
-    sums: Sums
-    policies: list[int]
-    percentile: float | None
-    """Among all of its kind and service type; None: they are too few."""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -55,7 +46,6 @@ ADMIT: Final[dict[Subject, Callable[..., None]]] = {
 
 def trend(
     tx: ReadTx,
-    standings: Standings,
     kind: Subject,
     of: str,
     period: Period,
@@ -64,27 +54,15 @@ def trend(
     last: int,
     ascending: bool,
     limit: int,
-    now_ms: int,
 ) -> list[Point]:
-    """The periods of a subject from that which holds the first day to that which holds the last.
-
-    Percentiles are among the group as it was up to a minute ago.
-    """
-    found = rows.of_subject(
-        tx, of, period, first=trends.first_day(first, period), last=last, ascending=ascending, limit=limit
+    """The periods of a subject from that which holds the first day to that which holds the last."""
+    return rows.of_subject(
+        *(tx, kind, of, rows.service_type(tx, kind, of), period),
+        first=trends.first_day(first, period),
+        last=last,
+        ascending=ascending,
+        limit=limit,
     )
-    if not found:
-        return []
-    service_type = rows.service_type(tx, kind, of)
-    points = []
-    for day, sums, policies in found:
-        key = kind.value, period.value, day, service_type
-        group = standings.groups.of(key, now_ms=now_ms)
-        if group is None:
-            group = Group(rows.of_group(tx, kind, period, day, service_type))
-            standings.groups.keep(key, group, now_ms=now_ms)
-        points.append(Point(day, sums, policies, group.percentile(sums.badness)))
-    return points
 
 
 def ranking(
@@ -106,11 +84,11 @@ def ranking(
     """
     first = trends.first_day(day, period)
     key: Key = kind.value, period.value, first, company_id
-    known = standings.rankings.of(key, now_ms=now_ms)
+    known = standings.of(key, now_ms=now_ms)
     places = None if known is None else _page(tx, known, kind, company_id, period, first, after, limit)
     if places is None:
         known = Ranking(rows.of_members(tx, kind, period, first, company_id))
-        standings.rankings.keep(key, known, now_ms=now_ms)
+        standings.keep(key, known, now_ms=now_ms)
         places = _page(tx, known, kind, company_id, period, first, after, limit, read_now=True)
     if places is None:
         raise UnknownOffset.of_list()

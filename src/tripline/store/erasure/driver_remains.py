@@ -14,6 +14,7 @@ from sqlalchemy import Column, Update, bindparam, delete, literal_column, select
 from tripline.domain import trips
 from tripline.domain.ids import SensorId, UserId
 from tripline.store.fleet import history
+from tripline.store.scores import standings
 from tripline.store.tables import (
     device_event,
     dispute,
@@ -46,6 +47,7 @@ def _detach(key: Column[int] | Column[str], column: str = "user_id") -> Update:
     return update(table).where(key.in_(driven)).values({column: None})
 
 
+_SUMS: Final = delete(score_sum).where(score_sum.c.subject == bindparam("of_user"))
 _IN_TURN: Final = (
     *(
         _detach(key)
@@ -55,7 +57,7 @@ _IN_TURN: Final = (
         )
     ),
     # After scores, which add nothing to it any more.
-    delete(score_sum).where(score_sum.c.subject == bindparam("of_user")),
+    _SUMS,
     _detach(dispute.c.no, "opened_by"),
     _detach(dispute.c.no, "decided_by"),
     _detach(rescoring.c.no, "requested_by"),
@@ -72,6 +74,8 @@ def sensors_with_open_trips(tx: ReadTx, user_id: UserId) -> list[SensorId]:
 def erase_some(tx: WriteTx, user_id: UserId, *, limit: int) -> int:
     """Let up to `limit` rows that the deleted person drove name no driver; how many. 0: nothing names it any more."""
     for statement in _IN_TURN:
+        if statement is _SUMS:
+            standings.note_subject(tx, user_id)
         touched = tx.run(statement, {"of_user": user_id, "most": limit})
         if touched:
             return touched

@@ -13,6 +13,7 @@ from tripline.domain.companies import Company, Details
 from tripline.domain.ids import CompanyId
 from tripline.store import lists, scopes
 from tripline.store.database import uniqueness
+from tripline.store.scores import standings
 from tripline.store.tables import (
     company,
     policy_choice,
@@ -104,6 +105,7 @@ def remove(tx: WriteTx, company_id: CompanyId) -> None:
         tx.run(delete(table).where(table.c.company_id == company_id))
     tx.run(delete(policy_choice).where(policy_choice.c.kind == "company", policy_choice.c.subject == company_id))
     tx.run(update(company).where(company.c.registered_by_id == company_id).values(registered_by_id=None))
+    standings.note_subject(tx, company_id)
     tx.run(delete(company).where(company.c.id == company_id))
 
 

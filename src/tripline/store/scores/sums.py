@@ -18,6 +18,7 @@ from tripline.domain.trends import NOTHING, Period, Subject, Sums
 from tripline.scoring import quality
 from tripline.scoring.score import lacking
 from tripline.store.bulk import Bulk
+from tripline.store.scores import standings
 from tripline.store.tables import driving_score, score_sum, trip
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -104,21 +105,25 @@ def place(tx: WriteTx, trip_nos: Iterable[int], zone: ZoneInfo) -> None:
 
 
 def move(tx: WriteTx, before: Mapping[int, Share], after: Mapping[int, Share]) -> None:
-    """Let the sums hold what these scores add now in place of what they added before."""
+    """Replace the earlier shares of these scores in the sums by the present ones, and note the days."""
     changes: dict[_Key, Sums] = {}
+    days: set[int] = set()
     for trip_no in before.keys() | after.keys():
         old, new = before.get(trip_no), after.get(trip_no)
         if old != new:
             if old is not None:
                 _add(changes, old, -1)
+                days.add(old.day)
             if new is not None:
                 _add(changes, new, 1)
+                days.add(new.day)
     # In one order, so that two processes never wait for each other.
     ordered = sorted((key, sums) for key, sums in changes.items() if sums != NOTHING)
     _ROWS.insert(tx, [value for key, sums in ordered for value in (*key, *sums)])
     # A row without trips would be a period of the trend, and a place in the ranking.
     if fewer := [key for key, sums in ordered if sums.trips < 0]:
         tx.run(_EMPTY, [dict(zip(_KEY, key, strict=False)) for key in fewer])
+    standings.note(tx, days)
 
 
 def unsummed(tx: ReadTx, *, after: int, limit: int) -> list[int]:

@@ -1,39 +1,53 @@
-"""Reads sums of scored trips: the periods of one subject, and all subjects of one period.
+"""Reads sums of scored trips: the periods of one subject with its percentiles, and a company's members in one period.
 
-The caller has asked before whether the subject is inside the scope. Not here: keeping the sums (`sums.py`).
+The caller checked that the subject is inside the scope. Not here: keeping the sums (`sums.py`), the rows of percentiles
+(`standings.py`).
 """
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import BigInteger, Float, Integer, Select, bindparam, cast, func, select
+from sqlalchemy import BigInteger, ColumnElement, Float, Integer, Select, bindparam, case, cast, func, select
 
-from tripline.domain.trends import Period, Subject, Sums
-from tripline.store.tables import account, company, score_sum, vehicle
+from tripline.domain.trends import NOTHING, Period, Subject, Sums
+from tripline.store.scores.standings import BADNESS
+from tripline.store.tables import account, company, score_standing, score_sum, vehicle
 from tripline.store.transactions import Hot, ReadTx
 
 
-class Told(NamedTuple):
-    """The sums of one period, and the policies by which its trips were scored."""
+class Point(NamedTuple):
+    """One period of a trend."""
 
     day: int
     """The first of the period."""
     sums: Sums
+    percentile: float | None
+    """Among all of its kind and service type; None: they are too few, or not counted yet."""
     policies: list[int]
+    """Policies of its trips' scores."""
 
 
 def of_subject(
-    tx: ReadTx, subject: str, period: Period, *, first: int, last: int, ascending: bool, limit: int
-) -> list[Told]:
+    tx: ReadTx,
+    kind: Subject,
+    subject: str,
+    service_type: str,
+    period: Period,
+    *,
+    first: int,
+    last: int,
+    ascending: bool,
+    limit: int,
+) -> list[Point]:
     """The periods of a subject that begin on these days, with at least one scored trip."""
-    rows = tx.hot(_of_subject(ascending), subject, period.value, first, last, limit)
+    of = kind.value, service_type, subject, period.value
+    rows = tx.hot(_of_subject(ascending), *of, first, last, limit)
     if not rows:
         return []
     policies: dict[int, list[int]] = {row[0]: [] for row in rows}
     for day, policy in tx.hot(_POLICIES, subject, period.value, min(policies), max(policies)):
         policies[day].append(policy)
-    return [Told(row[0], Sums(*row[1:]), policies[row[0]]) for row in rows]
+    return [Point(day, Sums(*sums), percentile, policies[day]) for day, percentile, *sums in rows]
 
 
 def service_type(tx: ReadTx, kind: Subject, subject: str) -> str:
@@ -42,15 +56,12 @@ def service_type(tx: ReadTx, kind: Subject, subject: str) -> str:
     return found
 
 
-def of_group(tx: ReadTx, kind: Subject, period: Period, day: int, service_type: str) -> list[float]:
-    """The badness of each of a kind and service type in one period (`Sums.badness`), in no order."""
-    return [row[0] for row in tx.hot(_EVERYBODY[kind], kind.value, period.value, day, service_type)]
+def of_members(tx: ReadTx, kind: Subject, period: Period, day: int, company_id: str) -> list[tuple[str, float]]:
+    """A company's vehicles or drivers in one period with their badness, the best first; of equal ones the smaller id.
 
-
-def of_members(tx: ReadTx, kind: Subject, period: Period, day: int, company_id: str) -> dict[str, float]:
-    """The badness of a company's vehicles or drivers in one period."""
-    found = tx.hot(_MEMBERS[kind], period.value, day, company_id)
-    return {subject: sums.badness for subject, sums in _together([row[:-1] for row in found]).items()}
+    The database sorts them: here 100,000 would hold up the event loop.
+    """
+    return tx.hot(_MEMBERS[kind], period.value, day, company_id)
 
 
 def of_some(
@@ -59,19 +70,14 @@ def of_some(
     """The sums of some in one period: of those who are the company's vehicles or drivers now."""
     size = 1 << (len(subjects) - 1).bit_length()
     filled = subjects + [""] * (size - len(subjects))
-    found = tx.hot(_some(kind, size), period.value, day, *filled)
-    return _together([values for *values, owner in found if owner == company_id])
-
-
-def _together(found: Sequence[Any]) -> dict[str, Sums]:
-    """The sums of each subject, whichever policies they are by."""
     sums: dict[str, Sums] = {}
-    for subject, *values in found:
-        before = sums.get(subject)
-        sums[subject] = Sums(*values) if before is None else before.plus(Sums(*values))
+    for subject, *values, owner in tx.hot(_some(kind, size), period.value, day, *filled):
+        if owner == company_id:
+            sums[subject] = sums.get(subject, NOTHING).plus(Sums(*values))
     return sums
 
 
+_MEMBER: Final = {Subject.VEHICLE: vehicle, Subject.DRIVER: account}
 _ADDED: Final = [cast(func.sum(score_sum.c[name]), BigInteger).label(name) for name in Sums._fields]
 _OF_PERSON: Final = account.join(company, company.c.id == account.c.company_id)
 _SERVICE_TYPE: Final = {
@@ -95,7 +101,7 @@ _POLICIES: Final = Hot(
 
 @cache
 def _of_subject(ascending: bool) -> Hot:
-    statement = (
+    sums = (
         select(score_sum.c.day, *_ADDED)
         .where(
             score_sum.c.subject == bindparam("subject"),
@@ -105,60 +111,58 @@ def _of_subject(ascending: bool) -> Hot:
         .group_by(score_sum.c.day)
         .order_by(score_sum.c.day if ascending else score_sum.c.day.desc())
         .limit(bindparam("limit", type_=Integer))
+        .subquery("sums")
     )
-    return Hot(statement, "subject", "period", "first", "last", "limit")
-
-
-def _everybody(kind: Subject) -> Hot:
-    badness = cast(func.sum(score_sum.c.burden), Float) / cast(func.sum(score_sum.c.distance_m), Float)
-    rows: Any = score_sum
-    if kind is Subject.VEHICLE:
-        rows, of = rows.join(vehicle, vehicle.c.id == score_sum.c.subject), vehicle.c.service_type
-    elif kind is Subject.DRIVER:
-        people = rows.join(account, account.c.id == score_sum.c.subject)
-        rows, of = people.join(company, company.c.id == account.c.company_id), company.c.service_type
-    else:
-        rows, of = rows.join(company, company.c.id == score_sum.c.subject), company.c.service_type
-    statement = (
-        select(badness)
-        .select_from(rows)
+    badness = cast(sums.c.burden, Float) / cast(sums.c.distance_m, Float)
+    step = score_standing.c
+    percentile = (
+        select(case((step.badness == badness, step.percentile), else_=step.above))
         .where(
-            score_sum.c.kind == bindparam("kind"),
-            score_sum.c.period == bindparam("period"),
-            score_sum.c.day == bindparam("day", type_=Integer),
-            of == bindparam("service_type"),
+            step.kind == bindparam("kind"),
+            step.period == bindparam("period"),
+            step.day == sums.c.day,
+            step.service_type == bindparam("service_type"),
+            step.badness <= badness,
         )
-        .group_by(score_sum.c.subject)
+        .order_by(step.badness.desc())
+        .limit(1)
+        .scalar_subquery()
     )
-    return Hot(statement, "kind", "period", "day", "service_type")
+    statement = select(sums.c.day, percentile, *(sums.c[name] for name in Sums._fields))
+    return Hot(
+        statement.order_by(sums.c.day if ascending else sums.c.day.desc()),
+        *("kind", "service_type", "subject", "period", "first", "last", "limit"),
+    )
 
 
-def _in_period(kind: Subject) -> Select[Any]:
-    """Rows of vehicles or drivers in one period, one for each policy; whose they are comes last.
+def _in_period(kind: Subject, *columns: ColumnElement[Any]) -> Select[Any]:
+    """Rows of vehicles or drivers in one period, one for each policy.
 
-    No word of the kind, which the join says: with it SQLite would go through everybody's rows of the period.
+    The join implies the kind: with a condition on it SQLite would read every row of the period.
     """
-    member = vehicle if kind is Subject.VEHICLE else account
+    member = _MEMBER[kind]
     return (
-        select(score_sum.c.subject, *(score_sum.c[name] for name in Sums._fields), member.c.company_id)
+        select(score_sum.c.subject, *columns)
         .select_from(score_sum.join(member, member.c.id == score_sum.c.subject))
         .where(score_sum.c.period == bindparam("period"), score_sum.c.day == bindparam("day", type_=Integer))
     )
 
 
 def _members(kind: Subject) -> Hot:
-    member = vehicle if kind is Subject.VEHICLE else account
-    return Hot(_in_period(kind).where(member.c.company_id == bindparam("company")), "period", "day", "company")
+    rows = _in_period(kind, BADNESS).where(_MEMBER[kind].c.company_id == bindparam("company"))
+    ordered = rows.group_by(score_sum.c.subject).order_by(BADNESS, score_sum.c.subject)
+    return Hot(ordered, "period", "day", "company")
 
 
 @cache
 def _some(kind: Subject, size: int) -> Hot:
-    """Of so many subjects, a power of two. The company is no condition: SQLite would go through all its members."""
+    """Of so many subjects, a power of two. Without a condition on the company, or SQLite would read all its members."""
     names = [f"subject_{number}" for number in range(size)]
+    columns = (*(score_sum.c[name] for name in Sums._fields), _MEMBER[kind].c.company_id)
     return Hot(
-        _in_period(kind).where(score_sum.c.subject.in_([bindparam(name) for name in names])), "period", "day", *names
+        _in_period(kind, *columns).where(score_sum.c.subject.in_([bindparam(name) for name in names])),
+        *("period", "day", *names),
     )
 
 
-_EVERYBODY: Final = {kind: _everybody(kind) for kind in Subject}
-_MEMBERS: Final = {kind: _members(kind) for kind in (Subject.VEHICLE, Subject.DRIVER)}
+_MEMBERS: Final = {kind: _members(kind) for kind in _MEMBER}

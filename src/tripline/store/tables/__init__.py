@@ -36,6 +36,7 @@ from tripline.store.tables.imports import import_block, import_draft
 from tripline.store.tables.nodes import bus_position, device_send, node, push_claim
 from tripline.store.tables.outbox import mail_outbox, push_outbox, push_receiver, push_resend, push_secret
 from tripline.store.tables.rescorings import rescoring
+from tripline.store.tables.trends import score_change, score_recount, score_standing, score_sum
 from tripline.store.tables.trips import (
     delivery,
     device_event,
@@ -46,7 +47,6 @@ from tripline.store.tables.trips import (
     position_change,
     position_reach,
     rejected_message,
-    score_sum,
     scoring_job,
     scoring_policy,
     sensor_attribute,
@@ -98,6 +98,9 @@ __all__ = [
     "rescoring",
     "rpc_call",
     "rpc_later_result",
+    "score_change",
+    "score_recount",
+    "score_standing",
     "score_sum",
     "scoring_job",
     "scoring_policy",

@@ -238,27 +238,6 @@ trip_cover = Table(
     comment="the time that each trip covers which has a score, or would have one if it were no duplicate",
 )
 Index("ix_trip_cover_vehicle", trip_cover.c.vehicle_id, trip_cover.c.end_ms, trip_cover.c.begin_ms)
-score_sum = Table(
-    "score_sum",
-    metadata,
-    Column("subject", Uuid, primary_key=True, comment="id of the vehicle, driver or company"),
-    Column("period", String(8), primary_key=True, comment="domain/trends.py"),
-    Column("day", Integer, primary_key=True, autoincrement=False, comment="the first of the period, since 1970-01-01"),
-    Column("policy", Integer, primary_key=True, autoincrement=False, comment="by which the trips were scored"),
-    Column("kind", String(8), nullable=False, comment="whose trips: vehicle, driver or company"),
-    Column("trips", BigInteger, nullable=False),
-    Column("accel", BigInteger, nullable=False),
-    Column("de_accel", BigInteger, nullable=False),
-    Column("over_speed", BigInteger, nullable=False),
-    Column("over_ms", BigInteger, nullable=False),
-    Column("driving_ms", BigInteger, nullable=False),
-    Column("distance_m", BigInteger, nullable=False),
-    Column("burden", BigInteger, nullable=False, comment="what scores lack (domain/trends.py)"),
-    comment="sums of scored trips by day, week and month",
-    sqlite_with_rowid=False,
-)
-Index("ix_score_sum_period", score_sum.c.kind, score_sum.c.period, score_sum.c.day, score_sum.c.subject)
-
 
 gps_event = Table(
     "gps_event",

@@ -74,7 +74,7 @@ class TrendPeriod(TrendSums, frozen=True, rename="camel", kw_only=True):
         float | None,
         Meta(
             description="how many of 100 of the same service type are worse, equals counting half; null: fewer than 20"
-            " have a score in the period",
+            " have a score in the period, or it is not counted yet",
             examples=[71.5],
         ),
     ]

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0034"
-down_revision = "0031"
+down_revision = "0032"
 serves = "0026"
 
 
