@@ -5,10 +5,13 @@ import importlib
 import re
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from tests.support import reference, required
 
 LONGEST = 400
@@ -115,6 +118,35 @@ def test_constraints_pin_every_line_without_an_address():
     pins = [line for line in lines if line and not line.startswith("#")]
 
     assert [line for line in pins if not re.fullmatch(r"[A-Za-z0-9_.-]+==[A-Za-z0-9_.+!-]+", line)] == []
+
+
+def requirements() -> dict[str, Requirement]:
+    """What the package and its development need, by name."""
+    project = tomllib.loads((reference.ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    lines = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    return {canonicalize_name(each.name): each for each in map(Requirement, lines)}
+
+
+def test_constraints_satisfy_every_bound():
+    lines = (reference.ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    pins = dict(line.split("==") for line in lines if line and not line.startswith("#"))
+    pinned = {canonicalize_name(name): version for name, version in pins.items()}
+
+    assert {name: each for name, each in requirements().items() if not each.specifier.contains(pinned[name])} == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "last"),
+    [
+        *(("cryptography", "49.0.0"), ("h11", "0.14.0"), ("jinja2", "3.1.5"), ("joserfc", "1.6.7")),
+        *(("joserfc", "1.7.1"), ("litestar", "2.19.0"), ("multipart", "1.3.0")),
+    ],
+)
+def test_bound_excludes_the_last_version_with_a_known_advisory_and_names_it(name: str, last: str) -> None:
+    text = (reference.ROOT / "pyproject.toml").read_text("utf-8")
+
+    assert not requirements()[name].specifier.contains(last)
+    assert re.search(rf'^    "{name}>=[\d.]+",  # CVE-', text, re.MULTILINE)
 
 
 def test_every_decision_is_listed_with_its_title():
