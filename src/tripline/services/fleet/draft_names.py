@@ -49,8 +49,9 @@ class DraftNames:
         """The first row that has the name; None for 0 and for a name that no row has."""
         if not name:
             return None
-        found = np.flatnonzero(self._all[key] == np.uint64(name))
-        return self._place(int(found[0])) if found.size else None
+        has = self._all[key] == np.uint64(name)
+        index = int(has.argmax()) if has.size else 0
+        return self._place(index) if has.size and has[index] else None
 
     def _index(self, place: Place) -> int:
         no, at = place
