@@ -9,13 +9,13 @@ from typing import Final, TypeVar
 
 T = TypeVar("T")
 
-STRETCH_S: Final = 0.001
+STRETCH_S: Final = 0.002
 """Longest work without a pause, one item left out."""
 PAUSE_S: Final = 0.0005
 
 
 def each(items: Iterable[T]) -> Iterator[T]:
-    """Iterate over the items; after every millisecond of work the thread sleeps for half of one.
+    """Iterate over the items; after every two milliseconds of work the thread sleeps for half of one.
 
     Without the pauses the event loop waits up to 5 ms (`sys.getswitchinterval`) each time it needs the interpreter, and
     so do messages of devices. Never to be used on the event loop itself.
