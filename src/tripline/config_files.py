@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -185,6 +186,16 @@ def uses_https(config: Config) -> bool:
     if config.https is None:
         return not is_loopback(config.host)
     return config.https
+
+
+def promises_https(config: Config) -> bool:
+    """Whether browsers may be told to use HTTPS for good: people come to its usual port, with the operator's own
+    certificate. One that we made, or another port, could lock them out of the host's other servers."""
+    try:
+        public = urlsplit(config.accounts.public_url)
+        return bool(config.tls.cert) and public.scheme == "https" and public.port in (None, 443)
+    except ValueError:
+        return False
 
 
 def does(config: Config, role: Role) -> bool:

@@ -145,7 +145,9 @@ def wired(
     if presence is not None:
         Answering(node=node, signals=signals, is_behind=lambda: check is not None and check.is_behind)
     if rim is None:
-        http = create_app((health,), Vitals(ready=readiness.report, clock=clock, api_port=api_port))
+        public_url = config.accounts.public_url
+        vitals = Vitals(ready=readiness.report, clock=clock, api_port=api_port, public_url=public_url)
+        http = create_app((health,), vitals)
     else:
         http = create_app(
             (*families.FAMILIES, *pages.FAMILIES),
@@ -153,6 +155,7 @@ def wired(
             state={**families.STATE, **pages.STATE},
             tell=troubles.tell,
             cors_origins=config.rest.cors_origins,
+            promises_https=config_files.promises_https(config),
         )
     return Server(
         http=http,

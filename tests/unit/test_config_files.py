@@ -260,3 +260,22 @@ def test_every_origin_at_once_refuses_to_start():
     line = refusal(variables={"TRIPLINE_REST_CORS_ORIGINS": "*"})
 
     assert line == "rest.cors_origins: name each origin; * would let in the scripts of every site."
+
+
+@pytest.mark.parametrize(
+    ("cert", "public_url", "promised"),
+    [
+        ("cert.pem", "https://fleet.example", True),
+        ("cert.pem", "https://fleet.example:443/", True),
+        ("cert.pem", "https://fleet.example:8443", False),
+        ("cert.pem", "http://fleet.example", False),
+        ("cert.pem", "", False),
+        ("", "https://fleet.example", False),
+    ],
+)
+def test_https_for_good_is_promised_with_a_certificate_of_the_operator_on_the_usual_port(cert, public_url, promised):
+    given = config.Config(
+        tls=config.Tls(cert=cert, key=cert and "key.pem"), accounts=config.Accounts(public_url=public_url)
+    )
+
+    assert config_files.promises_https(given) is promised

@@ -1,5 +1,7 @@
 """Health and metrics, for the machine's own operator: on the API port, to loopback peers that no proxy stands for.
 Everybody else gets 404. A proxy on this machine must say in a header whom it stands for, or not pass these paths on.
+The host of the request must be this machine or our public name: a page whose own name was turned to 127.0.0.1 (DNS
+rebinding) gets 404.
 
 `/health/live`: the process answers. `/health/ready`: it can do its work (`services/readiness.py`). `/metrics`:
 Prometheus text.
@@ -8,6 +10,7 @@ Prometheus text.
 import ipaddress
 import re
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from litestar.exceptions import NotFoundException
 from litestar.response import Response
@@ -32,6 +35,18 @@ def _only_from_here(request: Call) -> None:
         raise NotFoundException
     if any(_FORWARDED.fullmatch(name) for name in request.headers) or not (peer and _is_loopback(peer[0])):
         raise NotFoundException
+    known = urlsplit(vitals_of(request).public_url).hostname
+    if not all(_is_ours(host, known) for host in request.headers.getall("host", [])):
+        raise NotFoundException
+
+
+def _is_ours(host: str, known: str | None) -> bool:
+    """Whether the `Host` header names this machine, or the public host that is `known`."""
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return False
+    return name in ("localhost", known) or name.endswith(".localhost") or _is_loopback(name)
 
 
 def _is_loopback(host: str) -> bool:

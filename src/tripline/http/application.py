@@ -30,15 +30,16 @@ def create_app(
     state: Mapping[str, Any] = _NOTHING,
     tell: errors.Tell = answers.error,
     cors_origins: Collection[str] = (),
+    promises_https: bool = False,
 ) -> ASGIApp:
     """The application over these parts; the same one serves every HTTP listener.
 
     `families`: modules that export `handlers`. `state`: what these handlers find in `request.app.state` beside the rim.
     `tell` makes the answer to what goes wrong: JSON, unless a caller gives another. Scripts of `cors_origins` may call
-    what is under `/api/`.
+    what is under `/api/`. `promises_https`: browsers that come by HTTPS are told to do so for good.
     """
     routes = routed_app(families, rim, state=state, tell=tell)
-    return middleware.surrounded(cors.allowing(routes, cors_origins))
+    return middleware.surrounded(cors.allowing(routes, cors_origins), promises_https=promises_https)
 
 
 def routed_app(

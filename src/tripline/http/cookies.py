@@ -50,10 +50,8 @@ def is_secure(request: Call) -> bool:
     rim = rim_of(request)
     if not rim.behind_proxy:
         return False
-    said = request.headers.getall(_SCHEME, [])
-    if not said:
-        return rim.public_url.startswith("https:")
-    return said[-1].rpartition(",")[2].strip().lower() == "https"
+    said = ",".join(request.headers.getall(_SCHEME, [])).rpartition(",")[2].strip().lower()
+    return said == "https" if said else rim.public_url.startswith("https:")
 
 
 def _name(request: Call) -> str:

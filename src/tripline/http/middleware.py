@@ -20,17 +20,20 @@ _NOT_GUESSED: Final = (b"x-content-type-options", b"nosniff")
 """What is in an answer came from somebody else: no browser is to take it for a page."""
 _NOT_KEPT: Final = (b"cache-control", b"no-store")
 """Answers hold people and where they drove: no browser and no proxy keeps them."""
+_HTTPS_FOR_GOOD: Final = (b"strict-transport-security", b"max-age=31536000")
+"""For a year, browsers use HTTPS alone for this host (RFC 6797)."""
 UNMATCHED: Final = "unmatched"
 """Route label of a request that no route took."""
 
 
-def surrounded(app: ASGIApp) -> ASGIApp:
+def surrounded(app: ASGIApp, *, promises_https: bool = False) -> ASGIApp:
     """The application with HEAD for every GET, counted and timed."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         headless = scope.get("method") == HttpMethod.HEAD
         if headless:
             scope = cast(Scope, {**scope, "method": HttpMethod.GET.value})
+        strict = promises_https and scope["scheme"] == "https"
         started = time.perf_counter()
         status = 0
 
@@ -38,7 +41,10 @@ def surrounded(app: ASGIApp) -> ASGIApp:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = _guarded(message["headers"])
+                headers = _guarded(message["headers"])
+                if strict:
+                    headers.append(_HTTPS_FOR_GOOD)
+                message["headers"] = headers
             elif headless and message["type"] == "http.response.body":
                 message["body"] = b""
             await send(message)

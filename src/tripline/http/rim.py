@@ -103,6 +103,8 @@ class Vitals(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock
     api_port: int | None
     """The port where they answer; None: every port."""
+    public_url: str
+    """Address of this server as people see it; empty: unknown."""
 
 
 def vitals_of(request: Call) -> Vitals | Rim:

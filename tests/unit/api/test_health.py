@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -21,10 +22,10 @@ pytestmark = pytest.mark.once("what health answers, and to whom")
 PATHS = ("/health/live", "/health/ready", "/metrics")
 
 
-async def _statuses(rest: Rest, peer: str, *, ready: bool = True, headers: dict[str, str] | None = None) -> list[int]:
+async def _statuses(rest: Rest, peer: str, *, ready: bool = True, headers: Any = None) -> list[int]:
     app = support.application(replace(rest.rim, ready=lambda: Report("ready" if ready else "starting", ())))
     transport = httpx.ASGITransport(app=app, client=(peer, 50_000))  # type: ignore[arg-type]
-    async with httpx.AsyncClient(transport=transport, base_url="http://x", headers=headers) as http:
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as http:
         return [(await http.get(path)).status_code for path in PATHS]
 
 
@@ -49,6 +50,57 @@ def test_health_is_hidden_behind_a_proxy(tmp_path: Path, header: str) -> None:
     assert support.run(tmp_path, scenario) == [404, 404, 404]
 
 
+@pytest.mark.parametrize(
+    ("host", "shown"),
+    [
+        ("127.0.0.1:8080", True),
+        ("127.9.9.9", True),
+        ("[::1]:8080", True),
+        ("localhost", True),
+        ("LOCALHOST:8080", True),
+        ("tripline.localhost", True),
+        ("fleet.example", True),
+        ("Fleet.Example:8443", True),
+        ("evil.example:8080", False),
+        ("localhost.evil.example", False),
+        ("fleet.example.evil.example", False),
+        ("127.0.0.1.evil.example", False),
+        ("10.0.0.1", False),
+        ("evil.example:127.0.0.1", False),
+        ("[::1", False),
+        ("", False),
+    ],
+)
+def test_health_is_answered_under_names_of_this_machine_and_of_its_public_address(
+    tmp_path: Path, host: str, shown: bool
+) -> None:
+    async def scenario(rest: Rest) -> list[int]:
+        rest.change(public_url="https://fleet.example/")
+        return await _statuses(rest, "127.0.0.1", headers={"Host": host})
+
+    assert support.run(tmp_path, scenario) == [200 if shown else 404] * 3
+
+
+def test_health_is_hidden_when_one_of_two_names_is_foreign(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[int]:
+        return await _statuses(rest, "127.0.0.1", headers=[("Host", "evil.example"), ("Host", "127.0.0.1")])
+
+    assert support.run(tmp_path, scenario) == [404, 404, 404]
+
+
+@pytest.mark.parametrize(("public_url", "status"), [("https://fleet.example", 200), ("", 404)])
+def test_process_without_rest_answers_health_under_its_public_name(public_url: str, status: int) -> None:
+    async def scenario() -> int:
+        vitals = Vitals(
+            ready=lambda: Report("ready", ()), clock=lambda: support.NOW_MS, api_port=None, public_url=public_url
+        )
+        transport = httpx.ASGITransport(app=create_app((health,), vitals))  # type: ignore[arg-type]
+        async with httpx.AsyncClient(transport=transport, base_url="http://fleet.example") as http:
+            return (await http.get("/metrics")).status_code
+
+    assert asyncio.run(scenario()) == status
+
+
 @pytest.mark.parametrize(("status", "code"), [("ready", 200), ("failing", 503), ("starting", 503), ("stopping", 503)])
 def test_ready_says_of_each_check_how_it_is(tmp_path: Path, status: Status, code: int) -> None:
     report = Report(
@@ -62,7 +114,7 @@ def test_ready_says_of_each_check_how_it_is(tmp_path: Path, status: Status, code
     async def scenario(rest: Rest) -> httpx.Response:
         app = support.application(replace(rest.rim, ready=lambda: report))
         transport = httpx.ASGITransport(app=app, client=("127.0.0.1", 50_000))  # type: ignore[arg-type]
-        async with httpx.AsyncClient(transport=transport, base_url="http://x") as http:
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
             return await http.get("/health/ready")
 
     answer = support.run(tmp_path, scenario)
@@ -96,7 +148,7 @@ def test_health_is_answered_on_the_api_port_alone(tmp_path: Path, asked: int, st
 
 def test_process_without_rest_answers_health_alone() -> None:
     async def scenario() -> list[httpx.Response]:
-        vitals = Vitals(ready=lambda: Report("ready", ()), clock=lambda: support.NOW_MS, api_port=None)
+        vitals = Vitals(ready=lambda: Report("ready", ()), clock=lambda: support.NOW_MS, api_port=None, public_url="")
         transport = httpx.ASGITransport(app=create_app((health,), vitals))  # type: ignore[arg-type]
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
             return [await http.get(path) for path in (*PATHS, "/api/openapi.json")]

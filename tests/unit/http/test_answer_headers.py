@@ -2,11 +2,13 @@
 
 import re
 
+import httpx
 import pytest
 from tests.support import rest
 
 from tripline.api import families
 from tripline.http import operations
+from tripline.http.application import create_app
 
 pytestmark = pytest.mark.once("what every answer carries")
 
@@ -100,3 +102,18 @@ def test_odd_method_is_refused_and_repeats_nothing(tmp_path, method):
 
     assert answer.status_code in ((204,) if method == "OPTIONS" else (400, 404, 405))
     assert "secret-token" not in f"{answer.text}{answer.headers}"
+
+
+@pytest.mark.parametrize(
+    ("promised", "scheme", "expected"),
+    [(True, "https", ["max-age=31536000"]), (True, "http", []), (False, "https", []), (False, "http", [])],
+)
+@pytest.mark.parametrize("path", ["/api/tre/v1/company/me", "/nothing"])
+def test_browsers_are_told_to_stay_with_https_only_where_it_is_promised(tmp_path, promised, scheme, expected, path):
+    async def scenario(app):
+        served = create_app(families.FAMILIES, app.rim, promises_https=promised)
+        transport = httpx.ASGITransport(app=served)
+        async with httpx.AsyncClient(transport=transport, base_url=f"{scheme}://127.0.0.1") as client:
+            return (await client.get(path)).headers.get_list("strict-transport-security")
+
+    assert rest.run(tmp_path, scenario) == expected

@@ -357,6 +357,9 @@ def proxied(rest: Rest, **parts: Any) -> httpx.AsyncClient:
         (None, "https://fleet.example", "__Host-tripline", 200),
         (None, "https://fleet.example", "tripline", 401),
         (None, "http://fleet.example", "tripline", 200),
+        ("", "https://fleet.example", "__Host-tripline", 200),
+        ("", "https://fleet.example", "tripline", 401),
+        (" ", "", "tripline", 200),
         (None, "", "tripline", 200),
     ],
 )
