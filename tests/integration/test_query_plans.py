@@ -80,7 +80,7 @@ PERMITTED = {
     "settling": {SORTED},
 }
 """What each operation may do beside looking things up by index, and why that does not grow with others."""
-NO_SCAN = re.compile(r"SCAN (CONSTANT ROW|\(?subquery|managed$|lately$)")
+NO_SCAN = re.compile(r"SCAN (CONSTANT ROW|\(?subquery|managed$|lately$|smallest$)")
 IN_PATH = {
     "companyId": "P",
     "vehicleId": "V",

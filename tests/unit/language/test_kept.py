@@ -42,7 +42,7 @@ def sentences() -> Iterator[str]:
     """What the senders of pushes and mails, stores, buses and imports say went wrong; wrong settings end a start."""
     root = reference.source_root()
     elsewhere = [
-        root / "store" / "database" / "postgres.py",
+        root / "store" / "database" / "postgres_threads.py",
         root / "chores" / "maps.py",
         root / "services" / "readiness.py",
     ]

@@ -120,7 +120,7 @@ def waiting(
             _DRAFT.rows >= least_rows,
             true() if most_rows is None else _DRAFT.rows <= most_rows,
         )
-        .subquery()
+        .subquery("smallest")
     )
     rows = tx.all(
         select(each.c.id, each.c.master_id, each.c.rows).where(each.c.place == 1).order_by(each.c.created_ms, each.c.id)
