@@ -1,8 +1,8 @@
 """The store as handlers of requests see it: the reads and changes of one account never crowd out those of another.
 
-Reads have threads of their own (`Crew.PEOPLE`), of which at most half serve one account at a time; changes go one after
-the other for each account on SQLite, and on PostgreSQL by half of the threads. Look-ups on the event loop take less
-than a turn, and need none.
+Reads have threads of their own (`Crew.PEOPLE`), of which at most half serve one account at a time. Changes of an
+account go one after the other on SQLite; on PostgreSQL they leave one thread to others. Look-ups on the event loop take
+less than a turn, and need none.
 
 Not here: whose turn it is (`turns.py`), which account asks (`authentication.holder_of`).
 """
@@ -31,11 +31,15 @@ class RequestStore:
     """A store for requests. Implements `Store`."""
 
     def __init__(self, store: Store, *, readers: int = 2, writers: int = 4) -> None:
-        """`readers`: threads that read for requests; `writers`: those that write, where there is more than one."""
+        """`readers`, `writers`: as the store was given them."""
         self._store = store.of(Crew.PEOPLE)
-        self._reads = Turns(readers, of_holder=max(readers // 2, 1))
-        # A second one waits while the only writer works, so that it need not wait for the event loop.
-        self._writes = Turns(writers, of_holder=max(writers // 2, 1)) if store.shared else Turns(2, of_holder=1)
+        if store.shared:
+            self._reads = Turns(2 * readers, of_holder=readers)
+            self._writes = Turns(writers, of_holder=max(writers - 1, 1))
+        else:
+            self._reads = Turns(readers, of_holder=max(readers // 2, 1))
+            # A second one waits while the only writer works, so that it need not wait for the event loop.
+            self._writes = Turns(2, of_holder=1)
         self.troubles = store.troubles
 
     async def write(self, work: Callable[[WriteTx], T], *, locked: bool = False) -> T:

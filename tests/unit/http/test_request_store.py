@@ -88,7 +88,10 @@ def test_read_beyond_the_bound_of_an_account_is_told_to_come_again(
 
     async def scenario(rest: Rest) -> list[tuple[int, Any, str | None]]:
         login, other = await admin(rest), await rest.account("b@x.example", Authority.SYS_ADMIN)
-        async with asyncio.TaskGroup() as tasks, rest.rim.store._reads.place(login.user_id):
+        reads = rest.rim.store._reads
+        async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as held:
+            for _ in range(reads._of_holder):
+                await held.enter_async_context(reads.place(login.user_id))
             asked = [tasks.create_task(rest.call(login, "GET", LIST)) for _ in range(waiting)]
             done = asked[1:] if waiting > 1 else ()
             if done:

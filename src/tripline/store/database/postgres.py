@@ -118,8 +118,8 @@ class PostgresStore:
         connect: Connect = connect,
         longest_request_s: float = LONGEST_REQUEST_S,
     ) -> None:
-        """`readers`, `writers`: threads that read and write for requests; as many as `writers` write batches of
-        devices, and half as many those of background work."""
+        """`readers`: half of the threads that read for requests; `writers`: those that write for them. As many as
+        `writers` write batches of devices, and half as many those of background work."""
         self._engine = open_engine(url, connect)
         self.troubles = Troubles()
         self._openers = ThreadPoolExecutor(1, thread_name_prefix="store-opener")
@@ -148,7 +148,8 @@ class PostgresStore:
             Crew.VITALS: crews(Crew.VITALS, 1, 1, 1),
             Crew.DEVICES: crews(Crew.DEVICES, OTHER_READERS, OTHER_WRITERS, writers),
             Crew.WORK: crews(Crew.WORK, OTHER_READERS, OTHER_WRITERS, max(writers // 2, 1)),
-            Crew.PEOPLE: crews(Crew.PEOPLE, readers, writers, writers),
+            # Twice as many, so that one account can have `readers` and others find some free.
+            Crew.PEOPLE: crews(Crew.PEOPLE, 2 * readers, writers, writers),
         }
 
     async def write(self, work: Callable[[WriteTx], T], *, locked: bool = False, crew: Crew = Crew.WORK) -> T:
