@@ -123,7 +123,9 @@ def test_two_changes_at_once_have_one_winner(tmp_path: Path) -> None:
 
 
 async def outbox(rest: Rest) -> list[tuple[str, str]]:
-    rows = await rest.store.read(lambda tx: tx.all(select(mail_outbox.c.kind, mail_outbox.c.recipient)))
+    rows = await rest.store.read(
+        lambda tx: tx.all(select(mail_outbox.c.kind, mail_outbox.c.recipient).order_by(mail_outbox.c.no))
+    )
     return [tuple(row) for row in rows]
 
 
