@@ -25,7 +25,7 @@ ARRIVING_MS: Final = 3_600_000
 OF_ACCOUNT: Final = 10
 OF_COMPANY: Final = 50
 OF_OPERATOR: Final = 100
-"""Drafts in the store, of an operator with its partners; one that is discarded counts until it is deleted."""
+"""Drafts in the store, of an operator with its partners; a discarded one counts until it is deleted."""
 CELL_MAX: Final = 8_192
 """Characters of a cell: twice the longest field, so that a text that is too long can still be mended."""
 NAME_MAX: Final = 255

@@ -17,7 +17,7 @@ _DEPTH: Final = 3
 
 
 class Holder(NamedTuple):
-    """For whom something is held, the widest first."""
+    """The operator, company and account of an item."""
 
     operator: str
     """The service operator of the company."""
@@ -32,7 +32,7 @@ class Held(msgspec.Struct, Generic[T], eq=False):
     holder: Holder
     size: int = 1
     stays: bool = False
-    """Whether it can no longer give way."""
+    """True once it can no longer give way."""
 
 
 class Shares(msgspec.Struct, frozen=True):
@@ -49,10 +49,10 @@ class Shares(msgspec.Struct, frozen=True):
         return cls(total, max(total * 3 // 4, 1), max(total // 2, 1), max(total // 4, 1))
 
     def room(self, held: Sequence[Held[T]], new: Holder, size: int = 1) -> list[Held[T]] | None:
-        """What gives way so that the newcomer may hold so much more. None: it is refused.
+        """Return the items that give way to a newcomer of this size; None when it is refused.
 
-        `held` is everything under the limit, the longest-standing first. A newcomer is refused when its own share is
-        full, or when nobody holds more than it would.
+        `held`: all items under the limit, the longest-standing first. A newcomer is refused when its own share is full,
+        or when no other holder has more than it would have.
         """
         left, gone = list(held), list[Held[T]]()
         for depth, most in enumerate((self.account, self.company, self.operator, self.total)):
@@ -67,14 +67,14 @@ class Shares(msgspec.Struct, frozen=True):
 
 
 class Rota:
-    """Whose turn is next: the operator's whose last one is longest ago; of its work the smallest."""
+    """Turns of operators: the one whose last turn is longest ago is next, with its smallest work."""
 
     def __init__(self) -> None:
         self._had: list[str] = []
-        """Operators that had a turn, the latest last; those alone that waited when the last one began."""
+        """Operators that had a turn and still wait, the latest last."""
 
     def next(self, waiting: Sequence[T], of: Callable[[T], tuple[str, int]]) -> T:
-        """Choose one, and note whose it is. `of` gives operator and size; the first of equal ones is chosen."""
+        """Choose one, and remember its operator. `of` returns operator and size; the first of equal ones is chosen."""
         there = {of(each)[0] for each in waiting}
         had = [each for each in self._had if each in there]
         found = min(waiting, key=lambda each: (had.index(of(each)[0]) + 1 if of(each)[0] in had else 0, of(each)[1]))
@@ -84,7 +84,7 @@ class Rota:
 
 
 def _first_to_go(held: Sequence[Held[T]], new: Holder, within: int, size: int) -> Held[T] | None:
-    """The item of the one who holds most, among those who share the newcomer's operator, company and so on."""
+    """The oldest item of the largest holder within the newcomer's group: everything, its operator, or its company."""
     for depth in range(within, _DEPTH):
         group = [each for each in held if each.holder[:depth] == new[:depth]]
         own = sum(each.size for each in group if each.holder[: depth + 1] == new[: depth + 1])
@@ -98,7 +98,7 @@ def _first_to_go(held: Sequence[Held[T]], new: Holder, within: int, size: int) -
 
 
 def _longest_standing(group: Sequence[Held[T]], depth: int) -> Held[T] | None:
-    """The oldest item that can give way, of the company that holds most, and of its account that does."""
+    """The oldest item that can give way, of the largest company and its largest account."""
     if depth == _DEPTH:
         return next((each for each in group if each.size and not each.stays), None)
     found = (
@@ -109,7 +109,7 @@ def _longest_standing(group: Sequence[Held[T]], depth: int) -> Held[T] | None:
 
 
 def _by_size(group: Sequence[Held[T]], depth: int) -> Iterator[tuple[str, int]]:
-    """How much each holds who stands at this depth, the greatest first."""
+    """Operators, companies or accounts of the group with the sum of their items, the largest first."""
     sums: defaultdict[str, int] = defaultdict(int)
     for each in group:
         sums[each.holder[depth]] += each.size

@@ -39,7 +39,7 @@ AT_ONCE: Final = 2_000
 LOOK_S: Final = 30.0
 """How often to look unasked: for what other processes left, and for what is to be forgotten."""
 FORGOTTEN_AT_ONCE: Final = 1
-"""Files whose pieces one transaction deletes."""
+"""Files that one transaction deletes."""
 TOGETHER: Final = 2
 """Exports that a process makes at a time, of two operators."""
 
@@ -190,7 +190,7 @@ class Exporter:
         return 1
 
     def _next(self, tx: WriteTx, now_ms: int) -> tuple[Export | None, str]:
-        """The export that is next, which is this maker's now, and its operator."""
+        """Claim the next export for this maker; the export and its operator."""
         waiting = [each for each in rows.waiting(tx, now_ms=now_ms) if each.holder.operator not in self._making]
         while waiting:
             following = self._rota.next(waiting, lambda each: (each.holder.operator, 0))

@@ -1,8 +1,8 @@
 """Limits in the memory of one process, shared between operators, companies and accounts; and turns at work that one at
 a time may do.
 
-A full limit makes room for a newcomer: the longest-standing item of the one who holds most gives way. What that means
-is the caller's: an upload ends with a refusal, for example.
+A full limit makes room for a newcomer: the longest-standing item of the largest holder gives way. The caller decides
+how it ends, for example an upload with a refusal.
 
 Not here: who gives way (`domain/shares.py`), limits of addresses (`adapters/http_bounds.py`).
 """
@@ -25,7 +25,7 @@ _ANY = Scope.everything("which operator a company belongs to")
 
 
 def holder(tx: ReadTx, actor: Actor, company_id: CompanyId | None = None) -> Holder:
-    """For whom the actor holds something: for this company, else for the own one; without any, for itself."""
+    """The holder for an actor's work: this company, else the actor's own; without a company, the account itself."""
     of = actor.company_id if company_id is None else company_id
     found = None if of is None else companies.find(tx, _ANY, of)
     if found is None:
@@ -34,7 +34,7 @@ def holder(tx: ReadTx, actor: Actor, company_id: CompanyId | None = None) -> Hol
 
 
 class Places:
-    """What is held of one limit."""
+    """The items under one limit."""
 
     def __init__(self, shares: Shares) -> None:
         self.shares = shares
@@ -42,11 +42,11 @@ class Places:
 
     @property
     def taken(self) -> int:
-        """How much is held by all."""
+        """The sum of all sizes."""
         return sum(each.size for each in self._held)
 
     def enter(self, holder: Holder, end: End, *, size: int = 1) -> Held[End] | None:
-        """Hold so much from now on; None: the limit is full, and nobody holds more. `end` is called to give way."""
+        """Add an item; None: the limit is full without a larger holder. `end` is called when the item gives way."""
         new = Held(end, holder, 0)
         self._held.append(new)
         if self.grow(new, size):
@@ -55,7 +55,7 @@ class Places:
         return None
 
     def grow(self, held: Held[End], size: int) -> bool:
-        """Hold so much more; False, and nothing has changed, when the limit is full and nobody holds more."""
+        """Enlarge an item; False, without a change, when the limit is full without a larger holder."""
         going = self.shares.room(self._held, held.holder, size)
         if going is None:
             return False
@@ -66,7 +66,7 @@ class Places:
         return True
 
     def leave(self, held: Held[End]) -> None:
-        """Hold it no longer; nothing when it gave way."""
+        """Remove an item, unless it gave way before."""
         if held in self._held:
             self._held.remove(held)
 
@@ -74,7 +74,7 @@ class Places:
     async def place(
         self, holder: Holder, *, full: Refusal, gave_way: Refusal, size: int = 1
     ) -> AsyncIterator[Held[End]]:
-        """Hold so much until the end. Raises `full`, or `gave_way` when it has to make room meanwhile."""
+        """Add an item for the length of the block. Raises `full`, or `gave_way` when it makes room for another."""
         async with giving_way(gave_way) as end:
             held = self.enter(holder, end, size=size)
             if held is None:
@@ -121,7 +121,7 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, operator: str, *, size: int = 1) -> AsyncIterator[None]:
-        """Wait for the turn, and have it. How many may wait is bounded by `Places`."""
+        """Wait for the turn, and take it. `Places` limits the number of waiters."""
         mine = _Waiting(operator, size, asyncio.get_running_loop().create_future())
         self._waiting.append(mine)
         self._go_on()

@@ -128,7 +128,7 @@ def cancel(tx: WriteTx, account_id: UserId, export_id: RecordId) -> None:
 
 
 def give_way(tx: WriteTx, export_id: RecordId) -> None:
-    """End an export that is not finished, to make room for another; what there is of its file goes."""
+    """End an unfinished export to make room for another, and delete the pieces of its file."""
     _end(tx, NEXT[State.WAITING, Event.GIVE_WAY], export.c.id == export_id)
 
 

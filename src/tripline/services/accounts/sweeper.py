@@ -1,5 +1,5 @@
-"""The sweeper: forgets account sessions and links that have expired, mails parked long ago, old changes of who sees
-which position, and history that is older than it is kept.
+"""The sweeper: forgets account sessions and links that have expired, sessions beyond those that an account may have,
+mails parked long ago, old changes of who sees which position, and history that is older than it is kept.
 
 None of them is good for anything by then; they only take room.
 
@@ -19,6 +19,8 @@ from tripline.store.transactions import Store, WriteTx
 EVERY_S: Final = 600.0
 BATCH: Final = 1_000
 """Rows in one transaction: it delays the commit of what devices send."""
+SESSIONS: Final = 10_000
+"""Sessions of one account; a script that logs in for each request opens as many in some minutes."""
 _MS_PER_DAY: Final = 86_400_000
 PARKED_MS: Final = 30 * _MS_PER_DAY
 """How long a parked mail can be seen."""
@@ -43,12 +45,14 @@ class Sweeper:
     async def sweep(self) -> int:
         """Forget one batch of each sort; the rows of the fullest. Raises `Outage`."""
         now_ms = self._clock()
+        crowded = await self._store.read(lambda tx: sessions.crowded(tx, most=SESSIONS))
 
         def work(tx: WriteTx) -> int:
             mail_outbox.purge_parked(tx, before_ms=now_ms - PARKED_MS)
             return max(
                 positions.purge(tx, now_ms=now_ms, keep_ms=REACH_KEPT_MS, limit=BATCH),
                 sessions.purge(tx, now_ms=now_ms, limit=BATCH),
+                0 if crowded is None else sessions.purge_surplus(tx, crowded[0], limit=min(crowded[1], BATCH)),
                 links.purge(tx, now_ms=now_ms, limit=BATCH),
                 history.purge(tx, before_ms=now_ms - self._history_ms, limit=BATCH),
             )

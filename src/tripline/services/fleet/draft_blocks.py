@@ -80,7 +80,7 @@ def compared(text: str) -> bytes:
 
 
 def text_of(packed: bytes) -> bytes:
-    """A text that has whatever `compared` makes of a part of one of a block's cells."""
+    """A block's text, for a search with a `compared` text."""
     # Texts are plain UTF-8 in there: to unpack the rows takes ten times as long.
     return zlib.decompress(packed).lower()
 

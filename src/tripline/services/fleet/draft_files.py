@@ -25,7 +25,7 @@ from tripline.store.transactions import ReadTx, Store
 from tripline.wire import csv_files
 
 DOWNLOADED: Final = 50_000
-"""Rows of a file of bad rows; to find the reasons of so many takes some seconds."""
+"""Most rows of a file of bad rows; their reasons take some seconds."""
 NOT_REGISTERED: Final = (RowState.BAD, RowState.DUPLICATE)
 
 Say = Callable[[Refusal], str]
@@ -73,7 +73,7 @@ def sample(kind: ImportKind, language: Language) -> bytes:
 
 
 def require_few(draft: Draft) -> None:
-    """Let pass a draft whose rows have their verdicts, and whose bad ones fit in one file.
+    """Require verdicts on all rows of a draft, and bad ones that fit in one file.
 
     Raises `NotNow`, `TooManyBadRows`.
     """

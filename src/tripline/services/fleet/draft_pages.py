@@ -27,13 +27,13 @@ from tripline.store.transactions import ReadTx
 MOST: Final = 200
 """Rows of a page."""
 SEARCH: Final = "q"
-"""The value of a query that says what is searched for."""
+"""The value of a query with the text of a search."""
 SEARCH_MAX: Final = 255
 """Characters of a search."""
 SEARCHED: Final = 128 * 2**20
 """Bytes of text that a page of a search looks through: twice the largest file by default."""
 UNPACKED: Final = 400
-"""Blocks that it unpacks because their text has what is searched for: 200,000 rows, the most of a file by default."""
+"""Blocks with the text that it unpacks: 200,000 rows, the most of a file by default."""
 _AT_ONCE: Final = 25
 """Blocks that a search reads at once."""
 _LONGEST_NUMBER: Final = 9
@@ -58,7 +58,7 @@ class RowView(msgspec.Struct, frozen=True):
 
 
 class SearchTooLong(BadParameter):
-    """A search in a draft has to look through more than one page of it may."""
+    """A search in a draft reads more text than a page of it may."""
 
     code = "import.search_too_long"
 
@@ -151,7 +151,7 @@ def first_values(tx: ReadTx, draft: Draft) -> list[str]:
 
 
 class Names:
-    """The names of a draft, read once for as long as nobody changes it."""
+    """Names of a draft, read again only after a change."""
 
     def __init__(self) -> None:
         self._read: tuple[int, DraftNames] | None = None
@@ -204,7 +204,7 @@ def _blocks(tx: ReadTx, draft: Draft, wanted: Sequence[Sum]) -> Iterator[Block]:
 
 
 def _hits(tx: ReadTx, draft: Draft, wanted: Sequence[Sum], sums: Sequence[Sum], sought: _Sought) -> Iterator[Block]:
-    """Those of the blocks that may hold what is searched for, in this order. Raises `SearchTooLong`."""
+    """Blocks that may have the text, in this order. Raises `SearchTooLong`."""
     searched = unpacked = 0
     for at in range(0, len(wanted), _AT_ONCE):
         some = wanted[at : at + _AT_ONCE]

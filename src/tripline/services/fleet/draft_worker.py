@@ -47,9 +47,9 @@ HELD_MS: Final = 20_000
 REGISTERING_MS: Final = 300_000
 """The same while its rows go into the store: that is one transaction, which says nothing until its end."""
 SHORT_ROWS: Final = 2_500
-"""Rows of a draft that waits for no longer one: checked in a few tenths of a second."""
+"""Most rows of a short draft, which is checked in a few tenths of a second."""
 GONE_AT_ONCE: Final = 50
-"""Blocks of drafts that are gone, deleted in one transaction: half a MiB or so."""
+"""Blocks of expired drafts that one transaction deletes: half a MiB or so."""
 AT_ONCE: Final = 4
 """Blocks that are worked on between two words of it."""
 _EVERYTHING: Final = Scope.everything("import drafts")
@@ -66,7 +66,7 @@ class _Taken(Exception):  # noqa: N818  rolls the transaction back; never leaves
 
 
 class _Lane:
-    """Drafts of so many rows, of which one is worked on at a time."""
+    """Drafts of one range of rows; the worker takes one of them at a time."""
 
     def __init__(self, rounds: Rounds, *, least_rows: int = 0, most_rows: int | None = None) -> None:
         self.rounds = rounds
@@ -92,7 +92,7 @@ class DraftWorker:
                 tasks.create_task(lane.rounds.run(partial(self._work, lane), log=log, failed="imports.failed"))
 
     async def work(self) -> int:
-        """Delete some of the drafts that are gone, and work on one that waits; 0 when there was neither.
+        """Delete some expired drafts, and work on one that waits; 0 when there was neither.
 
         Raises `Outage`.
         """
@@ -123,7 +123,7 @@ class DraftWorker:
 
     @staticmethod
     def _next(tx: WriteTx, lane: _Lane, holder: str, now_ms: int) -> tuple[int, Draft | None]:
-        """How many rows of drafts that are gone were deleted, and the draft that is this holder's from now on."""
+        """Delete rows of expired drafts and claim the next draft; the number of deleted rows, and the draft."""
         gone = rows.purge(tx, now_ms=now_ms, limit=GONE_AT_ONCE)
         there = lane.waiting(tx, holder=holder, now_ms=now_ms)
         if not there:

@@ -1,4 +1,4 @@
-"""Bounds the files of imports, on their way and on disk, and says whose turn it is to be imported.
+"""Limits on files of imports, on their way and on disk, and the turns in which they are imported.
 
 An import takes one core for some seconds and the memory of its rows. So one long import runs at a time, and one short
 one beside it, which never waits behind a long one. Every bound is shared between operators, companies and accounts
@@ -20,7 +20,7 @@ COME_AGAIN_S: Final = 10
 ARRIVING: Final = Shares.of(32)
 """Files that may be here at the same time: on their way, waiting, or imported."""
 WHOLE_FILES: Final = 16
-"""As many of the largest files as these may be on disk together."""
+"""The bytes on disk together, in files of the largest size."""
 SHORT_BYTES: Final = 262_144
 """A file up to this size is a short import: some thousand rows, checked in about a tenth of a second."""
 _MIB: Final = 1_048_576
@@ -56,7 +56,7 @@ class ImportDesk:
 
     @asynccontextmanager
     async def arrival(self, holder: Holder) -> AsyncIterator["Arrival"]:
-        """Take in a file, which is here until the end.
+        """Receive a file, which is here for the length of the block.
 
         Raises `ManyImports` when the holder's share is full, or when the file has to make room for another holder's.
         """
@@ -88,7 +88,7 @@ class Arrival:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait until the file, which is here whole, may be imported; it makes room for no other from then on."""
+        """Wait until the whole file may be imported; from then on it makes room for no other."""
         size = self._bytes.size
         turns = self._desk.short if size <= SHORT_BYTES else self._desk.long
         async with turns.turn(self._file.holder.operator, size=size):

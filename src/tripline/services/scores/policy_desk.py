@@ -30,7 +30,7 @@ TRIPS: Final = 500
 SAMPLES: Final = 2_000_000
 """A preview looks at no more; judging so many samples takes about a second."""
 PREVIEWS: Final = Shares.of(8)
-"""Previews that may wait or be under way in a process; one at a time is."""
+"""Previews of a process that wait or run; one runs at a time."""
 COME_AGAIN_S: Final = 2
 
 

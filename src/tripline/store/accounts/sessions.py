@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Row, bindparam, delete, insert, select, tuple_, update
+from sqlalchemy import Row, bindparam, delete, func, insert, select, tuple_, update
 
 from tripline.domain.access import Actor, Authority
 from tripline.domain.account_sessions import Kind, Session
@@ -129,6 +129,21 @@ def revoke_all(tx: WriteTx, user_id: UserId, *, kept: str | None = None, now_ms:
     tx.run(update(account).where(account.c.id == user_id).values(sessions_ended_ms=now_ms))
     others = delete(account_session).where(_SESSION.user_id == user_id)
     tx.run(others if kept is None else others.where(_SESSION.id != kept))
+
+
+def crowded(tx: ReadTx, *, most: int) -> tuple[UserId, int] | None:
+    """The account with the most sessions, when it has more than `most`, and how many it has beyond."""
+    counted = func.count()
+    by_account = select(_SESSION.user_id, counted.label("counted")).group_by(_SESSION.user_id).having(counted > most)
+    row = tx.one(by_account.order_by(counted.desc()).limit(1))
+    return None if row is None else (UserId(row.user_id), row.counted - most)
+
+
+def purge_surplus(tx: WriteTx, user_id: UserId, *, limit: int) -> int:
+    """End so many sessions of an account, those first that were prolonged longest ago; how many."""
+    oldest = select(_SESSION.id).where(_SESSION.user_id == user_id).order_by(_SESSION.rotated_ms, _SESSION.id)
+    some = oldest.limit(limit).with_for_update(skip_locked=True)
+    return tx.run(delete(account_session).where(_SESSION.id.in_(some)))
 
 
 def purge(tx: WriteTx, *, now_ms: int, limit: int) -> int:

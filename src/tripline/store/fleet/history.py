@@ -28,8 +28,8 @@ AHEAD_MS: Final = 60_000
 _DAY_MS: Final = 86_400_000
 _KIB: Final = 1_024
 _COUNTED_EVERY: Final = 61
-"""Entries whose number this divides stand for so many: changes of one account would else wait for each other's count.
-A prime, so that it divides as many numbers of one slot as of another; of 500,000 entries it counts 1 % more or less."""
+"""An entry whose number this divides counts as so many: concurrent changes of an account rarely write its count then.
+It is prime, so every slot of numbers has the same part of them. The error at 500,000 entries is about 1 %."""
 _CHANGES: Final = msgspec.json.Decoder(tuple[Change, ...])
 _IMPORTS: Final = (Event.VEHICLES_IMPORTED, Event.SENSORS_IMPORTED)
 

@@ -25,7 +25,7 @@ _JSON: Final = ("header", "columns")
 
 
 class Numbers(msgspec.Struct, frozen=True):
-    """How many drafts are in the store, those included that are gone for their owners and not yet deleted."""
+    """Numbers of drafts in the store, with expired ones that are not yet deleted."""
 
     of_account: int
     of_company: int
@@ -61,7 +61,7 @@ def state_of(tx: ReadTx, draft_id: DraftId) -> State | None:
 
 
 def version_of(tx: ReadTx, draft_id: DraftId) -> int:
-    """How often columns, cells or verdicts of a draft changed; -1 when there is none with this id."""
+    """The version of a draft; -1 when there is none with this id."""
     row = tx.one(select(_DRAFT.version).where(_DRAFT.id == draft_id))
     return -1 if row is None else int(row.version)
 
@@ -129,7 +129,7 @@ def waiting(
 
 
 def claim(tx: WriteTx, draft_id: DraftId, *, holder: str, until_ms: int) -> Draft:
-    """Make a draft that waits this holder's from now on."""
+    """Claim a waiting draft for this holder."""
     row = tx.one(select(import_draft).where(_DRAFT.id == draft_id))
     assert row is not None
     claimed = msgspec.structs.replace(_draft(row), holder=holder, held_until_ms=until_ms)
