@@ -9,7 +9,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from tests.support import ingest_rig, rights_before, stores, sums_before
+from tests.support import ingest_rig, numbers_before, rights_before, stores, sums_before
 
 from tripline.store import migrate, tables
 from tripline.store.database import sqlite, sqlite_files
@@ -312,3 +312,17 @@ def test_every_period_of_before_is_to_be_counted(tmp_path):
 
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute(sums_before.ASKED).fetchall() == sums_before.TO_COUNT
+
+
+def test_numbers_of_before_get_keys_and_of_those_alike_the_oldest(tmp_path):
+    path = tmp_path / "steps.db"
+    migrate.upgrade(path, to=numbers_before.BEFORE)
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in numbers_before.STATEMENTS:
+            connection.execute(statement)
+        connection.commit()
+
+    migrate.upgrade(path)
+
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute(numbers_before.ASKED).fetchall() == numbers_before.KEYED

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from tests.support import databases, postgres, rights_before, servers, sums_before
+from tests.support import databases, numbers_before, postgres, rights_before, servers, sums_before
 
 from tripline.store import migrate, tables
 from tripline.store.database import early_indexes
@@ -196,6 +196,17 @@ def test_every_period_of_before_is_to_be_counted(url):
     migrate.upgrade_shared(url, now_ms=NOW_MS)
 
     assert rows(url, sums_before.ASKED) == sums_before.TO_COUNT
+
+
+def test_numbers_of_before_get_keys_and_of_those_alike_the_oldest(url):
+    migrate.upgrade_shared(url, now_ms=NOW_MS, to=numbers_before.BEFORE)
+    with closing(psycopg.connect(url, autocommit=True)) as connection:
+        for statement in numbers_before.STATEMENTS:
+            connection.execute(statement)
+
+    migrate.upgrade_shared(url, now_ms=NOW_MS)
+
+    assert rows(url, numbers_before.ASKED) == numbers_before.KEYED
 
 
 def build_ahead(url: str, *, since: str = BEFORE_SENSOR) -> None:

@@ -29,7 +29,12 @@ from tripline.wire.rest import sensors as rest_sensors
 from tripline.wire.rest.base import Count, Page
 
 _ONE_OF: Final = (
-    Value(name="serialNo", type=str, meaning="serial number of the device, in full", example="SN-0001"),
+    Value(
+        name="serialNo",
+        type=str,
+        meaning="serial number of the device, in full; blanks, letter case and invisible characters do not matter",
+        example="SN-0001",
+    ),
     Value(name="mdn", type=str, meaning="telephone number of a carrier-linked device", example="01212345678"),
 )
 _MOUNTED: Final = Value(

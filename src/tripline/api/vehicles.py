@@ -27,7 +27,11 @@ from tripline.wire.rest import vehicles as rest_vehicles
 from tripline.wire.rest.base import Count
 
 _NUMBER: Final = Value(
-    name="vehicleNo", type=str, meaning="registration number, in full", example="12가3456", required=True
+    name="vehicleNo",
+    type=str,
+    meaning="registration number, in full; blanks, letter case and invisible characters do not matter",
+    example="12가3456",
+    required=True,
 )
 _COUNTED: Final = (
     *counts.OF_WHOM,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from typing import Any, Final, TypeVar, TypeVarTuple, Unpack, cast
 
+from tripline.domain import keys
 from tripline.domain.refusals import BadParameter, Refusal, Word
 
 T = TypeVar("T")
@@ -139,6 +140,14 @@ def required(name: str, value: str | None) -> str:
     """A line of text that must hold something besides blanks."""
     checked = text(name, value)
     if checked is None or not checked.strip():
+        raise BadParameter.missing(name)
+    return checked
+
+
+def number(name: str, value: str | None) -> str:
+    """A required number of a vehicle or serial number of a sensor: something visible."""
+    checked = required(name, value)
+    if not keys.key(checked):
         raise BadParameter.missing(name)
     return checked
 

@@ -120,7 +120,7 @@ def registration(
     """
     checked, without_token = fields.Checks(), linked and not credentials_id
     made = Registration(
-        serial_no=checked(fields.required, "serialNo", serial_no),
+        serial_no=checked(fields.number, "serialNo", serial_no),
         credentials_id=None if without_token else checked(_credentials, "credentialsId", credentials_id),
         vendor=checked(fields.text, "vendor", vendor),
         type=checked(fields.required, "type", type),

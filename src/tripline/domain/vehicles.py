@@ -171,7 +171,7 @@ def registration(
     those of the others."""
     checked = fields.Checks()
     made = Registration(
-        vehicle_no=checked(fields.required, "vehicleNo", vehicle_no),
+        vehicle_no=checked(fields.number, "vehicleNo", vehicle_no),
         vendor=checked(fields.text, "vendor", vendor),
         model_code=checked(fields.text, "modelCode", model_code),
         model_name=checked(fields.text, "modelName", model_name),

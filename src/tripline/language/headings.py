@@ -1,6 +1,7 @@
 """Headings of the columns of a file: our own names, and what people call them in English and Korean (`fields.toml`).
 
-Headings are compared without letter case, blanks and marks: `Vehicle No.` is `vehicleNo`, `차량 번호` is `차량번호`.
+Headings are compared by their keys (`domain/keys.py`) and without marks: `Vehicle No.` is `vehicleNo`, `차량 번호` is
+`차량번호`.
 
 Not here: what stands below them (`wire/csv_registrations.py`).
 """
@@ -10,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from tripline.domain import keys
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 
@@ -45,7 +47,7 @@ def names(column: str) -> tuple[str, ...]:
 
 def plain(heading: str) -> str:
     """The heading as headings are compared."""
-    folded = heading.casefold()
+    folded = keys.key(heading)
     return _BETWEEN_WORDS.sub("", _REMARK.sub("", folded)) or _BETWEEN_WORDS.sub("", folded)
 
 

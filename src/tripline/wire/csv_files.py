@@ -23,6 +23,7 @@ from typing import IO, Final, TypeAlias
 import msgspec
 
 from tripline import cooperative
+from tripline.domain import keys
 from tripline.domain.refusals import BadParameter, Word
 from tripline.wire import csv_formulas, csv_misreadings
 
@@ -119,11 +120,11 @@ class Table(msgspec.Struct, frozen=True):
 def read(file: IO[bytes], *, known: Collection[str], encoding: Encoding | None = None) -> tuple[Header, Iterator[Row]]:
     """The header of a file that stands at its beginning, and its rows, read as they are asked for.
 
-    Column names are compared without letter case and surrounding blanks; `encoding` is the one that the sender named.
+    Column names are compared by their keys (`domain/keys.py`); `encoding` is the one that the sender named.
     Raises `BadFile`, at once or at the row.
     """
     encoding = _encoding(file, encoding)
-    names = {name.lower(): name for name in known}
+    names = {keys.key(name): name for name in known}
     separator = _separator(file, encoding, names)
     records = _records(file, encoding, separator)
     first = next(records, None)
@@ -363,4 +364,4 @@ def _row(number: int, cells: list[str], header: Header) -> Row:
 
 
 def _plain(name: str) -> str:
-    return name.strip().lower()
+    return keys.key(name)

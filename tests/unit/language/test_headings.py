@@ -1,5 +1,7 @@
 """Headings in both languages name the columns of a file."""
 
+import unicodedata
+
 import pytest
 
 from tripline.language import headings
@@ -42,6 +44,8 @@ def test_no_heading_names_two_columns(kind):
         ("colour", None),
         ("", None),
         ("()", None),
+        (unicodedata.normalize("NFD", "차량번호"), "vehicleNo"),
+        ("\ufeff차량\u200b번호", "vehicleNo"),
     ],
 )
 def test_letter_case_blanks_marks_and_units_do_not_matter(heading, column):

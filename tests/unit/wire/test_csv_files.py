@@ -68,6 +68,14 @@ def test_names_in_any_order_letter_case_and_blanks_are_columns():
     assert rows == [csv_files.Row(2, {"mileage": "5", "vehicleNo": "A1"}, surplus=False)]
 
 
+@pytest.mark.parametrize("heading", ["vehicle No", "vehicleNo\u200b", "\u00a0VEHICLENO", "\ufeffvehicleNo"])
+def test_headings_are_compared_without_blanks_and_invisible_characters(heading):
+    content = f"mileage,{heading}\n5,A1\n".encode()
+
+    assert read(content)[0].columns == ("mileage", "vehicleNo")
+    assert refusal(f"vehicleNo,mileage,{heading}\n".encode()) == "The header names these columns twice: vehicleNo."
+
+
 def test_unknown_columns_are_named_and_their_cells_left_out():
     header, rows = read(b"vehicleNo,colour,mileage,,=cmd\nA1,red,5,x,y\n")
 

@@ -50,17 +50,17 @@ def hashed(examined: Examined, kind: ImportKind) -> list[int]:
     """What each of the row's names hashes to; 0 for a row that has none to claim."""
     if examined.registration is None:
         return [0] * len(kind.keys)
-    return [_hash(key.of(examined.registration)) for key in kind.keys]
+    return [_hash(key.name(examined.registration)) for key in kind.keys]
 
 
 Taken = Mapping[str, set[str]]
-"""For each key, by its column, names that are registered."""
+"""For each key, by its column, names that are registered, as they are compared."""
 
 
 def taken(tx: ReadTx, service_type: str, kind: ImportKind, rows: Sequence[Examined]) -> Taken:
     """Which of the names of these rows are registered."""
     good = [row.registration for row in rows if row.registration is not None]
-    return {key.column: key.taken(tx, service_type, [key.of(each) for each in good]) for key in kind.keys}
+    return {key.column: key.taken(tx, service_type, [key.name(each) for each in good]) for key in kind.keys}
 
 
 def judge(verdicts: Verdicts, at: int, row: Examined, kind: ImportKind, taken: Taken, repeated: Sequence[bool]) -> None:
@@ -73,9 +73,9 @@ def judge(verdicts: Verdicts, at: int, row: Examined, kind: ImportKind, taken: T
             say(verdicts, at, RowState.DUPLICATE, [Trouble(BadParameter.code, _CASE, key.column, {})])
             return
     for key in kind.keys:
-        name = key.of(row.registration)
-        if name in taken[key.column]:
-            say(verdicts, at, RowState.DUPLICATE, [import_drafts.trouble_of(key.refusal(name))])
+        if key.name(row.registration) in taken[key.column]:
+            refusal = key.refusal(key.of(row.registration))
+            say(verdicts, at, RowState.DUPLICATE, [import_drafts.trouble_of(refusal)])
             return
     say(verdicts, at, RowState.GOOD, [])
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from tripline import cooperative
-from tripline.domain import sensors, vehicles
+from tripline.domain import keys, sensors, vehicles
 from tripline.domain.access import Action, Actor
 from tripline.domain.companies import Company
 from tripline.domain.history import Event
@@ -37,8 +37,14 @@ class Key(msgspec.Struct, frozen=True):
     of: Callable[[Any], str]
     """The field of a registration."""
     taken: Callable[[ReadTx, str, Collection[str]], set[str]]
-    """Which of these are registered, given the service type."""
+    """Which of these are registered, in the form in which they are compared, given the service type."""
     refusal: Callable[[str], Refusal]
+    compared: Callable[[str], str] = keys.key
+    """The form in which two of them are compared."""
+
+    def name(self, registration: Any) -> str:
+        """Return the field of a registration as it is compared."""
+        return self.compared(self.of(registration))
 
 
 class Prepare(Protocol):
@@ -135,6 +141,7 @@ SENSORS: Final = ImportKind(
             attrgetter("credentials_id"),
             lambda tx, _, values: rows.taken_credentials(tx, values),
             lambda _: sensors.credentials_taken(),
+            compared=str,
         ),
     ),
     prepared=_sensors_prepared,

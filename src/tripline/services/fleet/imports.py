@@ -170,12 +170,13 @@ def _registration(row: csv_files.Row, kind: ImportKind) -> Any:
 
 def _first_of_its_name(number: int, registration: Any, first_with: dict[Key, dict[str, int]]) -> None:
     """Note the row's names. Raises `BadParameter` when an earlier good row has one of them."""
-    for key, rows in first_with.items():
-        earlier = rows.get(key.of(registration))
+    names = [key.name(registration) for key in first_with]
+    for name, (key, rows) in zip(names, first_with.items(), strict=True):
+        earlier = rows.get(name)
         if earlier is not None:
             raise BadParameter("repeated", field=key.column, row=earlier)
-    for key, rows in first_with.items():
-        rows[key.of(registration)] = number
+    for name, rows in zip(names, first_with.values(), strict=True):
+        rows[name] = number
 
 
 async def _free(
@@ -195,10 +196,12 @@ async def _free(
 
 def _clashes(tx: ReadTx, company: Company, kind: ImportKind, rows: Sequence[_Good]) -> list[Refusal | None]:
     """For each row what would refuse it, if anything."""
-    taken = {key: key.taken(tx, company.service_type, [key.of(row.registration) for row in rows]) for key in kind.keys}
+    taken = {
+        key: key.taken(tx, company.service_type, [key.name(row.registration) for row in rows]) for key in kind.keys
+    }
     return [
-        next((key.refusal(name) for key in kind.keys if (name := key.of(row.registration)) in taken[key]), None)
-        for row in rows
+        next((key.refusal(key.of(each)) for key in kind.keys if key.name(each) in taken[key]), None)
+        for each in (row.registration for row in rows)
     ]
 
 

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Select, Subquery, bindparam, exists, select
 
 from tripline.domain.access import Reach, Scope
@@ -18,6 +19,7 @@ from tripline.store import endings, reached, scopes
 from tripline.store.browsing import ranks, turns
 from tripline.store.browsing.ranks import Rank
 from tripline.store.browsing.turns import Browsed, Slice, Source, Turn
+from tripline.store.fleet import number_keys
 from tripline.store.tables import carrier_line, company, device_connection, sensor, vehicle
 from tripline.store.transactions import Hot, ReadTx
 
@@ -71,6 +73,8 @@ def page(tx: ReadTx, scope: Scope, filters: Filters, turn: Turn) -> Slice[Listed
     values = _values(scope, rank, filters)
     sources = _sources(tx, scope, rank, filters, values)
     found = _BROWSED.page(tx, turn, sources, values, search=filters.search)
+    if not found.rows and (alike := _alike(tx, rank, filters)) is not None:
+        return page(tx, scope, alike, turn)
     return found.mapped(_listed)
 
 
@@ -79,7 +83,18 @@ def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
     rank = ranks.of_scope(tx, scope)
     values = _values(scope, rank, filters)
     sources = _sources(tx, scope, rank, filters, values)
-    return _BROWSED.count(tx, [_counted(each) for each in sources], values, search=filters.search)
+    found = _BROWSED.count(tx, [_counted(each) for each in sources], values, search=filters.search)
+    if not found and (alike := _alike(tx, rank, filters)) is not None:
+        return count(tx, scope, alike)
+    return found
+
+
+def _alike(tx: ReadTx, rank: Rank | None, filters: Filters) -> Filters | None:
+    """The filters with the stored form of the number that is searched for; None: there is no other form of it."""
+    if rank is None or not filters.search:
+        return None
+    number = number_keys.stored(tx, sensor.c.serial_no, rank.service_type, filters.search)
+    return None if number is None else replace(filters, search=number)
 
 
 class _Found(Enum):

@@ -11,6 +11,7 @@ from functools import cache, partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, bindparam, exists, or_, select
 
 from tripline.domain.access import Reach, Scope
@@ -21,6 +22,7 @@ from tripline.store.browsing import ranks, turns, vehicle_rows
 from tripline.store.browsing.ranks import Rank
 from tripline.store.browsing.turns import Along, Browsed, Slice, Source, Turn
 from tripline.store.browsing.vehicle_rows import CHOSEN, OPEN, ListedVehicle
+from tripline.store.fleet import number_keys
 from tripline.store.tables import (
     sensor,
     trip,
@@ -65,6 +67,8 @@ def page(
     values = _values(scope, rank, filters)
     sources = _sources(tx, scope, rank, filters, values, by=turn.by)
     found = _browsed(named).page(tx, turn, sources, values, search=filters.search)
+    if not found.rows and (alike := _alike(tx, rank, filters)) is not None:
+        return page(tx, scope, alike, turn, named=named)
     return found.mapped(vehicle_rows.listed)
 
 
@@ -73,7 +77,18 @@ def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
     rank = ranks.of_scope(tx, scope)
     values = _values(scope, rank, filters)
     sources = _sources(tx, scope, rank, filters, values)
-    return _browsed(frozenset()).count(tx, [_counted(each) for each in sources], values, search=filters.search)
+    found = _browsed(frozenset()).count(tx, [_counted(each) for each in sources], values, search=filters.search)
+    if not found and (alike := _alike(tx, rank, filters)) is not None:
+        return count(tx, scope, alike)
+    return found
+
+
+def _alike(tx: ReadTx, rank: Rank | None, filters: Filters) -> Filters | None:
+    """The filters with the stored form of the number that is searched for; None: there is no other form of it."""
+    if rank is None or not filters.search:
+        return None
+    number = number_keys.stored(tx, vehicle.c.vehicle_no, rank.service_type, filters.search)
+    return None if number is None else replace(filters, search=number)
 
 
 class _Found(Enum):

@@ -13,6 +13,7 @@ import msgspec
 from sqlalchemy import ARRAY, Column, Executable, String, Table, bindparam, func, select, true
 
 from tripline import cooperative
+from tripline.domain import keys
 from tripline.domain.ids import CompanyId, RecordId
 from tripline.domain.sensors import Sensor
 from tripline.domain.vehicles import Vehicle
@@ -31,21 +32,21 @@ def _stored(record: type[msgspec.Struct], table: Table) -> list[str]:
 
 _VEHICLE: Final = _stored(Vehicle, vehicle)
 _SENSOR: Final = _stored(Sensor, sensor)
-_VEHICLES: Final = Bulk(vehicle, *_VEHICLE, on_conflict="ON CONFLICT DO NOTHING")
-_SENSORS: Final = Bulk(sensor, *_SENSOR, on_conflict="ON CONFLICT DO NOTHING")
+_VEHICLES: Final = Bulk(vehicle, *_VEHICLE, "number_key", on_conflict="ON CONFLICT DO NOTHING")
+_SENSORS: Final = Bulk(sensor, *_SENSOR, "serial_key", on_conflict="ON CONFLICT DO NOTHING")
 _DELEGATIONS: Final = Bulk(
     vehicle_company, "id", "created_ms", "vehicle_id", "from_company_id", "to_company_id", "automatic"
 )
 
 
 def taken_numbers(tx: ReadTx, service_type: str, numbers: Collection[str]) -> set[str]:
-    """Those of the numbers that vehicles of the service type have."""
-    return _taken(tx, vehicle.c.vehicle_no, numbers, within=(vehicle.c.service_type, service_type))
+    """Those of these keys of numbers that vehicles of the service type have."""
+    return _taken(tx, vehicle.c.number_key, numbers, within=(vehicle.c.service_type, service_type))
 
 
 def taken_serials(tx: ReadTx, service_type: str, serials: Collection[str]) -> set[str]:
-    """Those of the serial numbers that sensors of the service type have."""
-    return _taken(tx, sensor.c.serial_no, serials, within=(sensor.c.service_type, service_type))
+    """Those of these keys of serial numbers that sensors of the service type have."""
+    return _taken(tx, sensor.c.serial_key, serials, within=(sensor.c.service_type, service_type))
 
 
 def taken_credentials(tx: ReadTx, credentials: Collection[str]) -> set[str]:
@@ -55,12 +56,12 @@ def taken_credentials(tx: ReadTx, credentials: Collection[str]) -> set[str]:
 
 def vehicle_values(new: Iterable[Vehicle]) -> list[Any]:
     """What `insert_vehicles` takes, made outside the transaction."""
-    return _flat(new, _VEHICLE)
+    return _flat(new, _VEHICLE, "vehicle_no")
 
 
 def sensor_values(new: Iterable[Sensor]) -> list[Any]:
     """What `insert_sensors` takes, made outside the transaction."""
-    return _flat(new, _SENSOR)
+    return _flat(new, _SENSOR, "serial_no")
 
 
 def delegation_values(new: Sequence[Vehicle], delegation_ids: Sequence[str], *, to: CompanyId) -> list[Any]:
@@ -114,6 +115,7 @@ def _parts(values: Iterable[T]) -> Iterator[list[T]]:
         yield part
 
 
-def _flat(new: Iterable[Any], names: list[str]) -> list[Any]:
-    of = attrgetter(*names)
-    return [value for each in cooperative.each(new) for value in of(each)]
+def _flat(new: Iterable[Any], names: list[str], number: str) -> list[Any]:
+    """The values of the records one behind the other, with the key of each record's number."""
+    of, numbered = attrgetter(*names), attrgetter(number)
+    return [value for each in cooperative.each(new) for value in (*of(each), keys.key(numbered(each)))]

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import ColumnElement, Select, bindparam, case, delete, exists, insert, select, update
 
-from tripline.domain import sensors
+from tripline.domain import keys, sensors
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, VehicleId
 from tripline.domain.lines import Line, NwStatus
@@ -22,6 +22,7 @@ from tripline.domain.sensors import Sensor
 from tripline.store import lists, reached, scopes
 from tripline.store.database import uniqueness
 from tripline.store.devices import latest_values
+from tripline.store.fleet import number_keys
 from tripline.store.tables import carrier_line, device_connection, sensor, vehicle
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -58,9 +59,9 @@ def inside(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> bool | None:
 def find_by_serial(
     tx: ReadTx, scope: Scope, *, service_type: str, serial_no: str, tokens: Scope
 ) -> tuple[Sensor, bool] | None:
-    """The sensor of the service type with this serial number, as `find`."""
-    statement = _find_by_serial(scope.reaches, tokens.reaches)
-    return _only(tx.hot(statement, service_type, serial_no, scope.user_id, scope.company_id))
+    """The sensor of the service type with this very serial number, else with one of the same key, as `find`."""
+    statement, numbers = _find_by_serial(scope.reaches, tokens.reaches), (service_type, serial_no, keys.key(serial_no))
+    return _only(tx.hot(statement, *numbers, scope.user_id, scope.company_id))
 
 
 def find_by_mdn(tx: ReadTx, scope: Scope, mdn: str, *, tokens: Scope) -> tuple[Sensor, bool] | None:
@@ -99,12 +100,12 @@ def insert_new(tx: WriteTx, new: Sensor) -> None:
     """Keep a new sensor. Raises `sensors.SerialTaken` or `sensors.CredentialsTaken`."""
     row = msgspec.structs.asdict(new)
     with _unique(new):
-        tx.run(insert(sensor), {name: row[name] for name in _STORED})
+        tx.run(insert(sensor), {**{name: row[name] for name in _STORED}, "serial_key": keys.key(new.serial_no)})
 
 
 def modify(tx: WriteTx, scope: Scope, changed: Sensor) -> None:
     """Keep what the registration of a sensor inside the scope says now. Raises as `insert_new`."""
-    values = {f"new_{name}": getattr(changed, name) for name in _REGISTERED}
+    values = {f"new_{name}": getattr(changed, name) for name in _REGISTERED} | {"new_key": keys.key(changed.serial_no)}
     with _unique(changed):
         tx.run(_modify(scope.reaches), {"key": changed.id, **values, **scopes.values(scope)})
 
@@ -138,8 +139,10 @@ def remove(tx: WriteTx, sensor_id: SensorId) -> None:
 
 def _unique(registered: Sensor) -> Any:
     """Turns a number or token that another sensor has into its refusal."""
+    serial_taken = sensors.serial_taken(registered.serial_no)
     return uniqueness.refusing(
-        ((sensor.c.service_type, sensor.c.serial_no), sensors.serial_taken(registered.serial_no)),
+        ((sensor.c.service_type, sensor.c.serial_no), serial_taken),
+        ((sensor.c.service_type, sensor.c.serial_key), serial_taken),
         ((sensor.c.credentials_id,), sensors.credentials_taken()),
     )
 
@@ -147,6 +150,9 @@ def _unique(registered: Sensor) -> Any:
 @cache
 def _modify(reaches: scopes.Reaches) -> Any:
     changed: dict[str, ColumnElement[Any]] = {name: bindparam(f"new_{name}") for name in _REGISTERED}
+    # The key of an unchanged number stays: another sensor may have it since before there were keys.
+    is_same = sensor.c.serial_no == bindparam("new_serial_no")
+    changed["serial_key"] = case((is_same, sensor.c.serial_key), else_=bindparam("new_key"))
     return update(sensor).where(sensor.c.id == bindparam("key"), scopes.sensors(reaches)).values(changed)
 
 
@@ -164,10 +170,8 @@ def _inside(reaches: scopes.Reaches) -> Hot:
 
 @cache
 def _find_by_serial(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
-    statement = _select(tokens, scopes.sensors(reaches)).where(
-        sensor.c.service_type == bindparam("type"), sensor.c.serial_no == bindparam("key")
-    )
-    return Hot(statement, "type", "key", scopes.USER, scopes.COMPANY)
+    statement = _select(tokens, scopes.sensors(reaches)).where(sensor.c.id == number_keys.same(sensor.c.serial_no))
+    return Hot(statement, *number_keys.NAMES, scopes.USER, scopes.COMPANY)
 
 
 @cache

@@ -8,15 +8,15 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, case, delete, func, insert, select, update
 
-from tripline.domain import vehicles
+from tripline.domain import keys, vehicles
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.vehicles import Vehicle
 from tripline.store import lists, reached, scopes
 from tripline.store.database import uniqueness
-from tripline.store.fleet import delegations
+from tripline.store.fleet import delegations, number_keys
 from tripline.store.tables import sensor, vehicle, vehicle_score, vehicle_user
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -56,8 +56,9 @@ def those_inside(tx: ReadTx, scope: Scope, vehicle_ids: Collection[VehicleId]) -
 
 
 def find_by_number(tx: ReadTx, scope: Scope, *, service_type: str, vehicle_no: str) -> tuple[Vehicle, bool] | None:
-    """The vehicle of the service type with this number, as `find`."""
-    rows = tx.hot(_find_by_number(scope.reaches), service_type, vehicle_no, scope.user_id, scope.company_id)
+    """The vehicle of the service type with this very number, else with one of the same key, as `find`."""
+    numbers = service_type, vehicle_no, keys.key(vehicle_no)
+    rows = tx.hot(_find_by_number(scope.reaches), *numbers, scope.user_id, scope.company_id)
     return (_vehicle(rows[0]), bool(rows[0][-1])) if rows else None
 
 
@@ -88,8 +89,8 @@ def managed_by(tx: ReadTx, scope: Scope, director_id: UserId, window: lists.Wind
 def insert_new(tx: WriteTx, new: Vehicle) -> None:
     """Keep a new vehicle. Raises `vehicles.NumberTaken` when the service type has one with this number."""
     row = msgspec.structs.asdict(new)
-    with uniqueness.refusing(((vehicle.c.service_type, vehicle.c.vehicle_no), vehicles.number_taken(new.vehicle_no))):
-        tx.run(insert(vehicle), {name: row[name] for name in _STORED})
+    with _unique(new.vehicle_no):
+        tx.run(insert(vehicle), {**{name: row[name] for name in _STORED}, "number_key": keys.key(new.vehicle_no)})
 
 
 def change(tx: WriteTx, scope: Scope, vehicle_id: VehicleId, **columns: Any) -> None:
@@ -99,7 +100,10 @@ def change(tx: WriteTx, scope: Scope, vehicle_id: VehicleId, **columns: Any) -> 
     """
     statement = update(vehicle).where(vehicle.c.id == bindparam("key"), scopes.vehicles(scope.reaches))
     number = columns.get("vehicle_no", "")
-    with uniqueness.refusing(((vehicle.c.service_type, vehicle.c.vehicle_no), vehicles.number_taken(number))):
+    if number:
+        # The key of an unchanged number stays: another vehicle may have it since before there were keys.
+        columns["number_key"] = case((vehicle.c.vehicle_no == number, vehicle.c.number_key), else_=keys.key(number))
+    with _unique(number):
         changed = tx.run(statement.values(**columns), {"key": vehicle_id, **scopes.values(scope)})
     if changed and number:
         tx.run(_RENUMBER, {"of_vehicle": vehicle_id, "number": number})
@@ -140,6 +144,14 @@ def release_director(tx: WriteTx, user_id: UserId) -> None:
     tx.run(_RELEASE_DIRECTOR, {"of_user": user_id})
 
 
+def _unique(number: str) -> Any:
+    """Turn a number that another vehicle of the service type has into its refusal."""
+    taken = vehicles.number_taken(number)
+    return uniqueness.refusing(
+        ((vehicle.c.service_type, vehicle.c.vehicle_no), taken), ((vehicle.c.service_type, vehicle.c.number_key), taken)
+    )
+
+
 _SENSORS: Final = select(sensor.c.id).where(sensor.c.vehicle_id == bindparam("of_vehicle")).order_by(sensor.c.id)
 _SENSORS_DRIVEN: Final = (
     select(sensor.c.id)
@@ -177,10 +189,8 @@ def _find(reaches: scopes.Reaches) -> Hot:
 
 @cache
 def _find_by_number(reaches: scopes.Reaches) -> Hot:
-    statement = _select(scopes.vehicles(reaches)).where(
-        vehicle.c.service_type == bindparam("type"), vehicle.c.vehicle_no == bindparam("number")
-    )
-    return Hot(statement, "type", "number", scopes.USER, scopes.COMPANY)
+    statement = _select(scopes.vehicles(reaches)).where(vehicle.c.id == number_keys.same(vehicle.c.vehicle_no))
+    return Hot(statement, *number_keys.NAMES, scopes.USER, scopes.COMPANY)
 
 
 def _by_number(

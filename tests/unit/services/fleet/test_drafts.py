@@ -61,6 +61,21 @@ def test_every_bad_cell_of_a_row_is_named(tmp_path):
     assert surplus == (3, "BAD", [(None, "The row has more cells than the header has columns.")])
 
 
+def test_numbers_in_other_forms_are_duplicates(tmp_path):
+    async def scenario(app):
+        desk = await office(app)
+        await app.post(desk.login, "/vehicle", {"vehicleNo": "K1", "mileage": 1})
+        draft = await desk.checked("vehicleNo,mileage\nk 1,1\nK2,1\nK2\u200b,1\nK3,1\n".encode())
+        return await desk.rows(draft)
+
+    assert [(row, state) for row, state, _ in rest.run(tmp_path, scenario)] == [
+        (2, "DUPLICATE"),
+        (3, "GOOD"),
+        (4, "DUPLICATE"),
+        (5, "GOOD"),
+    ]
+
+
 def test_names_that_are_registered_are_duplicates(tmp_path):
     async def scenario(app):
         desk = await office(app)

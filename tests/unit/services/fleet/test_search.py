@@ -1,9 +1,12 @@
 """Finding a line by its telephone number, as people write it."""
 
+import unicodedata
+
 import pytest
 from sqlalchemy import update
 from tests.support import browsing, rows
 
+from tripline.domain import keys
 from tripline.domain.access import Actor, Authority
 from tripline.services.fleet import search
 from tripline.store.tables import carrier_line, sensor, vehicle
@@ -42,6 +45,33 @@ def test_line_is_found_by_its_number_with_blanks_dashes_and_plus(tx, text, found
     known = search.find(tx, actor=Actor("admin-p", Authority.COMPANY_ADMIN, "p"), text=text)
 
     assert [each.sensor_id for each in known.lines] == found
+
+
+@pytest.fixture
+def keyed(tx):
+    """The same with a vehicle and a sensor whose numbers are stored in forms that nobody types."""
+    number, serial = unicodedata.normalize("NFD", "서울12가 7"), "\u200bImei-Ä7"
+    tx.run(update(vehicle).where(vehicle.c.id == "v21").values(vehicle_no=number, number_key=keys.key(number)))
+    tx.run(update(sensor).where(sensor.c.id == "s21").values(serial_no=serial, serial_key=keys.key(serial)))
+    return tx
+
+
+@pytest.mark.parametrize(
+    ("text", "vehicles", "sensors"),
+    [
+        ("서울12가7", ["v21"], []),
+        ("서울 12가 7", ["v21"], []),
+        (unicodedata.normalize("NFD", "서울12가7"), ["v21"], []),
+        ("imei-ä7", [], ["s21"]),
+        ("IMEI-A\u03087\u200b", [], ["s21"]),
+        ("서울12나7", [], []),
+    ],
+)
+def test_number_is_found_in_whatever_form_it_is_typed(keyed, text, vehicles, sensors):
+    known = search.find(keyed, actor=Actor("admin-p", Authority.COMPANY_ADMIN, "p"), text=text)
+
+    assert [each.id for each in known.vehicles] == vehicles
+    assert [each.id for each in known.sensors] == sensors
 
 
 @pytest.mark.parametrize(

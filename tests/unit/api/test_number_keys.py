@@ -1,0 +1,156 @@
+"""Numbers of vehicles and serial numbers of sensors in other forms: one registration, found by each, echoed as sent."""
+
+import unicodedata
+
+import pytest
+from sqlalchemy import select, update
+from tests.support import rest
+
+from tripline.store.tables import sensor, vehicle
+
+PLATE = "77라1234"
+FORMS = (unicodedata.normalize("NFD", PLATE), "77라 1234", "77라1234\u200b", "\ufeff77라1234", " 77라1234")
+SERIAL = "sn-ä1"
+SERIALS = (unicodedata.normalize("NFD", SERIAL), "SN-Ä1", "sn -ä1", "sn-\u00adä1")
+
+
+def device(serial_no, letter):
+    return {"serialNo": serial_no, "type": "GPS", "credentialsId": letter * 20}
+
+
+async def bulk(app, login, rows, noun="vehicles"):
+    header = "vehicleNo,mileage" if noun == "vehicles" else "serialNo,type,credentialsId"
+    answer = await app.call(login, "POST", f"/{noun}/bulk", "\n".join([header, *rows]).encode(), skipBadRows="true")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_h5_number_in_another_form_is_taken_and_found_and_the_text_is_echoed_as_sent(tmp_path, form):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        _, other = await app.operator("bee")
+        made = await app.post(admin, "/vehicle", {"vehicleNo": form, "mileage": 1})
+        taken = await app.refused(admin, "POST", "/vehicle", {"vehicleNo": PLATE, "mileage": 1})
+        elsewhere = await app.post(other, "/vehicle", {"vehicleNo": PLATE, "mileage": 1})
+        found = [await app.get(admin, "/vehicle", vehicleNo=each) for each in (PLATE, form)]
+        return made, taken, elsewhere["vehicleNo"], found
+
+    made, taken, elsewhere, found = rest.run(tmp_path, scenario)
+
+    assert made["vehicleNo"] == form
+    assert taken[:2] == (400, 31)
+    assert "'vehicleNo'" in taken[2]
+    assert elsewhere == PLATE
+    assert [(each["id"], each["vehicleNo"]) for each in found] == [(made["id"], form)] * 2
+
+
+@pytest.mark.parametrize("form", SERIALS)
+def test_h5_serial_number_in_another_form_is_taken_and_found(tmp_path, form):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        made = await app.post(admin, "/sensor", device(form, "a"))
+        taken = await app.refused(admin, "POST", "/sensor", device(SERIAL, "b"))
+        return made, taken, await app.get(admin, "/sensor", serialNo=SERIAL)
+
+    made, taken, found = rest.run(tmp_path, scenario)
+
+    assert made["serialNo"] == form
+    assert taken[:2] == (400, 31)
+    assert "'serialNo'" in taken[2]
+    assert found["id"] == made["id"]
+
+
+def test_access_tokens_that_differ_in_case_are_two(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        await app.post(admin, "/sensor", device("1", "a"))
+        await app.post(admin, "/sensor", device("2", "A"))
+        rows = [f"3,GPS,{'b' * 20}", f"4,GPS,{'B' * 20}", f"5,GPS,{'a' * 20}"]
+        return await bulk(app, admin, rows, "sensors")
+
+    answer = rest.run(tmp_path, scenario)
+
+    assert (answer["created"], [each["row"] for each in answer["errors"]]) == (2, [4])
+
+
+def test_import_finds_numbers_in_other_forms_in_the_file_and_in_the_store(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        await app.post(admin, "/vehicle", {"vehicleNo": PLATE, "mileage": 1})
+        vehicles = await bulk(app, admin, [f"{FORMS[0]},5", "K2,5", "K2\u200b,5", " k2,5", "K3,5"])
+        again = await bulk(app, admin, ["k 3,5", "K4,5"])
+        boxes = [f"{each},GPS,{letter * 20}" for each, letter in zip(SERIALS, "abcd", strict=True)]
+        sensors = await bulk(app, admin, boxes, "sensors")
+        return vehicles, again, sensors
+
+    vehicles, again, sensors = rest.run(tmp_path, scenario)
+
+    assert (vehicles["created"], [each["row"] for each in vehicles["errors"]]) == (2, [2, 4, 5])
+    assert (again["created"], [each["row"] for each in again["errors"]]) == (1, [2])
+    assert (sensors["created"], [each["row"] for each in sensors["errors"]]) == (1, [3, 4, 5])
+
+
+def test_number_changes_its_form_and_not_to_that_of_another_vehicle(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        made = await app.post(admin, "/vehicle", {"vehicleNo": PLATE, "mileage": 1})
+        await app.post(admin, "/vehicle", {"vehicleNo": "K2", "mileage": 1})
+        at = f"/vehicle/{made['id']['id']}"
+        changed = (await app.call(admin, "PUT", at, {"vehicleNo": FORMS[1]})).json()
+        taken = await app.refused(admin, "PUT", at, {"vehicleNo": "k2\u200b"})
+        await app.call(admin, "PUT", at, {"vehicleNo": "K9"})
+        free = await app.post(admin, "/vehicle", {"vehicleNo": FORMS[0], "mileage": 1})
+        return changed, taken, free
+
+    changed, taken, free = rest.run(tmp_path, scenario)
+
+    assert (changed["vehicleNo"], taken[:2], free["vehicleNo"]) == (FORMS[1], (400, 31), FORMS[0])
+
+
+@pytest.mark.parametrize("number", ["\u200b", "\u3164\u00a0", "\u2060"])
+def test_number_that_nobody_sees_is_missing(tmp_path, number):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        return [
+            await app.refused(admin, "POST", "/vehicle", {"vehicleNo": number, "mileage": 1}),
+            await app.refused(admin, "POST", "/sensor", device(number, "a")),
+        ]
+
+    assert rest.run(tmp_path, scenario) == [
+        (400, 31, "Parameter 'vehicleNo' can't be empty!"),
+        (400, 31, "Parameter 'serialNo' can't be empty!"),
+    ]
+
+
+def test_vehicle_and_sensor_without_a_key_are_found_by_their_text_and_changed(tmp_path):
+    """As the upgrade leaves those whose key an older record has."""
+
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        older = await app.post(admin, "/vehicle", {"vehicleNo": "K2", "mileage": 1})
+        younger = await app.post(admin, "/vehicle", {"vehicleNo": "x", "mileage": 1})
+        box = await app.post(admin, "/sensor", device("S2", "a"))
+        alike = await app.post(admin, "/sensor", device("x", "b"))
+
+        def part(tx):
+            of = {vehicle: ("vehicle_no", "number_key", younger), sensor: ("serial_no", "serial_key", alike)}
+            for table, (number, key, record) in of.items():
+                text = "K2\u200b" if table is vehicle else "S2\u200b"
+                tx.run(update(table).where(table.c.id == record["id"]["id"]).values({number: text, key: None}))
+
+        await app.store.write(part)
+        found = [await app.get(admin, "/vehicle", vehicleNo=each) for each in ("K2", "k2", "K2\u200b")]
+        boxes = [await app.get(admin, "/sensor", serialNo=each) for each in ("S2", "s2", "S2\u200b")]
+        await app.call(admin, "PUT", f"/vehicle/{younger['id']['id']}", {"vendor": "Kia", "vehicleNo": "K2\u200b"})
+        await app.call(admin, "PUT", f"/sensor/{alike['id']['id']}", {"vendor": "Kia"})
+        kept = await app.store.read(lambda tx: tx.all(select(vehicle.c.vendor, vehicle.c.number_key)))
+        vendor = (await app.get(admin, "/sensor", serialNo="S2\u200b"))["vendor"]
+        return (older, younger), found, (box, alike), boxes, [tuple(each) for each in kept], vendor
+
+    (older, younger), found, (box, alike), boxes, kept, vendor = rest.run(tmp_path, scenario)
+
+    assert [each["id"] for each in found] == [older["id"], older["id"], younger["id"]]
+    assert [each["id"] for each in boxes] == [box["id"], box["id"], alike["id"]]
+    assert sorted(kept, key=str) == [("Kia", None), (None, "k2")]
+    assert vendor == "Kia"
