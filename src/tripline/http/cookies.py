@@ -1,4 +1,4 @@
-"""The cookie of a browser's session: its name, its attributes, and how it is found in a request.
+"""The cookies of a browser: its session, and the mark of an earlier sign-in. Names, attributes, and reading them.
 
 No script reads it (`HttpOnly`), no other site sends it with a change (`SameSite=Lax`). Under HTTPS it never leaves over
 plain HTTP (`Secure`), and its name begins with `__Host-`: a browser takes such a cookie from this very host alone, so
@@ -9,27 +9,36 @@ Not here: what it holds (`services/accounts/browser_sessions.py`), what it is go
 
 from typing import Final
 
+from litestar.datastructures import cookie as litestar_cookie
+
 from tripline.http.rim import Call, rim_of
 from tripline.services.accounts import browser_sessions
 from tripline.services.accounts.browser_sessions import Cookie
 
 NAME: Final = "tripline"
-SECURE_NAME: Final = f"__Host-{NAME}"
+KNOWN: Final = "tripline-known"
+_KNOWN_S: Final = 180 * 86_400
 _SCHEME: Final = "x-forwarded-proto"
 
 
 def found(request: Call) -> Cookie | None:
     """The cookie of the request; None without one, or with two that differ: then one of them is somebody else's."""
-    name = _name(request)
-    texts = {
-        value.strip()
-        for header, sent in request.scope["headers"]
-        if header == b"cookie"
-        for pair in sent.decode("latin-1").split(";")
-        for key, _, value in [pair.partition("=")]
-        if key.strip() == name
-    }
-    return browser_sessions.cookie_in(texts.pop()) if len(texts) == 1 else None
+    text = _text(request, _name(request))
+    return None if text is None else browser_sessions.cookie_in(text)
+
+
+def mark(request: Call) -> str:
+    """The mark of an earlier sign-in with this browser (`Tokens.mark`); empty without one."""
+    text = _text(request, _name(request, KNOWN))
+    return text if text is not None and text.isascii() else ""
+
+
+def marked(request: Call, mark: str) -> litestar_cookie.Cookie:
+    """The cookie of a browser that signed in. It grants no access (`services/accounts/hash_turns.py`)."""
+    secure = is_secure(request)
+    return litestar_cookie.Cookie(
+        key=_name(request, KNOWN), value=mark, max_age=_KNOWN_S, path="/", httponly=True, secure=secure, samesite="lax"
+    )
 
 
 def given(request: Call, cookie: Cookie) -> dict[str, str]:
@@ -54,8 +63,20 @@ def is_secure(request: Call) -> bool:
     return said == "https" if said else rim.public_url.startswith("https:")
 
 
-def _name(request: Call) -> str:
-    return SECURE_NAME if is_secure(request) else NAME
+def _text(request: Call, name: str) -> str | None:
+    texts = {
+        value.strip()
+        for header, sent in request.scope["headers"]
+        if header == b"cookie"
+        for pair in sent.decode("latin-1").split(";")
+        for key, _, value in [pair.partition("=")]
+        if key.strip() == name
+    }
+    return texts.pop() if len(texts) == 1 else None
+
+
+def _name(request: Call, name: str = NAME) -> str:
+    return f"__Host-{name}" if is_secure(request) else name
 
 
 def _attributes(request: Call) -> str:

@@ -7,6 +7,7 @@ address is counted: `wire/addresses.py`.
 from typing import Final
 
 from tripline.domain.access import Actor
+from tripline.http import cookies
 from tripline.http.rim import Call, rim_of
 from tripline.services.accounts.hash_turns import Requester
 from tripline.services.accounts.login import Attempts
@@ -28,7 +29,15 @@ def attempts_of(request: Call) -> Attempts:
     """Attempts at a password from where this request comes."""
     rim = rim_of(request)
     agent = request.headers.get("user-agent", "")[:_AGENT_MAX]
-    return Attempts(rim.limits.logins, rim.limits.known, address_of(request), rim.clock(), agent or None)
+    return Attempts(
+        rim.limits.logins,
+        rim.limits.known,
+        address_of(request),
+        rim.clock(),
+        agent or None,
+        mark=cookies.mark(request),
+        mark_of=rim.tokens.mark,
+    )
 
 
 def requester_of(request: Call, actor: Actor) -> Requester:

@@ -22,7 +22,7 @@ from tripline.portal.visitors import guest_in, visitor_of
 from tripline.services.accounts import links, login, sessions
 from tripline.services.accounts.hash_turns import TooManyLogins
 from tripline.services.accounts.links import LinkUnusable
-from tripline.store.accounts import directory
+from tripline.store.accounts import accounts, directory
 from tripline.store.transactions import ReadTx
 
 _NEXT: Final = Value(name=addresses.NEXT, type=str, meaning="where to go after signing in", example="/fleet/vehicles")
@@ -72,7 +72,9 @@ async def take(request: Call) -> Response[bytes]:
         )
     except Refusal as refusal:
         return _form(request, there, error=refusal, email=form.text("email"))
-    return _entered(there, cookies.given(request, cookie))
+    answer = _entered(there, cookies.given(request, cookie))
+    answer.cookies.append(cookies.marked(request, rim.tokens.mark(accounts.login_form(email))))
+    return answer
 
 
 @page("GET", links.SIGN_IN_PATH, access=Gate.ANYONE, query=(_TOKEN,), refuses=(LinkUnusable,))

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from msgspec.structs import replace
 from sqlalchemy import select
@@ -14,6 +15,8 @@ from tests.support.rest import Rest
 from tripline.domain.ids import UserId
 from tripline.ports.outages import Outage
 from tripline.services.accounts import directory, links, registry
+from tripline.services.accounts.hash_turns import Requester
+from tripline.services.accounts.passwords import Passwords
 from tripline.store.tables import account, account_session
 
 EMAIL, PASSWORD = "kim@x.example", "a long pass phrase"
@@ -44,6 +47,12 @@ def cookie_of(browser: Browser) -> str:
     return browser.http.cookies["tripline"]
 
 
+def given_by(answer: httpx.Response) -> list[str]:
+    """The cookies of an answer, their secrets left out."""
+    given = answer.headers.get_list("set-cookie")
+    return [re.sub(r"=([0-9a-f-]{36}\.)?[\w-]{43};", "=...;", each) for each in given]
+
+
 async def sessions(rest: Rest) -> int:
     return len(await rest.store.read(lambda tx: tx.all(select(account_session.c.id))))
 
@@ -53,29 +62,76 @@ def test_sign_in_gives_a_cookie_that_no_script_reads_and_no_other_site_sends(tmp
         await made(rest)
         browser = Browser(rest)
         answer = await browser.post("/sign-in", {**GOOD, "next": "/account"})
-        given = re.sub(r"=[0-9a-f-]{36}\.[\w-]{43};", "=...;", answer.headers["set-cookie"])
+        given = given_by(answer)
         own = await browser.get("/account")
         return answer.status_code, answer.headers["location"], given, own.status_code, EMAIL in own.text
 
     assert support.run(tmp_path, scenario) == (
         303,
         "/account",
-        "tripline=...; Max-Age=604800; Path=/; HttpOnly; SameSite=Lax",
+        [
+            "tripline=...; Max-Age=604800; Path=/; HttpOnly; SameSite=Lax",
+            "tripline-known=...; HttpOnly; Max-Age=15552000; Path=/; SameSite=lax",
+        ],
         200,
         True,
     )
 
 
+class Noted(Passwords):
+    """Passwords that note who comes before strangers."""
+
+    def __init__(self) -> None:
+        super().__init__(support.CHEAP)
+        self.known: list[bool] = []
+
+    async def matches(self, password: str, kept: str | None, requester: Requester) -> bool:
+        self.known.append(requester.known)
+        return await super().matches(password, kept, requester)
+
+
+def test_browser_that_signed_in_before_comes_before_strangers_from_any_address(tmp_path: Path) -> None:
+    """With the account that it signed in with, and no other."""
+
+    async def scenario(rest: Rest) -> list[bool]:
+        for email in (EMAIL, "lee@x.example"):
+            await made(rest, email)
+        noted = Noted()
+        rest.change(passwords=noted)
+        browser = Browser(rest)
+        for email in (EMAIL, EMAIL, "lee@x.example"):
+            # As if each came from an address where nobody signed in.
+            rest.rim.limits.known._uses.clear()
+            await browser.post("/sign-in", {**GOOD, "email": email})
+        noted.close()
+        return noted.known
+
+    assert support.run(tmp_path, scenario) == [False, True, False]
+
+
+def test_mark_of_a_sign_in_is_of_one_account_and_lets_nobody_in(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        browser = await signed_in(rest)
+        mark = browser.http.cookies["tripline-known"]
+        browser.http.cookies.clear()
+        browser.http.cookies["tripline-known"] = mark
+        marks = rest.tokens.mark("kim@x.example"), rest.tokens.mark("lee@x.example")
+        return (await browser.get("/account")).status_code, mark == marks[0], mark == marks[1], EMAIL in mark
+
+    assert support.run(tmp_path, scenario) == (303, True, False, False)
+
+
 def test_cookie_over_https_is_for_this_host_and_https_alone(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> str:
+    async def scenario(rest: Rest) -> list[str]:
         await made(rest)
         browser = Browser(rest)
         answer = await browser.http.post("https://127.0.0.1/sign-in", data=GOOD, headers=OWN)
-        return re.sub(r"=[0-9a-f-]{36}\.[\w-]{43};", "=...;", answer.headers["set-cookie"])
+        return given_by(answer)
 
-    assert support.run(tmp_path, scenario) == (
-        "__Host-tripline=...; Max-Age=604800; Path=/; HttpOnly; SameSite=Lax; Secure"
-    )
+    assert support.run(tmp_path, scenario) == [
+        "__Host-tripline=...; Max-Age=604800; Path=/; HttpOnly; SameSite=Lax; Secure",
+        "__Host-tripline-known=...; HttpOnly; Max-Age=15552000; Path=/; SameSite=lax; Secure",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -168,7 +224,7 @@ def test_planted_cookie_is_replaced_and_good_for_nothing(tmp_path: Path) -> None
         victim.http.cookies.set("tripline", planted)
         await victim.post("/sign-in", {**GOOD, "email": "lee@x.example"})
         own = victim.http.cookies.jar
-        fresh = [each.value for each in own if each.value != planted]
+        fresh = [each.value for each in own if each.name == "tripline" and each.value != planted]
         status = (await attacker.get("/account")).status_code
         return len(fresh) == 1, status, await sessions(rest)
 

@@ -6,6 +6,7 @@ learns which accounts exist. Failures make the next attempt wait (`throttle.py`)
 Not here: setting a password without the old one (`links.py`).
 """
 
+import hmac
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeAlias, TypeVar
@@ -64,6 +65,10 @@ class Attempts(msgspec.Struct, frozen=True):
     now_ms: int
     agent: str | None = None
     """What the client calls itself."""
+    mark: str = ""
+    """The mark that the browser has of an earlier sign-in (`Tokens.mark`)."""
+    mark_of: Callable[[str], str] = str
+    """Makes the mark of an account's e-mail address."""
 
     @property
     def client(self) -> Client:
@@ -72,8 +77,10 @@ class Attempts(msgspec.Struct, frozen=True):
 
     def requester(self, account: str) -> Requester:
         """An attempt on this account, for its turn at a hash."""
-        known = self.address in self.known or self.throttle.trusts(self.address)
-        return Requester(accounts.login_form(account), self.address, known)
+        login = accounts.login_form(account)
+        marked = bool(self.mark) and hmac.compare_digest(self.mark, self.mark_of(login))
+        known = marked or self.address in self.known or self.throttle.trusts(self.address)
+        return Requester(login, self.address, known)
 
     @asynccontextmanager
     async def one(self, account: str) -> AsyncIterator[None]:

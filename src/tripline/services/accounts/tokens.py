@@ -9,6 +9,8 @@ A refresh token names its session and itself; whether it is the good one of that
 Not here: log in and refresh (`services/accounts/login.py`), refresh sessions (`services/accounts/refresh_sessions.py`).
 """
 
+import base64
+import hmac
 import uuid
 from typing import Any, Final
 
@@ -71,6 +73,7 @@ class Tokens:
 
     def __init__(self, *, key: bytes, settings: config.Tokens) -> None:
         self._key = OctKey.import_key(key)
+        self._mark_key = hmac.digest(key, b"known browser", "sha256")
         self._settings = settings
         self._known: dict[str, Bearer] = {}
 
@@ -89,6 +92,10 @@ class Tokens:
             ),
             refresh_token=self._sign(user_id, email, _REFRESH, now_ms, ticket.expires_ms // 1000, own),
         )
+
+    def mark(self, login: str) -> str:
+        """The mark of a browser that signed in with this e-mail address, in the form in which two are compared."""
+        return base64.urlsafe_b64encode(hmac.digest(self._mark_key, login.encode(), "sha256")).decode().rstrip("=")
 
     @property
     def refresh_life_ms(self) -> int:
