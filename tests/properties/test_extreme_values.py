@@ -34,7 +34,9 @@ from tripline.http import operations
 from tripline.http.operations import Operation
 from tripline.portal import families
 from tripline.services.accounts.limits import Limits
+from tripline.services.fleet import import_kinds
 from tripline.store import tables
+from tripline.wire import csv_files
 
 PATIENT = Limits(accounts=limits.PATIENT, rest=config.Rest())
 VISITORS = (every.NOBODY, "P", "platform administrator", "operator", "managing director", "carrier", "granted")
@@ -288,6 +290,33 @@ def test_numbers_and_dates_that_devices_send_are_shown_everywhere(tmp_path):
         assert len(rig.rows(tables.microtrip, "no")) > len(bodies) / 4
 
     assert asyncio.run(with_app(broken, world, node=0x43)) == []
+
+
+@pytest.mark.parametrize("kind", [import_kinds.VEHICLES, import_kinds.SENSORS], ids=lambda kind: kind.noun)
+def test_extreme_cell_is_taken_or_refused_by_its_column(tmp_path, kind):
+    """One value a row, each in a file for each column; no row is kept."""
+    (usual, *_), names = kind.sheet.sample, list(kind.sheet.columns)
+    texts = [text for text in extremes.QUERY if "\0" not in text]  # with one, no row of the file is read
+
+    async def scenario(app):
+        world = await access_world.settled(app)
+        wrong = []
+        for name in names:
+            rows = [{**usual, kind.keys[0].column: f"row {no}", name: text} for no, text in enumerate(texts)]
+            if "credentialsId" in names and name != "credentialsId":
+                rows = [{**row, "credentialsId": f"{no:020d}"} for no, row in enumerate(rows)]
+            file = csv_files.written([names, *([row.get(each, "") for each in names] for row in rows)])
+            query = {"dryRun": "true", "skipBadRows": "true"}
+            answer = await app.call(world.of("P"), "POST", f"/{kind.noun}/bulk", file, **query)
+            report = answer.json()
+            if answer.status_code != 200 or report["rows"] != len(rows):
+                wrong.append(f"{name}: {answer.status_code} {answer.text[:200]}")
+                continue
+            bad = [each for each in report["errors"] if each["field"] != name]
+            wrong += [f"{name}: {each}" for each in bad]
+        return wrong
+
+    assert rest.run(tmp_path, scenario) == []
 
 
 @pytest.mark.once("settings touch no store")
