@@ -20,7 +20,7 @@ from msgspec import inspect
 from msgspec.structs import replace
 from tests.fuzz import fuzz_pipeline
 from tests.properties import test_request_limits as limits
-from tests.support import access_world, extremes, rest, stores
+from tests.support import access_world, bus_messages, bus_rig, extremes, rest, stores
 from tests.support.access_world import Undoing
 from tests.support.ingest_rig import Rig
 from tests.support.portal import OWN, Browser, Page
@@ -37,6 +37,7 @@ from tripline.services.accounts.limits import Limits
 from tripline.services.fleet import import_kinds
 from tripline.store import tables
 from tripline.wire import csv_files
+from tripline.wire.bus.envelopes import EVENTS, MICROTRIPS, TRIPS
 
 PATIENT = Limits(accounts=limits.PATIENT, rest=config.Rest())
 VISITORS = (every.NOBODY, "P", "platform administrator", "operator", "managing director", "carrier", "granted")
@@ -260,17 +261,17 @@ def test_numbers_and_dates_that_were_taken_are_shown_everywhere(tmp_path):
     assert taken > 100
 
 
+async def with_app(database, scenario, *more, **parts):
+    app = rest.Rest(database, **parts)
+    try:
+        return await scenario(app, *more)
+    finally:
+        await app.close()
+
+
 def test_numbers_and_dates_that_devices_send_are_shown_everywhere(tmp_path):
     database = stores.fresh(tmp_path)
-
-    async def with_app(scenario, *more, **parts):
-        app = rest.Rest(database, **parts)
-        try:
-            return await scenario(app, *more)
-        finally:
-            await app.close()
-
-    world = asyncio.run(with_app(lambda app: access_world.World(app).settle()))
+    world = asyncio.run(with_app(database, lambda app: access_world.World(app).settle()))
     at = rest.NOW_MS - 60_000
     bodies = [
         put(body, path, literal)
@@ -289,7 +290,32 @@ def test_numbers_and_dates_that_devices_send_are_shown_everywhere(tmp_path):
         ] == []
         assert len(rig.rows(tables.microtrip, "no")) > len(bodies) / 4
 
-    assert asyncio.run(with_app(broken, world, node=0x43)) == []
+    assert asyncio.run(with_app(database, broken, world, node=0x43)) == []
+
+
+def test_numbers_and_dates_of_the_bus_are_shown_everywhere(tmp_path):
+    database = stores.fresh(tmp_path)
+    world = asyncio.run(with_app(database, lambda app: access_world.World(app).settle()))
+    of = {"companyId": world.ids["P"], "vehicleId": world.ids["V"], "sensorId": world.ids["on V"], "as_text": False}
+    kinds = ((bus_messages.microtrip, MICROTRIPS), (bus_messages.trip, TRIPS), (bus_messages.event, EVENTS))
+    literals = (*extremes.NUMERALS, *map(json.dumps, (*extremes.NUMERALS, *extremes.DATES)))
+    messages = [
+        bus_rig.message(put(make(**of), path, literal), topic=topic)
+        for make, topic in kinds
+        for path in places(make(**of))
+        for literal in literals
+    ]
+    with bus_rig.BusRig(database) as rig:
+        rig.now_ms = rest.NOW_MS
+        rig.ids.skip_to(rig.ids.take(1, now_ms=rest.NOW_MS))
+        refused = []
+        for batch in range(0, len(messages), BATCH):
+            refused += bus_rig.reasons(rig.take(messages[batch : batch + BATCH]))
+        rig.run(rig.positions.write_down())
+        assert "internal" not in refused
+        assert len(rig.rows(tables.device_event, "no")) > 100
+
+    assert asyncio.run(with_app(database, broken, world, node=0x43)) == []
 
 
 @pytest.mark.parametrize("kind", [import_kinds.VEHICLES, import_kinds.SENSORS], ids=lambda kind: kind.noun)
