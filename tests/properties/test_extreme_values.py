@@ -44,7 +44,7 @@ VISITORS = (every.NOBODY, "P", "platform administrator", "operator", "managing d
 """Of those who may open a page, the last is asked."""
 UNTOLD = limits.COMPARED | {"mdn"}
 """Fields that are compared: a value without a match is refused as such."""
-MOST_PAGES = 1_500
+MOST_PAGES = 500
 ONWARD = re.compile(r"/[^?]*(\?after=[^&]*)?$")
 """Links to things and to the next page of a list; others show the same in another order."""
 BATCH = 200
@@ -183,11 +183,11 @@ def test_extreme_value_of_a_page_is_no_error_of_ours(tmp_path, family):
                 else:
                     await ask(each, "as usual", data=sent.get(address, {}))
                 for name in sorted({value.name for value in each.query} | read.of_query[each.name]):
-                    for value in (*extremes.QUERY, *extremes.CURSORS):
+                    for value in (*extremes.FEW, *extremes.CURSORS):
                         await ask(each, f"{name}={value}", params={name: value})
                 form = sent.get(address, {}) if each.method != "GET" else {}
                 for name in sorted(form.keys() | (read.of_form[each.name] if each.method != "GET" else set())):
-                    for value in extremes.QUERY:
+                    for value in extremes.FEW:
                         await ask(each, f"form {name}={value}", data=form | {name: value})
         return wrong
 
@@ -277,7 +277,7 @@ def test_numbers_and_dates_that_devices_send_are_shown_everywhere(tmp_path):
         put(body, path, literal)
         for body in fuzz_pipeline.seeds(at)
         for path in places(body)
-        for literal in (*extremes.NUMERALS, *map(json.dumps, extremes.NUMERALS))
+        for literal in (*extremes.NUMERALS, *map(json.dumps, extremes.FEW_NUMERALS))
     ]
     with Rig(database) as rig:
         rig.ids.skip_to(rig.ids.take(1, now_ms=rest.NOW_MS))
@@ -298,7 +298,7 @@ def test_numbers_and_dates_of_the_bus_are_shown_everywhere(tmp_path):
     world = asyncio.run(with_app(database, lambda app: access_world.World(app).settle()))
     of = {"companyId": world.ids["P"], "vehicleId": world.ids["V"], "sensorId": world.ids["on V"], "as_text": False}
     kinds = ((bus_messages.microtrip, MICROTRIPS), (bus_messages.trip, TRIPS), (bus_messages.event, EVENTS))
-    literals = (*extremes.NUMERALS, *map(json.dumps, (*extremes.NUMERALS, *extremes.DATES)))
+    literals = (*extremes.NUMERALS, *map(json.dumps, (*extremes.FEW_NUMERALS, *extremes.DATES)))
     messages = [
         bus_rig.message(put(make(**of), path, literal), topic=topic)
         for make, topic in kinds

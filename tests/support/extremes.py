@@ -45,9 +45,14 @@ DATES: Final = (
     *("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59.999999-12:00", "-4714-11-24T00:00:00Z"),
 )
 TEXTS: Final = ("a\x00b", "\U0010ffff", "\uffff", "'", "%", "[", "{", "a" * 5_000)
+_OFTEN: Final = (2**31, 2**63 - 1, 2**63, 2**64, -(2**63) - 1, 10**30, _YEAR_10000_MS - 1, _YEAR_10000_MS)
+FEW_NUMERALS: Final = (*map(str, _OFTEN), "1" + "0" * 4_300, "1e308", "-1e400", "0.5")
+"""Numbers for places of which there are very many."""
+FEW: Final = (*FEW_NUMERALS, "NaN", "１２", "9999-12-31", "0000-01-01", "a\x00b", "\uffff", "a" * 5_000)
+"""Values of an address or a form, for places of which there are very many."""
 QUERY: Final = (*NUMERALS, *WORDS, *DATES, *TEXTS)
 """Values of an address or a form."""
-LITERALS: Final = (*NUMERALS, *map(json.dumps, (*NUMERALS, *WORDS, *DATES, *TEXTS)))
+LITERALS: Final = (*FEW_NUMERALS, *map(json.dumps, FEW))
 """Values of a JSON object, as JSON writes them."""
 NOT_JSON: Final = ("NaN", "Infinity", '"\\ud800"', '"a\\udfff"')
 """Values that no JSON object holds."""
