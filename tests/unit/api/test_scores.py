@@ -146,7 +146,7 @@ def _five(tx: WriteTx, vehicle_id: str) -> list[str]:
         ({"startTime": 10**9 + 2, "endTime": 10**9 + 3}, [3, 2, 1]),
         ({"startTime": 10**12 + 2_000, "endTime": 10**12 + 3_000, "ascOrder": "true"}, [1, 2, 3]),
         ({"startTime": 10**12 + 3_000, "endTime": 10**12 + 2_000}, []),
-        ({"startTime": -1, "endTime": 9 * 10**15}, [4, 3, 2, 1, 0]),
+        ({"startTime": -1, "endTime": 2 * 10**14}, [4, 3, 2, 1, 0]),
         ({"idOffset": 2}, [1, 0]),
         ({"idOffset": 2, "ascOrder": "true"}, [3, 4]),
         ({"idOffset": 4, "endTime": 10**12 + 2_000}, [2, 1, 0]),

@@ -45,6 +45,8 @@ def test_granted_account_is_a_company_administrator_without_company() -> None:
             "sessions_ended_ms": 0,
             "language": None,
             "theme": None,
+            "history_day": 0,
+            "history_written": 0,
         }
 
 
