@@ -42,7 +42,9 @@ class Place:
 
     def __init__(self, places: "Places", holder: _Holder, number: int, ends: Ends | None) -> None:
         self._places = places
-        self._among: dict[Place, None] | None = None
+        self._among: dict[Place, None] | None = None if ends is None else holder.resting
+        if self._among is not None:
+            self._among[self] = None
         self.holder: _Holder | None = holder
         self.number = number
         self._ends = ends
@@ -121,10 +123,7 @@ class Places:
         holder = self.holder_of(address)
         if not self.make_room(holder, number, beyond=beyond):
             return None
-        place = Place(self, holder, number, ends)
-        if ends is not None:
-            place.rest()
-        return place
+        return Place(self, holder, number, ends)
 
     def make_room(self, holder: _Holder, number: int, *, growing: Place | None = None, beyond: int = 0) -> bool:
         """Count so many more for the holder, after others have given way if need be; False without room."""
@@ -158,7 +157,10 @@ class Places:
 
     def defer(self, holder: _Holder) -> None:
         """Let the holder give way behind others that hold as much."""
-        self.add(holder, 0)
+        level = self._levels[holder.number]
+        if len(level) > 1:
+            del level[holder]
+            level[holder] = None
 
     def _off(self, holder: _Holder) -> None:
         if level := self._levels.get(holder.number):
