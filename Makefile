@@ -46,7 +46,7 @@ serve: $(STAMP)
 
 test: $(STAMP)
 	./tests/support/install-system
-	@echo "22,400 tests, a quarter to half an hour on two cores (tests/README.md says why); \`make check\` is the short one."
+	@echo "23,500 tests, a quarter to half an hour on two cores (tests/README.md says why); \`make check\` is the short one."
 	$(BIN)/python -m pytest $(EVERY_CORE) --store=both --ignore=$(OF_RELEASES)
 
 test-postgresql: $(STAMP)
@@ -61,7 +61,7 @@ test-kafka: $(STAMP)
 check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	@echo "Types, import contract and 10,800 tests: one to two minutes on two cores."
+	@echo "Types, import contract and 13,200 tests: one to two minutes on two cores."
 	@answers=$$(mktemp -d); trap 'rm -rf "$$answers"' EXIT; failed=0; check="$(BIN)/python -m pytest -q $(PLAIN)"; \
 	$(BIN)/mypy >"$$answers/types" 2>&1 & beside=$$!; \
 	for part in $(APART); do $$check $$part >"$$answers/$$(basename $$part)" 2>&1 & beside="$$beside $$!"; done; \
