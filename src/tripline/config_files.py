@@ -189,8 +189,8 @@ def uses_https(config: Config) -> bool:
 
 
 def promises_https(config: Config) -> bool:
-    """Whether browsers may be told to use HTTPS for good: people come to its usual port, with the operator's own
-    certificate. One that we made, or another port, could lock them out of the host's other servers."""
+    """Return true to send `Strict-Transport-Security`: the public address has the usual port and the operator's own
+    certificate. With a certificate of ours, or another port, it could lock browsers out of the host's other servers."""
     try:
         public = urlsplit(config.accounts.public_url)
         return bool(config.tls.cert) and public.scheme == "https" and public.port in (None, 443)

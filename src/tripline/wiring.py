@@ -98,7 +98,7 @@ def wired(
 ) -> Server:
     """Every part that the roles need; nothing of it runs yet."""
     store, signals, clock = ground["store"], ground["signals"], ground["clock"]
-    # What stands between a device and its acknowledgement waits for nobody's request, and for no background work.
+    # Work that an acknowledgement depends on waits neither for requests nor for background work.
     of_devices = wiring_ingest.of_devices(ground)
     does = partial(config_files.does, config)
     presence = ingress = check = None
@@ -212,7 +212,7 @@ def _rim(
     ids, signals, clock = ground["ids"], ground["signals"], ground["clock"]
     store = RequestStore(ground["store"], readers=config.store.readers, writers=config.store.writers)
     roster = ingress.listener.roster if ingress is not None else None
-    # A call is on its way to a device; how many somebody may have under way is bounded there.
+    # A call waits for its device; `Calls` bounds the calls of an account under way.
     of_devices = wiring_ingest.of_devices(ground)
     settling = Barrier(store=of_devices["store"], node=node, signals=signals)
     calls = Calls(devices=EveryDevice(here=roster, node=node, **of_devices), settings=config.rpc, **of_devices)

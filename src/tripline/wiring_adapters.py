@@ -373,7 +373,7 @@ def _buffer(config: Config, opened: contextlib.AsyncExitStack) -> BusWriter | No
 
 
 def _webhooks(config: Config, opened: contextlib.AsyncExitStack) -> WebhookSender:
-    """What sends to customers' servers: to private networks only with `push.allow_private`."""
+    """The sender to customers' servers: to private networks only with `push.allow_private`."""
     guard = webhook_addresses.AddressGuard(allow_private=config.push.allow_private)
     tls = tls_local.client_context(config.push.ca) if config.push.ca else None
     webhooks = webhook_http.HttpWebhooks(timeout_s=config.push.timeout_s, guard=guard, tls=tls)

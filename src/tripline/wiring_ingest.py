@@ -41,7 +41,7 @@ class Ground(TypedDict):
 
 
 def of_devices(ground: Ground) -> Ground:
-    """The same, with the store for what stands between a device and its acknowledgement."""
+    """The same, with the store for work that an acknowledgement depends on."""
     return Ground(
         store=ground["store"].of(Crew.DEVICES), ids=ground["ids"], signals=ground["signals"], clock=ground["clock"]
     )

@@ -14,7 +14,7 @@ from typing import Final
 DATABASE: Final = "tripline.db"
 LOCK: Final = "serve.lock"
 _LOOKING_S: Final = 5.0
-"""Longer than a command that only looks whether the folder is held keeps its shared lock, on a busy machine too."""
+"""How long a server waits for its lock: longer than a command holds it in `is_held`, on a busy machine too."""
 _LONGEST: Final = 1_024
 _AGAIN_S: Final = 0.01
 
@@ -137,7 +137,7 @@ class Hold:
         os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
 
     def tell(self, address: str) -> None:
-        """Tell commands the address of the server's API (`address_of`)."""
+        """Store the address of the server's API in the lock file, for commands (`address_of`)."""
         os.pwrite(self._descriptor, f"{os.getpid()}\n{address}\n".encode(), 0)
 
     def _taken(self) -> bool:

@@ -1,4 +1,4 @@
-"""Bounds on what a peer of an HTTP listener may send, hold and leave unread (`docs/limits.md`), and their log lines.
+"""Bounds for peers of HTTP listeners: bytes sent, connections, unread answers (`docs/limits.md`); their log lines.
 
 Not here: shares of addresses (`http_places.py`), answers to peers beyond a bound (`http_connection.py`,
 `http_entrance.py`).
@@ -35,7 +35,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     headers: int = 100
     """Headers of one request, and as many trailers."""
     chunks: int = 256
-    """Chunks of a request, whatever their size; further ones have `chunk_bytes` on average."""
+    """Chunks of a request, of any size; further ones have `chunk_bytes` on average."""
     chunk_bytes: int = 64
     turn_s: float = 0.003
     """Time in one turn of the event loop for reading and beginning requests."""

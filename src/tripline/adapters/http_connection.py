@@ -62,7 +62,7 @@ class Connection(HttpToolsProtocol):
         self._chunks = 0
         self._thrown = 0
         self._behind = False
-        """Whether the latest request began in the piece of the one before: not all bytes around it are known."""
+        """The latest request began in the piece of the one before, so not all bytes around it were counted."""
         self._bodies: Place | None = None
         """Bodies in memory."""
         self._came = 0
@@ -70,7 +70,7 @@ class Connection(HttpToolsProtocol):
         self._elsewhere = False
         self._in_head = False
         self._head_came = False
-        """Whether the head of the latest request ended in the piece that is read now."""
+        """The head of the latest request ended in the current piece."""
         self._own = False
         """The latest cycle belongs to the request that is read now."""
         self._offers = False
@@ -129,7 +129,7 @@ class Connection(HttpToolsProtocol):
             self._feed(data)
 
     def _feed(self, data: bytes) -> None:
-        """Feed the parser, then see what is still missing of the request."""
+        """Feed the parser, then check how much of the request is missing."""
         self._head_came = self._behind = False
         self._around = max(self._around, 0) + len(data)
         try:
@@ -194,7 +194,7 @@ class Connection(HttpToolsProtocol):
             self._stop(400, MANY_HEADERS)
 
     def on_headers_complete(self) -> None:
-        """The head is there."""
+        """Check the complete head; start the request."""
         bounds = self._bounds
         uncertain = self._around > bounds.head_bytes or self._behind
         if uncertain and http_heads.size_of(self.parser, self.url, self.headers) > bounds.head_bytes:
@@ -237,7 +237,7 @@ class Connection(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The whole request is there."""
+        """End the request, whose body is complete."""
         if self._offers:
             return
         self._waiting = False
@@ -341,7 +341,7 @@ class Connection(HttpToolsProtocol):
     def _stop(self, status: int, message: str) -> None:
         """End the reading from within the parser, which turns any exception into one of its own.
 
-        An exception that were kept would keep what was read as long as the connection.
+        A stored exception would keep the bytes in its frames in memory until the connection closes.
         """
         self._refusal = Refusal(status, message)
         raise _StopError

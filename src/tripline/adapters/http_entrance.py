@@ -59,7 +59,7 @@ def _is_local(address: str) -> bool:
 
 
 class Entrance(asyncio.Protocol):
-    """The protocol of a socket; passes on what happens to the one inside."""
+    """The protocol of a socket; passes its events on to the protocol inside."""
 
     __slots__ = ("_counted", "_gauge", "_inner", "_listener", "_timer", "_transport", "place")
 

@@ -1,6 +1,6 @@
 """Heads of requests and answers as httptools and uvicorn hold them: their size, framing and sender.
 
-Not here: what follows from it (`http_connection.py`).
+Not here: decisions based on them (`http_connection.py`).
 """
 
 from collections.abc import Iterable

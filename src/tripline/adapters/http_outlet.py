@@ -1,4 +1,4 @@
-"""The way out of an HTTP connection: what its peer has not read yet, whether that gets less, and a close that waits.
+"""The write side of an HTTP connection: unread bytes, their progress, and a close that waits for it.
 
 A transport for uvicorn, over the one of the socket. The system's own queue counts: a peer that reads slowly makes
 progress there long before the event loop may write again.

@@ -111,7 +111,7 @@ class _Roads:
 
     def take(self, way: Any) -> None:
         """Take a way, if it is a road."""
-        # Most ways are passed over, by their tags as they lie in the file.
+        # Most ways are skipped by their raw tags, before these are copied.
         if classes.class_of(way.tags) is None:
             return
         tags = dict(zip(range(MOST_TAGS), way.tags, strict=False)).values()

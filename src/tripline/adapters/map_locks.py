@@ -57,7 +57,7 @@ def take(folder: Path) -> int:
 
 
 def is_changing(folder: Path) -> bool:
-    """Whether somebody changes the folder of maps."""
+    """Return true while a process is changing the folder of maps."""
     try:
         descriptor = os.open(folder / _LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except (FileNotFoundError, PermissionError):

@@ -1,4 +1,4 @@
-"""The answer of a customer's server, byte by byte: its status as soon as the status line is there, and its end.
+"""The answer of a customer's server, byte by byte: its status once the status line has arrived, and its end.
 
 The status line decides (spec/push 3), with `Retry-After` of a 429 or 503, so it is read here. Headers and the end of
 the answer are left to llhttp (httptools); the end shows that the connection can carry another request. Bytes in, values
@@ -31,7 +31,7 @@ class Answer:
 
     def __init__(self) -> None:
         self.status: int | None = None
-        """Of the final status line, once it is there; interim answers (100, 103) are passed over."""
+        """Of the final status line; None until it arrives. Interim answers (100, 103) are skipped."""
         self.retry_after: str | None = None
         """Of a status in `LATER`, once it is `decided`."""
         self._headers_ended = False
@@ -46,11 +46,11 @@ class Answer:
 
     @property
     def decided(self) -> bool:
-        """The status is there and, for one in `LATER`, the headers."""
+        """The status has arrived and, for one in `LATER`, the headers."""
         return self.status is not None and (self.status not in LATER or self._headers_ended or self.hopeless)
 
     def feed(self, data: bytes) -> None:
-        """Take in what arrived. Raises `GarbageError` while there is no status."""
+        """Read these bytes. Raises `GarbageError` before a status has arrived."""
         if self.status is None:
             self._head += data
             self._read_head()

@@ -1,10 +1,9 @@
 """Requests to customers' servers over HTTP/1.1: `ports.webhooks.WebhookSender` (spec/push 3; `docs/decisions/440`).
 
-The status line is the answer: as soon as it is there the request is over; a 429 or 503 has `LINGER_S` more for its
-headers, one of which may say when to ask again. What the server sends behind it is read for
-a moment, by the connection itself and without a task, so that a server that ends its answers gets its next request on
-the same connection; the others are hung up on. Connections to servers that are known never to answer listen in the same
-way after their request counts as sent. Nothing that is raised from here names an address.
+The status line is the answer and ends the request; a 429 or 503 has `LINGER_S` more for its headers, which may include
+`Retry-After`. The connection reads the rest of the answer for a moment, without a task: a server that ends its answers
+gets its next request on the same connection; others are disconnected. Connections to servers known as mute listen
+in the same way after their request counts as sent. No exception from here names an address.
 
 Not here: which addresses are allowed (`webhook_addresses.py`), what the bytes of an answer mean (`webhook_answers.py`).
 """
@@ -144,7 +143,7 @@ class HttpWebhooks:
     def _listen(
         self, connection: "_Connection", answer: asyncio.Future[Answered], listening: Listening, *, until_s: float
     ) -> None:
-        """Leave the connection to itself: it hangs up when its time is over, and tells the status when one comes."""
+        """Leave the connection to itself: it reports a late status to `listening`, and closes when its time is over."""
 
         def ended(answer: asyncio.Future[Answered]) -> None:
             self._listening.forget(connection)
@@ -249,7 +248,7 @@ class _Connection(asyncio.Protocol):
         self._alive = alive
         self._answer = Answer()
         self.silent = True
-        """Whether not a byte of an answer came."""
+        """No byte of an answer has arrived."""
         self._asked: asyncio.Future[Answered] | None = None
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -261,7 +260,7 @@ class _Connection(asyncio.Protocol):
 
     @property
     def answered(self) -> Answered | None:
-        """The answer, when its status is there."""
+        """The answer, or None before its status has arrived."""
         status = self._answer.status
         return None if status is None else Answered(status, self._answer.retry_after)
 

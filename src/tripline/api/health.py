@@ -1,5 +1,5 @@
-"""Health and metrics, for the machine's own operator: on the API port, to loopback peers that no proxy stands for.
-Everybody else gets 404. A proxy on this machine must say in a header whom it stands for, or not pass these paths on.
+"""Health and metrics, for the machine's own operator: on the API port, to loopback peers without a proxy's headers.
+Others get 404. A proxy on this machine must send a header with its client's address, or block these paths.
 The host of the request must be this machine or our public name: a page whose own name was turned to 127.0.0.1 (DNS
 rebinding) gets 404.
 
@@ -41,7 +41,7 @@ def _only_from_here(request: Call) -> None:
 
 
 def _is_ours(host: str, known: str | None) -> bool:
-    """Whether the `Host` header names this machine, or the public host that is `known`."""
+    """The `Host` header names this machine, or `known`, the public host."""
     try:
         name = urlsplit(f"//{host}").hostname or ""
     except ValueError:

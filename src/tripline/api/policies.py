@@ -110,7 +110,7 @@ async def choose_policy(request: Call) -> ASGIApp:
     refuses=(policy_desk.PreviewUnderWay,),
 )
 async def preview_policy(request: Call) -> ASGIApp:
-    """What a policy would do to the company's newest scored trips; nothing is kept of it."""
+    """Score the company's newest scored trips by another policy, without storing the result."""
     rim = rim_of(request)
     actor, company_id = await rim.store.read_short(lambda tx: admitted(tx, request))
     sent = rest_bodies.read(await parameters.json_object(request), TryPolicy)

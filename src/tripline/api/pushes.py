@@ -79,8 +79,8 @@ async def list_parked(request: Call) -> ASGIApp:
 async def resend(request: Call) -> ASGIApp:
     """Send messages that were given up again: those named, those about a sensor, or all.
 
-    They stand in line behind what waits, with their ids: a receiver that had one after all can drop it. Of many
-    messages the first 5,000 are in line with the answer, the others follow within seconds. All messages that wait for
+    They queue behind waiting messages and keep their ids, so a receiver that already has one can drop it. Of many
+    messages the first 5,000 are queued before the answer, the others within seconds. All messages that wait for
     the company's servers go out at once, too; `released` counts them.
     """
     rim = rim_of(request)

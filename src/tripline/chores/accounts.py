@@ -73,8 +73,8 @@ async def enabled(config: Config, *, email: str) -> bool:
 
 
 async def sign_in_link(config: Config, *, email: str, url: str | None) -> str:
-    """A link that signs the account in once, below this address of the server, else the one in the settings, else that
-    of the running server of the data folder, else the API port's. Raises `NotFound`, `WrongSettingError`.
+    """A link that signs the account in once, below `url`, else `accounts.public_url`, else the address of the running
+    server of the data folder, else the API port's. Raises `NotFound`, `WrongSettingError`.
     """
     base = url or config.accounts.public_url or data_folder.address_of(config.data) or _address(config)
     async with stores.store_of(config) as store:

@@ -94,7 +94,7 @@ def removed(folder: Path, name: str) -> None:
 
 @contextmanager
 def _changing(folder: Path, held: int | None = None) -> Iterator[None]:
-    """Keep others from changing the folder of maps, and finish what they left undone. Raises `NoAreaError`."""
+    """Lock the folder of maps against changes, and finish interrupted ones. Raises `NoAreaError`."""
     try:
         with map_locks.changing(folder, held):
             if held is None:

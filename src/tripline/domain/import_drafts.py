@@ -1,5 +1,4 @@
-"""A draft: a file that somebody uploaded for an import, from its arrival until it is registered, thrown away or a
-day old.
+"""A draft: a file uploaded for an import, from its arrival until it is registered, discarded or a day old.
 
 A draft belongs to one account. Its columns are matched, its rows checked and mended, and then all good rows are
 registered at once, or none.

@@ -18,7 +18,7 @@ _INVISIBLE: Final = re.compile(
     "\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
-"""White space, control characters, and what Unicode calls default ignorable; the blank of Braille."""
+"""White space, control characters, Unicode's default ignorable characters, and the blank of Braille."""
 
 
 def key(text: str) -> str:

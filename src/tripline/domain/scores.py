@@ -1,4 +1,4 @@
-"""Scores, as far as everybody knows them: why a trip has none.
+"""Scores: the reasons for a trip without one.
 
 Not here: how a trip is judged (`scoring/`).
 """

@@ -24,7 +24,7 @@ CATEGORIES: Final = ("TRUCK", "BUS", "TAXI", "PERSONAL", "ETC")
 FIRST_YEAR: Final = 1900
 LAST_YEAR: Final = 2100
 MILEAGE_MAX: Final = 100_000_000
-"""km: ten times what an odometer of seven digits shows."""
+"""km: ten times the range of an odometer with seven digits."""
 DISPLACEMENT_MAX: Final = 1_000_000
 """cc"""
 

@@ -107,7 +107,7 @@ class Connection(asyncio.Protocol):
         self._detail = ""
         self._ending_looks = 0
         self._suback_since: float | None = None
-        """When a SUBACK was first seen to be held back; seconds of the loop's clock."""
+        """When a held-back SUBACK was first noticed; seconds of the loop's clock."""
 
     @property
     def address(self) -> str:

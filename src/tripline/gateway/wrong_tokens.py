@@ -1,9 +1,9 @@
-"""Delays of CONNECTs after wrong tokens, before the look-up in the store. Counts are kept in memory.
+"""Delays of CONNECTs after wrong tokens, before the look-up in the store. Counts are in memory only.
 
 A box with a wrong token that dials again and again waits longer each time. An address that sends many different wrong
 tokens has each unknown token wait. A token that was right never waits, and each admitted device takes back one wrong
-token of its address: a fleet behind one address goes on beside a box, or some, with wrong tokens. No wait ends in a
-refusal by itself: the token is looked up in any case.
+token of its address: a fleet behind one address goes on beside a box, or some, with wrong tokens. A wait
+never replaces the look-up: every token is checked after it.
 
 Times are seconds of a steady clock.
 """
@@ -59,7 +59,7 @@ class WrongTokens:
         self._addresses: OrderedDict[str, Address] = OrderedDict()
 
     def wait_s(self, address: str, token: str, *, now_s: float) -> float:
-        """The wait before this token is looked up; 0: none."""
+        """Seconds to wait before the look-up of this token; 0: none."""
         if token in self._right:
             return 0.0
         refused = self._wrong.get((address, hash(token)))

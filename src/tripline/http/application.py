@@ -1,4 +1,4 @@
-"""The HTTP application: the families of routes that it is given, the error table, and what surrounds each request.
+"""The HTTP application: its families of routes, the error table, and the middleware around each request.
 
 Not here: which families there are (`wiring.py` gives them).
 """
@@ -34,9 +34,9 @@ def create_app(
 ) -> ASGIApp:
     """The application over these parts; the same one serves every HTTP listener.
 
-    `families`: modules that export `handlers`. `state`: what these handlers find in `request.app.state` beside the rim.
-    `tell` makes the answer to what goes wrong: JSON, unless a caller gives another. Scripts of `cors_origins` may call
-    what is under `/api/`. `promises_https`: browsers that come by HTTPS are told to do so for good.
+    `families`: modules that export `handlers`. `state`: further attributes of `request.app.state`, beside the rim.
+    `tell` makes the body of errors: JSON by default. Scripts of `cors_origins` may call paths under `/api/`.
+    `promises_https`: answers over HTTPS carry `Strict-Transport-Security`.
     """
     routes = routed_app(families, rim, state=state, tell=tell)
     return middleware.surrounded(cors.allowing(routes, cors_origins), promises_https=promises_https)

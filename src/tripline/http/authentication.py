@@ -115,8 +115,8 @@ def count(request: Call, actor: Actor) -> None:
 
 
 def holder_of(scope: Scope) -> str:
-    """Whose share of reads and changes the request takes: its account's, or that of the address it comes from while
-    the account is not known."""
+    """Whose share of reads and changes the request takes: its account's, or its address's before the account is
+    identified."""
     asking: _Asking | None = scope.get(_ASKING)  # type: ignore[assignment]
     if asking is not None:
         return asking.actor.user_id

@@ -22,7 +22,7 @@ _SCHEME: Final = "x-forwarded-proto"
 
 
 def found(request: Call) -> Cookie | None:
-    """The cookie of the request; None without one, or with two that differ: then one of them is somebody else's."""
+    """The cookie of the request; None without one, or with two that differ, since one may be an attacker's."""
     text = _text(request, _name(request))
     return None if text is None else browser_sessions.cookie_in(text)
 

@@ -105,7 +105,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     query: tuple[Value, ...]
     headers: tuple[Value, ...]
     refuses: tuple[type[Refusal], ...]
-    """What can be refused beside what every operation of its kind refuses (token, role, ids, types)."""
+    """Refusals beside the common ones of its kind of operation (token, role, ids, types)."""
     handler: Handler
     body_max: int | None
     """Bytes of a body; None: the handler reads it as it comes, and bounds it."""

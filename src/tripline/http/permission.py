@@ -1,6 +1,6 @@
-"""Permission: lets an account pass whose role may do what the operation needs.
+"""Permission: refuse accounts whose role does not allow the operation.
 
-What it needs is the `access` of its declaration (`operations.py`).
+The operation declares the action that it needs as `access` (`operations.py`).
 
 Not here: the caller (`authentication.py`), which role may do what (`domain/access.py`), on which rows (`services/`).
 """

@@ -1,4 +1,4 @@
-"""Runs reads: short ones on the event loop, long ones on a reader thread, so that nobody waits for them.
+"""Runs reads: short ones on the event loop, long ones on a reader thread, where they block no other request.
 
 Handlers of lists check in the order of spec/rest 3.3 inside one transaction: token and role, path ids, ownership,
 query. So what is wrong with the query of a foreign list is not told, and permission and rows come from one view.
@@ -199,7 +199,7 @@ def _weighed(
         if len(some) < wanted:
             break
         if time.monotonic() > until and len(found) < span.limit:
-            # Whether more rows follow is not known: the last one may have been the last of the list, too.
+            # The last row read may also be the last of the list: leave it to the next page, so that `cut` is true.
             return _Weighed(found[:-1], cut=True)
     return _Weighed(found, cut=False)
 

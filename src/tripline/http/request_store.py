@@ -1,6 +1,6 @@
-"""The store as handlers of requests see it: the reads and changes of one account never crowd out those of another.
+"""The store as handlers of requests see it: no account crowds out the reads and changes of others.
 
-Reads have threads of their own (`Crew.PEOPLE`), of which at most half serve one account at a time. Changes of an
+Reads have threads of their own (`Crew.PEOPLE`); one account uses at most half of them at a time. Changes of an
 account go one after the other on SQLite; on PostgreSQL they leave one thread to others. Look-ups on the event loop take
 less than a turn, and need none.
 
@@ -24,7 +24,7 @@ def _nobody() -> str:
 
 
 HOLDER: Final[ContextVar[Callable[[], str]]] = ContextVar("holder", default=_nobody)
-"""Tells which account, or address, the work of this task belongs to. Set for each request by `middleware.py`."""
+"""Returns the account, or address, that the work of this task belongs to. Set for each request by `middleware.py`."""
 
 
 class RequestStore:
@@ -69,7 +69,7 @@ class RequestStore:
 
     @property
     def shared(self) -> bool:
-        """Whether processes on other machines may use the database."""
+        """Processes on other machines may use the database."""
         return self._store.shared
 
     @property

@@ -78,7 +78,7 @@ class Rim(msgspec.Struct, frozen=True):
     imports: ImportDesk = msgspec.field(default_factory=lambda: ImportDesk(config.Rest()))
     """Whose turn it is to import a file."""
     actors: dict[UserId, Actor] = msgspec.field(default_factory=dict)
-    """Accounts as they were when they asked last; what relies on them proves it (`authentication.known_actor`)."""
+    """Accounts as of their latest request; verified before use (`authentication.known_actor`)."""
     browsing: dict[str, UserId] = msgspec.field(default_factory=dict)
     """Accounts of the browsers that asked lately, by the hash in their cookie; for counting, not for letting in."""
     standings: Standings = msgspec.field(default_factory=Standings)

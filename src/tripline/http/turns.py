@@ -1,8 +1,8 @@
 """Turns of many accounts at a few places: each holds some of the places at most, and gets the next in its turn.
 
 Works of one account wait in their order; a free place goes to the account whose work began or ended longest ago, so
-however many works one has waiting, another's first waits for one of them at most. What waits is bounded for each
-account and in all. At the bound of all the account with most works waiting loses its oldest.
+however many works one has waiting, another's first waits for one of them at most. The number of waiting works is
+bounded for each account and in all. At the bound of all the account with most works waiting loses its oldest.
 
 Belongs to one event loop. Not here: which account a request belongs to (`authentication.holder_of`), the works
 (`request_store.py`).
@@ -41,7 +41,7 @@ class Turns:
     """Places for works. A free place costs two look-ups in a dictionary and no turn of the event loop."""
 
     def __init__(self, places: int, *, of_holder: int, waiting: int = WAITING) -> None:
-        """`places`: works under way at a time; `of_holder`: those of one holder."""
+        """`places`: works under way at a time, in all; `of_holder`: for each holder."""
         self._free = places
         self._of_holder = of_holder
         self._most_waiting = waiting
@@ -92,7 +92,7 @@ class Turns:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled() and turn.exception() is None:
-                # The place came just now, and nobody is here to take it.
+                # The place was given just before the cancellation: pass it on.
                 self._give_back(name, holder)
             elif turn in holder.waiting:
                 holder.waiting.remove(turn)
@@ -100,7 +100,7 @@ class Turns:
             raise
 
     def _hand_on(self) -> None:
-        """Give free places to those that wait, whose turn it is."""
+        """Give free places to waiting works, in the order of turns."""
         while self._free and self._waiting:
             ready = (each for each in self._holders.items() if each[1].waiting and each[1].running < self._of_holder)
             name, holder = next(ready, (None, None))

@@ -1,4 +1,4 @@
-"""Headings of the columns of a file: our own names, and what people call them in English and Korean (`fields.toml`).
+"""Headings of the columns of a file: our own names, and usual names in English and Korean (`fields.toml`).
 
 Headings are compared by their keys (`domain/keys.py`) and without marks: `Vehicle No.` is `vehicleNo`, `차량 번호` is
 `차량번호`.

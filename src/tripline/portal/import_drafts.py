@@ -37,7 +37,7 @@ TABS: Final = {
 BADGES: Final = {"good": "good", "bad": "bad", "duplicate": "warning", "skipped": "idle"}
 """The sign that stands for a verdict."""
 VALUE_MAX: Final = 60
-"""Characters of a value that tells what a column holds."""
+"""Characters of an example value of a column."""
 SEARCH: Final = draft_pages.SEARCH
 """The value of the query with what is searched for."""
 _COLUMN: Final = "column-"

@@ -80,7 +80,7 @@ async def upload(request: Call) -> Response[bytes]:
         if refusal.kind not in _OF_FILE and not isinstance(refusal, _ELSEWHERE):
             raise
         authentication.change_nothing(request)
-        hints.tell(rim.signals, hints.import_due())  # what came of the file is to be deleted
+        hints.tell(rim.signals, hints.import_due())  # its worker deletes the partial draft
         sent_form = forms.sent(request)
         return await _start(request, error=refusal, typed={} if sent_form is None else sent_form.typed)
     hints.tell(rim.signals, hints.import_due())

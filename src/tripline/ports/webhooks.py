@@ -15,7 +15,7 @@ class Webhook(msgspec.Struct, frozen=True):
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """What a server answered, as far as it decides about the message."""
+    """The parts of a server's answer that decide about the message."""
 
     status: int
     retry_after: str | None = None

@@ -1,4 +1,4 @@
-"""A device's message as it came, and what in it needs no place among trips: an answer to a call, or a refusal.
+"""A device's message as it came, and its parts that belong to no trip: an answer to a call, or a refusal.
 
 Not here: its readings on their way (`services/ingest/batch.py`), the form in which frames cross the bus
 (`wire/frames.py`).

@@ -1,4 +1,4 @@
-"""The eraser: takes what deleted vehicles, sensors and persons left behind out of the store, a little at a time.
+"""The eraser: deletes the remaining data of deleted vehicles, sensors and persons, a little at a time.
 
 What waits is a list in the store (`store/erasure/erasures.py`), so an eraser that is stopped anywhere goes on where it
 was. It never keeps the one writer for long: a transaction takes as many rows as fit into `BUDGET_S`, however fast or

@@ -44,12 +44,12 @@ class Csv:
         self._write = csv_files.written_on
 
     def ready(self) -> list[bytes]:
-        """What is written by now."""
+        """The bytes written so far."""
         ready, self._ready = self._ready, []
         return [b"".join(ready)]
 
     def end(self) -> None:
-        """There are no more rows."""
+        """End the rows."""
 
     def rest(self) -> list[bytes]:
         """Nothing: all was ready before."""
@@ -83,7 +83,7 @@ class Xlsx:
         self._file.close()
 
     def add(self, sheet: Sequence[Sequence[Cell]]) -> None:
-        """Write these rows, as far as a sheet has room."""
+        """Write these rows, up to the limit of a sheet."""
         fitting = sheet[: _ROWS_MAX - self._at]
         rows = [_row(number, cells) for number, cells in enumerate(cooperative.each(fitting), self._at + 1)]
         self._sheet.write("".join(rows).encode())
@@ -94,7 +94,7 @@ class Xlsx:
         return []
 
     def end(self) -> None:
-        """There are no more rows: put the workbook together."""
+        """End the rows, and put the workbook together."""
         self._sheet.write(b"</sheetData>" + self._tail)
         self._sheet.close()
         self._book.close()
@@ -114,7 +114,7 @@ _ROWS_MAX: Final = 1_048_576
 """Of a sheet (ECMA-376, and Excel's own limit), as the number of characters of a text."""
 _TEXT_MAX: Final = 32_767
 _MARKED: Final = re.compile("[&<>\x00-\x08\x0b-\x1f\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
-"""What XML takes for its own or does not take, and what looks like our way around that (ECMA-376, ST_Xstring)."""
+"""Markup of XML, characters that it forbids, and text like an escape `_xHHHH_` (ECMA-376, ST_Xstring)."""
 _ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _COLUMNS: Final = tuple(a + b for a in ("", *string.ascii_uppercase) for b in string.ascii_uppercase)
 """Names of columns: A to Z, AA to ZZ."""

@@ -1,12 +1,12 @@
 """Exports: all rows of a list as a file, made beside other work, a few thousand rows at a time.
 
-An export is a row first; whichever process serves pages makes it, and puts the file into the store in
-pieces. So it goes on when its page is left, any process shows how far it is and hands the file out, and a process that
-dies costs a minute. Rows are read page by page by key, each page as its owner may see it then; memory stays the same
-however many they are.
+An export begins as a row; any process that serves pages makes the file, and puts it into the store in pieces. So an
+export continues after its owner leaves the page, every process shows its progress and serves its file, and a process
+that dies costs a minute. Rows are read page by page by key, each page as its owner may see it then; the memory needed
+does not depend on their number.
 
-Not here: which rows a list has and what stands in their cells: a `Book`, which the lists of the portal are; how a file
-is written (`export_files.py`).
+Not here: the rows and cells of a list (a `Book`, which the portal's lists implement), writing files
+(`export_files.py`).
 """
 
 import asyncio
@@ -37,7 +37,7 @@ from tripline.wire.csv_files import Cell
 AT_ONCE: Final = 2_000
 """Rows of a page; reading them takes about 40 ms."""
 LOOK_S: Final = 30.0
-"""How often to look unasked: for what other processes left, and for what is to be forgotten."""
+"""How often to look, without a notification, for exports left by other processes and for expired ones."""
 FORGOTTEN_AT_ONCE: Final = 1
 """Files that one transaction deletes."""
 TOGETHER: Final = 2
@@ -164,7 +164,7 @@ class Exporter:
         """The operators whose exports are under way."""
 
     async def run(self) -> None:
-        """Make what waits, until cancelled. Trouble costs a pause."""
+        """Make waiting exports, until cancelled. Trouble costs a pause."""
         async with asyncio.TaskGroup() as tasks:
             for each in self._rounds:
                 tasks.create_task(each.run(self.make_next, log=log, failed="export.failed"))

@@ -1,5 +1,4 @@
-"""This process among those that share a store: its slot of row numbers, its heartbeat, and burying those that fell
-silent.
+"""The processes that share a store: slots of row numbers, heartbeats, and the burial of silent processes.
 
 A process that was away for too long (stopped, cut off) finds itself buried: it goes on as a new node, in another slot,
 and whoever subscribed to `renewed` says again what it holds. Alone on SQLite a node is an id and nothing else.

@@ -1,4 +1,4 @@
-"""A thread for one kind of work: the threads that everybody uses may be busy with what requests ask for."""
+"""A thread for one kind of work, for when requests keep the shared threads busy."""
 
 import asyncio
 from collections.abc import Callable

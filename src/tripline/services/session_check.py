@@ -1,4 +1,4 @@
-"""The live sessions of a gateway, compared with what the store says of them, where other processes change it.
+"""The live sessions of a gateway, compared with their rows in the store, which other processes change.
 
 A hint ends a session at once: its sensor was deleted, has another access token, or a later session on another gateway.
 A hint may be lost, or never given by a process that was killed just after its commit. So every few seconds all live

@@ -123,7 +123,7 @@ def finish(tx: WriteTx, export_id: RecordId, *, maker_id: str, event: Event, now
 
 
 def cancel(tx: WriteTx, account_id: UserId, export_id: RecordId) -> None:
-    """End an export of the account that is not finished; what there is of its file goes."""
+    """End an unfinished export of the account, and delete the pieces of its file."""
     _end(tx, State.CANCELLED, export.c.id == export_id, export.c.account_id == account_id)
 
 

@@ -53,7 +53,7 @@ class Crew(Enum):
 
     @property
     def goes_first(self) -> bool:
-        """Whether its writes go before those of the other crews where there is one writer."""
+        """Its writes precede the other crews' where there is one writer."""
         return self in (Crew.VITALS, Crew.DEVICES)
 
 
@@ -216,11 +216,11 @@ class Store(Protocol):
         """The same database through the threads of this crew; a store that was just opened works for `Crew.WORK`."""
 
     async def close(self) -> None:
-        """Finish what is queued, then close every connection."""
+        """Finish queued work, then close every connection."""
 
 
 class Database(Store, Protocol):
-    """A store with every crew of its own: what an adapter implements."""
+    """A store with every crew of its own; adapters implement it."""
 
     async def write(self, work: Callable[[WriteTx], T], *, locked: bool = False, crew: Crew = Crew.WORK) -> T:
         """As `Store.write`."""
@@ -268,7 +268,7 @@ class CrewStore:
 
     @property
     def shared(self) -> bool:
-        """Whether processes on other machines may use the database."""
+        """Processes on other machines may use the database."""
         return self._database.shared
 
     @property

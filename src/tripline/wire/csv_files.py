@@ -1,7 +1,7 @@
 """A CSV file from anywhere, read as rows of text, one row in memory at a time; and small CSV files written.
 
-RFC 4180 with what spreadsheets make of it: UTF-8 with or without byte-order mark, CP949, or an encoding that the sender
-names; lines that end in LF or CRLF, cells apart by `,` `;` or tab (whichever lets the header name the most known
+RFC 4180 as spreadsheets write it: UTF-8 with or without byte-order mark, CP949, or an encoding that the sender names;
+lines that end in LF or CRLF, cells separated by `,` `;` or tab (the one with which the header names the most known
 columns). A row has the number that a spreadsheet shows beside it: a cell of several lines is one row, empty rows count
 and are left out.
 
@@ -9,8 +9,8 @@ What is no such file is refused as a whole and named by line or row: wrong encod
 never closed, a row of more than `ROW_MAX` bytes, more than `COLUMNS_MAX` columns. However large or hostile a file is,
 no more than a row of it is held.
 
-Not here: what the cells mean (`csv_registrations.py`), marks of formulas (`csv_formulas.py`), text that is CP949 by
-chance (`csv_misreadings.py`), how large a file may be (`services/fleet/imports.py`).
+Not here: the meaning of the cells (`csv_registrations.py`), marks of formulas (`csv_formulas.py`), text that is CP949
+by chance (`csv_misreadings.py`), the largest size of a file (`services/fleet/imports.py`).
 """
 
 import codecs
@@ -84,8 +84,8 @@ class _LongRow(Exception):  # noqa: N818  never leaves this module
 
 
 class Header(msgspec.Struct, frozen=True):
-    """The first row: for each cell the known column it names, or None; and the names that are not known. `encoding` is
-    that of the file."""
+    """The first row: for each cell the known column it names, or None; and the unknown names. `encoding`: the
+    file's."""
 
     encoding: Encoding
 
@@ -110,7 +110,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, frozen=True):
-    """A file with all its cells: the header, and the rows under it, read as they are asked for."""
+    """A file with all its cells: the header, and the rows under it, read on demand."""
 
     encoding: Encoding
     header: list[str]
@@ -118,7 +118,7 @@ class Table(msgspec.Struct, frozen=True):
 
 
 def read(file: IO[bytes], *, known: Collection[str], encoding: Encoding | None = None) -> tuple[Header, Iterator[Row]]:
-    """The header of a file that stands at its beginning, and its rows, read as they are asked for.
+    """The header of a file, read from its beginning, and its rows, read on demand.
 
     Column names are compared by their keys (`domain/keys.py`); `encoding` is the one that the sender named.
     Raises `BadFile`, at once or at the row.

@@ -1,4 +1,4 @@
-"""Places and turns of those who wait for a password hash: a flood of strangers leaves room for everybody else.
+"""Places and turns of requests for a password hash: a flood of strangers leaves room for known requesters.
 
 Half of the places belong to requesters who proved who they are, now or earlier: signed in, with a mailed link, or from
 an address where an account signed in lately. Strangers have the other half and every fourth turn. Within each of the
@@ -7,7 +7,7 @@ oldest one, so that a newcomer always gets in.
 
 Accounts are counted by the name that was sent, so an account that does not exist is treated like one that does.
 
-Not here: the hashes (`passwords.py`), who is known (`known_addresses.py`).
+Not here: the hashes (`passwords.py`), the known addresses (`known_addresses.py`).
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class Requester(msgspec.Struct, frozen=True):
 
 
 class Place(msgspec.Struct, frozen=True, eq=False):
-    """A place among those that wait; `turn` is done when its turn comes. Later ones have greater numbers."""
+    """A place in the queue; `turn` is done when its turn comes. Later ones have greater numbers."""
 
     number: int
     requester: Requester

@@ -1,4 +1,4 @@
-"""Addresses where accounts signed in lately. Their attempts do not wait behind those of strangers (`hash_turns.py`).
+"""Addresses where accounts signed in lately. Their attempts do not wait behind strangers' (`hash_turns.py`).
 
 Read from the sessions in the store, so that they outlast a restart and other processes have them too. Only the address
 counts, not the account: the answer must not depend on which accounts exist.

@@ -64,7 +64,7 @@ class Attempts(msgspec.Struct, frozen=True):
     address: str
     now_ms: int
     agent: str | None = None
-    """What the client calls itself."""
+    """The client's name for itself."""
     mark: str = ""
     """The mark that the browser has of an earlier sign-in (`Tokens.mark`)."""
     mark_of: Callable[[str], str] = str

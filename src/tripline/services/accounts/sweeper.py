@@ -1,7 +1,5 @@
-"""The sweeper: forgets account sessions and links that have expired, sessions beyond those that an account may have,
-mails parked long ago, old changes of who sees which position, and history that is older than it is kept.
-
-None of them is good for anything by then; they only take room.
+"""The sweeper: deletes expired account sessions and links, an account's sessions beyond the limit, mails parked long
+ago, old changes of access to positions, and history beyond its retention.
 
 Not here: drafts of imports (`services/fleet/draft_worker.py`).
 """
@@ -18,7 +16,7 @@ from tripline.store.transactions import Store, WriteTx
 
 EVERY_S: Final = 600.0
 BATCH: Final = 1_000
-"""Rows in one transaction: it delays the commit of what devices send."""
+"""Rows in one transaction, which delays the commits of device messages."""
 SESSIONS: Final = 10_000
 """Sessions of one account; a script that logs in for each request opens as many in some minutes."""
 _MS_PER_DAY: Final = 86_400_000

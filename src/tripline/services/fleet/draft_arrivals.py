@@ -58,10 +58,10 @@ async def receive(
     ids: TimeIds,
     clock: Clock,
 ) -> tuple[Draft, csv_files.Encoding]:
-    """The new draft of a file that stands at its beginning, and the encoding in which it was read.
+    """Read a file, from its beginning, into a new draft; return the draft and the file's encoding.
 
-    When every required column has a heading that we know, it is to be checked at once; else its owner matches columns
-    first.
+    When every required column has a heading that we know, it is due for its check at once; else its owner matches
+    columns first.
 
     Raises `Forbidden`, `csv_files.BadFile`, `TooManyRows` and `TooManyDrafts`; nothing is left then.
     """

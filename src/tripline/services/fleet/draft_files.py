@@ -1,7 +1,7 @@
 """Files to download: the rows of a draft that cannot be registered, each with its reasons; and sample files.
 
-The corrected file can be uploaded unchanged: it has the columns of the first one, without those that an earlier
-download added, and two more that imports ignore. An apostrophe marks each formula; the next upload removes it.
+The corrected file can be uploaded unchanged: it has the columns of the first one, except columns added by an earlier
+download, and two more that imports ignore. An apostrophe marks each formula; the next upload removes it.
 
 Not here: how a file is written (`wire/csv_files.py`).
 """

@@ -195,7 +195,7 @@ async def _free(
 
 
 def _clashes(tx: ReadTx, company: Company, kind: ImportKind, rows: Sequence[_Good]) -> list[Refusal | None]:
-    """For each row what would refuse it, if anything."""
+    """The refusal of each row, or None."""
     taken = {
         key: key.taken(tx, company.service_type, [key.name(row.registration) for row in rows]) for key in kind.keys
     }

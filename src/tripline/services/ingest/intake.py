@@ -3,8 +3,8 @@
 A batch starts `commit_ms` after its first frame, or when it is full; while one commits the next gathers. When the
 store is away nothing is acknowledged: every source hears of it, and the intake opens again after a pause.
 
-A second task sweeps: it finds silent trips and deletes what is old. Batches never wait for it; the trips that it finds
-end with the next batch.
+A second task sweeps: it finds silent trips and deletes old rows. Batches never wait for it; the silent trips end with
+the next batch.
 
 Not here: what happens to a batch (`pipeline.py`), which trips are silent (`silence.py`).
 """
@@ -164,7 +164,7 @@ class Intake:
                 yield
 
     async def run(self) -> None:
-        """Take batches through until `stop`, and then what is left."""
+        """Process batches until `stop`, then the remaining frames."""
         async with asyncio.TaskGroup() as tasks:
             sweeping = tasks.create_task(self._sweep_forever())
             while not self._stop.is_set() or self._waiting:

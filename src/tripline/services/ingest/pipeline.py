@@ -1,7 +1,7 @@
 """The journey of a batch: decode -> check -> place -> keep -> acknowledge.
 
-One batch at a time goes through; later frames wait raw (`intake.py`). A batch goes through again if another process
-changed what it was placed against. A failure that is not the store's is narrowed down to its frame, for the log.
+One batch at a time goes through; later frames wait raw (`intake.py`). A batch is repeated if another process
+changed the state that its placement depends on. A failure outside the store is narrowed down to its frame, for the log.
 
 Not here: queue and timers (`intake.py`), rules (`wire/device/publish.py`, `redeliveries.py`, `placement.py`).
 """

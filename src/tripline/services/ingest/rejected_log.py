@@ -173,7 +173,7 @@ class RejectedLog:
         added = self._added
         self._held = await self._store.read(lambda tx: rejected.holdings(tx, SCOPE))
         self._total = Holding(*map(sum, zip(*self._held.values(), strict=True))) if self._held else _NOTHING
-        # What was added while the log was read may not have been seen: then it is read again before it is used next.
+        # The read may have missed entries added meanwhile: if there were any, read again before the next use.
         self._known_ms = now_ms if self._added == added else None
         self._added = _NOTHING
 

@@ -38,8 +38,8 @@ async def silent_sensors(store: Store, settings: Ingest, *, node_id: str, now_ms
 async def still_silent(
     store: Store, settings: Ingest, silent: Collection[SensorId], *, now_ms: int
 ) -> Collection[SensorId]:
-    """Those that are silent still, now that no other batch is under way and, on a shared store, they are claimed: since
-    they were found something may have been stored. Raises `Outage`."""
+    """Return the sensors that are still silent. Call it while no other batch is under way and, on a shared store, they
+    are claimed: a message may have been stored since the sweep. Raises `Outage`."""
     if not silent:
         return silent
     since_ms = _silent_since(settings, now_ms)

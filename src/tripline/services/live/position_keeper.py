@@ -122,8 +122,8 @@ class PositionKeeper:
             self._seen = {each: seen for each, seen in self._seen.items() if seen.vehicle_id in kept}
 
     async def _write(self, vehicle_ids: Sequence[VehicleId]) -> None:
-        """Write these vehicles' positions and tell of them; where that fails, they wait on."""
-        # Taken out before the write: what moves during it is written by the next round.
+        """Write these vehicles' positions and publish them; if that fails, they wait for the next round."""
+        # Removed before the write: moves during it are written in the next round.
         taken = [self._moved.pop(vehicle_id) for vehicle_id in vehicle_ids]
         given = [value for seen in taken for value in (*self._position(seen), seen.sensor_id)]
         try:

@@ -63,19 +63,19 @@ class Queue:
         self._suspended: list[tuple[Lane, int]] = []
         """Lanes whose message went unanswered meanwhile, and when it is due if the receiver is not mute."""
         self.mute = False
-        """Whether the receiver takes messages and never answers."""
+        """The receiver takes messages and never answers."""
         self._owed = False
-        """Whether messages are kept that nobody confirmed."""
+        """The receiver has unconfirmed messages."""
         self.sounding = False
-        """Send the oldest of these before anything else: another server may answer now."""
+        """Send the oldest unconfirmed message before anything else: another server may answer now."""
         self.releasing = False
-        """Whether these are to be put in line again before anything is sent."""
+        """Queue the unconfirmed messages again before anything is sent."""
         self.running = 0
         """Messages under way."""
 
     @property
     def down(self) -> bool:
-        """Whether messages of several sensors failed in a row."""
+        """Messages of several sensors failed in a row."""
         return self._rests.down
 
     @property
@@ -94,7 +94,7 @@ class Queue:
 
     @property
     def unwell(self) -> bool:
-        """Whether something waits for a pause to end, or the receiver is mute."""
+        """Messages wait for the end of a pause or failed lately, or the receiver is mute."""
         return bool(self._waiting or self._rests.failures or self.mute)
 
     @property
@@ -102,10 +102,10 @@ class Queue:
         """Requests at the same time that the receiver's behaviour allows; the settings allow fewer."""
         if self.down or self.sounding:
             return 1
-        # A mute receiver answers nothing, so nothing tells how much it bears.
+        # A mute receiver never answers, so its capacity is unknown.
         return WINDOW if self.mute or (self._proven and not self._rests.failures) else UNPROVEN
 
-    # What was written down of the receiver, and what ends its pauses.
+    # Stored facts about the receiver, and the events that end its pauses.
 
     def begin(self, *, mute: bool, owed: bool, hurried_ms: int, held_ms: int = 0) -> None:
         """Go on where another process, or the one before, left off; before anything is admitted."""
@@ -114,7 +114,7 @@ class Queue:
         self._rests.held_ms = held_ms
 
     def hurry(self, now_ms: int, *, readdressed: bool) -> None:
-        """End every pause: somebody asked for it, or the receiver has another address and is not known yet."""
+        """End every pause, on request or because the receiver has a new address, which may behave differently."""
         self._rests.end()
         self._rests.held_ms = 0
         self._hurried_ms = now_ms
@@ -130,8 +130,8 @@ class Queue:
         return self._rests.held_ms
 
     def heard(self, now_ms: int, *, well: bool) -> None:
-        """A status line came: the receiver is not mute. One that is well is there: what failed before is due at once,
-        when it had been down or is heard for the first time."""
+        """Record a status line: the receiver is not mute. If it is well, and was down or answers for the first time,
+        earlier failures are due at once."""
         self._dispel_doubt()
         if self.mute or self._owed:
             self.mute, self._owed, self.releasing = False, False, True
@@ -313,7 +313,7 @@ class Queue:
         return due_ms, []
 
     def hopeless(self, row: Row) -> bool:
-        """Whether a message that was just given up takes all that are as old with it: the receiver has been down."""
+        """Return true to give up all messages as old as this given-up one, too: the receiver has been down."""
         return self._rests.failures >= DOWN_AFTER and row.attempts >= LOST_HOPE
 
     def _next_due_ms(self, row: Row, outcome: Outcome, now_ms: int) -> int | None:

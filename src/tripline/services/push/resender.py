@@ -57,8 +57,8 @@ class Resent(msgspec.Struct, frozen=True):
 async def resend(store: Store, *, admit: Admit, which: Which, ids: TimeIds, now_ms: int) -> Resent:
     """Send these messages again. Those beyond `AT_ONCE` follow in the background.
 
-    Messages that wait for the company's receivers go out at once, too. `which` names the company, and an instant up to
-    which messages were given up. Raises what `admit` raises, and `Outage`.
+    Messages that wait for the company's receivers go out at once, too. `which` names the company, and the latest
+    instant of giving up. Raises the refusals of `admit`, and `Outage`.
     """
     company_id = which.company_id
     assert company_id is not None

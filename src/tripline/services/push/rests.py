@@ -34,7 +34,7 @@ class Rests:
 
     @property
     def until_ms(self) -> int:
-        """The receiver is asked nothing before this instant."""
+        """The receiver gets no request before this instant."""
         return max(self._until_ms if self.down else 0, self.held_ms)
 
     def fail(self, sensor_id: SensorId, now_ms: int) -> None:

@@ -60,7 +60,7 @@ class PolicyDesk:
         self._turns = Turns()
 
     async def preview(self, company_id: CompanyId, policy: Policy, holder: Holder) -> Outcome:
-        """What scoring the company's newest trips by this policy would change; the holder waits for its turn.
+        """Return the changes if the company's newest trips were scored by this policy; the holder waits for its turn.
 
         Raises `PreviewUnderWay`, `Outage`.
         """

@@ -90,7 +90,7 @@ def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
 
 
 def _alike(tx: ReadTx, rank: Rank | None, filters: Filters) -> Filters | None:
-    """The filters with the stored form of the number that is searched for; None: there is no other form of it."""
+    """The filters with the stored form of the searched number; None when no other form is stored."""
     if rank is None or not filters.search:
         return None
     number = number_keys.stored(tx, sensor.c.serial_no, rank.service_type, filters.search)

@@ -1,6 +1,6 @@
 """The shared store: PostgreSQL, a few threads with a connection each, for each crew.
 
-A commit that returned is on the disk of the server (`synchronous_commit`), whatever happens to us. Ordinary writes are
+A commit that returned is on the disk of the server (`synchronous_commit`) and survives our process. Ordinary writes are
 SERIALIZABLE and run again when they collide, so a rule that reads before it writes holds however many processes write.
 Works that take their locks themselves run READ COMMITTED (`docs/locks.md`). Reads see one snapshot.
 
@@ -33,14 +33,14 @@ T = TypeVar("T")
 Connect: TypeAlias = Callable[[str], psycopg.Connection[Any]]
 CONNECT_S: Final = 5
 LONGEST_IDLE_S: Final = 15
-"""After so long without a word inside a transaction the server gives it up: whoever began it is gone."""
+"""The server ends a transaction whose client sends nothing for so long: it takes the client for dead."""
 OTHER_READERS: Final = 2
 OTHER_WRITERS: Final = 2
-"""Threads of the crews but that of requests, which read, and which write ordinarily."""
+"""Threads of the crews for devices and background work: readers, and writers of ordinary transactions."""
 LONGEST_READ_S: Final = 60.0
 LONGEST_WRITE_S: Final = 120.0
 LONGEST_BATCH_S: Final = 20.0
-"""How long a work may take with all its tries; then nobody waits any more, and its connection is cut. A registration
+"""How long a work may take with all its tries; then it is given up, and its connection is cut. A registration
 of 100,000 vehicles that is all or none takes the better part of a write's."""
 LOCK_WAIT: Final = "400ms"
 """How long an ordinary write waits for a lock before it gives way and tries again; batches wait ten seconds."""
@@ -98,7 +98,7 @@ def open_engine(url: str, connect: Connect = connect) -> Engine:
 
 
 class _OfCrew(NamedTuple):
-    """The threads of one crew, by what they do."""
+    """The threads of one crew, by kind of work."""
 
     readers: Threads
     writers: Threads
@@ -118,8 +118,8 @@ class PostgresStore:
         connect: Connect = connect,
         longest_request_s: float = LONGEST_REQUEST_S,
     ) -> None:
-        """`readers`: half of the threads that read for requests; `writers`: those that write for them. As many as
-        `writers` write batches of devices, and half as many those of background work."""
+        """`readers`: half of the threads that read for requests; `writers`: threads that write for requests. As many as
+        `writers` write batches of devices, and half as many write batches of background work."""
         self._engine = open_engine(url, connect)
         self.troubles = Troubles()
         self._openers = ThreadPoolExecutor(1, thread_name_prefix="store-opener")
@@ -163,7 +163,7 @@ class PostgresStore:
         return await self._crews[crew].readers.work(work, BEGIN_READ if consistent else NO_BEGIN)
 
     async def read_short(self, work: Callable[[ReadTx], T], *, consistent: bool = True, crew: Crew = Crew.WORK) -> T:
-        """As `read`: the server is asked over the network, for which the event loop does not wait."""
+        """As `read`: the event loop does not wait for a query over the network."""
         return await self.read(work, consistent=consistent, crew=crew)
 
     async def ask(self, statement: Hot, *values: Any, crew: Crew = Crew.WORK) -> list[tuple[Any, ...]]:
@@ -182,7 +182,7 @@ class PostgresStore:
         return CrewStore(self, crew)
 
     async def prove(self, *, crew: Crew = Crew.WORK) -> None:
-        """See whether the server answers; whether it takes writes, every process's heartbeat tells. Raises `Outage`."""
+        """Check that the server answers; the heartbeat of every process checks writes. Raises `Outage`."""
         await self.read(lambda tx: tx.one(text("SELECT 1")), crew=crew)
 
     @property

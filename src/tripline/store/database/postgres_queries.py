@@ -28,7 +28,7 @@ class Asker:
 
     def __init__(self, connect: Connect, *, lanes: int, longest_s: float, threads: Executor | None = None) -> None:
         """`longest_s`: how long an answer may take, the wait for a connection included. `threads`: where a connection
-        is opened; None: on a thread that anybody may use."""
+        is opened; None: on a shared thread."""
         self._longest_s = longest_s
         self._lanes = [_Lane(connect, threads) for _ in range(lanes)]
         # The last one that came back goes first: as many are open as are needed.
@@ -59,7 +59,7 @@ class Asker:
 
 
 class _Lane:
-    """One connection, and what is prepared on it."""
+    """One connection, and the statements prepared on it."""
 
     def __init__(self, connect: Connect, threads: Executor | None) -> None:
         self._connect = connect

@@ -94,7 +94,7 @@ class PostgresTx(WriteTx):
     shared = True
 
     def __init__(self, connection: Connection, statements: Statements | None = None) -> None:
-        """`statements`: what is prepared on the same connection, kept from one transaction to the next."""
+        """`statements`: the statements prepared on the same connection by earlier transactions."""
         super().__init__(connection)
         self._statements = Statements(self._driver) if statements is None else statements
 

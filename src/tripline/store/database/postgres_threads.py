@@ -1,8 +1,8 @@
 """Threads with a connection to PostgreSQL each, and the transaction discipline on it.
 
-A connection that broke is replaced before the next work; only work of which nothing was sent yet is tried again. A work
-that collides with others runs again. None takes longer than the limit of its threads, whatever server or network do:
-its connection is cut then.
+A broken connection is replaced before the next work; a work is then repeated only if nothing of it was sent. A work
+that collides with others runs again. The connection of a work that exceeds the time limit of its threads is cut, also
+when the server or the network is slow.
 
 Not here: which threads there are (`postgres.py`), statements (`postgres_statements.py`).
 """
@@ -33,16 +33,16 @@ T = TypeVar("T")
 TRIES: Final = 12
 """Runs of a work that collides with others; the pauses between grow to some tenths of a second."""
 TRIES_AGAINST_RULES: Final = 3
-"""Runs of a work that broke a rule between rows: what it looked up before may have become untrue meanwhile."""
+"""Runs of a work that broke a rule between rows: the rows that it read may have changed meanwhile."""
 _COLLISIONS: Final = (
     errors.SerializationFailure,
     errors.DeadlockDetected,
     errors.LockNotAvailable,
-    errors.InvalidSqlStatementName,  # with something between us and the server that had it forget what was prepared
+    errors.InvalidSqlStatementName,  # a pooler between us and the server dropped the prepared statements
 )
 _BROKEN_RULES: Final = (psycopg.IntegrityError, exc.IntegrityError)
 _AWAY: Final = (psycopg.OperationalError, psycopg.InterfaceError, errors.IdleInTransactionSessionTimeout)
-"""What a connection that broke while nobody used it may answer to the next `BEGIN`."""
+"""Errors of the next `BEGIN` on a connection that broke while idle."""
 BEGIN_READ: Final = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 NO_BEGIN: Final = b""
 """Each statement is a transaction by itself: two round trips to the server less."""
@@ -57,7 +57,7 @@ class _Lane:
     """One connection, opened when it is needed, and the transaction discipline on it."""
 
     def __init__(self, engine: Engine, troubles: Troubles, settings: str | None, is_limited: bool) -> None:
-        """`settings`: those of the connection; `is_limited`: a work that was cut asked for too much."""
+        """`settings`: a statement for a new connection; `is_limited`: a work that was cut asked for too much."""
         self._engine = engine
         self._troubles = troubles
         self._settings = settings
@@ -88,7 +88,7 @@ class _Lane:
                 self._roll_back()
                 raise ReadTooLong from error
             if begin is NO_BEGIN and isinstance(cause, _AWAY):
-                # The connection may have broken while nobody used it, which `BEGIN` would have shown.
+                # The connection may have broken while idle, which `BEGIN` would have shown.
                 self.close()
                 return self.work(work, BEGIN_READ)
             self._roll_back()
@@ -166,7 +166,7 @@ class _Turn:
             self._lane = None
 
     def cut(self) -> None:
-        """Nobody waits any more."""
+        """Mark the work as too late, and cut its connection."""
         with self._lock:
             self.late = True
             if self._lane is not None:
@@ -222,7 +222,7 @@ class Threads:
             turn.end()
 
     def _until_alone(self, lane: _Lane, work: Callable[[Any], T], begin: bytes, turn: _Turn) -> T:
-        """Run the work until it collides with nobody."""
+        """Run the work until it commits without a collision."""
         for number in range(1, TRIES + 1):
             if turn.late:
                 break

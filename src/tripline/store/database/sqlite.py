@@ -1,7 +1,7 @@
 """The embedded store: one SQLite file, one writer thread, a few reader threads for each crew, one inline reader.
 
-WAL with `synchronous=FULL`: a commit that returned survives a power cut. What devices send is written before everything
-else that waits for the writer. Other processes may use the file at the same time; writers wait for each other up to
+WAL with `synchronous=FULL`: a commit that returned survives a power cut. Device messages are written before all other
+waiting work. Other processes may use the file at the same time; writers wait for each other up to
 `files.BUSY_MS`.
 
 Not here: tables (`tables.py`), migrations (`store/migrate.py`), carrying the log over (`checkpoints.py`).
@@ -35,12 +35,12 @@ CHECKED_S: Final = 30.0
 """How often a file that was damaged is read as a whole, to see whether it still is."""
 READ_CACHE_KIB: Final = 2_048
 WRITE_CACHE_KIB: Final = 8_192
-"""Pages that a connection keeps at most; what it dropped the system still has. A reader drops all of them after each
+"""Pages cached by a connection; dropped ones are in the system's cache still. A reader drops all of them after each
 commit: sixteen times as much makes look-ups no faster while devices send, as four times as much does not ingest."""
 LOOK_STEPS: Final = 500_000
 """Steps of SQLite's machine between two looks at the clock in a read that is limited: some 20 ms."""
 OTHER_READERS: Final = 2
-"""Reader threads of each crew but that of requests."""
+"""Reader threads of each crew except requests."""
 _COMPILED: Final[LRUCache[Any, Any]] = LRUCache(1_000)
 """Statement -> its SQL, for every connection: there are fewer statements than this."""
 
@@ -117,7 +117,7 @@ class _Lane:
         self.driver: sqlite3.Connection = self.connection.connection.driver_connection  # type: ignore[assignment]
         self._tx = ReadTx(self.connection) if read_only else WriteTx(self.connection)
         if longest_s is not None:
-            # Beside the steps of one statement those of earlier runs count: many short ones are looked at, too.
+            # Steps of earlier statements count, too, so the clock is checked for many short statements as well.
             self.driver.set_progress_handler(lambda: time.monotonic() > self._until, LOOK_STEPS)
 
     def work(self, work: Callable[[Any], T]) -> T:
@@ -193,7 +193,7 @@ class _Readers:
 
 
 class _WriteQueue:
-    """The thread that writes, and what waits for it: works that go first, then the others in their order."""
+    """The writer thread and its queues: works that go first, then the others in their order."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
@@ -208,7 +208,7 @@ class _WriteQueue:
         return future
 
     def close(self) -> None:
-        """Do what waits, then end the thread."""
+        """Run all queued works, then end the thread."""
         self._thread.shutdown()
 
     def _next(self) -> None:
@@ -259,7 +259,7 @@ class SqliteStore:
         self._checkpoints = checkpoints.Checkpoints(path, every_s=checkpoint_s, finish=self._finish_checkpoint)
 
     async def write(self, work: Callable[[WriteTx], T], *, locked: bool = False, crew: Crew = Crew.WORK) -> T:
-        """Run the work in one durable transaction on the writer thread: nobody writes at the same time anyway."""
+        """Run the work in one durable transaction on the writer thread, the only one that writes."""
         return await self._on_writer(functools.partial(self._write, work), first=crew.goes_first)
 
     async def read(self, work: Callable[[ReadTx], T], *, consistent: bool = True, crew: Crew = Crew.WORK) -> T:

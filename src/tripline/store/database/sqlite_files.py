@@ -13,7 +13,7 @@ from tripline.ports.outages import Fault
 from tripline.store.database import faults
 
 BUSY_MS: Final = 10_000
-"""How long a writer waits for others, from whatever program."""
+"""How long a writer waits for other writers, of any program."""
 _ROOM_BYTES: Final = 2**16
 """SQLite maps a file of 32 KiB beside the database."""
 _HEAD: Final = 100
@@ -47,7 +47,7 @@ def is_empty(path: Path) -> bool:
 
 
 def damage(path: Path) -> list[str]:
-    """What is wrong with the file's structure; empty when it is sound. Reads the whole file.
+    """Defects of the file's structure; empty when it is sound. Reads the whole file.
 
     Raises `sqlite3.Error` when it cannot be read for another reason, such as a full disk.
     """
@@ -68,7 +68,7 @@ def damage(path: Path) -> list[str]:
 
 
 def is_full(path: Path) -> bool:
-    """Whether the file's disk has no room for what SQLite needs to open it."""
+    """Return true if the file's disk is too full for SQLite to open the file."""
     return shutil.disk_usage(path.parent).free < _ROOM_BYTES
 
 

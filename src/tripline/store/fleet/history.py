@@ -72,7 +72,7 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 def add(tx: WriteTx, fact: Fact, *, ids: TimeIds, now_ms: int) -> RowNo:
-    """Keep an entry; its number. Of an actor who was deleted meanwhile nothing is kept.
+    """Store an entry; return its number. An actor who was deleted meanwhile is left out.
 
     Raises `TooManyChanges` when the actor has written as much today as an account may.
     """

@@ -40,12 +40,12 @@ _DELEGATIONS: Final = Bulk(
 
 
 def taken_numbers(tx: ReadTx, service_type: str, numbers: Collection[str]) -> set[str]:
-    """Those of these keys of numbers that vehicles of the service type have."""
+    """The keys, out of these, of numbers of vehicles in the service type."""
     return _taken(tx, vehicle.c.number_key, numbers, within=(vehicle.c.service_type, service_type))
 
 
 def taken_serials(tx: ReadTx, service_type: str, serials: Collection[str]) -> set[str]:
-    """Those of these keys of serial numbers that sensors of the service type have."""
+    """The keys, out of these, of serial numbers of sensors in the service type."""
     return _taken(tx, sensor.c.serial_key, serials, within=(sensor.c.service_type, service_type))
 
 
@@ -55,12 +55,12 @@ def taken_credentials(tx: ReadTx, credentials: Collection[str]) -> set[str]:
 
 
 def vehicle_values(new: Iterable[Vehicle]) -> list[Any]:
-    """What `insert_vehicles` takes, made outside the transaction."""
+    """Values for `insert_vehicles`, made outside the transaction."""
     return _flat(new, _VEHICLE, "vehicle_no")
 
 
 def sensor_values(new: Iterable[Sensor]) -> list[Any]:
-    """What `insert_sensors` takes, made outside the transaction."""
+    """Values for `insert_sensors`, made outside the transaction."""
     return _flat(new, _SENSOR, "serial_no")
 
 

@@ -1,6 +1,6 @@
-"""Vehicles and sensors by number, in whatever form it is typed: by the very text, else by its key (`domain/keys.py`).
+"""Vehicles and sensors by number, typed in any form: by the exact text, else by its key (`domain/keys.py`).
 
-Not here: what begins or ends with a text (`store/browsing/`).
+Not here: searches by a part of a number (`store/browsing/`).
 """
 
 from functools import cache

@@ -104,7 +104,7 @@ def insert_new(tx: WriteTx, new: Sensor) -> None:
 
 
 def modify(tx: WriteTx, scope: Scope, changed: Sensor) -> None:
-    """Keep what the registration of a sensor inside the scope says now. Raises as `insert_new`."""
+    """Store the changed registration of a sensor inside the scope. Raises as `insert_new`."""
     values = {f"new_{name}": getattr(changed, name) for name in _REGISTERED} | {"new_key": keys.key(changed.serial_no)}
     with _unique(changed):
         tx.run(_modify(scope.reaches), {"key": changed.id, **values, **scopes.values(scope)})

@@ -332,7 +332,7 @@ def silent(
 
 
 def still_silent(tx: ReadTx, scope: Scope, sensor_ids: Collection[SensorId], *, since_ms: int) -> set[SensorId]:
-    """Those of the sensors whose open trip got no microtrip since the instant."""
+    """The sensors, out of these, whose open trip got no microtrip since the instant."""
     _everything(scope)
     since_no = ids.first_no(since_ms)
     if tx.shared:

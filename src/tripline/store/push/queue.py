@@ -83,7 +83,7 @@ _NEXT_RECEIVER: Final = Hot(
     "channel",
 )
 _NEW_RECEIVERS: Final = Hot(
-    # Not DISTINCT, for which SQLite would walk through all that waits, in the order of the index.
+    # Not DISTINCT: SQLite would walk through all waiting messages, in the order of the index.
     _RECEIVERS.where(_WAITING, _ROW.no > bindparam("after")).order_by(_ROW.no),
     "after",
 )
@@ -179,7 +179,7 @@ def newest(tx: ReadTx) -> int:
 
 
 def newcomers(tx: ReadTx, after: int) -> tuple[int, list[Key]]:
-    """The greatest number now, and the receivers of what was put there after this number, by their first one."""
+    """The greatest number now, and the receivers of messages after this number, in the order of their first one."""
     greatest = newest(tx)
     if greatest <= after:
         return after, []

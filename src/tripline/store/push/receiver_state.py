@@ -39,21 +39,21 @@ _OLDEST_UNCONFIRMED: Final = Hot(
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What is known of a receiver; 0: it never happened."""
+    """Facts about a receiver; 0: it never happened."""
 
     mute_ms: int = 0
     """Since when it takes messages and never answers."""
     readdressed_ms: int = 0
     asked_ms: int = 0
-    """When somebody asked to send to it at once."""
+    """When sending to it at once was requested."""
     owed: bool = False
-    """Whether messages are kept that nobody confirmed."""
+    """The receiver has unconfirmed messages."""
     held_ms: int = 0
     """Until when it asked for no request (`Retry-After`)."""
 
 
 def facts(tx: ReadTx, key: Key) -> Facts:
-    """What is known of a receiver."""
+    """Facts about a receiver."""
     company_id, channel = key
     owed = bool(tx.all(select(_MESSAGE.no).where(*_of(key), _UNCONFIRMED).limit(1)))
     rows = tx.hot(_FACTS, company_id, channel.value)
@@ -106,7 +106,7 @@ def readdressed(tx: WriteTx, company_id: CompanyId, channels: Iterable[Channel],
 
 
 def asked(tx: WriteTx, keys: Iterable[Key], *, now_ms: int) -> None:
-    """Write down that somebody asked to send to these receivers at once."""
+    """Store a request to send to these receivers at once."""
     for key in keys:
         _set(tx, key, held_ms=None, asked_ms=max(now_ms, facts(tx, key).asked_ms + 1))
 

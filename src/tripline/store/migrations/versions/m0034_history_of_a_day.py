@@ -1,6 +1,6 @@
 """The amount of history that an account has written today.
 
-Programs of before count nothing; what they write does not count against the limit of a day.
+Earlier programs do not count, so their entries do not use up the limit of a day.
 """
 
 import sqlalchemy as sa
