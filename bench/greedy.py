@@ -108,7 +108,7 @@ async def trends(world: World, seen: Seen) -> None:
 
 async def bodies(world: World, seen: Seen) -> None:
     """Strangers at five addresses leave request bodies unfinished."""
-    head = b"POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % BODY
+    head = b"POST /api/tre/v1/vehicle HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % BODY
 
     async def one(address: str) -> None:
         async for reader, writer in _connections(world, address):
