@@ -265,7 +265,7 @@ async def arrays(world: World, seen: Seen) -> None:
             await reader.readexactly(4)
             with contextlib.suppress(asyncio.IncompleteReadError):
                 for number in itertools.count():
-                    topic = "v1/sensors/me/microtrips"
+                    topic = "v1/sensors/me/tre"
                     await _sent(seen, writer, publish_packet(topic, body, number % 65_535 + 1))
                     await reader.readexactly(4)
                     seen.answers["acknowledged"] += 1

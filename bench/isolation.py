@@ -1,7 +1,7 @@
 """Row 29: devices, and another company's people, beside clients that take all they can get.
 
 500 TLS devices publish 1,000 messages a second: once alone, then once beside each load of `greedy.py`. The loads use a
-service type of 10,000 vehicles with a score on each of 600 days. Meanwhile a neighbour, the administrator of another
+service type of 10,000 vehicles with a score on each of 200 days. Meanwhile a neighbour, the administrator of another
 company at another address, asks for a page of its vehicles, checks an import of one row and signs in, and readiness is
 checked. Everything runs on SQLite, then on PostgreSQL, which shares both cores with the server and the loads.
 
@@ -41,7 +41,7 @@ from tripline.store import migrate, tables
 from tripline.store.database import postgres, sqlite
 
 LARGE: Final = companies.Fleet(service_type="large", companies=3, vehicles=10_000, people=100)
-FIRST_DAY, DAYS = 20_000, 600
+FIRST_DAY, DAYS = 20_000, 200
 ASKED: Final = 8
 DEVICES, RATE = 500, 1_000
 SECONDS, QUICK_SECONDS, WARMUP_S = 60.0, 5.0, 2.0
@@ -159,8 +159,10 @@ def _seeded(connection: Connection) -> Seeds:
         " numbered AS (SELECT id, row_number() OVER (ORDER BY id) AS number FROM vehicle"
         f" WHERE service_type = '{LARGE.service_type}')"
         " SELECT id, 'day', day, 1, 'vehicle', 3, 1, 2, 1, 5000, 3600000, 100000,"
-        " 100000 * (1000 + (number * 7919 + day * 104729) % 500000) FROM numbered CROSS JOIN days"
+        " 100000 * (1000 + (number * 7919 + day) - (number * 7919 + day) / 500 * 500) FROM numbered CROSS JOIN days"
     )
+    days = range(FIRST_DAY, FIRST_DAY + DAYS)
+    connection.execute(insert(tables.score_change), [{"no": day, "day": day} for day in days])
     of_partner = tables.vehicle.select().where(tables.vehicle.c.company_id == made.big).limit(ASKED)
     now_ms = int(time.time() * 1000)
     cookie = Cookie(str(uuid.uuid4()), secrets.token_urlsafe(32))
