@@ -26,7 +26,7 @@ def companies(server):
     """A company for each test, made before the browser: that has an event loop of its own in this thread."""
     with contextlib.ExitStack() as stack:
         yield iter(
-            [stack.enter_context(Company(server.api, server.data, service_type=f"fleet-{n}")) for n in range(11)]
+            [stack.enter_context(Company(server.api, server.data, service_type=f"fleet-{n}")) for n in range(12)]
         )
 
 
@@ -280,6 +280,31 @@ def test_cell_that_is_left_for_the_search_is_saved(browser, server, company, tmp
         expect(page.locator("#row-2 [aria-invalid]")).to_have_count(1)
         expect(page.locator("#row-2")).to_contain_text("LPG")
 
+    assert watched.complaints == []
+
+
+def test_search_waits_for_a_cell_that_is_being_saved(browser, server, company, tmp_path):
+    held = []
+    with portal_browser.watching(browser, server.api) as watched:
+        page = signed_in(watched, company)
+        page.goto(f"{server.api}/import")
+        page.set_input_files("input[type=file]", str(two_mistakes(tmp_path)))
+        page.locator("form[data-import] button[type=submit]").click()
+        portal_browser.arrive(page, "table.rows")
+        page.route("**/rows/2", lambda route: held.append(route))  # noqa: PLW0108  Playwright asks it for its parameters
+        page.locator("#row-2 input[name=cell-3]").fill("LPG")
+        search = page.locator("#content input[name=q][type=search]")
+        search.fill("12가1000")
+        search.press("Enter")
+        page.wait_for_timeout(1_000)
+        before = page.url
+        (save,) = held
+        save.continue_()
+        page.wait_for_url("**q=12*")
+        expect(page.locator("#row-2 [aria-invalid]")).to_have_count(1)
+        expect(page.locator("#row-2")).to_contain_text("LPG")
+
+    assert "q=" not in before
     assert watched.complaints == []
 
 

@@ -68,7 +68,7 @@ function busy(form, is) {
 
 // ---- Mending rows ----
 
-/** Rows on their way, each with what was asked of it meanwhile. */
+/** Rows that are being saved, each with its end and with what was asked of it meanwhile. */
 const underWay = new Map();
 
 document.addEventListener("submit", (event) => {
@@ -82,8 +82,18 @@ document.addEventListener("change", (event) => {
   if (event.target.matches("table[data-mending] input[name^=cell-]")) mend(event.target.closest("tr"), null);
 });
 
+// A search shows rows as they are stored: it waits for rows that are being saved.
+document.addEventListener("submit", async (event) => {
+  if (!underWay.size || !event.target.matches("form[role=search]")) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  const { target, submitter } = event;
+  while (underWay.size) await Promise.all([...underWay.values()].map(({ ended }) => ended));
+  target.requestSubmit(submitter);
+}, true);
+
 /** Save a row, as the pressed button has it; one on its way is saved again once it is back, with what changed since. */
-async function mend(row, pressed) {
+function mend(row, pressed) {
   const asked = underWay.get(row);
   if (asked) {
     asked.again = true;
@@ -92,12 +102,21 @@ async function mend(row, pressed) {
   }
   const meanwhile = { again: false, pressed: null };
   underWay.set(row, meanwhile);
+  meanwhile.ended = save(row, pressed, meanwhile);
+}
+
+async function save(row, pressed, meanwhile) {
   const form = row.querySelector("form");
   const sent = new FormData(form);
   if (pressed) sent.append(pressed.name, pressed.value);
   let isTyped;
   try {
-    const answer = await fetch(form.action, { method: "POST", body: sent, headers: { "HX-Request": "true" } });
+    const answer = await fetch(form.action, {
+      method: "POST",
+      body: sent,
+      headers: { "HX-Request": "true" },
+      keepalive: true, // a link that is followed meanwhile must not end it
+    });
     if (!answer.ok) throw new Error(answer.statusText);
     isTyped = take(await answer.text(), row, sent);
   } catch {
