@@ -91,6 +91,7 @@ class World:
 
 
 Load = Callable[[World, Seen], Coroutine[Any, Any, None]]
+Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 async def trends(world: World, seen: Seen) -> None:
@@ -110,12 +111,12 @@ async def bodies(world: World, seen: Seen) -> None:
     """Strangers at five addresses leave request bodies unfinished."""
     head = b"POST /api/tre/v1/vehicle HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % BODY
 
-    async def one(address: str) -> None:
-        async for reader, writer in _connections(world, address):
-            await _sent(seen, writer, head + b"[" * (BODY - 1))
-            seen.answers[(await reader.read(12))[9:12].decode() or "closed"] += 1
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await _sent(seen, writer, head + b"[" * (BODY - 1))
+        seen.answers[(await reader.read(12))[9:12].decode() or "closed"] += 1
 
-    await _together(one(f"127.0.2.{address}") for address in range(1, STRANGERS + 1) for _ in range(BODIES))
+    addresses = [f"127.0.2.{number}" for number in range(1, STRANGERS + 1)] * BODIES
+    await _together(_dialled(world, address, talk) for address in addresses)
 
 
 async def uploads(world: World, seen: Seen) -> None:
@@ -210,15 +211,18 @@ async def chunks(world: World, seen: Seen) -> None:
     """Strangers send bodies in chunks of one byte, as fast as they are read."""
     head = b"POST /api/auth/login HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-    async def one(address: str) -> None:
-        async for reader, writer in _connections(world, address):
-            answer = asyncio.ensure_future(reader.read(12))
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        answer = asyncio.ensure_future(reader.read(12))
+        try:
             await _sent(seen, writer, head)
             while not answer.done():
                 await _sent(seen, writer, PIECE)
             seen.answers[answer.result()[9:12].decode() or "closed"] += 1
+        finally:
+            answer.cancel()
+            await asyncio.gather(answer, return_exceptions=True)
 
-    await _together(one(f"127.0.2.{address}") for address in range(1, CHUNKERS + 1))
+    await _together(_dialled(world, f"127.0.2.{number}", talk) for number in range(1, CHUNKERS + 1))
 
 
 async def empty_rows(world: World, seen: Seen) -> None:
@@ -318,13 +322,13 @@ async def _asked(seen: Seen, request: Awaitable[httpx.Response]) -> None:
         await asyncio.sleep(AGAIN_S)
 
 
-async def _connections(world: World, address: str) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """One connection after the other, from this address; what breaks is dialled again."""
+async def _dialled(world: World, address: str, talk: Talk) -> None:
+    """Talk over one connection after the other, from this address; a broken one is dialled again."""
     while True:
         with contextlib.suppress(OSError):
             reader, writer = await asyncio.open_connection(world.host, world.port, local_addr=(address, 0))
             try:
-                yield reader, writer
+                await talk(reader, writer)
             finally:
                 writer.transport.abort()
         await asyncio.sleep(AGAIN_S)
@@ -333,8 +337,7 @@ async def _connections(world: World, address: str) -> AsyncIterator[tuple[asynci
 async def _sent(seen: Seen, writer: asyncio.StreamWriter, data: bytes) -> None:
     writer.write(data)
     seen.sent += len(data)
-    with contextlib.suppress(ConnectionError):
-        await writer.drain()
+    await writer.drain()
 
 
 async def _together(clients: Any) -> None:
