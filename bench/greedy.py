@@ -50,6 +50,8 @@ ARRAYS: Final = 60_000
 ARRAYS_S: Final = 0.1
 """Pause between two messages of many arrays."""
 EMPTY_MIB: Final = 60
+BAD_ROWS: Final = 40_000
+"""Fewer than a file of bad rows may have."""
 
 
 @dataclass(slots=True)
@@ -240,7 +242,7 @@ async def empty_rows(world: World, seen: Seen) -> None:
 
 async def bad_rows(world: World, seen: Seen) -> None:
     """One browser downloads the bad rows of a draft, eight times at once."""
-    file = b"vehicleNo,mileage\n" + b"".join(b"B%06d,none\n" % number for number in range(100_000))
+    file = b"vehicleNo,mileage\n" + b"".join(b"B%06d,none\n" % number for number in range(BAD_ROWS))
     async with _client(world, None) as client:
         client.cookies.set("tripline", world.cookie)
         form = {"csrf": world.csrf, "kind": "vehicles"}
@@ -248,6 +250,8 @@ async def bad_rows(world: World, seen: Seen) -> None:
         draft = made.headers.get("location", "").partition("?")[0]
         if not draft.startswith("/import/"):
             raise RuntimeError(f"no draft was made: {made.status_code}")
+        while (await client.get(f"{draft}/bad-rows")).status_code == httpx.codes.CONFLICT:  # noqa: ASYNC110  of the server
+            await asyncio.sleep(1)
 
         async def one() -> None:
             while True:
