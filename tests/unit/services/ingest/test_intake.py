@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -135,27 +134,20 @@ def test_sources_wait_while_too_many_bytes_do(rig: Rig, size: int, crowded: bool
     assert seen == [crowded, False]
 
 
-def test_messages_of_a_quarter_of_a_million_values_leave_the_loop_to_others(rig: Rig) -> None:
-    """Four of them a second, from one box, would have been the end of everybody else's service."""
+def test_messages_of_a_quarter_of_a_million_values_are_settled_together(rig: Rig) -> None:
+    """They are rejected before they are decoded: test_msgpack.py has the time."""
     source = FakeSource()
     packed = b"\x81\xa1a\xdd\x00\x01\x54\x00" + b"\x81\xa0\x90" * 0x15400
-    gaps: list[float] = []
 
     async def talk(intake: Intake) -> None:
         await until(lambda: intake.swept)
         for place in range(4):
             intake.offer(source, TOPIC, packed, NOW, place + 1)
-        before = time.perf_counter()
-        while not source.settlements:
-            await asyncio.sleep(0.001)
-            now = time.perf_counter()
-            gaps.append(now - before)
-            before = now
+        await until(lambda: bool(source.settlements))
 
     through(rig, talk)
 
     assert source.settlements == [[1, 2, 3, 4]]
-    assert max(gaps) < sum(gaps) / 2
 
 
 def test_refused_frame_is_settled_in_its_turn(rig: Rig) -> None:
