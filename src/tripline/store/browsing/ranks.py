@@ -5,10 +5,11 @@ from functools import cache
 from typing import Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, bindparam, select
+from sqlalchemy import Column, ColumnElement, Select, bindparam, select
 
 from tripline.domain.access import Reach, Scope
 from tripline.store import reached, scopes
+from tripline.store.fleet import number_keys
 from tripline.store.tables import company
 from tripline.store.transactions import Hot, ReadTx
 
@@ -48,6 +49,13 @@ def of_scope(tx: ReadTx, scope: Scope) -> Rank | None:
         whole_type=Reach.PARTNERS in scope.reaches and operator_id == scope.company_id,
         own=Reach.OWN_COMPANY in scope.reaches,
     )
+
+
+def other_form(tx: ReadTx, rank: Rank | None, number: Column[str], search: str | None) -> str | None:
+    """The stored form of a searched number; None when no other form is stored."""
+    if rank is None or not search:
+        return None
+    return number_keys.stored(tx, number, rank.service_type, search)
 
 
 def singles(tx: ReadTx, scope: Scope) -> Singles:

@@ -19,7 +19,6 @@ from tripline.store import endings, reached, scopes
 from tripline.store.browsing import ranks, turns
 from tripline.store.browsing.ranks import Rank
 from tripline.store.browsing.turns import Browsed, Slice, Source, Turn
-from tripline.store.fleet import number_keys
 from tripline.store.tables import carrier_line, company, device_connection, sensor, vehicle
 from tripline.store.transactions import Hot, ReadTx
 
@@ -73,8 +72,8 @@ def page(tx: ReadTx, scope: Scope, filters: Filters, turn: Turn) -> Slice[Listed
     values = _values(scope, rank, filters)
     sources = _sources(tx, scope, rank, filters, values)
     found = _BROWSED.page(tx, turn, sources, values, search=filters.search)
-    if not found.rows and (alike := _alike(tx, rank, filters)) is not None:
-        return page(tx, scope, alike, turn)
+    if not found.rows and (number := ranks.other_form(tx, rank, sensor.c.serial_no, filters.search)):
+        return page(tx, scope, replace(filters, search=number), turn)
     return found.mapped(_listed)
 
 
@@ -84,17 +83,9 @@ def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
     values = _values(scope, rank, filters)
     sources = _sources(tx, scope, rank, filters, values)
     found = _BROWSED.count(tx, [_counted(each) for each in sources], values, search=filters.search)
-    if not found and (alike := _alike(tx, rank, filters)) is not None:
-        return count(tx, scope, alike)
+    if not found and (number := ranks.other_form(tx, rank, sensor.c.serial_no, filters.search)):
+        return count(tx, scope, replace(filters, search=number))
     return found
-
-
-def _alike(tx: ReadTx, rank: Rank | None, filters: Filters) -> Filters | None:
-    """The filters with the stored form of the searched number; None when no other form is stored."""
-    if rank is None or not filters.search:
-        return None
-    number = number_keys.stored(tx, sensor.c.serial_no, rank.service_type, filters.search)
-    return None if number is None else replace(filters, search=number)
 
 
 class _Found(Enum):

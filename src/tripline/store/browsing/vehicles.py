@@ -22,7 +22,6 @@ from tripline.store.browsing import ranks, turns, vehicle_rows
 from tripline.store.browsing.ranks import Rank
 from tripline.store.browsing.turns import Along, Browsed, Slice, Source, Turn
 from tripline.store.browsing.vehicle_rows import CHOSEN, OPEN, ListedVehicle
-from tripline.store.fleet import number_keys
 from tripline.store.tables import (
     sensor,
     trip,
@@ -67,8 +66,8 @@ def page(
     values = _values(scope, rank, filters)
     sources = _sources(tx, scope, rank, filters, values, by=turn.by)
     found = _browsed(named).page(tx, turn, sources, values, search=filters.search)
-    if not found.rows and (alike := _alike(tx, rank, filters)) is not None:
-        return page(tx, scope, alike, turn, named=named)
+    if not found.rows and (number := ranks.other_form(tx, rank, vehicle.c.vehicle_no, filters.search)):
+        return page(tx, scope, replace(filters, search=number), turn, named=named)
     return found.mapped(vehicle_rows.listed)
 
 
@@ -78,17 +77,9 @@ def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
     values = _values(scope, rank, filters)
     sources = _sources(tx, scope, rank, filters, values)
     found = _browsed(frozenset()).count(tx, [_counted(each) for each in sources], values, search=filters.search)
-    if not found and (alike := _alike(tx, rank, filters)) is not None:
-        return count(tx, scope, alike)
+    if not found and (number := ranks.other_form(tx, rank, vehicle.c.vehicle_no, filters.search)):
+        return count(tx, scope, replace(filters, search=number))
     return found
-
-
-def _alike(tx: ReadTx, rank: Rank | None, filters: Filters) -> Filters | None:
-    """The filters with the stored form of the searched number; None when no other form is stored."""
-    if rank is None or not filters.search:
-        return None
-    number = number_keys.stored(tx, vehicle.c.vehicle_no, rank.service_type, filters.search)
-    return None if number is None else replace(filters, search=number)
 
 
 class _Found(Enum):
