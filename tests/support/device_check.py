@@ -38,6 +38,17 @@ class Check:
                 return told
         raise AssertionError(f"no {kind} {fragment!r} among {self.told}")
 
+    def until_each(self, *wanted: tuple[str, str]) -> list[str]:
+        """The text of each wanted kind and fragment, which may come in any order."""
+        texts: dict[tuple[str, str], str] = {}
+        while len(texts) < len(wanted):
+            told = self.next()
+            assert told is not None, f"not all of {wanted} among {self.told}"
+            for kind, fragment in wanted:
+                if told["kind"] == kind and fragment in told["text"]:
+                    texts[kind, fragment] = told["text"]
+        return [texts[each] for each in wanted]
+
     def ended(self) -> int:
         """Read to the end; the exit code."""
         while self.next() is not None:

@@ -117,21 +117,18 @@ def test_device_check_tells_connection_trip_redelivery_and_disconnection(world: 
     with checking(world, box) as check:
         first = dict(check.told[-1])
         world.send(box, text(2, SAMPLE), text(2, SAMPLE))
-        told = [
-            check.until("message")["outcome"],
-            check.until("message")["outcome"],
-            check.until("connection", "disconnected")["text"],
-            check.until("trip")["text"],
-        ]
+        outcomes = [check.until("message")["outcome"], check.until("message")["outcome"]]
+        disconnected, opened = check.until_each(("connection", "disconnected"), ("trip", "opened"))
         world.send(box, text(1, {"tid": 41}))
         ended = check.until("trip", "ended")["text"]
 
     assert first["text"] == "the device has never connected"
     assert [each["text"] for each in check.told if each["kind"] == "note"] == ["listening to the sensor of type GPS"]
-    assert told[:2] == ["kept", "redelivered"]
-    assert told[2].endswith("disconnected, lost: the connection broke without DISCONNECT: power, network, or the device"
-                            " closed it")  # fmt: skip
-    assert told[3].endswith("(number 41) opened")
+    assert outcomes == ["kept", "redelivered"]
+    assert disconnected.endswith(
+        "disconnected, lost: the connection broke without DISCONNECT: power, network, or the device closed it"
+    )
+    assert opened.endswith("(number 41) opened")
     assert "(number 41) ended by its trip message" in ended
 
 
