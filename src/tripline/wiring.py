@@ -22,8 +22,9 @@ from tripline.domain.ids import SensorId
 from tripline.http.application import create_app
 from tripline.http.request_store import RequestStore
 from tripline.http.rim import Rim, Vitals
-from tripline.portal import exports, troubles
 from tripline.portal import families as pages
+from tripline.portal.frame import troubles
+from tripline.portal.lists import exports
 from tripline.services.accounts.browser_sessions import Prolonger
 from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.passwords import Passwords

@@ -11,7 +11,7 @@ from tests.support import fleet, portal_browser, portal_life, portal_tour, porta
 
 from tripline.domain.lines import NwStatus
 from tripline.language import catalogue
-from tripline.portal.lists import TABLES
+from tripline.portal.lists.nouns import TABLES
 
 pytestmark = [pytest.mark.once("what a page shows"), pytest.mark.slow]
 

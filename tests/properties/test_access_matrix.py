@@ -232,7 +232,7 @@ UNSEEN = {
 }
 """Reaches without which every route answers the same."""
 OF_PAGES = {Action.ACCOUNT_MANAGE, Action.INSTALLATION_READ}
-"""What pages of the portal alone ask for (tests/unit/portal/test_admin.py)."""
+"""What pages of the portal alone ask for (tests/unit/portal/admin/test_admin.py)."""
 CELLS = [(action, role) for action, row in access.RULES.items() for role in row if action not in OF_PAGES]
 REACHES = [(action, role, reach) for action, role in CELLS for reach in access.RULES[action][role]]
 REACHES.sort(key=lambda cell: [part.name for part in cell])

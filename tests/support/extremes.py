@@ -17,7 +17,7 @@ from litestar import Request
 from litestar.datastructures import MultiDict
 
 from tripline.http import operations
-from tripline.portal.forms import Form
+from tripline.portal.frame.forms import Form
 
 _YEAR_1_MS: Final = -62_135_596_800_000
 _YEAR_10000_MS: Final = 253_402_300_800_000

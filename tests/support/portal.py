@@ -15,7 +15,8 @@ from tripline.api import families as rest_families
 from tripline.http import middleware
 from tripline.http.application import routed_app
 from tripline.http.rim import Rim
-from tripline.portal import families, frame, troubles
+from tripline.portal import families
+from tripline.portal.frame import navigation, troubles
 
 HTMX = {"HX-Request": "true"}
 OWN = {"Sec-Fetch-Site": "same-origin"}
@@ -145,7 +146,11 @@ def application(rim: Rim, pages: tuple[ModuleType, ...] = ()) -> Any:
 @cache
 def _routes(pages: tuple[ModuleType, ...]) -> Litestar:
     of_portal = (*families.FAMILIES, *pages)
-    state = {**rest_families.STATE, frame.PAGES: frame.pages_of(of_portal), frame.SECTIONS: families.SECTIONS}
+    state = {
+        **rest_families.STATE,
+        navigation.PAGES: navigation.pages_of(of_portal),
+        navigation.SECTIONS: families.SECTIONS,
+    }
     return routed_app((*rest_families.FAMILIES, *of_portal), None, state=state, tell=troubles.tell)  # type: ignore[arg-type]
 
 

@@ -1,6 +1,6 @@
 """The gallery: every part that pages are made of, on five pages that only tests see, with the portal's own files.
 
-The pages are in `portal/gallery/`; values, filters and texts stand in for those of `tripline.portal.views`.
+The pages are in `portal/gallery/`; values, filters and texts stand in for those of `tripline.portal.frame.views`.
 """
 
 import http.server
@@ -16,7 +16,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from tests.support import reference
-from tripline.portal import environment
+from tripline.portal.frame import environment
 
 PORTAL = reference.ROOT / "src/tripline/portal"
 TEXTS = reference.ROOT / "src/tripline/language/portal"

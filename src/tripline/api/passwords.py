@@ -1,6 +1,6 @@
 """Changing one's password, asking for a link by mail, and setting a password with it (spec/rest 2).
 
-Not here: the page behind the link (`portal/passwords.py`), log-in (`auth.py`).
+Not here: the page behind the link (`portal/account/passwords.py`), log-in (`auth.py`).
 """
 
 from typing import Any, Final

@@ -1,104 +1,86 @@
 """The families of pages, and the navigation to them.
 
-Each family is a module beside this one that exports `handlers`. Not here: the families of REST (`api/families.py`).
+Each family is a module that exports `handlers`. Not here: the families of REST (`api/families.py`).
 """
 
 from typing import Any, Final
 
-from tripline.portal import (
-    account,
-    account_list,
-    accounts,
+from tripline.portal.account import account, apply, passwords, sign_in
+from tripline.portal.admin import accounts, applications, health, map_changes, maps, settings
+from tripline.portal.delegation import bulk, candidates, chains
+from tripline.portal.frame import navigation, start, static
+from tripline.portal.imports import disposal, drafts, rows, uploads
+from tripline.portal.lists import accounts as account_list
+from tripline.portal.lists import applications as application_list
+from tripline.portal.lists import bulk_vehicles, exports, search
+from tripline.portal.lists import companies as company_list
+from tripline.portal.lists import delegations as delegation_lists
+from tripline.portal.lists import lines as line_list
+from tripline.portal.lists import messages as message_list
+from tripline.portal.lists import people as people_lists
+from tripline.portal.lists import sensors as sensor_list
+from tripline.portal.lists import services as service_list
+from tripline.portal.lists import vehicles as vehicle_list
+from tripline.portal.pushes import pushes, receivers
+from tripline.portal.records import (
     administrators,
-    application_list,
-    applications,
-    apply,
     assignments,
-    chains,
     companies,
-    company_list,
-    delegation,
-    delegation_list,
-    delegation_of_many,
-    exports,
-    frame,
-    health,
-    import_disposal,
-    import_drafts,
-    import_rows,
-    imports,
-    line_list,
     lines,
-    map_changes,
-    maps,
     mounting,
-    passwords,
     people,
-    people_lists,
-    push_list,
-    pushes,
-    receivers,
-    search,
     sensor_choice,
-    sensor_list,
     sensors,
-    service_list,
-    settings,
-    sign_in,
-    start,
-    static,
-    vehicle_list,
     vehicles,
-    vehicles_chosen,
 )
 
 FAMILIES: Final = (
     account,
-    account_list,
-    accounts,
-    application_list,
-    applications,
-    administrators,
     apply,
-    assignments,
-    chains,
-    companies,
-    company_list,
-    delegation,
-    delegation_list,
-    delegation_of_many,
-    exports,
+    passwords,
+    sign_in,
+    accounts,
+    applications,
     health,
-    import_disposal,
-    import_drafts,
-    import_rows,
-    imports,
-    line_list,
-    lines,
     map_changes,
     maps,
-    mounting,
-    passwords,
-    people,
-    people_lists,
-    push_list,
-    pushes,
-    receivers,
-    search,
-    sensor_choice,
-    sensor_list,
-    sensors,
-    service_list,
     settings,
-    sign_in,
+    bulk,
+    candidates,
+    chains,
     start,
     static,
+    disposal,
+    drafts,
+    rows,
+    uploads,
+    account_list,
+    application_list,
+    bulk_vehicles,
+    exports,
+    search,
+    delegation_lists,
+    message_list,
+    service_list,
+    company_list,
+    line_list,
+    people_lists,
+    sensor_list,
     vehicle_list,
+    pushes,
+    receivers,
+    administrators,
+    assignments,
+    companies,
+    lines,
+    mounting,
+    people,
+    sensor_choice,
+    sensors,
     vehicles,
-    vehicles_chosen,
 )
 
-SECTIONS: Final[frame.Sections] = {
+SECTIONS: Final[navigation.Sections] = {
     "fleet": {
         "/fleet/vehicles": ("portal.vehicles.title", "truck"),
         "/fleet/sensors": ("portal.sensors.title", "cpu"),
@@ -122,5 +104,5 @@ SECTIONS: Final[frame.Sections] = {
 """The pages that the navigation leads to, by section: text and icon of each. The text of a section itself is
 `portal.frame.` and its name."""
 
-STATE: Final[dict[str, Any]] = {frame.PAGES: frame.pages_of(FAMILIES), frame.SECTIONS: SECTIONS}
+STATE: Final[dict[str, Any]] = {navigation.PAGES: navigation.pages_of(FAMILIES), navigation.SECTIONS: SECTIONS}
 """What handlers of these families find in the state of their application, beside the rim."""

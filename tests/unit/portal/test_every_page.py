@@ -22,8 +22,8 @@ from tripline.domain import access
 from tripline.domain.access import Action, Gate
 from tripline.http import operations
 from tripline.http.operations import Operation
-from tripline.portal import views
 from tripline.portal.families import FAMILIES
+from tripline.portal.frame import views
 
 T = TypeVar("T")
 NOBODY = "no token"

@@ -1,0 +1,213 @@
+"""The page of the visitor's own account: name, password, language, theme, and sessions.
+
+Not here: signing in and out (`sign_in.py`), a password without the old one (`passwords.py`).
+"""
+
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain import fields
+from tripline.domain import passwords as rules
+from tripline.domain.access import Gate
+from tripline.domain.account_sessions import Kind, Session
+from tripline.domain.preferences import Theme
+from tripline.domain.refusals import NotFound, Refusal
+from tripline.http import authentication, cookies, errors, languages, parameters, peers
+from tripline.http.rim import Call, rim_of
+from tripline.language.catalogue import Language
+from tripline.portal.account import agents
+from tripline.portal.account.passwords import chosen
+from tripline.portal.frame import addresses, forms, views
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, guest_in, visitor_in, visitor_of
+from tripline.services.accounts import browser_sessions, login, preferences
+from tripline.services.accounts import sessions as service
+from tripline.services.accounts.hash_turns import TooManyLogins
+from tripline.store.lists import Span
+from tripline.store.transactions import ReadTx, WriteTx
+
+PATH: Final = "/account"
+SYSTEM: Final = "system"
+"""The theme of who chooses none."""
+_SHOWN: Final = 50
+"""Sessions on a page."""
+_LABELS: Final = {
+    "currentPassword": "portal.account.current",
+    "newPassword": "portal.account.new",
+    "again_password": "portal.account.again",
+}
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A session as its owner sees it."""
+
+    id: str
+    agent: str | None
+    """Browser and system, or program; None: not known."""
+    is_browser: bool
+    address: str | None
+    created_ms: int
+    used_ms: int
+    current: bool
+
+
+@page("GET", PATH, access=Gate.ACCOUNT)
+async def show(request: Call) -> Response[bytes]:
+    """The own account."""
+    return await _shown(request)
+
+
+@page(
+    "POST",
+    "/account/password",
+    access=Gate.ACCOUNT,
+    refuses=(login.WrongPassword, login.MustWait, rules.PasswordsDiffer, rules.PasswordTooShort, TooManyLogins),
+)
+async def change_password(request: Call) -> Response[bytes]:
+    """Set the own password: every session ends but this browser's, which gets a new one."""
+    form = await forms.read(request)
+    rim, visitor = rim_of(request), await visitor_of(request)
+    attempts = peers.attempts_of(request)
+    checked = fields.Checks()
+    current = checked(fields.required, "currentPassword", form.secret("currentPassword"))
+    new = checked.whole(chosen, {"name": "newPassword", "form": form})
+    try:
+        checked.end()
+        await login.change_password(
+            rim.store,
+            actor=visitor.actor,
+            current=current,
+            new=new,
+            attempts=attempts,
+            passwords=rim.passwords,
+            ids=rim.ids,
+        )
+    except Refusal as refusal:
+        return await _shown(request, error=refusal)
+    cookie = await rim.store.write(
+        lambda tx: browser_sessions.opened(
+            tx,
+            user_id=visitor.actor.user_id,
+            client=attempts.client,
+            settings=rim.browsers.settings,
+            before=None,
+            now_ms=attempts.now_ms,
+        )
+    )
+    answer = views.moved(request, PATH, notice="portal.account.password_changed")
+    answer.headers.update(cookies.given(request, cookie))
+    return answer
+
+
+@page("POST", "/account/preferences", access=Gate.ANYONE)
+async def prefer(request: Call) -> Response[bytes]:
+    """Choose language or theme: kept by the account; of a guest the language alone, by the browser."""
+    form = await forms.read(request)
+    rim = rim_of(request)
+    answer = views.moved(request, addresses.within(form.text(addresses.NEXT)))
+    language, theme = form.text("language"), form.text("theme")
+    if cookies.found(request) is not None:
+        await authentication.require_own_page(request, form.secret(forms.CSRF))
+    visitor = await rim.store.read_short(lambda tx: guest_in(tx, request))
+    if visitor is None:
+        if language in frozenset(Language):
+            answer.cookies.append(languages.kept(language, secure=cookies.is_secure(request)))
+        return answer
+    wanted = preferences.Wanted(
+        language=Language(language) if language in frozenset(Language) else None,
+        theme=Theme(theme) if theme in frozenset(Theme) else None,
+        of_system=theme == SYSTEM,
+    )
+    await rim.store.write(lambda tx: preferences.choose(tx, actor=visitor.actor, wanted=wanted))
+    return answer
+
+
+@page("POST", "/account/sessions/end", access=Gate.ACCOUNT, refuses=(NotFound,))
+async def end(request: Call) -> Response[bytes]:
+    """End one of the own sessions."""
+    form = await forms.read(request)
+    session_id = parameters.uuid_of(form.text("session"), "session")
+    visitor = await visitor_of(request)
+    await rim_of(request).store.write(partial(service.end, actor=visitor.actor, session_id=session_id))
+    if session_id == authentication.session_of(request):
+        return _left(request)
+    return views.moved(request, PATH, notice="portal.account.session_ended")
+
+
+@page("POST", "/account/sessions/end-others", access=Gate.ACCOUNT)
+async def end_others(request: Call) -> Response[bytes]:
+    """End the own sessions, but this browser's."""
+    await forms.read(request)
+    await _end_all(request, keeps=True)
+    return views.moved(request, PATH, notice="portal.account.others_ended")
+
+
+@page("POST", "/account/sessions/end-all", access=Gate.ACCOUNT)
+async def end_all(request: Call) -> Response[bytes]:
+    """End every own session, this browser's too."""
+    await forms.read(request)
+    await _end_all(request, keeps=False)
+    return _left(request)
+
+
+async def _end_all(request: Call, *, keeps: bool) -> None:
+    rim = rim_of(request)
+    now_ms = rim.clock()
+
+    def work(tx: WriteTx) -> None:
+        visitor = visitor_in(tx, request)
+        kept = authentication.session_of(request) if keeps else None
+        service.end_all(tx, actor=visitor.actor, kept=kept, now_ms=now_ms)
+
+    await rim.store.write(work)
+
+
+def _left(request: Call) -> Response[bytes]:
+    answer = views.moved(request, addresses.SIGN_IN)
+    answer.headers.update(cookies.taken(request))
+    return answer
+
+
+async def _shown(request: Call, *, error: Refusal | None = None) -> Response[bytes]:
+    rim = rim_of(request)
+    after = parameters.query_id(request.query_params, "after")
+    now_ms = rim.clock()
+
+    def work(tx: ReadTx) -> tuple[Visitor, list[Session]]:
+        visitor = visitor_in(tx, request)
+        span = Span(limit=_SHOWN + 1, after=after)
+        return visitor, list(service.listed(tx, actor=visitor.actor, now_ms=now_ms, span=span))
+
+    visitor, found = await rim.store.read_short(work)
+    current = authentication.session_of(request)
+    return views.show(
+        request,
+        visitor,
+        "account/own.html",
+        title="portal.account.title",
+        error=error,
+        labels=_LABELS,
+        headers={} if error is None else errors.retry_after(error),
+        sessions=[_line(each, current) for each in found[:_SHOWN]],
+        following=found[_SHOWN - 1].id if len(found) > _SHOWN else None,
+        shortest=rules.SHORTEST,
+        longest=rules.LONGEST,
+    )
+
+
+def _line(session: Session, current: str | None) -> Line:
+    return Line(
+        id=session.id,
+        agent=agents.named(session.agent),
+        is_browser=session.kind is Kind.BROWSER,
+        address=session.address,
+        created_ms=session.created_ms,
+        used_ms=session.rotated_ms,
+        current=session.id == current,
+    )
+
+
+handlers: Final[list[Any]] = [show, change_password, prefer, end, end_others, end_all]

@@ -1,0 +1,81 @@
+"""Applying for a service account: the form, and what becomes of it.
+
+The answer is the same whether the address has an account, an application under review, or neither
+(`services/accounts/applications.py`); who decides is told on another page (`admin/applications.py`).
+"""
+
+from typing import Any, Final
+
+from litestar.response import Response
+
+from tripline.domain import applications
+from tripline.domain.access import Gate
+from tripline.domain.refusals import Refusal
+from tripline.http import languages, peers
+from tripline.http.rim import Call, rim_of
+from tripline.portal.frame import forms, views
+from tripline.portal.frame.forms import Form
+from tripline.portal.frame.page import page
+from tripline.services.accounts import applications as service
+from tripline.services.accounts.limits import TooManyForms
+
+PATH: Final = "/apply"
+SENT: Final = "/apply/sent"
+_FIELDS: Final = {
+    "serviceName": "service_name",
+    "companyName": "company_name",
+    "contactName": "contact_name",
+    "department": "department",
+    "mobile": "mobile",
+    "email": "email",
+    "introduction": "introduction",
+    "providerManagerName": "provider_manager_name",
+    "providerManagerEmail": "provider_manager_email",
+    "notifyHost": "notify_host",
+}
+"""Names of the form's fields, as REST has them, and those of the domain."""
+_LABELS: Final = {name: f"portal.apply.{known}" for name, known in _FIELDS.items()}
+
+
+@page("GET", PATH, access=Gate.ANYONE)
+async def show(request: Call) -> Response[bytes]:
+    """The form that applies for a service account."""
+    return views.show(request, None, "apply/form.html", title="portal.apply.title")
+
+
+@page("POST", PATH, access=Gate.ANYONE, refuses=(TooManyForms,))
+async def take(request: Call) -> Response[bytes]:
+    """Apply for a service account with what the form holds; the result comes by mail."""
+    sent = await forms.read(request)
+    rim = rim_of(request)
+    language, now_ms = languages.asked_of(request), rim.clock()
+    try:
+        form = applications.form(**_said(sent))
+        rim.limits.count_form(peers.address_of(request), now_ms=now_ms)
+        await rim.store.write(lambda tx: service.submit(tx, form=form, language=language, ids=rim.ids, now_ms=now_ms))
+    except Refusal as refusal:
+        return views.show(
+            request,
+            None,
+            "apply/form.html",
+            title="portal.apply.title",
+            error=refusal,
+            labels=_LABELS,
+            typed=sent.typed,
+        )
+    return views.moved(request, SENT)
+
+
+@page("GET", SENT, access=Gate.ANYONE)
+async def show_sent(request: Call) -> Response[bytes]:
+    """What happens with an application that was sent in."""
+    return views.show(request, None, "apply/sent.html", title="portal.apply.sent")
+
+
+def _said(form: Form) -> dict[str, str | None]:
+    """What the form says, by the names of the domain; a browser sends line ends its own way."""
+    values = {known: form.text(name).replace("\r\n", "\n") for name, known in _FIELDS.items()}
+    return {known: value or None for known, value in values.items()}
+
+
+handlers: Final[list[Any]] = [show, take, show_sent]

@@ -1,0 +1,156 @@
+"""Passwords without a session: asking for a link by mail, and the page behind it, which sets a new password.
+
+Opening a link spends nothing, because mail scanners open links too; only sending its form does.
+
+Not here: the same for programs (`api/passwords.py`), changing the own password (`account.py`).
+"""
+
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from litestar.response import Response
+
+from tripline import observe
+from tripline.domain import fields, passwords
+from tripline.domain.access import Gate
+from tripline.domain.refusals import BadParameter, Refusal
+from tripline.http import errors, languages, parameters, peers
+from tripline.http.operations import Value
+from tripline.http.rim import Call, rim_of
+from tripline.portal.frame import addresses, forms, views
+from tripline.portal.frame.page import page
+from tripline.services.accounts import links, resets
+from tripline.services.accounts.hash_turns import TooManyLogins
+from tripline.services.accounts.limits import TooManyForms
+
+FORGOTTEN: Final = "/password"
+SENT: Final = "/password/sent"
+_AGAIN: Final = "again_password"
+_LABELS: Final = {
+    "email": "portal.password.email",
+    "password": "portal.password.new",
+    _AGAIN: "portal.password.again",
+}
+_TOKEN: Final = Value(
+    name="token", type=str, meaning="from the link of a mail", example="0b2oZr7Qw5m3kq1y", required=True
+)
+_FIELDS_MAX: Final = 16
+_FORM_MAX: Final = 16_384
+"""Bytes: two longest passwords, every byte escaped, are under 7,000."""
+
+
+def chosen(name: str, form: forms.Form) -> str:
+    """The password that the form holds twice.
+
+    Raises as `passwords.chosen`, also when the second is missing, and `passwords.PasswordsDiffer`.
+    """
+    checked = fields.Checks()
+    password, again = checked(passwords.chosen, name, form.secret(name)), form.secret(_AGAIN)
+    if not again:
+        checked.refuse(BadParameter.missing(_AGAIN))
+    checked.end()
+    if password != again:
+        raise passwords.PasswordsDiffer(field=_AGAIN)
+    return password
+
+
+@page("GET", FORGOTTEN, access=Gate.ANYONE)
+async def ask(request: Call) -> Response[bytes]:
+    """Ask for a link that sets a new password."""
+    return views.show(request, None, "passwords/forgotten.html", title="portal.password.forgotten")
+
+
+@page("POST", FORGOTTEN, access=Gate.ANYONE, refuses=(TooManyForms,))
+async def send(request: Call) -> Response[bytes]:
+    """Mail a link to the account with the address in the form; the answer is the same whether there is one or not."""
+    form = await forms.read(request)
+    rim = rim_of(request)
+    language, now_ms = languages.asked_of(request), rim.clock()
+    try:
+        email = fields.email("email", form.text("email"))
+        rim.limits.count_form(peers.address_of(request), now_ms=now_ms)
+    except Refusal as refusal:
+        return views.show(
+            request,
+            None,
+            "passwords/forgotten.html",
+            title="portal.password.forgotten",
+            error=refusal,
+            labels=_LABELS,
+            headers=errors.retry_after(refusal),
+            typed=form.typed,
+        )
+    if resets.may_ask(rim.limits, email=email, now_ms=now_ms):
+        await rim.store.write(lambda tx: resets.ask(tx, email=email, language=language, ids=rim.ids, now_ms=now_ms))
+        rim.signals.notify(observe.SIGNAL_MAIL_DUE)
+    return views.moved(request, SENT)
+
+
+@page("GET", SENT, access=Gate.ANYONE)
+async def show_sent(request: Call) -> Response[bytes]:
+    """What happens once a link was asked for."""
+    return views.show(request, None, "passwords/sent.html", title="portal.password.sent")
+
+
+@page("GET", links.PATH, access=Gate.ANYONE, query=(_TOKEN,), refuses=(links.LinkUnusable,))
+async def choose(request: Call) -> Response[bytes]:
+    """Set the password of a mailed link's account; opening the page does not use the link up."""
+    rim = rim_of(request)
+    token = parameters.query_text(request.query_params, _TOKEN.name) or ""
+    try:
+        await rim.store.read_short(lambda tx: links.holder(tx, token=token, now_ms=rim.clock()))
+    except links.LinkUnusable as refusal:
+        return _useless(request, refusal)
+    return _choice(request, token)
+
+
+@page(
+    "POST",
+    links.PATH,
+    access=Gate.ANYONE,
+    refuses=(links.LinkUnusable, passwords.PasswordsDiffer, passwords.PasswordTooShort, TooManyLogins),
+)
+async def take(request: Call) -> Response[bytes]:
+    """Set the password that the form holds; the link is used up."""
+    form = await forms.read(request, fields=_FIELDS_MAX, most=_FORM_MAX)
+    rim, token = rim_of(request), form.text(_TOKEN.name)
+    try:
+        # First of all: whose link is good for nothing need not think of a password.
+        await rim.store.read_short(lambda tx: links.holder(tx, token=token, now_ms=rim.clock()))
+        await resets.set_password(
+            rim.store,
+            token=token,
+            password=chosen("password", form),
+            attempts=peers.attempts_of(request),
+            passwords=rim.passwords,
+            ids=rim.ids,
+        )
+    except links.LinkUnusable as refusal:
+        return _useless(request, refusal)
+    except Refusal as refusal:
+        return _choice(request, token, error=refusal)
+    return views.moved(request, addresses.SIGN_IN, notice="portal.password.done")
+
+
+def _choice(request: Call, token: str, *, error: Refusal | None = None) -> Response[bytes]:
+    return views.show(
+        request,
+        None,
+        "passwords/choose.html",
+        title="portal.password.choose",
+        error=error,
+        labels=_LABELS,
+        headers={} if error is None else errors.retry_after(error),
+        token=token,
+        # With the token, so that the language can be changed below a form that was refused too.
+        action=f"{links.PATH}?{urlencode({_TOKEN.name: token})}",
+        least=passwords.SHORTEST,
+        most=passwords.LONGEST,
+    )
+
+
+def _useless(request: Call, refusal: links.LinkUnusable) -> Response[bytes]:
+    return views.show(request, None, "passwords/useless.html", title="portal.password.useless", error=refusal)
+
+
+handlers: Final[list[Any]] = [ask, send, show_sent, choose, take]

@@ -1,0 +1,1 @@
+"""Pages of platform administrators: accounts, applications, maps, health and settings."""

@@ -1,0 +1,89 @@
+"""One account, as platform administrators see it: shown, disabled, enabled.
+
+Not here: the list of accounts (`lists/accounts.py`), people of a company (`records/people.py`), the own account
+(`account/account.py`).
+"""
+
+from typing import Any, Final
+
+from litestar.response import Response
+
+from tripline.domain.access import Action
+from tripline.domain.ids import UserId
+from tripline.domain.refusals import Refusal
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.portal.frame import forms, views
+from tripline.portal.frame.notices import Undo
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import visitor_in, visitor_of
+from tripline.services.accounts import directory
+from tripline.store.transactions import ReadTx
+
+_LIST: Final = "/admin/accounts"
+_ONE: Final = f"{_LIST}/{{accountId}}"
+
+
+@page("GET", _ONE, access=Action.ACCOUNT_MANAGE)
+async def show(request: Call) -> Response[bytes]:
+    """One account, with the button that disables or enables it."""
+    return await _shown(request)
+
+
+@page("POST", f"{_ONE}/disable", access=Action.ACCOUNT_MANAGE, refuses=(directory.OwnAccount,))
+async def disable(request: Call) -> Response[bytes]:
+    """Bar the account: its sessions and links end."""
+    await forms.read(request)
+    rim, visitor = rim_of(request), await visitor_of(request)
+    user_id, now_ms = _account_id(request), rim.clock()
+    try:
+        found = await rim.store.write(lambda tx: directory.bar(tx, actor=visitor.actor, user_id=user_id, now_ms=now_ms))
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        return await _shown(request, error=refusal)
+    path = f"{_LIST}/{user_id}"
+    if not found.enabled:
+        return views.moved(request, path, notice="portal.accounts.disabled_already", email=found.email)
+    undo = Undo(f"{path}/enable")
+    return views.moved(request, path, notice="portal.accounts.disabled", undo=undo, email=found.email)
+
+
+@page("POST", f"{_ONE}/enable", access=Action.ACCOUNT_MANAGE)
+async def enable(request: Call) -> Response[bytes]:
+    """Let the account be used again."""
+    await forms.read(request)
+    rim, visitor = rim_of(request), await visitor_of(request)
+    user_id = _account_id(request)
+    found = await rim.store.write(lambda tx: directory.unbar(tx, actor=visitor.actor, user_id=user_id))
+    path = f"{_LIST}/{user_id}"
+    if found.enabled:
+        return views.moved(request, path, notice="portal.accounts.enabled_already", email=found.email)
+    undo = Undo(f"{path}/disable")
+    return views.moved(request, path, notice="portal.accounts.enabled", undo=undo, email=found.email)
+
+
+async def _shown(request: Call, *, error: Refusal | None = None) -> Response[bytes]:
+    user_id = _account_id(request)
+
+    def work(tx: ReadTx) -> Any:
+        visitor = visitor_in(tx, request)
+        return visitor, directory.read(tx, actor=visitor.actor, user_id=user_id)
+
+    visitor, found = await rim_of(request).store.read_short(work)
+    return views.show(
+        request,
+        visitor,
+        "admin/account.html",
+        title=views.Plain(found.email),
+        error=error,
+        account=found,
+        own=found.id == visitor.actor.user_id,
+    )
+
+
+def _account_id(request: Call) -> UserId:
+    return UserId(parameters.path_id(request, "accountId"))
+
+
+handlers: Final[list[Any]] = [show, disable, enable]

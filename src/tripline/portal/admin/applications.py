@@ -1,0 +1,119 @@
+"""The page of an application for a service account, on which platform administrators decide it.
+
+Not here: their list (`lists/applications.py`), sending one in (`account/apply.py`), what an approval makes
+(`services/accounts/applications.py`).
+"""
+
+import secrets
+from functools import partial
+from typing import Any, Final
+
+from litestar.response import Response
+
+from tripline import observe
+from tripline.domain import applications, fields, people
+from tripline.domain.access import Action
+from tripline.domain.applications import State
+from tripline.domain.refusals import Refusal
+from tripline.http import parameters, peers
+from tripline.http.rim import Call, rim_of
+from tripline.portal.frame import forms, views
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import visitor_in, visitor_of
+from tripline.services.accounts import applications as service
+from tripline.services.accounts.hash_turns import TooManyLogins
+from tripline.store.transactions import ReadTx
+
+LIST: Final = "/admin/applications"
+_ONE: Final = f"{LIST}/{{applicationId}}"
+_LABELS: Final = {"reason": "portal.applications.reason"}
+
+
+@page("GET", _ONE, access=Action.APPLICATION_REVIEW)
+async def show(request: Call) -> Response[bytes]:
+    """One application, with the buttons that decide it."""
+    return await _shown(request)
+
+
+@page(
+    "POST",
+    f"{_ONE}/approve",
+    access=Action.APPLICATION_REVIEW,
+    refuses=(applications.AlreadyDecided, people.EmailTaken, TooManyLogins),
+)
+async def approve(request: Call) -> Response[bytes]:
+    """Grant the service account; a mail with a link to set its password goes to the applicant."""
+    await forms.read(request)
+    rim, visitor = rim_of(request), await visitor_of(request)
+    wanted = parameters.path_id(request, "applicationId")
+    # A hash like any other: a sign-in before the password is set takes the time of one with a wrong password.
+    nobodys = await rim.passwords.hash(secrets.token_urlsafe(32), peers.requester_of(request, visitor.actor))
+    decided = partial(
+        service.approve,
+        actor=visitor.actor,
+        application_id=wanted,
+        password_hash=nobodys,
+        ids=rim.ids,
+        now_ms=rim.clock(),
+    )
+    try:
+        found = await rim.store.write(decided)
+    except Refusal as refusal:
+        return await _refused(request, refusal)
+    rim.signals.notify(observe.SIGNAL_MAIL_DUE)
+    return views.moved(request, LIST, notice="portal.applications.approved", email=found.email)
+
+
+@page("POST", f"{_ONE}/reject", access=Action.APPLICATION_REVIEW, refuses=(applications.AlreadyDecided,))
+async def reject(request: Call) -> Response[bytes]:
+    """Refuse the service account; a mail with the reason goes to the applicant."""
+    form = await forms.read(request)
+    rim, visitor = rim_of(request), await visitor_of(request)
+    wanted = parameters.path_id(request, "applicationId")
+    try:
+        reason = fields.prose("reason", form.text("reason").replace("\r\n", "\n"))
+        decided = partial(
+            service.reject,
+            actor=visitor.actor,
+            application_id=wanted,
+            reason=reason,
+            ids=rim.ids,
+            now_ms=rim.clock(),
+        )
+        found = await rim.store.write(decided)
+    except Refusal as refusal:
+        return await _refused(request, refusal, typed=form.typed)
+    rim.signals.notify(observe.SIGNAL_MAIL_DUE)
+    return views.moved(request, LIST, notice="portal.applications.rejected", email=found.email)
+
+
+async def _refused(request: Call, refusal: Refusal, **values: Any) -> Response[bytes]:
+    if refusal.kind in forms.NOT_OF_FORM:
+        raise refusal
+    return await _shown(request, error=refusal, **values)
+
+
+async def _shown(request: Call, *, error: Refusal | None = None, **values: Any) -> Response[bytes]:
+    wanted = parameters.path_id(request, "applicationId")
+
+    def work(tx: ReadTx) -> Any:
+        visitor = visitor_in(tx, request)
+        found = service.read(tx, actor=visitor.actor, application_id=wanted)
+        return visitor, found, service.decider(tx, actor=visitor.actor, application=found)
+
+    visitor, found, decider = await rim_of(request).store.read_short(work)
+    return views.show(
+        request,
+        visitor,
+        "admin/application.html",
+        title=views.Plain(found.service_name),
+        error=error,
+        labels=_LABELS,
+        application=found,
+        decider=decider,
+        open=found.state is State.SUBMITTED,
+        **values,
+    )
+
+
+handlers: Final[list[Any]] = [show, approve, reject]

@@ -1,0 +1,99 @@
+"""The health of the installation in words: what was found, what it means, what to do.
+
+Not here: the verdicts (`services/doctor/`), health for programs (`api/health.py`).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+from litestar.response import Response
+from msgspec.structs import replace
+
+from tripline.domain.access import Action
+from tripline.http.rim import Call, rim_of
+from tripline.language import catalogue, phrases
+from tripline.language.catalogue import Language
+from tripline.language.phrases import Phrase
+from tripline.portal.frame import views, words
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.services.doctor import health
+from tripline.services.doctor.doctor import Finding, Report
+from tripline.store.transactions import ReadTx
+
+_SHORT: Final = {
+    ("doctor.push.receiver", "notify"): "doctor.push.receiver.notify",
+    ("doctor.push.receiver", "rpcNotify"): "doctor.push.receiver.rpcNotify",
+}
+"""How the page names receivers, by how commands name them, and by the channel."""
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A finding as the page shows it."""
+
+    subject: str
+    state: str
+    """`bad`, `warning` or `good`."""
+    text: str
+    remedy: str | None
+    details: tuple[str, ...]
+
+
+@page("GET", "/admin/health", access=Action.INSTALLATION_READ)
+async def show(request: Call) -> Response[bytes]:
+    """How well the installation runs, as the process that answers sees it now."""
+    rim = rim_of(request)
+
+    def work(tx: ReadTx) -> tuple[Visitor, Report]:
+        visitor = visitor_in(tx, request)
+        return visitor, health.examined(tx, actor=visitor.actor, ready=rim.ready(), clock=rim.clock)
+
+    visitor, report = await rim.store.read(work)
+    return views.show(
+        request,
+        visitor,
+        "admin/health.html",
+        title="portal.health.title",
+        findings=[_line(visitor, each) for each in report.findings],
+        wrong=sum(not each.well for each in report.findings),
+        noted=sum(each.well and each.noted for each in report.findings),
+        rejected=[
+            (reason, count, _meaning(visitor, reason))
+            for reason, count in sorted((report.rejected or {}).items(), key=lambda pair: -pair[1])
+        ],
+    )
+
+
+def _line(visitor: Visitor, finding: Finding) -> Line:
+    return Line(
+        finding.subject,
+        "bad" if not finding.well else "warning" if finding.noted else "good",
+        _sentence(phrases.said(finding.said, visitor.language)),
+        None if finding.remedy is None else _sentence(phrases.said((finding.remedy,), visitor.language)),
+        tuple(_detail(visitor, each) for each in finding.details),
+    )
+
+
+def _detail(visitor: Visitor, told: Sequence[Phrase]) -> str:
+    text = phrases.said(map(_short, told), visitor.language)
+    # A Korean one may begin with a name.
+    return _sentence(text) if visitor.language is Language.ENGLISH else words.ended(text)
+
+
+def _short(told: Phrase) -> Phrase:
+    """A receiver by what it gets and whose it is; commands name it as other commands take it."""
+    return replace(told, name=_SHORT.get((told.name, str(told.values.get("channel"))), told.name))
+
+
+def _meaning(visitor: Visitor, reason: str) -> str | None:
+    """What the reason of a rejected message means; None: an older version kept it."""
+    return catalogue.of_portal(visitor.language).get("portal.health.rejection." + reason)
+
+
+def _sentence(text: str) -> str:
+    """The text as a sentence of its own: commands print it behind a name and a colon."""
+    return words.ended(f"{text[:1].upper()}{text[1:]}")
+
+
+handlers: Final[list[Any]] = [show]

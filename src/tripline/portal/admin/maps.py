@@ -1,0 +1,103 @@
+"""The page of maps: the imported areas, the running or unfinished import, and the base map.
+
+Not here: what changes maps (`map_changes.py`), tiles and style (`api/base_map.py`), drawing (`static/map.js`).
+"""
+
+from typing import Any, Final
+
+from litestar.response import Response
+
+from tripline.domain.access import Action
+from tripline.domain.maps import ImportState, ImportStep, KnownMap, Maps
+from tripline.domain.refusals import Refusal
+from tripline.http.operations import Value
+from tripline.http.rim import Call, rim_of
+from tripline.language import kept, phrases
+from tripline.portal.frame import views
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_of
+from tripline.ports.maps import NO_MAP
+
+PATH: Final = "/admin/maps"
+AREA: Final = Value(name="area", type=str, meaning="name of the area", example="liechtenstein")
+_SINCE: Final = Value(name="since", type=str, meaning="when the import began, epoch ms", example="1735700000000")
+_DIGITS: Final = 13
+"""Of an instant, epoch ms."""
+_STEPS: Final = tuple(ImportStep)
+
+
+@page("GET", PATH, access=Action.MAP_MANAGE)
+async def show(request: Call) -> Response[bytes]:
+    """Every imported map, the running or unfinished import, and the base map as pages draw it."""
+    return await shown(request)
+
+
+async def shown(request: Call, *, error: Refusal | None = None) -> Response[bytes]:
+    """All maps, with what was refused."""
+    rim = rim_of(request)
+    visitor = await visitor_of(request)
+    found = await rim.maps.maps()
+    base = NO_MAP if rim.base_map is None else rim.base_map.shown()
+    return _shown(request, visitor, found, error=error, bounds=base.bounds, attribution=base.attribution)
+
+
+@page("GET", f"{PATH}/{{area}}/progress", access=Action.MAP_MANAGE, in_path=(AREA,), query=(_SINCE,))
+async def progress(request: Call) -> Response[bytes]:
+    """Progress of an import; when the import is over, the page leads back to all maps."""
+    visitor = await visitor_of(request)
+    found = await rim_of(request).maps.maps()
+    area = request.path_params["area"]
+    if under_way(found, area):
+        return _shown(request, visitor, found, fragment="progress", bounds=None, attribution="")
+    return over(request, found, area, since=request.query_params.get("since", ""))
+
+
+def over(request: Call, found: Maps, area: str, *, since: str) -> Response[bytes]:
+    """Back to all maps; that of the area is told of when an import brought it since then, epoch ms."""
+    since_ms = int(since) if since.isascii() and since.isdecimal() and len(since) <= _DIGITS else 0
+    brought = (each.area for each in found.known if each.name == area and each.lost is None)
+    if found.under_way is None and any(each is not None and each.imported_ms >= since_ms for each in brought):
+        return views.moved(request, PATH, notice="portal.maps.imported", name=area)
+    return views.moved(request, PATH)
+
+
+def under_way(found: Maps, area: str | None = None) -> bool:
+    """Whether a file for this area, or for any area, is being uploaded or imported right now."""
+    standing = found.under_way
+    return standing is not None and standing.stage is ImportState.RUNNING and area in (None, standing.told.name)
+
+
+def _shown(
+    request: Call, visitor: Visitor, found: Maps, *, fragment: str = views.CONTENT, **values: Any
+) -> Response[bytes]:
+    standing = found.under_way
+    at = len(_STEPS) if standing is None else _STEPS.index(standing.told.step)
+    return views.show(
+        request,
+        visitor,
+        "admin/maps.html",
+        title="portal.maps.title",
+        fragment=fragment,
+        maps=found.known,
+        lost={each.name: _said(visitor, each.lost) for each in found.known if each.lost is not None},
+        standing=standing,
+        running=under_way(found),
+        reason=None if standing is None or standing.told.reason is None else _said(visitor, standing.told.reason),
+        steps=[(step, "done" if no < at else "current" if no == at else "next") for no, step in enumerate(_STEPS)],
+        newest=_newest(found.known),
+        **values,
+    )
+
+
+def _said(visitor: Visitor, text: str) -> str:
+    """A stored reason for a failure, in the visitor's language."""
+    return phrases.said((kept.phrase_of(text),), visitor.language)
+
+
+def _newest(known: list[KnownMap]) -> str | None:
+    """The most recently imported area among those that can be read."""
+    good = [each.area for each in known if each.area is not None and each.lost is None]
+    return max(good, key=lambda area: area.imported_ms).name if good else None
+
+
+handlers: Final[list[Any]] = [show, progress]

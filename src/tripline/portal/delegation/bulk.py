@@ -1,0 +1,260 @@
+"""Delegating many vehicles, or taking many back: choosing them, a preview of what that touches, doing and undoing it.
+
+Not here: what is delegated to whom (`candidates.py`).
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain import access, fields
+from tripline.domain.access import Action
+from tripline.domain.history import Event
+from tripline.domain.ids import CompanyId, VehicleId
+from tripline.domain.refusals import BadParameter, Refusal
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.portal.delegation import candidates
+from tripline.portal.frame import (
+    addresses,
+    deletions,
+    digests,
+    forms,
+    navigation,
+    unchanged,
+    undo_forms,
+    views,
+    windows,
+)
+from tripline.portal.frame.forms import Form
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_of
+from tripline.portal.frame.windows import Part
+from tripline.services import hints
+from tripline.services.fleet import delegations_of_many as many
+from tripline.services.fleet import history, vehicles
+from tripline.services.fleet.delegations_of_many import Done, Pair, Preview
+from tripline.store.transactions import ReadTx, WriteTx
+
+SHOWN: Final = 100
+"""Vehicles that a preview names."""
+FIELDS: Final = many.MOST + 20
+TEXT: Final = 200_000
+CONFIRMED: Final = "confirmed"
+"""The step of a form whose preview was seen."""
+_CHOOSE: Final = "/delegation/new"
+_UNDO: Final = "/delegation/undo"
+_BACK: Final = {Event.DELEGATED: Event.TAKEN_BACK, Event.TAKEN_BACK: Event.DELEGATED}
+"""Each event and the one that undoes it."""
+_VEHICLE: Final = "vehicleId"
+"""The field with the chosen vehicles."""
+
+
+@page("GET", _CHOOSE, access=Action.VEHICLE_DELEGATE)
+async def choose(request: Call) -> Response[bytes]:
+    """Choose vehicles, and the company that they are delegated to."""
+    return await _chosen_again(request, await visitor_of(request))
+
+
+@page("POST", _CHOOSE, access=Action.VEHICLE_DELEGATE)
+async def choose_more(request: Call) -> Response[bytes]:
+    """Search or turn the page; what was chosen so far stays chosen."""
+    form = await forms.read(request, fields=FIELDS, most=TEXT)
+    return await _chosen_again(request, await visitor_of(request), form=form)
+
+
+@page("POST", "/delegation/delegate", access=Action.VEHICLE_DELEGATE)
+async def delegate(request: Call) -> Response[bytes]:
+    """Delegate the chosen vehicles, after a preview of what that touches."""
+    form = await forms.read(request, fields=FIELDS, most=TEXT)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    checked = fields.Checks()
+    to_company_id = checked(candidates.receiver_named, candidates.TO, form.text(candidates.TO))
+    vehicle_ids = checked(_vehicles_named, _VEHICLE, form.many(_VEHICLE))
+    try:
+        checked.end()
+        pairs = many.chosen([Pair(each, to_company_id) for each in vehicle_ids])
+    except BadParameter as refusal:
+        return await _chosen_again(request, visitor, error=refusal, form=form)
+    if not form.flag(CONFIRMED):
+        preview = await rim.store.read(lambda tx: many.preview_delegating(tx, actor=visitor.actor, pairs=pairs))
+        return _previewed(request, visitor, preview, takes_back=False, back=_back(form))
+    now_ms = rim.clock()
+
+    def work(tx: WriteTx, some: Sequence[Pair]) -> Done:
+        return many.delegate(tx, actor=visitor.actor, pairs=some, ids=rim.ids, now_ms=now_ms)
+
+    done = await _in_turn(request, pairs, work)
+    return _done(request, visitor, form, done, Event.DELEGATED, now_ms)
+
+
+@page("POST", "/delegation/take-back", access=Action.VEHICLE_DELEGATE)
+async def take_back(request: Call) -> Response[bytes]:
+    """Take the chosen vehicles back, after a preview of what ends with that."""
+    form = await forms.read(request, fields=FIELDS, most=TEXT)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    pairs = many.chosen([_pair(each) for each in form.many("delegation")])
+    preview = await rim.store.read(lambda tx: many.preview_taking_back(tx, actor=visitor.actor, pairs=pairs))
+    if not form.flag(CONFIRMED):
+        return _previewed(request, visitor, preview, takes_back=True)
+    if form.text("digest") != _digest(preview):
+        return _previewed(request, visitor, preview, takes_back=True, error=deletions.GoesChanged("take_back"))
+    now_ms = rim.clock()
+
+    def work(tx: WriteTx, some: Sequence[Pair]) -> Done:
+        return many.take_back(tx, actor=visitor.actor, pairs=some, ids=rim.ids, now_ms=now_ms)
+
+    done = await _in_turn(request, pairs, work)
+    hints.tell(rim.signals, hints.sensors_changed(done.sensors))
+    return _done(request, visitor, form, done, Event.TAKEN_BACK, now_ms)
+
+
+@page("POST", _UNDO, access=Action.VEHICLE_DELEGATE)
+async def undo(request: Call) -> Response[bytes]:
+    """Take back what was delegated a moment ago, or delegate what was taken back."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    event, at_ms = undo_forms.asked(form, _BACK)
+    now_ms = rim.clock()
+    done_to = partial(history.done_to, actor=visitor.actor, event=event, at_ms=at_ms, limit=many.MOST + 1)
+    undo_forms.require_of(form, await rim.store.read(done_to))
+    work = partial(many.undo, actor=visitor.actor, event=event, at_ms=at_ms, ids=rim.ids, now_ms=now_ms)
+    done = await rim.store.write(work)
+    while done.last is not None:
+        done.add(await rim.store.write(partial(work, after=done.last)))
+    hints.tell(rim.signals, hints.sensors_changed(done.sensors))
+    return _done(request, visitor, form, done, _BACK[event], now_ms)
+
+
+async def _in_turn(request: Call, pairs: Sequence[Pair], work: Callable[..., Done]) -> Done:
+    """What the work (of a transaction and `some` pairs) did with all of them, some in each transaction."""
+    total = Done()
+    for first in range(0, len(pairs), many.AT_ONCE):
+        total.add(await rim_of(request).store.write(partial(work, some=pairs[first : first + many.AT_ONCE])))
+    return total
+
+
+async def _chosen_again(
+    request: Call, visitor: Visitor, *, error: Refusal | None = None, form: Form | None = None
+) -> Response[bytes]:
+    """The page on which vehicles are chosen, with what the form has chosen already and what was refused of it."""
+    window = windows.asked(request)
+    if form and window.id_offset is None:  # a search, unless a later page was asked for
+        window = msgspec.structs.replace(window, search=form.text("q") or None)
+
+    def work(tx: ReadTx) -> tuple[Part[Any], list[candidates.Choice]]:
+        own = access.company_of(visitor.actor)
+        found = vehicles.owned_by(tx, actor=visitor.actor, company_id=own, window=window)
+        shown = windows.part(request, found, name=lambda vehicle: vehicle.vehicle_no, q=window.search)
+        return shown, candidates.receivers_of(tx, visitor.actor)
+
+    shown, companies = await rim_of(request).store.read(work)
+    chosen = dict.fromkeys(form.many(_VEHICLE)) if form else {}
+    here = {row.id for row in shown.rows}
+    return views.show(
+        request,
+        visitor,
+        "delegation/choose.html",
+        title="portal.delegation.choose.title",
+        error=error,
+        labels={candidates.TO: "portal.delegation.company", _VEHICLE: "portal.delegation.vehicle"},
+        vehicles=shown,
+        chosen=chosen,
+        elsewhere=[each for each in chosen if each not in here],
+        asked=window.search or "",
+        address=_CHOOSE,
+        following=shown.next and f"{_CHOOSE}?{shown.next.partition('?')[2]}",
+        companies=companies,
+        company=form.text(candidates.TO) if form else windows.text(request, "company"),
+        back=form and _back(form),
+    )
+
+
+def _digest(preview: Preview) -> str:
+    """Of what the preview says that is done, and ends with it."""
+    found = (f"{each.pair} {each.directors} {each.drivers} {each.driven}" for each in preview.possible)
+    return digests.of({"possible": "\n".join(sorted(found))})
+
+
+def _previewed(
+    request: Call,
+    visitor: Visitor,
+    preview: Preview,
+    *,
+    takes_back: bool,
+    error: Refusal | None = None,
+    back: str | None = None,
+) -> Response[bytes]:
+    """What would be done; `back`: where the visitor came from, if that was the list of vehicles."""
+    return views.show(
+        request,
+        visitor,
+        "delegation/preview.html",
+        title="portal.delegation.take_back.title" if takes_back else "portal.delegation.delegate.title",
+        error=error,
+        preview=preview,
+        digest=_digest(preview),
+        impossible=unchanged.in_words(visitor, preview.impossible),
+        takes_back=takes_back,
+        shown=SHOWN,
+        between=candidates.BETWEEN,
+        back=back,
+    )
+
+
+def _done(request: Call, visitor: Visitor, form: Form, done: Done, event: Event, now_ms: int) -> Response[bytes]:
+    """What was done at this instant: on the list, or on a page of its own when something was refused. It can be undone
+    when nothing ended that would not come back."""
+    takes_back, back = event is Event.TAKEN_BACK, _back(form)
+    touched = [pair.vehicle_id for pair in done.pairs]
+    undo_it = None if done.ended else undo_forms.button(_UNDO, event, now_ms, touched)
+    notice = "portal.delegation.taken_back" if takes_back else "portal.delegation.delegated"
+    if done.ended:
+        notice = "portal.delegation.taken_back_for_good"
+    if done.impossible:
+        return views.show(
+            request,
+            visitor,
+            "delegation/done.html",
+            title="portal.delegation.take_back.title" if takes_back else "portal.delegation.delegate.title",
+            done=len(done.pairs),
+            notice=notice,
+            undo=undo_it,
+            impossible=unchanged.in_words(visitor, done.impossible),
+            shown=SHOWN,
+            back=back,
+        )
+    there = back or f"/delegation?{urlencode({'company': done.pairs[0].to_company_id})}"
+    return views.moved(request, there, notice=notice, undo=undo_it, n=len(done.pairs))
+
+
+def _back(form: Form) -> str | None:
+    """The list of vehicles as it was shown when they were chosen there; None: they were chosen here."""
+    return addresses.of_list(form.text(addresses.NEXT), navigation.VEHICLES)
+
+
+def _pair(value: str) -> Pair:
+    """Vehicle and company of a delegation that a form names. Raises `BadParameter`."""
+    vehicle, _, company = value.partition(candidates.BETWEEN)
+    return Pair(_vehicle(vehicle), CompanyId(parameters.uuid_of(company, "delegation")))
+
+
+def _vehicles_named(name: str, values: Sequence[str]) -> list[VehicleId]:
+    """The vehicles that are chosen. Raises `BadParameter`, also when there is none."""
+    if not values:
+        raise BadParameter("vehicles_none", field=name)
+    return [_vehicle(each) for each in values]
+
+
+def _vehicle(value: str) -> VehicleId:
+    return VehicleId(parameters.uuid_of(value, _VEHICLE))
+
+
+handlers: Final[list[Any]] = [choose, choose_more, delegate, take_back, undo]

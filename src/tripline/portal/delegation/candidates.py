@@ -1,0 +1,168 @@
+"""The page of candidates: companies that vehicles may be delegated to.
+
+Not here: what is delegated to whom (`lists/delegations.py`), delegating vehicles and taking them back
+(`bulk.py`), the chain of a single vehicle and the rights on it (`chains.py`).
+"""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, Final, TypeAlias
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain import access, fields
+from tripline.domain.access import Action, Actor
+from tripline.domain.delegations import Relation
+from tripline.domain.ids import CompanyId
+from tripline.domain.refusals import Refusal
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.portal.frame import forms, newcomers, views
+from tripline.portal.frame.forms import Form
+from tripline.portal.frame.notices import Undo
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.services.fleet import candidates, companies
+from tripline.store.lists import Window
+from tripline.store.transactions import ReadTx, WriteTx
+
+COMPANIES: Final = 200
+"""Companies that are shown; there is a handful."""
+TO: Final = "toCompanyId"
+"""The field with the company that vehicles go to."""
+BETWEEN: Final = "."
+"""What stands between vehicle and company in the value of a box."""
+Choice: TypeAlias = tuple[CompanyId, str]
+"""Id and name of a company that vehicles go to."""
+CANDIDATES: Final = "/delegation/candidates"
+_PARTNER: Final = "partnerId"
+"""The field with a partner that becomes a candidate."""
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """What the page shows."""
+
+    candidates: Sequence[Relation]
+    holders: Sequence[Choice]
+    """Companies that have vehicles of one's own."""
+    partners: Sequence[Choice]
+    """Own partners that may become candidates."""
+
+
+@page("GET", CANDIDATES, access=Action.CANDIDATE_READ)
+async def show(request: Call) -> Response[bytes]:
+    """Companies that vehicles may be delegated to."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, Shown | None]:
+        visitor = visitor_in(tx, request)
+        return visitor, None if visitor.actor.company_id is None else _read(tx, visitor)
+
+    visitor, shown = await rim_of(request).store.read(work)
+    if shown is None:
+        return newcomers.shown(request, visitor, title="portal.delegation.title")
+    return _shown(request, visitor, shown)
+
+
+@page("POST", CANDIDATES, access=Action.CANDIDATE_MANAGE)
+async def register(request: Call) -> Response[bytes]:
+    """Register a company that vehicles may be delegated to."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    now_ms = rim.clock()
+
+    def work(tx: WriteTx) -> Relation:
+        own = access.company_of(visitor.actor)
+        named = _PARTNER if form.text(_PARTNER) else TO
+        other = receiver_named(named, form.text(named))
+        return candidates.register(
+            tx, actor=visitor.actor, company_id=own, to_company_id=other, ids=rim.ids, now_ms=now_ms
+        )
+
+    try:
+        relation = await rim.store.write(work)
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        shown = await rim.store.read(lambda tx: _read(tx, visitor))
+        return _shown(request, visitor, shown, error=refusal, typed=form.typed)
+    return views.moved(
+        request,
+        CANDIDATES,
+        notice="portal.delegation.candidate.registered",
+        company=relation.to_company_name,
+    )
+
+
+@page("POST", f"{CANDIDATES}/remove", access=Action.CANDIDATE_MANAGE)
+async def remove(request: Call) -> Response[bytes]:
+    """Remove a company that no vehicle is delegated to."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    other, now_ms = _receiver(form), rim.clock()
+
+    def work(tx: WriteTx) -> None:
+        own = access.company_of(visitor.actor)
+        candidates.remove(tx, actor=visitor.actor, company_id=own, to_company_id=other, ids=rim.ids, now_ms=now_ms)
+
+    await rim.store.write(work)
+    undo = Undo(CANDIDATES, {TO: other})
+    return views.moved(request, CANDIDATES, notice="portal.delegation.candidate.removed", undo=undo)
+
+
+def _read(tx: ReadTx, visitor: Visitor) -> Shown:
+    found, holders = _relations(tx, visitor.actor, delegated=False), holders_of(tx, visitor.actor)
+    known = {each.to_company_id for each in found} | {company_id for company_id, _ in holders}
+    partners = partners_of(tx, visitor.actor, known) if visitor.may(Action.CANDIDATE_MANAGE) else []
+    return Shown(candidates=found, holders=holders, partners=partners)
+
+
+def _relations(tx: ReadTx, actor: Actor, *, delegated: bool) -> Sequence[Relation]:
+    own, window = access.company_of(actor), Window(limit=COMPANIES)
+    return candidates.of_company(tx, actor=actor, company_id=own, delegated=delegated, window=window)
+
+
+def _shown(request: Call, visitor: Visitor, shown: Shown, **more: Any) -> Response[bytes]:
+    return views.show(
+        request,
+        visitor,
+        "delegation/candidates.html",
+        title="portal.delegation.candidates",
+        labels={TO: "portal.delegation.company_id", _PARTNER: "portal.delegation.partner"},
+        shown=shown,
+        may_delegate=visitor.may(Action.VEHICLE_DELEGATE),
+        may_manage=visitor.may(Action.CANDIDATE_MANAGE),
+        **more,
+    )
+
+
+def partners_of(tx: ReadTx, actor: Actor, known: AbstractSet[CompanyId] = frozenset()) -> list[Choice]:
+    """The actor's partners beside those known, by name: the first `COMPANIES`. A partner has none."""
+    listed = companies.listed(tx, actor=actor, service_type=None, window=Window(limit=COMPANIES + len(known) + 1))
+    return [(each.id, each.name) for each in listed if each.id not in known and each.id != actor.company_id][:COMPANIES]
+
+
+def holders_of(tx: ReadTx, actor: Actor) -> list[Choice]:
+    """Companies that have vehicles of the actor's company, by name: the first `COMPANIES`."""
+    return [(each.to_company_id, each.to_company_name) for each in _relations(tx, actor, delegated=True)]
+
+
+def receivers_of(tx: ReadTx, actor: Actor) -> list[Choice]:
+    """Companies that the actor's company may delegate vehicles to, by name."""
+    related = [*_relations(tx, actor, delegated=False), *_relations(tx, actor, delegated=True)]
+    return sorted(((each.to_company_id, each.to_company_name) for each in related), key=lambda each: each[1])
+
+
+def _receiver(form: Form) -> CompanyId:
+    """The company that vehicles go to, or may go to. Raises `BadParameter`."""
+    return receiver_named(TO, form.text(TO))
+
+
+def receiver_named(name: str, value: str) -> CompanyId:
+    """The company that the field names. Raises `BadParameter`."""
+    return CompanyId(parameters.uuid_of(fields.required(name, value), name))
+
+
+handlers: Final[list[Any]] = [show, register, remove]

@@ -1,0 +1,323 @@
+"""The page of a vehicle's chain: owner, delegations, director and driver as a picture, and the rights of people on it.
+
+Not here: delegating many vehicles (`candidates.py`), the vehicle's record (`records/vehicles.py`).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, TypedDict
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain import access
+from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.chains import Chain, Person
+from tripline.domain.delegations import Relation, Right, UserRole
+from tripline.domain.ids import SensorId, UserId, VehicleId
+from tripline.domain.refusals import BadParameter, NotFound, Refusal
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.portal.frame import addresses, digests, forms, views, windows
+from tripline.portal.frame.deletions import GoesChanged
+from tripline.portal.frame.notices import Undo
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.frame.windows import Part
+from tripline.services import hints
+from tripline.services.fleet import candidates, lists, rights
+from tripline.services.fleet import chains as service
+from tripline.services.fleet.rights import Ending
+from tripline.store.browsing.people import Filters, ListedPerson
+from tripline.store.browsing.turns import Place, Turn
+from tripline.store.lists import Window
+from tripline.store.transactions import ReadTx, WriteTx
+
+FOUND: Final = 10
+"""People that are offered for a right at a time."""
+_WORD: Final = "portal.chain.may."
+_END: Final = "portal.chain.end."
+_ENDED: Final = {
+    (False, True): "portal.chain.ended",
+    (False, False): "portal.chain.ended.for_good",
+    (True, True): "portal.chain.ended.drive",
+    (True, False): "portal.chain.ended.drive_for_good",
+}
+"""Texts on a right that was taken back, by whether the person drove and whether it could be given again."""
+_USER: Final = "userId"
+_RIGHT: Final = "right"
+_DRIVE: Final = "drive"
+"""What choosing the driver is to a driver."""
+
+
+class Offered(msgspec.Struct, frozen=True):
+    """Somebody to whom a right may be given, and which."""
+
+    id: UserId
+    name: str
+    email: str
+    authority: Authority
+    roles: tuple[UserRole, ...]
+    manages: bool
+    rights: tuple[UserRole, ...]
+    """Held already."""
+    enabled: bool
+    """Whether this person can sign in."""
+
+
+class _Of(TypedDict):
+    """A right that a form names, and who wants something of it."""
+
+    actor: Actor
+    user_id: UserId
+    vehicle_id: VehicleId
+    role: UserRole
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """A chain, with what the visitor may do about it."""
+
+    chain: Chain
+    may: frozenset[Action]
+    """With this vehicle."""
+    offered: Part[Offered]
+    companies: Sequence[Relation]
+    """To which the vehicle may be delegated."""
+
+
+@page("GET", "/delegation/vehicles/{vehicleId}", access=Action.VEHICLE_DELEGATIONS_READ)
+async def chain(request: Call) -> Response[bytes]:
+    """Who has the vehicle, who directs and drives it, and who may do what."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, Shown]:
+        visitor = visitor_in(tx, request)
+        return visitor, _shown(tx, request, visitor.actor)
+
+    visitor, shown = await rim_of(request).store.read(work)
+    return _page(request, visitor, shown)
+
+
+@page("POST", "/delegation/vehicles/{vehicleId}/rights", access=Action.RIGHT_GIVE_DRIVER)
+async def give(request: Call) -> Response[bytes]:
+    """Give somebody a right on the vehicle."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    vehicle_id, now_ms = _vehicle_id(request), rim.clock()
+
+    def work(tx: WriteTx) -> tuple[Right, Ending]:
+        of = _Of(
+            actor=visitor.actor,
+            user_id=_user_id(form.text(_USER)),
+            vehicle_id=vehicle_id,
+            role=_role(form.text(_RIGHT)),
+        )
+        return rights.give(tx, **of, ids=rim.ids, now_ms=now_ms), rights.ending(tx, **of)
+
+    try:
+        right, ending = await rim.store.write(work)
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        return await _refused(request, visitor, refusal)
+    address = _address(vehicle_id)
+    undo = None
+    if not ending.stops_driving:
+        values = {_USER: right.user_id, _RIGHT: right.user_role.value, "digest": _digest(ending)}
+        undo = Undo(f"{address}/rights/end", values)
+    return views.moved(request, address, notice="portal.chain.given", undo=undo, name=right.user_name)
+
+
+@page("GET", "/delegation/vehicles/{vehicleId}/rights/end", access=Action.RIGHT_GIVE_DRIVER)
+async def ask_to_take_back(request: Call) -> Response[bytes]:
+    """What ends when somebody's right on the vehicle is taken back."""
+    query = request.query_params
+
+    def work(tx: ReadTx) -> tuple[Visitor, UserId, Ending]:
+        visitor = visitor_in(tx, request)
+        user_id, role = _user_id(query.get(_USER, "")), _role(query.get(_RIGHT, ""))
+        vehicle_id = _vehicle_id(request)
+        return (
+            visitor,
+            user_id,
+            rights.ending(tx, actor=visitor.actor, user_id=user_id, vehicle_id=vehicle_id, role=role),
+        )
+
+    visitor, user_id, ending = await rim_of(request).store.read_short(work)
+    return _ending(request, visitor, user_id, ending)
+
+
+@page("POST", "/delegation/vehicles/{vehicleId}/rights/end", access=Action.RIGHT_GIVE_DRIVER)
+async def take_back(request: Call) -> Response[bytes]:
+    """Take somebody's right on the vehicle back, with what was shown to end."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    vehicle_id, now_ms = _vehicle_id(request), rim.clock()
+    user_id, role = _user_id(form.text(_USER)), _role(form.text(_RIGHT))
+    of = _Of(actor=visitor.actor, user_id=user_id, vehicle_id=vehicle_id, role=role)
+
+    def work(tx: WriteTx) -> tuple[Ending, list[SensorId], bool]:
+        ending = rights.ending(tx, **of)
+        if form.text("digest") != _digest(ending):
+            raise GoesChanged("right")
+        sensors = rights.take_back(tx, **of, ids=rim.ids, now_ms=now_ms)
+        return ending, sensors, rights.could_give(tx, **of)
+
+    try:
+        ending, sensors, can_return = await rim.store.write(work)
+    except GoesChanged as refusal:
+        ending = await rim.store.read_short(lambda tx: rights.ending(tx, **of))
+        return _ending(request, visitor, user_id, ending, error=refusal)
+    except NotFound as refusal:
+        if refusal.case != "right":
+            raise
+        # Another window took it back.
+        return await _refused(request, visitor, refusal)
+    hints.tell(rim.signals, hints.sensors_changed(sensors))
+    address = _address(vehicle_id)
+    undo = Undo(f"{address}/rights", {_USER: user_id, _RIGHT: role.value}) if can_return else None
+    notice = _ENDED[ending.stops_driving, can_return]
+    return views.moved(request, address, notice=notice, undo=undo, name=ending.user_name, number=ending.vehicle_no)
+
+
+async def _refused(request: Call, visitor: Visitor, error: Refusal) -> Response[bytes]:
+    """The chain as it is, with what was refused."""
+    shown = await rim_of(request).store.read(lambda tx: _shown(tx, request, visitor.actor))
+    return _page(request, visitor, shown, error=error)
+
+
+def _ending(
+    request: Call, visitor: Visitor, user_id: UserId, ending: Ending, *, error: Refusal | None = None
+) -> Response[bytes]:
+    """The page that asks before a right is taken back."""
+    return views.show(
+        request,
+        visitor,
+        "delegation/end_right.html",
+        title=_END + ending.role,
+        error=error,
+        ending=ending,
+        user_id=user_id,
+        digest=_digest(ending),
+        address=_address(_vehicle_id(request)),
+    )
+
+
+def _digest(ending: Ending) -> str:
+    """Of what ends with the right."""
+    return digests.of({"right": ending.role, "drives": str(ending.stops_driving)})
+
+
+def _shown(tx: ReadTx, request: Call, actor: Actor) -> Shown:
+    vehicle_id = _vehicle_id(request)
+    found = service.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+    may = service.allowed(tx, actor=actor, vehicle_id=vehicle_id)
+    return Shown(found, may, _offered(tx, request, actor, may, found), _companies(tx, actor, may, found))
+
+
+def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action], chain: Chain) -> Part[Offered]:
+    """People of the actor's company to whom the actor may give a right, as far as the search finds them, in parts."""
+    roles: dict[Authority, tuple[UserRole, ...]] = {}
+    if Action.RIGHT_GIVE_DRIVER in may:
+        roles = {Authority.DIRECTOR: (UserRole.DRIVER,), Authority.DRIVER: (UserRole.DRIVER,)}
+    if Action.RIGHT_GIVE_DIRECTOR in may:
+        roles[Authority.DIRECTOR] = (UserRole.DELEGATED_DIRECTOR, UserRole.DRIVER)
+    own, who = access.company_of(actor), windows.text(request, "who")[: addresses.SEARCH_MAX]
+    # Both lists go on behind the same place, which only one of them has.
+    place = addresses.place(windows.text(request, addresses.AFTER))
+    turn = Turn(limit=FOUND + 1, by="name", place=place)
+    found: list[tuple[ListedPerson, Authority]] = []
+    for authority in roles:
+        filters = Filters(company_id=own, role=authority, search=who or None)
+        found.extend((each, authority) for each in lists.people_of(tx, actor=actor, filters=filters, turn=turn).rows)
+    found.sort(key=lambda each: (each[0].name, each[0].id))
+    there = {person.user_id: person for member in chain.members for person in member.people}
+    rows = [_offer(each, role, roles[role], there.get(each.id), actor) for each, role in found[:FOUND]]
+    kept = [("who", who)] if who else []
+    following = None
+    if len(found) > FOUND:
+        following = [*kept, (addresses.AFTER, addresses.of_place(Place(rows[-1].name, rows[-1].id)))]
+    # Not the address that was asked for: a form whose right was refused has another one.
+    address = _address(chain.vehicle_id)
+    return Part(
+        rows,
+        first=addresses.of(address, kept) if place else None,
+        next=None if following is None else addresses.of(address, following),
+    )
+
+
+def _offer(
+    user: ListedPerson, authority: Authority, given: tuple[UserRole, ...], there: Person | None, actor: Actor
+) -> Offered:
+    """The person with the rights that are still to give; `there`: as the chain has the person already."""
+    manages, rights = (False, ()) if there is None else (there.manages, there.rights)
+    directs = manages or user.id == actor.user_id  # nobody gives oneself the right to direct
+    useless = {*rights, *((UserRole.DELEGATED_DIRECTOR,) if directs else ())}
+    roles = tuple(role for role in given if role not in useless)
+    return Offered(user.id, user.name, user.email, authority, roles, manages, rights, user.enabled)
+
+
+def _companies(tx: ReadTx, actor: Actor, may: frozenset[Action], found: Chain) -> Sequence[Relation]:
+    """Companies that the actor may delegate the vehicle to and that do not have it."""
+    if Action.VEHICLE_DELEGATE not in may:
+        return ()
+    own, holders = access.company_of(actor), {each.company_id for each in found.members}
+    window = Window(limit=service.COMPANIES)
+    related = [
+        each
+        for delegated in (False, True)
+        for each in candidates.of_company(tx, actor=actor, company_id=own, delegated=delegated, window=window)
+    ]
+    return [each for each in related if each.to_company_id not in holders]
+
+
+def _page(request: Call, visitor: Visitor, shown: Shown, **more: Any) -> Response[bytes]:
+    return views.show(
+        request,
+        visitor,
+        "delegation/chain.html",
+        title=views.Plain(shown.chain.vehicle_no),
+        labels={"vehicleId": "portal.chain.right", "userId": "portal.chain.person"},
+        chain=shown.chain,
+        offered=shown.offered,
+        companies=shown.companies,
+        may_delegate=Action.VEHICLE_DELEGATE in shown.may,
+        may_give=Action.RIGHT_GIVE_DRIVER in shown.may,
+        may_give_director=Action.RIGHT_GIVE_DIRECTOR in shown.may,
+        owner=shown.chain.owner,
+        words=_words(visitor),
+        **more,
+    )
+
+
+def _words(visitor: Visitor) -> Any:
+    """What says in words what a company's administrators, or a person, may do with the vehicle."""
+
+    def of(may: Sequence[Action], person: Person | None = None) -> list[str]:
+        drives = person is not None and person.authority is Authority.DRIVER
+        names = (_DRIVE if drives and action is Action.VEHICLE_ASSIGN_DRIVER else action.value for action in may)
+        return [visitor.say(_WORD + name) for name in names]
+
+    return of
+
+
+def _address(vehicle_id: VehicleId) -> str:
+    return f"/delegation/vehicles/{vehicle_id}"
+
+
+def _vehicle_id(request: Call) -> VehicleId:
+    return VehicleId(parameters.path_id(request, "vehicleId"))
+
+
+def _user_id(named: str) -> UserId:
+    return UserId(parameters.uuid_of(named, _USER))
+
+
+def _role(named: str) -> UserRole:
+    """The right with this name. Raises `BadParameter`."""
+    if named not in UserRole.__members__:
+        raise BadParameter.missing(_RIGHT)
+    return UserRole[named]
+
+
+handlers: Final[list[Any]] = [chain, give, ask_to_take_back, take_back]

@@ -1,0 +1,138 @@
+"""The frame around every page: the sections and pages that a visitor is led to.
+
+What is declared leads: a page stands in the navigation when it is served and the visitor's role may do what it needs.
+
+Not here: the sections and the pages in them (`portal/families.py`), how the frame looks (`templates/frame.html`).
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from types import ModuleType
+from typing import Final, TypeAlias
+
+import msgspec
+
+from tripline.domain.access import Action, Authority, Gate
+from tripline.http import operations
+from tripline.http.rim import Call
+from tripline.portal.frame.visitors import Visitor
+
+PAGES: Final = "pages"
+"""Where the state of the application keeps what `pages_of` found."""
+Pages: TypeAlias = Mapping[str, Action | Gate]
+"""Who may open each page that is read, by its path."""
+SECTIONS: Final = "sections"
+"""Where the state of the application keeps the navigation."""
+Sections: TypeAlias = Mapping[str, Mapping[str, tuple[str, str]]]
+"""The pages that lead on, by section: the key of the text of each, and an icon."""
+ACCOUNT: Final = "/account"
+"""The page that every account has."""
+COMPANIES: Final = "/fleet/companies"
+VEHICLES: Final = "/fleet/vehicles"
+OWN_COMPANY: Final = "/company"
+"""The page of the visitor's company."""
+REGISTRATION: Final = "/fleet/companies/new"
+_OWN: Final = "company"
+"""The section about the visitor's company, which platform administrators never have."""
+_TEXTS: Final = "portal.frame."
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A step to a page."""
+
+    href: str
+    title: str
+    icon: str
+    current: bool
+    """Whether the present page is there, or below."""
+
+
+class Section(msgspec.Struct, frozen=True):
+    """Pages that belong together; one at least."""
+
+    key: str
+    title: str
+    """That of the only page when there is one."""
+    links: tuple[Link, ...]
+    current: bool
+    """Whether the present page belongs here; perhaps below a list that the visitor may not open."""
+
+
+def pages_of(families: Iterable[ModuleType]) -> Pages:
+    """The pages of these families."""
+    declared = [operations.of_handler(handler) for family in families for handler in family.handlers]
+    return {each.path: each.access for each in declared if each.method == "GET"}
+
+
+def navigation(request: Call, visitor: Visitor | None) -> tuple[Section, ...]:
+    """The sections that the visitor may open; none for somebody who is not signed in."""
+    if visitor is None:
+        return ()
+    path = _place(request.scope["path"], visitor)
+    pages: Pages = request.app.state[PAGES]
+    sections: Sections = request.app.state[SECTIONS]
+    found = [
+        (key, steps, _links(visitor, pages, path, steps))
+        for key, steps in sections.items()
+        if key != _OWN or visitor.role is not Authority.SYS_ADMIN
+    ]
+    return tuple(_section(visitor, key, links, _is_below(path, steps)) for key, steps, links in found if links)
+
+
+def is_open(request: Call, visitor: Visitor | None, path: str) -> bool:
+    """Whether there is a page at this path that the visitor may open, by role; None: somebody who is not signed in."""
+    needed = request.app.state[PAGES].get(path)
+    if needed is None:
+        return False
+    return needed is Gate.ANYONE if visitor is None else _is_open(needed, visitor)
+
+
+def first_of(request: Call, visitor: Visitor) -> str:
+    """The page where the visitor begins; whoever is to register a company begins with that."""
+    if visitor.company is None and visitor.role is Authority.COMPANY_ADMIN and leads_to(request, visitor, REGISTRATION):
+        return REGISTRATION
+    sections = navigation(request, visitor)
+    return sections[0].links[0].href if sections else ACCOUNT
+
+
+def leads_to(request: Call, visitor: Visitor | None, path: str) -> bool:
+    """Whether the visitor's role may open the page with this path, so that a link may be shown.
+
+    `path`: as declared, or that of one record.
+    """
+    pages: Pages = request.app.state[PAGES]
+    declared = path if path in pages else next((each for each in pages if _shape(each).fullmatch(path)), None)
+    return visitor is not None and declared is not None and _is_open(pages[declared], visitor)
+
+
+def _place(path: str, visitor: Visitor) -> str:
+    """The path as the navigation sees it: the record of the visitor's company is the page of that company."""
+    record = f"{COMPANIES}/{visitor.actor.company_id}"
+    return OWN_COMPANY + path.removeprefix(record) if _is_below(path, (record,)) else path
+
+
+@cache
+def _shape(declared: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\{\w+\}", "[^/]+", declared))
+
+
+def _section(visitor: Visitor, key: str, links: tuple[Link, ...], current: bool) -> Section:
+    return Section(key, links[0].title if len(links) == 1 else visitor.say(_TEXTS + key), links, current)
+
+
+def _is_below(path: str, steps: Iterable[str]) -> bool:
+    """Whether the path is that of one of the steps, or below."""
+    return any(path == step or path.startswith(f"{step}/") for step in steps)
+
+
+def _links(visitor: Visitor, pages: Pages, path: str, steps: Mapping[str, tuple[str, str]]) -> tuple[Link, ...]:
+    return tuple(
+        Link(href, visitor.say(text), icon, _is_below(path, (href,)))
+        for href, (text, icon) in steps.items()
+        if href in pages and _is_open(pages[href], visitor)
+    )
+
+
+def _is_open(needed: Action | Gate, visitor: Visitor) -> bool:
+    return visitor.may(needed) if isinstance(needed, Action) else True

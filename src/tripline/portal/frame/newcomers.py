@@ -1,0 +1,12 @@
+"""The page of whoever has no company yet, in place of pages about one."""
+
+from litestar.response import Response
+
+from tripline.http.rim import Call
+from tripline.portal.frame import views
+from tripline.portal.frame.visitors import Visitor
+
+
+def shown(request: Call, visitor: Visitor, *, title: str) -> Response[bytes]:
+    """The page, under the title of the one that it stands for."""
+    return views.show(request, visitor, "without_company.html", title=title)

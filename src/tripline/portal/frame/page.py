@@ -1,0 +1,76 @@
+"""Declares a page: an operation (`http/operations.py`) whose answer is for people.
+
+Not here: what a page shows (`views.py`), the caller (`visitors.py`), the pages there are (`portal/families.py`).
+"""
+
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, Final, TypeAlias
+
+from litestar.exceptions import NotFoundException
+from litestar.handlers import HTTPRouteHandler
+from litestar.types import Method
+
+from tripline.domain.access import Action, Gate
+from tripline.domain.refusals import Refusal
+from tripline.http import authentication, uploads
+from tripline.http.operations import Value, operation
+from tripline.http.rim import Call, vitals_of
+
+HTML: Final = "text/html"
+FORM: Final = "application/x-www-form-urlencoded"
+_READS: Final = ("GET", "HEAD")
+
+Handler: TypeAlias = Callable[[Call], Coroutine[Any, Any, Any]]
+
+
+def page(
+    method: Method,
+    path: str,
+    *,
+    access: Action | Gate,
+    streamed: bool = False,
+    in_path: Iterable[Value] = (),
+    query: Iterable[Value] = (),
+    refuses: Iterable[type[Refusal]] = (),
+    answer_type: str = HTML,
+    aliases: Iterable[str] = (),
+) -> Callable[[Handler], HTTPRouteHandler]:
+    """The handler as a route of this page, on the API port alone; its docstring says what the page is for.
+
+    `streamed`: the body may be longer than others, and the handler bounds it (`forms.read`).
+    """
+    reads = method in _READS
+    declared = operation(
+        method,
+        path,
+        access=access,
+        request=None if reads else bytes,
+        request_types=(FORM, uploads.FORM),
+        answer=bytes,
+        answer_type=answer_type,
+        streamed=streamed,
+        in_path=in_path,
+        query=query,
+        refuses=refuses,
+        aliases=aliases,
+    )
+
+    def routed(handler: Handler) -> HTTPRouteHandler:
+        async def answered(request: Call) -> Any:
+            if not is_served(request):
+                raise NotFoundException
+            if not reads:
+                authentication.require_own_origin(request)
+            return await handler(request)
+
+        # Not by functools.wraps: what it leaves behind leads Litestar to the annotations of the handler inside.
+        answered.__module__, answered.__name__, answered.__doc__ = handler.__module__, handler.__name__, handler.__doc__
+        return declared(answered)
+
+    return routed
+
+
+def is_served(request: Call) -> bool:
+    """Whether the request came to the listener on which the portal stands."""
+    api_port, listener = vitals_of(request).api_port, request.scope.get("server")
+    return api_port is None or (listener is not None and listener[1] == api_port)

@@ -1,0 +1,51 @@
+"""Styles, scripts, icons and fonts of the pages, kept by browsers for good: their address changes with them."""
+
+import asyncio
+from pathlib import Path
+from typing import Any, Final
+
+from litestar.exceptions import NotFoundException
+from litestar.response import Response
+
+from tripline.domain.access import Gate
+from tripline.http.operations import Value
+from tripline.http.rim import Call
+from tripline.http.static_files import Tree
+from tripline.portal.frame.page import page
+
+FOLDER: Final = Path(__file__).parent.parent / "static"
+STATIC: Final = Tree(FOLDER, "/static")
+_VERSION: Final = Value(
+    name="version", type=str, meaning="version of all files", example="6c9ba3d0c80111ef", required=True
+)
+_FOLDER: Final = Value(name="folder", type=str, meaning="folder of the file", example="vendor", required=True)
+_FILE: Final = Value(name="file", type=str, meaning="name of the file", example="page.css", required=True)
+
+
+@page("GET", "/static/{version}/{file}", access=Gate.ANYONE, in_path=(_VERSION, _FILE), answer_type="*/*")
+async def read(request: Call) -> Response[bytes]:
+    """A file of the pages."""
+    return await _answered(request, request.path_params["file"])
+
+
+@page(
+    "GET",
+    "/static/{version}/{folder}/{file}",
+    access=Gate.ANYONE,
+    in_path=(_VERSION, _FOLDER, _FILE),
+    answer_type="*/*",
+)
+async def read_of_folder(request: Call) -> Response[bytes]:
+    """A file of the pages, in a folder."""
+    return await _answered(request, f"{request.path_params['folder']}/{request.path_params['file']}")
+
+
+async def _answered(request: Call, name: str) -> Response[bytes]:
+    # On a thread: the first time every file is read, and to pack the largest takes 60 ms.
+    answer = await asyncio.to_thread(STATIC.answer, request, name, version=request.path_params["version"])
+    if answer is None:
+        raise NotFoundException
+    return answer
+
+
+handlers: Final[list[Any]] = [read, read_of_folder]

@@ -1,0 +1,144 @@
+"""Pages for troubles: refused, not there, too much, broken, away; in words, with what to do next.
+
+Whoever is not signed in is led to the sign-in and back. A form that was sent without a session, or from before a new
+one, is answered with all that was typed, ready to be sent again; one that changes a record that is not there any more,
+with all that was typed, to be copied.
+
+Not here: which trouble has which status (`http/errors.py`).
+"""
+
+from typing import Any, Final
+
+from litestar.response import Response
+from litestar.types import Receive, Scope, Send
+
+from tripline.http import answers, cookies, languages
+from tripline.http.authentication import ForeignForm
+from tripline.http.errors import Trouble
+from tripline.http.rim import Call
+from tripline.language import catalogue
+from tripline.portal.frame import addresses, forms, notices, record_forms, views, visitors, words
+from tripline.portal.frame.page import HTML, is_served
+from tripline.portal.frame.visitors import Visitor
+
+UNAUTHORIZED: Final = 401
+NOT_FOUND: Final = 404
+TOLD: Final = (400, 403, 404, 405, 408, 409, 413, 429, 500, 503)
+"""Statuses with a title of their own."""
+_PASSING: Final = (408, 429, 500, 503)
+"""Statuses of what may be over when it is tried again."""
+_BEFORE_ANY_PAGE: Final = (404, 405)
+"""Statuses of what no page was asked about."""
+_EDIT: Final = "/edit"
+"""How addresses of forms end that change a record."""
+_FOR_PROGRAMS: Final = ("/api/", "/health/", "/map/", "/metrics")
+_IN_PLACE: Final = {"hx-retarget": f"#{views.CONTENT}", "hx-reswap": "innerHTML"}
+"""Tells htmx to show the page about a trouble in place of the content, whatever it asked for."""
+
+
+def tell(request: Call, trouble: Trouble) -> Response[bytes]:
+    """The trouble as a page; as JSON to programs, and on listeners without the portal."""
+    if f"{request.scope['path']}/".startswith(_FOR_PROGRAMS) or not is_served(request):
+        return answers.error(request, trouble)
+    form = forms.sent(request)
+    is_late = isinstance(trouble.refusal, ForeignForm) and trouble.refusal.case == "token"
+    if form is not None and (is_late or trouble.status == UNAUTHORIZED):
+        return _kept(request, trouble, form)
+    if trouble.status == UNAUTHORIZED:
+        return _signed_out(request)
+    visitor = visitors.known(request)
+    if form is not None and visitor is not None and trouble.status == NOT_FOUND and _changes_record(request):
+        return _gone(request, visitor, trouble, form)
+    if trouble.status in _BEFORE_ANY_PAGE and visitor is None:
+        return _Sought(request, trouble)
+    return _told(request, trouble)
+
+
+class _Sought(Response[bytes]):
+    """A page that says that there is no such page; we look the visitor up before making it."""
+
+    def __init__(self, request: Call, trouble: Trouble) -> None:
+        super().__init__(b"")
+        self._request = request
+        self._trouble = trouble
+
+    def to_asgi_response(self, *args: Any, **named: Any) -> Any:
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            await visitors.seek(self._request)
+            made = _told(self._request, self._trouble)
+            await made.to_asgi_response(*args, **named)(scope, receive, send)
+
+        return answer
+
+
+def _told(request: Call, trouble: Trouble) -> Response[bytes]:
+    return _page(request, trouble, "trouble.html", _title(trouble.status))
+
+
+def _signed_out(request: Call) -> Response[bytes]:
+    """To the sign-in, which says what ended, and back from there."""
+    there = addresses.sign_in(request)
+    if views.is_partial(request):
+        headers = {**views.HEADERS, "hx-redirect": there}
+        answer = Response(b"", status_code=UNAUTHORIZED, media_type=HTML, headers=headers)
+    else:
+        answer = Response(b"", status_code=303, media_type=HTML, headers={**views.HEADERS, "location": there})
+    if cookies.found(request) is not None:
+        answer.cookies.append(notices.kept(request, "portal.trouble.session_ended", "info", {}))
+    return answer
+
+
+def _kept(request: Call, trouble: Trouble, form: forms.Form) -> Response[bytes]:
+    """The form again, with what was typed, to be sent once more."""
+    signed_out = trouble.status == UNAUTHORIZED
+    values = [(name, each) for name, value in form.typed.items() for each in _each(value)]
+    title = "portal.trouble.signed_out" if signed_out else "portal.trouble.signed_in_again"
+    return _page(request, trouble, "kept_form.html", title, values=values, signed_out=signed_out)
+
+
+def _changes_record(request: Call) -> bool:
+    path: str = request.scope["path"]
+    return path.endswith(_EDIT)
+
+
+def _gone(request: Call, visitor: Visitor, trouble: Trouble, form: forms.Form) -> Response[bytes]:
+    """What was typed to change a record that is not there any more."""
+    record = request.scope["path"].removesuffix(_EDIT)
+    typed = [
+        (words.label(visitor, name), record_forms.read(visitor, name, each))
+        for name, value in form.typed.items()
+        for each in _each(value)
+        if each and catalogue.FIELD + name in catalogue.of_portal(visitor.language)
+    ]
+    new = f"{record.rpartition('/')[0]}/new"
+    return _page(request, trouble, "gone.html", "portal.trouble.gone", record=record, new=new, typed_here=typed)
+
+
+def _page(request: Call, trouble: Trouble, template: str, title: str, **values: Any) -> Response[bytes]:
+    return views.show(
+        request,
+        visitors.known(request),
+        template,
+        title=title,
+        status=trouble.status,
+        headers={**trouble.headers, **(_IN_PLACE if views.is_partial(request) else {})},
+        message=_message(request, trouble),
+        can_repeat=trouble.status in _PASSING and request.method == "GET",
+        **values,
+    )
+
+
+def _message(request: Call, trouble: Trouble) -> str:
+    """The sentence of the trouble; of a path where nothing is, REST says the same of more than pages."""
+    language = languages.asked_of(request)
+    if trouble.status == NOT_FOUND and trouble.refusal is None:
+        return catalogue.text("portal.trouble.nowhere", language, path=request.scope["path"])
+    return trouble.said(language)
+
+
+def _title(status: int) -> str:
+    return f"portal.trouble.{status if status in TOLD else 400}"
+
+
+def _each(value: Any) -> tuple[str, ...]:
+    return value if isinstance(value, tuple) else (value,)

@@ -1,0 +1,273 @@
+"""Answers of pages: a template as a page or as the part of it that a script asked for, a way on, a file.
+
+Every page says to browsers what it may load and who may frame it: nothing from elsewhere, and nobody.
+
+Not here: the Jinja environment (`environment.py`), the frame's contents (`navigation.py`), pages for troubles
+(`troubles.py`).
+"""
+
+import contextlib
+import hashlib
+from collections.abc import AsyncIterator, Iterator, Mapping
+from html import escape
+from http import HTTPStatus
+from types import MappingProxyType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+import msgspec
+from litestar.response import Response, Stream
+from litestar.response.base import ASGIResponse
+
+from tripline.domain.refusals import Refusal, Value
+from tripline.http import authentication, errors, languages
+from tripline.http.rim import Call, rim_of
+from tripline.language import catalogue
+from tripline.language.catalogue import Language
+from tripline.portal.frame import addresses, figures, navigation, notices
+from tripline.portal.frame.environment import FIGURES, NOW_MS, environment
+from tripline.portal.frame.forms import Typed
+from tripline.portal.frame.notices import Undo
+from tripline.portal.frame.page import HTML
+from tripline.portal.frame.static import STATIC
+from tripline.portal.frame.visitors import SYSTEM, Visitor
+
+if TYPE_CHECKING:
+    import jinja2
+
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+"""No script, style or handler inside a page, and no eval (https://www.w3.org/TR/CSP3/)."""
+HEADERS: Final = {
+    "content-security-policy": POLICY,
+    "x-frame-options": "DENY",
+    # Not `no-referrer`: browsers would send forms with an empty `Origin`.
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
+    "x-robots-tag": "noindex",
+}
+CONTENT: Final = "content"
+"""The block that a script asks for when it names no other."""
+WAS: Final = "was"
+"""The value of the query by which a live part says what it shows."""
+_HTMX: Final = "hx-request"
+_NOTICES: Final = "notices"
+_COMPONENTS: Final = "components.html"
+_VARY: Final = "Accept-Language, Cookie, HX-Request"
+_JSON: Final = msgspec.json.Encoder()
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What was refused of a form."""
+
+    sentence: str
+    """The first."""
+    code: str
+    fields: Mapping[str, str]
+    """What is to be said at each field at fault; empty when no field is."""
+
+
+class Plain(str):
+    """A title that is data, not the key of a text."""
+
+    __slots__ = ()
+
+
+def show(
+    request: Call,
+    visitor: Visitor | None,
+    template: str,
+    *,
+    title: str,
+    status: int | None = None,
+    fragment: str = CONTENT,
+    error: Refusal | None = None,
+    labels: Mapping[str, str] = _NOTHING,
+    headers: Mapping[str, str] = _NOTHING,
+    **values: Any,
+) -> Response[bytes]:
+    """The page; for a script's request the block `fragment` alone.
+
+    `title`: the key of a text, or `Plain`. `error`: what was refused of the form that the page shows again; `labels`:
+    what the form calls its fields, as keys of texts. `values`: what the template is given.
+    """
+    language = languages.asked_of(request) if visitor is None else visitor.language
+    given = _surroundings(request, visitor, language)
+    given["title"] = title if isinstance(title, Plain) else catalogue.text(title, language)
+    given |= _told(error, language, labels)
+    given |= values
+    with _macros(given) as given["ui"]:
+        text = _part(template, fragment, given) if is_partial(request) else _whole(template, given)
+    if status is None:
+        status = HTTPStatus.OK if error is None else errors.ANSWERS[error.kind][0]
+    told = {**HEADERS, "content-language": language.value, "vary": _VARY, **headers}
+    answer = Response(text.encode(), status_code=status, media_type=HTML, headers=told)
+    if notices.COOKIE in request.cookies:
+        answer.cookies.append(notices.forgotten(request))
+    return answer
+
+
+def moved(
+    request: Call,
+    address: str,
+    *,
+    notice: str | None = None,
+    notice_kind: str = notices.GOOD,
+    undo: Undo | None = None,
+    **values: Value,
+) -> Response[bytes]:
+    """The way to another page of ours, which shows the notice, a text with these values, and a button that undoes the
+    change, where it can be undone."""
+    if is_partial(request):
+        there = _JSON.encode({"path": address, "target": f"#{CONTENT}"}).decode()
+        answer = Response(b"", media_type=HTML, headers={**HEADERS, "hx-location": there})
+    else:
+        answer = Response(b"", status_code=303, media_type=HTML, headers={**HEADERS, "location": address})
+    if notice is not None:
+        answer.cookies.append(notices.kept(request, notice, notice_kind, values, undo))
+    return answer
+
+
+def data(record: Any) -> Response[bytes]:
+    """A record as JSON, for a script of ours."""
+    return Response(_JSON.encode(record), media_type="application/json", headers=HEADERS)
+
+
+def download(content: bytes, *, name: str, media_type: str) -> Response[bytes]:
+    """A file to keep."""
+    return Response(content, media_type=media_type, headers=HEADERS | _kept_as(name))
+
+
+def streamed(pieces: AsyncIterator[bytes], *, name: str, media_type: str) -> Stream:
+    """A file to keep, of any length."""
+    return _File(pieces, media_type=media_type, headers=HEADERS | _kept_as(name))
+
+
+class _File(Stream):
+    """Says its own type: Litestar would prefer that of the route."""
+
+    def to_asgi_response(self, *args: Any, **named: Any) -> ASGIResponse:
+        return super().to_asgi_response(*args, **{**named, "media_type": self.media_type})
+
+
+def is_partial(request: Call) -> bool:
+    """Whether a script asks for a part of the page, and not a browser for all of it."""
+    sent = request.headers
+    return _HTMX in sent and "hx-boosted" not in sent and "hx-history-restore-request" not in sent
+
+
+def target_of(request: Call) -> str:
+    """The id of the element that the asked part will stand in; empty when nobody says."""
+    target: str = request.headers.get("hx-target", "")
+    return target
+
+
+def state_of(*values: Any) -> str:
+    """What tells one state of a live part from another, of the values that it shows."""
+    return hashlib.blake2s(_JSON.encode(values), digest_size=8).hexdigest()
+
+
+def is_shown(request: Call, state: str) -> bool:
+    """Whether the live part that is asked for shows this state already."""
+    return is_partial(request) and request.query_params.get(WAS) == state
+
+
+def unchanged() -> Response[bytes]:
+    """The part stays as it is."""
+    return Response(b"", status_code=HTTPStatus.NO_CONTENT, media_type=HTML, headers=HEADERS)
+
+
+def _whole(template: str, given: dict[str, Any]) -> str:
+    """The page."""
+    with _begun(template, given) as (_, written):
+        return "".join(written)
+
+
+def _part(template: str, fragment: str, given: dict[str, Any]) -> str:
+    """One block of the page. The content comes with its title and the notices, which stand elsewhere in the page."""
+    given["oob"] = True
+    with _begun(template, given) as (context, written):
+        # A template knows the blocks of those that it extends, and what it sets for them, once its root has begun.
+        next(written, None)
+        text = _block(context, fragment)
+        if fragment != CONTENT:
+            return text
+        notice = _block(context, _NOTICES) if given[_NOTICES] else ""
+        return f"<title>{escape(given['title'])}</title>{text}{notice}"
+
+
+def _block(context: "jinja2.runtime.Context", name: str) -> str:
+    return "".join(context.blocks[name][0](context))
+
+
+@contextlib.contextmanager
+def _macros(given: dict[str, Any]) -> Iterator[Any]:
+    """The macros of every page, which know what the page is given."""
+    with _begun(_COMPONENTS, given) as (context, written):
+        for _ in written:
+            pass  # the texts between the macros
+        yield SimpleNamespace(**context.get_exported())
+
+
+@contextlib.contextmanager
+def _begun(template: str, given: dict[str, Any]) -> Iterator[tuple["jinja2.runtime.Context", Iterator[str]]]:
+    """The context of a template, and what the template writes in it, bit by bit.
+
+    A macro and the context that has it hold each other, and with them all that the page shows. Parted, they go at once:
+    the garbage collector would take 50 to 100 ms for each hundred pages, while everybody waits.
+    """
+    made = environment().get_template(template)
+    context = made.new_context(given)
+    try:
+        yield context, iter(made.root_render_func(context))
+    finally:
+        context.vars.clear()
+
+
+def _surroundings(request: Call, visitor: Visitor | None, language: Language) -> dict[str, Any]:
+    """What every template is given."""
+    rim = rim_of(request)
+    notice = notices.taken(request, language)
+    return {
+        "visitor": visitor,
+        "navigation": navigation.navigation(request, visitor),
+        "is_open": lambda path: navigation.is_open(request, visitor, path),
+        _NOTICES: () if notice is None else (notice,),
+        "language": language.value,
+        "theme": SYSTEM if visitor is None else visitor.theme,
+        "csrf": authentication.csrf_of(request),
+        "path": request.scope["path"],
+        "query": dict(request.query_params),
+        "here": lambda **values: addresses.changed(request, **values),
+        "leads": lambda path: navigation.leads_to(request, visitor, path),
+        "static": STATIC.address,
+        "say": lambda name, /, **values: catalogue.text(name, language, **values),
+        FIGURES: figures.of(language, rim.time_zone),
+        NOW_MS: rim.clock(),
+        "typed": Typed(),
+    }
+
+
+def _told(error: Refusal | None, language: Language, labels: Mapping[str, str]) -> dict[str, Any]:
+    """What was refused, in words."""
+    if error is None:
+        return {"error": None, "field_error": lambda _name: None}
+    every = [(each.field, _sentence(each, language, labels)) for each in (error, *error.others)]
+    told = Told(every[0][1], error.code, {field: sentence for field, sentence in every if field is not None})
+    return {"error": told, "field_error": told.fields.get}
+
+
+def _sentence(error: Refusal, language: Language, labels: Mapping[str, str]) -> str:
+    label = catalogue.text(labels.get(error.field or "", "portal.frame.this_value"), language)
+    return catalogue.sentence(error, language, label=label)
+
+
+def _kept_as(name: str) -> dict[str, str]:
+    return {"content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}

@@ -1,0 +1,117 @@
+"""Names of fields in pages, stored values in the visitor's language, and full stops.
+
+Not here: history (`records/histories.py`), texts of one noun (its module and templates).
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Final, TypeAlias
+
+from tripline.domain import companies, delegations, pushes, vehicles
+from tripline.domain.access import Authority
+from tripline.language import catalogue
+from tripline.portal.frame.visitors import Visitor
+
+Stored: TypeAlias = companies.MessageTypes | bool | None
+"""The value of a field."""
+UNITS: Final = {name: field["unit"] for name, field in catalogue.of_fields().items() if "unit" in field}
+"""Of the numbers of a vehicle, by field."""
+VALUE: Final = "portal.value."
+_DECIMALS: Final = {"mileage": 1}
+_SHOWN_BELOW: Final = 1e15
+"""A greater number is shown as it was typed: `1e308` has 309 digits."""
+"""Of those numbers; all others are whole."""
+_COUNTS: Final = frozenset({"delegations", "driven", "managed", "people", "rights", "sensors", "vehicles"})
+"""Fields of history that say how many of something went along."""
+_ZERO_IS_NONE: Final = frozenset({"displacement"})
+"""Numbers of which 0 says that nobody gave one."""
+_ROLES: Final = (Authority.COMPANY_ADMIN, Authority.DIRECTOR, Authority.DRIVER)
+_WORDS: Final = frozenset(
+    {
+        *vehicles.MISSION_TYPES,
+        *vehicles.FUEL_TYPES,
+        *vehicles.CATEGORIES,
+        *(role.value for role in delegations.UserRole),
+        *(role.value for role in _ROLES),
+    }
+)
+"""Values that stand for something; all others are shown as they are."""
+_MESSAGES: Final = "notifyMsgType"
+_MESSAGE: Final = "portal.pushes.type."
+_CHOSEN: Final = frozenset({"missionType", "fuelType", "category", "userRole", "authority"})
+"""Fields that hold one of them."""
+
+
+def label(visitor: Visitor, field: str) -> str:
+    """What the field is called."""
+    return visitor.say(catalogue.FIELD + field)
+
+
+def labels(fields: Iterable[str]) -> dict[str, str]:
+    """The keys of what these fields are called, for refusals."""
+    return {field: catalogue.FIELD + field for field in fields}
+
+
+def value(visitor: Visitor, field: str, stored: Stored) -> str | None:
+    """The field's value as people read it, a number with its unit; None for none."""
+    stored = given(field, stored)
+    if stored is None or stored == "":
+        return None
+    if isinstance(stored, bool):
+        return visitor.say(VALUE + ("yes" if stored else "no"))
+    if field in UNITS:
+        return _measured(visitor, field, text(stored))
+    if field in _COUNTS and isinstance(stored, int):
+        return visitor.say(f"{VALUE}count.{field}", n=stored)
+    if field in _CHOSEN and stored in _WORDS:
+        return visitor.say(VALUE + str(stored))
+    if field == _MESSAGES:
+        return messages(visitor, pushes.selected(stored)) or text(stored)
+    return text(stored)
+
+
+def _measured(visitor: Visitor, field: str, typed: str) -> str:
+    """The number with its unit; any other text as it was typed."""
+    try:
+        number = float(typed)
+    except ValueError:
+        return typed
+    if not abs(number) < _SHOWN_BELOW:
+        return typed
+    return visitor.say(VALUE + "with_unit", value=f"{number:,.{_DECIMALS.get(field, 0)}f}", unit=UNITS[field])
+
+
+def given(field: str, stored: Stored) -> Stored:
+    """The stored value, or None when it says that nobody gave one."""
+    return None if field in _ZERO_IS_NONE and stored in (0, "0") else stored
+
+
+def messages(visitor: Visitor, numbers: Collection[int]) -> str:
+    """What these numbers of `notifyMsgType` select; a number that selects nothing as it is."""
+    names = catalogue.of_portal(visitor.language)
+    return ", ".join(names.get(f"{_MESSAGE}{number}", str(number)) for number in sorted(numbers))
+
+
+def options(visitor: Visitor, values: Iterable[str]) -> list[tuple[str, str]]:
+    """What a list to choose from shows."""
+    return [(each, visitor.say(VALUE + each)) for each in values]
+
+
+def ended(text: str) -> str:
+    """The text with its full stop."""
+    return text if text.endswith(".") else f"{text}."
+
+
+def sentence(text: str) -> str:
+    """The text with a capital and its full stop."""
+    return ended(text[:1].upper() + text[1:])
+
+
+def text(stored: Stored) -> str:
+    """A stored value as a form shows it: empty for none."""
+    if stored is None:
+        return ""
+    if isinstance(stored, list):
+        return ", ".join(str(each) for each in stored)
+    if isinstance(stored, float) and stored == int(stored):
+        return str(int(stored))
+    return str(stored)

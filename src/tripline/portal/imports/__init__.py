@@ -1,0 +1,1 @@
+"""Pages of bulk import: files and their drafts."""

@@ -1,0 +1,58 @@
+"""Throwing a draft of an import away, after a page that says how many rows go with it.
+
+Not here: the draft itself (`drafts.py`).
+"""
+
+from typing import Any, Final
+
+from litestar.response import Response
+
+from tripline.domain.import_drafts import Draft, State
+from tripline.domain.refusals import Refusal
+from tripline.http.rim import Call
+from tripline.portal.frame import forms, views
+from tripline.portal.frame.deletions import GoesChanged
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor
+from tripline.portal.imports import drafts as import_drafts
+from tripline.services.fleet import drafts
+
+
+@page("GET", "/import/{draftId}/delete", access=drafts.ANY_KIND)
+async def ask_to_delete(request: Call) -> Response[bytes]:
+    """How many rows go with a draft that is thrown away."""
+    return _discarding(request, *await import_drafts.found_in(request))
+
+
+@page("POST", "/import/{draftId}/delete", access=drafts.ANY_KIND)
+async def delete(request: Call) -> Response[bytes]:
+    """Throw a draft away, as it was shown."""
+    form = await forms.read(request)
+
+    def look(now: Draft) -> None:
+        if form.text("digest") != import_drafts.digest_of(now):
+            raise GoesChanged("deletion")
+
+    try:
+        gone = await import_drafts.changed(request, drafts.throw_away, look)
+    except GoesChanged as refusal:
+        return _discarding(request, *await import_drafts.found_in(request), error=refusal)
+    return views.moved(request, "/import", notice="portal.import.thrown_away", name=gone.name)
+
+
+def _discarding(request: Call, visitor: Visitor, found: Draft, *, error: Refusal | None = None) -> Response[bytes]:
+    """The page that asks before a draft is thrown away."""
+    what = {State.ARRIVING: "arriving", State.DONE: "done"}.get(found.state, "open")
+    return views.show(
+        request,
+        visitor,
+        "imports/discard.html",
+        title="portal.import.throw_away_draft",
+        error=error,
+        draft=found,
+        digest=import_drafts.digest_of(found),
+        text=visitor.say(f"portal.import.throw_away_text.{what}", n=found.rows, name=found.name),
+    )
+
+
+handlers: Final[list[Any]] = [ask_to_delete, delete]

@@ -1,0 +1,359 @@
+"""Pages of one draft of an import: its columns, its rows by verdict, the work on it, and what came of that.
+
+Every state of a draft has the same address, so that a page that was left can be found again.
+
+Not here: single rows (`rows.py`), what columns and faults are called (`texts.py`), throwing a draft away
+(`disposal.py`).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from litestar.response import Response, Stream
+
+from tripline.domain.import_drafts import WORKED_ON, Draft, DraftId, NothingGood, NotNow, RowState, State
+from tripline.domain.refusals import Refusal
+from tripline.http import parameters
+from tripline.http.operations import Value
+from tripline.http.rim import Call, rim_of
+from tripline.portal.frame import addresses, digests, forms, record_forms, views
+from tripline.portal.frame.deletions import GoesChanged
+from tripline.portal.frame.digests import Clash
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.imports import texts, uploads
+from tripline.services import hints
+from tripline.services.fleet import draft_files, draft_pages, drafts
+from tripline.services.fleet.draft_pages import RowPage, RowView
+from tripline.store.transactions import ReadTx, WriteTx
+
+ROWS: Final = 50
+TABS: Final = {
+    "good": RowState.GOOD,
+    "bad": RowState.BAD,
+    "duplicate": RowState.DUPLICATE,
+    "skipped": RowState.SKIPPED,
+}
+"""The verdicts, as addresses name them."""
+BADGES: Final = {"good": "good", "bad": "bad", "duplicate": "warning", "skipped": "idle"}
+"""The sign that stands for a verdict."""
+VALUE_MAX: Final = 60
+"""Characters of an example value of a column."""
+SEARCH: Final = draft_pages.SEARCH
+"""The value of the query with what is searched for."""
+_COLUMN: Final = "column-"
+_QUERY: Final = (
+    Value(name="rows", type=str, meaning="which rows: good, bad, duplicate, skipped", example="bad"),
+    Value(name="after", type=int, meaning="row behind which the page begins", example=51),
+    Value(name="before", type=int, meaning="row before which the page ends", example=102),
+    Value(name=SEARCH, type=str, meaning="only rows with this number, or with this text in a cell", example="1234"),
+)
+_LONGEST_NUMBER: Final = 9
+
+Change = Callable[..., Draft]
+
+
+@page("GET", "/import/{draftId}", access=drafts.ANY_KIND, query=_QUERY, refuses=(draft_pages.SearchTooLong,))
+async def draft(request: Call) -> Response[bytes]:
+    """The draft as it stands: columns to match, work under way, rows with their verdicts, or what was registered."""
+    visitor, found = await found_in(request)
+    if found.state is State.MATCHING:
+        return await _matching(request, visitor, found)
+    if found.state in (State.CHECKED, State.DONE):
+        return await _preview(request, visitor, found)
+    return _working(request, visitor, found)
+
+
+@page("GET", "/import/{draftId}/progress", access=drafts.ANY_KIND)
+async def progress(request: Call) -> Response[bytes]:
+    """How far the work on a draft is."""
+    visitor, found = await found_in(request)
+    if found.state is not State.ARRIVING and found.state not in WORKED_ON:
+        return views.moved(request, _address(request))
+    return _working(request, visitor, found, fragment="progress")
+
+
+@page("GET", "/import/{draftId}/columns", access=drafts.ANY_KIND)
+async def columns(request: Call) -> Response[bytes]:
+    """Which column of the file is which field."""
+    return await _matching(request, *await found_in(request))
+
+
+@page("POST", "/import/{draftId}/columns", access=drafts.ANY_KIND, refuses=(NotNow,))
+async def match(request: Call) -> Response[bytes]:
+    """Match the columns, and have every row checked."""
+    form = await forms.read(request)
+    visitor, found = await found_in(request)
+    chosen = [form.text(f"{_COLUMN}{at}") or None for at in range(len(found.header))]
+
+    def look(now: Draft) -> None:
+        if digests.clash(form.text("digest"), now=_texts(now.columns), typed=_texts(chosen)) is not None:
+            raise record_forms.ChangedMeanwhile()
+
+    try:
+        await changed(request, drafts.match, look, columns=chosen)
+    except record_forms.ChangedMeanwhile:
+        visitor, found = await found_in(request)
+        clash = digests.clash(form.text("digest"), now=_texts(found.columns), typed=_texts(chosen))
+        return await _matching(request, visitor, found, chosen, clash=clash)
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        return await _matching(request, visitor, found, chosen, refusal, digest=form.text("digest"))
+    return await _back(request, found)
+
+
+@page("POST", "/import/{draftId}/check", access=drafts.ANY_KIND, refuses=(NotNow,))
+async def check(request: Call) -> Response[bytes]:
+    """Check every row anew; registers nothing."""
+    await forms.read(request)
+    return await _back(request, await changed(request, drafts.check), notice="portal.import.checked_again")
+
+
+@page("POST", "/import/{draftId}/commit", access=drafts.ANY_KIND, refuses=(NotNow, NothingGood))
+async def commit(request: Call) -> Response[bytes]:
+    """Register the good rows: all at once, or none."""
+    form = await forms.read(request)
+
+    def look(now: Draft) -> None:
+        if now.state is State.CHECKED and form.text("digest") != digest_of(now):
+            raise GoesChanged("import")
+
+    try:
+        return await _back(request, await changed(request, drafts.commit, look))
+    except GoesChanged as refusal:
+        return await _preview(request, *await found_in(request), error=refusal)
+
+
+@page("POST", "/import/{draftId}/cancel", access=drafts.ANY_KIND, refuses=(NotNow,))
+async def cancel(request: Call) -> Response[bytes]:
+    """Stop the work on a draft: nothing of it is registered."""
+    await forms.read(request)
+    await changed(request, drafts.cancel)
+    return views.moved(request, _address(request))
+
+
+@page(
+    "GET",
+    "/import/{draftId}/bad-rows",
+    access=drafts.ANY_KIND,
+    answer_type=uploads.CSV,
+    refuses=(NotNow, draft_files.TooManyBadRows),
+)
+async def bad_rows(request: Call) -> Stream:
+    """A file of the rows that cannot be registered, each with its reasons."""
+    visitor, found = await found_in(request)
+    draft_files.require_few(found)
+
+    def say(refusal: Refusal) -> str:
+        return texts.sentence(visitor, refusal)
+
+    words = draft_files.Words(visitor.say("portal.import.row"), visitor.say("portal.import.reason"), say)
+    pieces = draft_files.bad_rows(rim_of(request).store, found, words)
+    return views.streamed(pieces, name=f"{found.name.removesuffix('.csv')}-bad.csv", media_type=uploads.CSV)
+
+
+async def found_in(request: Call) -> tuple[Visitor, Draft]:
+    """The visitor, and the draft in the address. Raises `NotFound`, `Forbidden`."""
+    rim = rim_of(request)
+
+    def work(tx: ReadTx) -> tuple[Visitor, Draft]:
+        visitor = visitor_in(tx, request)
+        return visitor, drafts.mine(tx, actor=visitor.actor, draft_id=draft_id(request), now_ms=rim.clock())
+
+    return await rim.store.read_short(work)
+
+
+def draft_id(request: Call) -> DraftId:
+    """The draft in the address. Raises `BadParameter`."""
+    return DraftId(parameters.path_id(request, "draftId"))
+
+
+def tab_of(request: Call, found: Draft) -> str:
+    """Which rows are asked for, else those that need somebody most."""
+    asked = request.query_params.get("rows", "")
+    if asked in TABS:
+        return asked
+    return next((name for name in ("bad", "duplicate") if getattr(found, name)), "good")
+
+
+def number(request: Call, name: str) -> int | None:
+    """A row number of the query; None for none."""
+    text = request.query_params.get(name, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER else None
+
+
+async def _matching(
+    request: Call,
+    visitor: Visitor,
+    found: Draft,
+    chosen: Sequence[str | None] | None = None,
+    error: Refusal | None = None,
+    *,
+    digest: str | None = None,
+    clash: Clash | None = None,
+) -> Response[bytes]:
+    """The form that matches columns. `digest`: of the columns for which it was filled, None: of those of the draft;
+    `clash`: what another window matched meanwhile."""
+    sheet = drafts.kind_of(found).sheet
+    values = await rim_of(request).store.read_short(lambda tx: draft_pages.first_values(tx, found))
+    matched = found.columns if chosen is None else chosen
+    changes: list[tuple[str, str, str]] = []
+    if clash is not None:
+        matched = [text or None for text in clash.texts.values()]
+        headers = dict(zip(clash.texts, found.header, strict=True))
+        left_out = visitor.say("portal.import.left_out")
+
+        def named(column: str) -> str:
+            return texts.heading(visitor, column) if column else left_out
+
+        changes = [(headers[each.name], named(each.now), named(each.typed)) for each in clash.changed]
+    return views.show(
+        request,
+        visitor,
+        "imports/matching.html",
+        title=views.Plain(found.name),
+        status=409 if clash is not None else None if error is None else 400,
+        digest=digests.of(_texts(found.columns)) if digest is None else digest,
+        changes=changes,
+        draft=found,
+        chosen=matched,
+        values=[value[:VALUE_MAX] for value in values],
+        missing=[texts.heading(visitor, name) for name in drafts.missing_of(found.kind, matched)],
+        options=[(name, _named(visitor, found, name)) for name in sheet.columns],
+        refused=None if error is None else texts.sentence(visitor, error),
+        prefix=_COLUMN,
+    )
+
+
+def _named(visitor: Visitor, found: Draft, column: str) -> str:
+    """What the visitor calls a column, with a mark when no row is good without it."""
+    named = texts.heading(visitor, column)
+    is_required = column in drafts.kind_of(found).sheet.required
+    return visitor.say("portal.import.required", column=named) if is_required else named
+
+
+def _texts(columns: Sequence[str | None]) -> dict[str, str]:
+    """What the form that matches columns is filled with."""
+    return {f"{_COLUMN}{at}": column or "" for at, column in enumerate(columns)}
+
+
+def digest_of(found: Draft) -> str:
+    """Of everything that a page tells of a draft: its version grows with each change."""
+    return digests.of({"version": str(found.version), "state": found.state})
+
+
+async def _preview(request: Call, visitor: Visitor, found: Draft, *, error: Refusal | None = None) -> Response[bytes]:
+    rim = rim_of(request)
+    tab = tab_of(request, found)
+    after, before = number(request, "after"), number(request, "before")
+    search = request.query_params.get(SEARCH, "").strip()[: draft_pages.SEARCH_MAX]
+
+    def work(tx: ReadTx) -> RowPage:
+        return draft_pages.page(
+            tx,
+            actor=visitor.actor,
+            draft_id=found.id,
+            state=TABS[tab],
+            limit=ROWS,
+            now_ms=rim.clock(),
+            after=after,
+            before=before,
+            search=search,
+        )
+
+    rows = await rim.store.read(work)
+
+    def beside(name: str, row: int) -> str:
+        searched = [(SEARCH, search)] if search else []
+        return addresses.of(_address(request), [("rows", tab), *searched, (name, str(row))])
+
+    return views.show(
+        request,
+        visitor,
+        "imports/preview.html",
+        title=views.Plain(found.name),
+        error=error,
+        **preview_values(visitor, rows.draft, tab, rows.rows, search),
+        previous=None if rows.before is None else beside("before", rows.before),
+        next=None if rows.after is None else beside("after", rows.after),
+        place={"rows": tab, "after": after or "", "before": before or "", SEARCH: search},
+    )
+
+
+def preview_values(
+    visitor: Visitor, found: Draft, tab: str, rows: Sequence[RowView], search: str = ""
+) -> dict[str, Any]:
+    """What the template needs to show rows."""
+    return {
+        "draft": found,
+        "digest": digest_of(found),
+        "tab": tab,
+        "tabs": [_tab(visitor, found, name, tab, search) for name in TABS],
+        "search": search,
+        "columns": texts.shown_columns(visitor, found),
+        "badges": BADGES,
+        "rows": [
+            (
+                row,
+                row.state.name.lower(),
+                texts.troubles(visitor, row),
+                texts.leads(found, row),
+                digests.of(texts.row_texts(found, row.cells)),
+            )
+            for row in rows
+        ],
+    }
+
+
+def _tab(visitor: Visitor, found: Draft, name: str, current: str, search: str) -> dict[str, Any]:
+    asked = [("rows", name), *([(SEARCH, search)] if search else [])]
+    is_done = found.state is State.DONE
+    return {
+        "text": visitor.say(f"portal.import.tab.{'registered' if name == 'good' and is_done else name}"),
+        "href": addresses.of(f"/import/{found.id}", asked),
+        "current": name == current,
+        "count": f"{getattr(found, name):,}",
+    }
+
+
+def _working(request: Call, visitor: Visitor, found: Draft, **more: Any) -> Response[bytes]:
+    return views.show(
+        request,
+        visitor,
+        "imports/working.html",
+        title=views.Plain(found.name),
+        draft=found,
+        total=found.good if found.state is State.COMMITTING else found.rows,
+        **more,
+    )
+
+
+async def changed(
+    request: Call, change: Change, look: Callable[[Draft], None] = lambda _: None, **values: Any
+) -> Draft:
+    """The draft after a change, of which those who work on drafts are told. `look` is shown the draft as it is, and
+    raises when that is not what somebody saw who asks for the change."""
+    rim = rim_of(request)
+
+    def work(tx: WriteTx) -> Draft:
+        actor, named, now_ms = visitor_in(tx, request).actor, draft_id(request), rim.clock()
+        look(drafts.mine(tx, actor=actor, draft_id=named, now_ms=now_ms))
+        return change(tx, actor=actor, draft_id=named, now_ms=now_ms, **values)
+
+    changed = await rim.store.write(work)
+    hints.tell(rim.signals, hints.import_due())
+    return changed
+
+
+async def _back(request: Call, found: Draft, **notice: Any) -> Response[bytes]:
+    """To the draft, when a small one has been worked on."""
+    await uploads.settled(request, found)
+    return views.moved(request, _address(request), **notice)
+
+
+def _address(request: Call) -> str:
+    return f"/import/{draft_id(request)}"
+
+
+handlers: Final[list[Any]] = [draft, progress, columns, match, check, commit, cancel, bad_rows]

@@ -1,0 +1,190 @@
+"""Pages of a draft's rows: one row to mend, with all its columns; and the answer to a row that was mended in place."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from litestar.response import Response
+
+from tripline.domain.import_drafts import Draft, NotNow
+from tripline.domain.refusals import NotFound, Refusal
+from tripline.http.operations import Value
+from tripline.http.rim import Call, rim_of
+from tripline.portal.frame import digests, forms, record_forms, views
+from tripline.portal.frame.digests import Clash
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.imports import drafts as import_drafts
+from tripline.portal.imports import texts as import_texts
+from tripline.portal.imports.texts import CELL
+from tripline.services.fleet import draft_edits, draft_pages, drafts, imports
+from tripline.services.fleet.draft_edits import Edit
+from tripline.services.fleet.draft_pages import RowView
+from tripline.store.transactions import ReadTx
+
+TEXT_MAX: Final = 500_000
+"""Bytes of a row's texts as a form sends them: a row of a file in Korean takes 200,000."""
+PLACE: Final = ("rows", "after", "before", import_drafts.SEARCH)
+"""Values of the query that say which page of rows to go back to."""
+_LONGEST: Final = 9
+_ROW: Final = Value(name="row", type=int, meaning="number of the row, as a spreadsheet shows it", example=12)
+
+
+@page("GET", "/import/{draftId}/rows/{row}", access=drafts.ANY_KIND, in_path=(_ROW,), refuses=(NotNow,))
+async def row(request: Call) -> Response[bytes]:
+    """One row, to mend whatever is wrong with it."""
+    visitor, found = await import_drafts.found_in(request)
+    place = {name: request.query_params.get(name, "") for name in PLACE}
+    return await _form(request, visitor, found, place=place)
+
+
+@page(
+    "POST",
+    "/import/{draftId}/rows/{row}",
+    access=drafts.ANY_KIND,
+    in_path=(_ROW,),
+    refuses=(NotNow, imports.Contended, record_forms.ChangedMeanwhile),
+)
+async def mend(request: Call) -> Response[bytes]:
+    """Change cells of a row, leave it out, or take it in again, unless another window changed its cells meanwhile."""
+    rim = rim_of(request)
+    with await forms.read(request, most=TEXT_MAX) as form:
+        visitor, found = await import_drafts.found_in(request)
+        edit = Edit(_number(request), _cells(form), _skip(form))
+    place = {name: form.text(name) for name in PLACE}
+
+    def look(cells: Sequence[str]) -> None:
+        if _clash(form, found, edit, cells) is not None:
+            raise record_forms.ChangedMeanwhile()
+
+    try:
+        await draft_edits.edit(
+            rim.store, actor=visitor.actor, draft_id=found.id, edit=edit, now_ms=rim.clock(), look=look
+        )
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM or views.is_partial(request):
+            raise
+        if isinstance(refusal, record_forms.ChangedMeanwhile):
+            return await _changed(request, visitor, found, form, edit, place)
+        texts = {f"{CELL}{at}": text for at, text in edit.cells.items()}
+        return await _form(request, visitor, found, place=place, texts=texts, digest=form.text("digest"), error=refusal)
+    if views.is_partial(request):
+        return await _in_place(request, place)
+    back = urlencode({name: value for name, value in place.items() if value})
+    return views.moved(request, f"/import/{found.id}?{back}" if back else f"/import/{found.id}")
+
+
+async def _form(
+    request: Call,
+    visitor: Visitor,
+    found: Draft,
+    *,
+    place: Mapping[str, str],
+    texts: Mapping[str, str] = MappingProxyType({}),
+    digest: str | None = None,
+    changes: Sequence[tuple[str, str, str]] = (),
+    **values: Any,
+) -> Response[bytes]:
+    """The form of a row, filled with these texts where there are some; `digest`: of the row that they were typed for,
+    None: of the row as it is; `changes`: what another window saved meanwhile."""
+    view = await _read(request, visitor)
+    now = import_texts.row_texts(found, view.cells)
+    places = range(max(len(found.header), len(view.cells)))
+    return views.show(
+        request,
+        visitor,
+        "imports/row.html",
+        title=views.Plain(visitor.say("portal.import.one_row", row=view.number)),
+        draft=found,
+        row=view,
+        columns=import_texts.shown_columns(visitor, found),
+        cells=[{**now, **texts}.get(f"{CELL}{at}", "") for at in places],
+        troubles=import_texts.troubles(visitor, view),
+        required=drafts.kind_of(found).sheet.required,
+        place=place,
+        digest=digests.of(now) if digest is None else digest,
+        changes=changes,
+        **values,
+    )
+
+
+async def _changed(
+    request: Call, visitor: Visitor, found: Draft, form: forms.Form, edit: Edit, place: Mapping[str, str]
+) -> Response[bytes]:
+    """The form again: with what was typed, and what another window saved of the row meanwhile."""
+    view = await _read(request, visitor)
+    clash = _clash(form, found, edit, view.cells) or Clash((), {})
+    headings = {f"{CELL}{at}": heading for at, _, heading in import_texts.shown_columns(visitor, found)}
+    changes = [(headings.get(each.name) or _beyond(visitor, each.name), each.now, each.typed) for each in clash.changed]
+    return await _form(request, visitor, found, place=place, texts=clash.texts, status=409, changes=changes)
+
+
+def _beyond(visitor: Visitor, name: str) -> str:
+    """What a cell is called that no column of the file belongs to."""
+    return visitor.say("portal.import.beyond", column=int(name.removeprefix(CELL)) + 1)
+
+
+def _clash(form: forms.Form, found: Draft, edit: Edit, cells: Sequence[str]) -> Clash | None:
+    """What another window saved of these cells since the form was made; None: nothing that was typed here too.
+
+    A row that is mended in place sends its bad cells alone; the others are as they are.
+    """
+    sent = {f"{CELL}{at}": text for at, text in edit.cells.items()}
+    texts = import_texts.row_texts(found, cells)
+    now = texts | {name: "" for name in sent if name not in texts}
+    return digests.clash(form.text("digest"), now=now, typed=now | sent)
+
+
+async def _in_place(request: Call, place: Mapping[str, str]) -> Response[bytes]:
+    """The row as it is now, with the numbers of the draft, for a script."""
+    visitor, found = await import_drafts.found_in(request)
+    view = await _read(request, visitor)
+    tab = place["rows"] if place["rows"] in import_drafts.TABS else "bad"
+    return views.show(
+        request,
+        visitor,
+        "imports/preview.html",
+        title=views.Plain(found.name),
+        previous=None,
+        next=None,
+        place={**place, "rows": tab},
+        **import_drafts.preview_values(visitor, found, tab, [view], place[import_drafts.SEARCH]),
+    )
+
+
+async def _read(request: Call, visitor: Visitor) -> RowView:
+    rim = rim_of(request)
+
+    def work(tx: ReadTx) -> RowView:
+        visitor_in(tx, request)
+        return draft_pages.one(
+            tx,
+            actor=visitor.actor,
+            draft_id=import_drafts.draft_id(request),
+            number=_number(request),
+            now_ms=rim.clock(),
+        )
+
+    return await rim.store.read(work)
+
+
+def _number(request: Call) -> int:
+    """The row in the address. Raises `NotFound`."""
+    text: str = request.path_params["row"]
+    if not (text.isascii() and text.isdecimal() and len(text) <= _LONGEST):
+        raise NotFound("row", row=text[:_LONGEST])
+    return int(text)
+
+
+def _cells(form: forms.Form) -> dict[int, str]:
+    """The texts that were sent, by the place of their column. They stand as typed."""
+    places = (name.removeprefix(CELL) for name in form.typed if name.startswith(CELL))
+    return {int(at): form.secret(f"{CELL}{at}") for at in places if at.isascii() and at.isdecimal() and len(at) < 4}
+
+
+def _skip(form: forms.Form) -> bool | None:
+    return {"1": True, "0": False}.get(form.text("skip"))
+
+
+handlers: Final[list[Any]] = [row, mend]

@@ -1,0 +1,176 @@
+"""Pages of bulk import: where a file is dropped, and the drafts that somebody has.
+
+Not here: the draft itself (`drafts.py`), its rows (`rows.py`).
+"""
+
+import asyncio
+from typing import Any, Final
+
+from litestar.response import Response
+
+from tripline.domain import access, fields, import_drafts
+from tripline.domain.access import Actor
+from tripline.domain.import_drafts import Draft, State
+from tripline.domain.refusals import BadParameter, Kind, NotFound, Refusal
+from tripline.http import authentication, permission, uploads
+from tripline.http.operations import Value
+from tripline.http.rim import Call, rim_of
+from tripline.portal.frame import forms, newcomers, views
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.services import hints, shares
+from tripline.services.fleet import draft_arrivals, draft_files, drafts, import_kinds, imports
+from tripline.services.fleet.import_desk import ManyImports
+from tripline.services.fleet.import_kinds import ImportKind
+from tripline.store.transactions import ReadTx
+from tripline.wire import csv_files
+from tripline.wire.csv_files import Encoding
+
+CSV: Final = "text/csv"
+PATIENCE_S: Final = 1.5
+"""A small file is checked by then, so that its owner sees the rows and no progress."""
+BADGES: Final = {
+    State.ARRIVING: "busy",
+    State.MATCHING: "warning",
+    State.CHECKING: "busy",
+    State.CHECKED: "info",
+    State.COMMITTING: "busy",
+    State.DONE: "good",
+}
+"""The sign that stands for the state of a draft."""
+_LOOK_S: Final = 0.05
+_KIND: Final = Value(name="kind", type=str, meaning="what the file registers", example="vehicles")
+_OF_FILE: Final = frozenset({Kind.BAD_PARAMETER, Kind.TOO_LARGE, Kind.CONFLICT, Kind.TIMEOUT})
+_ELSEWHERE: Final = (ManyImports,)
+
+
+@page("GET", "/import", access=drafts.ANY_KIND)
+async def start(request: Call) -> Response[bytes]:
+    """Drop a file, or go on with a draft."""
+    return await _start(request)
+
+
+@page(
+    "POST",
+    "/import",
+    access=drafts.ANY_KIND,
+    streamed=True,
+    refuses=(
+        csv_files.BadFile,
+        uploads.FileTooLarge,
+        uploads.TooSlow,
+        imports.TooManyRows,
+        import_drafts.TooManyDrafts,
+        ManyImports,
+    ),
+)
+async def upload(request: Call) -> Response[bytes]:
+    """Make a draft of a file."""
+    rim = rim_of(request)
+    desk, actor = rim.imports, await authentication.sender(request)
+    permission.require_role(request, actor)
+    access.company_of(actor)
+    holder = await rim.store.read_short(lambda tx: shares.holder(tx, actor))
+    try:
+        async with desk.arrival(holder) as arrival:
+            with await forms.read(request, files=desk.most_bytes, take=arrival.take) as form:
+                async with arrival.turn():
+                    draft, encoding = await _received(request, actor, form)
+    except (*_ELSEWHERE, Refusal) as refusal:
+        if refusal.kind not in _OF_FILE and not isinstance(refusal, _ELSEWHERE):
+            raise
+        authentication.change_nothing(request)
+        hints.tell(rim.signals, hints.import_due())  # its worker deletes the partial draft
+        sent_form = forms.sent(request)
+        return await _start(request, error=refusal, typed={} if sent_form is None else sent_form.typed)
+    hints.tell(rim.signals, hints.import_due())
+    await settled(request, draft)
+    notice = None if encoding is Encoding.UTF_8 else "portal.import.read_as"
+    return views.moved(request, f"/import/{draft.id}", notice=notice, notice_kind="info", encoding=encoding)
+
+
+@page("GET", "/import/samples/{kind}", access=drafts.ANY_KIND, in_path=(_KIND,), answer_type=CSV)
+async def sample(request: Call) -> Response[bytes]:
+    """A file to start from, with every column under a heading in the visitor's language."""
+    visitor = await visitor_of(request)
+    kind = _kind(request.path_params["kind"])
+    access.scope_of(visitor.actor, kind.action)
+    content = draft_files.sample(kind, visitor.language)
+    return views.download(content, name=f"{kind.noun}.csv", media_type=CSV)
+
+
+async def settled(request: Call, draft: Draft) -> None:
+    """Wait a moment until nobody works on the draft."""
+    rim = rim_of(request)
+    left_s = PATIENCE_S
+    while left_s > 0:
+        now = await rim.store.read_short(lambda tx: drafts.state_of(tx, draft.id))
+        if now not in import_drafts.WORKED_ON:
+            return
+        await asyncio.sleep(_LOOK_S)
+        left_s -= _LOOK_S
+
+
+async def _received(request: Call, actor: Actor, form: forms.Form) -> tuple[Draft, Encoding]:
+    """The draft of the form's file, and the encoding in which the file was read."""
+    rim = rim_of(request)
+    sent = form.file("file")
+    if sent is None:
+        raise BadParameter.missing("file")
+    encoding = fields.one_of("encoding", form.text("encoding"), list(Encoding))
+    return await draft_arrivals.receive(
+        rim.store,
+        sent.file,
+        actor=actor,
+        kind=_kind(form.text("kind")),
+        name=sent.name,
+        encoding=None if encoding is None else Encoding(encoding),
+        most_rows=rim.imports.most_rows,
+        ids=rim.ids,
+        clock=rim.clock,
+    )
+
+
+async def _start(request: Call, **values: Any) -> Response[bytes]:
+    rim = rim_of(request)
+
+    def work(tx: ReadTx) -> tuple[Visitor, list[Draft]]:
+        visitor = visitor_in(tx, request)
+        return visitor, drafts.listed(tx, actor=visitor.actor, now_ms=rim.clock())
+
+    visitor, mine = await rim.store.read_short(work)
+    if visitor.company is None:
+        return newcomers.shown(request, visitor, title="portal.import.title")
+    state = views.state_of([(each.id, each.state, each.rows, each.bad) for each in mine])
+    if views.is_shown(request, state):
+        return views.unchanged()
+    kinds = [kind.noun for kind in import_kinds.KINDS.values() if visitor.may(kind.action)]
+    return views.show(
+        request,
+        visitor,
+        "imports/start.html",
+        title="portal.import.title",
+        fragment="drafts" if views.target_of(request) == "own-drafts" else views.CONTENT,
+        labels={"file": "portal.import.file", "encoding": "portal.import.encoding"},
+        kinds=kinds,
+        choices=[(kind, visitor.say(f"portal.import.kind.{kind}")) for kind in kinds],
+        encodings=[(each, visitor.say(f"portal.import.encoding.{each}")) for each in Encoding],
+        badges=BADGES,
+        drafts=mine,
+        state=state,
+        worked_on=any(each.state in import_drafts.WORKED_ON for each in mine),
+        most_mib=rim.imports.most_bytes // 2**20,
+        most_rows=rim.imports.most_rows,
+        **values,
+    )
+
+
+def _kind(noun: str) -> ImportKind:
+    """The kind of this name. Raises `NotFound`."""
+    kind = import_kinds.KINDS.get(noun)
+    if kind is None:
+        raise NotFound("kind")
+    return kind
+
+
+handlers: Final[list[Any]] = [start, upload, sample]

@@ -1,0 +1,196 @@
+"""Vehicles that somebody chose in the list: activated or deactivated together after a preview, or on to a delegation.
+
+Each vehicle is moved or refused by itself, by the rules that hold for one. From each step the visitor comes back to the
+list as it was shown when the vehicles were chosen.
+
+Not here: the list (`vehicles.py`), one vehicle (`records/vehicles.py`), the delegation of many (`delegation/bulk.py`).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from litestar.response import Response
+from msgspec.structs import replace
+
+from tripline.domain.access import Action
+from tripline.domain.ids import VehicleId
+from tripline.domain.refusals import BadParameter
+from tripline.domain.vehicles import UNDOES, VehicleEvent
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.portal.delegation import candidates
+from tripline.portal.frame import addresses, deletions, digests, forms, navigation, unchanged, undo_forms, views
+from tripline.portal.frame.digests import Clash
+from tripline.portal.frame.forms import Form
+from tripline.portal.frame.notices import Undo
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_of
+from tripline.portal.lists.tables import ROWS, Bulk
+from tripline.services.fleet import history
+from tripline.services.fleet import vehicles as single
+from tripline.services.fleet import vehicles_of_many as many
+from tripline.services.fleet.vehicles_of_many import Impossible, Preview
+from tripline.store.transactions import ReadTx, WriteTx
+
+LIST: Final = navigation.VEHICLES
+_ACTIVATE: Final = "/fleet/vehicles/activate"
+_DEACTIVATE: Final = "/fleet/vehicles/deactivate"
+_DELEGATE: Final = "/fleet/vehicles/delegate"
+_UNDO: Final = "/fleet/vehicles/undo"
+_TEXTS: Final = "portal.vehicles.chosen."
+_FIELD: Final = "vehicleId"
+_CONFIRMED: Final = "confirmed"
+"""The step of a form whose preview was seen."""
+_VERBS: Final = {VehicleEvent.ACTIVATE: "activate", VehicleEvent.DEACTIVATE: "deactivate"}
+_DONE: Final = {event: cause for cause, event in single.MOVED.items()}
+"""By what the history says was done: the event that did it."""
+BULK: Final = (
+    Bulk(text=f"{_TEXTS}delegate", address=_DELEGATE, icon="waypoints", action=Action.VEHICLE_DELEGATE),
+    Bulk(text=f"{_TEXTS}activate", address=_ACTIVATE, icon="play", action=Action.VEHICLE_ACTIVATE),
+    Bulk(text=f"{_TEXTS}deactivate", address=_DEACTIVATE, icon="pause", action=Action.VEHICLE_ACTIVATE),
+)
+
+
+@page("POST", _ACTIVATE, access=Action.VEHICLE_ACTIVATE, refuses=(deletions.GoesChanged,))
+async def activate(request: Call) -> Response[bytes]:
+    """Let drivers drive the chosen vehicles, after a preview of what that changes."""
+    return await _moved(request, VehicleEvent.ACTIVATE)
+
+
+@page("POST", _DEACTIVATE, access=Action.VEHICLE_ACTIVATE, refuses=(deletions.GoesChanged,))
+async def deactivate(request: Call) -> Response[bytes]:
+    """Let no further driver take the chosen vehicles, after a preview of what that changes."""
+    return await _moved(request, VehicleEvent.DEACTIVATE)
+
+
+@page("POST", _UNDO, access=Action.VEHICLE_ACTIVATE)
+async def undo(request: Call) -> Response[bytes]:
+    """Deactivate what was activated a moment ago, or activate what was deactivated, unless it changed since."""
+    form = await forms.read(request)
+    rim, visitor = rim_of(request), await visitor_of(request)
+    done, at_ms = undo_forms.asked(form, _DONE)
+    event, now_ms = _DONE[done], rim.clock()
+
+    def work(tx: WriteTx) -> tuple[list[VehicleId], list[Impossible]]:
+        undo_forms.require_of(form, history.done_to(tx, actor=visitor.actor, event=done, at_ms=at_ms, limit=ROWS + 1))
+        return many.undo(tx, actor=visitor.actor, event=event, at_ms=at_ms, ids=rim.ids, now_ms=now_ms)
+
+    moved, kept = await rim.store.write(work)
+    back = UNDOES[event]
+    if not kept:
+        return _done(request, form, back, moved, now_ms)
+    return views.show(
+        request,
+        visitor,
+        "delegation/done.html",
+        title=f"{_TEXTS}{_VERBS[back]}.title",
+        done=len(moved),
+        notice=f"{_TEXTS}{_VERBS[back]}d",
+        undo=_undo(back, moved, now_ms),
+        impossible=unchanged.in_words(visitor, kept),
+        records=LIST,
+        shown=ROWS,
+        back=_back(form),
+    )
+
+
+@page("POST", _DELEGATE, access=Action.VEHICLE_DELEGATE)
+async def delegate(request: Call) -> Response[bytes]:
+    """Choose the company that the chosen vehicles are delegated to."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    chosen = _chosen(form)
+    companies = await rim_of(request).store.read(lambda tx: candidates.receivers_of(tx, visitor.actor))
+    return views.show(
+        request,
+        visitor,
+        "vehicles/delegate.html",
+        title="portal.delegation.choose.title",
+        chosen=chosen,
+        companies=companies,
+        back=_back(form),
+    )
+
+
+async def _moved(request: Call, event: VehicleEvent) -> Response[bytes]:
+    form = await forms.read(request)
+    rim, visitor = rim_of(request), await visitor_of(request)
+    chosen, now_ms = _chosen(form), rim.clock()
+
+    def look(tx: ReadTx) -> Preview:
+        return many.preview(tx, actor=visitor.actor, vehicle_ids=chosen, event=event)
+
+    def work(tx: WriteTx) -> tuple[Preview, Clash | None]:
+        found = look(tx)
+        clash = digests.clash(form.text("digest"), now=_texts(found), typed={})
+        for each in () if clash else found.changing:
+            single.move(tx, actor=visitor.actor, vehicle_id=each.id, event=event, ids=rim.ids, now_ms=now_ms)
+        return found, clash
+
+    if not form.flag(_CONFIRMED):
+        return _previewed(request, visitor, form, event, await rim.store.read(look))
+    found, clash = await rim.store.write(work)
+    if clash or not found.changing:
+        return _previewed(request, visitor, form, event, found, clash)
+    return _done(request, form, event, [each.id for each in found.changing], now_ms)
+
+
+def _done(request: Call, form: Form, event: VehicleEvent, moved: Sequence[VehicleId], now_ms: int) -> Response[bytes]:
+    """Back on the list, with what happened to so many vehicles at this instant."""
+    notice, undo_it = f"{_TEXTS}{_VERBS[event]}d", _undo(event, moved, now_ms)
+    return views.moved(request, _back(form), notice=notice, undo=undo_it, n=len(moved))
+
+
+def _undo(event: VehicleEvent, moved: Sequence[VehicleId], at_ms: int) -> Undo:
+    return undo_forms.button(_UNDO, single.MOVED[event], at_ms, moved)
+
+
+def _previewed(
+    request: Call,
+    visitor: Visitor,
+    form: Form,
+    event: VehicleEvent,
+    preview: Preview,
+    clash: Clash | None = None,
+) -> Response[bytes]:
+    """What the event would change; `clash`: what differs from the preview that was confirmed."""
+    return views.show(
+        request,
+        visitor,
+        "vehicles/preview.html",
+        title=f"{_TEXTS}{_VERBS[event]}.title",
+        error=deletions.GoesChanged("vehicles") if clash else None,
+        texts=f"{_TEXTS}{_VERBS[event]}.",
+        preview=preview,
+        driven=preview.driven if event is VehicleEvent.DEACTIVATE else 0,
+        digest=digests.of(_texts(replace(preview, impossible=[]))),
+        meanwhile={each.name for each in clash.changed} if clash else (),
+        impossible=unchanged.in_words(visitor, preview.impossible),
+        records=LIST,
+        shown=ROWS,
+        back=_back(form),
+    )
+
+
+def _texts(preview: Preview) -> dict[str, str]:
+    """What the preview says of each vehicle, in an order of its own."""
+    found = {each.id: f"{each.status} {each.current_driver_id is not None}" for each in preview.possible}
+    return dict(sorted({**found, **{each.vehicle_id: "impossible" for each in preview.impossible}}.items()))
+
+
+def _back(form: Form) -> str:
+    """The list as it was shown when the vehicles were chosen."""
+    return addresses.of_list(form.text(addresses.NEXT), LIST) or LIST
+
+
+def _chosen(form: Form) -> list[VehicleId]:
+    """Each vehicle once. Raises `BadParameter` without any, or with more than a page of the list has."""
+    sent = dict.fromkeys(form.many(_FIELD))
+    if not sent:
+        raise BadParameter("vehicles_none", field=_FIELD)
+    if len(sent) > ROWS:
+        raise BadParameter("vehicles_many", field=_FIELD, most=ROWS)
+    return [VehicleId(parameters.uuid_of(each, _FIELD)) for each in sent]
+
+
+handlers: Final[list[Any]] = [activate, deactivate, undo, delegate]

@@ -1,0 +1,234 @@
+"""Files of lists: asking for one, how far it is, having it. Only its owner has it, or knows of it.
+
+Not here: making them (`services/exports.py`).
+"""
+
+import datetime as dt
+import unicodedata
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import parse_qsl
+from zoneinfo import ZoneInfo
+
+import msgspec
+from litestar.datastructures import MultiDict
+from litestar.response import Response, Stream
+
+from tripline import cooperative
+from tripline.domain import fields
+from tripline.domain.access import Actor, Gate
+from tripline.domain.exports import UNFINISHED, Export, Form, State
+from tripline.domain.ids import RecordId
+from tripline.domain.refusals import BadParameter, NotFound
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.language.catalogue import Language
+from tripline.portal.frame import forms, views
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.lists import tables
+from tripline.portal.lists.nouns import TABLES
+from tripline.portal.lists.tables import Asked, Column, Table, Words
+from tripline.services import exports as service
+from tripline.services import hints
+from tripline.services.exports import Book, Sheet
+from tripline.store.browsing.turns import Place, Turn
+from tripline.store.transactions import ReadTx, WriteTx
+
+TYPES: Final = {
+    Form.CSV: "text/csv; charset=utf-8",
+    Form.XLSX: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What was asked of a list, as an export keeps it."""
+
+    asked: Asked
+    language: Language
+
+
+_QUESTIONS: Final = msgspec.json.Decoder(Question)
+_JSON: Final = msgspec.json.Encoder()
+
+
+class TableBook:
+    """A list of the portal as an export reads it: `service.Book`."""
+
+    def __init__(self, table: Table, zone: ZoneInfo) -> None:
+        self._table = table
+        self._zone = zone
+
+    def heading(self, question: bytes) -> Sequence[str]:
+        """What stands above each column."""
+        wanted = _QUESTIONS.decode(question)
+        words = Words(wanted.language, self._zone)
+        return [words.say(f"portal.lists.{self._table.noun}.{each.key}") for each in self._columns(wanted)]
+
+    def count(self, tx: ReadTx, actor: Actor, question: bytes) -> int:
+        """How many rows there are. Raises refusals."""
+        return self._table.count(tx, actor, _QUESTIONS.decode(question).asked)
+
+    def sheet(self, tx: ReadTx, actor: Actor, question: bytes, *, after: Place | None, limit: int) -> Sheet:
+        """So many rows behind the place. Raises refusals."""
+        wanted = _QUESTIONS.decode(question)
+        words = Words(wanted.language, self._zone)
+        turn = Turn(limit=limit, by=wanted.asked.order, descending=wanted.asked.descending, place=after)
+        found = self._table.page(tx, actor, wanted.asked, turn)
+        values = [each.value for each in self._columns(wanted)]
+        rows = [[value(row, words) for value in values] for row in cooperative.each(found.rows)]
+        return Sheet(rows=rows, last=found.last if found.more_behind else None)
+
+    def _columns(self, wanted: Question) -> list[Column]:
+        return [each for each in self._table.columns if each.key in wanted.asked.columns]
+
+
+def books(zone: ZoneInfo) -> Mapping[str, Book]:
+    """Every list of the portal, as exports read it."""
+    return {noun: TableBook(table, zone) for noun, table in TABLES.items()}
+
+
+@page("POST", "/exports", access=Gate.ACCOUNT)
+async def ask(request: Call) -> Response[bytes]:
+    """Ask for a file of all rows of a list."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    noun = fields.one_of("list", form.text("list"), TABLES)
+    kind = fields.one_of("form", form.text("form"), tuple(Form))
+    if noun is None or kind is None:
+        raise BadParameter.missing("list" if noun is None else "form")
+    table = TABLES[noun]
+    query = MultiDict(parse_qsl(form.text("query"), max_num_fields=100))
+    wanted = tables.of_query(query, table, remembered=form.text("columns"))
+    return await _begun(request, visitor, table, Form(kind), wanted)
+
+
+@page("POST", "/exports/{exportId}/again", access=Gate.ACCOUNT)
+async def ask_again(request: Call) -> Response[bytes]:
+    """Ask anew for what a file was asked for, in the visitor's language."""
+    await forms.read(request)
+    visitor, found = await _found(request)
+    table = TABLES.get(found.noun)
+    if table is None:
+        raise NotFound("export")
+    return await _begun(request, visitor, table, found.form, _QUESTIONS.decode(found.question).asked)
+
+
+@page("GET", "/exports", access=Gate.ACCOUNT)
+async def own(request: Call) -> Response[bytes]:
+    """The visitor's files that are kept, or being made."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, Sequence[Export]]:
+        visitor = visitor_in(tx, request)
+        return visitor, service.own(tx, actor=visitor.actor)
+
+    visitor, found = await rim_of(request).store.read_short(work)
+    state = views.state_of([(each.id, each.state, each.done) for each in found])
+    if views.is_shown(request, state):
+        return views.unchanged()
+    return views.show(
+        request,
+        visitor,
+        "exports/list.html",
+        title="portal.exports.title",
+        fragment="files" if views.target_of(request) == "files" else views.CONTENT,
+        exports=found,
+        state=state,
+        unfinished=any(each.state in UNFINISHED for each in found),
+    )
+
+
+@page("GET", "/exports/{exportId}", access=Gate.ACCOUNT)
+async def one(request: Call) -> Response[bytes]:
+    """How far a file is, and where to have it."""
+    visitor, found = await _found(request)
+    return _shown(request, visitor, found)
+
+
+@page("POST", "/exports/{exportId}/cancel", access=Gate.ACCOUNT)
+async def cancel(request: Call) -> Response[bytes]:
+    """Cancel the file."""
+    await forms.read(request)
+    export_id = RecordId(parameters.path_id(request, "exportId"))
+    visitor = await visitor_of(request)
+    await rim_of(request).store.write(lambda tx: service.cancel(tx, actor=visitor.actor, export_id=export_id))
+    return views.moved(request, f"/exports/{export_id}")
+
+
+@page("GET", "/exports/{exportId}/file", access=Gate.ACCOUNT, answer_type="application/octet-stream")
+async def file(request: Call) -> Stream:
+    """The file. Raises `NotFound` and `exports.NotReady`."""
+    visitor, found = await _found(request)
+    store = rim_of(request).store
+
+    def at(no: int) -> Callable[[ReadTx], bytes | None]:
+        return lambda tx: service.piece(tx, actor=visitor.actor, export_id=found.id, no=no)
+
+    first = await store.read(at(0))
+
+    async def streamed() -> AsyncIterator[bytes]:
+        piece, no = first, 0
+        while piece is not None:
+            yield piece
+            no += 1
+            piece = await store.read(at(no))
+
+    return views.streamed(streamed(), name=found.name, media_type=TYPES[found.form])
+
+
+async def _begun(request: Call, visitor: Visitor, table: Table, kind: Form, wanted: Asked) -> Response[bytes]:
+    """The way to a new file. Raises refusals of the list, and `ManyExports`."""
+    question = Question(msgspec.structs.replace(wanted, place=None, back=False), visitor.language)
+    rim, now_ms = rim_of(request), rim_of(request).clock()
+
+    def work(tx: WriteTx) -> tuple[Export, hints.Hint]:
+        table.page(tx, visitor.actor, wanted, Turn(limit=1, by=wanted.order))  # who may not see it may not have it
+        return service.begin(
+            tx,
+            actor=visitor.actor,
+            noun=table.noun,
+            form=kind,
+            question=_JSON.encode(question),
+            name=_name(visitor, table, kind, rim.time_zone, now_ms),
+            ids=rim.ids,
+            now_ms=now_ms,
+        )
+
+    new, hint = await rim.store.write(work)
+    hints.tell(rim.signals, [hint])
+    return views.moved(request, f"/exports/{new.id}")
+
+
+async def _found(request: Call) -> tuple[Visitor, Export]:
+    export_id = RecordId(parameters.path_id(request, "exportId"))
+
+    def work(tx: ReadTx) -> tuple[Visitor, Export]:
+        visitor = visitor_in(tx, request)
+        return visitor, service.read(tx, actor=visitor.actor, export_id=export_id)
+
+    return await rim_of(request).store.read_short(work)
+
+
+def _shown(request: Call, visitor: Visitor, found: Export) -> Response[bytes]:
+    is_progress = views.target_of(request) == "export"
+    return views.show(
+        request,
+        visitor,
+        "exports/one.html",
+        title=views.Plain(found.name),
+        fragment="progress" if is_progress else views.CONTENT,
+        export=found,
+        unfinished=found.state in UNFINISHED,
+        done=found.state is State.DONE,
+        back=TABLES[found.noun].path if found.noun in TABLES else "/fleet",
+    )
+
+
+def _name(visitor: Visitor, table: Table, kind: Form, zone: ZoneInfo, now_ms: int) -> str:
+    """Of the file: the list and the day, in the visitor's language."""
+    day = f"{dt.datetime.fromtimestamp(now_ms / 1_000, zone):%Y-%m-%d %H%M}"
+    title = visitor.say(f"portal.lists.{table.noun}.title")
+    return unicodedata.normalize("NFC", f"{title} {day}.{kind.value}")
+
+
+handlers: Final[list[Any]] = [ask, ask_again, own, one, cancel, file]

@@ -1,0 +1,47 @@
+"""Quick search: by the beginning of any number, name or address, and by the last digits of a number."""
+
+from typing import Any, Final
+
+from litestar.response import Response
+
+from tripline.domain.access import Gate
+from tripline.http.rim import Call, rim_of
+from tripline.portal.frame import views
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.services.fleet import search as service
+from tripline.services.fleet.search import Found
+from tripline.store.transactions import ReadTx
+
+_FOUND: Final = "found"
+"""The block that a search replaces while somebody types, and the element of the page that it stands in."""
+_PLACES: Final = (_FOUND, "quick-found")
+"""The elements that it stands in: on the page of the search, and below the field of every page."""
+
+
+@page("GET", "/search", access=Gate.ACCOUNT)
+async def search(request: Call) -> Response[bytes]:
+    """What begins with the text, or is a number that ends with it, of everything that the visitor may see."""
+    text = request.query_params.get("q", "").strip()[:255]
+
+    def work(tx: ReadTx) -> tuple[Visitor, Found]:
+        visitor = visitor_in(tx, request)
+        return visitor, service.find(tx, actor=visitor.actor, text=text)
+
+    visitor, found = await rim_of(request).store.read(work)
+    target = views.target_of(request)
+    return views.show(
+        request,
+        visitor,
+        "search/search.html",
+        title="portal.search.title",
+        fragment=_FOUND if target in _PLACES else views.CONTENT,
+        place=target if target in _PLACES else _FOUND,
+        text=text,
+        found=found,
+        short=len(text) < service.LEAST,
+        most=service.MOST,
+    )
+
+
+handlers: Final[list[Any]] = [search]

@@ -1,0 +1,298 @@
+"""Pages of lists: rows, headings, menus and chips, each with the address that it leads to, and how many rows there are.
+
+Not here: what an address asks of a list (`tables.py`), what a row shows (`templates/lists/`).
+"""
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
+
+import msgspec
+from litestar.datastructures import Cookie
+from litestar.response import Response
+
+from tripline.domain.access import Action, Actor, Authority
+from tripline.http.rim import Call, rim_of
+from tripline.portal.frame import addresses, newcomers, views
+from tripline.portal.frame.navigation import PAGES
+from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.lists import tables
+from tripline.portal.lists.tables import Asked, Bulk, Column, Filter, Table
+from tripline.store.browsing.turns import Slice
+from tripline.store.transactions import ReadTx
+
+R = TypeVar("R")
+_TEXTS: Final = "portal.lists."
+_KEPT_S: Final = 365 * 86_400
+_LIST: Final = "list"
+"""The block, and the element, that a search replaces."""
+_OF_PAGE: Final = (addresses.AFTER, addresses.BEFORE, views.WAS)
+"""What an address asks of this page of the list alone."""
+_WITHOUT_COMPANY: Final = (None, Action.COMPANY_CREATE)
+"""What an account without a company finds in lists: what is of no company, and companies."""
+
+
+Names: TypeAlias = Callable[[ReadTx, Actor, Asked], Mapping[str, str]]
+"""Gives the names of references."""
+Choices: TypeAlias = Callable[[ReadTx, Visitor, Asked], Mapping[str, Sequence[tuple[str, str]]]]
+"""Gives ids and names that may be chosen, by reference."""
+More: TypeAlias = Callable[[ReadTx, Visitor, Asked, Slice[Any]], Mapping[str, Any]]
+"""Gives values for the template."""
+
+
+async def listed(
+    request: Call,
+    table: Table,
+    *,
+    create: Action | None = None,
+    create_text: Callable[[Visitor], str] | None = None,
+    names: Names = lambda *_: {},
+    choices: Choices = lambda *_: {},
+    more: More = lambda *_: {},
+    parts: Sequence[str] = (),
+) -> Response[bytes]:
+    """The page of a list. `create`: what somebody must be able to do to register a new one; `create_text`: key of the
+    text that says so when that depends on who asks; `names`: of references; `choices`: of references with a menu;
+    `more`: what else the template is given, `counts` by tab with `most`, the greatest said exactly, and `seen` of a
+    list that renews itself; `parts`: elements around the list that are replaced by it.
+
+    A granted account has nothing that a company may have, before it has registered its company: it is led to that.
+    """
+    wanted = tables.asked(request, table)
+
+    def work(tx: ReadTx) -> tuple[Visitor, _Found]:
+        visitor = visitor_in(tx, request)
+        rows = (table.bare or table.page)(tx, visitor.actor, wanted, wanted.turn())
+        named, offered = names(tx, visitor.actor, wanted), choices(tx, visitor, wanted)
+        return visitor, _Found(rows, named, offered, more(tx, visitor, wanted, rows))
+
+    # The rows are one statement; the visitor may be of an instant before.
+    visitor, found = await rim_of(request).store.read(work, consistent=False)
+    title = f"{_TEXTS}{table.noun}.title"
+    if visitor.company is None and (create not in _WITHOUT_COMPANY or visitor.role is Authority.COMPANY_ADMIN):
+        return newcomers.shown(request, visitor, title=title)
+    if "seen" in found.more and views.is_shown(request, found.more["seen"]):
+        return views.unchanged()
+    answer = views.show(
+        request,
+        visitor,
+        f"lists/{table.noun}.html",
+        title=title,
+        fragment=_LIST if views.target_of(request) in (_LIST, *parts) else views.CONTENT,
+        listed=_shown(request, visitor, table, wanted, found),
+        create=_new(request, visitor, table, create),
+        create_text=create and visitor.say(create_text(visitor) if create_text else f"{_TEXTS}{table.noun}.new"),
+        **{"nothing": f"{_TEXTS}{table.noun}.none", **found.more},
+    )
+    if tables.COLUMNS in request.query_params:
+        answer.cookies.append(_kept(request, table, wanted.columns))
+    return answer
+
+
+def _new(request: Call, visitor: Visitor, table: Table, create: Action | None) -> str | None:
+    """Where the visitor may register a new one."""
+    address = f"{table.path}/new"
+    return address if create is not None and visitor.may(create) and address in request.app.state[PAGES] else None
+
+
+async def counted(request: Call, table: Table) -> Response[bytes]:
+    """How many rows the list has that the address asks for, in words."""
+    wanted = tables.asked(request, table)
+
+    def work(tx: ReadTx) -> tuple[Visitor, int]:
+        visitor = visitor_in(tx, request)
+        return visitor, table.count(tx, visitor.actor, wanted)
+
+    visitor, number = await rim_of(request).store.read(work)
+    return views.show(
+        request,
+        visitor,
+        "lists/count.html",
+        title=f"{_TEXTS}{table.noun}.title",
+        fragment="count",
+        counted=f"{_TEXTS}{table.noun}.count",
+        back=addresses.without(request, tables.COUNT),
+        number=number,
+    )
+
+
+class Link(msgspec.Struct, frozen=True, kw_only=True):
+    """A step to the same list in another state."""
+
+    text: str
+    href: str
+    on: bool = False
+
+
+class Menu(msgspec.Struct, frozen=True, kw_only=True):
+    """A filter and what may be chosen in it."""
+
+    text: str
+    links: tuple[Link, ...]
+
+
+class Shown(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
+    """A page of a list, as its template shows it."""
+
+    table: Table
+    asked: Asked
+    rows: Sequence[R]
+    keys: tuple[str, ...]
+    """Of the columns shown, in their order."""
+    cells: tuple[tuple[str, str], ...]
+    """Of the columns shown: key, and classes of its cells."""
+    headings: tuple[dict[str, Any], ...]
+    tabs: tuple[dict[str, Any], ...]
+    menus: tuple[Menu, ...]
+    chips: tuple[Link, ...]
+    """Filters in force, each with the address without it."""
+    kept: Mapping[str, str]
+    """What a search and a choice of columns leave as it is."""
+    columns: tuple[tuple[str, str], ...]
+    """Every column that may be chosen: key and heading."""
+    previous: str | None
+    next: str | None
+    count: str | None
+    """Where the number of rows is said; None: they are all here."""
+    sizes: str | None
+    """Where it is said how much each row holds; None: that is not asked for, or here."""
+    cleared: str
+    """The address without search and filters."""
+    bulk: tuple[Bulk, ...]
+    query: str
+    """What the address asks, for a file of all rows."""
+    opens: bool
+    """Whether each of its things has a page."""
+
+
+class _Found(NamedTuple):
+    """What was read for a page of a list."""
+
+    page: Slice[Any]
+    named: Mapping[str, str]
+    choices: Mapping[str, Sequence[tuple[str, str]]]
+    more: Mapping[str, Any]
+
+
+def _shown(request: Call, visitor: Visitor, table: Table, wanted: Asked, read: _Found) -> Shown[Any]:
+    def here(**values: object) -> str:
+        return addresses.changed(request, **{**dict.fromkeys(_OF_PAGE), **values})
+
+    keys, query = wanted.columns, request.scope["query_string"].decode("latin-1")
+    found = read.page
+    first, last = found.first if found.more_before else None, found.last if found.more_behind else None
+    more = found.more_before or found.more_behind
+    filters = (_menu(each, visitor, wanted, here) for each in table.filters if each.usual is None)
+    tabs = (
+        _tabs(each, visitor, wanted, here, read.more.get("counts", {}))
+        for each in table.filters
+        if each.usual is not None
+    )
+    references = (_menu_of(*each, visitor, wanted, here) for each in read.choices.items() if each[1])
+    return Shown(
+        table=table,
+        asked=wanted,
+        rows=found.rows,
+        keys=keys,
+        cells=tuple((each.key, each.look_when(picked=wanted.picked)) for each in table.columns if each.key in keys),
+        headings=tuple(_heading(each, table, visitor, wanted, here) for each in table.columns if each.key in keys),
+        tabs=tuple(itertools.chain.from_iterable(tabs)),
+        menus=(*references, *filters),
+        chips=tuple(_chips(table, visitor, wanted, read.named, here)),
+        kept=_kept_values(request),
+        columns=tuple((each.key, _said(visitor, table, each.key)) for each in table.columns[1:]),
+        previous=first and here(**{addresses.BEFORE: addresses.of_place(first)}),
+        next=last and here(**{addresses.AFTER: addresses.of_place(last)}),
+        count=here().replace(table.path, f"{table.path}{tables.COUNT}", 1) if more else None,
+        sizes=f"{table.path}{tables.SIZES}?{query}" if set(keys).intersection(table.sizes) else None,
+        cleared=here(**{addresses.SEARCH: None, **dict.fromkeys(_lifted(table, wanted))}),
+        bulk=tuple(each for each in table.bulk if visitor.may(each.action) and _is_offered(each, wanted)),
+        query=query,
+        opens=any(path.startswith(f"{table.path}/{{") for path in request.app.state[PAGES]),
+    )
+
+
+Here = Callable[..., str]
+
+
+def _heading(column: Column, table: Table, visitor: Visitor, wanted: Asked, here: Here) -> dict[str, Any]:
+    made: dict[str, Any] = {"text": _said(visitor, table, column.key), "class": column.look_when(picked=wanted.picked)}
+    if column.order is not None:
+        is_by = column.order == wanted.order
+        made["sort"] = here(**{tables.SORT: f"-{column.order}" if is_by and not wanted.descending else column.order})
+        made["sorted"] = ("descending" if wanted.descending else "ascending") if is_by else None
+    return made
+
+
+def _menu(each: Filter, visitor: Visitor, wanted: Asked, here: Here) -> Menu:
+    present = wanted.chosen.get(each.key)
+    return Menu(
+        text=visitor.say("portal.lists.filter." + each.key),
+        links=tuple(
+            Link(text=_option(visitor, each.key, value), href=here(**{each.key: value}), on=value == present)
+            for value in each.values
+        ),
+    )
+
+
+def _tabs(
+    each: Filter, visitor: Visitor, wanted: Asked, here: Here, counts: Mapping[str, int]
+) -> Iterable[dict[str, Any]]:
+    for value in each.values:
+        is_on = value == wanted.chosen[each.key]
+        # Each tab has its own order.
+        href = here(**{each.key: value, tables.SORT: None})
+        yield {"text": _option(visitor, each.key, value), "href": href, "current": is_on, "count": counts.get(value)}
+
+
+def _is_offered(each: Bulk, wanted: Asked) -> bool:
+    return each.tabs is None or any(value in each.tabs for value in wanted.chosen.values())
+
+
+def _lifted(table: Table, wanted: Asked) -> set[str]:
+    """The filters that can be taken away."""
+    return wanted.chosen.keys() - {each.key for each in table.filters if each.usual is not None}
+
+
+def _menu_of(name: str, choices: Sequence[tuple[str, str]], visitor: Visitor, wanted: Asked, here: Here) -> Menu:
+    return Menu(
+        text=visitor.say("portal.lists.filter." + name),
+        links=tuple(
+            Link(text=text, href=here(**{name: each}), on=each == wanted.chosen.get(name)) for each, text in choices
+        ),
+    )
+
+
+def _chips(table: Table, visitor: Visitor, wanted: Asked, named: Mapping[str, str], here: Here) -> Iterable[Link]:
+    for each in table.filters:
+        if each.key in _lifted(table, wanted):
+            yield Link(text=_option(visitor, each.key, wanted.chosen[each.key]), href=here(**{each.key: None}), on=True)
+    for name in (*table.texts, *table.references):
+        if name in wanted.chosen:
+            text = visitor.say("portal.lists.of." + name, name=named.get(name, wanted.chosen[name]))
+            yield Link(text=text, href=here(**{name: None}), on=True)
+
+
+def _option(visitor: Visitor, key: str, value: str) -> str:
+    return visitor.say(f"portal.lists.filter.{key}.{value}")
+
+
+def _said(visitor: Visitor, table: Table, key: str) -> str:
+    return visitor.say(f"{_TEXTS}{table.noun}.{key}")
+
+
+def _kept_values(request: Call) -> dict[str, str]:
+    gone = (addresses.SEARCH, tables.COLUMNS, *_OF_PAGE)
+    return {name: value for name, value in request.query_params.multi_items() if name not in gone}
+
+
+def _kept(request: Call, table: Table, columns: Sequence[str]) -> Cookie:
+    return Cookie(
+        key=tables.cookie_of(table),
+        value=".".join(columns),
+        max_age=_KEPT_S,
+        path="/",
+        httponly=True,
+        secure=request.scope["scheme"] == "https",
+        samesite="lax",
+    )

@@ -1,0 +1,1 @@
+"""Pages of pushes: a company's receivers and their messages."""

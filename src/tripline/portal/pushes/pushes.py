@@ -1,0 +1,239 @@
+"""Pages of pushes: where messages go and which are wanted, the secret, a test message, and sending messages again.
+
+What a company registered as an address may hold a password: pages show addresses without it, but for the form in which
+an administrator changes them.
+
+Not here: the list of messages (`lists/messages.py`).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain import access, companies, pushes
+from tripline.domain.access import Action, Actor
+from tripline.domain.companies import Company
+from tripline.domain.ids import CompanyId
+from tripline.domain.pushes import Channel, Mute, Selector, State
+from tripline.domain.refusals import BadParameter, Refusal
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.language import kept, phrases
+from tripline.portal.frame import digests, forms, newcomers, views
+from tripline.portal.frame.deletions import GoesChanged
+from tripline.portal.frame.forms import Form
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_of
+from tripline.services import hints
+from tripline.services.fleet import companies as company_service
+from tripline.services.push import addresses, desk, resender, signatures
+from tripline.services.push.trials import Trial
+from tripline.store.push.parked import Counts, Which
+from tripline.store.push.queue import Addresses
+from tripline.store.push.secrets import Secret
+from tripline.store.transactions import ReadTx, WriteTx
+
+TRIPS: Final = tuple(range(1, 13))
+EVENTS: Final = tuple(range(101, 117))
+OTHERS: Final = (
+    Selector.RPC.value,
+    Selector.CONNECTION.value,
+    Selector.NETWORK_STATUS.value,
+    Selector.DISPUTE.value,
+)
+KNOWN: Final = (*TRIPS, *EVENTS, *OTHERS)
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """What the overview tells."""
+
+    urls: dict[str, str | None]
+    """Where messages of each channel go, without user, password and query."""
+    wanted: tuple[int, ...]
+    unread: bool
+    """Whether something else than known numbers is registered as wanted."""
+    counts: Counts
+    mute: Sequence[Mute]
+    secret: str
+    """Digest of the secret that signs."""
+
+
+@page("GET", "/pushes", access=Action.PUSH_MANAGE)
+async def overview(request: Call) -> Response[bytes]:
+    """Where messages go, which are wanted, and how the sending keeps up."""
+    visitor = await visitor_of(request)
+    if visitor.actor.company_id is None:
+        return newcomers.shown(request, visitor, title="portal.pushes.title")
+    return await _overview(request, visitor)
+
+
+@page("POST", "/pushes/test", access=Action.PUSH_MANAGE)
+async def test(request: Call) -> Response[bytes]:
+    """Send a test message and show what the server answers."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    try:
+        channel = _channel(form)
+        trial = await rim_of(request).trials.send(
+            actor=visitor.actor, company_id=own_of(visitor.actor), channel=channel
+        )
+    except pushes.NoAddress as refusal:
+        return await _overview(request, visitor, error=refusal)
+    return await _overview(request, visitor, trial=trial)
+
+
+@page("POST", "/pushes/secret", access=Action.PUSH_MANAGE)
+async def show_secret(request: Call) -> Response[bytes]:
+    """Show the secret that signs the messages; made when there is none yet."""
+    await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    own, now_ms = own_of(visitor.actor), rim.clock()
+    found = await rim.store.write(lambda tx: desk.secret(tx, actor=visitor.actor, company_id=own, now_ms=now_ms))
+    return _secret(request, visitor, found, now_ms)
+
+
+@page("POST", "/pushes/secret/rotate", access=Action.PUSH_MANAGE)
+async def rotate(request: Call) -> Response[bytes]:
+    """Another secret, in place of the one that signed when the form was made; for a day that one signs too."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    own, now_ms = own_of(visitor.actor), rim.clock()
+
+    def work(tx: WriteTx) -> Secret:
+        if form.text("digest") != _digest(desk.kept_secret(tx, actor=visitor.actor, company_id=own)):
+            raise GoesChanged("secret")
+        return desk.rotate(tx, actor=visitor.actor, company_id=own, ids=rim.ids, now_ms=now_ms)
+
+    try:
+        made = await rim.store.write(work)
+    except GoesChanged as refusal:
+        return await _overview(request, visitor, error=refusal)
+    hints.tell(rim.signals, hints.company_changed(own))
+    return _secret(request, visitor, made, now_ms)
+
+
+@page("POST", "/pushes/send", access=Action.PUSH_MANAGE)
+async def send(request: Call) -> Response[bytes]:
+    """Send what waits at once, and what was given up or never confirmed again: those chosen, or all."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    own, now_ms = own_of(visitor.actor), rim.clock()
+    state = _state(form)
+    chosen = [parameters.uuid_of(each, "messageId") for each in form.many("messageId")]
+    there = f"/pushes/messages?state={state.value}"
+    told = (*hints.company_changed(own), *hints.push_due())
+    if state is State.WAITING:
+        released = await rim.store.write(lambda tx: desk.hurry(tx, actor=visitor.actor, company_id=own, now_ms=now_ms))
+        hints.tell(rim.signals, told)
+        return views.moved(request, there, notice="portal.pushes.hurried", n=released)
+    which = Which(company_id=own, message_ids=chosen or None, until_ms=now_ms, unconfirmed=state is State.UNCONFIRMED)
+    sent = await resender.resend(
+        rim.store,
+        admit=lambda tx: desk.admit(tx, actor=visitor.actor, company_id=own),
+        which=which,
+        ids=rim.ids,
+        now_ms=now_ms,
+    )
+    hints.tell(rim.signals, (*told, *hints.resend_due()))
+    if sent.released:
+        return views.moved(
+            request, there, notice="portal.pushes.sent_again_and_released", n=sent.count, released=sent.released
+        )
+    return views.moved(request, there, notice="portal.pushes.sent_again", n=sent.count)
+
+
+async def _overview(
+    request: Call, visitor: Visitor, *, error: Refusal | None = None, trial: Trial | None = None
+) -> Response[bytes]:
+    own = own_of(visitor.actor)
+
+    def work(tx: ReadTx) -> Shown:
+        desk.admit(tx, actor=visitor.actor, company_id=own)
+        company = company_service.read(tx, actor=visitor.actor, company_id=own)
+        wanted = pushes.selected(company.notify_msg_type)
+        known = tuple(number for number in KNOWN if number in wanted)
+        return Shown(
+            urls=_urls(company),
+            wanted=known,
+            unread=company.notify_msg_type is not None and not known,
+            counts=desk.counts(tx, actor=visitor.actor, company_id=own),
+            mute=desk.mute(tx, actor=visitor.actor, company_id=own),
+            secret=_digest(desk.kept_secret(tx, actor=visitor.actor, company_id=own)),
+        )
+
+    shown = await rim_of(request).store.read(work)
+    return views.show(
+        request,
+        visitor,
+        "pushes/overview.html",
+        title="portal.pushes.title",
+        error=error,
+        shown=shown,
+        trial=trial,
+        trouble=_trouble(visitor),
+    )
+
+
+def _digest(secret: Secret | None) -> str:
+    """Of a secret by the time that it was made; the first one changes nothing: whoever looks at it makes it."""
+    return digests.of({"made": str(secret.created_ms) if secret is not None and secret.former is not None else ""})
+
+
+def _secret(request: Call, visitor: Visitor, found: Secret, now_ms: int) -> Response[bytes]:
+    until_ms = found.former_until_ms
+    return views.show(
+        request,
+        visitor,
+        "pushes/secret.html",
+        title="portal.pushes.secret",
+        secret=signatures.shown(found.secret),
+        made_ms=found.created_ms,
+        former_until_ms=until_ms if until_ms is not None and until_ms > now_ms else None,
+    )
+
+
+def _urls(company: Company) -> dict[str, str | None]:
+    """Where messages of each channel go, as everybody may see it."""
+    bare = companies.without_credentials(company)
+    found = Addresses(
+        bare.notify_host,
+        bare.rpc_notify_host,
+        bare.rpc_notify_port,
+        bare.rpc_notify_base_path,
+        None,
+        None,
+        None,
+    )
+    return {channel.value: addresses.url_of(channel, found) for channel in Channel}
+
+
+def _trouble(visitor: Visitor) -> Callable[[str | None], str]:
+    """What says in the visitor's language why a message could not be delivered."""
+    return lambda text: "" if text is None else phrases.said((kept.phrase_of(text),), visitor.language)
+
+
+def own_of(actor: Actor) -> CompanyId:
+    """The company whose messages the actor manages. Raises `Forbidden` for an account without one."""
+    return access.company_of(actor)
+
+
+def _channel(form: Form) -> Channel:
+    sent = form.text("channel")
+    if sent not in set(Channel):
+        raise BadParameter.missing("channel")
+    return Channel(sent)
+
+
+def _state(form: Form) -> State:
+    sent = form.text("state")
+    if sent not in set(State):
+        raise BadParameter.missing("state")
+    return State(sent)
+
+
+handlers: Final[list[Any]] = [overview, test, show_secret, rotate, send]

@@ -1,0 +1,159 @@
+"""The page on which a company says where its pushes go, and which messages it wants.
+
+Here addresses are shown whole, with what they hold of user, password and query: it is their administrators' form.
+
+Not here: what became of messages (`pushes.py`).
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from litestar.response import Response
+
+from tripline.domain import companies, fields, pushes
+from tripline.domain.access import Action
+from tripline.domain.companies import Company
+from tripline.domain.refusals import BadParameter, Refusal
+from tripline.http.rim import Call, rim_of
+from tripline.portal.frame import digests, forms, record_forms, views, words
+from tripline.portal.frame.digests import Clash
+from tripline.portal.frame.forms import Form
+from tripline.portal.frame.page import page
+from tripline.portal.frame.record_forms import Shown
+from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.pushes.pushes import EVENTS, KNOWN, OTHERS, TRIPS, own_of
+from tripline.services import hints
+from tripline.services.fleet import companies as company_service
+from tripline.store.transactions import ReadTx, WriteTx
+
+_WANTED: Final = "notifyMsgType"
+_BETWEEN: Final = ","
+_LABELS: Final = {
+    "notifyHost": "portal.pushes.notify",
+    "rpcNotifyHost": "portal.pushes.rpc.host",
+    "rpcNotifyPort": "portal.pushes.rpc.port",
+    "rpcNotifyBasePath": "portal.pushes.rpc.path",
+    _WANTED: "portal.pushes.wanted",
+}
+"""What the form calls the fields that it changes."""
+
+
+@page("GET", "/pushes/addresses", access=Action.PUSH_MANAGE)
+async def addresses_form(request: Call) -> Response[bytes]:
+    """Change where messages go and which are wanted."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, Company]:
+        visitor = visitor_in(tx, request)
+        return visitor, company_service.find_to_change(tx, actor=visitor.actor, company_id=own_of(visitor.actor))
+
+    visitor, company = await rim_of(request).store.read_short(work)
+    return _form(request, visitor, record_forms.shown(_texts(company)))
+
+
+@page("POST", "/pushes/addresses", access=Action.PUSH_MANAGE)
+async def change(request: Call) -> Response[bytes]:
+    """Keep where messages go and which are wanted; what waits for a changed address goes out at once."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    own, now_ms, said = own_of(visitor.actor), rim.clock(), _said(form)
+
+    def work(tx: WriteTx) -> tuple[Company, Clash | None]:
+        company = company_service.find_to_change(tx, actor=visitor.actor, company_id=own)
+        found = record_forms.clash(form, _texts(company), said)
+        if found is None:
+            named = _named(said, company)
+            company_service.change(tx, actor=visitor.actor, company_id=own, named=named, ids=rim.ids, now_ms=now_ms)
+        return company, found
+
+    try:
+        company, found = await rim.store.write(work)
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        return _form(request, visitor, Shown(texts=said, digest=form.text("digest")), error=refusal)
+    if found is not None:
+        return _form(request, visitor, _told(visitor, found, company), error=record_forms.ChangedMeanwhile())
+    hints.tell(rim.signals, hints.company_changed(own))
+    return views.moved(request, "/pushes", notice="portal.pushes.saved")
+
+
+def _form(request: Call, visitor: Visitor, shown: Shown, *, error: Refusal | None = None) -> Response[bytes]:
+    return views.show(
+        request,
+        visitor,
+        "pushes/addresses.html",
+        title="portal.pushes.change",
+        error=error,
+        labels=_LABELS,
+        shown=shown,
+        chosen=shown.texts[_WANTED].split(_BETWEEN),
+        trips=TRIPS,
+        events=EVENTS,
+        others=OTHERS,
+        options=lambda numbers: [(str(number), visitor.say(f"portal.pushes.type.{number}")) for number in numbers],
+    )
+
+
+def _texts(company: Company) -> dict[str, str]:
+    """What the form is filled with."""
+    return {
+        "notifyHost": words.text(company.notify_host),
+        "rpcNotifyHost": words.text(company.rpc_notify_host),
+        "rpcNotifyPort": words.text(company.rpc_notify_port),
+        "rpcNotifyBasePath": words.text(company.rpc_notify_base_path),
+        _WANTED: _numbers(str(number) for number in pushes.selected(company.notify_msg_type)),
+    }
+
+
+def _said(form: Form) -> dict[str, str]:
+    """What the form says of its fields."""
+    return {name: _numbers(form.many("wanted")) if name == _WANTED else form.text(name) for name in _LABELS}
+
+
+def _named(said: Mapping[str, str], company: Company) -> dict[str, Any]:
+    """The fields of a company's record that the form says.
+
+    Raises the `BadParameter` of the first at fault, with those of the others.
+    """
+    checked = fields.Checks()
+    named: dict[str, Any] = {
+        "notify_host": said["notifyHost"] or None,
+        "rpc_notify_host": said["rpcNotifyHost"] or None,
+        "rpc_notify_port": checked(_port, "rpcNotifyPort", said["rpcNotifyPort"]),
+        "rpc_notify_base_path": said["rpcNotifyBasePath"] or None,
+    }
+    if said[_WANTED] != _texts(company)[_WANTED]:
+        # Only then: what is no number is kept as it was sent.
+        named["notify_msg_type"] = said[_WANTED].replace(_BETWEEN, ", ") or None
+    checked.whole(lambda **values: companies.changed(company, values), named)
+    checked.end()
+    return named
+
+
+def _port(name: str, text: str) -> int | None:
+    if text and not (text.isascii() and text.isdecimal() and len(text) <= 5):
+        raise BadParameter("number", field=name)
+    return int(text) if text else None
+
+
+def _told(visitor: Visitor, found: Clash, company: Company) -> Shown:
+    """The form again, with what somebody else saved meanwhile."""
+
+    def read(name: str, text: str) -> str:
+        return words.messages(visitor, pushes.selected(text)) if name == _WANTED else text
+
+    changes = tuple(
+        (visitor.say(_LABELS[each.name]), read(each.name, each.now), read(each.name, each.typed))
+        for each in found.changed
+    )
+    return Shown(texts=found.texts, digest=digests.of(_texts(company)), changes=changes)
+
+
+def _numbers(found: Iterable[str]) -> str:
+    """The numbers of messages that the form offers, of those found."""
+    chosen = set(found)
+    return _BETWEEN.join(str(number) for number in sorted(KNOWN) if str(number) in chosen)
+
+
+handlers: Final[list[Any]] = [addresses_form, change]

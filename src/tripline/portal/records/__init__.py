@@ -1,0 +1,1 @@
+"""Pages of single records: vehicles, sensors, people, companies, lines."""

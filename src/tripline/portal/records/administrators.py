@@ -1,0 +1,209 @@
+"""Pages of a company's administrators: registering, changing and deleting them.
+
+Not here: the company (`companies.py`), directors and drivers (`people.py`).
+"""
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Final
+
+from litestar.response import Response
+
+from tripline.domain import people
+from tripline.domain.access import Action
+from tripline.domain.ids import CompanyId, SensorId, UserId
+from tripline.domain.people import User
+from tripline.domain.refusals import Refusal
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.portal.frame import deletions, forms, record_forms, views
+from tripline.portal.frame.digests import Clash
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.records import person_forms
+from tripline.portal.records.person_forms import Names
+from tripline.services import hints
+from tripline.services.fleet import administrators as service
+from tripline.services.fleet import companies, goes_with
+from tripline.services.fleet import people as persons
+from tripline.store.transactions import ReadTx, WriteTx
+
+NEW: Final = Names("portal.people.administrator.new", "portal.people.administrator.register")
+EDIT: Final = Names("portal.people.administrator.edit", "portal.people.administrator.save")
+
+
+@page("GET", "/fleet/companies/{companyId}/administrators/new", access=Action.COMPANY_ADMIN_MANAGE)
+async def new(request: Call) -> Response[bytes]:
+    """The form to register an administrator."""
+    visitor, name = await rim_of(request).store.read_short(lambda tx: _admitted(tx, request))
+    shown = record_forms.shown(dict.fromkeys(person_forms.FIELDS, ""))
+    return person_forms.show(request, visitor, shown, NEW, up=_up(request), up_text=name)
+
+
+@page(
+    "POST",
+    "/fleet/companies/{companyId}/administrators/new",
+    access=Action.COMPANY_ADMIN_MANAGE,
+    refuses=(people.EmailTaken,),
+)
+async def register(request: Call) -> Response[bytes]:
+    """Register an administrator."""
+    form = await forms.read(request)
+    rim = rim_of(request)
+    visitor, name = await rim.store.read_short(lambda tx: _admitted(tx, request))
+    company_id, now_ms = _company_id(request), rim.clock()
+    try:
+        registration, password_hash = await person_forms.registration(request, form, visitor.actor)
+        made = await rim.store.write(
+            lambda tx: service.register(
+                tx,
+                actor=visitor.actor,
+                company_id=company_id,
+                registration=registration,
+                password_hash=password_hash,
+                ids=rim.ids,
+                now_ms=now_ms,
+            )
+        )
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        shown = record_forms.refilled(form, person_forms.FIELDS)
+        return person_forms.show(request, visitor, shown, NEW, up=_up(request), up_text=name, error=refusal)
+    return views.moved(request, _up(request), notice="portal.people.registered", name=made.name)
+
+
+@page("GET", "/fleet/companies/{companyId}/administrators/{userId}/edit", access=Action.COMPANY_ADMIN_MANAGE)
+async def edit(request: Call) -> Response[bytes]:
+    """The form to change an administrator."""
+    visitor, user, name = await rim_of(request).store.read_short(lambda tx: _to_change(tx, request))
+    shown = record_forms.shown(person_forms.texts(user))
+    return person_forms.show(request, visitor, shown, EDIT, user=user, up=_up(request), up_text=name)
+
+
+@page(
+    "POST",
+    "/fleet/companies/{companyId}/administrators/{userId}/edit",
+    access=Action.COMPANY_ADMIN_MANAGE,
+    refuses=(people.EmailTaken, people.OwnCredentials),
+)
+async def change(request: Call) -> Response[bytes]:
+    """Change an administrator, unless somebody else did meanwhile."""
+    form = await forms.read(request)
+    rim = rim_of(request)
+    visitor, user, name = await rim.store.read_short(lambda tx: _to_change(tx, request))
+    named, now_ms = person_forms.named(form), rim.clock()
+
+    def work(tx: WriteTx) -> tuple[User, Clash | None]:
+        now = service.find(tx, actor=visitor.actor, company_id=_company_id(request), user_id=user.id)
+        found = record_forms.clash(form, person_forms.texts(now), record_forms.typed(form, person_forms.FIELDS))
+        if found is not None:
+            return now, found
+        changed = persons.apply(
+            tx, now, actor=visitor.actor, named=named, password_hash=password_hash, ids=rim.ids, now_ms=now_ms
+        )
+        return changed, None
+
+    try:
+        checked = persons.checked(user, actor=visitor.actor, named=named)
+        password_hash = await person_forms.hashed(request, checked.password, visitor.actor)
+        after, found = await rim.store.write(work)
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        shown = record_forms.refilled(form, person_forms.FIELDS)
+        up = _up(request)
+        return person_forms.show(request, visitor, shown, EDIT, user=user, up=up, up_text=name, error=refusal)
+    if found is not None:
+        told = record_forms.told(visitor, found, person_forms.texts(after))
+        error = record_forms.ChangedMeanwhile()
+        up = _up(request)
+        return person_forms.show(request, visitor, told, EDIT, user=after, up=up, up_text=name, error=error)
+    return views.moved(request, _up(request), notice="portal.people.saved", name=after.name)
+
+
+@page("GET", "/fleet/companies/{companyId}/administrators/{userId}/delete", access=Action.COMPANY_ADMIN_MANAGE)
+async def ask_to_delete(request: Call) -> Response[bytes]:
+    """What goes with an administrator who is deleted."""
+    visitor, user, company, counts = await rim_of(request).store.read_short(lambda tx: _to_delete(tx, request))
+    return _deletion(request, visitor, user, company, counts)
+
+
+@page(
+    "POST",
+    "/fleet/companies/{companyId}/administrators/{userId}/delete",
+    access=Action.COMPANY_ADMIN_MANAGE,
+    refuses=(people.LastAdministrator,),
+)
+async def delete(request: Call) -> Response[bytes]:
+    """Delete an administrator; a company keeps at least one."""
+    form = await forms.read(request)
+    rim = rim_of(request)
+    company_id, now_ms = _company_id(request), rim.clock()
+
+    def work(tx: WriteTx) -> tuple[User, AbstractSet[SensorId]]:
+        visitor, user, _, counts = _to_delete(tx, request)
+        deletions.require_confirmed(form, user.name, counts)
+        return user, service.delete(
+            tx, actor=visitor.actor, company_id=company_id, user_id=user.id, ids=rim.ids, now_ms=now_ms
+        )
+
+    try:
+        user, changed = await rim.store.write(work)
+    except (*deletions.AGAIN, people.LastAdministrator) as refusal:
+        return _deletion(request, *await rim.store.read_short(lambda tx: _to_delete(tx, request)), error=refusal)
+    hints.tell(rim.signals, hints.deleted(changed))
+    return views.moved(request, _up(request), notice="portal.people.deleted", name=user.name)
+
+
+def _admitted(tx: ReadTx, request: Call) -> tuple[Visitor, str]:
+    """The visitor, and what the company is called."""
+    visitor = visitor_in(tx, request)
+    service.admit(tx, actor=visitor.actor, company_id=_company_id(request))
+    return visitor, companies.read(tx, actor=visitor.actor, company_id=_company_id(request)).name
+
+
+def _to_change(tx: ReadTx, request: Call) -> tuple[Visitor, User, str]:
+    """The visitor, the administrator, and what the company is called."""
+    visitor, user = _found(tx, request)
+    return visitor, user, companies.read(tx, actor=visitor.actor, company_id=_company_id(request)).name
+
+
+def _found(tx: ReadTx, request: Call) -> tuple[Visitor, User]:
+    visitor = visitor_in(tx, request)
+    company_id, user_id = _company_id(request), _user_id(request)
+    return visitor, service.find(tx, actor=visitor.actor, company_id=company_id, user_id=user_id)
+
+
+def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, User, str, Mapping[str, int]]:
+    """As `_to_change`, and what goes with the administrator."""
+    return *_to_change(tx, request), goes_with.person(tx, _user_id(request))
+
+
+def _deletion(
+    request: Call,
+    visitor: Visitor,
+    user: User,
+    company: str,
+    counts: Mapping[str, int],
+    *,
+    error: Refusal | None = None,
+) -> Response[bytes]:
+    title, up = "portal.people.administrator.delete", _up(request)
+    noun = deletions.PERSON[user.authority]
+    return deletions.show(request, visitor, noun, user.name, counts, title=title, up=up, up_text=company, error=error)
+
+
+def _user_id(request: Call) -> UserId:
+    return UserId(parameters.path_id(request, "userId"))
+
+
+def _company_id(request: Call) -> CompanyId:
+    return CompanyId(parameters.path_id(request, "companyId"))
+
+
+def _up(request: Call) -> str:
+    return f"/fleet/companies/{_company_id(request)}"
+
+
+handlers: Final[list[Any]] = [new, register, edit, change, ask_to_delete, delete]

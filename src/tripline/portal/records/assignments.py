@@ -1,0 +1,345 @@
+"""Assigning a director and a driver to a vehicle: choosing somebody, and taking the assignment back.
+
+Each form says who was shown, so that nobody replaces somebody whom another window has chosen meanwhile: then the page
+says who that is, and what was chosen here stays, to be sent once more.
+
+Not here: the vehicle's own page (`vehicles.py`), rights on it (`delegation/chains.py`).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain import vehicles
+from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.ids import SensorId, TimeIds, UserId, VehicleId
+from tripline.domain.people import DRIVING_ROLES
+from tripline.domain.refusals import Refusal
+from tripline.domain.vehicles import AssignedMeanwhile, Seen, Vehicle
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.portal.frame import addresses, forms, views, words
+from tripline.portal.frame.notices import Undo
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.services import hints
+from tripline.services.fleet import assignments as service
+from tripline.services.fleet import vehicles as records
+from tripline.services.fleet.assignments import Choosing, Chosen
+from tripline.store.browsing.turns import Turn
+from tripline.store.transactions import ReadTx, WriteTx
+
+SHOWN: Final = 20
+"""People on a page."""
+_PERSON: Final = "userId"
+_SHOWN_ID: Final = "shownId"
+"""The field with who was shown to direct or drive the vehicle; empty: nobody."""
+_DRIVES: Final = "drivesId"
+"""The field with the vehicle that the chosen one was shown to drive; empty: none."""
+_CHOSEN: Final = "chosen"
+"""The value of the query that says whom somebody chose."""
+_ROLE: Final = "role"
+_TEXTS: Final = "portal.assignments."
+_DIRECTOR: Final = "director"
+_DRIVER: Final = "driver"
+_FINDS: Final[dict[str, Callable[..., Choosing]]] = {_DIRECTOR: service.to_direct, _DRIVER: service.to_drive}
+_NO_LOG_IN: Final = (vehicles.NotActivated, vehicles.Occupied)
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """What a form asks for."""
+
+    actor: Actor
+    vehicle_id: VehicleId
+    user_id: UserId
+    seen: Seen
+    ids: TimeIds
+    now_ms: int
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of it."""
+
+    vehicle: Vehicle
+    before_id: UserId | None
+    """Who was assigned before."""
+    now_id: UserId | None
+    could_return: bool = True
+    """Whether the actor could assign the one before again."""
+    person: Chosen | None = None
+    """The new driver as before, with the vehicle that was left for this one."""
+    sensors: Sequence[SensorId] = ()
+
+
+@page("GET", "/fleet/vehicles/{vehicleId}/director", access=Action.VEHICLE_ASSIGN_DIRECTOR)
+async def choose_director(request: Call) -> Response[bytes]:
+    """Choose the managing director of a vehicle."""
+    return await _choose(request, _DIRECTOR, chosen_id=_chosen_before(request))
+
+
+@page("GET", "/fleet/vehicles/{vehicleId}/driver", access=Action.VEHICLE_ASSIGN_DRIVER)
+async def choose_driver(request: Call) -> Response[bytes]:
+    """Choose who drives a vehicle from now on."""
+    return await _choose(request, _DRIVER, chosen_id=_chosen_before(request))
+
+
+@page(
+    "POST", "/fleet/vehicles/{vehicleId}/director", access=Action.VEHICLE_ASSIGN_DIRECTOR, refuses=(AssignedMeanwhile,)
+)
+async def set_director(request: Call) -> Response[bytes]:
+    """Make somebody the managing director of a vehicle."""
+
+    def work(tx: WriteTx, wish: Wish) -> Done:
+        before = records.read(tx, actor=wish.actor, vehicle_id=wish.vehicle_id)
+        vehicle = service.set_director(
+            tx,
+            actor=wish.actor,
+            vehicle_id=wish.vehicle_id,
+            director_id=wish.user_id,
+            ids=wish.ids,
+            now_ms=wish.now_ms,
+            seen=wish.seen,
+        )
+        return Done(vehicle=vehicle, before_id=before.director_id, now_id=wish.user_id)
+
+    return await _changed(request, _DIRECTOR, work)
+
+
+@page(
+    "POST",
+    "/fleet/vehicles/{vehicleId}/director/unset",
+    access=Action.VEHICLE_ASSIGN_DIRECTOR,
+    refuses=(AssignedMeanwhile,),
+)
+async def unset_director(request: Call) -> Response[bytes]:
+    """Leave a vehicle without its managing director."""
+
+    def work(tx: WriteTx, wish: Wish) -> Done:
+        vehicle = service.unset_director(
+            tx,
+            actor=wish.actor,
+            vehicle_id=wish.vehicle_id,
+            director_id=wish.user_id,
+            ids=wish.ids,
+            now_ms=wish.now_ms,
+        )
+        return Done(vehicle=vehicle, before_id=wish.user_id, now_id=None)
+
+    return await _changed(request, _DIRECTOR, work)
+
+
+@page(
+    "POST",
+    "/fleet/vehicles/{vehicleId}/driver",
+    access=Action.VEHICLE_ASSIGN_DRIVER,
+    refuses=(AssignedMeanwhile, *_NO_LOG_IN),
+)
+async def set_driver(request: Call) -> Response[bytes]:
+    """Say who drives a vehicle from now on."""
+
+    def work(tx: WriteTx, wish: Wish) -> Done:
+        before_id = records.read(tx, actor=wish.actor, vehicle_id=wish.vehicle_id).current_driver_id
+        person = service.chosen(tx, actor=wish.actor, user_id=wish.user_id)
+        vehicle, sensors = service.set_driver(
+            tx,
+            actor=wish.actor,
+            vehicle_id=wish.vehicle_id,
+            driver_id=wish.user_id,
+            ids=wish.ids,
+            now_ms=wish.now_ms,
+            seen=wish.seen,
+        )
+        return Done(
+            vehicle=vehicle,
+            before_id=before_id,
+            now_id=wish.user_id,
+            could_return=_could_return(tx, wish, vehicle, before_id),
+            person=person,
+            sensors=sensors,
+        )
+
+    return await _changed(request, _DRIVER, work)
+
+
+@page(
+    "POST",
+    "/fleet/vehicles/{vehicleId}/driver/unset",
+    access=Action.VEHICLE_ASSIGN_DRIVER,
+    refuses=(AssignedMeanwhile,),
+)
+async def unset_driver(request: Call) -> Response[bytes]:
+    """Say that nobody drives a vehicle any more."""
+
+    def work(tx: WriteTx, wish: Wish) -> Done:
+        vehicle, sensors = service.unset_driver(
+            tx,
+            actor=wish.actor,
+            vehicle_id=wish.vehicle_id,
+            driver_id=wish.user_id,
+            ids=wish.ids,
+            now_ms=wish.now_ms,
+        )
+        return Done(
+            vehicle=vehicle,
+            before_id=wish.user_id,
+            now_id=None,
+            could_return=_could_return(tx, wish, vehicle, wish.user_id),
+            sensors=sensors,
+        )
+
+    return await _changed(request, _DRIVER, work)
+
+
+async def _changed(request: Call, what: str, work: Callable[[WriteTx, Wish], Done]) -> Response[bytes]:
+    """The vehicle's page after the work, or the choice again. Hints at the change, for the pipeline."""
+    form, visitor = await forms.read(request), await visitor_of(request)
+    rim = rim_of(request)
+    wish = Wish(
+        actor=visitor.actor,
+        vehicle_id=_vehicle_id(request),
+        user_id=UserId(parameters.uuid_of(form.text(_PERSON), _PERSON)),
+        seen=_seen(form),
+        ids=rim.ids,
+        now_ms=rim.clock(),
+    )
+    try:
+        done = await rim.store.write(lambda tx: work(tx, wish))
+    except AssignedMeanwhile as refusal:
+        return await _choose(request, what, chosen_id=wish.user_id, error=refusal)
+    # A form that takes somebody off names the one who was shown.
+    except vehicles.OtherDirector:
+        return await _choose(request, what, error=AssignedMeanwhile("director"))
+    except vehicles.OtherDriver:
+        return await _choose(request, what, error=AssignedMeanwhile("driver"))
+    except _NO_LOG_IN as refusal:
+        return await _choose(request, what, error=refusal)
+    hints.tell(rim.signals, hints.sensors_changed(done.sensors))
+    return views.moved(
+        request,
+        f"/fleet/vehicles/{done.vehicle.id}",
+        notice=_TEXTS + _told(what, done),
+        undo=_undo(what, done),
+        number=done.vehicle.vehicle_no,
+        other=(done.person and done.person.drives_no) or "",
+    )
+
+
+def _could_return(tx: ReadTx, wish: Wish, vehicle: Vehicle, before_id: UserId | None) -> bool:
+    return before_id is None or service.could_drive(tx, actor=wish.actor, vehicle=vehicle, driver_id=before_id)
+
+
+def _told(what: str, done: Done) -> str:
+    """The text on what was done; some say what undoing it does not bring back."""
+    text = f"{what}_unset" if done.now_id is None else f"{what}_set"
+    if not done.could_return:
+        return f"{text}.for_good"
+    left = None if done.person is None else done.person.drives
+    if left in (None, done.vehicle.id):
+        return text
+    return f"{text}.left" if done.person and done.person.drives_no else f"{text}.left_hidden"
+
+
+def _undo(what: str, done: Done) -> Undo | None:
+    """The form that assigns the person before again, unless somebody else is assigned meanwhile."""
+    if done.before_id == done.now_id or not done.could_return:
+        return None
+    path = f"/fleet/vehicles/{done.vehicle.id}/{what}"
+    if done.before_id is None:
+        return Undo(f"{path}/unset", {_PERSON: done.now_id or ""})
+    return Undo(path, {_PERSON: done.before_id, _SHOWN_ID: done.now_id or "", _DRIVES: ""})
+
+
+async def _choose(
+    request: Call, what: str, *, chosen_id: UserId | None = None, error: Refusal | None = None
+) -> Response[bytes]:
+    """The page on which somebody is chosen; `chosen_id`: who is chosen already, and would be sent once more."""
+    query = request.query_params
+    search = parameters.query_text(query, addresses.SEARCH)
+    is_director = what == _DIRECTOR or query.get(_ROLE) == Authority.DIRECTOR
+    role = Authority.DIRECTOR if is_director else Authority.DRIVER
+    back = query.get(addresses.BEFORE)
+    turn = Turn(limit=SHOWN, by="name", place=addresses.place(back or query.get(addresses.AFTER)), back=bool(back))
+
+    def work(tx: ReadTx) -> tuple[Visitor, Choosing]:
+        visitor = visitor_in(tx, request)
+        found = _FINDS[what](
+            tx,
+            actor=visitor.actor,
+            vehicle_id=_vehicle_id(request),
+            role=role,
+            search=search,
+            turn=turn,
+            chosen_id=chosen_id,
+        )
+        return visitor, found
+
+    visitor, found = await rim_of(request).store.read(work)
+    vehicle, people = found.vehicle, found.people
+    path = f"/fleet/vehicles/{vehicle.id}"
+    # Not the address that was asked for: that of a form has no page.
+    here = f"{path}/{what}"
+    kept = [(_ROLE, role.value)] if what == _DRIVER else []
+    if found.chosen is not None:
+        kept.append((_CHOSEN, found.chosen.id))
+    asks = [(addresses.SEARCH, search)] if search else []
+
+    def beside(name: str, place: Any) -> str:
+        return addresses.of(here, [*kept, *asks, (name, addresses.of_place(place))])
+
+    return views.show(
+        request,
+        visitor,
+        "vehicles/assign.html",
+        title=_TEXTS + what,
+        error=error,
+        vehicle=vehicle,
+        what=what,
+        now_id=vehicle.director_id if what == _DIRECTOR else vehicle.current_driver_id,
+        now=found.now,
+        people=people.rows,
+        chosen=found.chosen,
+        roles=[
+            (text, addresses.of(here, [(_ROLE, code), *kept[1:], *asks]), code == role)
+            for code, text in (words.options(visitor, DRIVING_ROLES) if what == _DRIVER else ())
+        ],
+        nouns="directors" if role is Authority.DIRECTOR else "drivers",
+        previous=beside(addresses.BEFORE, people.first) if people.more_before and people.first else None,
+        next=beside(addresses.AFTER, people.last) if people.more_behind and people.last else None,
+        asked=search or "",
+        kept=dict(kept),
+        up=path,
+        here_path=here,
+        # A choice that is refused is shown with the same people beside it.
+        action=addresses.of(here, [each for each in query.multi_items() if each[0] != _CHOSEN]),
+    )
+
+
+def _vehicle_id(request: Call) -> VehicleId:
+    return VehicleId(parameters.path_id(request, "vehicleId"))
+
+
+def _chosen_before(request: Call) -> UserId | None:
+    """Whom somebody chose before searching on."""
+    named = parameters.query_id(request.query_params, _CHOSEN)
+    return None if named is None else UserId(named)
+
+
+def _seen(form: forms.Form) -> Seen:
+    """The assignment that the form was made for; without one, nobody was assigned. Raises `BadParameter`."""
+    shown, drives = (form.text(name) for name in (_SHOWN_ID, _DRIVES))
+    return Seen(
+        UserId(parameters.uuid_of(shown, _SHOWN_ID)) if shown else None,
+        VehicleId(parameters.uuid_of(drives, _DRIVES)) if drives else None,
+    )
+
+
+handlers: Final[list[Any]] = [
+    choose_director,
+    choose_driver,
+    set_director,
+    unset_director,
+    set_driver,
+    unset_driver,
+]

@@ -1,0 +1,326 @@
+"""Pages of companies: one's own and partners: what they are, registering, changing and deleting them, their history.
+
+Not here: the list (`lists/companies.py`), administrators (`administrators.py`), where messages are pushed to.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from functools import partial
+from typing import Any, Final
+
+from litestar.response import Response
+
+from tripline.domain import companies, people
+from tripline.domain.access import Action, Actor, Authority, Thing
+from tripline.domain.companies import Company
+from tripline.domain.ids import CompanyId, SensorId
+from tripline.domain.refusals import Forbidden, Refusal
+from tripline.http import authentication, parameters, peers
+from tripline.http.rim import Call, rim_of
+from tripline.portal.frame import deletions, forms, navigation, record_forms, views, words
+from tripline.portal.frame.digests import Clash
+from tripline.portal.frame.page import page
+from tripline.portal.frame.record_forms import Shown
+from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.records import histories
+from tripline.portal.records.histories import Lines, Opened
+from tripline.services import hints
+from tripline.services.barrier import PIPELINES
+from tripline.services.fleet import companies as service
+from tripline.services.fleet import goes_with, history, overviews
+from tripline.services.fleet.overviews import CompanyOverview
+from tripline.store.transactions import ReadTx, WriteTx
+
+FIELDS: Final[dict[str, Any]] = dict.fromkeys(
+    (
+        *("name", "region", "description", "picName", "picPhone", "picEmail", "picDivision"),
+        *("providerManagerName", "providerManagerEmail", "cooperationTask"),
+    )
+)
+NEW_FIELDS: Final[dict[str, Any]] = {**FIELDS, "serviceType": None}
+PASSWORD: Final = "picPasswd"  # noqa: S105  the name of a field
+LABELS: Final = words.labels((*NEW_FIELDS, PASSWORD))
+LIST: Final = navigation.COMPANIES
+OWN: Final = navigation.OWN_COMPANY
+NEW: Final = navigation.REGISTRATION
+_PYTHON: Final = {
+    "name": "name",
+    "region": "region",
+    "description": "description",
+    "picName": "pic_name",
+    "picPhone": "pic_phone",
+    "picEmail": "pic_email",
+    "picDivision": "pic_division",
+    "providerManagerName": "provider_manager_name",
+    "providerManagerEmail": "provider_manager_email",
+    "cooperationTask": "cooperation_task",
+    "serviceType": "service_type",
+}
+_HOLDS: Final = ("vehicles", "sensors", "directors", "drivers")
+"""Lists that can be asked for what is of one company."""
+_REFUSES: Final = (
+    companies.ServiceTypeTaken,
+    companies.ForeignServiceType,
+    companies.OneCompanyOnly,
+    people.EmailTaken,
+)
+
+
+@page("GET", "/fleet/companies/new", access=Action.COMPANY_CREATE)
+async def new(request: Call) -> Response[bytes]:
+    """The form to register a partner, or for an account without a company its own."""
+    visitor = await visitor_of(request)
+    texts_of_new = dict.fromkeys(NEW_FIELDS, "")
+    if visitor.company is None and visitor.role is Authority.COMPANY_ADMIN:
+        # A granted account goes by its address until somebody says who it is.
+        name = "" if visitor.name == visitor.email else visitor.name
+        texts_of_new |= {"picName": name, "picEmail": visitor.email}
+    return _form(request, visitor, record_forms.shown(texts_of_new))
+
+
+@page("POST", "/fleet/companies/new", access=Action.COMPANY_CREATE, refuses=_REFUSES)
+async def register(request: Call) -> Response[bytes]:
+    """Register a partner, or for an account without a company its own."""
+    form = await forms.read(request)
+    rim, visitor = rim_of(request), await visitor_of(request)
+    now_ms = rim.clock()
+    try:
+        said = _said(record_forms.typed(form, NEW_FIELDS))
+        registration = companies.registration(
+            operator=visitor.company is None, **said, pic_passwd=form.secret(PASSWORD) or None
+        )
+        password_hash = await rim.passwords.hash(registration.pic_passwd, peers.requester_of(request, visitor.actor))
+        made = await rim.store.write(
+            lambda tx: service.register(
+                tx,
+                actor=visitor.actor,
+                registration=registration,
+                password_hash=password_hash,
+                ids=rim.ids,
+                now_ms=now_ms,
+                session_id=authentication.session_of(request),
+            )
+        )
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        return _form(request, visitor, record_forms.refilled(form, NEW_FIELDS), error=refusal)
+    return views.moved(request, _path(made.id), notice="portal.companies.registered", name=made.name)
+
+
+@page("GET", "/company", access=Action.COMPANY_READ)
+async def own(request: Call) -> Response[bytes]:
+    """The visitor's own company; an account without one is led to register it."""
+    visitor = await visitor_of(request)
+    company_id = visitor.actor.company_id
+    if company_id is None:
+        if not visitor.may(Action.COMPANY_CREATE):
+            raise Forbidden("without_company")
+        return views.moved(request, NEW)
+    return await _detail(request, company_id, up=None)
+
+
+@page("GET", "/fleet/companies/{companyId}", access=Action.COMPANY_READ)
+async def detail(request: Call) -> Response[bytes]:
+    """A company, its administrators, and what happened to its record."""
+    return await _detail(request, None, up=LIST)
+
+
+@page("GET", "/fleet/companies/{companyId}/edit", access=Action.COMPANY_MODIFY)
+async def edit(request: Call) -> Response[bytes]:
+    """The form to change a company."""
+    visitor, company = await rim_of(request).store.read_short(lambda tx: _to_change(tx, request))
+    return _form(request, visitor, record_forms.shown(texts(company)), company=company)
+
+
+@page("POST", "/fleet/companies/{companyId}/edit", access=Action.COMPANY_MODIFY)
+async def change(request: Call) -> Response[bytes]:
+    """Change a company, unless somebody else did meanwhile."""
+    form = await forms.read(request)
+    rim = rim_of(request)
+    visitor, company = await rim.store.read_short(lambda tx: _to_change(tx, request))
+    said, now_ms = record_forms.typed(form, FIELDS), rim.clock()
+
+    def work(tx: WriteTx) -> tuple[Company, Clash | None]:
+        now = service.find_to_change(tx, actor=visitor.actor, company_id=company.id)
+        found = record_forms.clash(form, texts(now), said)
+        if found is not None:
+            return now, found
+        changed = service.change(
+            tx, actor=visitor.actor, company_id=now.id, named=_said(said), ids=rim.ids, now_ms=now_ms
+        )
+        return changed, None
+
+    try:
+        after, found = await rim.store.write(work)
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        return _form(request, visitor, record_forms.refilled(form, FIELDS), company=company, error=refusal)
+    if found is not None:
+        told = record_forms.told(visitor, found, texts(after))
+        return _form(request, visitor, told, company=after, error=record_forms.ChangedMeanwhile())
+    hints.tell(rim.signals, hints.company_changed(after.id))
+    await rim.settling.settled(PIPELINES)
+    return views.moved(request, _path(after.id), notice="portal.companies.saved", name=after.name)
+
+
+@page("GET", "/fleet/companies/{companyId}/delete", access=Action.COMPANY_DELETE)
+async def ask_to_delete(request: Call) -> Response[bytes]:
+    """What goes with a company that is deleted, or why it cannot be."""
+    visitor, company, counts, blocked = await rim_of(request).store.read_short(lambda tx: _to_delete(tx, request))
+    return _deletion(request, visitor, company, counts, blocked=blocked)
+
+
+@page("POST", "/fleet/companies/{companyId}/delete", access=Action.COMPANY_DELETE, refuses=(companies.InUse,))
+async def delete(request: Call) -> Response[bytes]:
+    """Delete a company, with its people and delegations."""
+    form = await forms.read(request)
+    rim = rim_of(request)
+    now_ms = rim.clock()
+
+    def work(tx: WriteTx) -> tuple[Company, AbstractSet[SensorId]]:
+        visitor, company, counts, blocked = _to_delete(tx, request)
+        if not blocked:
+            deletions.require_confirmed(form, company.name, counts)
+        return company, service.delete(tx, actor=visitor.actor, company_id=company.id, ids=rim.ids, now_ms=now_ms)
+
+    try:
+        company, changed = await rim.store.write(work)
+    except (*deletions.AGAIN, companies.InUse) as refusal:
+        visitor, company, counts, blocked = await rim.store.read_short(lambda tx: _to_delete(tx, request))
+        return _deletion(request, visitor, company, counts, blocked=blocked, error=refusal)
+    hints.tell(rim.signals, (*hints.deleted(changed), *hints.company_changed(company.id)))
+    there = deletions.list_as_shown(form, LIST)
+    return views.moved(request, there, notice="portal.companies.deleted", name=company.name)
+
+
+@page("GET", "/fleet/companies/{companyId}/history", access=Action.COMPANY_HISTORY_READ)
+async def whole_history(request: Call) -> Response[bytes]:
+    """Everything that happened to a company's record, candidates and imports, also of a deleted one."""
+
+    def opened(tx: ReadTx, actor: Actor) -> Opened:
+        company_id = _company_id(request)
+        history.admit_to_company(tx, actor=actor, company_id=company_id)
+        name = history.name_of(tx, Thing.COMPANY, company_id)
+        return name, lambda span: history.of_company(tx, actor=actor, company_id=company_id, span=span)
+
+    return await histories.whole(request, opened, up=lambda: _path(_company_id(request)))
+
+
+def kind_of_new(visitor: Visitor) -> str:
+    """Last part of the keys of texts about registering a company: what it becomes depends on who registers it."""
+    if visitor.company is not None:
+        return "new"
+    return "new_operator" if visitor.role is Authority.SYS_ADMIN else "new_own"
+
+
+def texts(company: Company) -> dict[str, str]:
+    """What the form of a company is filled with."""
+    return {name: words.text(getattr(company, _PYTHON[name])) for name in FIELDS}
+
+
+def _said(typed: Mapping[str, str]) -> dict[str, Any]:
+    """What a form says, by the names in Python; an empty text is no value."""
+    return {_PYTHON[name]: text or None for name, text in typed.items()}
+
+
+async def _detail(request: Call, own_id: CompanyId | None, *, up: str | None) -> Response[bytes]:
+    def work(tx: ReadTx) -> tuple[Visitor, CompanyOverview, Lines | None]:
+        visitor = visitor_in(tx, request)
+        company_id = _company_id(request) if own_id is None else own_id
+        found = overviews.company(tx, actor=visitor.actor, company_id=company_id)
+        if Action.COMPANY_HISTORY_READ not in found.may:
+            return visitor, found, None
+        read = partial(history.of_company, tx, actor=visitor.actor, company_id=company_id)
+        return visitor, found, histories.page(visitor, lambda span: read(span=span), limit=histories.SHOWN)
+
+    visitor, found, lines = await rim_of(request).store.read_short(work)
+    return views.show(
+        request,
+        visitor,
+        "companies/detail.html",
+        title=views.Plain(found.company.name),
+        found=found,
+        company=found.company,
+        base=_path(found.company.id),
+        values=texts(found.company),
+        may={action.value for action in found.may},
+        is_own=found.company.id == visitor.actor.company_id,
+        holds=[noun for noun in _HOLDS if navigation.leads_to(request, visitor, f"/fleet/{noun}")],
+        history=lines,
+        list_path=up,
+    )
+
+
+def _form(
+    request: Call, visitor: Visitor, shown: Shown, *, company: Company | None = None, error: Refusal | None = None
+) -> Response[bytes]:
+    """The form of a new company, or of this one."""
+    founds = company is None and visitor.company is None
+    new = kind_of_new(visitor)
+    is_own = company is None and new == "new_own"
+    # Whoever registers the own company finds nothing in the list before.
+    back = None if new == "new_own" else LIST
+    return views.show(
+        request,
+        visitor,
+        "companies/form.html",
+        title="portal.companies.edit" if company else f"portal.companies.{new}",
+        error=error,
+        labels={**LABELS, PASSWORD: "portal.companies.password_own"} if is_own else LABELS,
+        shown=shown,
+        company=company,
+        founds=founds,
+        is_own=is_own,
+        text=None if company else visitor.say(f"portal.companies.{new}_text"),
+        up=back if company is None else _path(company.id),
+    )
+
+
+def _to_change(tx: ReadTx, request: Call) -> tuple[Visitor, Company]:
+    visitor = visitor_in(tx, request)
+    return visitor, service.find_to_change(tx, actor=visitor.actor, company_id=_company_id(request))
+
+
+def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Company, Mapping[str, int], bool]:
+    visitor = visitor_in(tx, request)
+    company = service.find_to_delete(tx, actor=visitor.actor, company_id=_company_id(request))
+    return visitor, company, goes_with.company(tx, company.id), goes_with.blocks_company(tx, company.id)
+
+
+def _deletion(
+    request: Call,
+    visitor: Visitor,
+    company: Company,
+    counts: Mapping[str, int],
+    *,
+    blocked: bool,
+    error: Refusal | None = None,
+) -> Response[bytes]:
+    why = visitor.say("portal.companies.blocked", name=company.name) if blocked else None
+    title, up = "portal.companies.delete", _path(company.id)
+    return deletions.show(
+        request, visitor, "company", company.name, counts, title=title, up=up, list_path=LIST, blocked=why, error=error
+    )
+
+
+def _company_id(request: Call) -> CompanyId:
+    return CompanyId(parameters.path_id(request, "companyId"))
+
+
+def _path(company_id: CompanyId) -> str:
+    return f"{LIST}/{company_id}"
+
+
+handlers: Final[list[Any]] = [
+    new,
+    register,
+    own,
+    detail,
+    edit,
+    change,
+    ask_to_delete,
+    delete,
+    whole_history,
+]

@@ -1,0 +1,114 @@
+"""History in words: what happened, who did it, which fields changed.
+
+Not here: who may read which history (`services/fleet/history.py`).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeAlias
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain import ids
+from tripline.domain.access import Actor
+from tripline.domain.history import Change, Entry
+from tripline.http.rim import Call, rim_of
+from tripline.portal.frame import views, words
+from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.store.lists import Span
+from tripline.store.transactions import ReadTx
+
+Read: TypeAlias = Callable[[Span], Sequence[Entry]]
+"""Reads a span of a history."""
+Opened: TypeAlias = tuple[str | None, Read]
+"""The name of a record, None when it is deleted, and its history."""
+SHOWN: Final = 8
+"""Entries beside a record."""
+AT_ONCE: Final = 50
+"""Entries on a page of their own."""
+_EVENT: Final = "portal.history.event."
+_SOME: Final = "portal.history.some."
+
+
+class Line(msgspec.Struct, frozen=True):
+    """An entry as a page shows it."""
+
+    at_ms: int
+    who: str
+    what: str
+    changes: tuple[tuple[str, str | None, str | None], ...]
+    """What each field is called, its value before, and since."""
+
+
+class Lines(msgspec.Struct, frozen=True):
+    """A part of a history, the newest first."""
+
+    lines: tuple[Line, ...]
+    older: str | None
+    """The id behind which older entries begin; None: these are the oldest."""
+
+
+def page(visitor: Visitor, read: Read, *, limit: int, after: str | None = None) -> Lines:
+    """Up to `limit` lines behind this entry. Raises `UnknownOffset`."""
+    found = read(Span(limit=limit + 1, after=after))
+    shown = found[:limit]
+    return Lines(tuple(lines(visitor, shown)), shown[-1].id if len(found) > limit else None)
+
+
+async def whole(request: Call, opened: Callable[[ReadTx, Actor], Opened], *, up: Callable[[], str]) -> Response[bytes]:
+    """The page of a history.
+
+    `opened` admits the visitor; `up` is the page of the record. Raises what `opened` does, and `UnknownOffset`.
+    """
+
+    def work(tx: ReadTx) -> tuple[Visitor, str | None, Lines]:
+        visitor = visitor_in(tx, request)
+        name, read = opened(tx, visitor.actor)
+        after = ids.canonical(request.query_params.get("after", ""))  # the newest, also for what is no entry's id
+        return visitor, name, page(visitor, read, limit=AT_ONCE, after=after)
+
+    visitor, name, found = await rim_of(request).store.read_short(work)
+    title = "portal.history.title" if name is None else views.Plain(visitor.say("portal.history.of", name=name))
+    return views.show(request, visitor, "history.html", title=title, history=found, name=name, up=up())
+
+
+def lines(visitor: Visitor, entries: Iterable[Entry]) -> list[Line]:
+    """The entries in the visitor's language."""
+    return [
+        Line(entry.at_ms, _who(visitor, entry), _what(visitor, entry), _changes(visitor, entry)) for entry in entries
+    ]
+
+
+def _who(visitor: Visitor, entry: Entry) -> str:
+    if entry.actor_name is not None:
+        return entry.actor_name
+    if entry.actor_company_name is not None:
+        return visitor.say("portal.history.somebody_of", company=entry.actor_company_name)
+    return visitor.say("portal.history.platform")
+
+
+def _what(visitor: Visitor, entry: Entry) -> str:
+    """The event, with the names of what it is about, as far as they are known."""
+    names = {
+        "vehicle": entry.vehicle_no,
+        "sensor": entry.serial_no,
+        "person": entry.user_name,
+        "company": entry.to_company_name,
+    }
+    known = {noun: visitor.say(_SOME + noun) if name is None else name for noun, name in names.items()}
+    return visitor.say(_EVENT + entry.event.value, **known)
+
+
+def _changes(visitor: Visitor, entry: Entry) -> tuple[tuple[str, str | None, str | None], ...]:
+    if entry.changes is None:
+        return ((visitor.say("portal.history.erased"), None, None),)
+    told = (_change(visitor, change) for change in entry.changes)
+    return tuple((label, before, after) for label, before, after in told if before is not None or after is not None)
+
+
+def _change(visitor: Visitor, change: Change) -> tuple[str, str | None, str | None]:
+    label = words.label(visitor, change.field)
+    if change.secret:
+        return label, None, visitor.say("portal.value.secret")
+    before, after = (words.value(visitor, change.field, each) for each in (change.before, change.after))
+    return label, before, after

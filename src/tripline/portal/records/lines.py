@@ -1,0 +1,124 @@
+"""Pages of a carrier line: its state, what became of it, and lifting its pause.
+
+Not here: the list (`lists/lines.py`), what the carrier itself sends (`api/carrier.py`).
+"""
+
+from typing import Any, Final
+
+from litestar.response import Response
+
+from tripline.domain.access import Action
+from tripline.domain.ids import RowNo, SensorId
+from tripline.domain.lines import NwStatus
+from tripline.domain.refusals import NotFound, Refusal
+from tripline.domain.sensors import Sensor
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.portal.frame import forms, views, windows
+from tripline.portal.frame.deletions import GoesChanged
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_of
+from tripline.ports.outages import Outage
+from tripline.services import hints
+from tripline.services.fleet import sensors
+from tripline.services.lines import desk
+from tripline.services.lines.desk import Known
+from tripline.store.transactions import ReadTx
+
+CHANGES: Final = 50
+_NUMBER: Final = "mdn"
+"""The field with the telephone number of the line that was shown."""
+
+
+@page("GET", "/lines/{sensorId}", access=Action.SENSOR_READ)
+async def line(request: Call) -> Response[bytes]:
+    """One line: its state, what became of it, and what can be done."""
+    return await _line(request, await visitor_of(request))
+
+
+@page("POST", "/lines/{sensorId}/unpause", access=Action.CARRIER_UNPAUSE)
+async def unpause(request: Call) -> Response[bytes]:
+    """Have the carrier lift the pause of the line."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    sensor_id = _sensor_id(request)
+    sensor = await rim.store.read_short(lambda tx: _with_number(tx, visitor, sensor_id))
+    assert sensor.line is not None
+    assert sensor.line.mdn is not None
+    if _is_own(visitor, sensor) and form.text(_NUMBER) != sensor.line.mdn:
+        # The device has another line by now than the one whose pause was shown.
+        return await _line(request, visitor, error=GoesChanged("line"))
+    try:
+        await rim.unpauser.unpause(actor=visitor.actor, mdn=sensor.line.mdn)
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        return await _line(request, visitor, error=refusal)
+    except Outage:
+        # It is not known whether the pause was lifted; asked again, it happens once.
+        return await _line(request, visitor, away=True, status=503)
+    hints.tell(rim.signals, hints.push_due())
+    return views.moved(request, f"/lines/{sensor_id}", notice="portal.lines.unpaused")
+
+
+async def _line(
+    request: Call, visitor: Visitor, *, error: Refusal | None = None, away: bool = False, status: int | None = None
+) -> Response[bytes]:
+    rim = rim_of(request)
+    before = windows.text(request, "before")
+
+    def work(tx: ReadTx) -> Known:
+        return desk.read(
+            tx,
+            actor=visitor.actor,
+            sensor_id=_sensor_id(request),
+            before=RowNo(int(before)) if before.isdecimal() and before.isascii() and len(before) < 19 else None,
+            limit=CHANGES + 1,
+            now_ms=rim.clock(),
+        )
+
+    known = await rim.store.read_short(work)
+    sensor = known.sensor
+    state = NwStatus.NOT_OPENED if sensor.line is None else sensor.line.nw_status
+    newest = known.changes[0].no if known.changes else None
+    seen = views.state_of(known.busy, state, newest)
+    if views.is_shown(request, seen):
+        return views.unchanged()
+    return views.show(
+        request,
+        visitor,
+        "lines/line.html",
+        title=views.Plain(sensor.serial_no),
+        fragment="part" if views.target_of(request) == "line" else views.CONTENT,
+        status=status,
+        error=error,
+        away=away,
+        known=known,
+        seen=seen,
+        changes=known.changes[:CHANGES],
+        before=known.changes[CHANGES - 1].no if len(known.changes) > CHANGES else None,
+        state=state,
+        may_unpause=_is_own(visitor, sensor)
+        and state is NwStatus.USE_SUSPENDED
+        and visitor.may(Action.CARRIER_UNPAUSE),
+    )
+
+
+def _is_own(visitor: Visitor, sensor: Sensor) -> bool:
+    return sensor.company_id == visitor.actor.company_id
+
+
+def _with_number(tx: ReadTx, visitor: Visitor, sensor_id: SensorId) -> Sensor:
+    """The sensor, whose line has a number. Raises `NotFound` or `Forbidden`."""
+    sensor = sensors.read(tx, actor=visitor.actor, sensor_id=sensor_id)
+    if sensor.line is None or sensor.line.mdn is None:
+        raise NotFound("line", field="mdn")
+    return sensor
+
+
+def _sensor_id(request: Call) -> SensorId:
+    return SensorId(parameters.path_id(request, "sensorId"))
+
+
+handlers: Final[list[Any]] = [line, unpause]

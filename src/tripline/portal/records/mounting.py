@@ -1,0 +1,339 @@
+"""Pages that put a sensor on a vehicle and take it off, and tell how far the activation of its device is.
+
+An activation is asked for and not waited for: its page renews itself until nothing more is to come, and without scripts
+it is loaded again by hand.
+
+Not here: the sensor's record (`sensors.py`), choosing a sensor for a vehicle (`sensor_choice.py`).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain import access, sensors
+from tripline.domain.access import Action
+from tripline.domain.activations import Step
+from tripline.domain.ids import RequestId, SensorId, VehicleId, ms_of_no
+from tripline.domain.refusals import BadParameter, NotFound, Refusal
+from tripline.domain.rpc import StoredCall
+from tripline.domain.sensors import Sensor
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.portal.frame import deletions, digests, forms, views, windows
+from tripline.portal.frame.deletions import GoesChanged
+from tripline.portal.frame.notices import Undo
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.services import hints
+from tripline.services.fleet import goes_with, vehicles
+from tripline.services.fleet import sensors as service
+from tripline.services.rpc import activation_progress, records
+from tripline.services.rpc.activation_progress import Progress
+from tripline.store.lists import Span, UnknownOffset, Window
+from tripline.store.transactions import ReadTx, WriteTx
+
+CALLS: Final = 25
+SUGGESTED: Final = 20
+"""Vehicle numbers that the form suggests."""
+NUMBERS: Final = "f-vehicleNo-list"
+"""The element of the form that holds them."""
+FAST_S: Final = 1
+SLOW_S: Final = 5
+"""How often an activation is looked at again, when the device has not answered in time."""
+_BADGES: Final = {
+    Step.REQUESTED: "busy",
+    Step.SILENT: "warning",
+    Step.ACKNOWLEDGED: "busy",
+    Step.DONE: "good",
+    Step.REFUSED: "bad",
+    Step.UNDELIVERED: "bad",
+    Step.CANCELLED: "idle",
+    Step.SUPERSEDED: "idle",
+}
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """A sensor, and the activation that is awaited of it."""
+
+    sensor: Sensor
+    awaited: RequestId | None
+
+    @property
+    def digest(self) -> str:
+        """Of what a form that mounts the sensor was made for."""
+        activation = str(self.sensor.activation_required)
+        return digests.of({"on": self.sensor.vehicle_id or "", "awaited": self.awaited or "", "activation": activation})
+
+
+class Leaving(msgspec.Struct, frozen=True, kw_only=True):
+    """A sensor that is to be taken off its vehicle, or whose activation is not to be awaited any more."""
+
+    placed: Placed
+    awaited_no: str | None
+    """The number of the vehicle that the activation is for."""
+    counts: Mapping[str, int]
+    """What ends when it is taken off."""
+
+    @property
+    def ends_anything(self) -> bool:
+        """Whether there is something to take off, or to await."""
+        return self.placed.sensor.vehicle_id is not None or self.placed.awaited is not None
+
+    @property
+    def digest(self) -> str:
+        """Of what the page says."""
+        counts = {what: str(count) for what, count in self.counts.items()}
+        return digests.of({"placed": self.placed.digest, "for": self.awaited_no or "", **counts})
+
+
+@page("GET", "/fleet/sensors/{sensorId}/mount", access=Action.SENSOR_MOUNT)
+async def choose(request: Call) -> Response[bytes]:
+    """Choose the vehicle that the sensor goes on, among those whose numbers begin with what is typed."""
+    typed = windows.text(request, "vehicleNo")
+
+    def work(tx: ReadTx) -> tuple[Visitor, Placed, str, list[str]]:
+        visitor = visitor_in(tx, request)
+        number = typed or _number_asked(tx, request, visitor)
+        return visitor, _placed(tx, request, visitor), number, _numbers(tx, visitor, number)
+
+    visitor, placed, number, numbers = await rim_of(request).store.read_short(work)
+    if views.target_of(request) == NUMBERS:
+        title = "portal.mounting.mount"
+        return views.show(request, visitor, "mounting/numbers.html", title=title, fragment="numbers", numbers=numbers)
+    return _form(request, visitor, placed, number=number, numbers=numbers)
+
+
+@page("POST", "/fleet/sensors/{sensorId}/mount", access=Action.SENSOR_MOUNT)
+async def mount(request: Call) -> Response[bytes]:
+    """Mount the sensor, or have its device activate itself first."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    sensor_id, number = _sensor_id(request), form.text("vehicleNo")
+
+    def look(tx: ReadTx) -> None:
+        now = _placed(tx, request, visitor)
+        # That it is on a vehicle is told with the vehicle's number.
+        if now.sensor.vehicle_id is None and form.text("digest") != now.digest:
+            raise GoesChanged("mounting")
+
+    try:
+        vehicle_id = await rim.store.read_short(lambda tx: _vehicle(tx, visitor, number))
+        _, call = await rim.mounter.start(actor=visitor.actor, sensor_id=sensor_id, vehicle_id=vehicle_id, look=look)
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        placed, numbers = await rim.store.read_short(
+            lambda tx: (_placed(tx, request, visitor), _numbers(tx, visitor, number))
+        )
+        return _form(request, visitor, placed, number=number, numbers=numbers, error=refusal)
+    path = f"/fleet/sensors/{sensor_id}"
+    if call is None:
+        left = await rim.store.read_short(lambda tx: _leaving(tx, request, visitor))
+        undo = Undo(f"{path}/unmount", {"vehicleId": vehicle_id, "digest": left.digest})
+        return views.moved(request, path, notice="portal.mounting.mounted", undo=undo, number=number)
+    return views.moved(request, f"{path}/mount/{call.id}")
+
+
+@page("GET", "/fleet/sensors/{sensorId}/mount/{requestId}", access=Action.RPC_READ)
+async def progress(request: Call) -> Response[bytes]:
+    """How far the activation of the sensor's device is."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, Progress]:
+        visitor = visitor_in(tx, request)
+        sensor_id = _sensor_id(request)
+        request_id = RequestId(parameters.path_id(request, "requestId"))
+        return visitor, activation_progress.read(tx, actor=visitor.actor, sensor_id=sensor_id, request_id=request_id)
+
+    visitor, found = await rim_of(request).store.read_short(work)
+    return views.show(
+        request,
+        visitor,
+        "mounting/progress.html",
+        title="portal.mounting.progress",
+        fragment="progress",
+        progress=found,
+        badge=_BADGES[found.step],
+        seconds=SLOW_S if found.step is Step.SILENT else FAST_S,
+        may_mount=visitor.may(Action.SENSOR_MOUNT) and found.sensor.company_id == visitor.actor.company_id,
+    )
+
+
+@page("GET", "/fleet/sensors/{sensorId}/unmount", access=Action.SENSOR_MOUNT)
+async def ask_to_unmount(request: Call) -> Response[bytes]:
+    """What ends when the sensor is taken off its vehicle."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, Leaving]:
+        visitor = visitor_in(tx, request)
+        return visitor, _leaving(tx, request, visitor)
+
+    visitor, leaving = await rim_of(request).store.read_short(work)
+    return _unmount_form(request, visitor, leaving)
+
+
+@page("POST", "/fleet/sensors/{sensorId}/unmount", access=Action.SENSOR_MOUNT)
+async def unmount(request: Call) -> Response[bytes]:
+    """Take the sensor off the vehicle that was shown, or stop awaiting its activation."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    sensor_id, now_ms = _sensor_id(request), rim.clock()
+    shown = form.text("vehicleId")
+    vehicle_id = VehicleId(parameters.uuid_of(shown, "vehicleId")) if shown else None
+
+    def work(tx: WriteTx) -> tuple[Leaving, Sequence[hints.Hint], Placed]:
+        before = _leaving(tx, request, visitor)
+        if before.ends_anything and form.text("digest") != before.digest:
+            raise GoesChanged("unmounting")
+        _, told = service.unmount(
+            tx, actor=visitor.actor, sensor_id=sensor_id, vehicle_id=vehicle_id, ids=rim.ids, now_ms=now_ms
+        )
+        return before, told, _placed(tx, request, visitor)
+
+    try:
+        before, told, after = await rim.store.write(work)
+    except (sensors.NotMounted, GoesChanged) as refusal:
+        leaving = await rim.store.read_short(lambda tx: _leaving(tx, request, visitor))
+        return _unmount_form(request, visitor, leaving, error=refusal)
+    hints.tell(rim.signals, told)
+    path = f"/fleet/sensors/{sensor_id}"
+    undo = _undone(path, before.placed.sensor, after)
+    return views.moved(request, path, notice="portal.mounting.unmounted", undo=undo)
+
+
+@page("GET", "/fleet/sensors/{sensorId}/calls", access=Action.RPC_READ)
+async def calls(request: Call) -> Response[bytes]:
+    """What was asked of the sensor's device and what it answered, the newest first."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, Sensor, list[StoredCall]]:
+        visitor = visitor_in(tx, request)
+        sensor_id, actor = _sensor_id(request), visitor.actor
+        records.admit(tx, actor=actor, sensor_id=sensor_id)
+        span = Span(limit=CALLS + 1, after=windows.text(request, "after") or None)
+        try:
+            found = records.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=span)
+        except UnknownOffset:
+            found = records.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=Span(limit=CALLS + 1))
+        return visitor, service.read(tx, actor=actor, sensor_id=sensor_id), list(found)
+
+    visitor, sensor, found = await rim_of(request).store.read(work)
+    return views.show(
+        request,
+        visitor,
+        "mounting/calls.html",
+        title="portal.mounting.calls",
+        sensor=sensor,
+        calls=[(each, ms_of_no(each.no)) for each in found[:CALLS]],
+        after=found[CALLS - 1].id if len(found) > CALLS else None,
+    )
+
+
+def _undone(path: str, before: Sensor, after: Placed) -> Undo | None:
+    """How the sensor is put where it was; None: its device would have to be asked first, or it was nowhere."""
+    if before.vehicle_no is None or before.activation_required:
+        return None
+    return Undo(f"{path}/mount", {"vehicleNo": before.vehicle_no, "digest": after.digest})
+
+
+def _form(
+    request: Call,
+    visitor: Visitor,
+    placed: Placed,
+    *,
+    number: str,
+    numbers: Sequence[str],
+    error: Refusal | None = None,
+) -> Response[bytes]:
+    return views.show(
+        request,
+        visitor,
+        "mounting/mount.html",
+        title="portal.mounting.mount",
+        error=error,
+        labels={
+            "vehicleNo": "portal.mounting.number",
+            "fuelType": "portal.mounting.fuel",
+            "missionType": "portal.mounting.transmission",
+        },
+        placed=placed,
+        number=number,
+        numbers=numbers,
+    )
+
+
+def _unmount_form(
+    request: Call, visitor: Visitor, leaving: Leaving, *, error: Refusal | None = None
+) -> Response[bytes]:
+    placed = leaving.placed
+    awaits = placed.awaited and not placed.sensor.vehicle_id
+    goes_on = {what: count for what, count in leaving.counts.items() if what == "calls_go_on"}
+    ends = {what: count for what, count in leaving.counts.items() if what not in goes_on}
+    return views.show(
+        request,
+        visitor,
+        "mounting/unmount.html",
+        title="portal.mounting.cancel_activation" if awaits else "portal.mounting.unmount",
+        error=error,
+        placed=placed,
+        awaited_no=leaving.awaited_no,
+        ends=deletions.sentences(visitor, "sensor", ends),
+        stays=[
+            visitor.say("portal.mounting.stays"),
+            *deletions.sentences(visitor, "sensor", goes_on),
+            *([visitor.say("portal.mounting.stays.line")] if placed.sensor.line is not None else []),
+        ],
+        digest=leaving.digest,
+    )
+
+
+def _placed(tx: ReadTx, request: Call, visitor: Visitor) -> Placed:
+    sensor_id = _sensor_id(request)
+    sensor = service.to_mount(tx, actor=visitor.actor, sensor_id=sensor_id)
+    awaited = activation_progress.awaited(tx, actor=visitor.actor, sensor_id=sensor_id)
+    return Placed(sensor, awaited)
+
+
+def _leaving(tx: ReadTx, request: Call, visitor: Visitor) -> Leaving:
+    placed = _placed(tx, request, visitor)
+    awaited_no = None
+    if placed.awaited is not None:
+        awaited_no = activation_progress.read(
+            tx, actor=visitor.actor, sensor_id=placed.sensor.id, request_id=placed.awaited
+        ).vehicle_no
+    return Leaving(placed=placed, awaited_no=awaited_no, counts=goes_with.unmounting(tx, placed.sensor.id))
+
+
+def _vehicle(tx: ReadTx, visitor: Visitor, number: str) -> VehicleId:
+    """The vehicle with the number that was typed. Raises `BadParameter`, also for one that is not there."""
+    if not number:
+        raise BadParameter.missing("vehicleNo")
+    try:
+        return vehicles.read_by_number(tx, actor=visitor.actor, vehicle_no=number).id
+    except NotFound:
+        raise BadParameter("no_vehicle", field="vehicleNo") from None
+
+
+def _numbers(tx: ReadTx, visitor: Visitor, beginning: str) -> list[str]:
+    """Numbers of the company's own vehicles that begin so, up to `SUGGESTED`."""
+    own = access.company_of(visitor.actor)
+    window = Window(limit=SUGGESTED, search=beginning or None)
+    found = vehicles.owned_by(tx, actor=visitor.actor, company_id=own, window=window)
+    return [each.vehicle_no for each in found]
+
+
+def _number_asked(tx: ReadTx, request: Call, visitor: Visitor) -> str:
+    """The number of the vehicle that the address names, if it names one."""
+    asked = windows.text(request, "vehicle")
+    if not asked:
+        return ""
+    vehicle_id = VehicleId(parameters.uuid_of(asked, "vehicle"))
+    return vehicles.read(tx, actor=visitor.actor, vehicle_id=vehicle_id).vehicle_no
+
+
+def _sensor_id(request: Call) -> SensorId:
+    return SensorId(parameters.path_id(request, "sensorId"))
+
+
+handlers: Final[list[Any]] = [choose, mount, progress, ask_to_unmount, unmount, calls]

@@ -1,0 +1,55 @@
+"""Choosing a sensor for a vehicle: those of the visitor's company that are on none.
+
+Not here: mounting the one that was chosen (`mounting.py`).
+"""
+
+from typing import Any, Final
+
+from litestar.response import Response
+
+from tripline.domain import access
+from tripline.domain.access import Action
+from tripline.domain.ids import VehicleId
+from tripline.domain.vehicles import Vehicle
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.portal.frame import views, windows
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.services.fleet import lists, vehicles
+from tripline.store.browsing.sensors import Filters, ListedSensor
+from tripline.store.browsing.turns import Slice, Turn
+from tripline.store.transactions import ReadTx
+
+SHOWN: Final = 20
+"""Sensors on the page; of more the beginning of the serial number is to be typed."""
+
+
+@page("GET", "/fleet/vehicles/{vehicleId}/sensor", access=Action.SENSOR_MOUNT)
+async def choose(request: Call) -> Response[bytes]:
+    """Choose the sensor that goes on a vehicle."""
+    asked = windows.text(request, "q")
+
+    def work(tx: ReadTx) -> tuple[Visitor, Vehicle, Slice[ListedSensor]]:
+        visitor = visitor_in(tx, request)
+        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+        vehicle = vehicles.read(tx, actor=visitor.actor, vehicle_id=vehicle_id)
+        own = access.company_of(visitor.actor)
+        filters = Filters(search=asked or None, mounted=False, company_id=own)
+        turn = Turn(limit=SHOWN, by="serial")
+        return visitor, vehicle, lists.sensors_of(tx, actor=visitor.actor, filters=filters, turn=turn)
+
+    visitor, vehicle, found = await rim_of(request).store.read(work)
+    return views.show(
+        request,
+        visitor,
+        "mounting/choose.html",
+        title="portal.mounting.choose",
+        vehicle=vehicle,
+        asked=asked,
+        sensors=found.rows,
+        more=found.more_behind,
+    )
+
+
+handlers: Final[list[Any]] = [choose]

@@ -1,0 +1,357 @@
+"""Pages of a sensor: what it is, what its device does, registering, changing, deleting it, its token and its history.
+
+Not here: the list (`lists/sensors.py`), mounting and calls (`mounting.py`), its line (`lines.py`).
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain import access, sensors, vehicles
+from tripline.domain.access import Action, Actor, Thing
+from tripline.domain.ids import SensorId
+from tripline.domain.refusals import Refusal
+from tripline.domain.sensors import Registration, Sensor
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.language import catalogue
+from tripline.portal.frame import deletions, forms, record_forms, views, words
+from tripline.portal.frame.digests import Clash
+from tripline.portal.frame.page import page
+from tripline.portal.frame.record_forms import Shown
+from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.records import histories
+from tripline.portal.records.histories import Lines, Opened
+from tripline.services import hints
+from tripline.services.barrier import GATEWAYS
+from tripline.services.fleet import goes_with, history, latest_values, overviews, sensor_removal
+from tripline.services.fleet import sensors as service
+from tripline.services.fleet.latest_values import Latest
+from tripline.services.fleet.overviews import SensorOverview
+from tripline.store.transactions import ReadTx, WriteTx
+from tripline.wire.csv_registrations import SENSORS as SHEET
+
+FIELDS: Final = record_forms.columns(SHEET)
+LABELS: Final = words.labels(FIELDS)
+TOKEN: Final = "credentialsId"  # noqa: S105  the name of a field
+TYPES: Final = ("OBD2", "ADAS", "GPS", "BLACKBOX", "DTAG", "DTG", "AVN")
+"""Kinds of devices that are suggested; any other word is taken too."""
+LIST: Final = "/fleet/sensors"
+_ENDINGS: Final = "portal.sensors.lost."
+_EVENTS: Final = "portal.pushes.type."
+_REFUSES: Final = (sensors.SerialTaken, sensors.CredentialsTaken)
+
+
+class Connection(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a device's connection."""
+
+    connected: bool
+    heard_ms: int | None
+    lost_ms: int | None
+    lost_reason: str | None
+    """In words."""
+
+    @property
+    def standing(self) -> str:
+        """Which of the lists' words holds."""
+        return "connected" if self.connected else "never" if self.heard_ms is None else "away"
+
+    @property
+    def state(self) -> str:
+        """What tells it from a later one."""
+        return views.state_of(self)
+
+
+@page("GET", "/fleet/sensors/new", access=Action.SENSOR_CREATE)
+async def new(request: Call) -> Response[bytes]:
+    """The form to register a sensor."""
+    visitor = await visitor_of(request)
+    access.company_of(visitor.actor)
+    return _form(request, visitor, record_forms.shown(dict.fromkeys(FIELDS, "")))
+
+
+@page("POST", "/fleet/sensors/new", access=Action.SENSOR_CREATE, refuses=_REFUSES)
+async def register(request: Call) -> Response[bytes]:
+    """Register a sensor."""
+    form = await forms.read(request)
+    rim, visitor = rim_of(request), await visitor_of(request)
+    access.company_of(visitor.actor)
+    now_ms = rim.clock()
+
+    def work(tx: WriteTx) -> Sensor:
+        said = record_forms.values(SHEET, record_forms.typed(form, FIELDS), sensors.registration)
+        return service.register(
+            tx, actor=visitor.actor, registration=sensors.registration(**said), ids=rim.ids, now_ms=now_ms
+        )
+
+    try:
+        made = await rim.store.write(work)
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        return _form(request, visitor, record_forms.refilled(form, FIELDS), error=refusal)
+    return views.moved(request, _path(made.id), notice="portal.sensors.registered", number=made.serial_no)
+
+
+@page("GET", "/fleet/sensors/{sensorId}", access=Action.SENSOR_READ)
+async def detail(request: Call) -> Response[bytes]:
+    """A sensor, its device, and what happened to it."""
+    rim = rim_of(request)
+    if views.is_partial(request) and views.target_of(request) == "connection":
+        return await _renewed(request)
+
+    def work(tx: ReadTx) -> tuple[Visitor, SensorOverview, Lines | None]:
+        visitor = visitor_in(tx, request)
+        sensor_id = _sensor_id(request)
+        found = overviews.sensor(tx, actor=visitor.actor, sensor_id=sensor_id)
+        if Action.SENSOR_HISTORY_READ not in found.may:
+            return visitor, found, None
+        read = partial(history.of_sensor, tx, actor=visitor.actor, sensor_id=sensor_id)
+        return visitor, found, histories.page(visitor, lambda span: read(span=span), limit=histories.SHOWN)
+
+    visitor, found, lines = await rim.store.read_short(work)
+    sensor, latest = found.sensor, found.latest
+    return views.show(
+        request,
+        visitor,
+        "sensors/detail.html",
+        title=views.Plain(sensor.serial_no),
+        found=found,
+        sensor=sensor,
+        values={name: words.value(visitor, name, value) for name, value in _published(sensor).items()},
+        connection=_connection(request, visitor, sensor.id, latest),
+        readings=[
+            (each.name, _term(visitor, each.name), each.updated_ms, each.payload.decode(errors="replace"))
+            for each in latest.values
+        ],
+        may={action.value for action in found.may},
+        history=lines,
+        list_path=LIST,
+    )
+
+
+@page("GET", "/fleet/sensors/{sensorId}/token", access=Action.SENSOR_CREDENTIAL_READ)
+async def token(request: Call) -> Response[bytes]:
+    """The access token of a sensor, for those who may know it, when they ask for it."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, Sensor]:
+        visitor = visitor_in(tx, request)
+        return visitor, service.read_with_token(tx, actor=visitor.actor, sensor_id=_sensor_id(request))
+
+    visitor, sensor = await rim_of(request).store.read_short(work)
+    return views.show(
+        request, visitor, "sensors/token.html", title="portal.sensors.token", sensor=sensor, up=_path(sensor.id)
+    )
+
+
+@page("GET", "/fleet/sensors/{sensorId}/edit", access=Action.SENSOR_MODIFY)
+async def edit(request: Call) -> Response[bytes]:
+    """The form to change a sensor."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, Sensor]:
+        visitor = visitor_in(tx, request)
+        return visitor, service.find_to_modify(tx, actor=visitor.actor, sensor_id=_sensor_id(request))
+
+    visitor, sensor = await rim_of(request).store.read_short(work)
+    return _form(request, visitor, record_forms.shown(texts(sensor)), sensor=sensor)
+
+
+@page("POST", "/fleet/sensors/{sensorId}/edit", access=Action.SENSOR_MODIFY, refuses=_REFUSES)
+async def change(request: Call) -> Response[bytes]:
+    """Change a sensor, unless somebody else did meanwhile; its token stays when none is typed."""
+    form = await forms.read(request)
+    rim = rim_of(request)
+
+    def before(tx: ReadTx) -> tuple[Visitor, Sensor]:
+        visitor = visitor_in(tx, request)
+        return visitor, service.find_to_modify(tx, actor=visitor.actor, sensor_id=_sensor_id(request))
+
+    visitor, sensor = await rim.store.read_short(before)
+    said = record_forms.typed(form, FIELDS)
+    now_ms = rim.clock()
+
+    def work(tx: WriteTx) -> tuple[Sensor, Sensor, Clash | None]:
+        now = service.find_to_modify(tx, actor=visitor.actor, sensor_id=_sensor_id(request))
+        known = texts(now)
+        found = record_forms.clash(form, known, {**said, TOKEN: known[TOKEN]})
+        if found is not None:
+            return now, now, found
+        typed = {name: text for name, text in said.items() if name != TOKEN or text}
+        named = record_forms.values(SHEET, typed, lambda **named: sensors.modified(now, named))
+        changed = service.modify(tx, actor=visitor.actor, sensor_id=now.id, changes=named, ids=rim.ids, now_ms=now_ms)
+        return *changed, None
+
+    try:
+        was, after, found = await rim.store.write(work)
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        return _form(request, visitor, record_forms.refilled(form, FIELDS), sensor=sensor, error=refusal)
+    if found is not None:
+        told = record_forms.told(visitor, found, texts(after))
+        told = msgspec.structs.replace(told, texts={**told.texts, TOKEN: said[TOKEN]})
+        return _form(request, visitor, told, sensor=after, error=record_forms.ChangedMeanwhile())
+    if after.credentials_id != was.credentials_id:
+        hints.tell(rim.signals, hints.credential_ended(after.id))
+        await rim.settling.settled(GATEWAYS)
+    if after.type != was.type:
+        hints.tell(rim.signals, hints.sensors_changed([after.id]))
+    return views.moved(request, _path(after.id), notice="portal.sensors.saved", number=after.serial_no)
+
+
+@page("GET", "/fleet/sensors/{sensorId}/delete", access=Action.SENSOR_DELETE)
+async def ask_to_delete(request: Call) -> Response[bytes]:
+    """What goes with a sensor that is deleted."""
+    visitor, sensor, counts = await rim_of(request).store.read_short(lambda tx: _to_delete(tx, request))
+    return _deletion(request, visitor, sensor, counts)
+
+
+@page("POST", "/fleet/sensors/{sensorId}/delete", access=Action.SENSOR_DELETE)
+async def delete(request: Call) -> Response[bytes]:
+    """Delete a sensor; its device is disconnected."""
+    form = await forms.read(request)
+    rim = rim_of(request)
+    now_ms = rim.clock()
+
+    def work(tx: WriteTx) -> tuple[Sensor, tuple[hints.Hint, ...]]:
+        visitor, sensor, counts = _to_delete(tx, request)
+        deletions.require_confirmed(form, sensor.serial_no, counts, on=sensor.vehicle_no)
+        told = sensor_removal.remove(tx, actor=visitor.actor, sensor_id=sensor.id, ids=rim.ids, now_ms=now_ms)
+        return sensor, told
+
+    try:
+        sensor, told = await rim.store.write(work)
+    except deletions.AGAIN as refusal:
+        return _deletion(request, *await rim.store.read_short(lambda tx: _to_delete(tx, request)), error=refusal)
+    hints.tell(rim.signals, told)
+    await rim.settling.settled(GATEWAYS)
+    there = deletions.list_as_shown(form, LIST)
+    return views.moved(request, there, notice="portal.sensors.deleted", number=sensor.serial_no)
+
+
+@page("GET", "/fleet/sensors/{sensorId}/history", access=Action.SENSOR_HISTORY_READ)
+async def whole_history(request: Call) -> Response[bytes]:
+    """Everything that happened to a sensor, also to one that was deleted."""
+
+    def opened(tx: ReadTx, actor: Actor) -> Opened:
+        sensor_id = _sensor_id(request)
+        history.admit_to_sensor(tx, actor=actor, sensor_id=sensor_id)
+        name = history.name_of(tx, Thing.SENSOR, sensor_id)
+        return name, lambda span: history.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=span)
+
+    return await histories.whole(request, opened, up=lambda: _path(_sensor_id(request)))
+
+
+def texts(sensor: Sensor) -> dict[str, str]:
+    """What the form of a sensor is filled with; its token is never in a form."""
+    filled = {name: words.text(value) for name, value in _published(sensor).items()}
+    return {**filled, "activationRequired": record_forms.FLAGS[sensor.activation_required], TOKEN: ""}
+
+
+def _published(sensor: Sensor) -> dict[str, Any]:
+    """What the sensor's registration says, by published names, in the order of the form."""
+    said = {SHEET.columns[name][0]: name for name in FIELDS}
+    values = msgspec.structs.asdict(sensor)
+    return {name: values[field] for field, name in said.items() if field in Registration.__struct_fields__}
+
+
+async def _renewed(request: Call) -> Response[bytes]:
+    """What is known of the connection by now, for the page that shows it."""
+    sensor_id = _sensor_id(request)
+
+    def work(tx: ReadTx) -> tuple[Visitor, Latest]:
+        visitor = visitor_in(tx, request)
+        return visitor, latest_values.read(tx, actor=visitor.actor, sensor_id=sensor_id)
+
+    visitor, latest = await rim_of(request).store.read_short(work)
+    connection = _connection(request, visitor, sensor_id, latest)
+    if views.is_shown(request, connection.state):
+        return views.unchanged()
+    return views.show(
+        request,
+        visitor,
+        "sensors/connection.html",
+        title="portal.sensors.connection",
+        fragment="connection",
+        connection=connection,
+    )
+
+
+def _connection(request: Call, visitor: Visitor, sensor_id: SensorId, latest: Latest) -> Connection:
+    rim = rim_of(request)
+    here_ms = rim.heard_of(sensor_id)
+    return Connection(
+        connected=here_ms is not None or latest.held_by not in (None, rim.node.id),
+        heard_ms=latest.heard_ms if here_ms is None else here_ms,
+        lost_ms=latest.lost_ms,
+        lost_reason=_ending(visitor, latest.lost_reason),
+    )
+
+
+def _term(visitor: Visitor, name: str) -> str | None:
+    """What a latest value is about, as pages of pushes call it; None: they do not."""
+    return catalogue.of_portal(visitor.language).get(_EVENTS + name)
+
+
+def _ending(visitor: Visitor, reason: str | None) -> str | None:
+    """How the last connection ended, in words; an unknown reason as it was kept."""
+    return None if reason is None else catalogue.of_portal(visitor.language).get(_ENDINGS + reason, reason)
+
+
+def _form(
+    request: Call, visitor: Visitor, shown: Shown, *, sensor: Sensor | None = None, error: Refusal | None = None
+) -> Response[bytes]:
+    """The form of a new sensor, or of this one."""
+    return views.show(
+        request,
+        visitor,
+        "sensors/form.html",
+        title="portal.sensors.new" if sensor is None else "portal.sensors.edit",
+        error=error,
+        labels=LABELS,
+        shown=shown,
+        sensor=sensor,
+        up=LIST if sensor is None else _path(sensor.id),
+        missions=words.options(visitor, vehicles.MISSION_TYPES),
+        types=TYPES,
+    )
+
+
+def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Sensor, Mapping[str, int]]:
+    visitor = visitor_in(tx, request)
+    sensor = service.find_to_delete(tx, actor=visitor.actor, sensor_id=_sensor_id(request))
+    return visitor, sensor, {**goes_with.sensor(tx, sensor.id), "lines": int(sensor.line is not None)}
+
+
+def _deletion(
+    request: Call, visitor: Visitor, sensor: Sensor, counts: Mapping[str, int], *, error: Refusal | None = None
+) -> Response[bytes]:
+    name, title, up = sensor.serial_no, "portal.sensors.delete", _path(sensor.id)
+    on = sensor.vehicle_no
+    return deletions.show(
+        request, visitor, "sensor", name, counts, title=title, up=up, list_path=LIST, on=on, error=error
+    )
+
+
+def _sensor_id(request: Call) -> SensorId:
+    return SensorId(parameters.path_id(request, "sensorId"))
+
+
+def _path(sensor_id: SensorId) -> str:
+    return f"{LIST}/{sensor_id}"
+
+
+handlers: Final[list[Any]] = [
+    new,
+    register,
+    detail,
+    token,
+    edit,
+    change,
+    ask_to_delete,
+    delete,
+    whole_history,
+]

@@ -1,0 +1,325 @@
+"""Pages of a vehicle: what it is and what it is connected with, registering, changing, deleting it, and its history.
+
+Not here: the list (`lists`), who directs and drives it (`assignments.py`), its delegations and sensors' mounting.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain import access, vehicles
+from tripline.domain.access import Action, Actor, Thing
+from tripline.domain.ids import VehicleId
+from tripline.domain.refusals import Refusal
+from tripline.domain.scores import WhyNot
+from tripline.domain.vehicles import Registration, Vehicle, VehicleEvent
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.portal.frame import deletions, forms, navigation, record_forms, views, words
+from tripline.portal.frame.digests import Clash
+from tripline.portal.frame.notices import Undo
+from tripline.portal.frame.page import page
+from tripline.portal.frame.record_forms import Shown
+from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.records import histories
+from tripline.portal.records.histories import Lines, Opened
+from tripline.services import hints
+from tripline.services.fleet import goes_with, history, overviews
+from tripline.services.fleet import vehicles as service
+from tripline.services.fleet.overviews import VehicleOverview
+from tripline.store.browsing.sensors import Heard
+from tripline.store.devices.connections import Connection
+from tripline.store.transactions import ReadTx, WriteTx
+from tripline.wire.csv_registrations import VEHICLES as SHEET
+
+FIELDS: Final = record_forms.columns(SHEET)
+LABELS: Final = words.labels(FIELDS)
+LIST: Final = navigation.VEHICLES
+_CHOICES: Final = {
+    "missionType": vehicles.MISSION_TYPES,
+    "fuelType": vehicles.FUEL_TYPES,
+    "category": vehicles.CATEGORIES,
+}
+_WHY: Final = {
+    WhyNot.NO_POSITION: "portal.vehicles.why.no_position",
+    WhyNot.NO_SAMPLES: "portal.vehicles.why.no_samples",
+}
+"""Reasons that commands tell with the name of a setting: the page has words of its own."""
+_HELPED: Final = ("vehicleNo", "mileage", "category", "fuelType", "usage")
+"""Fields below which the form says more."""
+
+
+@page("GET", "/fleet/vehicles/new", access=Action.VEHICLE_CREATE)
+async def new(request: Call) -> Response[bytes]:
+    """The form to register a vehicle."""
+    visitor = await visitor_of(request)
+    access.company_of(visitor.actor)
+    return _form(request, visitor, record_forms.shown(dict.fromkeys(FIELDS, "")))
+
+
+@page("POST", "/fleet/vehicles/new", access=Action.VEHICLE_CREATE, refuses=(vehicles.NumberTaken,))
+async def register(request: Call) -> Response[bytes]:
+    """Register a vehicle."""
+    form = await forms.read(request)
+    rim, visitor = rim_of(request), await visitor_of(request)
+    access.company_of(visitor.actor)
+    now_ms = rim.clock()
+
+    def work(tx: WriteTx) -> Vehicle:
+        said = record_forms.values(SHEET, record_forms.typed(form, FIELDS), vehicles.registration)
+        return service.register(
+            tx, actor=visitor.actor, registration=vehicles.registration(**said), ids=rim.ids, now_ms=now_ms
+        )
+
+    try:
+        made = await rim.store.write(work)
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        return _form(request, visitor, record_forms.refilled(form, FIELDS), error=refusal)
+    return views.moved(request, _path(made.id), notice="portal.vehicles.registered", number=made.vehicle_no)
+
+
+@page("GET", "/fleet/vehicles/{vehicleId}", access=Action.VEHICLE_READ)
+async def detail(request: Call) -> Response[bytes]:
+    """A vehicle, what it is connected with, and what happened to it."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, VehicleOverview, Lines | None]:
+        visitor = visitor_in(tx, request)
+        vehicle_id = _vehicle_id(request)
+        found = overviews.vehicle(tx, actor=visitor.actor, vehicle_id=vehicle_id)
+        if Action.VEHICLE_HISTORY_READ not in found.may:
+            return visitor, found, None
+        read = partial(history.of_vehicle, tx, actor=visitor.actor, vehicle_id=vehicle_id)
+        return visitor, found, histories.page(visitor, lambda span: read(span=span), limit=histories.SHOWN)
+
+    rim = rim_of(request)
+    visitor, found, lines = await rim.store.read_short(work)
+    number = views.Plain(found.vehicle.vehicle_no)
+    values = {name: words.value(visitor, name, value) for name, value in _published(found.vehicle).items()}
+    return views.show(
+        request,
+        visitor,
+        "vehicles/detail.html",
+        title=number,
+        found=found,
+        vehicle=found.vehicle,
+        values=values,
+        heard={each.id: _heard(found.connections.get(each.id), rim.heard_of(each.id)) for each in found.sensors},
+        no_score=_no_score(visitor, found),
+        may={action.value for action in found.may},
+        history=lines,
+        list_path=LIST,
+    )
+
+
+@page("GET", "/fleet/vehicles/{vehicleId}/edit", access=Action.VEHICLE_MODIFY)
+async def edit(request: Call) -> Response[bytes]:
+    """The form to change a vehicle."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, Vehicle]:
+        visitor = visitor_in(tx, request)
+        return visitor, service.find_to_modify(tx, actor=visitor.actor, vehicle_id=_vehicle_id(request))
+
+    visitor, vehicle = await rim_of(request).store.read_short(work)
+    return _form(request, visitor, record_forms.shown(texts(vehicle)), vehicle=vehicle)
+
+
+@page("POST", "/fleet/vehicles/{vehicleId}/edit", access=Action.VEHICLE_MODIFY, refuses=(vehicles.NumberTaken,))
+async def change(request: Call) -> Response[bytes]:
+    """Change a vehicle, unless somebody else did meanwhile."""
+    form = await forms.read(request)
+    rim = rim_of(request)
+
+    def before(tx: ReadTx) -> tuple[Visitor, Vehicle]:
+        visitor = visitor_in(tx, request)
+        return visitor, service.find_to_modify(tx, actor=visitor.actor, vehicle_id=_vehicle_id(request))
+
+    visitor, vehicle = await rim.store.read_short(before)
+    said = record_forms.typed(form, FIELDS)
+    now_ms = rim.clock()
+
+    def work(tx: WriteTx) -> tuple[Vehicle, Clash | None]:
+        vehicle = service.find_to_modify(tx, actor=visitor.actor, vehicle_id=_vehicle_id(request))
+        found = record_forms.clash(form, texts(vehicle), said)
+        if found is not None:
+            return vehicle, found
+        named = record_forms.values(SHEET, said, lambda **named: vehicles.changed(vehicle, named))
+        changed = service.modify(
+            tx, actor=visitor.actor, vehicle_id=vehicle.id, named=named, ids=rim.ids, now_ms=now_ms
+        )
+        return changed, None
+
+    try:
+        vehicle, found = await rim.store.write(work)
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        return _form(request, visitor, record_forms.refilled(form, FIELDS), vehicle=vehicle, error=refusal)
+    if found is not None:
+        told = record_forms.told(visitor, found, texts(vehicle))
+        return _form(request, visitor, told, vehicle=vehicle, error=record_forms.ChangedMeanwhile())
+    return views.moved(request, _path(vehicle.id), notice="portal.vehicles.saved", number=vehicle.vehicle_no)
+
+
+@page("GET", "/fleet/vehicles/{vehicleId}/delete", access=Action.VEHICLE_DELETE)
+async def ask_to_delete(request: Call) -> Response[bytes]:
+    """What goes with a vehicle that is deleted."""
+    visitor, vehicle, counts = await rim_of(request).store.read_short(lambda tx: _to_delete(tx, request))
+    return _deletion(request, visitor, vehicle, counts)
+
+
+@page("POST", "/fleet/vehicles/{vehicleId}/delete", access=Action.VEHICLE_DELETE)
+async def delete(request: Call) -> Response[bytes]:
+    """Delete a vehicle, with what goes with it."""
+    form = await forms.read(request)
+    rim = rim_of(request)
+    now_ms = rim.clock()
+
+    def work(tx: WriteTx) -> tuple[Vehicle, tuple[hints.Hint, ...]]:
+        visitor, vehicle, counts = _to_delete(tx, request)
+        deletions.require_confirmed(form, vehicle.vehicle_no, counts)
+        return vehicle, service.delete(tx, actor=visitor.actor, vehicle_id=vehicle.id, ids=rim.ids, now_ms=now_ms)
+
+    try:
+        vehicle, told = await rim.store.write(work)
+    except deletions.AGAIN as refusal:
+        return _deletion(request, *await rim.store.read_short(lambda tx: _to_delete(tx, request)), error=refusal)
+    hints.tell(rim.signals, told)
+    there = deletions.list_as_shown(form, LIST)
+    return views.moved(request, there, notice="portal.vehicles.deleted", number=vehicle.vehicle_no)
+
+
+@page("GET", "/fleet/vehicles/{vehicleId}/history", access=Action.VEHICLE_HISTORY_READ)
+async def whole_history(request: Call) -> Response[bytes]:
+    """Everything that happened to a vehicle, also to one that was deleted."""
+
+    def opened(tx: ReadTx, actor: Actor) -> Opened:
+        vehicle_id = _vehicle_id(request)
+        history.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+        name = history.name_of(tx, Thing.VEHICLE, vehicle_id)
+        return name, lambda span: history.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id, span=span)
+
+    return await histories.whole(request, opened, up=lambda: _path(_vehicle_id(request)))
+
+
+@page("POST", "/fleet/vehicles/{vehicleId}/activate", access=Action.VEHICLE_ACTIVATE)
+async def activate(request: Call) -> Response[bytes]:
+    """Let drivers drive a vehicle."""
+    notices = ("portal.vehicles.activated", "portal.vehicles.activated_already")
+    return await _moved(request, VehicleEvent.ACTIVATE, notices, undo="deactivate")
+
+
+@page("POST", "/fleet/vehicles/{vehicleId}/deactivate", access=Action.VEHICLE_ACTIVATE)
+async def deactivate(request: Call) -> Response[bytes]:
+    """Let no further driver take a vehicle."""
+    notices = ("portal.vehicles.deactivated", "portal.vehicles.deactivated_already")
+    return await _moved(request, VehicleEvent.DEACTIVATE, notices, undo="activate")
+
+
+def texts(vehicle: Vehicle) -> dict[str, str]:
+    """What the form of a vehicle is filled with."""
+    return {name: words.text(words.given(name, value)) for name, value in _published(vehicle).items()}
+
+
+def _published(vehicle: Vehicle) -> dict[str, Any]:
+    """What the vehicle's registration says, by published names, in the order of the form."""
+    said = {SHEET.columns[name][0]: name for name in FIELDS}
+    values = msgspec.structs.asdict(vehicle)
+    return {name: values[field] for field, name in said.items() if field in Registration.__struct_fields__}
+
+
+def _heard(known: Connection | None, here_ms: int | None) -> tuple[str, int | None]:
+    """How a device is connected, in the lists' words, and when it was last heard of. `known`: what the store knows;
+    `here_ms`: when this process heard of it, which it is connected with."""
+    if here_ms is not None:
+        return Heard.CONNECTED.value, here_ms
+    if known is None or not (known.connected or known.lost_ms is not None):
+        return Heard.NEVER.value, None
+    return (Heard.CONNECTED if known.connected else Heard.AWAY).value, known.seen_ms
+
+
+def _no_score(visitor: Visitor, found: VehicleOverview) -> str | None:
+    """Why the newest trip, which ended, has no score, or none yet; None: it has one, or there is none to have."""
+    trip = found.outcome
+    if trip is None or trip.under_way or trip.score is not None:
+        return None
+    if trip.why_not is None:
+        return visitor.say("portal.vehicles.score_waits")
+    own = _WHY.get(trip.why_not)
+    return visitor.say("portal.vehicles.no_score", why=trip.why_not if own is None else visitor.say(own))
+
+
+async def _moved(request: Call, event: VehicleEvent, notices: tuple[str, str], *, undo: str) -> Response[bytes]:
+    """The vehicle's page after the event. `notices`: what to tell when it changed the vehicle, and when it did not."""
+    await forms.read(request)
+    rim, visitor = rim_of(request), await visitor_of(request)
+    vehicle_id, now_ms = _vehicle_id(request), rim.clock()
+    vehicle, has_changed = await rim.store.write(
+        lambda tx: service.move(tx, actor=visitor.actor, vehicle_id=vehicle_id, event=event, ids=rim.ids, now_ms=now_ms)
+    )
+    path = _path(vehicle_id)
+    told, already = notices
+    if not has_changed:
+        return views.moved(request, path, notice=already, number=vehicle.vehicle_no)
+    return views.moved(request, path, notice=told, undo=Undo(f"{path}/{undo}"), number=vehicle.vehicle_no)
+
+
+def _form(
+    request: Call, visitor: Visitor, shown: Shown, *, vehicle: Vehicle | None = None, error: Refusal | None = None
+) -> Response[bytes]:
+    """The form of a new vehicle, or of this one."""
+    return views.show(
+        request,
+        visitor,
+        "vehicles/form.html",
+        title="portal.vehicles.new" if vehicle is None else "portal.vehicles.edit",
+        error=error,
+        labels=LABELS,
+        shown=shown,
+        vehicle=vehicle,
+        up=LIST if vehicle is None else _path(vehicle.id),
+        fields=FIELDS,
+        required=SHEET.required,
+        choices={name: words.options(visitor, values) for name, values in _CHOICES.items()},
+        helped=_HELPED,
+        units=words.UNITS,
+    )
+
+
+def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Vehicle, Mapping[str, int]]:
+    visitor = visitor_in(tx, request)
+    vehicle = service.find_to_delete(tx, actor=visitor.actor, vehicle_id=_vehicle_id(request))
+    return visitor, vehicle, goes_with.vehicle(tx, vehicle.id)
+
+
+def _deletion(
+    request: Call, visitor: Visitor, vehicle: Vehicle, counts: Mapping[str, int], *, error: Refusal | None = None
+) -> Response[bytes]:
+    name, title, up = vehicle.vehicle_no, "portal.vehicles.delete", _path(vehicle.id)
+    return deletions.show(request, visitor, "vehicle", name, counts, title=title, up=up, list_path=LIST, error=error)
+
+
+def _vehicle_id(request: Call) -> VehicleId:
+    return VehicleId(parameters.path_id(request, "vehicleId"))
+
+
+def _path(vehicle_id: VehicleId) -> str:
+    return f"{LIST}/{vehicle_id}"
+
+
+handlers: Final[list[Any]] = [
+    new,
+    register,
+    detail,
+    edit,
+    change,
+    ask_to_delete,
+    delete,
+    whole_history,
+    activate,
+    deactivate,
+]

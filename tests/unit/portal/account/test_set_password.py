@@ -1,0 +1,168 @@
+"""The page that sets a password, as a browser without scripts meets it."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+from tests.support import rest as support
+from tests.support.portal import Browser, Page
+from tests.support.rest import Rest
+
+from tripline.portal.frame import views
+from tripline.services.accounts import links, registry
+
+PATH = "/account/set-password"
+EMAIL = "kim@fleet.example"
+
+
+async def link(rest: Rest) -> str:
+    user_id = await rest.store.write(
+        lambda tx: registry.grant_service_account(tx, email=EMAIL, password_hash="h", ids=rest.ids, now_ms=1)
+    )
+    return await rest.store.write(lambda tx: links.make(tx, user_id=user_id, hours=24, now_ms=rest.now_ms))
+
+
+def shown(tmp_path: Path) -> tuple[httpx.Response, Page]:
+    async def scenario(rest: Rest) -> httpx.Response:
+        return await Browser(rest).get(f"{PATH}?token={await link(rest)}")
+
+    answer = support.run(tmp_path, scenario)
+    return answer, Page(answer.text)
+
+
+def test_page_forbids_what_could_carry_the_link_away(tmp_path: Path) -> None:
+    answer, page = shown(tmp_path)
+
+    assert answer.headers["content-security-policy"] == views.POLICY
+    assert answer.headers["referrer-policy"] == "same-origin"
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert not [href for href in page.hrefs if "//" in href]
+
+
+def test_page_can_be_filled_in_by_password_managers(tmp_path: Path) -> None:
+    _, page = shown(tmp_path)
+
+    fields = [each for each in page.all("input") if each["type"] == "password"]
+    assert [each["name"] for each in fields] == ["password", "again_password"]
+    assert all(each["autocomplete"] == "new-password" and "required" in each for each in fields)
+
+
+def test_opening_the_page_any_number_of_times_does_not_use_the_link_up(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[int]:
+        browser, token = Browser(rest), await link(rest)
+        seen = [
+            (await browser.http.request(method, PATH, params={"token": token})) for method in ("GET", "HEAD", "GET")
+        ]
+        sent = await browser.post(PATH, {"token": token, "password": "12345678", "again_password": "12345678"})
+        again = await browser.get(f"{PATH}?{urlencode({'token': token})}")
+        return [answer.status_code for answer in (*seen, sent, again)]
+
+    assert support.run(tmp_path, scenario) == [200, 200, 200, 303, 400]
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"password": "1234567", "again_password": "1234567"}, "New password must have at least 8 characters."),
+        ({"password": "12345678", "again_password": "12345679"}, "are not the same"),
+        ({"password": "12345678"}, "Repeated new password is missing."),
+        ({}, "New password is missing."),
+        ({}, "Repeated new password is missing."),
+        ({"password": "12345678\x00", "again_password": "12345678\x00"}, "control characters"),
+    ],
+)
+def test_trouble_is_told_in_the_page_and_the_form_stays(tmp_path: Path, fields: dict[str, str], told: str) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        browser, token = Browser(rest), await link(rest)
+        answer = await browser.post(PATH, {"token": token, **fields})
+        kept = {"type": "hidden", "name": "token", "value": token} in Page(answer.text).all("input")
+        return answer.status_code, told in answer.text, 'role="alert"' in answer.text, kept
+
+    assert support.run(tmp_path, scenario) == (400, True, True, True)
+
+
+@pytest.mark.parametrize("token", ["", "x", '"><script>alert(1)</script>', "\x00", "é", "x" * 5_000])
+def test_link_that_is_none_of_ours_is_told_without_repeating_it(tmp_path: Path, token: str) -> None:
+    async def scenario(rest: Rest) -> list[httpx.Response]:
+        await link(rest)
+        browser = Browser(rest)
+        form = {"token": token, "password": "12345678", "again_password": "12345678"}
+        return [await browser.get(f"{PATH}?{urlencode({'token': token})}"), await browser.post(PATH, form)]
+
+    for answer in support.run(tmp_path, scenario):
+        assert answer.status_code == 400
+        assert "no longer works" in answer.text
+        assert PATH not in [(each["action"] or "").partition("?")[0] for each in Page(answer.text).all("form")]
+        assert "<script>" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 400),
+        (b"\xff\xfe", 400),
+        (b"&" * 1_000, 413),
+        (b"a=%ff", 400),
+        (b'{"token":"x"}', 400),
+        (b"x" * 100_000, 413),
+    ],
+)
+def test_body_that_is_no_form_is_refused_in_a_page(tmp_path: Path, body: bytes, status: int) -> None:
+    async def scenario(rest: Rest) -> tuple[int, str]:
+        answer = await Browser(rest).http.post(PATH, content=body)
+        return answer.status_code, answer.headers["content-type"]
+
+    assert support.run(tmp_path, scenario) == (status, "text/html; charset=utf-8")
+
+
+@pytest.mark.parametrize(("beside", "status"), [(0, 303), (16_384, 303), (16_385, 413)])
+def test_longest_password_fits_and_a_form_beyond_the_bound_is_not_read(
+    tmp_path: Path, beside: int, status: int
+) -> None:
+    async def scenario(rest: Rest) -> int:
+        password = "\U0001f69a" * 255
+        form = urlencode(
+            {"token": await link(rest), "password": password, "again_password": password, "x": ""}
+        ).encode()
+        answer = await Browser(rest).http.post(PATH, content=form.ljust(beside, b"x"))
+        return answer.status_code
+
+    assert support.run(tmp_path, scenario) == status
+
+
+def test_page_speaks_the_language_asked_for(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[httpx.Response]:
+        browser, token = Browser(rest), await link(rest)
+        browser.http.headers["accept-language"] = "ko-KR,ko;q=0.9,en;q=0.8"
+        answers = [await browser.get(f"{PATH}?token={token}")]
+        for password in ("", "new-pass-1"):
+            answers.append(await browser.post(PATH, {"token": token, "password": password, "again_password": password}))
+        return [*answers, await browser.get("/sign-in"), await browser.get(f"{PATH}?token={token}")]
+
+    form, empty, done, after, used = support.run(tmp_path, scenario)
+
+    assert [each.status_code for each in (form, empty, done, after, used)] == [200, 400, 303, 200, 400]
+    for answer in (form, empty, used):
+        assert answer.headers["content-language"] == "ko"
+    assert "새 비밀번호 다시 입력" in form.text
+    assert "8자 이상이어야 합니다." in form.text
+    assert "새 비밀번호: 필수 항목입니다." in empty.text
+    assert done.headers["location"] == "/sign-in"
+    assert "비밀번호가 설정되었습니다" in after.text
+    assert "새 링크를 요청해 주십시오." in used.text
+
+
+def test_language_can_be_changed_below_a_refused_form_and_the_link_stays(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[int, str]:
+        browser, token = Browser(rest), await link(rest)
+        form = Page((await browser.get(f"{PATH}?token={token}")).text).all("form")[0]
+        refused = Page((await browser.post(form["action"] or "", {"token": token, "password": "x"})).text)
+        there = next(each["value"] for each in refused.all("input") if each.get("name") == "next")
+        done = await browser.post("/account/preferences", {"next": there, "language": "ko"})
+        answer = await browser.get(done.headers["location"])
+        return answer.status_code, answer.headers["content-language"]
+
+    assert support.run(tmp_path, scenario) == (200, "ko")

@@ -1,0 +1,513 @@
+"""Pages of maps: what is listed, an import that is under way or ended, a file that is taken in, and removal."""
+
+import asyncio
+import errno
+import os
+
+import pytest
+from tests.support import map_files as made
+from tests.support import rest
+from tests.support.portal import HTMX, OWN, Browser, Page
+from tests.unit.portal.frame import test_own_forms as own
+
+from tripline.adapters import map_locks
+from tripline.chores import maps
+from tripline.domain.access import Authority
+
+PATH, NEW = "/admin/maps", "/admin/maps/new"
+KOREAN = {"accept-language": "ko"}
+
+
+def played(tmp_path, scenario, **parts):
+    """The scenario with the application, and a platform administrator's browser."""
+
+    async def play(app):
+        return await scenario(app, Browser(app, await app.account("root@x.example", Authority.SYS_ADMIN)))
+
+    return rest.run(tmp_path, play, maps=tmp_path / "maps", **parts)
+
+
+def imported(tmp_path, name="area", file=None):
+    file = file or made.street(tmp_path / "a.osm.pbf")
+    return maps.imported(tmp_path / "maps", file, name=name, country="", told=lambda _: None)
+
+
+def failed(tmp_path, name="area"):
+    """An import of a file that is cut off."""
+    cut = tmp_path / "cut.osm.pbf"
+    cut.write_bytes(made.street(tmp_path / "b.osm.pbf").read_bytes()[:-20])
+    with pytest.raises(maps.MapFileError):
+        imported(tmp_path, name, cut)
+
+
+def interrupted(tmp_path, name="area"):
+    def stopped(_):
+        raise KeyboardInterrupt
+
+    file = made.street(tmp_path / "a.osm.pbf")
+    with pytest.raises(KeyboardInterrupt):
+        maps.imported(tmp_path / "maps", file, name=name, country="", told=stopped)
+
+
+def content(tmp_path):
+    return made.street(tmp_path / "a.osm.pbf").read_bytes()
+
+
+async def page(browser, address=PATH, **headers):
+    answer = await browser.get(address, **headers)
+    assert answer.status_code == 200, answer.text
+    return Page(answer.text)
+
+
+async def sent(browser, file, fields, name="street.osm.pbf", **headers):
+    files = None if file is None else {"file": (name, file)}
+    return await browser.http.post(NEW, data=fields, files=files, headers=OWN | headers)
+
+
+def actions(page):
+    return [each["action"] for each in page.all("form") if each["action"].startswith(PATH)]
+
+
+def let_go(app):
+    """End what was to be imported, as a server does that is killed."""
+    os.close(app.rim.maps._orders.get_nowait().held)
+
+
+def values(page):
+    return {each["name"]: each["value"] for each in page.all("input") if each["name"] in ("area", "country")}
+
+
+def test_areas_are_listed_with_what_is_known_of_them(tmp_path):
+    area = imported(tmp_path)
+    imported(tmp_path, "gone")
+    imported(tmp_path, "unread")
+    (tmp_path / "maps/unread.json").write_text("")
+    (gone,) = (each for each in (tmp_path / "maps").glob("gone.*") if each.is_dir())
+    (gone / "lat.npy").unlink()
+
+    async def scenario(app, browser):
+        return await page(browser), await page(browser, **KOREAN)
+
+    english, korean = played(tmp_path, scenario)
+
+    assert {f"{PATH}/{name}/delete" for name in ("area", "gone", "unread")} <= set(english.hrefs)
+    assert [each for each in english.hrefs if each.startswith(f"{NEW}?")] == [f"{NEW}?area=gone", f"{NEW}?area=unread"]
+    assert [each for each in ("a.osm.pbf", area.map) if each not in english.text] == []
+    assert english.text.count("Cannot be read") == 2
+    assert ("its files in " in english.text, "unread.json" in english.text) == (True, True)
+    assert ("폴더의 파일 크기가" in korean.text, "지도 정보 파일" in korean.text) == (True, True)
+    assert [each for each in ("its files", "its description") if each in korean.text] == []
+    assert "tripline rescore --map area" in english.text
+
+
+def test_time_of_an_import_is_that_of_the_service(tmp_path, monkeypatch):
+    monkeypatch.setattr(maps.clock, "now_ms", lambda: 1_795_559_400_000)  # 22:30 on 24 November in UTC
+    imported(tmp_path)
+
+    async def scenario(app, browser):
+        return (await page(browser)).text
+
+    assert "07:30" in played(tmp_path, scenario)
+
+
+def test_page_without_maps_says_what_to_do(tmp_path):
+    async def scenario(app, browser):
+        return await page(browser)
+
+    shown = played(tmp_path, scenario)
+
+    assert "tripline map import FILE.osm.pbf" in shown.text
+    assert "tripline rescore" not in shown.text
+    assert NEW in shown.hrefs
+
+
+def test_file_is_taken_in_and_its_import_told_until_it_is_over(tmp_path):
+    file = content(tmp_path)
+
+    async def scenario(app, browser):
+        answer = await sent(browser, file, {"area": "area", "country": "li"})
+        shown = await page(browser)
+        form = await page(browser, NEW)
+        removal = await page(browser, f"{PATH}/area/delete") if imported_before else None
+        polled = await browser.get(f"{PATH}/area/progress", **HTMX)
+        country = app.rim.maps._orders.get_nowait()
+        os.close(country.held)
+        ended = await browser.get(f"{PATH}/area/progress", **HTMX)
+        imported(tmp_path)
+        over = await browser.get(f"{PATH}/area/progress", **HTMX)
+        return answer, shown, form, removal, polled, country.told.country, ended, over
+
+    imported_before = imported(tmp_path)
+    answer, shown, form, removal, polled, country, ended, over = played(tmp_path, scenario)
+
+    assert (answer.status_code, answer.headers["location"], country) == (303, PATH, "LI")
+    assert "Reading roads: 0 so far" in shown.text
+    assert [each["hx-get"] for _, each in shown.elements if "hx-get" in each and "progress" in each["hx-get"]] == [
+        f"{PATH}/area/progress?since={rest.NOW_MS}"
+    ]
+    assert f"{PATH}/area/delete" not in shown.hrefs
+    assert (actions(form), actions(removal)) == ([], [])
+    assert "at this moment" in form.text
+    assert ("hx-location" in polled.headers, "<h1" in polled.text, "Reading roads" in polled.text) == (
+        False,
+        False,
+        True,
+    )
+    assert ("notice=" in ended.headers.get("set-cookie", ""), PATH in ended.headers["hx-location"]) == (False, True)
+    assert ("notice=" in over.headers["set-cookie"], PATH in over.headers["hx-location"]) == (True, True)
+
+
+BAD = [
+    ({"area": "Area", "country": "Korea"}, ("area", "country"), 400),
+    ({"area": "", "country": ""}, ("area",), 400),
+    ({"area": "Valhalla", "country": ""}, ("area",), 400),
+    ({"area": "a" * 64, "country": "kr"}, ("area",), 400),
+]
+
+
+@pytest.mark.parametrize(("fields", "at", "status"), BAD)
+def test_every_field_at_fault_is_named_and_what_was_typed_is_kept(tmp_path, fields, at, status):
+    async def scenario(app, browser):
+        return await sent(browser, b"x" * 100, fields), await sent(browser, b"", fields, name="")
+
+    refused, without = played(tmp_path, scenario)
+
+    for answer, faults in ((refused, at), (without, (*at, "file"))):
+        shown = Page(answer.text)
+        assert (answer.status_code, values(shown)) == (status, fields)
+        assert [each["name"] for each in shown.all("input") if "aria-invalid" in each] == list(faults)
+        assert ("Choose the file again" in shown.text) is ("file" not in faults)
+    assert not (tmp_path / "maps").exists()
+
+
+@pytest.mark.parametrize(
+    ("headers", "sentence"),
+    [
+        ({}, "cannot be valhalla: in scores that names the Valhalla server. Choose another name."),
+        (KOREAN, "valhalla는 쓸 수 없습니다. 점수에서 Valhalla 서버를 가리키는 이름입니다. 다른 이름을 써 주십시오."),
+    ],
+)
+def test_area_cannot_be_called_as_the_server_that_finds_roads(tmp_path, headers, sentence):
+    async def scenario(app, browser):
+        return await sent(browser, content(tmp_path), {"area": "valhalla"}, **headers)
+
+    assert sentence in Page(played(tmp_path, scenario).text).text
+    assert not (tmp_path / "maps").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "status", "sentence"),
+    [
+        (b"", 400, "파일이 비어 있습니다."),
+        (b"x" * 100, 400, "파일이 아닙니다"),
+        (b"x" * (2**20 + 1), 413, "파일은 1MiB 이하여야 합니다."),
+        (b"x" * (2**21), 413, "파일은 1MiB 이하여야 합니다."),
+    ],
+)
+def test_file_that_is_refused_is_told_at_its_field(tmp_path, file, status, sentence):
+    file = file if status == 400 else content(tmp_path) + file
+
+    async def scenario(app, browser):
+        return await sent(browser, file, {"area": "area", "country": ""}, **KOREAN), await page(browser)
+
+    answer, after = played(tmp_path, scenario)
+
+    shown = Page(answer.text)
+    assert answer.status_code == status
+    assert sentence in shown.text
+    assert [each["name"] for each in shown.all("input") if "aria-invalid" in each] == ["file"]
+    assert values(shown) == {"area": "area", "country": ""}
+    assert "No map is imported" in after.text
+
+
+def test_largest_file_arrives(tmp_path):
+    async def scenario(app, browser):
+        file = content(tmp_path)
+        app.rim.maps.most_bytes = len(file)
+        status = (await sent(browser, file, {"area": "area"})).status_code
+        let_go(app)
+        return status, (tmp_path / "maps/.uploads/area.osm.pbf").read_bytes() == file
+
+    assert played(tmp_path, scenario) == (303, True)
+
+
+def test_fields_behind_the_file_are_passed_over_within_bounds(tmp_path):
+    async def scenario(app, browser):
+        found = []
+        for size in (65_536, 65_537):
+            parts = [("area", (None, "area")), ("file", ("a", content(tmp_path))), ("area", (None, "x" * size))]
+            found.append((await browser.http.post(NEW, files=parts, headers=OWN)).status_code)
+            if found[-1] == 303:
+                let_go(app)
+        return found
+
+    assert played(tmp_path, scenario) == [303, 413]
+
+
+def test_file_is_refused_in_a_sentence_while_maps_are_changed(tmp_path):
+    imported(tmp_path)
+
+    async def scenario(app, browser):
+        with map_locks.changing(tmp_path / "maps"):
+            answers = [
+                await sent(browser, content(tmp_path), {"area": "other", "country": "KR"}),
+                await browser.confirm(f"{PATH}/area/delete", "area"),
+                await browser.post(f"{PATH}/area/continue"),
+            ]
+        return answers, await page(browser)
+
+    answers, after = played(tmp_path, scenario)
+
+    busy = "Maps are being imported or changed at this moment; come again when that is done."
+    assert [(each.status_code, busy in Page(each.text).text) for each in answers[:2]] == [(409, True)] * 2
+    assert values(Page(answers[0].text)) == {"area": "other", "country": "KR"}
+    assert answers[2].status_code == 409
+    assert f"{PATH}/area/delete" in after.hrefs
+
+
+def test_import_that_was_interrupted_goes_on_by_a_button(tmp_path):
+    interrupted(tmp_path)
+
+    async def scenario(app, browser):
+        shown = await page(browser)
+        answer = await browser.post(f"{PATH}/area/continue")
+        after = await page(browser)
+        let_go(app)
+        return shown, answer.status_code, after
+
+    shown, status, after = played(tmp_path, scenario)
+
+    assert "The import of “area” was interrupted" in shown.text
+    assert "while the roads of a.osm.pbf were read" in shown.text
+    assert actions(shown) == [f"{PATH}/area/continue", f"{PATH}/area/cancel"]
+    assert f"{NEW}?area=area" in shown.hrefs
+    assert (status, "is being imported" in after.text) == (303, True)
+
+
+def test_import_that_failed_says_why_in_the_readers_language(tmp_path):
+    imported(tmp_path)
+    failed(tmp_path)
+
+    async def scenario(app, browser):
+        return await page(browser), await page(browser, **KOREAN)
+
+    english, korean = played(tmp_path, scenario)
+
+    assert "cut.osm.pbf is damaged or cut off: " in english.text
+    assert "cut.osm.pbf 파일이 손상되었거나 " in korean.text
+    assert "The former map of this area counts" in english.text
+    assert english.hrefs.count(f"{PATH}/area/delete") == 1
+
+
+def test_import_of_a_bad_file_is_tried_again_once_another_file_took_its_place(tmp_path):
+    failed(tmp_path)
+    good = made.street(tmp_path / "good.osm.pbf")
+
+    async def scenario(app, browser):
+        before = await page(browser), (await browser.post(f"{PATH}/area/continue")).status_code
+        korean = await page(browser, **KOREAN)
+        good.replace(tmp_path / "cut.osm.pbf")
+        after = await page(browser), (await browser.post(f"{PATH}/area/continue")).status_code
+        let_go(app)
+        return *before, korean, *after
+
+    before, refused, korean, after, status = played(tmp_path, scenario)
+
+    assert (actions(before), refused) == ([f"{PATH}/area/cancel"], 409)
+    assert ("The same file fails each time." in before.text, "체크섬" in korean.text) == (True, True)
+    assert (actions(after), status) == ([f"{PATH}/area/continue", f"{PATH}/area/cancel"], 303)
+    assert "The same file fails each time." not in after.text
+
+
+def test_import_that_failed_for_want_of_room_is_tried_again(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("tripline.adapters.map_import.read", full)
+    with pytest.raises(map_locks.NoAreaError):
+        imported(tmp_path)
+
+    async def scenario(app, browser):
+        return await page(browser)
+
+    shown = played(tmp_path, scenario)
+
+    assert actions(shown) == [f"{PATH}/area/continue", f"{PATH}/area/cancel"]
+    assert "The same file fails each time." not in shown.text
+
+
+def test_import_whose_file_is_gone_is_not_offered_to_go_on_and_can_be_discarded(tmp_path):
+    interrupted(tmp_path)
+    (tmp_path / "a.osm.pbf").unlink()
+
+    async def scenario(app, browser):
+        shown = await page(browser)
+        refused = await browser.post(f"{PATH}/area/continue")
+        asked = await browser.get(f"{PATH}/area/delete")
+        discarded = await browser.send(f"{PATH}/area/cancel", at=PATH)
+        return shown, refused.status_code, asked.status_code, discarded, await page(browser)
+
+    shown, refused, asked, discarded, after = played(tmp_path, scenario)
+
+    assert (actions(shown), refused, asked) == ([f"{PATH}/area/cancel"], 409, 404)
+    assert (discarded.status_code, "notice=" in discarded.headers["set-cookie"]) == (303, True)
+    assert "No map is imported" in after.text
+
+
+def test_import_that_began_after_the_page_is_not_cancelled_by_its_button(tmp_path):
+    interrupted(tmp_path)
+
+    async def scenario(app, browser):
+        refused = await browser.post(f"{PATH}/area/cancel", {"since": "1"})
+        return refused, actions(await page(browser))
+
+    refused, left = played(tmp_path, scenario)
+
+    assert refused.status_code == 409
+    assert "This is a different import from the one shown; nothing was cancelled." in refused.text
+    assert f"{PATH}/area/cancel" in left
+
+
+def test_import_is_cancelled_by_a_button_and_the_former_map_stays(tmp_path):
+    area = imported(tmp_path)
+    file = content(tmp_path)
+
+    async def scenario(app, browser):
+        await sent(browser, file, {"area": "area"})
+        shown = await page(browser)
+        cancel = asyncio.ensure_future(browser.post(f"{PATH}/area/cancel", {"since": rest.NOW_MS}))
+        await made.cancelling(tmp_path / "maps")
+        let_go(app)
+        cancelled = await cancel
+        polled = await browser.get(f"{PATH}/area/progress?since={area.imported_ms + 1}", **HTMX)
+        over = [await browser.post(f"{PATH}/area/cancel", {"since": area.imported_ms + more}) for more in (0, 1)]
+        return shown, cancelled, polled, over, await page(browser)
+
+    shown, cancelled, polled, over, after = played(tmp_path, scenario)
+
+    assert actions(shown) == [f"{PATH}/area/cancel"]
+    assert [(each.status_code, "notice=" in each.headers.get("set-cookie", "")) for each in (cancelled, *over)] == [
+        (303, True),  # it is cancelled
+        (303, True),  # it was done already
+        (303, False),  # somebody else cancelled it
+    ]
+    assert ("notice=" in polled.headers.get("set-cookie", ""), PATH in polled.headers["hx-location"]) == (False, True)
+    assert ("area" in after.text, "is being imported" in after.text) == (True, False)
+    assert [each.map for each in maps.listed(tmp_path / "maps")] == [area.map]
+
+
+def test_file_whose_import_is_cancelled_on_its_way_is_told_so_in_its_form(tmp_path):
+    file = content(tmp_path)
+
+    async def scenario(app, browser):
+        begun = asyncio.Event()
+        head = (
+            b'--b\r\ncontent-disposition: form-data; name="area"\r\n\r\narea\r\n'
+            b'--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n'
+        )
+
+        async def pieces():
+            yield head + file
+            begun.set()
+            await asyncio.Event().wait()
+
+        headers = {**OWN, "content-type": "multipart/form-data; boundary=b"}
+        sending = asyncio.ensure_future(browser.http.post(NEW, headers=headers, content=pieces()))
+        await begun.wait()
+        cancelled = await browser.send(f"{PATH}/area/cancel", at=PATH)
+        return cancelled.status_code, await sending, await page(browser)
+
+    status, answer, after = played(tmp_path, scenario)
+
+    assert (status, answer.status_code) == (303, 409)
+    assert "The import was cancelled before all of its file was here." in Page(answer.text).text
+    assert values(Page(answer.text))["area"] == "area"
+    assert "No map is imported" in after.text
+
+
+def test_map_is_removed_once_its_name_is_typed(tmp_path):
+    imported(tmp_path)
+    imported(tmp_path, "other")
+
+    async def scenario(app, browser):
+        asked = await page(browser, f"{PATH}/area/delete")
+        refused = await browser.confirm(f"{PATH}/area/delete", "other")
+        removed = await browser.confirm(f"{PATH}/area/delete", "area")
+        told = await page(browser)
+        unknown = [(await browser.get(f"{PATH}/{name}/delete")).status_code for name in ("area", ".import", "Area")]
+        again = await browser.confirm(f"{PATH}/area/delete", "area")
+        return asked, refused.status_code, removed.status_code, unknown, again.status_code, told
+
+    asked, refused, removed, unknown, again, after = played(tmp_path, scenario)
+
+    assert (
+        "1 road is deleted, with its limits." in asked.text,
+        "Its part of the base map is deleted." in asked.text,
+    ) == (True, True)
+    assert "tripline rescore --map area" in after.text
+    assert (refused, removed, unknown, again) == (400, 303, [404, 404, 404], 404)
+    assert f"{PATH}/other/delete" in after.hrefs
+    assert f"{PATH}/area/delete" not in after.hrefs
+
+
+@pytest.mark.parametrize("token", [None, "", "x"])
+def test_upload_without_the_token_of_the_session_is_refused_before_the_file(tmp_path, token):
+    file = content(tmp_path)
+
+    async def scenario(app, browser):
+        login = await app.account("kim@x.example", Authority.SYS_ADMIN)
+        asked = own.browser(app, await own.signed_in(app, login))
+        fields = {"area": "area"} if token is None else {"csrf": token, "area": "area"}
+        return await sent(asked, file, fields), await page(browser)
+
+    answer, after = played(tmp_path, scenario)
+
+    assert answer.status_code == 403
+    assert "No map is imported" in after.text
+
+
+def test_upload_with_the_token_of_the_session_is_taken(tmp_path):
+    async def scenario(app, browser):
+        cookie = await own.signed_in(app, await app.account("kim@x.example", Authority.SYS_ADMIN))
+        fields = {"csrf": cookie.csrf, "area": "area"}
+        answer = await sent(own.browser(app, cookie), content(tmp_path), fields)
+        let_go(app)
+        return answer.status_code
+
+    assert played(tmp_path, scenario) == 303
+
+
+def test_account_that_is_disabled_meanwhile_imports_nothing(tmp_path):
+    file = content(tmp_path)
+
+    async def scenario(app, browser):
+        head = (
+            b'--b\r\ncontent-disposition: form-data; name="area"\r\n\r\narea\r\n'
+            b'--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n'
+        )
+
+        async def pieces():
+            yield head + file[:100]
+            await browser.http.request("DELETE", "/api/tre/v1/sessions")
+            yield file[100:] + b"\r\n--b--\r\n"
+
+        headers = {**OWN, "content-type": "multipart/form-data; boundary=b"}
+        answer = await browser.http.post(NEW, headers=headers, content=pieces())
+        other = Browser(app, await app.account("other@x.example", Authority.SYS_ADMIN))
+        return answer.status_code, (await page(other)).text
+
+    status, text = played(tmp_path, scenario)
+
+    assert status == 401
+    assert "No map is imported" in text
+
+
+@pytest.mark.parametrize("role", [each for each in Authority if each is not Authority.SYS_ADMIN])
+def test_file_of_somebody_who_may_not_send_it_is_not_read(tmp_path, role, monkeypatch):
+    monkeypatch.setattr("tripline.http.uploads.pieces", None)  # would be called
+
+    async def scenario(app, browser):
+        other = Browser(app, await app.account("kim@x.example", role))
+        return (await sent(other, b"x", {"area": "area"})).status_code
+
+    assert played(tmp_path, scenario) == 403
