@@ -15,7 +15,7 @@ from bench import shared
 from confluent_kafka import Consumer, Producer, TopicPartition
 from tests.support import brokers, postgres
 
-from tripline.adapters import bus_kafka_writer
+from tripline.adapters.kafka import writer
 from tripline.domain import ids
 from tripline.store import migrate
 
@@ -85,7 +85,7 @@ def produced(cluster: brokers.Cluster, pattern: Sequence[Frame], *, seconds: flo
     """Messages a second that the broker takes, with the gateway's own settings of the producer."""
     topic = f"alone-{time.monotonic_ns()}"
     cluster.make_topic(topic, partitions=PARTITIONS)
-    own = {"linger.ms": bus_kafka_writer.LINGER_MS, "queue.buffering.max.messages": QUEUE, "log_level": 0}
+    own = {"linger.ms": writer.LINGER_MS, "queue.buffering.max.messages": QUEUE, "log_level": 0}
     sure = {"enable.idempotence": True, "acks": "all", "compression.type": "lz4", "partitioner": "murmur2_random"}
     producer = Producer({"bootstrap.servers": cluster.bootstrap, **own, **sure})
     delivered = 0

@@ -36,7 +36,7 @@ from pmtiles.reader import MmapSource, all_tiles
 from sqlalchemy import Engine, insert, select
 from tests.support import postgres as support
 
-from tripline.adapters import map_files
+from tripline.adapters.maps import files
 from tripline.domain.account_sessions import Kind
 from tripline.services.accounts.browser_sessions import Cookie
 from tripline.store import tables
@@ -159,7 +159,7 @@ def _imported(file: Path, data: Path) -> Iterator[Figure]:
     command = [sys.executable, "-m", "tripline", "map", "import", str(file), "--data", str(data)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     took_s, own = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
-    (area,) = map_files.areas(data / "maps")
+    (area,) = files.areas(data / "maps")
     mib = file.stat().st_size / 2**20
     row = f"27 import of a map of {mib:.0f} MiB"
     detail = {"seconds": took_s, "roads": area.roads, "bytes": area.size, "mib": mib}
@@ -190,8 +190,8 @@ def _sign_in(engine: Engine) -> None:
 
 
 def _addresses(folder: Path) -> list[str]:
-    (area,) = map_files.areas(folder)
-    with (folder / area.folder / map_files.TILES).open("rb") as opened:
+    (area,) = files.areas(folder)
+    with (folder / area.folder / files.TILES).open("rb") as opened:
         places = [place for place, _ in all_tiles(MmapSource(opened)) if place[0] >= 10]
     every = max(len(places) // TILES, 1)
     return [f"/map/{zoom}/{column}/{row}.mvt" for zoom, column, row in places[::every]]

@@ -21,9 +21,9 @@ from bench.device_channel import disk
 from bench.table import Figure
 
 from tripline import config
-from tripline.adapters.signals_local import LocalSignals
-from tripline.adapters.webhook_addresses import AddressGuard
-from tripline.adapters.webhook_http import HttpWebhooks
+from tripline.adapters.signals.local import LocalSignals
+from tripline.adapters.webhooks.addresses import AddressGuard
+from tripline.adapters.webhooks.sender import HttpWebhooks
 from tripline.clock import now_ms
 from tripline.domain import companies
 from tripline.domain.companies import Company

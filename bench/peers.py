@@ -21,7 +21,7 @@ import confluent_kafka
 import psycopg
 from tests.support import brokers, postgres
 
-from tripline.adapters import tls_local
+from tripline.adapters.tls import local
 
 SERVER_CORE = 0
 GENERATOR_CORE = 1
@@ -93,13 +93,13 @@ def installed(checkout: Path = ROOT) -> Path:
     return python
 
 
-def certificate(folder: Path) -> tls_local.Material:
+def certificate(folder: Path) -> local.Material:
     """A certificate authority and a server certificate for 127.0.0.1, as Tripline makes them."""
-    return tls_local.made(folder, host="127.0.0.1", now_ms=int(time.time() * 1000))
+    return local.made(folder, host="127.0.0.1", now_ms=int(time.time() * 1000))
 
 
 @contextlib.contextmanager
-def mosquitto(folder: Path, tls: tls_local.Material) -> Iterator[Server]:
+def mosquitto(folder: Path, tls: local.Material) -> Iterator[Server]:
     """mosquitto, nothing persisted, anybody admitted."""
     port = free_port()
     config = folder / "mosquitto.conf"
@@ -112,7 +112,7 @@ def mosquitto(folder: Path, tls: tls_local.Material) -> Iterator[Server]:
 
 
 @contextlib.contextmanager
-def amqtt(folder: Path, tls: tls_local.Material) -> Iterator[Server]:
+def amqtt(folder: Path, tls: local.Material) -> Iterator[Server]:
     """amqtt as installed: its own command, with the plugins and the log level (INFO) it has without a configuration."""
     config, port = _amqtt_config(folder / "amqtt.yaml", tls, _AMQTT_PLUGINS)
     with _running("amqtt", [str(AMQTT), "-c", str(config)], folder) as process:
@@ -120,7 +120,7 @@ def amqtt(folder: Path, tls: tls_local.Material) -> Iterator[Server]:
 
 
 @contextlib.contextmanager
-def amqtt_stripped(folder: Path, tls: tls_local.Material) -> Iterator[Server]:
+def amqtt_stripped(folder: Path, tls: local.Material) -> Iterator[Server]:
     """amqtt at its best: no plugin but the one that admits anybody, no logging."""
     config, port = _amqtt_config(folder / "amqtt-stripped.yaml", tls, "")
     command = [str(AMQTT.parent / "python"), "-c", _AMQTT_QUIET, str(config)]
@@ -128,7 +128,7 @@ def amqtt_stripped(folder: Path, tls: tls_local.Material) -> Iterator[Server]:
         yield _answering("amqtt stripped", process, port, tls.ca)
 
 
-def _amqtt_config(path: Path, tls: tls_local.Material, plugins: str) -> tuple[Path, int]:
+def _amqtt_config(path: Path, tls: local.Material, plugins: str) -> tuple[Path, int]:
     install_amqtt()
     port = free_port()
     path.write_text(

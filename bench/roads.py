@@ -33,8 +33,8 @@ from tests.support import made_roads, scoring_rows, stores
 from tests.support.scoring_rows import Rig
 
 from tripline import observe
-from tripline.adapters import map_files
-from tripline.adapters.roads_osm import OsmRoads
+from tripline.adapters.maps import files
+from tripline.adapters.maps.roads_osm import OsmRoads
 from tripline.domain.maps import Area, Bounds
 from tripline.roads import classes, matcher
 from tripline.roads.builder import Builder
@@ -58,9 +58,9 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 import numpy as np
 from msgspec.structs import replace
-from tripline.adapters.roads_osm import OsmRoads
+from tripline.adapters.maps.roads_osm import OsmRoads
 from tripline.roads import limited, located, matcher
-from tripline.adapters import map_files
+from tripline.adapters.maps import files as map_files
 from tripline.scoring.drives import Drives
 
 def memory():
@@ -190,10 +190,10 @@ def _put(folder: Path, name: str, index: RoadIndex, texts: Texts) -> Area:
     """Put a map into a folder."""
     place = folder / f"{name}.made"
     place.mkdir(parents=True)
-    map_files.write(place, index, texts)
+    files.write(place, index, texts)
     area = Area(
         name=name,
-        format=map_files.FORMAT,
+        format=files.FORMAT,
         folder=place.name,
         map="made",
         source="made",
@@ -203,4 +203,4 @@ def _put(folder: Path, name: str, index: RoadIndex, texts: Texts) -> Area:
             *(float(each) / UNITS for each in (index.lon.min(), index.lat.min(), index.lon.max(), index.lat.max()))
         ),
     )
-    return map_files.put(folder, area)
+    return files.put(folder, area)

@@ -16,12 +16,12 @@ import uvloop
 from bench import make_scores
 
 from tripline import config
-from tripline.adapters.carrier_simulated import SimulatedCarrier
-from tripline.adapters.http_uvicorn import HttpListeners
-from tripline.adapters.map_desk import MapDesk
-from tripline.adapters.signals_local import LocalSignals
-from tripline.adapters.webhook_addresses import AddressGuard
-from tripline.adapters.webhook_http import HttpWebhooks
+from tripline.adapters.carrier.simulated import SimulatedCarrier
+from tripline.adapters.http.listeners import HttpListeners
+from tripline.adapters.maps.service import MapDesk
+from tripline.adapters.signals.local import LocalSignals
+from tripline.adapters.webhooks.addresses import AddressGuard
+from tripline.adapters.webhooks.sender import HttpWebhooks
 from tripline.api import families
 from tripline.domain import ids
 from tripline.gateway.roster import Roster

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Self
 
 import numpy as np
 
-from tripline.adapters import map_import
+from tripline.adapters.maps import osm_file
 from tripline.roads.index import METRES as UNIT_M
 from tripline.roads.index import UNITS, RoadIndex, Texts
 from tripline.roads.matcher import Matches
@@ -83,7 +83,7 @@ class World:
     def of(cls, file: Path) -> Self:
         """That of an OpenStreetMap extract."""
         with tempfile.TemporaryDirectory() as scratch:
-            return cls(*map_import.read(file, scratch=Path(scratch), told=lambda _: None).built(otherwise=""))
+            return cls(*osm_file.read(file, scratch=Path(scratch), told=lambda _: None).built(otherwise=""))
 
     def __init__(self, index: RoadIndex, texts: Texts) -> None:
         self.index, self.texts = index, texts

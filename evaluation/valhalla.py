@@ -20,7 +20,7 @@ from tests.support import road_servers
 from evaluation import road_drives, road_forms, roads
 from evaluation.road_drives import World
 from evaluation.road_forms import Find
-from tripline.adapters.roads_valhalla import Valhalla
+from tripline.adapters.maps.roads_valhalla import Valhalla
 from tripline.roads import matcher, ways
 from tripline.roads.index import RoadIndex
 from tripline.roads.matcher import Matches

@@ -21,9 +21,10 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from tripline import clock, config_files, numbering, observe, wiring, wiring_adapters, wiring_ingest
-from tripline.adapters import data_folder, http_uvicorn, listeners
-from tripline.adapters.http_bounds import Bounds
-from tripline.adapters.tls_renewal import ServedCertificates
+from tripline.adapters import data_folder, sockets
+from tripline.adapters.http import listeners as http_listeners
+from tripline.adapters.http.bounds import Bounds
+from tripline.adapters.tls.renewal import ServedCertificates
 from tripline.config import Config
 from tripline.config_files import Origin
 from tripline.gateway.listener import DeviceListener
@@ -108,7 +109,7 @@ async def _run(
     tls = certificates.context
     renew: wiring_ingest.Worker = partial(certificates.run, clock.now_ms)
     stop = _stop_signal()
-    http = http_uvicorn.HttpListeners(
+    http = http_listeners.HttpListeners(
         made.http,
         ways_in.http,
         tls=partial(_inside_tls, tls) if ways_in.uses_https else None,
@@ -160,12 +161,12 @@ async def _run(
 def _within_files(config: Config) -> tuple[Config, Bounds]:
     """The settings with as many connections of devices as the system permits, and the bounds of the HTTP listeners."""
     takes_devices = config_files.does(config, "gateway")
-    wanted = listeners.Shares(
+    wanted = sockets.Shares(
         devices=config.devices.max_connections if takes_devices else 0,
         http_listener=config.rest.connections,
         http_listeners=3 if config_files.does(config, "api") else 1,
     )
-    shares = listeners.allow(wanted)
+    shares = sockets.allow(wanted)
     if shares != wanted:
         _log.warning("serve.few_files", devices=shares.devices, http_listener=shares.http_listener)
     bounds = Bounds(
@@ -178,7 +179,7 @@ def _within_files(config: Config) -> tuple[Config, Bounds]:
     return config, bounds
 
 
-def _inside_tls(context: ssl.SSLContext, make: http_uvicorn.Make) -> http_uvicorn.Make:
+def _inside_tls(context: ssl.SSLContext, make: http_listeners.Make) -> http_listeners.Make:
     """The factory of the protocols of HTTPS sockets, given the one of the protocols inside TLS."""
     turns = Turns(asyncio.get_running_loop())
     listener = TlsListener(context, make, turns, handshake_s=HTTPS_HANDSHAKE_S, shutdown_s=GOODBYE_S, of_devices=False)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from tripline import config_bus, config_files, observe
-from tripline.adapters import data_folder, listeners
+from tripline.adapters import data_folder, sockets
 from tripline.config import Config
 from tripline.domain.refusals import Refusal
 from tripline.domain.rescorings import Touched
@@ -34,50 +34,46 @@ from tripline.store.database.sqlite import SqliteStore
 from tripline.store.transactions import Store
 
 if TYPE_CHECKING:
-    from tripline.adapters import (
-        bus_kafka_log,
-        bus_kafka_reader,
-        bus_kafka_topics,
-        bus_kafka_writer,
-        carrier_http,
-        carrier_simulated,
-        mail_folder,
-        mail_smtp,
-        map_desk,
-        map_files,
-        map_shown,
-        pmtiles_file,
-        roads_osm,
-        roads_valhalla,
-        signals_local,
-        signals_postgres,
-        tls_local,
-        tls_renewal,
-        webhook_addresses,
-        webhook_http,
-    )
+    from tripline.adapters.carrier import http as carrier_http
+    from tripline.adapters.carrier import simulated as carrier_simulated
+    from tripline.adapters.kafka import log as kafka_log
+    from tripline.adapters.kafka import reader as kafka_reader
+    from tripline.adapters.kafka import topics as kafka_topics
+    from tripline.adapters.kafka import writer as kafka_writer
+    from tripline.adapters.mail import folder as mail_folder
+    from tripline.adapters.mail import smtp as mail_smtp
+    from tripline.adapters.maps import base_map as base_maps
+    from tripline.adapters.maps import files as map_files
+    from tripline.adapters.maps import pmtiles_file, roads_osm, roads_valhalla
+    from tripline.adapters.maps import service as map_service
+    from tripline.adapters.signals import local as signals_local
+    from tripline.adapters.signals import postgres as signals_postgres
+    from tripline.adapters.tls import local as tls_local
+    from tripline.adapters.tls import renewal as tls_renewal
+    from tripline.adapters.webhooks import addresses as webhook_addresses
+    from tripline.adapters.webhooks import sender as webhook_sender
     from tripline.store.database import postgres
 else:
-    bus_kafka_log = Later("tripline.adapters.bus_kafka_log")
-    bus_kafka_reader = Later("tripline.adapters.bus_kafka_reader")
-    bus_kafka_topics = Later("tripline.adapters.bus_kafka_topics")
-    bus_kafka_writer = Later("tripline.adapters.bus_kafka_writer")
-    carrier_http = Later("tripline.adapters.carrier_http")
-    carrier_simulated = Later("tripline.adapters.carrier_simulated")
-    mail_folder = Later("tripline.adapters.mail_folder")
-    mail_smtp = Later("tripline.adapters.mail_smtp")
-    map_desk = Later("tripline.adapters.map_desk")
-    map_files = Later("tripline.adapters.map_files")
-    map_shown = Later("tripline.adapters.map_shown")
-    pmtiles_file = Later("tripline.adapters.pmtiles_file")
-    roads_osm = Later("tripline.adapters.roads_osm")
-    roads_valhalla = Later("tripline.adapters.roads_valhalla")
-    signals_local = Later("tripline.adapters.signals_local")
-    signals_postgres = Later("tripline.adapters.signals_postgres")
-    tls_local = Later("tripline.adapters.tls_local")
-    tls_renewal = Later("tripline.adapters.tls_renewal")
-    webhook_addresses = Later("tripline.adapters.webhook_addresses")
-    webhook_http = Later("tripline.adapters.webhook_http")
+    kafka_log = Later("tripline.adapters.kafka.log")
+    kafka_reader = Later("tripline.adapters.kafka.reader")
+    kafka_topics = Later("tripline.adapters.kafka.topics")
+    kafka_writer = Later("tripline.adapters.kafka.writer")
+    carrier_http = Later("tripline.adapters.carrier.http")
+    carrier_simulated = Later("tripline.adapters.carrier.simulated")
+    mail_folder = Later("tripline.adapters.mail.folder")
+    mail_smtp = Later("tripline.adapters.mail.smtp")
+    map_service = Later("tripline.adapters.maps.service")
+    map_files = Later("tripline.adapters.maps.files")
+    base_maps = Later("tripline.adapters.maps.base_map")
+    pmtiles_file = Later("tripline.adapters.maps.pmtiles_file")
+    roads_osm = Later("tripline.adapters.maps.roads_osm")
+    roads_valhalla = Later("tripline.adapters.maps.roads_valhalla")
+    signals_local = Later("tripline.adapters.signals.local")
+    signals_postgres = Later("tripline.adapters.signals.postgres")
+    tls_local = Later("tripline.adapters.tls.local")
+    tls_renewal = Later("tripline.adapters.tls.renewal")
+    webhook_addresses = Later("tripline.adapters.webhooks.addresses")
+    webhook_sender = Later("tripline.adapters.webhooks.sender")
     postgres = Later("tripline.store.database.postgres")
 
 LOOPBACK: Final = "127.0.0.1"
@@ -89,7 +85,7 @@ def troubles() -> tuple[type[Exception], ...]:
     """What can stand in the way of a command; each says so in one line."""
     return (
         data_folder.DataFolderError,
-        listeners.ListenerError,
+        sockets.ListenerError,
         tls_local.TlsError,
         pmtiles_file.TileFileError,
         migrate.DatabaseError,
@@ -124,9 +120,9 @@ class Listeners:
             self._scheme = "http"
             self._api = self._bind(LOOPBACK, config.api_port, "health")
             self.http = {"health": self._api}
-        self.api_port = listeners.port_of(self._api)
+        self.api_port = sockets.port_of(self._api)
         serves = self._analytics is not None
-        if serves and not config_files.is_loopback(config.host) and config.host not in listeners.EVERY_ADDRESS:
+        if serves and not config_files.is_loopback(config.host) and config.host not in sockets.EVERY_ADDRESS:
             # Health and metrics are asked on the API port's loopback side, which one specific address leaves out.
             self.http["health"] = self._bind(LOOPBACK, self.api_port, "health")
 
@@ -161,12 +157,10 @@ class Listeners:
         return " ".join(told)
 
     def _address(self, listener: socket.socket, host: str) -> str:
-        return listeners.address_text(
-            LOOPBACK if host in listeners.EVERY_ADDRESS else host, listeners.port_of(listener)
-        )
+        return sockets.address_text(LOOPBACK if host in sockets.EVERY_ADDRESS else host, sockets.port_of(listener))
 
     def _bind(self, host: str, port: int, purpose: str) -> socket.socket:
-        listener = listeners.bind(host, port, purpose=purpose)
+        listener = sockets.bind(host, port, purpose=purpose)
         self._opened.callback(listener.close)
         return listener
 
@@ -206,7 +200,7 @@ async def topics_made(config: Config) -> None:
     """Make the topics of ours that are missing; while brokers cannot be asked, try again and again."""
     while config.bus.url:
         try:
-            await bus_kafka_topics.make(config.bus)
+            await kafka_topics.make(config.bus)
         except Outage as outage:
             _log.warning("bus.topics_not_made", reason=str(outage))
             await asyncio.sleep(TOPICS_AGAIN_S)
@@ -250,7 +244,7 @@ def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.Asy
         _carrier(config, store, clock, opened),
         _webhooks(config, opened),
         _mailer(config, clock),
-        map_desk.MapDesk(config.maps, most_bytes=config.map.upload_mib << 20, clock=clock),
+        map_service.MapDesk(config.maps, most_bytes=config.map.upload_mib << 20, clock=clock),
         _letters(config, opened),
         _customers(config, opened),
         _frames(config, opened),
@@ -278,7 +272,7 @@ def unreadable_tiles(config: Config) -> str | None:
     """Why the file cannot be shown that the settings name in place of imported maps; None: it can, or there is none."""
     try:
         if config.map.tiles:
-            map_shown.check(Path(config.map.tiles))
+            base_maps.check(Path(config.map.tiles))
     except pmtiles_file.TileFileError as error:
         return str(error)
     return None
@@ -288,7 +282,7 @@ def _base_map(config: Config) -> BaseMap | None:
     if not config_files.does(config, "api"):
         return None
     try:
-        return map_shown.ShownMaps(config.maps, file=Path(config.map.tiles) if config.map.tiles else None)
+        return base_maps.ShownMaps(config.maps, file=Path(config.map.tiles) if config.map.tiles else None)
     except pmtiles_file.TileFileError as error:
         raise pmtiles_file.TileFileError(f"The file of map.tiles cannot be shown: {error}.") from error
 
@@ -337,7 +331,7 @@ def _letters(config: Config, opened: contextlib.AsyncExitStack) -> BusWriter | N
     """What writes dead letters, where customers' topics are read."""
     if not config.bus.url or not config_files.does(config, "worker"):
         return None
-    writer = bus_kafka_writer.KafkaWriter(config.bus)
+    writer = kafka_writer.KafkaWriter(config.bus)
     opened.push_async_callback(writer.close)
     return writer
 
@@ -346,9 +340,7 @@ def _customers(config: Config, opened: contextlib.AsyncExitStack) -> BusReader |
     """What reads customers' topics, where this process works on what they bring."""
     if not config.bus.url or not config_files.does(config, "worker"):
         return None
-    reader = bus_kafka_reader.KafkaReader(
-        config.bus, topics=list(config_bus.topics(config.bus)), group=config.bus.group
-    )
+    reader = kafka_reader.KafkaReader(config.bus, topics=list(config_bus.topics(config.bus)), group=config.bus.group)
     opened.push_async_callback(reader.close)
     return reader
 
@@ -358,16 +350,16 @@ def _frames(config: Config, opened: contextlib.AsyncExitStack) -> Frames | None:
     if not config.bus.url or not config.bus.buffer_devices or not config_files.does(config, "worker"):
         return None
     topic = config.bus.buffer_topic
-    reader = bus_kafka_reader.KafkaReader(config.bus, topics=[topic], group=f"{config.bus.group}.devices")
+    reader = kafka_reader.KafkaReader(config.bus, topics=[topic], group=f"{config.bus.group}.devices")
     opened.push_async_callback(reader.close)
-    return Frames(reader, bus_kafka_log.KafkaLog(config.bus, topic=topic))
+    return Frames(reader, kafka_log.KafkaLog(config.bus, topic=topic))
 
 
 def _buffer(config: Config, opened: contextlib.AsyncExitStack) -> BusWriter | None:
     """What writes frames, where devices come and the bus stands between."""
     if not config.bus.url or not config.bus.buffer_devices or not config_files.does(config, "gateway"):
         return None
-    writer = bus_kafka_writer.KafkaWriter(config.bus, patient=True)
+    writer = kafka_writer.KafkaWriter(config.bus, patient=True)
     opened.push_async_callback(writer.close)
     return writer
 
@@ -376,7 +368,7 @@ def _webhooks(config: Config, opened: contextlib.AsyncExitStack) -> WebhookSende
     """The sender to customers' servers: to private networks only with `push.allow_private`."""
     guard = webhook_addresses.AddressGuard(allow_private=config.push.allow_private)
     tls = tls_local.client_context(config.push.ca) if config.push.ca else None
-    webhooks = webhook_http.HttpWebhooks(timeout_s=config.push.timeout_s, guard=guard, tls=tls)
+    webhooks = webhook_sender.HttpWebhooks(timeout_s=config.push.timeout_s, guard=guard, tls=tls)
     opened.push_async_callback(webhooks.close)
     return webhooks
 

@@ -11,8 +11,8 @@ from structlog.testing import capture_logs
 from tests.support import brokers
 
 from tripline import config
-from tripline.adapters.bus_kafka_reader import KafkaReader
-from tripline.adapters.bus_kafka_writer import KafkaWriter
+from tripline.adapters.kafka.reader import KafkaReader
+from tripline.adapters.kafka.writer import KafkaWriter
 from tripline.ports.bus import BusMessageRefusedError, BusNote
 from tripline.ports.outages import Outage
 
@@ -184,7 +184,7 @@ def test_batch_has_so_many_messages_at_most(bus, topic):
 
 
 def test_reader_that_is_not_read_pauses_stays_in_its_group_and_drops_nothing(bus, topic, monkeypatch):
-    monkeypatch.setattr("tripline.adapters.bus_kafka_reader.PATIENCE_S", 0.1)
+    monkeypatch.setattr("tripline.adapters.kafka.reader.PATIENCE_S", 0.1)
 
     async def play():
         reader = KafkaReader(settings(bus, batch=10), topics=[topic], group=topic)
@@ -259,7 +259,7 @@ def test_second_member_takes_over_partitions_and_nothing_is_missed_or_stored_by_
 
 
 def test_partition_that_another_member_took_is_neither_kept_nor_committed(bus, topic, monkeypatch):
-    monkeypatch.setattr("tripline.adapters.bus_kafka_reader.GIVE_UP_S", 0.1)
+    monkeypatch.setattr("tripline.adapters.kafka.reader.GIVE_UP_S", 0.1)
 
     async def play():
         reader = KafkaReader(settings(bus, batch=90), topics=[topic], group=topic)
@@ -366,7 +366,7 @@ def test_topic_that_is_made_later_is_read_then(bus):
 
 
 def test_lag_is_shown_of_what_is_read_here(bus, topic, monkeypatch):
-    monkeypatch.setattr("tripline.adapters.bus_kafka_reader.STATISTICS_MS", 100)
+    monkeypatch.setattr("tripline.adapters.kafka.reader.STATISTICS_MS", 100)
 
     async def play():
         reader = KafkaReader(settings(bus, batch=10), topics=[topic], group=topic)
@@ -461,8 +461,8 @@ def test_what_is_skipped_is_neither_read_nor_fetched_and_the_group_goes_on_behin
 
 
 def test_reader_that_pauses_says_for_what_and_for_how_long(bus, topic, monkeypatch):
-    monkeypatch.setattr("tripline.adapters.bus_kafka_reader.PATIENCE_S", 0.1)
-    monkeypatch.setattr("tripline.adapters.bus_kafka_reader.TOLD_S", 0.2)
+    monkeypatch.setattr("tripline.adapters.kafka.reader.PATIENCE_S", 0.1)
+    monkeypatch.setattr("tripline.adapters.kafka.reader.TOLD_S", 0.2)
 
     async def play():
         reader = KafkaReader(settings(bus, batch=10), topics=[topic], group=topic)

@@ -8,8 +8,8 @@ from tests.support import carriers, lines, rest
 from tests.support.lines import MDN
 
 from tripline import config
-from tripline.adapters.carrier_http import ANSWER_MAX, HttpCarrier
-from tripline.adapters.carrier_simulated import SimulatedCarrier
+from tripline.adapters.carrier.http import ANSWER_MAX, HttpCarrier
+from tripline.adapters.carrier.simulated import SimulatedCarrier
 from tripline.ports.carriers import CarrierRefusedError
 from tripline.ports.outages import Outage
 

@@ -7,9 +7,9 @@ import pytest
 from tests.support import certificates, mail
 
 from tripline import config
-from tripline.adapters import mail_smtp
-from tripline.adapters.mail_folder import MailFolder
-from tripline.adapters.mail_smtp import SmtpMailer
+from tripline.adapters.mail import smtp
+from tripline.adapters.mail.folder import MailFolder
+from tripline.adapters.mail.smtp import SmtpMailer
 from tripline.ports.mails import Letter, LetterRefusedError
 from tripline.ports.outages import Outage
 
@@ -250,7 +250,7 @@ def test_authority_that_cannot_be_read_is_said_at_once(tmp_path):
 
 
 def test_letter_that_the_server_took_is_sent_even_when_it_never_says_goodbye(tmp_path, monkeypatch):
-    monkeypatch.setattr(mail_smtp, "_GOODBYE_S", 0.1)
+    monkeypatch.setattr(smtp, "_GOODBYE_S", 0.1)
     with mail.smtp_server() as (port, kept):
         kept.silent_at = "QUIT"
         whole(SmtpKind(port, kept, security="none").mailer.send(KOREAN))

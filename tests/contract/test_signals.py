@@ -13,9 +13,9 @@ import pytest
 from tests.support import databases, logs, postgres
 
 from tripline import observe
-from tripline.adapters import signals_postgres
-from tripline.adapters.signals_local import LocalSignals
-from tripline.adapters.signals_postgres import PostgresSignals
+from tripline.adapters.signals import postgres as signals_postgres
+from tripline.adapters.signals.local import LocalSignals
+from tripline.adapters.signals.postgres import PostgresSignals
 
 PATIENCE_S = 20
 

@@ -13,11 +13,12 @@ from tests.support import certificates, receivers
 from tests.support.clocks import SteppedLoop, stepped
 from tests.support.receivers import OK, SILENT, Receiver, Reply, Then, serving, status
 
-from tripline.adapters import webhook_http, webhook_targets
-from tripline.adapters.webhook_addresses import AddressGuard
-from tripline.adapters.webhook_answers import LINE_MAX, REST_MAX
-from tripline.adapters.webhook_http import HttpWebhooks
-from tripline.adapters.webhook_trials import START_MAX
+from tripline.adapters.webhooks import sender as webhook_sender
+from tripline.adapters.webhooks import targets
+from tripline.adapters.webhooks.addresses import AddressGuard
+from tripline.adapters.webhooks.answers import LINE_MAX, REST_MAX
+from tripline.adapters.webhooks.sender import HttpWebhooks
+from tripline.adapters.webhooks.trials import START_MAX
 from tripline.ports.webhooks import Answered, Listening, Webhook, WebhookFailedError, WebhookUnansweredError
 
 SECRET_PATH = "/secret-path"
@@ -342,7 +343,7 @@ def test_m2_server_that_began_to_answer_is_waited_for():
 
 
 def test_connections_that_listen_are_bounded(monkeypatch):
-    monkeypatch.setattr(webhook_http, "LISTENING_PER_TARGET", 5)
+    monkeypatch.setattr(webhook_sender, "LISTENING_PER_TARGET", 5)
 
     async def scenario():
         receiver = Receiver(lambda _: SILENT)
@@ -490,8 +491,8 @@ def test_bytes_that_nobody_asked_for_end_a_waiting_connection():
 def test_server_that_never_ends_its_answers_holds_a_bounded_number_of_connections(
     monkeypatch, posts, kept, bound, hosts
 ):
-    monkeypatch.setattr(webhook_http, bound, 3)
-    monkeypatch.setattr(webhook_http, "LINGER_S", 60.0)
+    monkeypatch.setattr(webhook_sender, bound, 3)
+    monkeypatch.setattr(webhook_sender, "LINGER_S", 60.0)
 
     async def scenario():
         receiver = Receiver(lambda _: receivers.STATUS_LINE_ONLY)
@@ -573,7 +574,7 @@ def test_address_that_cannot_be_asked_fails_without_its_text(url, told):
 
 @pytest.mark.parametrize("port", [2, 78, 80, 81, 443, 8080, 9090, 10079, 10081, 65535])
 def test_port_of_a_web_server_is_let_pass(port):
-    assert webhook_targets.target(f"http://host:{port}/").port == port
+    assert targets.target(f"http://host:{port}/").port == port
 
 
 def test_name_and_password_in_an_address_are_sent_nowhere():

@@ -11,7 +11,7 @@ import pytest
 from tests.support import brokers, required
 
 from tripline import config
-from tripline.adapters.bus_kafka_reader import KafkaReader
+from tripline.adapters.kafka.reader import KafkaReader
 
 PATIENCE_S = 90
 RELEASES = {brokers.PRESENT: "4.1.1", "3.9": "3.9.1"}

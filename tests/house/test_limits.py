@@ -6,7 +6,7 @@ import pytest
 from tests.support import reference
 
 from tripline import config_files
-from tripline.adapters.http_bounds import MIB, Bounds
+from tripline.adapters.http.bounds import MIB, Bounds
 
 PAGE = (reference.ROOT / "docs" / "limits.md").read_text("utf-8")
 ROWS = [

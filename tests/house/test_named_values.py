@@ -12,8 +12,8 @@ WAY = (
     *("store/bus", "store/ingest", "store/scores", "store/trips", "store/positions.py"),
     *("domain/deliveries.py", "domain/positions.py", "domain/samples.py", "domain/stored_trips.py", "domain/trips.py"),
     *("scoring", "roads/anchors.py", "roads/candidates.py", "roads/changes.py", "roads/crossings.py"),
-    *("roads/limited.py", "roads/located.py", "roads/matcher.py", "roads/ways.py", "adapters/bus_kafka_holdings.py"),
-    *("adapters/roads_osm.py", "api/explanations.py", "api/scores.py", "api/trips.py", "http/reads.py"),
+    *("roads/limited.py", "roads/located.py", "roads/matcher.py", "roads/ways.py", "adapters/kafka/holdings.py"),
+    *("adapters/maps/roads_osm.py", "api/explanations.py", "api/scores.py", "api/trips.py", "http/reads.py"),
 )
 """From a device's frame, or a customer's message, to readings, rows, scores and answers."""
 KEPT = {

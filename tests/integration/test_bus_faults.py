@@ -9,9 +9,10 @@ import pytest
 from tests.support import brokers
 
 from tripline import config
-from tripline.adapters import bus_kafka_reader, bus_kafka_topics
-from tripline.adapters.bus_kafka_reader import KafkaReader
-from tripline.adapters.bus_kafka_writer import MESSAGE_BYTES, KafkaWriter
+from tripline.adapters.kafka import reader as kafka_reader
+from tripline.adapters.kafka import topics
+from tripline.adapters.kafka.reader import KafkaReader
+from tripline.adapters.kafka.writer import MESSAGE_BYTES, KafkaWriter
 from tripline.ports.bus import BusNote
 from tripline.ports.outages import Outage
 
@@ -208,7 +209,7 @@ def test_without_any_node_a_queue_fills_then_refuses_at_once_and_readers_wait_un
         await until_taken(writer, BusNote("nobody", b"k", b"before"))
         pausing = KafkaReader(config.Bus(url=bus.url, batch=10), topics=["paused"], group="paused")
         under_way = await pausing.read()
-        await asyncio.sleep(2 * bus_kafka_reader.PATIENCE_S)  # nobody takes the next batch: reading pauses
+        await asyncio.sleep(2 * kafka_reader.PATIENCE_S)  # nobody takes the next batch: reading pauses
         for broker in bus.brokers:
             broker.kill()
         written = await write(writer, told)
@@ -244,8 +245,8 @@ def test_without_any_node_a_queue_fills_then_refuses_at_once_and_readers_wait_un
 def test_topics_of_our_own_are_made_once_as_the_settings_say(bus):
     made = config.Bus(url=bus.url, buffer_devices=True, buffer_topic="ours", buffer_partitions=5, replicas=3)
 
-    whole(bus_kafka_topics.make(made))
-    whole(bus_kafka_topics.make(config.Bus(url=bus.url, buffer_devices=True, buffer_topic="ours", buffer_partitions=9)))
+    whole(topics.make(made))
+    whole(topics.make(config.Bus(url=bus.url, buffer_devices=True, buffer_topic="ours", buffer_partitions=9)))
 
     assert bus.replicas("ours") == [3] * 5
     assert bus.replicas(made.dead_letters) == [3]
@@ -255,7 +256,7 @@ def test_message_as_long_as_the_writer_tries_fits_into_the_buffer_topic(bus):
     made = config.Bus(url=bus.url, buffer_devices=True, buffer_topic="long", replicas=3)
 
     async def play():
-        await bus_kafka_topics.make(made)
+        await topics.make(made)
         writer = KafkaWriter(made)
         await writer.deliver([BusNote("long", b"k", random.Random(1).randbytes(MESSAGE_BYTES - 1_000))])
         await writer.close()
@@ -269,6 +270,6 @@ def test_topics_that_cannot_be_made_are_an_outage(bus):
     made = config.Bus(url=bus.url, buffer_devices=True, buffer_topic="too-many", replicas=4)
 
     with pytest.raises(Outage, match=r"too-many .* could not be made"):
-        whole(bus_kafka_topics.make(made))
+        whole(topics.make(made))
     with pytest.raises(Outage):
-        whole(bus_kafka_topics.make(config.Bus(url="kafka://127.0.0.1:9", timeout_s=1)))
+        whole(topics.make(config.Bus(url="kafka://127.0.0.1:9", timeout_s=1)))

@@ -13,7 +13,7 @@ PATIENCE_S = 90
 READER = """
 import asyncio, os, sys
 from tripline import config
-from tripline.adapters.bus_kafka_reader import KafkaReader
+from tripline.adapters.kafka.reader import KafkaReader
 
 async def play(url, group, store):
     reader = KafkaReader(config.Bus(url=url, batch=20), topics=["killed"], group=group)

@@ -10,8 +10,8 @@ import pytest
 from tests.support import brokers, certificates, logs
 
 from tripline import config
-from tripline.adapters.bus_kafka_reader import KafkaReader
-from tripline.adapters.bus_kafka_writer import KafkaWriter
+from tripline.adapters.kafka.reader import KafkaReader
+from tripline.adapters.kafka.writer import KafkaWriter
 from tripline.ports.bus import BusNote
 from tripline.ports.outages import Outage
 
@@ -182,7 +182,7 @@ def test_file_that_is_no_pem_is_said_at_once(bus, secured, tmp_path, setting):
 def test_library_writes_nothing_to_standard_error(bus, secured):
     """Its own lines name brokers and users."""
     code = (
-        "import asyncio; from tripline import config; from tripline.adapters.bus_kafka_writer import KafkaWriter\n"
+        "import asyncio; from tripline import config; from tripline.adapters.kafka.writer import KafkaWriter\n"
         "from tripline.ports.bus import BusNote\n"
         "from tripline.ports.outages import Outage\n"
         "async def play():\n"

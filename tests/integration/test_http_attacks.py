@@ -6,7 +6,7 @@ import pytest
 from bench import strangers
 from tests.support.http_listeners import with_listener
 
-from tripline.adapters.http_bounds import Bounds
+from tripline.adapters.http.bounds import Bounds
 
 CONNECTIONS = 40
 BOUNDS = Bounds(address_connections=CONNECTIONS, address_bodies=4_000_000, address_answers=2_000_000, look_s=0.1)

@@ -13,11 +13,11 @@ from tests.support.clocks import stepped
 from tests.support.http_listeners import HEAD, NOW_MS, echo, error_of, sending, with_listener
 
 from tripline import app
-from tripline.adapters.http_bounds import Bounds, Causes
-from tripline.adapters.http_entrance import Entrance
-from tripline.adapters.http_outlet import Outlet
-from tripline.adapters.http_places import Places
-from tripline.adapters.http_uvicorn import HttpListeners
+from tripline.adapters.http.bounds import Bounds, Causes
+from tripline.adapters.http.entrance import Entrance
+from tripline.adapters.http.listeners import HttpListeners
+from tripline.adapters.http.outlet import Outlet
+from tripline.adapters.http.places import Places
 
 
 def _places(total: int, share: int) -> Places:
@@ -41,7 +41,7 @@ def _logged(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
         def warning(self, event: str, **values: object) -> None:
             lines.append({"event": event, **values})
 
-    monkeypatch.setattr("tripline.adapters.http_bounds._log", Log())
+    monkeypatch.setattr("tripline.adapters.http.bounds._log", Log())
     return lines
 
 
@@ -302,7 +302,7 @@ def test_turned_away_peers_that_say_nothing_are_bounded_too() -> None:
 
 @pytest.mark.parametrize(("peers", "answered"), [(1, 1), (2, 2), (3, 2), (4, 2)])
 def test_so_many_peers_may_wait_for_their_refusal(peers: int, answered: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tripline.adapters.http_entrance.LOBBY", 2)
+    monkeypatch.setattr("tripline.adapters.http.entrance.LOBBY", 2)
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> list[bytes]:
         waiting = [await asyncio.open_connection(*writer.get_extra_info("peername")) for _ in range(peers)]
@@ -584,7 +584,7 @@ def test_stream_of_events_that_is_silent_is_not_ended() -> None:
 def test_long_answers_are_bounded_until_they_are_read(
     bounds: Bounds, readers: int, refused: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tripline.adapters.http_outlet.MAKES_ROOM_S", 60.0)
+    monkeypatch.setattr("tripline.adapters.http.outlet.MAKES_ROOM_S", 60.0)
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
         address = writer.get_extra_info("peername")
@@ -627,7 +627,7 @@ def test_peers_that_read_slowly_make_room_for_an_address_that_holds_less() -> No
 
 
 def test_peer_that_takes_nothing_makes_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tripline.adapters.http_outlet.MAKES_ROOM_S", 0.2)
+    monkeypatch.setattr("tripline.adapters.http.outlet.MAKES_ROOM_S", 0.2)
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
         address = writer.get_extra_info("peername")

@@ -6,7 +6,7 @@ import pytest
 from tests.support.http_listeners import HEAD, NOW_MS, echo, endless, error_of, sending, with_listener
 
 from tripline import metrics
-from tripline.adapters.http_bounds import Bounds
+from tripline.adapters.http.bounds import Bounds
 from tripline.wire.rest.base import CAME_WHOLE
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.support.clocks import stepped
 from tests.support.http_listeners import CHUNKED, HEAD, echo, endless, error_of, sending, with_listener
 
-from tripline.adapters.http_bounds import Bounds
+from tripline.adapters.http.bounds import Bounds
 
 GET = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
 LAST = b"Connection: close\r\n"

@@ -6,7 +6,7 @@ import pytest
 from tests.support.clocks import stepped
 from tests.support.http_listeners import HEAD, echo, error_of, with_listener
 
-from tripline.adapters.http_bounds import Bounds
+from tripline.adapters.http.bounds import Bounds
 
 GET = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
 LAST = b"POST /x HTTP/1.1\r\nConnection: close\r\nContent-Length: 5\r\n\r\n12345"

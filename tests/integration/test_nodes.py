@@ -13,7 +13,7 @@ from tests.support import databases, ingest_rig, postgres
 from tests.support.ingest_rig import COMPANY, SENSOR
 
 from tripline import observe
-from tripline.adapters.signals_local import LocalSignals
+from tripline.adapters.signals.local import LocalSignals
 from tripline.domain import ids as time_ids
 from tripline.domain.ids import SLOTS, RowNo, SensorId, TimeIds
 from tripline.ports.devices import TAKEN_OVER, Delivery

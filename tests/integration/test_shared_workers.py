@@ -17,9 +17,9 @@ from tests.support.road_servers import Stand, all_on
 from tests.support.scoring_rows import COMPANY, NOW_MS, VEHICLE, add_microtrip, drive, sample
 
 from tripline import config
-from tripline.adapters.roads_osm import OsmRoads
-from tripline.adapters.roads_valhalla import Valhalla
-from tripline.adapters.signals_local import LocalSignals
+from tripline.adapters.maps.roads_osm import OsmRoads
+from tripline.adapters.maps.roads_valhalla import Valhalla
+from tripline.adapters.signals.local import LocalSignals
 from tripline.chores import maps
 from tripline.domain import companies
 from tripline.domain.access import Actor, Authority

@@ -16,9 +16,9 @@ from tests.support.foreign_devices import PahoDevice
 from tests.support.gateways import USER, MemoryIntake
 
 from tripline import app
-from tripline.adapters import tls_local
-from tripline.adapters.http_uvicorn import HttpListeners
-from tripline.adapters.tls_renewal import ServedCertificates
+from tripline.adapters.http.listeners import HttpListeners
+from tripline.adapters.tls import local
+from tripline.adapters.tls.renewal import ServedCertificates
 
 LIMIT_S = 30
 DAY_MS = 86_400_000
@@ -47,7 +47,7 @@ def now_ms():
 def served(folder, *, since_days=0):
     """Certificates made so many days ago."""
     return ServedCertificates(
-        lambda at_ms: tls_local.made(folder / "tls", host="127.0.0.1", now_ms=at_ms),
+        lambda at_ms: local.made(folder / "tls", host="127.0.0.1", now_ms=at_ms),
         now_ms=now_ms() - since_days * DAY_MS,
     )
 

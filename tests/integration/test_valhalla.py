@@ -12,8 +12,8 @@ from evaluation.roads import MAP
 from tests.support import databases, made_roads, road_servers, scoring_rows
 from tests.support import map_files as made
 
-from tripline.adapters.roads_osm import PATIENCE_S, OsmRoads
-from tripline.adapters.roads_valhalla import REST_S, Valhalla
+from tripline.adapters.maps.roads_osm import PATIENCE_S, OsmRoads
+from tripline.adapters.maps.roads_valhalla import REST_S, Valhalla
 from tripline.chores import maps
 from tripline.ports.maps import RoadsOutage
 from tripline.roads import ways as road_ways

@@ -17,8 +17,8 @@ NOT_FOR_DOCTOR = {
     "prometheus_client",
     "sqlalchemy.dialects.postgresql",
     "structlog",
-    "tripline.adapters.mail_folder",
-    "tripline.adapters.webhook_http",
+    "tripline.adapters.mail.folder",
+    "tripline.adapters.webhooks.sender",
     "tripline.services.scores",
     "uvicorn",
 }

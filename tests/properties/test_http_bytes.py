@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.http_listeners import answered
 
-from tripline.adapters.http_bounds import Bounds
+from tripline.adapters.http.bounds import Bounds
 
 OFFERS = [
     b"",

@@ -10,13 +10,13 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from tests.support.clocks import SteppedLoop, stepped
-from tripline.adapters.http_bounds import Bounds, Causes
-from tripline.adapters.http_connection import Connection
-from tripline.adapters.http_entrance import Entrance, Listener
-from tripline.adapters.http_places import Places
-from tripline.adapters.http_shared import Shared
-from tripline.adapters.http_turns import Turns
-from tripline.adapters.http_uvicorn import HttpListeners
+from tripline.adapters.http.bounds import Bounds, Causes
+from tripline.adapters.http.connection import Connection
+from tripline.adapters.http.entrance import Entrance, Listener
+from tripline.adapters.http.listeners import HttpListeners
+from tripline.adapters.http.places import Places
+from tripline.adapters.http.shared import Shared
+from tripline.adapters.http.turns import Turns
 
 NOW_MS: Final = 1_760_000_000_000
 HEAD: Final = b"POST /x HTTP/1.1\r\nHost: x\r\n"

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import osmium
 from osmium.osm import mutable
 
-from tripline.adapters import map_cancels
+from tripline.adapters.maps import cancels
 
 Place = tuple[float, float]
 """Latitude, longitude."""
@@ -77,7 +77,7 @@ async def cancelling(folder: Path) -> None:
     """Returns once the import of this folder of maps is to end."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
-            if map_cancels.marked(folder) is not None:
+            if cancels.marked(folder) is not None:
                 return
             await asyncio.sleep(0.01)
 

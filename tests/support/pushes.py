@@ -12,9 +12,9 @@ from sqlalchemy import select, update
 
 from tests.support import stores
 from tripline import config, observe
-from tripline.adapters.signals_local import LocalSignals
-from tripline.adapters.webhook_addresses import AddressGuard
-from tripline.adapters.webhook_http import HttpWebhooks
+from tripline.adapters.signals.local import LocalSignals
+from tripline.adapters.webhooks.addresses import AddressGuard
+from tripline.adapters.webhooks.sender import HttpWebhooks
 from tripline.domain import companies
 from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, TimeIds, no_of

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from tests.support import answers, stores
 from tripline import config
-from tripline.adapters.carrier_simulated import SimulatedCarrier
-from tripline.adapters.map_desk import MapDesk
+from tripline.adapters.carrier.simulated import SimulatedCarrier
+from tripline.adapters.maps.service import MapDesk
 from tripline.api import families
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds, UserId

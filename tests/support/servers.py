@@ -22,7 +22,7 @@ import pytest
 
 from tests.support import launcher, logs, stores
 from tripline import cli
-from tripline.adapters import tls_local
+from tripline.adapters.tls import local
 
 READY = re.compile(r"ready api=(?P<api>\S+) analytics=(?P<analytics>\S+) devices=(?P<devices>\S+) ca=(?P<ca>\S+)\n")
 STOP_S = 15
@@ -188,7 +188,7 @@ def _install(data: Path, *, with_certificates: bool) -> None:
 def _certificates() -> dict[str, tuple[bytes, int]]:
     """The files of our own authority and their modes."""
     with tempfile.TemporaryDirectory(prefix="tripline-test-") as folder:
-        tls_local.made(Path(folder), host="127.0.0.1", now_ms=time.time_ns() // 1_000_000)
+        local.made(Path(folder), host="127.0.0.1", now_ms=time.time_ns() // 1_000_000)
         return {file.name: (file.read_bytes(), stat.S_IMODE(file.stat().st_mode)) for file in Path(folder).iterdir()}
 
 

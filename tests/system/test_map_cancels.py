@@ -14,7 +14,7 @@ from tests.support import map_files as made
 from tests.support import servers
 from tests.system import test_map_imports as imports
 
-from tripline.adapters import map_cancels, map_locks
+from tripline.adapters.maps import cancels, locks
 from tripline.chores import maps
 
 CANCELS = int(os.environ.get("TRIPLINE_TESTS_KILLS", "6"))
@@ -38,7 +38,7 @@ def left(folder):
 
 
 def is_free(folder):
-    os.close(map_locks.take(folder))
+    os.close(locks.take(folder))
     return True
 
 
@@ -106,7 +106,7 @@ def test_server_that_is_killed_while_it_cancels_leaves_the_former_map_and_nothin
         made.process_of(folder)
 
         def killed():
-            while map_cancels.marked(folder) is None:
+            while cancels.marked(folder) is None:
                 time.sleep(0.001)
             time.sleep(after_s)
             server.kill()
@@ -121,7 +121,7 @@ def test_server_that_is_killed_while_it_cancels_leaves_the_former_map_and_nothin
 
     with servers.serving(data) as server, imports.administered(server) as http:
         until = time.monotonic() + imports.PATIENCE_S
-        while map_cancels.marked(folder) is not None and time.monotonic() < until:
+        while cancels.marked(folder) is not None and time.monotonic() < until:
             time.sleep(0.05)
         listed = http.get(imports.MAPS).json()
         remains = left(folder)

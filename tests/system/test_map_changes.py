@@ -17,7 +17,7 @@ from functools import partial
 from tests.support import databases, map_files, postgres, servers, stores
 from tests.support.scoring_rows import Rig, sample
 
-from tripline.adapters.roads_osm import OsmRoads
+from tripline.adapters.maps.roads_osm import OsmRoads
 from tripline.chores import maps
 from tripline.chores import stores as chores
 from tripline.scoring import quality

@@ -18,7 +18,7 @@ import pytest
 from tests.support import map_files as made
 from tests.support import servers
 
-from tripline.adapters import map_files, map_imports
+from tripline.adapters.maps import files, imports
 from tripline.chores import maps
 from tripline.domain.maps import ImportState
 
@@ -42,7 +42,7 @@ def importing(town, data) -> subprocess.Popen[bytes]:
 def whole(folder, expected):
     """Which of the expected maps is there; its arrays are those of one import, every one of them."""
     (area,) = maps.listed(folder)
-    index, _ = map_files.load(folder, area)
+    index, _ = files.load(folder, area)
     arrays = expected[area.map]
     for name in index.__struct_fields__:
         assert np.array_equal(getattr(index, name), getattr(arrays, name)), (SEED, name)
@@ -66,9 +66,9 @@ def test_import_that_is_killed_at_any_moment_leaves_the_former_map_or_the_new_on
     took_s = time.monotonic() - began
     new = maps.listed(folder)[0]
     former = maps.imported(folder, street, name="area", country="", told=lambda _: None)
-    expected = {former.map: map_files.load(folder, former)[0]}
+    expected = {former.map: files.load(folder, former)[0]}
     again = maps.imported(tmp_path / "other", town, name="area", country="", told=lambda _: None)
-    expected[new.map] = map_files.load(tmp_path / "other", again)[0]
+    expected[new.map] = files.load(tmp_path / "other", again)[0]
     found = []
 
     for _ in range(KILLS):
@@ -190,7 +190,7 @@ def test_import_ends_with_its_server_and_another_one_goes_on(tmp_path, town, way
     while is_there(pid) and time.monotonic() < until:
         time.sleep(0.01)
     assert not is_there(pid)
-    standing = map_imports.standing(folder)
+    standing = imports.standing(folder)
     assert standing is not None
     assert (standing.stage, standing.can_continue) == (ImportState.INTERRUPTED, True)
 
@@ -236,7 +236,7 @@ def test_upload_whose_server_is_killed_leaves_nothing_that_counts(tmp_path, town
 
         with pytest.raises(httpx.HTTPError):
             http.post("/api/tre/v1_3/map/area", content=pieces())
-    standing = map_imports.standing(folder)
+    standing = imports.standing(folder)
 
     with servers.serving(data) as server, administered(server) as http:
         refused = http.post("/api/tre/v1_3/map/area/continuation").status_code

@@ -12,7 +12,7 @@ from tests.support import drives, map_files, servers
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company
 
-from tripline.adapters import map_locks
+from tripline.adapters.maps import locks
 
 START_MS = 1_780_000_000_000
 PATIENCE_S = 30
@@ -103,7 +103,7 @@ def test_import_needs_no_store_and_makes_none(tmp_path, street, url):
 
 def test_import_that_a_server_started_offers_nothing(tmp_path, street):
     """It has no settings but the folder of maps: whatever lies where it runs is somebody else's."""
-    held = map_locks.take(tmp_path / "maps")
+    held = locks.take(tmp_path / "maps")
     command = servers.command("map", "import", str(street), "--held", str(held))
     given = servers.environment({"TRIPLINE_MAP_DIR": str(tmp_path / "maps")})
     with subprocess.Popen(

@@ -13,7 +13,7 @@ from tests.support import drives, map_files, servers
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company
 
-from tripline.adapters import map_files as maps
+from tripline.adapters.maps import files as maps
 from tripline.simulator import client, link, messages, motion, network
 from tripline.simulator.recordings import Point, Track
 from tripline.simulator.styles import STYLES

@@ -9,8 +9,8 @@ import pytest
 from tests.support import certificates, logs, map_files
 
 from tripline import config, wiring_adapters
-from tripline.adapters.roads_osm import OsmRoads
-from tripline.adapters.roads_valhalla import Valhalla
+from tripline.adapters.maps.roads_osm import OsmRoads
+from tripline.adapters.maps.roads_valhalla import Valhalla
 from tripline.chores import maps
 
 NOW_MS = 1_760_000_000_000

@@ -1,6 +1,6 @@
 """Choice of what the base map shows of OpenStreetMap: its layer, what is told of it, and from which zoom on.
 
-Not here: reading it (`adapters/map_features.py`), cutting it into tiles (`adapters/map_tiles.py`).
+Not here: reading it (`adapters/maps/features.py`), cutting it into tiles (`adapters/maps/tiles.py`).
 """
 
 from collections.abc import Mapping

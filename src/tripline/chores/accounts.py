@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from tripline import clock, config_files
-from tripline.adapters import data_folder, listeners
+from tripline.adapters import data_folder, sockets
 from tripline.chores import stores
 from tripline.config import Config
 from tripline.domain import fields, ids
@@ -85,9 +85,9 @@ def _address(config: Config) -> str:
     """The API port's address, one that can be connected to. Raises `WrongSettingError` when the port is any."""
     if not config.api_port:
         raise config_files.WrongSettingError("The server picks its port by itself: name its address with --url.")
-    host = "127.0.0.1" if config.host in listeners.EVERY_ADDRESS else config.host
+    host = "127.0.0.1" if config.host in sockets.EVERY_ADDRESS else config.host
     scheme = "https" if config_files.uses_https(config) else "http"
-    return f"{scheme}://{listeners.address_text(host, config.api_port)}"
+    return f"{scheme}://{sockets.address_text(host, config.api_port)}"
 
 
 async def _account_made(config: Config, make: Callable[..., ids.UserId], email: str, password: str) -> ids.UserId:

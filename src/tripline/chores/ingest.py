@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import IO, Final
 
 from tripline import clock, config_bus, observe, wiring_ingest
-from tripline.adapters import signals_local
+from tripline.adapters.signals import local
 from tripline.chores import stores
 from tripline.config import Config
 from tripline.config_bus import Carried
@@ -63,7 +63,7 @@ async def _batches(config: Config) -> AsyncIterator[BusBatches]:
     observe.configure_logging(level="warning", as_json=False)
     async with stores.store_of(config) as store, stores.numbering(store) as maker:
         # Servers look for themselves every few seconds, so this process gives no hints.
-        ground = wiring_ingest.Ground(store=store, ids=maker, signals=signals_local.LocalSignals(), clock=clock.now_ms)
+        ground = wiring_ingest.Ground(store=store, ids=maker, signals=local.LocalSignals(), clock=clock.now_ms)
         fastest_kmh = config.guards.fastest_kmh
         positions = PositionKeeper(store=store, signals=ground["signals"], fastest_kmh=fastest_kmh)
         devices = wiring_ingest.pipeline_intake(config, ground, positions)

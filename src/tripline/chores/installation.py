@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tripline import clock
-from tripline.adapters import data_folder, machine, tls_authority, tls_local
+from tripline.adapters import data_folder, machine
+from tripline.adapters.tls import authority as tls_authority
+from tripline.adapters.tls import local
 from tripline.config import Config
 from tripline.later import Later
 from tripline.ports.maps import RoadServer
@@ -120,4 +122,4 @@ def _authority_end(config: Config, folder: Path) -> int | None:
 
 
 def _first_end(*files: Path) -> int | None:
-    return min((tls_local.ends_ms(file) for file in files if file.exists()), default=None)
+    return min((local.ends_ms(file) for file in files if file.exists()), default=None)

@@ -1,7 +1,7 @@
 """Imported maps: making one from a file, listing and removing them, beside running servers or without one.
 
-Not here: reading the file (`adapters/map_import.py`), where maps lie (`adapters/map_files.py`), what is left of an
-import that was killed (`adapters/map_work.py`).
+Not here: reading the file (`adapters/maps/osm_file.py`), where maps lie (`adapters/maps/files.py`), what is left of an
+import that was killed (`adapters/maps/work.py`).
 """
 
 import tempfile
@@ -10,21 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tripline import clock
-from tripline.adapters import (
-    map_cancels,
-    map_features,
-    map_files,
-    map_import,
-    map_imports,
-    map_locks,
-    map_tiles,
-    map_work,
-)
-from tripline.adapters.map_files import LostAreaError
-from tripline.adapters.map_import import MapFileError, UnreadFileError
-from tripline.adapters.map_imports import Telling
-from tripline.adapters.map_locks import NoAreaError
-from tripline.adapters.map_work import Source, Work
+from tripline.adapters.maps import cancels, files, imports, locks, osm_file, tiles
+from tripline.adapters.maps import features as map_features
+from tripline.adapters.maps import work as map_work
+from tripline.adapters.maps.files import LostAreaError
+from tripline.adapters.maps.imports import Telling
+from tripline.adapters.maps.locks import NoAreaError
+from tripline.adapters.maps.osm_file import MapFileError, UnreadFileError
+from tripline.adapters.maps.work import Source, Work
 from tripline.domain.maps import Area, Bounds, ImportStep, MapImport, Standing
 from tripline.roads.index import UNITS, RoadIndex, Texts
 
@@ -59,13 +52,13 @@ def imported(
         )
         with _told_of(folder, about) as telling:
             area = _made(folder, source, telling, told, cancelled)
-        map_imports.forget(folder)
+        imports.forget(folder)
         return area
 
 
 def _begun_ms(folder: Path, name: str, file: Path, now_ms: int) -> int:
     """When the upload began that brought the file, or an import of it that was killed; else now."""
-    told = map_imports.read(folder)
+    told = imports.read(folder)
     if told is None or told.reason is not None or told.name != name or Path(told.file).absolute() != file:
         return now_ms
     return told.begun_ms
@@ -73,32 +66,32 @@ def _begun_ms(folder: Path, name: str, file: Path, now_ms: int) -> int:
 
 def listed(folder: Path) -> list[Area]:
     """All maps whose description can be read, by name."""
-    return map_files.areas(folder)
+    return files.areas(folder)
 
 
 def lost(folder: Path) -> list[LostAreaError]:
     """Those that cannot be read, by name."""
-    return list(map_files.lost(folder))
+    return list(files.lost(folder))
 
 
 def under_way(folder: Path) -> Standing | None:
     """The import that has not come to a good end."""
-    return map_imports.standing(folder)
+    return imports.standing(folder)
 
 
 def removed(folder: Path, name: str) -> None:
     """Forget a map. Raises `NoAreaError`."""
     with _changing(folder):
-        map_files.remove(folder, name)
+        files.remove(folder, name)
 
 
 @contextmanager
 def _changing(folder: Path, held: int | None = None) -> Iterator[None]:
     """Lock the folder of maps against changes, and finish interrupted ones. Raises `NoAreaError`."""
     try:
-        with map_locks.changing(folder, held):
+        with locks.changing(folder, held):
             if held is None:
-                map_cancels.settle(folder)
+                cancels.settle(folder)
             yield
     except OSError as error:
         raise _unwritten(error) from error
@@ -118,7 +111,7 @@ def _told_of(folder: Path, about: MapImport) -> Iterator[Telling]:
             is_of_file = isinstance(error, MapFileError)
             telling.failed(str(error), bad_file=is_of_file and not isinstance(error, UnreadFileError))
             if is_of_file:
-                map_imports.clear(folder)
+                imports.clear(folder)
             raise
     except OSError as error:
         raise _unwritten(error) from error
@@ -142,23 +135,23 @@ def _made(
         telling.count(done)
 
     def read() -> None:
-        builder = map_import.read(source.file, scratch=work.scratch, told=count)
-        map_files.write(work.place, *builder.built(otherwise=about.country))
+        builder = osm_file.read(source.file, scratch=work.scratch, told=count)
+        files.write(work.place, *builder.built(otherwise=about.country))
 
-    others = [area for area in map_files.areas(folder) if area.name != about.name]
-    if len(others) >= map_files.MOST_AREAS:
+    others = [area for area in files.areas(folder) if area.name != about.name]
+    if len(others) >= files.MOST_AREAS:
         raise NoAreaError(f"There are {len(others)} maps already; remove one first.")
     with map_work.begun(folder, source, country=about.country) as work:
-        with map_cancels.heeded(folder, about.name, cancelled):
+        with cancels.heeded(folder, about.name, cancelled):
             work.step("roads", read)
-            index, texts = map_files.opened(work.place)
+            index, texts = files.opened(work.place)
             bounds = _bounds(index)
             telling.step(ImportStep.TILES)
             work.step("tiles", lambda: _draw(source.file, work, index, texts, bounds=bounds, told=count))
         telling.step(ImportStep.PLACE)
         area = Area(
             name=about.name,
-            format=map_files.FORMAT,
+            format=files.FORMAT,
             folder=work.moved(folder, about.name),
             map=source.map,
             source=source.file.name,
@@ -166,7 +159,7 @@ def _made(
             roads=index.link.size,
             bounds=bounds,
         )
-        return map_files.put(folder, area)
+        return files.put(folder, area)
 
 
 def _draw(
@@ -183,7 +176,7 @@ def _draw(
         features = map_features.Features(opened)
         map_features.read(file, features, scratch=work.scratch)
         map_features.limits(index, texts, features)
-        map_tiles.write(features.told(), work.place / map_files.TILES, bounds=bounds, told=told)
+        tiles.write(features.told(), work.place / files.TILES, bounds=bounds, told=told)
 
 
 def _bounds(index: RoadIndex) -> Bounds:

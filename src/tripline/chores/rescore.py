@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tripline import clock, observe, wiring_adapters
-from tripline.adapters import data_folder, signals_local
+from tripline.adapters import data_folder
+from tripline.adapters.signals import local
 from tripline.chores import policies, stores
 from tripline.config import Config
 from tripline.domain.rescorings import Touched
@@ -74,7 +75,7 @@ async def rescored(config: Config, choice: Choice, *, progress: Progress) -> Out
             store=store,
             rules=config.rules,
             ids=maker,
-            signals=signals_local.LocalSignals(),
+            signals=local.LocalSignals(),
             clock=clock.now_ms,
             zone=zoneinfo.ZoneInfo(config.time_zone),
             roads=wiring_adapters.roads(config),

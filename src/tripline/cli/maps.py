@@ -15,16 +15,18 @@ from tripline.later import Later
 if TYPE_CHECKING:
     import uvloop
 
-    from tripline.adapters import map_import, map_locks, map_process
+    from tripline.adapters.maps import locks as map_locks
+    from tripline.adapters.maps import osm_file as osm_file
+    from tripline.adapters.maps import process as map_process
     from tripline.chores import maps as chores
     from tripline.chores import rescore as rescoring
     from tripline.domain import maps as known
 else:
     uvloop = Later("uvloop")
     rescoring = Later("tripline.chores.rescore")
-    map_import = Later("tripline.adapters.map_import")
-    map_locks = Later("tripline.adapters.map_locks")
-    map_process = Later("tripline.adapters.map_process")
+    osm_file = Later("tripline.adapters.maps.osm_file")
+    map_locks = Later("tripline.adapters.maps.locks")
+    map_process = Later("tripline.adapters.maps.process")
     known = Later("tripline.domain.maps")
     chores = Later("tripline.chores.maps")
 
@@ -82,7 +84,7 @@ def import_map(
                 cancelled=partial(_end_cancelled, called),
                 held=held,
             )
-    except (map_import.MapFileError, map_locks.NoAreaError) as error:
+    except (osm_file.MapFileError, map_locks.NoAreaError) as error:
         base.complain(base.printable(str(error)))
         return base.FAILED
     base.line(f"imported {area.name}: {area.roads} roads, map {area.map}")

@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     import uvloop
 
     from tripline import clock
-    from tripline.adapters import map_files, map_locks
+    from tripline.adapters.maps import files as map_files
+    from tripline.adapters.maps import locks as map_locks
     from tripline.simulator import client, fleet, network
     from tripline.simulator.network import Network
 else:
     uvloop = Later("uvloop")
     clock = Later("tripline.clock")
-    map_files = Later("tripline.adapters.map_files")
-    map_locks = Later("tripline.adapters.map_locks")
+    map_files = Later("tripline.adapters.maps.files")
+    map_locks = Later("tripline.adapters.maps.locks")
     client = Later("tripline.simulator.client")
     fleet = Later("tripline.simulator.fleet")
     network = Later("tripline.simulator.network")

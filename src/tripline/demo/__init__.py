@@ -18,7 +18,7 @@ import msgspec
 from rich.console import Console
 
 from tripline import clock
-from tripline.adapters import map_files, map_locks
+from tripline.adapters.maps import files, locks
 from tripline.demo import report
 from tripline.demo.company import EMAIL, Company, Driven, RejectedError, Vehicle
 from tripline.demo.server import Server, ServerError
@@ -32,7 +32,7 @@ TROUBLES: Final = (
     RejectedError,
     client.RefusedError,
     client.UnreachableError,
-    map_locks.NoAreaError,
+    locks.NoAreaError,
     TimeoutError,
 )
 """What can end a demo; the text of each is the one line to show."""
@@ -142,8 +142,8 @@ async def _speed(server: Server, vehicle: Vehicle, extract: Path | None, steps: 
 
 def _speeding(maps: Path) -> Track:
     """A drive over the limit, along roads of the map, that has just ended."""
-    [area] = map_files.areas(maps)
-    roads = network.Network(*map_files.load(maps, area))
+    [area] = files.areas(maps)
+    roads = network.Network(*files.load(maps, area))
     chance = random.Random(_SEED)  # noqa: S311  a drive, not a secret
     moments = motion.drive(chance, STYLES["aggressive"], roads.legs(chance), seconds=_SPEEDING_S, period_s=1.0)
     begin_ms = clock.now_ms() - round((_SPEEDING_S + _LATER_S) * 1_000)

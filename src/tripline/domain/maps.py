@@ -1,7 +1,7 @@
 """Maps as their administrator sees them: those that are imported, and the import that is running or unfinished.
 
-Not here: the seam to whoever keeps them (`ports/maps.py`), where they lie (`adapters/map_files.py`), reading them
-(`adapters/map_import.py`).
+Not here: the seam to whoever keeps them (`ports/maps.py`), where they lie (`adapters/maps/files.py`), reading them
+(`adapters/maps/osm_file.py`).
 """
 
 import re

@@ -4,7 +4,7 @@ The connection sees a transport like any other. What sets it apart from the even
 for each connection, no exception to learn that nothing more is there, one call into OpenSSL and one write each way.
 The two buffers are the listener's, not the connection's: whatever a step puts into them it takes out again.
 
-Not here: certificates and the context (`adapters/tls_local.py`), what is done with the bytes (`connection.py`).
+Not here: certificates and the context (`adapters/tls/local.py`), what is done with the bytes (`connection.py`).
 """
 
 import asyncio

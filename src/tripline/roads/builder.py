@@ -1,6 +1,6 @@
 """Builds a road index from the roads and areas of a map file.
 
-Not here: reading the file (`adapters/map_import.py`).
+Not here: reading the file (`adapters/maps/osm_file.py`).
 """
 
 from array import array

@@ -1,6 +1,6 @@
 """Drives with the roads they were driven on: the answer of a road matcher to the scorer.
 
-Not here: matchers (`ports.maps.RoadMatcher`, `adapters/roads_osm.py`).
+Not here: matchers (`ports.maps.RoadMatcher`, `adapters/maps/roads_osm.py`).
 """
 
 from collections.abc import Sequence

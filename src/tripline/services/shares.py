@@ -4,7 +4,7 @@ a time may do.
 A full limit makes room for a newcomer: the longest-standing item of the largest holder gives way. The caller decides
 how it ends, for example an upload with a refusal.
 
-Not here: who gives way (`domain/shares.py`), limits of addresses (`adapters/http_bounds.py`).
+Not here: who gives way (`domain/shares.py`), limits of addresses (`adapters/http/bounds.py`).
 """
 
 import asyncio

@@ -11,7 +11,7 @@ from tests.support import rest
 from tests.support import tile_files as made
 
 from tripline import config
-from tripline.adapters import map_shown
+from tripline.adapters.maps import base_map
 from tripline.basemap.layers import MOST_ZOOM
 from tripline.domain.access import Authority
 from tripline.services.accounts import browser_sessions
@@ -54,7 +54,7 @@ class Client:
 def asked(tmp_path, scenario, tiles=None, *, shown=True, **file):
     """What the scenario finds out as a driver in front of a map of these tiles."""
     file = made.written(tmp_path / "tiles", {(3, 4, 2): TILE} if tiles is None else tiles, **file)
-    maps = map_shown.ShownMaps(tmp_path, file=file, monotonic=iter(range(10_000)).__next__) if shown else None
+    maps = base_map.ShownMaps(tmp_path, file=file, monotonic=iter(range(10_000)).__next__) if shown else None
 
     async def play(app):
         return await scenario(await Client(app).signed_in())

@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 from tests.support import delegating, rest, scoring_rows
 
 from tripline import observe
-from tripline.adapters.signals_local import LocalSignals
+from tripline.adapters.signals.local import LocalSignals
 from tripline.domain.fields import LONG_TEXT_MAX
 from tripline.domain.ids import no_of
 from tripline.scoring.rules import Rules

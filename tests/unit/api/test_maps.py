@@ -10,7 +10,7 @@ import pytest
 from tests.support import map_files as made
 from tests.support import rest
 
-from tripline.adapters import map_cancels, map_desk, map_imports, map_locks
+from tripline.adapters.maps import cancels, imports, locks, service
 from tripline.chores import maps
 from tripline.domain.access import Authority
 from tripline.domain.maps import ImportState, ImportStep
@@ -235,7 +235,7 @@ def test_upload_that_is_cut_off_leaves_nothing(tmp_path):
 
     assert ([each["map"] for each in listed["maps"]], listed["import"]) == ([area.map], None)
     assert left(tmp_path) == [".uploads"]
-    assert not map_locks.is_changing(tmp_path / "maps")
+    assert not locks.is_changing(tmp_path / "maps")
 
 
 def test_upload_that_is_cut_off_leaves_the_interrupted_import_as_it_was(tmp_path):
@@ -297,7 +297,7 @@ def test_one_file_arrives_at_a_time_whoever_has_it(tmp_path):
             await app.refused(root, "POST", f"{MAP}/continuation"),
             await app.refused(root, "DELETE", MAP),
         ]
-        with pytest.raises(map_locks.NoAreaError, match="right now"):
+        with pytest.raises(locks.NoAreaError, match="right now"):
             imported(tmp_path)
         end.set()
         return (await first).status_code, told, refused
@@ -427,7 +427,7 @@ def test_import_that_ended_is_cancelled_and_the_former_map_stays(tmp_path):
 
 
 def test_import_that_does_not_end_is_told_so_and_ends_with_the_next_start(tmp_path, monkeypatch):
-    monkeypatch.setattr(map_desk, "_ENDS_S", 0.3)
+    monkeypatch.setattr(service, "_ENDS_S", 0.3)
     content = made.street(tmp_path / "a.osm.pbf").read_bytes()
 
     async def scenario(app, root):
@@ -451,19 +451,19 @@ def test_cancellation_that_came_to_no_end_touches_no_later_import(tmp_path, othe
     async def scenario(app, root):
         await sent(app, root, content)
         os.close(app.rim.maps._orders.get_nowait().held)
-        assert map_cancels.mark(folder, "area")
+        assert cancels.mark(folder, "area")
         begun = await sent(app, root, content, "/api/tre/v1_3/map/other" if other else MAP)
         return begun[1], (await app.get(root, MAPS))["import"]
 
     begun, told = played(tmp_path, scenario)
 
     assert begun == told
-    assert map_cancels.marked(folder) is None
+    assert cancels.marked(folder) is None
     assert left(tmp_path) == [".import", ".uploads", f".uploads/{begun['area']}.osm.pbf"]
 
 
 def test_import_by_the_command_ends_when_it_is_cancelled_and_never_once_its_map_is_being_placed(tmp_path, monkeypatch):
-    monkeypatch.setattr(map_cancels, "LOOK_S", 60)  # an end here ends no process, so that both looks would find one
+    monkeypatch.setattr(cancels, "LOOK_S", 60)  # an end here ends no process, so that both looks would find one
     folder, file = tmp_path / "maps", made.street(tmp_path / "a.osm.pbf")
     ended = []
 
@@ -471,11 +471,11 @@ def test_import_by_the_command_ends_when_it_is_cancelled_and_never_once_its_map_
         pass
 
     def end():
-        ended.append(map_cancels.marked(folder))
+        ended.append(cancels.marked(folder))
         raise EndedError
 
     def told(_):
-        map_cancels.mark(folder, "area")
+        cancels.mark(folder, "area")
 
     with pytest.raises(EndedError):
         maps.imported(folder, file, name="area", country="", told=told, cancelled=end)
@@ -576,7 +576,7 @@ def test_import_that_stands_still_is_told_as_it_was(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         maps.imported(folder, made.street(tmp_path / "a.osm.pbf"), name="area", country="LI", told=stopped)
 
-    standing = map_imports.standing(folder)
+    standing = imports.standing(folder)
     assert standing is not None
     assert (standing.stage, standing.told.step, standing.can_continue) == (
         ImportState.INTERRUPTED,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from tests.support import reference
 
-from tripline.adapters.map_files import LostAreaError
+from tripline.adapters.maps.files import LostAreaError
 from tripline.language import catalogue, kept, phrases
 from tripline.language.catalogue import Language
 from tripline.ports import webhooks
@@ -18,13 +18,13 @@ from tripline.store.database import faults
 
 TEXTS = {key: text for key, text in catalogue.of(Language.ENGLISH)["texts"].items() if key.startswith(kept.KEYS)}
 MADE = {
-    ("webhook_", "mail_", "bus_", "postgres"): ("WebhookFailedError", "LetterRefusedError", "Outage"),
-    ("map_import", "map_work", "maps"): ("MapFileError", "NoAreaError", "UnreadFileError"),
-    ("map_files",): ("LostAreaError",),
-    ("roads_valhalla", "readiness"): ("_AwayError", "RoadsOutage", "RoadServer"),
+    ("webhooks/", "mail/", "kafka/", "postgres"): ("WebhookFailedError", "LetterRefusedError", "Outage"),
+    ("maps/osm_file", "maps/work", "maps.py"): ("MapFileError", "NoAreaError", "UnreadFileError"),
+    ("maps/files",): ("LostAreaError",),
+    ("maps/roads_valhalla", "readiness"): ("_AwayError", "RoadsOutage", "RoadServer"),
 }
-"""Errors, or states, whose text is kept with what was not sent or imported, or shown as what is wrong: by how files
-begin."""
+"""Errors, or states, whose text is kept with what was not sent or imported, or shown as what is wrong: by how the
+files begin, in the folder of adapters or elsewhere."""
 
 
 def literal(node: ast.expr) -> str:
@@ -46,8 +46,10 @@ def sentences() -> Iterator[str]:
         root / "chores" / "maps.py",
         root / "services" / "readiness.py",
     ]
-    for path in sorted([*(root / "adapters").glob("*.py"), *elsewhere]):
-        made = next((errors for begins, errors in MADE.items() if path.name.startswith(begins)), ())
+    adapters = root / "adapters"
+    for path in sorted([*adapters.rglob("*.py"), *elsewhere]):
+        name = str(path.relative_to(adapters)) if path.is_relative_to(adapters) else path.name
+        made = next((errors for begins, errors in MADE.items() if name.startswith(begins)), ())
         if made and "options" not in path.name:
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
                 if isinstance(node, ast.Call) and ast.unparse(node.func) in made and node.args:

@@ -12,7 +12,7 @@ from sqlalchemy import func, insert, select, update
 from tests.support import stores
 from tests.support.refused import refused
 
-from tripline.adapters.signals_local import LocalSignals
+from tripline.adapters.signals.local import LocalSignals
 from tripline.domain.access import Actor, Authority
 from tripline.domain.exports import KEPT, KEPT_MS, OF_ACCOUNT, Event, Form, ManyExports, NotReady, State
 from tripline.domain.ids import CompanyId, TimeIds, UserId

@@ -9,7 +9,7 @@ from typing import Final
 
 AIM_S: Final = 1.0
 """How long a batch should take before its transaction: below what is logged as slow (`steps.SLOW_S`), and a fraction of
-what a partition that moves waits for it (`bus_kafka_reader.GIVE_UP_S`)."""
+what a partition that moves waits for it (`adapters/kafka/reader.GIVE_UP_S`)."""
 LEAST: Final = 8
 """Smaller batches are slower still: each costs a few round trips to the store."""
 

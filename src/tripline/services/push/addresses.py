@@ -1,6 +1,6 @@
 """The address of a receiver: a company's registration as a URL (spec/push 1, 4.3).
 
-Not here: whether it may be connected to (`adapters/webhook_addresses.py`).
+Not here: whether it may be connected to (`adapters/webhooks/addresses.py`).
 """
 
 import re

@@ -4,7 +4,7 @@ A mute receiver takes messages and never answers (spec/push M1 to M3). A request
 while its connection listens on; the first status line has everything that nobody confirmed put in line again.
 
 Not here: whose turn it is (`pusher.py`), what an outcome means for the queue (`queue.py`), how a request travels
-(`adapters/webhook_http.py`).
+(`adapters/webhooks/sender.py`).
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Rows of the simulated carrier: which request lifted the pause of a line last.
 
-Not here: the simulated carrier itself (`adapters/carrier_simulated.py`).
+Not here: the simulated carrier itself (`adapters/carrier/simulated.py`).
 """
 
 from typing import Final

@@ -3,7 +3,7 @@
 No trip has a place in its row. Of those that were judged without the map the first microtrip says where they began:
 what began farther away than it can have come is passed over, and of the rest every sample is looked at.
 
-Not here: which maps there are (`adapters/map_files.py`), what else is chosen of trips (`rescore.py`).
+Not here: which maps there are (`adapters/maps/files.py`), what else is chosen of trips (`rescore.py`).
 """
 
 import math

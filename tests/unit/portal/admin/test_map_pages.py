@@ -10,7 +10,7 @@ from tests.support import rest
 from tests.support.portal import HTMX, OWN, Browser, Page
 from tests.unit.portal.frame import test_own_forms as own
 
-from tripline.adapters import map_locks
+from tripline.adapters.maps import locks
 from tripline.chores import maps
 from tripline.domain.access import Authority
 
@@ -248,7 +248,7 @@ def test_file_is_refused_in_a_sentence_while_maps_are_changed(tmp_path):
     imported(tmp_path)
 
     async def scenario(app, browser):
-        with map_locks.changing(tmp_path / "maps"):
+        with locks.changing(tmp_path / "maps"):
             answers = [
                 await sent(browser, content(tmp_path), {"area": "other", "country": "KR"}),
                 await browser.confirm(f"{PATH}/area/delete", "area"),
@@ -323,8 +323,8 @@ def test_import_that_failed_for_want_of_room_is_tried_again(tmp_path, monkeypatc
     def full(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("tripline.adapters.map_import.read", full)
-    with pytest.raises(map_locks.NoAreaError):
+    monkeypatch.setattr("tripline.adapters.maps.osm_file.read", full)
+    with pytest.raises(locks.NoAreaError):
         imported(tmp_path)
 
     async def scenario(app, browser):

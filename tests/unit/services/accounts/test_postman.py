@@ -14,7 +14,7 @@ from tests.support.rest import Rest
 from tests.support.scoring_rows import ZONE
 
 from tripline import observe
-from tripline.adapters.signals_local import LocalSignals
+from tripline.adapters.signals.local import LocalSignals
 from tripline.domain.access import Authority
 from tripline.domain.disputes import Contested, Dispute, Reason, State
 from tripline.domain.ids import TimeIds, UserId, first_no

@@ -9,8 +9,8 @@ from tests.support import map_files, road_servers, scoring_rows
 from tests.support.road_servers import Stand, all_on
 from tests.support.scoring_rows import COMPANY, DRIVER, START_MS, VEHICLE, drive, played, sample
 
-from tripline.adapters.roads_osm import OsmRoads
-from tripline.adapters.roads_valhalla import Valhalla
+from tripline.adapters.maps.roads_osm import OsmRoads
+from tripline.adapters.maps.roads_valhalla import Valhalla
 from tripline.chores import maps
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, UserId, VehicleId

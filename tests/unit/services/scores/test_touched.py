@@ -10,8 +10,8 @@ from sqlalchemy import update
 from tests.support import map_files as made
 from tests.support.scoring_rows import COMPANY, ZONE, played, sample
 
-from tripline.adapters import map_files
-from tripline.adapters.roads_osm import PATIENCE_S, OsmRoads
+from tripline.adapters.maps import files
+from tripline.adapters.maps.roads_osm import PATIENCE_S, OsmRoads
 from tripline.chores import maps
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
@@ -53,7 +53,7 @@ class Town:
 
     def touched(self, name="town"):
         """What its map touches now."""
-        found = next((each for each in map_files.areas(self.maps) if each.name == name), None)
+        found = next((each for each in files.areas(self.maps) if each.name == name), None)
         return Touched(name) if found is None else Touched(name, found.map, found.bounds)
 
 

@@ -1,0 +1,1 @@
+"""The carrier of the devices' lines."""

@@ -1,0 +1,1 @@
+"""The HTTP listeners, by uvicorn over httptools, with bounds for their peers."""

@@ -1,0 +1,180 @@
+"""HTTP listeners: uvicorn serving one application on sockets of ours, without its signal handlers and log lines.
+
+uvicorn with httptools bounds neither the bytes around a body, nor connections, nor what is left unread: one stranger
+could fill the memory or hold connections for ever. Here the parts that bound all this are put together:
+the entrance (`entrance.py`), the connection (`connection.py`) and the way out (`outlet.py`).
+"""
+
+import asyncio
+import contextlib
+import functools
+import logging
+import socket
+from collections.abc import Callable, Generator, Mapping
+from typing import Any, Final, TypeAlias
+
+import uvicorn
+
+from tripline.adapters.http import entrance as http_entrance
+from tripline.adapters.http import refusals
+from tripline.adapters.http.bounds import Bounds, Causes
+from tripline.adapters.http.connection import Connection
+from tripline.adapters.http.entrance import Entrance, Listener
+from tripline.adapters.http.outlet import Outlet
+from tripline.adapters.http.places import Places
+from tripline.adapters.http.shared import Shared
+from tripline.adapters.http.turns import Turns
+
+DRAIN_S: Final = 5
+"""How long requests under way may take after a stop was asked for."""
+SENT_AHEAD: Final = 262_144
+"""Bytes of an answer that the system may take before its peer reads them."""
+_MANY: Final = 1 << 62
+_BOUNDS: Final = Bounds()
+
+Make: TypeAlias = Callable[[], asyncio.Protocol]
+Shell: TypeAlias = Callable[[Make], Make]
+"""Wraps protocols in TLS, given their factory."""
+
+
+class _Server(uvicorn.Server):
+    """A uvicorn server with entrances of ours, which leaves the process's signals to the program and says when it is
+    open."""
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        listeners: Mapping[str, socket.socket],
+        *,
+        bounds: Bounds,
+        clock: Callable[[], int],
+        tls: Shell | None,
+    ) -> None:
+        super().__init__(config)
+        self.servers = []
+        self._sockets = listeners
+        self._bounds = bounds
+        self._clock = clock
+        self._tls = tls
+        self._listeners: list[Listener] = []
+        self._unread: dict[Outlet, None] = {}
+        self.opened = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Signals are the program's own business."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen on the listeners."""
+        await self.lifespan.startup()
+        loop, bounds = asyncio.get_running_loop(), self._bounds
+        self._causes = Causes(loop.time)
+        bounded = functools.partial(Places, causes=self._causes)
+        shared = Shared(
+            bounds=bounds,
+            clock=self._clock,
+            causes=self._causes,
+            bodies=bounded("bodies", bounds.bodies, bounds.address_bodies),
+            answers=bounded("answers", bounds.answers, bounds.address_answers),
+            requests=bounded("connections", _MANY, bounds.address_connections),
+            unread=self._unread,
+            turns=Turns(loop, bounds.turn_s),
+            scheme="http" if self._tls is None else "https",
+        )
+        of_address = bounded("connections", _MANY, bounds.address_connections)
+        busy = self._busy if self._tls is None else None
+        for name, listening in self._sockets.items():
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_AHEAD)
+            listener = Listener(
+                name=name,
+                bounds=bounds,
+                of_address=of_address,
+                places=bounded("connections", bounds.connections, _MANY),
+                lobby=bounded("lobby", http_entrance.LOBBY, _MANY),
+                make=self._inside(shared),
+                turned_away=busy,
+            )
+            self._listeners.append(listener)
+            entrances = functools.partial(Entrance, listener)
+            self.servers.append(await loop.create_server(entrances, sock=listening, backlog=self.config.backlog))
+        self._looking = loop.call_later(bounds.look_s, self._look)
+        self.started = True
+        self.opened.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Finish what is under way, then hang up on everybody."""
+        await super().shutdown(sockets)
+        self._looking.cancel()
+        for listener in self._listeners:
+            for entrance in list(listener.open):
+                entrance.abort()
+
+    def _inside(self, shared: Shared) -> Make:
+        """The factory of the protocols behind the entrances."""
+        make: Make = functools.partial(
+            Connection,
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+            shared=shared,
+        )
+        return make if self._tls is None else self._tls(make)
+
+    def _look(self) -> None:
+        """End answers that make no progress."""
+        loop = asyncio.get_running_loop()
+        self._looking = loop.call_later(self._bounds.look_s, self._look)
+        for outlet in list(self._unread):
+            if outlet.look(loop.time(), self._bounds):
+                self._causes.tell("stalled_answer", limit=int(self._bounds.stall_s), address=outlet.address)
+                outlet.abort()
+
+    def _busy(self) -> bytes:
+        return refusals.TOO_BUSY.answer(self._clock())
+
+
+class HttpListeners:
+    """The application on several sockets, by the names of their listeners.
+
+    `run` in a task of the owner; `opened` once it serves; then `stop`.
+    """
+
+    def __init__(
+        self,
+        app: Any,
+        listeners: Mapping[str, socket.socket],
+        *,
+        tls: Shell | None,
+        clock: Callable[[], int],
+        bounds: Bounds = _BOUNDS,
+    ) -> None:
+        logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
+        config = uvicorn.Config(
+            app,
+            loop="none",
+            http="httptools",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=DRAIN_S,
+            backlog=1024,
+        )
+        config.load()
+        self._server = _Server(config, listeners, bounds=bounds, clock=clock, tls=tls)
+        self._sockets = list(listeners.values())
+
+    async def run(self) -> None:
+        """Serve until `stop`; returns when requests under way are answered, at the latest after `DRAIN_S`."""
+        await self._server.serve(sockets=self._sockets)
+
+    async def opened(self) -> None:
+        """Return once every socket is served."""
+        await self._server.opened.wait()
+
+    def stop(self) -> None:
+        """Stop accepting and finish what is under way."""
+        self._server.should_exit = True

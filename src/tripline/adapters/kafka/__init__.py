@@ -1,0 +1,1 @@
+"""The message bus on Kafka, by librdkafka."""

@@ -1,0 +1,65 @@
+"""Topics of our own, made where they are missing: the devices' buffer and dead letters. Others are their owners'."""
+
+import asyncio
+from typing import Final
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from tripline.adapters.kafka import options as kafka_options
+from tripline.adapters.kafka.writer import MESSAGE_BYTES
+from tripline.config import Bus
+from tripline.ports.outages import Outage
+
+_ENVELOPE_BYTES: Final = 65_536
+"""What a batch of one message adds to it, at most."""
+_HOUR_MS: Final = 3_600_000
+_AS_THE_BROKERS_SAY: Final = -1
+
+
+async def make(settings: Bus) -> None:
+    """Make what these settings need and is missing; what is there stays as it is. Raises `Outage`."""
+    topics = _topics(settings)
+    if topics:
+        await asyncio.to_thread(_make, settings, topics)
+
+
+def _topics(settings: Bus) -> list[NewTopic]:
+    replicas = settings.replicas or _AS_THE_BROKERS_SAY
+    found = []
+    if settings.dead_letters:
+        found.append(NewTopic(settings.dead_letters, 1, replicas))
+    if settings.buffer_devices:
+        kept = {
+            "retention.ms": str(int(settings.buffer_hours * _HOUR_MS)),
+            "cleanup.policy": "delete",
+            "max.message.bytes": str(MESSAGE_BYTES + _ENVELOPE_BYTES),
+        }
+        found.append(NewTopic(settings.buffer_topic, settings.buffer_partitions, replicas, config=kept))
+    return found
+
+
+def _make(settings: Bus, topics: list[NewTopic]) -> None:
+    troubles = kafka_options.Troubles("topics")
+    options = {**kafka_options.connection(settings), "error_cb": troubles.note}
+    del options["allow.auto.create.topics"]
+    try:
+        admin = AdminClient(options)
+        there = admin.list_topics(timeout=settings.timeout_s).topics
+        missing = [topic for topic in topics if topic.topic not in there]
+        made = admin.create_topics(missing, request_timeout=settings.timeout_s) if missing else {}
+        for name, done in made.items():
+            _settled(name, done.exception(settings.timeout_s + 5))
+    except (KafkaException, TimeoutError) as error:
+        raise Outage("The bus did not answer when its topics were looked at.") from error
+
+
+def _settled(name: str, error: BaseException | None) -> None:
+    if error is None:
+        return
+    if not isinstance(error, KafkaException):
+        raise error
+    why: KafkaError = error.args[0]
+    if why.code() != KafkaError.TOPIC_ALREADY_EXISTS:
+        raise Outage(f"The topic {name} is not there and could not be made: {why.name()}.")

@@ -1,0 +1,197 @@
+"""Reads the things that the base map shows from a map file, and keeps them on disk until they are cut into tiles.
+
+On disk a thing is its shape in the plane of tiles (Web Mercator, 0..1 from the north-west corner of the world) and its
+tags. In memory it is its layer, its least zoom, its bounds and its place in that file.
+"""
+
+import contextlib
+import functools
+import mmap
+import tempfile
+from array import array
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Final, TypeAlias
+
+import msgspec
+import numpy as np
+import osmium
+import shapely
+from numpy.typing import NDArray
+from osmium import osm
+
+from tripline.adapters.maps import osm_file
+from tripline.adapters.maps.osm_file import MapFileError
+from tripline.basemap import features
+from tripline.basemap.layers import Feature, Told
+from tripline.roads.index import UNITS, RoadIndex, Texts
+from tripline.roads.limits import at
+from tripline.scoring.drives import Floats, Ints
+from tripline.scoring.rules import Column
+
+AT_ONCE: Final = 10_000
+"""Things whose shapes are in memory while they are read."""
+_TOLD: Final = 10_000
+"""Texts of what is told that are kept decoded: many things tell the same, each once for every tile."""
+_EDGE_DEG: Final = 85.0511
+"""Beyond this latitude there are no tiles."""
+Shapes: TypeAlias = NDArray[np.object_]
+
+
+class Features:
+    """Those of one area, in a file."""
+
+    def __init__(self, opened: BinaryIO) -> None:
+        """`opened`: for reading and writing, and empty."""
+        self._file = opened
+        self._ends = array("q", [0])
+        self._shape_ends = array("q")
+        self._layers, self._zooms = array("b"), array("b")
+        self._bounds: list[Floats] = []
+        self._waiting: list[tuple[bytes, Feature]] = []
+
+    def take(self, shape: bytes, feature: Feature) -> None:
+        """Keep a thing; `shape`: in degrees, as WKB."""
+        self._waiting.append((shape, feature))
+        if len(self._waiting) >= AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits in memory."""
+        if self._waiting:
+            shapes, taken = zip(*self._waiting, strict=True)
+            self._waiting = []
+            self.take_all(shapely.from_wkb(list(shapes)), taken)
+
+    def take_all(self, shapes: Shapes, taken: Sequence[Feature]) -> None:
+        """Keep things whose shapes are in degrees."""
+        placed = shapely.transform(shapes, _on_plane)
+        self._bounds.append(shapely.bounds(placed))
+        parts: list[bytes] = []
+        for shape, feature in zip(shapely.to_wkb(placed).tolist(), taken, strict=True):
+            parts += (shape, msgspec.json.encode(feature.told))
+            self._layers.append(feature.layer)
+            self._zooms.append(feature.zoom)
+        ends = self._ends[-1] + np.cumsum([len(each) for each in parts])
+        self._shape_ends.extend(ends[::2].tolist())
+        self._ends.extend(ends[1::2].tolist())
+        self._file.write(b"".join(parts))
+
+    def told(self) -> "Kept":
+        """All things. Nothing can be added afterwards."""
+        self.flush()
+        self._file.flush()
+        size = self._ends[-1]
+        return Kept(
+            mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) if size else b"",
+            np.array(self._ends, np.int64),
+            np.array(self._shape_ends, np.int64),
+            np.array(self._layers, np.int8),
+            np.array(self._zooms, np.int8),
+            np.concatenate(self._bounds) if self._bounds else np.zeros((0, 4)),
+        )
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """Things on disk."""
+
+    body: Any
+    """A buffer."""
+    ends: NDArray[np.int64]
+    """One more than there are things: where each begins, and where the last ends."""
+    shape_ends: NDArray[np.int64]
+    layer: NDArray[np.int8]
+    zoom: NDArray[np.int8]
+    bounds: Floats
+    """Of each: west, north, east, south."""
+
+    def shapes(self, things: Ints) -> Shapes:
+        """Those of some things, on the plane."""
+        shapes: Shapes = shapely.from_wkb(self._parts(self.ends[things], self.shape_ends[things]))
+        return shapes
+
+    def told(self, things: Ints) -> list[Told]:
+        """What is told of each; not to be changed."""
+        return [_decoded(text) for text in self._parts(self.shape_ends[things], self.ends[things + 1])]
+
+    def _parts(self, begins: Ints, ends: Ints) -> list[bytes]:
+        return [self.body[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+
+
+@functools.lru_cache(_TOLD)
+def _decoded(text: bytes) -> Told:
+    return msgspec.json.decode(text, type=Told)
+
+
+def read(file: Path, into: Features, *, scratch: Path) -> None:
+    """Take everything that the base map shows from a map file. `scratch`: a folder for large
+    intermediate data. Raises `MapFileError`."""
+    try:
+        with tempfile.TemporaryDirectory(dir=scratch) as folder:
+            for thing in _things(file, Path(folder)):
+                _take(thing, into)
+    except RuntimeError as error:
+        raise MapFileError(f"{file} is damaged or cut off: {error}.") from error
+
+
+_SHAPES: Final = osmium.geom.WKBFactory()
+
+
+def _take(thing: Any, into: Features) -> None:
+    # As they lie in the file: a dict of them would take longer than everything that is asked of them.
+    tags = thing.tags
+    make: Any
+    if thing.is_node():
+        found, make = features.of_point(tags), _SHAPES.create_point
+    elif thing.is_way():
+        found, make = features.of_line(tags), _SHAPES.create_linestring
+    elif thing.is_area():
+        found, make = features.of_area(tags), _SHAPES.create_multipolygon
+    else:
+        return
+    if found is not None:
+        # The extract may lack a part of it, or it is no shape at all.
+        with contextlib.suppress(RuntimeError, osmium.InvalidLocationError):
+            # As hexadecimal digits shapely would read it in ten times the time.
+            into.take(bytes.fromhex(make(thing)), found)
+
+
+def limits(index: RoadIndex, texts: Texts, into: Features) -> None:
+    """Take the limits of the roads of an index, for cars, along each."""
+    into.flush()
+    lanes = [each[at(0, int(Column.CAR))].limit for each in texts.limits]
+    told = [
+        features.of_limit(limit.kmh, limit.source.name.lower()) if limit is not None and limit.kmh else None
+        for limit in lanes
+    ]
+    shown = np.array([each is not None for each in told], np.bool_)[index.limits]
+    for first in range(0, index.link.size, AT_ONCE):
+        roads = first + np.flatnonzero(shown[first : first + AT_ONCE])
+        if not roads.size:
+            continue
+        begin, end = np.searchsorted(index.road, (first, first + AT_ONCE))
+        vertices = begin + np.flatnonzero(shown[index.road[begin:end]])
+        places = np.column_stack((index.lon[vertices], index.lat[vertices])) / UNITS
+        lines = shapely.linestrings(places, indices=np.unique(index.road[vertices], return_inverse=True)[1])
+        into.take_all(lines, [each for number in index.limits[roads].tolist() if (each := told[number]) is not None])
+
+
+def _things(file: Path, scratch: Path) -> Iterator[Any]:
+    things = osmium.FileProcessor(osmium.io.File(str(file), "pbf")).with_locations(osm_file.storage(file, scratch))
+    things.with_areas(osmium.filter.KeyFilter(*features.AREA_KEYS))
+    # What shows nothing does not get as far as Python.
+    things.with_filter(osmium.filter.EntityFilter(osm.NODE | osm.WAY | osm.AREA))
+    for kind, keys in (
+        (osm.NODE, features.POINT_KEYS),
+        (osm.WAY, features.LINE_KEYS),
+        (osm.AREA, features.AREA_KEYS),
+    ):
+        has_key = osmium.filter.KeyFilter(*keys)
+        has_key.enable_for(kind)
+        things.with_filter(has_key)
+    return iter(things)
+
+
+def _on_plane(degrees: Floats) -> Floats:
+    lat = np.radians(np.clip(degrees[:, 1], -_EDGE_DEG, _EDGE_DEG))
+    return np.column_stack((degrees[:, 0] / 360.0 + 0.5, 0.5 - np.arcsinh(np.tan(lat)) / (2.0 * np.pi)))

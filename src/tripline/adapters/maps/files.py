@@ -1,0 +1,162 @@
+"""The areas in the folder of maps (setting `map.dir`): a description of each, and a folder with its index and tiles.
+
+`NAME.json` describes an area and names its folder. An import writes a new folder and then replaces the description in
+one step: readers find the old map or the new one, never a mixture. A folder is never changed; arrays that are open stay
+readable when it is deleted.
+"""
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from tripline.adapters.maps import imports, locks
+from tripline.adapters.maps.locks import NoAreaError
+from tripline.domain.maps import NAME, Area
+from tripline.roads.index import RoadIndex, Texts
+
+FORMAT: Final = 3
+"""The format of the files. An area of another format has to be imported anew."""
+MOST_AREAS: Final = 256
+"""Areas beyond this number are ignored."""
+TILES: Final = "tiles.pmtiles"
+"""The file with the base map of an area."""
+_TEXTS: Final = "texts.json"
+
+
+class LostAreaError(NoAreaError):
+    """An area was imported, and cannot be read any more. `why`: part of a sentence, kept (`language/kept.py`)."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"The map of {name} cannot be read: {why}.")
+        self.name = name
+        self.why = why
+
+
+def fingerprint(file: Path) -> str:
+    """The first digits of the file's SHA-256, which differ from those of any other file."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()[:12]
+
+
+def described(folder: Path) -> Iterator[Area | LostAreaError]:
+    """Every area, sorted by name; in place of a description that cannot be read, the reason."""
+    files = sorted(file for file in folder.glob("*.json") if NAME.fullmatch(file.stem))
+    for file in files[:MOST_AREAS]:
+        try:
+            yield msgspec.json.decode(file.read_bytes(), type=Area)
+        except FileNotFoundError:
+            continue  # removed a moment ago
+        except (OSError, msgspec.MsgspecError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            yield LostAreaError(file.stem, f"its description {file} cannot be read ({why})")
+
+
+def areas(folder: Path) -> list[Area]:
+    """The areas whose description can be read, sorted by name."""
+    return [each for each in described(folder) if isinstance(each, Area)]
+
+
+def lost(folder: Path) -> Iterator[LostAreaError]:
+    """The areas that cannot be read, sorted by name. Opens descriptions only."""
+    for each in described(folder):
+        error = fault(folder, each)
+        if error is not None:
+            yield error
+
+
+def fault(folder: Path, told: Area | LostAreaError) -> LostAreaError | None:
+    """Why an area cannot be read, by its description and the size of its files; None: it can."""
+    if isinstance(told, LostAreaError):
+        return told
+    try:
+        look(folder, told)
+    except LostAreaError as error:
+        return error
+    return None
+
+
+def look(folder: Path, area: Area) -> None:
+    """Check by size that its files are as they were written. Cheap. Raises `LostAreaError`."""
+    if area.format != FORMAT:
+        raise LostAreaError(area.name, "another version of Tripline imported it")
+    place = folder / area.folder
+    try:
+        size = sum(file.stat().st_size for file in place.iterdir())
+    except FileNotFoundError as error:
+        raise LostAreaError(area.name, f"its folder {place} is gone") from error
+    except OSError as error:
+        raise LostAreaError(area.name, f"its folder {place} cannot be read ({error.strerror})") from error
+    if size != area.size:
+        raise LostAreaError(area.name, f"its files in {place} have {size:,} bytes, not {area.size:,}")
+
+
+def load(folder: Path, area: Area) -> tuple[RoadIndex, Texts]:
+    """The index of an area; its arrays are mapped from disk. Raises `LostAreaError`."""
+    look(folder, area)
+    place = folder / area.folder
+    try:
+        return opened(place)
+    except (OSError, ValueError, msgspec.MsgspecError) as error:
+        raise LostAreaError(area.name, f"its files in {place} are damaged ({error})") from error
+
+
+def write(place: Path, index: RoadIndex, texts: Texts) -> None:
+    """Write an index into a folder."""
+    for name in RoadIndex.__struct_fields__:
+        np.save(place / f"{name}.npy", getattr(index, name))
+    (place / _TEXTS).write_bytes(msgspec.json.encode(texts))
+
+
+def opened(place: Path) -> tuple[RoadIndex, Texts]:
+    """What `write` wrote; its arrays are mapped from disk. Raises `OSError`, `ValueError`, `msgspec.MsgspecError`."""
+    texts = msgspec.json.decode((place / _TEXTS).read_bytes(), type=Texts)
+    return RoadIndex(
+        **{name: np.load(place / f"{name}.npy", mmap_mode="r") for name in RoadIndex.__struct_fields__}
+    ), texts
+
+
+def put(folder: Path, area: Area) -> Area:
+    """Replace the former area of this name, once the files are in its folder and on disk; returns it with its size."""
+    place = folder / area.folder
+    put = msgspec.structs.replace(area, size=sum(file.stat().st_size for file in place.iterdir()))
+    described = place / "area.json"
+    described.write_bytes(msgspec.json.encode(put))
+    locks.sync(described)
+    described.replace(folder / f"{area.name}.json")
+    locks.sync(folder)
+    clear(folder, area.name)
+    return put
+
+
+def is_known(folder: Path, name: str) -> bool:
+    """Whether there is a map of this area, whatever its state, or an import of it that has not come to a good end."""
+    return _is_there(folder, name) or imports.is_of(folder, name)
+
+
+def remove(folder: Path, name: str) -> None:
+    """Forget an area, and an import of it that ended. Raises `NoAreaError`."""
+    if not is_known(folder, name):
+        raise NoAreaError(f"There is no map called {name}.")
+    if imports.is_of(folder, name):
+        imports.forget(folder)
+    if _is_there(folder, name):
+        (folder / f"{name}.json").unlink()
+        locks.sync(folder)
+    clear(folder, name)
+
+
+def clear(folder: Path, name: str) -> None:
+    """Delete folders of an area that no description names: former maps, and those of imports that were killed."""
+    in_use = {area.folder for area in areas(folder)}
+    for each in folder.glob(f"{name}.*"):
+        if each.is_dir() and each.name not in in_use:
+            shutil.rmtree(each, ignore_errors=True)
+
+
+def _is_there(folder: Path, name: str) -> bool:
+    return NAME.fullmatch(name) is not None and (folder / f"{name}.json").exists()

@@ -1,0 +1,164 @@
+"""Reads a map file (`.osm.pbf`) with pyosmium: its roads, countries and built-up areas.
+
+libosmium does the reading, in C++. Where the places of nodes wait is up to the file's size: in memory, or for a large
+one in a file that goes when we are done. Decision 310 has the figures.
+"""
+
+import itertools
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import osmium
+from osmium import osm
+
+from tripline.adapters.maps import blocks
+from tripline.roads import classes
+from tripline.roads.areas import Ring
+from tripline.roads.builder import Builder
+
+IN_MEMORY_BYTES: Final = 200 << 20
+"""Files up to this size keep the places of their nodes in memory: 16 bytes a node, about twice the file."""
+USUAL_RATIO: Final = 3
+"""Files that unpack to more than this many times their size keep the places of their nodes on disk."""
+MOST_RATIO: Final = 6
+"""Files that unpack to more are refused: OpenStreetMap's unpack to two or three times their size."""
+LEAST_BYTES: Final = 2 << 20
+"""A file may always unpack to this many bytes more."""
+MOST_NODES: Final = 50_000
+"""Nodes of a road that are read; OpenStreetMap takes 2,000."""
+MOST_TAGS: Final = 200
+"""Tags of a road that are read; none has as many."""
+_BUILT_UP: Final = ("residential", "retail", "commercial")
+_COUNTRY: Final = ("ISO3166-1:alpha2", "ISO3166-1")
+_PBF: Final = b"OSMHeader"
+
+
+class MapFileError(Exception):
+    """The file is no map that can be used; the text is the one line to show."""
+
+
+class UnreadFileError(MapFileError):
+    """What is in the file was not found out; another try may do better."""
+
+
+def read(file: Path, *, scratch: Path, told: Callable[[int], None]) -> Builder:
+    """Its roads and areas. `scratch`: a folder for what does not fit; `told`: how many roads were read so far.
+
+    Raises `MapFileError`.
+    """
+    look(file)
+    if blocks.unpacked(file) > LEAST_BYTES + MOST_RATIO * file.stat().st_size:
+        raise MapFileError(f"{file} unpacks to more than {MOST_RATIO} times its size: it is not a real map.")
+    builder = Builder()
+    roads = _Roads(builder)
+    try:
+        with tempfile.TemporaryDirectory(dir=scratch) as folder:
+            for thing in _things(file, Path(folder)):
+                if thing.is_way():
+                    roads.take(thing)
+                    told(builder.roads)
+                elif thing.is_area():
+                    _take_area(builder, thing)
+    except (RuntimeError, osmium.InvalidLocationError) as error:
+        raise MapFileError(f"{file} is damaged or cut off: {error}.") from error
+    roads.check(file)
+    return builder
+
+
+def look(file: Path) -> None:
+    """See whether it may be a map file, before anything is read of it. Raises `MapFileError`."""
+    try:
+        with file.open("rb") as opened:
+            head = opened.read(64)
+    except OSError as error:
+        raise UnreadFileError(f"{file} cannot be read: {error.strerror}.") from error
+    if not head:
+        raise MapFileError(f"{file} is empty.")
+    if _PBF not in head:
+        raise MapFileError(f"{file} is no OpenStreetMap file in PBF form (.osm.pbf).")
+
+
+def storage(file: Path, scratch: Path) -> str:
+    """Where the places of the file's nodes wait; `scratch`: a folder of their own."""
+    size = file.stat().st_size
+    usual = size <= IN_MEMORY_BYTES and blocks.unpacked(file) <= LEAST_BYTES + USUAL_RATIO * size
+    return "flex_mem" if usual else f"sparse_file_array,{scratch / 'nodes'}"
+
+
+def _things(file: Path, scratch: Path) -> Iterator[Any]:
+    """Roads, and the areas that count."""
+    areas = osmium.filter.KeyFilter("landuse", "boundary")
+    things = (
+        osmium.FileProcessor(osmium.io.File(str(file), "pbf")).with_locations(storage(file, scratch)).with_areas(areas)
+    )
+    # Before areas are made nothing but ways and relations gets as far as Python.
+    return iter(
+        things.with_filter(osmium.filter.EntityFilter(osm.WAY | osm.AREA)).with_filter(
+            osmium.filter.KeyFilter("highway", "landuse", "boundary")
+        )
+    )
+
+
+class _Roads:
+    """Takes roads from ways, and counts those without the places of their nodes."""
+
+    def __init__(self, builder: Builder) -> None:
+        self._builder = builder
+        self._lost = self._negative = 0
+
+    def take(self, way: Any) -> None:
+        """Take a way, if it is a road."""
+        # Most ways are skipped by their raw tags, before these are copied.
+        if classes.class_of(way.tags) is None:
+            return
+        tags = dict(zip(range(MOST_TAGS), way.tags, strict=False)).values()
+        known = {tag.k: tag.v for tag in tags}
+        line: list[tuple[int, int, int]] = []
+        is_lost = True
+        for node in itertools.islice(way.nodes, MOST_NODES):
+            place = node.location
+            if place.valid():
+                is_lost = False
+                line.append((node.ref, place.y, place.x))
+                continue
+            # The extract lacks this node: the road goes on behind it as another one.
+            if len(line) > 1:
+                self._builder.road(way.id, known, line)
+            line = []
+        if len(line) > 1:
+            self._builder.road(way.id, known, line)
+        self._lost += is_lost
+        self._negative += is_lost and any(node.ref < 0 for node in itertools.islice(way.nodes, MOST_NODES))
+
+    def check(self, file: Path) -> None:
+        """Raise `MapFileError` when the file has no roads, or no places for most of them."""
+        if self._lost > self._builder.roads:
+            if 2 * self._negative > self._lost:
+                raise MapFileError(f"{file} has negative ids; renumber it first: osmium renumber.")
+            raise MapFileError(f"{file} has roads before their nodes, or without them; sort it first: osmium sort.")
+        if not self._builder.roads:
+            raise MapFileError(f"{file} has no roads.")
+
+
+def _take_area(builder: Builder, area: Any) -> None:
+    if area.tags.get("landuse") in _BUILT_UP:
+        builder.built_up(list(_rings(area)))
+    elif area.tags.get("admin_level") == "2":
+        code = next((area.tags[key] for key in _COUNTRY if key in area.tags), None)
+        if code:
+            builder.country(code, list(_rings(area)))
+
+
+def _rings(area: Any) -> Iterator[Ring]:
+    for outer in area.outer_rings():
+        yield _ring(outer)
+        for inner in area.inner_rings(outer):
+            yield _ring(inner)
+
+
+def _ring(nodes: Any) -> Ring:
+    places = np.array([(node.location.y, node.location.x) for node in nodes], np.int32)
+    return Ring(places[:, 0], places[:, 1])

@@ -1,0 +1,265 @@
+"""Roads and limits by imported maps (`ports.maps.RoadMatcher`).
+
+Maps are looked for at each call, so that an import or a removal counts from the next trip on; a call works on those it
+began with. Arrays are mapped into memory, so that processes share them.
+
+A map that cannot be read holds up the trips within its bounds for a time; then they are judged without it, which their
+quality says (`area:lost`).
+
+Another matcher may say which ways were driven (`Asked`). Maps tell the roads and limits of these ways all the same.
+"""
+
+import datetime
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from zoneinfo import ZoneInfo
+
+from msgspec.structs import replace
+
+from tripline.adapters.maps import stamps
+from tripline.adapters.maps.stamps import Stamp
+from tripline.domain.maps import Bounds
+from tripline.later import Later
+from tripline.ports.maps import LostMap, RoadsOutage
+from tripline.scoring.quality import LimitSource
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tripline.adapters.maps import files as map_files
+    from tripline.adapters.maps.files import LostAreaError
+    from tripline.domain.maps import Area
+    from tripline.roads import limited, located, matcher, ways
+    from tripline.roads.index import RoadIndex, Texts
+    from tripline.roads.located import Located, Road
+    from tripline.roads.matcher import Matches
+    from tripline.roads.ways import Ways
+    from tripline.scoring import drives as of_trips
+    from tripline.scoring.drives import Drives, Flags, Ints
+else:
+    # A process that has no maps, or nothing to score, needs none of these.
+    np = Later("numpy")
+    map_files = Later("tripline.adapters.maps.files")
+    limited = Later("tripline.roads.limited")
+    located = Later("tripline.roads.located")
+    matcher = Later("tripline.roads.matcher")
+    ways = Later("tripline.roads.ways")
+    of_trips = Later("tripline.scoring.drives")
+
+PATIENCE_S: Final = 600.0
+"""How long trips wait for a map that cannot be read."""
+LOST: Final = "lost"
+"""Stands for the map of an area that could not be read."""
+_TRIES: Final = 5
+"""How often maps are looked for anew when one goes in the very moment."""
+_WORLD: Final = Bounds(-180.0, -90.0, 180.0, 90.0)
+
+
+class _Map(NamedTuple):
+    area: "Area"
+    arrays: "RoadIndex"
+    texts: "Texts"
+
+
+class _Lost(NamedTuple):
+    error: "LostAreaError"
+    bounds: Bounds
+    """Where it would tell roads; anywhere, when not even that can be read."""
+    since_s: float
+    """When it was first found so."""
+
+
+class _Maps(NamedTuple):
+    stamp: Stamp
+    known: list[_Map]
+    lost: list[_Lost]
+
+
+class Answers(NamedTuple):
+    """What another matcher says of trips."""
+
+    ways: "Ways"
+    told: "Flags"
+    """Of each trip: whether it could say anything; our own matcher takes the others."""
+    maps: Sequence[tuple[str, ...]]
+    """Of each trip: what its quality says of that matcher, beside the maps."""
+
+
+class Asked(Protocol):
+    """Another matcher."""
+
+    def __call__(self, drives: "Drives", trips: "Ints") -> Answers:
+        """What it says of these trips among the drives. Called on any thread. Raises `RoadsOutage`."""
+
+    def reach(self) -> None:
+        """Return when it can be asked. Takes seconds; called on any thread. Raises `RoadsOutage`."""
+
+
+class OsmRoads:
+    """One for each process."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        zone: ZoneInfo,
+        monotonic: Callable[[], float] = time.monotonic,
+        asked: Asked | None = None,
+    ) -> None:
+        """`asked`: who says which ways were driven; None: our own matcher finds the roads."""
+        self._folder = folder
+        self._asked = asked
+        self._zone = zone
+        """Of the times of day for which limits hold."""
+        self._monotonic = monotonic
+        self._open = _Maps((), [], [])
+
+    @property
+    def has_maps(self) -> bool:
+        """Whether any is imported."""
+        return bool(stamps.stamp(self._folder))
+
+    def located(self, drives: "Drives") -> "Located":
+        """The drives with roads and limits, by the first map that knows the road. Raises `RoadsOutage`."""
+        count = drives.time_ms.size
+        limit_kmh, road = np.full(count, np.nan), np.full(count, -1, np.int32)
+        source = np.full(count, LimitSource.NONE, np.int8)
+        trip = drives.trips
+        roads: list[Road] = []
+        maps: list[tuple[str, ...]] = [()] * len(drives)
+        found_maps = self._maps()
+        for gone in found_maps.lost:
+            for at in np.unique(trip[_within(gone.bounds, drives)]).tolist():
+                self._wait_for(gone)
+                maps[at] = (*maps[at], f"{gone.error.name}:{LOST}")
+        answers = self._answers(drives, found_maps)
+        for each in found_maps.known:
+            near = np.unique(trip[_within(each.area.bounds, drives) & (road < 0)])
+            if not near.size:
+                continue
+            samples, own = _of(drives, near)
+            found = _matched(each.arrays, own, near, answers)
+            # By the map, whoever found the road: so a trip is judged alike by either matcher (docs/decisions/312).
+            told = limited.limits_of(each.arrays, each.texts, own, found, offset_ms=self._offsets(own))
+            fresh = (found.road >= 0) & (road[samples] < 0)
+            taken = samples[fresh]
+            limit_kmh[taken], source[taken] = told.kmh[fresh], told.source[fresh]
+            known, numbers = np.unique(found.road[fresh], return_inverse=True)
+            road[taken] = numbers + len(roads)
+            roads += [_told(each, number) for number in known.tolist()]
+            for at in np.unique(trip[taken]).tolist():
+                maps[at] = (*maps[at], f"{each.area.name}:{each.area.map}")
+        if answers is not None:
+            maps = [(*own_maps, *beside) for own_maps, beside in zip(maps, answers.maps, strict=True)]
+        return located.Located(replace(drives, limit_kmh=limit_kmh, limit_source=source, road=road), roads, maps)
+
+    def lost(self) -> Sequence[LostMap]:
+        """The maps that cannot be read, by name."""
+        if not self.has_maps:
+            return ()
+        return [LostMap(each.name, each.why) for each in map_files.lost(self._folder)]
+
+    def reach(self) -> None:
+        """Ask the other matcher how it is, where there is one. Raises `RoadsOutage`."""
+        if self._asked is not None:
+            self._asked.reach()
+
+    def _answers(self, drives: "Drives", found_maps: _Maps) -> Answers | None:
+        """What another matcher says of the trips on any map; None: nobody is asked."""
+        if self._asked is None:
+            return None
+        on_map = np.zeros(drives.time_ms.size, np.bool_)
+        for each in found_maps.known:
+            on_map |= _within(each.area.bounds, drives)
+        return self._asked(drives, np.unique(drives.trips[on_map]))
+
+    def _maps(self) -> _Maps:
+        for tries in range(_TRIES):
+            now = stamps.stamp(self._folder)
+            # What is missing although nothing was replaced meanwhile is lost; the next call looks for it again.
+            if now == self._open.stamp and (tries or not self._open.lost):
+                break
+            self._open = self._opened(now)
+        return self._open
+
+    def _opened(self, stamp: Stamp) -> _Maps:
+        # Folders never change: what is open need not be opened again.
+        before = {each.area: each for each in self._open.known}
+        now_s, since_s = self._monotonic(), {each.error.name: each.since_s for each in self._open.lost}
+        known, lost = [], []
+        for area in map_files.described(self._folder):
+            if isinstance(area, map_files.LostAreaError):
+                lost.append(_Lost(area, _WORLD, since_s.get(area.name, now_s)))
+                continue
+            try:
+                known.append(before.get(area) or _Map(area, *map_files.load(self._folder, area)))
+            except map_files.LostAreaError as error:
+                lost.append(_Lost(error, area.bounds, since_s.get(area.name, now_s)))
+        return _Maps(stamp, known, lost)
+
+    def _wait_for(self, gone: _Lost) -> None:
+        if self._monotonic() - gone.since_s < PATIENCE_S:
+            raise RoadsOutage(str(gone.error)) from gone.error
+
+    def _offsets(self, drives: "Drives") -> "Ints":
+        """How far local time is ahead at the beginning of each trip, ms."""
+        begun = [
+            int(drives.time_ms[start]) if start < end else 0
+            for start, end in itertools.pairwise(drives.starts.tolist())
+        ]
+        return np.array([self._offset(at_ms) for at_ms in begun], np.int64)
+
+    def _offset(self, at_ms: int) -> int:
+        # Device clocks may say any year; beyond those that exist nobody knows the summer time.
+        at = datetime.datetime.fromtimestamp(min(max(at_ms, 0), _LATEST_MS) / 1_000, self._zone)
+        return round((at.utcoffset() or datetime.timedelta()).total_seconds()) * 1_000
+
+
+_LATEST_MS: Final = 4_102_444_800_000
+"""The year 2100."""
+
+
+def _within(bounds: Bounds, drives: "Drives") -> "Flags":
+    west, south, east, north = bounds
+    return (drives.lat >= south) & (drives.lat <= north) & (drives.lon >= west) & (drives.lon <= east)
+
+
+class _Own(NamedTuple):
+    """Some trips alone."""
+
+    samples: "Ints"
+    """Where their samples stand among all."""
+    drives: "Drives"
+
+
+def _of(drives: "Drives", trips: "Ints") -> _Own:
+    """These trips alone."""
+    begins, ends = drives.starts[trips], drives.starts[trips + 1]
+    samples = np.concatenate([np.arange(begin, end) for begin, end in zip(begins, ends, strict=True)])
+    own = of_trips.Drives(
+        starts=np.append(0, np.cumsum(ends - begins)),
+        time_ms=drives.time_ms[samples],
+        lat=drives.lat[samples],
+        lon=drives.lon[samples],
+        speed_kmh=drives.speed_kmh[samples],
+        em=None,
+        limit_kmh=None,
+        column=drives.column[trips],
+        obd=drives.obd[trips],
+        stated_m=drives.stated_m[trips],
+    )
+    return _Own(samples, own)
+
+
+def _matched(index: "RoadIndex", own: "Drives", trips: "Ints", answers: Answers | None) -> "Matches":
+    """The roads of the trips `own`, which are these among those that the answers are about."""
+    if answers is None:
+        return matcher.matched(index, own)
+    return ways.matched(index, own, answers.ways.of(trips), answers.told[trips])
+
+
+def _told(of: _Map, road: int) -> "Road":
+    return located.Road(str(of.arrays.link[road]), int(of.arrays.rank[road]), of.texts.names[of.arrays.name[road]])

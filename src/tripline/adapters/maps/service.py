@@ -1,0 +1,342 @@
+"""Maps for their administrator (`ports.maps.MapKeeper`): lists and removes them, takes in a file and has it imported.
+
+One file arrives or is imported at a time in a folder of maps, whichever process does it: whoever begins takes the lock
+of the folder, and hands it down to the process that imports.
+"""
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final, NamedTuple
+
+from msgspec.structs import replace
+
+from tripline import observe
+from tripline.adapters.maps import cancels, imports, locks, process
+from tripline.adapters.maps.imports import Telling
+from tripline.domain.maps import (
+    BadMapFile,
+    ImportCancelled,
+    ImportState,
+    ImportStep,
+    KnownMap,
+    MapImport,
+    Maps,
+    MapsBusy,
+    NothingToContinue,
+    Standing,
+)
+from tripline.domain.refusals import NotFound
+from tripline.later import Later
+from tripline.ports.clocks import Clock
+from tripline.ports.outages import Outage
+
+if TYPE_CHECKING:
+    from tripline.adapters.maps import files as map_files
+else:
+    map_files = Later("tripline.adapters.maps.files")
+
+_HEAD_BYTES: Final = 64
+_PBF: Final = b"OSMHeader"
+"""Every map file has these bytes near its beginning."""
+_SUFFIX: Final = ".osm.pbf"
+_PART: Final = ".part"
+_ENDS_S: Final = 30.0
+"""How long an import may take to end once it is cancelled: what it is at when it does not look is done in less."""
+_log = observe.logger("map")
+
+
+class _Order(NamedTuple):
+    told: MapImport
+    held: int
+    """The lock of the folder."""
+
+
+class MapDesk:
+    """One for each process."""
+
+    def __init__(self, folder: Path, *, most_bytes: int, clock: Clock) -> None:
+        self._folder = folder.absolute()
+        self.most_bytes = most_bytes
+        self._clock = clock
+        self._orders: asyncio.Queue[_Order] = asyncio.Queue()
+
+    async def maps(self) -> Maps:
+        """The maps, and the import that has not come to a good end."""
+        return await asyncio.to_thread(self._maps)
+
+    async def remove(self, name: str) -> None:
+        """Forget a map. Raises `NotFound`, `MapsBusy`, `Outage`."""
+        await asyncio.to_thread(self._remove, name)
+
+    @contextlib.asynccontextmanager
+    async def arrival(self, name: str, *, country: str) -> AsyncIterator["Arrival"]:
+        """Takes in the file of an area; nothing of it is left unless it was taken in whole."""
+        arriving = Arrival(self._folder, name, country, self._clock, self._orders.put_nowait)
+        try:
+            async with _ended_by(arriving.is_cancelled):
+                with _written():
+                    yield arriving
+        finally:
+            arriving.end()
+
+    async def go_on(self, name: str) -> Standing:
+        """Go on with the import of an area that ended before it was done. Raises `NothingToContinue`, `MapsBusy`."""
+        order = await asyncio.to_thread(self._again, name)
+        self._orders.put_nowait(order)
+        return _running(order)
+
+    async def cancel(self, name: str) -> None:
+        """End the import of an area, or forget one that ended. Raises `NotFound`, `MapsBusy`, `Outage`."""
+        if not await asyncio.to_thread(self._marked, name) or not await self._settled(name):
+            raise NotFound("map_import", name=name)
+
+    async def run(self) -> None:
+        """Import what was taken in, until cancelled; first carry through a cancellation that was killed."""
+        name = await asyncio.to_thread(cancels.marked, self._folder)
+        if name is not None:
+            with contextlib.suppress(MapsBusy, Outage):
+                await self._settled(name)
+        while True:
+            told, held = await self._orders.get()
+            try:
+                ended = await process.run(self._folder, told, held=held)
+            except OSError as error:
+                ended = process.Ended(-1, str(error))
+            finally:
+                # Nobody takes the mark away before the lock is given back.
+                is_cancelled = cancels.marked(self._folder) == told.name
+                os.close(held)
+            if not ended.code:
+                _log.info("map.imported", map=told.name)
+            elif not is_cancelled:  # of that whoever cancelled tells
+                _log.warning("map.import_ended", map=told.name, code=ended.code, error=ended.said)
+
+    def _maps(self) -> Maps:
+        known = []
+        for each in map_files.described(self._folder):
+            error = map_files.fault(self._folder, each)
+            area = None if isinstance(each, map_files.LostAreaError) else each
+            known.append(KnownMap(name=each.name, area=area, lost=None if error is None else error.why))
+        return Maps(known, imports.standing(self._folder))
+
+    def _marked(self, name: str) -> bool:
+        with _written():
+            return cancels.mark(self._folder, name)
+
+    async def _settled(self, name: str) -> bool:
+        """Whether an import of this area that is to end left something, once nothing of it is left."""
+        try:
+            async with asyncio.timeout(_ENDS_S):
+                while True:
+                    if (done := await asyncio.to_thread(self._settle, name)) is not None:
+                        return done
+                    await asyncio.sleep(cancels.LOOK_S)
+        except TimeoutError as error:
+            raise MapsBusy from error
+
+    def _settle(self, name: str) -> bool | None:
+        """As `_settled`; None: whoever works on it has not ended."""
+        with _written():
+            try:
+                held = locks.take(self._folder)
+            except locks.BusyError:
+                if cancels.marked(self._folder) != name:
+                    return True  # somebody else was quicker
+                return None if imports.is_of(self._folder, name) else False
+            try:
+                if cancels.marked(self._folder) != name:
+                    return True
+                found = cancels.settle(self._folder) == name
+            finally:
+                os.close(held)
+        if found:
+            _log.info("map.import_cancelled", map=name)
+        return found
+
+    def _remove(self, name: str) -> None:
+        if not map_files.is_known(self._folder, name):
+            raise NotFound("map", name=name)
+        held = _lock(self._folder)
+        try:
+            with _written():
+                map_files.remove(self._folder, name)
+        except locks.NoAreaError as error:
+            raise NotFound("map", name=name) from error
+        finally:
+            os.close(held)
+        _log.info("map.removed", map=name)
+
+    def _again(self, name: str) -> _Order:
+        if not imports.is_of(self._folder, name):
+            raise NothingToContinue(name=name)
+        with _written(), contextlib.ExitStack() as opened:
+            held = _lock(self._folder)
+            opened.callback(os.close, held)
+            told = imports.read(self._folder)
+            if told is None or told.name != name or not imports.has_file(told):
+                raise NothingToContinue(name=name)
+            order = _Order(Telling(self._folder, replace(told, reason=None, bad_file=False), self._clock).told, held)
+            opened.pop_all()
+            return order
+
+
+class Arrival:
+    """A file on its way."""
+
+    def __init__(
+        self, folder: Path, name: str, country: str, clock: Callable[[], int], ready: Callable[[_Order], None]
+    ) -> None:
+        self._folder = folder
+        self._whole = folder / imports.UPLOADS / f"{name}{_SUFFIX}"
+        self._part = self._whole.with_name(self._whole.name + _PART)
+        now_ms = clock()
+        self._about = MapImport(
+            name=name, country=country, file=str(self._whole), begun_ms=now_ms, told_ms=now_ms, step=ImportStep.UPLOAD
+        )
+        self._clock = clock
+        self._ready = ready
+        self._head = b""
+        self._size = 0
+        self._file: IO[bytes] | None = None
+        self._held: int | None = None
+        self._telling: Telling | None = None
+        self._before: MapImport | None = None
+        self._order: _Order | None = None
+        self._guard = threading.Lock()
+        """A thread goes on when who waits for it does not."""
+        self._is_over = False
+
+    def is_cancelled(self) -> bool:
+        """Whether somebody cancelled it on its way. Cheap."""
+        return self._telling is not None and cancels.marked(self._folder) == self._about.name
+
+    async def write(self, piece: bytes) -> None:
+        """Take in a piece. Raises `BadMapFile` for what is no map file, `MapsBusy`, `OSError`."""
+        if self._file is None:
+            self._head += piece
+            if len(self._head) < _HEAD_BYTES:
+                return
+            self._check()
+            piece = self._head
+        await asyncio.to_thread(self._write, piece)
+
+    async def finish(self) -> Standing:
+        """That was all: it is imported when this arrival ends. Raises as `write`."""
+        if self._file is None:
+            self._check()
+            await asyncio.to_thread(self._write, self._head)
+        return _running(await asyncio.to_thread(self._finish))
+
+    def end(self) -> None:
+        """Have what was finished imported, and leave nothing of anything else."""
+        with self._guard:
+            self._is_over = True
+            if self._order is not None:
+                self._ready(self._order)
+            self._leave()
+
+    def _leave(self) -> None:
+        is_cancelled = self.is_cancelled()
+        if self._file is not None:
+            self._file.close()
+            self._part.unlink(missing_ok=True)
+        if self._telling is not None:
+            imports.tell(self._folder, self._before)
+        if is_cancelled:
+            cancels.settle(self._folder)
+            _log.info("map.import_cancelled", map=self._about.name)
+        if self._held is not None:
+            os.close(self._held)
+
+    def _check(self) -> None:
+        if not self._head:
+            raise BadMapFile("empty")
+        if _PBF not in self._head[:_HEAD_BYTES]:
+            raise BadMapFile("foreign")
+
+    def _write(self, piece: bytes) -> None:
+        with self._guard:
+            if self._is_over:
+                return
+            if self._file is None:
+                self._held = _lock(self._folder)
+                self._before = imports.read(self._folder)
+                self._telling = Telling(self._folder, self._about, self._clock)
+                self._part.parent.mkdir(exist_ok=True)
+                self._file = self._part.open("wb")
+            assert self._telling is not None
+            self._file.write(piece)
+            self._size += len(piece)
+            self._telling.count(self._size)
+
+    def _finish(self) -> _Order:
+        with self._guard:
+            assert not self._is_over
+            assert self._file is not None
+            assert self._telling is not None
+            assert self._held is not None
+            self._file.close()
+            locks.sync(self._part)
+            imports.clear(self._folder, keep={self._part})
+            self._part.replace(self._whole)
+            locks.sync(self._whole.parent)
+            self._telling.step(ImportStep.ROADS)
+            self._order = _Order(self._telling.told, self._held)
+            self._file = self._telling = self._held = None
+            return self._order
+
+
+@contextlib.asynccontextmanager
+async def _ended_by(is_over: Callable[[], bool]) -> AsyncIterator[None]:
+    """Breaks off what goes on within once this is so. Raises `ImportCancelled`."""
+    loop = asyncio.get_running_loop()
+    next_look: asyncio.TimerHandle
+
+    def look() -> None:
+        nonlocal next_look
+        if is_over():
+            scope.reschedule(loop.time())
+        else:
+            next_look = loop.call_later(cancels.LOOK_S, look)
+
+    next_look = loop.call_later(cancels.LOOK_S, look)
+    try:
+        async with asyncio.timeout(None) as scope:
+            yield
+    except TimeoutError as error:
+        if not scope.expired():
+            raise
+        raise ImportCancelled from error
+    finally:
+        next_look.cancel()
+
+
+@contextlib.contextmanager
+def _written() -> Iterator[None]:
+    """Turns a failed write into an outage."""
+    try:
+        yield
+    except OSError as error:
+        raise Outage(f"The folder of maps cannot be written: {error.strerror}.") from error
+
+
+def _running(order: _Order) -> Standing:
+    return Standing(told=order.told, stage=ImportState.RUNNING, can_continue=False)
+
+
+def _lock(folder: Path) -> int:
+    try:
+        held = locks.take(folder)
+    except locks.BusyError as error:
+        raise MapsBusy from error
+    try:
+        with _written():
+            cancels.settle(folder)
+    except BaseException:
+        os.close(held)
+        raise
+    return held

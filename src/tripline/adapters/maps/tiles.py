@@ -1,0 +1,164 @@
+"""Cuts the things of the base map into vector tiles, and writes them tile by tile into one PMTiles file.
+
+It holds the tile numbers of one zoom and the shapes of one tile in memory.
+"""
+
+import gzip
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+from pmtiles.tile import Compression, TileType, zxy_to_tileid
+from pmtiles.writer import Writer
+
+from tripline.adapters.maps import encoder
+from tripline.adapters.maps.features import Kept, Shapes
+from tripline.basemap.layers import ATTRIBUTION, LARGEST_ZOOM, Layer
+from tripline.domain.maps import Bounds
+
+EXTENT: Final = 4_096
+"""Units across a tile."""
+BUFFER: Final = 64
+"""Units around a tile that go with it, so that lines and outlines do not end at its edge."""
+_SMALLEST: Final = 8
+"""Units: smaller areas are left out of a tile, except at the largest zoom."""
+_COARSE: Final = 4.0
+"""How far shapes of a tile may be off, units; at the largest zoom one."""
+_KINDS: Final = np.arange(8)
+_POLYGONS: Final = np.isin(_KINDS, (3, 6))
+_DRAWN: Final = np.isin(_KINDS, encoder.KINDS)
+"""Of each kind of shape, as shapely numbers them."""
+Numbers = NDArray[np.int64]
+
+
+def write(kept: Kept, file: Path, *, bounds: Bounds, told: Callable[[int], None]) -> int:
+    """Write the tiles of all zooms; returns their number. `bounds`: of the area; `told`: called with the number so far.
+
+    Without any tile the file is empty.
+    """
+    count = 0
+    with file.open("wb") as opened:
+        writer = Writer(opened)
+        for zoom in range(LARGEST_ZOOM + 1):
+            for tile_id, body in _tiles(kept, zoom):
+                writer.write_tile(tile_id, body)
+                count += 1
+                told(count)
+        if count:
+            writer.finalize(_header(bounds), _METADATA)
+        opened.flush()
+        os.fsync(opened.fileno())
+    return count
+
+
+def _header(bounds: Bounds) -> dict[str, Any]:
+    west, south, east, north = (round(each * 10_000_000) for each in bounds)
+    return {
+        "tile_type": TileType.MVT,
+        "tile_compression": Compression.GZIP,
+        "min_lat_e7": south,
+        "max_lat_e7": north,
+        "min_lon_e7": west,
+        "max_lon_e7": east,
+        "center_zoom": 10,
+        "center_lat_e7": (south + north) // 2,
+        "center_lon_e7": (west + east) // 2,
+    }
+
+
+_METADATA: Final = {
+    "name": "Tripline base map",
+    "attribution": ATTRIBUTION,
+    "vector_layers": [{"id": layer.label, "fields": {}, "minzoom": 0, "maxzoom": LARGEST_ZOOM} for layer in Layer],
+}
+
+
+def _tiles(kept: Kept, zoom: int) -> Iterator[tuple[int, bytes]]:
+    """Number and body of each tile of a zoom, in ascending order; empty tiles are left out."""
+    tiles, things = _touched(kept, zoom)
+    edges = np.flatnonzero(np.diff(tiles)) + 1
+    groups = np.split(things, edges)
+    firsts = tiles[np.concatenate(([0], edges))].tolist() if tiles.size else []
+    places = [(each >> 32, each & 0xFFFFFFFF) for each in firsts]
+    numbered = [(zxy_to_tileid(zoom, x, y), x, y, group) for (x, y), group in zip(places, groups, strict=False)]
+    for tile_id, x, y, group in sorted(numbered, key=lambda each: each[0]):
+        body = _tile(kept, zoom, x, y, group)
+        if body:
+            yield tile_id, gzip.compress(body, mtime=0)
+
+
+def _touched(kept: Kept, zoom: int) -> tuple[Numbers, Numbers]:
+    """Pairs of tile and thing whose bounds touch, by tile; a tile is `x << 32 | y`."""
+    across = 1 << zoom
+    west, north, east, south = kept.bounds.T
+    shown = kept.zoom <= zoom
+    if zoom < LARGEST_ZOOM:
+        is_area = np.isin(kept.layer, (Layer.LANDUSE, Layer.WATER))
+        size = np.maximum(east - west, south - north) * across * EXTENT
+        shown &= ~is_area | (size >= _SMALLEST)
+    things = np.flatnonzero(shown)
+    reach = BUFFER / EXTENT
+
+    def columns(least: Any, most: Any) -> tuple[Numbers, Numbers]:
+        edges = (np.floor(least[things] * across - reach), np.floor(most[things] * across + reach))
+        first, last = (np.clip(each, 0, across - 1).astype(np.int64) for each in edges)
+        return first, last - first + 1
+
+    (x, wide), (y, high) = columns(west, east), columns(north, south)
+    counts = wide * high
+    nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    high_of = np.repeat(high, counts)
+    tiles = ((np.repeat(x, counts) + nth // high_of) << 32) | (np.repeat(y, counts) + nth % high_of)
+    order = np.argsort(tiles, kind="stable")
+    return tiles[order], np.repeat(things, counts)[order]
+
+
+def _tile(kept: Kept, zoom: int, x: int, y: int, things: Numbers) -> bytes:
+    """The tile with these things; empty when none of them shows in it."""
+    across, edge = 1 << zoom, BUFFER / EXTENT
+    shapes = shapely.clip_by_rect(
+        kept.shapes(things), (x - edge) / across, (y - edge) / across, (x + 1 + edge) / across, (y + 1 + edge) / across
+    )
+    here = ~shapely.is_empty(shapes)
+    shapes, things = shapes[here], things[here]
+    shapes = shapely.transform(shapes, lambda places: (places * across - (x, y)) * EXTENT)
+    shapes = shapely.simplify(shapes, 1.0 if zoom == LARGEST_ZOOM else _COARSE, preserve_topology=False)
+    shapes = _on_units(shapes)
+    kinds = shapely.get_type_id(shapes)
+    polygons = _POLYGONS[kinds]
+    # In units that grow to the south this is what the format calls clockwise.
+    shapes[polygons] = shapely.orient_polygons(shapes[polygons], exterior_cw=False)
+    shown = _DRAWN[kinds] & ~shapely.is_empty(shapes)
+    shapes, things = shapes[shown], things[shown]
+    if not things.size:
+        return b""
+    layer = kept.layer[things]
+    return encoder.encoded(
+        [
+            (Layer(each).label, shapes[layer == each], kept.told(things[layer == each]))
+            for each in np.unique(layer).tolist()
+        ],
+        extent=EXTENT,
+    )
+
+
+def _on_units(shapes: Shapes) -> Shapes:
+    """Shapes with their vertices on whole units, and without outlines that cross themselves; some may be empty."""
+    whole: Shapes = shapely.transform(shapes, np.rint)
+    wrong = ~shapely.is_valid(whole)
+    if wrong.any():
+        # Rounded vertex by vertex these collapse, or touch or cross themselves; so may those that were clipped and
+        # simplified, and then whole units cannot be found. It takes much longer than telling that nothing is wrong.
+        found = shapes[wrong]
+        crossed = ~shapely.is_valid(found)
+        found[crossed] = shapely.make_valid(found[crossed])
+        whole[wrong] = shapely.set_precision(found, 1.0)
+    # After that: of outlines that collapsed it would leave less than an outline has.
+    places, owner = shapely.get_coordinates(whole, return_index=True)
+    repeated = np.unique(owner[1:][(places[1:] == places[:-1]).all(axis=1) & (owner[1:] == owner[:-1])])
+    whole[repeated] = shapely.remove_repeated_points(whole[repeated])
+    return whole

@@ -1,0 +1,1 @@
+"""Signals between the parts of the program: inside one process, or through PostgreSQL."""

@@ -1,0 +1,191 @@
+"""Signals between processes that share a PostgreSQL database: LISTEN and NOTIFY on one channel.
+
+Listeners in this process are told at once, as by `local.py`; others a moment later, many hints in one
+notification, on a connection of its own: whoever tells does not wait, and a commit is not held up by a notification.
+Whatever interrupts the connection, or is too much for it, ends in a `SIGNAL_RESYNC` to every listener that may have
+missed something. A payload is at most 8,000 bytes [PostgreSQL, NOTIFY].
+"""
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import msgspec
+import psycopg
+
+from tripline import observe
+from tripline.adapters.signals.local import LocalSignals
+
+CHANNEL: Final = "tripline"
+LONGEST: Final = 7_900
+"""Bytes of the hints in one notification. Of a longer one others are only told that something was lost."""
+WAITING: Final = 10_000
+"""Hints that wait to be sent, each once; when there are more, the others are told to look at everything instead."""
+GATHER_S: Final = 0.003
+"""Pause between two notifications, in which more hints come together."""
+CONNECT_S: Final = 5
+LOOK_S: Final = 5.0
+"""How long nothing may be heard before the connection is tried."""
+ANSWER_S: Final = 5.0
+_PAUSES_S: Final = (0.05, 0.2, 0.5, 1.0, 2.0)
+_OPTIONS: Final[dict[str, Any]] = {
+    "connect_timeout": CONNECT_S,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 11_000,
+    "application_name": "tripline signals",
+    # Hints are no state: nothing is lost with a notification that a power cut takes along.
+    "options": "-c synchronous_commit=off",
+}
+_Hint = tuple[str, str]
+_TROUBLE: Final = (psycopg.Error, OSError, TimeoutError)
+_log = observe.logger("signals")
+
+
+class PostgresSignals:
+    """Implements `ports.signals.Signals`. Made on the event loop; others are told and heard while `run` is running."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._local = LocalSignals()
+        self._loop = asyncio.get_running_loop()
+        self._sender = secrets.token_hex(6)
+        self._waiting: dict[_Hint, None] = {}
+        self._lost = False
+        """Whether hints to others were lost that were never sent."""
+        self._asked = asyncio.Event()
+        self.listening = asyncio.Event()
+        """Set while other processes are heard."""
+
+    def notify(self, subject: str, detail: str = "") -> None:
+        """Tell every subscriber of the subject, here and elsewhere; never blocks, never raises."""
+        self._local.notify(subject, detail)
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._queue, (subject, detail))
+
+    def subscribe(self, subject: str, listener: Callable[[str], None]) -> None:
+        """Call the listener (on the event loop, quickly) with the detail of each hint."""
+        self._local.subscribe(subject, listener)
+
+    async def run(self) -> None:
+        """Hear others and tell them, until cancelled; what waits then is still sent."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._for_ever(self._listen))
+                tasks.create_task(self._for_ever(self._send_on))
+        finally:
+            with contextlib.suppress(*_TROUBLE):
+                async with asyncio.timeout(ANSWER_S), await self._connected() as connection:
+                    await self._send(connection)
+
+    def _queue(self, hint: _Hint) -> None:
+        if _length(hint) > LONGEST:
+            self._lost = True
+        else:
+            if len(self._waiting) >= WAITING:
+                self._waiting.clear()
+                self._lost = True
+            self._waiting[hint] = None
+        self._asked.set()
+
+    async def _for_ever(self, work: Callable[[psycopg.AsyncConnection[Any]], Any]) -> None:
+        """Do the work on a connection, and on another one when that breaks."""
+        pause = 0
+        while True:
+            try:
+                async with await self._connected() as connection:
+                    pause = 0
+                    await work(connection)
+            except _TROUBLE as error:
+                _log.warning("signal.away", reason=_reason(error))
+            except Exception:  # noqa: BLE001  hints end with the program, not before
+                _log.exception("signal.failed", subject="")
+            finally:
+                if work == self._listen:
+                    self.listening.clear()
+            await asyncio.sleep(_PAUSES_S[min(pause, len(_PAUSES_S) - 1)])
+            pause += 1
+
+    async def _connected(self) -> psycopg.AsyncConnection[Any]:
+        async with asyncio.timeout(CONNECT_S):
+            return await psycopg.AsyncConnection.connect(self._url, autocommit=True, **_OPTIONS)
+
+    async def _listen(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        """Pass on what others tell. What they told while nobody listened here is made up for."""
+        async with asyncio.timeout(ANSWER_S):
+            await connection.execute(f"LISTEN {CHANNEL}")
+        self.listening.set()
+        self._local.notify(observe.SIGNAL_RESYNC)
+        while True:
+            async for notification in connection.notifies(timeout=LOOK_S):
+                self._hear(notification.payload)
+            async with asyncio.timeout(ANSWER_S):
+                await connection.execute("SELECT 1")
+
+    def _hear(self, payload: str) -> None:
+        try:
+            sender, told = msgspec.json.decode(payload, type=tuple[str, list[_Hint]])
+        except (msgspec.DecodeError, UnicodeEncodeError):
+            return  # not one of us; whoever may connect to the database may say anything here
+        if sender != self._sender:
+            for subject, detail in told:
+                self._local.notify(subject, detail)
+
+    async def _send_on(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(LOOK_S):
+                    await self._asked.wait()
+            except TimeoutError:
+                async with asyncio.timeout(ANSWER_S):
+                    await connection.execute("SELECT 1")
+                continue
+            await self._send(connection)
+            await asyncio.sleep(GATHER_S)
+
+    async def _send(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        """Send what waits. What could not be sent waits on; of what was cut off in the middle nobody knows."""
+        self._asked.clear()
+        waiting, self._waiting = self._waiting, {}
+        lost, self._lost = self._lost, False
+        told: list[_Hint] = [(observe.SIGNAL_RESYNC, "")] if lost else []
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                for payload in _payloads(self._sender, [*told, *waiting]):
+                    await connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, payload))
+        except BaseException:
+            self._waiting = {**waiting, **self._waiting}
+            self._lost |= lost
+            self._asked.set()
+            raise
+
+
+def _payloads(sender: str, hints: list[_Hint]) -> Iterator[str]:
+    """The hints in as few notifications as hold them, in order."""
+    some: list[_Hint] = []
+    size = 0
+    for hint in hints:
+        length = _length(hint)
+        if some and size + length > LONGEST:
+            yield msgspec.json.encode((sender, some)).decode()
+            some, size = [], 0
+        some.append(hint)
+        size += length
+    if some:
+        yield msgspec.json.encode((sender, some)).decode()
+
+
+def _reason(error: BaseException) -> str:
+    """What stood in the way, in one line: never more of the address than host, port, database and user."""
+    if isinstance(error, TimeoutError):
+        return "PostgreSQL does not answer."
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def _length(hint: _Hint) -> int:
+    """Bytes of the hint in a payload, its comma included."""
+    return len(msgspec.json.encode(hint)) + 1

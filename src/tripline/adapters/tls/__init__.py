@@ -1,0 +1,1 @@
+"""Certificates of the listeners: our own authority, files that change, TLS contexts."""

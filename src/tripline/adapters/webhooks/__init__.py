@@ -1,0 +1,1 @@
+"""Requests to customers' servers, with the guard of their addresses."""

@@ -1,0 +1,168 @@
+"""The address guard: which addresses a customer's server may have, and the look-up of names under it (spec/push 3).
+
+Every address that a name stands for is checked, and the one that was checked is the one that is connected to: a name
+that changes between look and connection gains nothing. Look-ups run on threads of their own, few and never waited for
+longer than the caller's time, so that a name server that is away holds up nobody else.
+"""
+
+import asyncio
+import ipaddress
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from typing import Final
+
+import msgspec
+
+from tripline.adapters.webhooks import address_ranges
+from tripline.ports.webhooks import WebhookFailedError
+
+FRESH_S: Final = 60.0
+"""How long what was found for a name is not asked for again."""
+STALE_S: Final = 3_600.0
+"""How long it may be used when the name cannot be looked up at the moment."""
+LOOKUP_S: Final = 3.0
+"""How long to wait for a look-up."""
+LOOKUPS_MAX: Final = 32
+"""Look-ups under way; the thread of one that hangs ends with it."""
+NAMES_MAX: Final = 4_096
+ADDRESSES_MAX: Final = 8
+"""Most addresses of one name that we check; a name with more is refused, for none may go unchecked."""
+
+_V4_BITS: Final = 0xFFFFFFFF
+_REFUSED_V4: Final = tuple(IPv4Network(text) for text, _, _ in address_ranges.V4)
+_REFUSED_V6: Final = tuple(IPv6Network(text) for text, _, _ in address_ranges.V6)
+_MAPPED: Final = IPv6Network("::ffff:0:0/96")
+_NAT64: Final = IPv6Network("64:ff9b::/96")
+_SIX_TO_FOUR: Final = IPv6Network("2002::/16")
+_ISATAP: Final = frozenset({0x00005EFE, 0x02005EFE})
+"""First half of the interface identifier of an address that carries an IPv4 address in the other half [RFC 5214]."""
+
+Resolve = Callable[[str], Sequence[str]]
+"""Addresses of a name; blocks. Raises OSError."""
+
+
+def is_public(address: str) -> bool:
+    """Whether the address may belong to a machine anywhere on the Internet.
+
+    False for every range of `address_ranges.py`, for IPv6 addresses with such an IPv4 address inside (mapped, 6to4,
+    NAT64, ISATAP), for one with a zone, and for what is no address.
+    """
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(parsed, IPv4Address):
+        return _public_v4(parsed)
+    if parsed.scope_id is not None:
+        return False
+    inside = _inside(parsed)
+    if not all(_public_v4(each) for each in inside):
+        return False
+    # These two lie in what the IETF reserves; the IPv4 address inside is all there is to judge.
+    if parsed in _MAPPED or parsed in _NAT64:
+        return True
+    return not any(parsed in refused for refused in _REFUSED_V6)
+
+
+def _public_v4(address: IPv4Address) -> bool:
+    return not any(address in refused for refused in _REFUSED_V4)
+
+
+def _inside(address: IPv6Address) -> list[IPv4Address]:
+    """The IPv4 addresses that this one carries."""
+    number = int(address)
+    found = []
+    if address in _SIX_TO_FOUR:
+        found.append(IPv4Address(number >> 80 & _V4_BITS))
+    if address in _MAPPED or address in _NAT64 or number >> 32 & _V4_BITS in _ISATAP:
+        found.append(IPv4Address(number & _V4_BITS))
+    return found
+
+
+def looked_up(host: str) -> Sequence[str]:
+    """The addresses of a name, as the system knows them."""
+    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+class _Known(msgspec.Struct, frozen=True):
+    addresses: tuple[str, ...]
+    at_s: float
+
+
+class AddressGuard:
+    """Finds the addresses of a host that may be connected to. Used on one event loop."""
+
+    def __init__(self, *, allow_private: bool, resolve: Resolve = looked_up) -> None:
+        self._allow_private = allow_private
+        self._resolve = resolve
+        self._known: dict[str, _Known] = {}
+        self._asking: dict[str, asyncio.Future[tuple[str, ...]]] = {}
+
+    async def addresses(self, host: str) -> tuple[str, ...]:
+        """Addresses of the host, every one checked, at least one. Raises `WebhookFailedError`."""
+        found = (host,) if _is_address(host) else await self._of_name(host)
+        if not found or len(found) > ADDRESSES_MAX:
+            raise WebhookFailedError("The name has no addresses, or too many.")
+        if not self._allow_private and not all(is_public(each) for each in found):
+            raise WebhookFailedError(
+                "The address is within a private network; the operator of this installation can allow those with"
+                " push.allow_private."
+            )
+        return found
+
+    async def _of_name(self, host: str) -> tuple[str, ...]:
+        now_s = asyncio.get_running_loop().time()
+        known = self._known.get(host)
+        if known is not None and now_s - known.at_s < FRESH_S:
+            return known.addresses
+        try:
+            async with asyncio.timeout(LOOKUP_S):
+                return await asyncio.shield(self._lookup(host))
+        except (OSError, TimeoutError) as error:
+            if known is not None and now_s - known.at_s < STALE_S:
+                return known.addresses
+            raise WebhookFailedError("The name could not be looked up.") from error
+
+    def _lookup(self, host: str) -> "asyncio.Future[tuple[str, ...]]":
+        """The look-up of this name that is under way, begun when there is none. Raises OSError when too many are."""
+        asking = self._asking.get(host)
+        if asking is not None:
+            return asking
+        if len(self._asking) >= LOOKUPS_MAX:
+            raise OSError
+        loop = asyncio.get_running_loop()
+        asking = self._asking[host] = loop.create_future()
+        asking.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+        def ask() -> None:
+            found: tuple[str, ...] | OSError
+            try:
+                found = tuple(self._resolve(host))
+            except (OSError, UnicodeError) as error:
+                found = error if isinstance(error, OSError) else OSError()
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self._answered, host, found)
+
+        threading.Thread(target=ask, name="push-lookup", daemon=True).start()
+        return asking
+
+    def _answered(self, host: str, found: tuple[str, ...] | OSError) -> None:
+        asking = self._asking.pop(host)
+        if isinstance(found, OSError):
+            asking.set_exception(found)
+            return
+        if len(self._known) >= NAMES_MAX:
+            del self._known[next(iter(self._known))]
+        self._known[host] = _Known(found, asyncio.get_running_loop().time())
+        asking.set_result(found)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
