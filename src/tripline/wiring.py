@@ -34,8 +34,8 @@ from tripline.services.accounts.tokens import Tokens
 from tripline.services.barrier import Answering, Barrier
 from tripline.services.eraser import Eraser, LetGo
 from tripline.services.exports import Exporter
-from tripline.services.fleet.draft_worker import DraftWorker
-from tripline.services.fleet.import_desk import ImportDesk
+from tripline.services.imports.draft_worker import DraftWorker
+from tripline.services.imports.limits import ImportLimits
 from tripline.services.ingest import release
 from tripline.services.ingest.intake import Intake
 from tripline.services.lines.batches import Batches
@@ -246,7 +246,7 @@ def _rim(
         ready=readiness.report,
         heard_of=_heard_nothing if roster is None else roster.heard_of,
         trials=Trials(store=store, sender=others.webhooks, ids=ids, clock=clock),
-        imports=ImportDesk(config.rest),
+        imports=ImportLimits(config.rest),
         browsers=Prolonger(config.sessions),
         public_url=config.accounts.public_url,
         api_port=api_port,

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from tests.support import rest, stores
 from tests.support.drafts import Office
 
-from tripline.services.fleet import drafts
+from tripline.services.imports import drafts
 
 SERIALS = ("", "A", "B", "C")
 TOKENS = ("", "a" * 20, "b" * 20, "c" * 20)

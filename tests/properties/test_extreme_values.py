@@ -34,7 +34,7 @@ from tripline.http import operations
 from tripline.http.operations import Operation
 from tripline.portal import families
 from tripline.services.accounts.limits import Limits
-from tripline.services.fleet import import_kinds
+from tripline.services.imports import kinds as import_kinds
 from tripline.store import tables
 from tripline.wire import csv_files
 from tripline.wire.bus.envelopes import EVENTS, MICROTRIPS, TRIPS

@@ -8,10 +8,11 @@ from typing import Any
 from tests.support.rest import Login, Rest
 from tripline.domain.import_drafts import Draft, RowState
 from tripline.language import catalogue
-from tripline.services.fleet import draft_arrivals, draft_edits, draft_pages, drafts, import_kinds
-from tripline.services.fleet.draft_edits import Edit
-from tripline.services.fleet.draft_pages import RowPage, RowView
-from tripline.services.fleet.draft_worker import DraftWorker
+from tripline.services.imports import draft_arrivals, draft_edits, draft_pages, drafts
+from tripline.services.imports import kinds as import_kinds
+from tripline.services.imports.draft_edits import Edit
+from tripline.services.imports.draft_pages import RowPage, RowView
+from tripline.services.imports.draft_worker import DraftWorker
 from tripline.services.nodes import Node
 from tripline.store.transactions import Store
 

@@ -13,7 +13,8 @@ from tests.support.fleet import Company
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import TimeIds
 from tripline.domain.import_drafts import DraftId, State
-from tripline.services.fleet import draft_arrivals, drafts, import_kinds
+from tripline.services.imports import draft_arrivals, drafts
+from tripline.services.imports import kinds as import_kinds
 
 ROWS = 6_000
 KILLS = 3

@@ -16,11 +16,12 @@ from tripline.domain.refusals import BadParameter
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.services import export_files, exports
-from tripline.services.fleet import draft_blocks, draft_files, draft_worker, import_kinds
-from tripline.services.fleet.draft_blocks import Rows, Verdicts
-from tripline.services.fleet.draft_checks import Check
-from tripline.services.fleet.draft_pages import RowView
-from tripline.services.fleet.draft_rows import Examined
+from tripline.services.imports import draft_blocks, draft_files, draft_worker
+from tripline.services.imports import kinds as import_kinds
+from tripline.services.imports.draft_blocks import Rows, Verdicts
+from tripline.services.imports.draft_checks import Check
+from tripline.services.imports.draft_pages import RowView
+from tripline.services.imports.draft_rows import Examined
 from tripline.wire import csv_files
 
 MANY = 20_000

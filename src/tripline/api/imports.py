@@ -13,9 +13,10 @@ from tripline.http.rim import Call, rim_of
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.services import shares
-from tripline.services.fleet import import_kinds, imports
-from tripline.services.fleet.import_desk import ManyImports
-from tripline.services.fleet.import_kinds import ImportKind
+from tripline.services.imports import kinds as import_kinds
+from tripline.services.imports import registration
+from tripline.services.imports.kinds import ImportKind
+from tripline.services.imports.limits import ManyImports
 from tripline.wire import csv_files
 from tripline.wire.rest import imports as rest_imports
 
@@ -40,8 +41,8 @@ REFUSES: Final = (
     uploads.BadForm,
     uploads.FileTooLarge,
     uploads.TooSlow,
-    imports.TooManyRows,
-    imports.Contended,
+    registration.TooManyRows,
+    registration.Contended,
     ManyImports,
 )
 
@@ -96,7 +97,7 @@ async def _imported(request: Call, kind: ImportKind) -> ASGIApp:
     access.company_of(actor)
     query = request.query_params
     encoding = fields.one_of("encoding", parameters.query_text(query, "encoding"), list(csv_files.Encoding))
-    order = imports.Order(
+    order = registration.Order(
         dry_run=bool(parameters.query_flag(query, "dryRun")),
         skip_bad_rows=bool(parameters.query_flag(query, "skipBadRows")),
         encoding=None if encoding is None else csv_files.Encoding(encoding),
@@ -106,7 +107,7 @@ async def _imported(request: Call, kind: ImportKind) -> ASGIApp:
     async with desk.arrival(holder) as arrival:
         with await uploads.receive(request, most=desk.most_bytes, take=arrival.take) as file:
             async with arrival.turn():
-                report = await imports.run(
+                report = await registration.run(
                     rim.store, file, actor=actor, kind=kind, order=order, ids=rim.ids, now_ms=rim.clock()
                 )
     language = languages.asked_of(request)
@@ -119,7 +120,7 @@ async def _sample(request: Call, kind: ImportKind) -> Response[bytes]:
     return Response(kind.sheet.sample_file(), media_type=CSV, headers=named)
 
 
-def _record(report: imports.Report, language: Language) -> rest_imports.ImportReport:
+def _record(report: registration.Report, language: Language) -> rest_imports.ImportReport:
     errors = [
         rest_imports.BadRow(row=bad.number, field=bad.refusal.field, message=catalogue.sentence(bad.refusal, language))
         for bad in report.errors

@@ -9,20 +9,26 @@ from tripline import clock
 from tripline.chores import stores
 from tripline.config import Config
 from tripline.services.accounts import registry
-from tripline.services.fleet import imports
-from tripline.services.fleet.import_desk import ImportDesk
-from tripline.services.fleet.import_kinds import ImportKind
+from tripline.services.imports import registration
+from tripline.services.imports.kinds import ImportKind
+from tripline.services.imports.limits import ImportLimits
 
 
 async def imported(
-    config: Config, file: Path, *, kind: ImportKind, email: str, order: imports.Order, progress: imports.Progress
-) -> imports.Report:
-    """Register what is in a CSV file, as the account with this e-mail address would; see `imports.run`."""
+    config: Config,
+    file: Path,
+    *,
+    kind: ImportKind,
+    email: str,
+    order: registration.Order,
+    progress: registration.Progress,
+) -> registration.Report:
+    """Register what is in a CSV file, as the account with this e-mail address would; see `registration.run`."""
     async with stores.store_of(config) as store:
         actor = await store.read(lambda tx: registry.acting_as(tx, email=email))
         async with stores.numbering(store) as maker:
-            with ImportDesk(config.rest).opened(file) as content:
-                return await imports.run(
+            with ImportLimits(config.rest).opened(file) as content:
+                return await registration.run(
                     store,
                     content,
                     actor=actor,

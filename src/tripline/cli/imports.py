@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
     from tripline.chores import imports as chores
     from tripline.language import catalogue
-    from tripline.services.fleet import import_kinds, imports
+    from tripline.services.imports import kinds as import_kinds
+    from tripline.services.imports import registration
     from tripline.wire import csv_files
 else:
     uvloop = Later("uvloop")
     chores = Later("tripline.chores.imports")
     catalogue = Later("tripline.language.catalogue")
-    import_kinds = Later("tripline.services.fleet.import_kinds")
-    imports = Later("tripline.services.fleet.imports")
+    import_kinds = Later("tripline.services.imports.kinds")
+    registration = Later("tripline.services.imports.registration")
     csv_files = Later("tripline.wire.csv_files")
 
 
@@ -44,7 +45,7 @@ def import_csv(
 ) -> int:
     """Register vehicles or sensors from a CSV file, beside a running server or without one. Exits 1 on a bad row."""
     config = base.settings(place, {})
-    order = imports.Order(
+    order = registration.Order(
         dry_run=dry_run,
         skip_bad_rows=skip_bad_rows,
         encoding=None if encoding is None else csv_files.Encoding(encoding),
@@ -66,7 +67,7 @@ def import_csv(
 
 
 @contextmanager
-def _counting(console: Console) -> "Iterator[imports.Progress]":
+def _counting(console: Console) -> "Iterator[registration.Progress]":
     """Shows how many rows are done: in place on a terminal, elsewhere a line for each 10,000."""
     if console.is_terminal:
         with console.status("") as status:

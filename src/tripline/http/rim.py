@@ -22,7 +22,7 @@ from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.passwords import Passwords
 from tripline.services.accounts.tokens import Tokens
 from tripline.services.barrier import Barrier
-from tripline.services.fleet.import_desk import ImportDesk
+from tripline.services.imports.limits import ImportLimits
 from tripline.services.lines.batches import Batches
 from tripline.services.lines.pauses import Unpauser
 from tripline.services.nodes import Node
@@ -75,7 +75,7 @@ class Rim(msgspec.Struct, frozen=True):
     """The matcher of roads; None: trips are judged without roads."""
     base_map: BaseMap | None = None
     """The map that pages show; None: none."""
-    imports: ImportDesk = msgspec.field(default_factory=lambda: ImportDesk(config.Rest()))
+    imports: ImportLimits = msgspec.field(default_factory=lambda: ImportLimits(config.Rest()))
     """Whose turn it is to import a file."""
     actors: dict[UserId, Actor] = msgspec.field(default_factory=dict)
     """Accounts as of their latest request; verified before use (`authentication.known_actor`)."""

@@ -10,7 +10,7 @@ never closed, a row of more than `ROW_MAX` bytes, more than `COLUMNS_MAX` column
 no more than a row of it is held.
 
 Not here: the meaning of the cells (`csv_registrations.py`), marks of formulas (`csv_formulas.py`), text that is CP949
-by chance (`csv_misreadings.py`), the largest size of a file (`services/fleet/imports.py`).
+by chance (`csv_misreadings.py`), the largest size of a file (`services/imports/registration.py`).
 """
 
 import codecs

@@ -12,8 +12,8 @@ from tripline import config
 from tripline.domain.access import Authority
 from tripline.domain.shares import Holder, Shares
 from tripline.http import uploads
-from tripline.services.fleet import import_desk, imports
-from tripline.services.fleet.import_desk import ARRIVING, ImportDesk, ManyImports
+from tripline.services.imports import limits, registration
+from tripline.services.imports.limits import ARRIVING, ImportLimits, ManyImports
 from tripline.store.tables import sensor, vehicle, vehicle_company
 from tripline.wire import csv_registrations
 
@@ -235,10 +235,10 @@ def test_form_that_cannot_be_read_is_refused(tmp_path, boundary):
 
 async def with_limits(app, **limits):
     """The application with other limits of imports."""
-    desk = ImportDesk(config.Rest(**limits))
-    app.rim = replace(app.rim, imports=desk)
+    limits_of = ImportLimits(config.Rest(**limits))
+    app.rim = replace(app.rim, imports=limits_of)
     rest.application(app.rim)
-    return desk
+    return limits_of
 
 
 def test_file_up_to_the_bound_is_taken_and_one_byte_more_is_refused(tmp_path):
@@ -315,25 +315,25 @@ def test_short_import_waits_for_no_long_one(tmp_path):
 
 
 def test_long_imports_of_one_operator_keep_another_waiting_for_one_of_them_at_most(tmp_path, monkeypatch):
-    monkeypatch.setattr(import_desk, "SHORT_BYTES", 10)
+    monkeypatch.setattr(limits, "SHORT_BYTES", 10)
     order = []
 
     async def scenario(app):
         _, admin = await app.operator("ace")
         _, other = await app.operator("bee")
-        desk = app.rim.imports
+        limits_of = app.rim.imports
 
         async def ask(login, name):
             await sent(app, login, VEHICLES, dryRun="true")
             order.append(name)
 
-        async with asyncio.TaskGroup() as tasks, desk.long.turn(str(admin.company_id)):
+        async with asyncio.TaskGroup() as tasks, limits_of.long.turn(str(admin.company_id)):
             for _ in range(3):
                 tasks.create_task(ask(admin, "ace"))
-            while desk.files.taken < 3:  # noqa: ASYNC110
+            while limits_of.files.taken < 3:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
             tasks.create_task(ask(other, "bee"))
-            while desk.files.taken < 4:  # noqa: ASYNC110
+            while limits_of.files.taken < 4:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
             await asyncio.sleep(0.1)
 
@@ -434,19 +434,19 @@ def test_slow_uploads_lock_nobody_out(tmp_path, number, own, other):
 )
 def test_files_that_arrive_are_bounded_in_number(bound, names):
     """Where a share is full, newcomers of the same holder are refused; anybody else has room, whatever is full."""
-    desk = ImportDesk(config.Rest())
+    limits_of = ImportLimits(config.Rest())
 
     async def scenario():
         async with contextlib.AsyncExitStack() as arriving:
             for number in range(bound):
-                await arriving.enter_async_context(desk.arrival(Holder(*names.format(number).split("/"))))
+                await arriving.enter_async_context(limits_of.arrival(Holder(*names.format(number).split("/"))))
             with pytest.raises(ManyImports):
-                async with desk.arrival(Holder(*names.format(0).split("/"))):
+                async with limits_of.arrival(Holder(*names.format(0).split("/"))):
                     pass
-            return desk.files.taken
+            return limits_of.files.taken
 
     assert asyncio.run(scenario()) == bound
-    assert desk.files.taken == desk.bytes.taken == 0
+    assert limits_of.files.taken == limits_of.bytes.taken == 0
 
 
 def test_operator_and_its_partner_have_one_share_and_make_room_for_another_operator(tmp_path):
@@ -474,11 +474,11 @@ def test_operator_and_its_partner_have_one_share_and_make_room_for_another_opera
 def test_files_that_arrive_are_bounded_together_on_disk(tmp_path, size, status):
     async def scenario(app):
         _, admin = await app.operator("ace")
-        desk = await with_limits(app)
-        desk.bytes.shares = Shares.of(12_000)
+        limits_of = await with_limits(app)
+        limits_of.bytes.shares = Shares.of(12_000)
         content = b"vehicleNo,mileage\nX,1\n"
         answer = await send(app, admin, content + b"\n" * (size - len(content)))
-        return answer.status_code, desk.bytes.taken
+        return answer.status_code, limits_of.bytes.taken
 
     assert rest.run(tmp_path, scenario) == (status, 0)
 
@@ -565,7 +565,7 @@ def test_numbers_registered_one_by_one_before_each_write_of_an_import_are_bad_ro
         write = app.rim.store.write
 
         async def late(work):
-            if waiting and work.__module__ == imports.__name__:
+            if waiting and work.__module__ == registration.__name__:
                 answer = await app.call(admin, "POST", "/vehicle", {"vehicleNo": waiting.pop(0), "mileage": 1})
                 assert answer.status_code in (200, 400)
             return await write(work)
@@ -578,7 +578,7 @@ def test_numbers_registered_one_by_one_before_each_write_of_an_import_are_bad_ro
 
     assert kept == [*names]
     assert answer["created"] + answer["errorCount"] == len(names)
-    assert answer["errorCount"] >= imports.ATTEMPTS
+    assert answer["errorCount"] >= registration.ATTEMPTS
 
 
 def test_formula_cells_are_kept_as_text_and_told_harmlessly(tmp_path):

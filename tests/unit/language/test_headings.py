@@ -6,7 +6,7 @@ import pytest
 
 from tripline.language import headings
 from tripline.language.catalogue import Language
-from tripline.services.fleet import import_kinds
+from tripline.services.imports import kinds as import_kinds
 
 VEHICLES = tuple(import_kinds.KINDS["vehicles"].sheet.columns)
 

@@ -15,7 +15,7 @@ from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor
 from tripline.portal.imports import drafts as import_drafts
-from tripline.services.fleet import drafts
+from tripline.services.imports import drafts
 
 
 @page("GET", "/import/{draftId}/delete", access=drafts.ANY_KIND)

@@ -23,8 +23,8 @@ from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.imports import texts, uploads
 from tripline.services import hints
-from tripline.services.fleet import draft_files, draft_pages, drafts
-from tripline.services.fleet.draft_pages import RowPage, RowView
+from tripline.services.imports import draft_files, draft_pages, drafts
+from tripline.services.imports.draft_pages import RowPage, RowView
 from tripline.store.transactions import ReadTx, WriteTx
 
 ROWS: Final = 50

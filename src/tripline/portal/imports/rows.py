@@ -18,9 +18,9 @@ from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.imports import drafts as import_drafts
 from tripline.portal.imports import texts as import_texts
 from tripline.portal.imports.texts import CELL
-from tripline.services.fleet import draft_edits, draft_pages, drafts, imports
-from tripline.services.fleet.draft_edits import Edit
-from tripline.services.fleet.draft_pages import RowView
+from tripline.services.imports import draft_edits, draft_pages, drafts, registration
+from tripline.services.imports.draft_edits import Edit
+from tripline.services.imports.draft_pages import RowView
 from tripline.store.transactions import ReadTx
 
 TEXT_MAX: Final = 500_000
@@ -44,7 +44,7 @@ async def row(request: Call) -> Response[bytes]:
     "/import/{draftId}/rows/{row}",
     access=drafts.ANY_KIND,
     in_path=(_ROW,),
-    refuses=(NotNow, imports.Contended, record_forms.ChangedMeanwhile),
+    refuses=(NotNow, registration.Contended, record_forms.ChangedMeanwhile),
 )
 async def mend(request: Call) -> Response[bytes]:
     """Change cells of a row, leave it out, or take it in again, unless another window changed its cells meanwhile."""

@@ -11,7 +11,7 @@ from tripline.domain.import_drafts import Draft, RowState
 from tripline.domain.refusals import Refusal
 from tripline.language import catalogue, headings
 from tripline.portal.frame.visitors import Visitor
-from tripline.services.fleet.draft_pages import RowView
+from tripline.services.imports.draft_pages import RowView
 
 UNTOLD: Final = "credentialsId"
 """The column of access tokens."""

@@ -19,9 +19,10 @@ from tripline.portal.frame import forms, newcomers, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
 from tripline.services import hints, shares
-from tripline.services.fleet import draft_arrivals, draft_files, drafts, import_kinds, imports
-from tripline.services.fleet.import_desk import ManyImports
-from tripline.services.fleet.import_kinds import ImportKind
+from tripline.services.imports import draft_arrivals, draft_files, drafts, registration
+from tripline.services.imports import kinds as import_kinds
+from tripline.services.imports.kinds import ImportKind
+from tripline.services.imports.limits import ManyImports
 from tripline.store.transactions import ReadTx
 from tripline.wire import csv_files
 from tripline.wire.csv_files import Encoding
@@ -59,7 +60,7 @@ async def start(request: Call) -> Response[bytes]:
         csv_files.BadFile,
         uploads.FileTooLarge,
         uploads.TooSlow,
-        imports.TooManyRows,
+        registration.TooManyRows,
         import_drafts.TooManyDrafts,
         ManyImports,
     ),

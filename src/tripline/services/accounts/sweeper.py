@@ -1,7 +1,7 @@
 """The sweeper: deletes expired account sessions and links, an account's sessions beyond the limit, mails parked long
 ago, old changes of access to positions, and history beyond its retention.
 
-Not here: drafts of imports (`services/fleet/draft_worker.py`).
+Not here: drafts of imports (`services/imports/draft_worker.py`).
 """
 
 from typing import Final

@@ -2,7 +2,7 @@
 
 No function takes a scope: whoever names a draft was let pass to it (`import_drafts.find`), or works for its owner.
 
-Not here: how rows are packed (`services/fleet/draft_blocks.py`).
+Not here: how rows are packed (`services/imports/draft_blocks.py`).
 """
 
 from collections.abc import Sequence

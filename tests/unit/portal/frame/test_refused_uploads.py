@@ -13,7 +13,7 @@ from tripline.domain.access import Authority
 from tripline.http import uploads
 from tripline.portal.frame import forms
 from tripline.services import shares
-from tripline.services.fleet import import_desk
+from tripline.services.imports import limits
 
 pytestmark = pytest.mark.once("what pages show")
 
@@ -81,7 +81,7 @@ def test_import_without_room_for_another_file_says_why(tmp_path):
         _, login = await app.operator("ace")
         here = await app.store.read(lambda tx: shares.holder(tx, login.actor))
         async with contextlib.AsyncExitStack() as stack:
-            for _ in range(import_desk.ARRIVING.account):
+            for _ in range(limits.ARRIVING.account):
                 await stack.enter_async_context(app.rim.imports.arrival(here))
             return [await uploaded(app, login, VEHICLES, headers=OWN | more) for more in ({}, KOREAN)]
 

@@ -16,8 +16,8 @@ from tripline.domain.import_drafts import State
 from tripline.portal.imports import uploads
 from tripline.services.accounts import browser_sessions
 from tripline.services.accounts.sessions import Client
-from tripline.services.fleet import draft_files, draft_pages
-from tripline.services.fleet.import_desk import ImportDesk
+from tripline.services.imports import draft_files, draft_pages
+from tripline.services.imports.limits import ImportLimits
 from tripline.store.tables import import_draft, vehicle
 
 BAD = "차량번호,주행거리,메모\n가1,10,<b>x\n가2,x,\n가1,3,\n,4,\n".encode("cp949")
@@ -445,7 +445,7 @@ def test_bytes_of_a_file_are_bounded(tmp_path, size, status):
     app_status = rest.run(tmp_path, scenario)
 
     assert app_status == status
-    assert ImportDesk(config.Rest()).most_bytes == 64 * 2**20
+    assert ImportLimits(config.Rest()).most_bytes == 64 * 2**20
 
 
 def test_upload_is_counted_while_it_arrives(tmp_path):

@@ -1,6 +1,6 @@
 """The differences between importing vehicles and importing sensors: columns, rules, names, inserts.
 
-Not here: how an import goes (`imports.py`).
+Not here: how an import goes (`registration.py`).
 """
 
 from collections.abc import Callable, Collection, Sequence

@@ -10,8 +10,8 @@ from tests.support.drafts import Office
 from tripline.domain.fields import TooLong
 from tripline.domain.import_drafts import CELL_MAX, NotNow, RowState
 from tripline.domain.refusals import BadParameter, NotFound
-from tripline.services.fleet import drafts
-from tripline.services.fleet.draft_blocks import ROWS
+from tripline.services.imports import drafts
+from tripline.services.imports.draft_blocks import ROWS
 from tripline.store.fleet import import_blocks
 
 HEADER = b"vehicleNo,mileage\n"

@@ -18,8 +18,8 @@ from tripline.domain.import_drafts import Draft, DraftId, RowState
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.language import headings
 from tripline.language.catalogue import Language
-from tripline.services.fleet import draft_pages, drafts
-from tripline.services.fleet.import_kinds import ImportKind
+from tripline.services.imports import draft_pages, drafts
+from tripline.services.imports.kinds import ImportKind
 from tripline.store.fleet import import_blocks
 from tripline.store.transactions import ReadTx, Store
 from tripline.wire import csv_files

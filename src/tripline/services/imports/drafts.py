@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tripline.domain import access
 from tripline.domain.access import Action, Actor, Scope
 from tripline.domain.import_drafts import BadMatch, Draft, DraftEvent, DraftId, Note, NothingGood, State
-from tripline.services.fleet.import_kinds import KINDS, ImportKind
+from tripline.services.imports.kinds import KINDS, ImportKind
 from tripline.store.fleet import import_drafts as rows
 from tripline.store.transactions import ReadTx, WriteTx
 

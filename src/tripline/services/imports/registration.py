@@ -7,7 +7,7 @@ they are kept a few hundred at a time, so that devices hardly wait. Should a nam
 insert, nothing of that transaction stays and its rows are checked anew: one of two who want a name gets it, the other
 is told.
 
-Not here: the file (`wire/csv_files.py`), what differs between vehicles and sensors (`import_kinds.py`).
+Not here: the file (`wire/csv_files.py`), what differs between vehicles and sensors (`kinds.py`).
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from tripline.domain.companies import Company
 from tripline.domain.ids import RowNo, TimeIds
 from tripline.domain.refusals import BadParameter, Kind, Refusal
 from tripline.services.fleet import companies, history
-from tripline.services.fleet.import_kinds import ImportKind, Key
+from tripline.services.imports.kinds import ImportKind, Key
 from tripline.store.transactions import ReadTx, Store, WriteTx
 from tripline.wire import csv_files
 

@@ -33,9 +33,9 @@ from tripline.domain.import_drafts import (
 from tripline.domain.refusals import NotFound, Refusal
 from tripline.language import headings
 from tripline.ports.clocks import Clock
-from tripline.services.fleet import draft_blocks, drafts
-from tripline.services.fleet.import_kinds import ImportKind
-from tripline.services.fleet.imports import TooManyRows
+from tripline.services.imports import draft_blocks, drafts
+from tripline.services.imports.kinds import ImportKind
+from tripline.services.imports.registration import TooManyRows
 from tripline.store.fleet import import_blocks
 from tripline.store.fleet import import_drafts as rows
 from tripline.store.fleet.import_blocks import Block

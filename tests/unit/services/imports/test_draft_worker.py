@@ -14,9 +14,10 @@ from tests.support.drafts import Office
 from tripline.domain.access import Authority
 from tripline.domain.import_drafts import Note, NothingGood, NotNow, State
 from tripline.services import hints
-from tripline.services.fleet import draft_worker, drafts, import_kinds
-from tripline.services.fleet.draft_blocks import ROWS
-from tripline.services.fleet.draft_worker import AT_ONCE, HELD_MS, REGISTERING_MS
+from tripline.services.imports import draft_worker, drafts
+from tripline.services.imports import kinds as import_kinds
+from tripline.services.imports.draft_blocks import ROWS
+from tripline.services.imports.draft_worker import AT_ONCE, HELD_MS, REGISTERING_MS
 from tripline.store.fleet import import_drafts
 from tripline.store.tables import account, history, import_draft, sensor, vehicle, vehicle_company
 
@@ -308,7 +309,7 @@ def test_bug_is_told_to_the_owner_and_not_tried_for_ever(tmp_path, monkeypatch):
         desk = await office(app)
         draft = await desk.checked(support.vehicles(1))
         await desk.does(draft, drafts.commit)
-        monkeypatch.setattr("tripline.services.fleet.draft_worker._registrations", broken)
+        monkeypatch.setattr("tripline.services.imports.draft_worker._registrations", broken)
         await desk.work()
         return await desk.read(draft)
 

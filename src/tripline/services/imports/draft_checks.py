@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from tripline import cooperative
 from tripline.domain.import_drafts import Draft, RowState
 from tripline.later import Later
-from tripline.services.fleet import draft_blocks, draft_rows, drafts
-from tripline.services.fleet.draft_blocks import Verdicts
-from tripline.services.fleet.draft_rows import Examined, Taken
-from tripline.services.fleet.import_kinds import ImportKind
+from tripline.services.imports import draft_blocks, draft_rows, drafts
+from tripline.services.imports.draft_blocks import Verdicts
+from tripline.services.imports.draft_rows import Examined, Taken
+from tripline.services.imports.kinds import ImportKind
 from tripline.store.fleet.import_blocks import Block
 from tripline.store.transactions import ReadTx
 

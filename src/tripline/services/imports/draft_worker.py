@@ -5,7 +5,7 @@ another one, or the same after its restart, begins the work anew: a check has ke
 registering is one transaction, in which the draft is done as well. So good rows are registered once, all or none,
 whatever is killed at whichever moment; and a draft that was cancelled before that transaction ends has none of them.
 
-Not here: a file that registers its rows in one request (`imports.py`).
+Not here: a file that registers its rows in one request (`registration.py`).
 """
 
 import asyncio
@@ -29,10 +29,11 @@ from tripline.observe import logger
 from tripline.ports.clocks import Clock
 from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
-from tripline.services.fleet import companies, draft_blocks, drafts, history
-from tripline.services.fleet.draft_checks import Check
-from tripline.services.fleet.draft_rows import Examined, Taken
-from tripline.services.fleet.import_kinds import ImportKind, Insert
+from tripline.services.fleet import companies, history
+from tripline.services.imports import draft_blocks, drafts
+from tripline.services.imports.draft_checks import Check
+from tripline.services.imports.draft_rows import Examined, Taken
+from tripline.services.imports.kinds import ImportKind, Insert
 from tripline.services.nodes import Node
 from tripline.services.rounds import Rounds
 from tripline.store.accounts import accounts

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from tripline.domain.import_drafts import DraftId
 from tripline.later import Later
-from tripline.services.fleet import draft_blocks
-from tripline.services.fleet.import_kinds import ImportKind
+from tripline.services.imports import draft_blocks
+from tripline.services.imports.kinds import ImportKind
 from tripline.store.fleet import import_blocks
 from tripline.store.transactions import ReadTx
 

@@ -16,8 +16,8 @@ import msgspec
 from tripline.domain import import_drafts
 from tripline.domain.import_drafts import RowState, Trouble
 from tripline.domain.refusals import BadParameter
-from tripline.services.fleet.draft_blocks import Verdicts
-from tripline.services.fleet.import_kinds import ImportKind
+from tripline.services.imports.draft_blocks import Verdicts
+from tripline.services.imports.kinds import ImportKind
 from tripline.store.transactions import ReadTx
 
 Columns = Sequence[str | None]

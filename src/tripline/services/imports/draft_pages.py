@@ -17,8 +17,8 @@ from tripline.domain import import_drafts
 from tripline.domain.access import Actor
 from tripline.domain.import_drafts import Draft, DraftId, RowState, Trouble
 from tripline.domain.refusals import BadParameter, NotFound, Refusal
-from tripline.services.fleet import draft_blocks, draft_rows, drafts
-from tripline.services.fleet.draft_names import DraftNames
+from tripline.services.imports import draft_blocks, draft_rows, drafts
+from tripline.services.imports.draft_names import DraftNames
 from tripline.store.fleet import import_blocks
 from tripline.store.fleet import import_drafts as rows_of_drafts
 from tripline.store.fleet.import_blocks import Block, Sum

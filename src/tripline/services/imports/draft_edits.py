@@ -15,12 +15,13 @@ from tripline.domain.access import Actor
 from tripline.domain.fields import TooLong
 from tripline.domain.import_drafts import CELL_MAX, Draft, DraftId, RowState
 from tripline.domain.refusals import BadParameter, NotFound
-from tripline.services.fleet import companies, draft_blocks, draft_rows, drafts
-from tripline.services.fleet.draft_blocks import Rows, Verdicts
-from tripline.services.fleet.draft_names import DraftNames, Place
-from tripline.services.fleet.draft_rows import Examined
-from tripline.services.fleet.import_kinds import ImportKind
-from tripline.services.fleet.imports import ATTEMPTS, Contended
+from tripline.services.fleet import companies
+from tripline.services.imports import draft_blocks, draft_rows, drafts
+from tripline.services.imports.draft_blocks import Rows, Verdicts
+from tripline.services.imports.draft_names import DraftNames, Place
+from tripline.services.imports.draft_rows import Examined
+from tripline.services.imports.kinds import ImportKind
+from tripline.services.imports.registration import ATTEMPTS, Contended
 from tripline.store.fleet import import_blocks
 from tripline.store.fleet import import_drafts as rows
 from tripline.store.fleet.import_blocks import Block

@@ -32,7 +32,7 @@ class ManyImports(TryLater):
     code = "import.busy"
 
 
-class ImportDesk:
+class ImportLimits:
     """One for each process."""
 
     def __init__(self, settings: config.Rest) -> None:
@@ -76,21 +76,21 @@ class ImportDesk:
 class Arrival:
     """A file that is here."""
 
-    def __init__(self, desk: ImportDesk, file: Held[End], spooled: Held[End]) -> None:
-        self._desk = desk
+    def __init__(self, limits: ImportLimits, file: Held[End], spooled: Held[End]) -> None:
+        self._limits = limits
         self._file = file
         self._bytes = spooled
 
     def take(self, piece: int) -> None:
         """Count a piece of so many bytes. Raises `ManyImports`."""
-        if not self._desk.bytes.grow(self._bytes, piece):
+        if not self._limits.bytes.grow(self._bytes, piece):
             raise ManyImports("bytes", after_s=COME_AGAIN_S)
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         """Wait until the whole file may be imported; from then on it makes room for no other."""
         size = self._bytes.size
-        turns = self._desk.short if size <= SHORT_BYTES else self._desk.long
+        turns = self._limits.short if size <= SHORT_BYTES else self._limits.long
         async with turns.turn(self._file.holder.operator, size=size):
             self._file.stays = self._bytes.stays = True
             yield

@@ -11,10 +11,11 @@ from tripline.domain.access import Authority
 from tripline.domain.import_drafts import CELL_MAX, KEPT_MS, BadMatch, NotNow, RowState, State, TooManyDrafts
 from tripline.domain.refusals import Forbidden, NotFound
 from tripline.language import catalogue
-from tripline.services.fleet import draft_files, draft_pages, drafts, import_kinds
-from tripline.services.fleet.draft_blocks import ROWS
-from tripline.services.fleet.draft_files import Words
-from tripline.services.fleet.imports import TooManyRows
+from tripline.services.imports import draft_files, draft_pages, drafts
+from tripline.services.imports import kinds as import_kinds
+from tripline.services.imports.draft_blocks import ROWS
+from tripline.services.imports.draft_files import Words
+from tripline.services.imports.registration import TooManyRows
 from tripline.store.tables import import_block, import_draft, vehicle
 from tripline.wire import csv_files
 
@@ -226,7 +227,7 @@ def test_file_that_is_refused_in_its_middle_counts_until_its_rows_are_deleted(tm
 
 @pytest.mark.parametrize("case", ["company", "operator"])
 def test_drafts_of_a_company_and_of_an_operator_with_its_partners_are_bounded(tmp_path, monkeypatch, case):
-    monkeypatch.setattr(f"tripline.services.fleet.draft_arrivals.OF_{case.upper()}", 2)
+    monkeypatch.setattr(f"tripline.services.imports.draft_arrivals.OF_{case.upper()}", 2)
 
     async def scenario(app):
         desk = await office(app)
@@ -304,7 +305,7 @@ def test_draft_whose_file_never_came_to_its_end_is_gone_after_an_hour(tmp_path, 
     async def scenario(app):
         desk = await office(app)
         with monkeypatch.context() as patch, pytest.raises(Died):
-            patch.setattr("tripline.services.fleet.draft_arrivals._keep", dying)
+            patch.setattr("tripline.services.imports.draft_arrivals._keep", dying)
             await desk.upload(support.vehicles(1))
         before = await app.store.read(lambda tx: drafts.listed(tx, **desk._asking))
         with pytest.raises(NotNow):
