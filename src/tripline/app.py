@@ -4,7 +4,7 @@ Starting order: what can fail at once comes first (settings, data folder, certif
 then the listeners open and one line says so. Stopping is the reverse: listeners close, what was taken in is committed
 and acknowledged, the workers end where they are, the store closes.
 
-Not here: which parts there are (`wiring.py`), which adapters the settings choose (`wiring_adapters.py`).
+Not here: which parts there are (`wiring/server.py`), which adapters the settings choose (`wiring/adapters.py`).
 """
 
 import asyncio
@@ -20,13 +20,14 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from tripline import clock, config_files, numbering, observe, wiring, wiring_adapters, wiring_ingest
+from tripline import clock, numbering, observe
 from tripline.adapters import data_folder, sockets
 from tripline.adapters.http import listeners as http_listeners
 from tripline.adapters.http.bounds import Bounds
 from tripline.adapters.tls.renewal import ServedCertificates
 from tripline.config import Config
-from tripline.config_files import Origin
+from tripline.config import files as config_files
+from tripline.config.files import Origin
 from tripline.gateway.listener import DeviceListener
 from tripline.gateway.tls import TlsListener, TlsShell
 from tripline.gateway.turns import Turns
@@ -35,8 +36,9 @@ from tripline.services import settings
 from tripline.services.readiness import Readiness
 from tripline.store.database import keys as kept_secrets
 from tripline.store.transactions import Crew, Store
-from tripline.wiring import Server
-from tripline.wiring_adapters import Listeners
+from tripline.wiring import adapters, ingest, server
+from tripline.wiring.adapters import Listeners
+from tripline.wiring.server import Server
 
 HTTPS_HANDSHAKE_S: Final = 15.0
 GOODBYE_S: Final = 0.5
@@ -48,7 +50,7 @@ _log = observe.logger("app")
 
 async def serve(config: Config, *, origins: Mapping[str, Origin], announce: Callable[[str], None]) -> None:
     """Run the server until SIGTERM or SIGINT; `origins`: where settings come from that are no defaults; `announce` gets
-    the ready line. Raises one of `wiring_adapters.troubles()`."""
+    the ready line. Raises one of `wiring.adapters.troubles()`."""
     observe.configure_logging(level=config.log.level, as_json=config.log.format == "json")
     folder = data_folder.prepare(config.data)
     config, bounds = _within_files(config)
@@ -58,19 +60,19 @@ async def serve(config: Config, *, origins: Mapping[str, Origin], announce: Call
         ways_in = Listeners(config, opened)
         if config_files.does(config, "api"):
             hold.tell(ways_in.api_url)
-        store = wiring_adapters.store(config, folder)
+        store = adapters.store(config, folder)
         opened.push_async_callback(store.close)
         # After the store: certificates without a database are what is left of an installation.
-        certificates = wiring_adapters.certificates(config, folder, now_ms=clock.now_ms())
-        others = wiring_adapters.others(config, store=store, clock=clock.now_ms, opened=opened)
+        certificates = adapters.certificates(config, folder, now_ms=clock.now_ms())
+        others = adapters.others(config, store=store, clock=clock.now_ms, opened=opened)
         maker = await numbering.ids_of(store)
         node = numbering.node_of(store.of(Crew.VITALS), maker, roles=",".join(config.roles))
         await node.enter()
         opened.push_async_callback(node.leave)
-        signals = wiring_adapters.signals(config)
-        ground = wiring_ingest.Ground(store=store, ids=maker, signals=signals, clock=clock.now_ms)
+        signals = adapters.signals(config)
+        ground = ingest.Ground(store=store, ids=maker, signals=signals, clock=clock.now_ms)
         shown = certificates if ways_in.shows_certificate else None
-        readiness = wiring.readiness_of(
+        readiness = server.readiness_of(
             config,
             ground,
             others,
@@ -78,7 +80,7 @@ async def serve(config: Config, *, origins: Mapping[str, Origin], announce: Call
             certificate_end_ms=lambda: shown.ends_ms if shown else None,
             authority_end_ms=lambda: shown.authority_ends_ms if shown else None,
         )
-        made = wiring.wired(
+        made = server.wired(
             config,
             ground,
             others,
@@ -89,7 +91,7 @@ async def serve(config: Config, *, origins: Mapping[str, Origin], announce: Call
             readiness=readiness,
             settings=cache(partial(settings.in_force, config, origins)),
         )
-        make_topics = partial(wiring_adapters.topics_made, config)
+        make_topics = partial(adapters.topics_made, config)
         await _run(made, ways_in, bounds, certificates, signals, readiness, make_topics=make_topics, announce=announce)
     _log.info("serve.stopped")
 
@@ -107,7 +109,7 @@ async def _run(
 ) -> None:
     """Start the parts, open the listeners, wait for the signal to stop, and stop in order."""
     tls = certificates.context
-    renew: wiring_ingest.Worker = partial(certificates.run, clock.now_ms)
+    renew: ingest.Worker = partial(certificates.run, clock.now_ms)
     stop = _stop_signal()
     http = http_listeners.HttpListeners(
         made.http,

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 from tests.support import map_files, portal_browser, portal_life, servers
 
-from tripline.chores import maps
+from tripline.maintenance import maps
 
 pytestmark = [pytest.mark.once("what a page shows"), pytest.mark.slow]
 

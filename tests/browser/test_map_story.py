@@ -11,7 +11,7 @@ import pytest
 from tests.support import map_files, portal_browser, portal_life, reference, servers
 from tests.support.portal_browser import Look
 
-from tripline.chores import maps
+from tripline.maintenance import maps
 
 pytestmark = [pytest.mark.once("what pages show and their scripts do"), pytest.mark.slow]
 

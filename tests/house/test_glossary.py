@@ -110,8 +110,9 @@ def test_prefixes_are_folders() -> None:
 
 
 def test_no_folder_has_a_single_file() -> None:
-    files: dict[Path, int] = {}
+    inside: dict[Path, int] = {}
     for path in modules():
-        files[path.parent] = files.get(path.parent, 0) + (path.name != "__init__.py")
+        entry = path.parent if path.name == "__init__.py" else path
+        inside[entry.parent] = inside.get(entry.parent, 0) + 1
 
-    assert [str(folder) for folder, count in files.items() if count == 1] == []
+    assert [str(folder) for folder, count in inside.items() if count == 1] == []

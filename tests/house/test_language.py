@@ -15,7 +15,7 @@ from types import ModuleType
 import pytest
 from tests.support import reference
 
-from tripline import config_files
+from tripline.config import files as config_files
 from tripline.domain.refusals import Refusal, Word
 from tripline.language import catalogue, kept
 from tripline.language.catalogue import Catalogue, Language

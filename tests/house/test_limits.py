@@ -5,8 +5,8 @@ import re
 import pytest
 from tests.support import reference
 
-from tripline import config_files
 from tripline.adapters.http.bounds import MIB, Bounds
+from tripline.config import files as config_files
 
 PAGE = (reference.ROOT / "docs" / "limits.md").read_text("utf-8")
 ROWS = [

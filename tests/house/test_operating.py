@@ -5,7 +5,8 @@ import re
 import pytest
 from tests.support import reference
 
-from tripline import config_files, observe
+from tripline import observe
+from tripline.config import files as config_files
 from tripline.services.ingest import steps
 
 PAGE = (reference.ROOT / "docs" / "operating.md").read_text("utf-8")

@@ -5,7 +5,8 @@ import shlex
 
 from tests.support import reference, scaling_page
 
-from tripline import config_files, observe
+from tripline import observe
+from tripline.config import files as config_files
 
 TEXT = scaling_page.TEXT
 NAMES = set(re.findall(r"`([^`\n]+)`", TEXT))

@@ -20,13 +20,13 @@ from tripline import config
 from tripline.adapters.maps.roads_osm import OsmRoads
 from tripline.adapters.maps.roads_valhalla import Valhalla
 from tripline.adapters.signals.local import LocalSignals
-from tripline.chores import maps
 from tripline.domain import companies
 from tripline.domain.access import Actor, Authority
 from tripline.domain.disputes import Reason
 from tripline.domain.ids import CompanyId, RowNo, TimeIds, TripId, VehicleId, first_no
 from tripline.domain.pushes import Channel
 from tripline.language.catalogue import Language
+from tripline.maintenance import maps
 from tripline.ports.mails import Letter
 from tripline.ports.outages import Outage
 from tripline.ports.webhooks import Answered, Listening, Webhook

@@ -14,7 +14,7 @@ from tests.support.databases import Database
 
 from tripline import cli
 from tripline.adapters import data_folder
-from tripline.chores import store_copy
+from tripline.maintenance import store_copy
 from tripline.store import migrate
 from tripline.store.database import sqlite, transfer
 from tripline.store.migrate import DatabaseError

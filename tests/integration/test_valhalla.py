@@ -14,7 +14,7 @@ from tests.support import map_files as made
 
 from tripline.adapters.maps.roads_osm import PATIENCE_S, OsmRoads
 from tripline.adapters.maps.roads_valhalla import REST_S, Valhalla
-from tripline.chores import maps
+from tripline.maintenance import maps
 from tripline.ports.maps import RoadsOutage
 from tripline.roads import ways as road_ways
 from tripline.scoring import quality

@@ -26,8 +26,9 @@ from tests.support.ingest_rig import Rig
 from tests.support.portal import OWN, Browser, Page
 from tests.unit.portal import test_every_page as every
 
-from tripline import config, config_files
+from tripline import config
 from tripline.api import families as rest_families
+from tripline.config import files as config_files
 from tripline.domain.access import RULES, Authority
 from tripline.domain.ids import SensorId
 from tripline.http import operations

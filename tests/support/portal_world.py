@@ -16,7 +16,7 @@ from tests.support import faults, fleet, mail, map_files, portal_life, servers
 from tests.support.fleet import Company
 from tests.support.portal_life import Visit
 from tests.support.portal_tour import Stop
-from tripline.chores import maps
+from tripline.maintenance import maps
 
 COMPANIES = (("empty", "nothing-yet", 0), ("one", "one-van", 1), ("full", "seoul-taxi", 60))
 """Name, service type, vehicles."""

@@ -16,9 +16,10 @@ from typing import Final
 
 import tripline
 from tests.support import mqtt_page
-from tripline import cli, config_files, metrics, observe
+from tripline import cli, metrics, observe
 from tripline.api import families
 from tripline.api.documents import asyncapi_schemas, openapi, openapi_errors
+from tripline.config import files as config_files
 from tripline.domain import access, fields
 from tripline.domain.history import TooManyChanges
 from tripline.domain.refusals import BadParameter, Forbidden, NotFound, Refusal

@@ -15,7 +15,7 @@ from tests.support import servers
 from tests.system import test_map_imports as imports
 
 from tripline.adapters.maps import cancels, locks
-from tripline.chores import maps
+from tripline.maintenance import maps
 
 CANCELS = int(os.environ.get("TRIPLINE_TESTS_KILLS", "6"))
 CANCEL = "/api/tre/v1_3/map/area/cancellation"

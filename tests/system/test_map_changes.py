@@ -18,8 +18,8 @@ from tests.support import databases, map_files, postgres, servers, stores
 from tests.support.scoring_rows import Rig, sample
 
 from tripline.adapters.maps.roads_osm import OsmRoads
-from tripline.chores import maps
-from tripline.chores import stores as chores
+from tripline.maintenance import maps
+from tripline.maintenance import stores as maintained
 from tripline.scoring import quality
 from tripline.scoring.rules import Rules
 from tripline.services.scores.scorer import Scorer
@@ -126,7 +126,7 @@ async def story(tmp_path, store, folder, rescore, *, scores_here):
             await asyncio.sleep(0.01)
         added.set()
 
-    async with chores.numbering(store) as maker:
+    async with maintained.numbering(store) as maker:
         rig.ids = maker
         await rig.add_vehicle()
         beside = scoring(scorer_of(rig, folder), rig, added) if scores_here else asyncio.sleep(0, 0)

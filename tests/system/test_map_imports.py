@@ -19,8 +19,8 @@ from tests.support import map_files as made
 from tests.support import servers
 
 from tripline.adapters.maps import files, imports
-from tripline.chores import maps
 from tripline.domain.maps import ImportState
+from tripline.maintenance import maps
 
 KILLS = int(os.environ.get("TRIPLINE_TESTS_KILLS", "12"))
 SEED = int(os.environ.get("TRIPLINE_TESTS_SEED") or random.randrange(10**6))

@@ -81,7 +81,7 @@ def test_import_offers_to_score_anew_what_it_touches_and_the_command_does_it(tmp
 
 
 def test_offer_says_so_when_it_has_not_looked_at_every_trip(tmp_path, street, monkeypatch):
-    monkeypatch.setattr("tripline.chores.rescore.LOOKED_AT", 0)
+    monkeypatch.setattr("tripline.maintenance.rescore.LOOKED_AT", 0)
     with servers.serving(tmp_path / "data") as server:
         imported = servers.run_here("map", "import", str(street), "--data", str(server.data))
 

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from tripline import cli, config_files
+from tripline import cli
+from tripline.config import files as config_files
 
 
 def commands() -> list[tuple[str, ...]]:

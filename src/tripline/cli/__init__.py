@@ -2,7 +2,7 @@
 
 Exit codes: 0 done, 1 failed (one line on stderr), 2 wrong use (unknown flag, setting or value).
 
-Not here: what they do (`app.py`, `chores/`, `demo/`, `simulator/`).
+Not here: what they do (`app.py`, `maintenance/`, `demo/`, `simulator/`).
 """
 
 import gc
@@ -14,20 +14,21 @@ from typing import TYPE_CHECKING, Final
 from cyclopts import App
 from cyclopts.exceptions import CycloptsError
 
-from tripline import config_files
 from tripline.cli.base import FAILED, INTERRUPTED, OK, WRONG_USE, commands, complain
+from tripline.config import files as config_files
 from tripline.later import Later
 
 if TYPE_CHECKING:
     from cyclopts import panel
     from rich import console
 
-    from tripline import observe, wiring_adapters
+    from tripline import observe
+    from tripline.wiring import adapters as wiring_adapters
 else:
     panel = Later("cyclopts.panel")
     console = Later("rich.console")
     observe = Later("tripline.observe")
-    wiring_adapters = Later("tripline.wiring_adapters")
+    wiring_adapters = Later("tripline.wiring.adapters")
 
 __all__ = ["FAILED", "INTERRUPTED", "OK", "WRONG_USE", "commands", "main", "run"]
 

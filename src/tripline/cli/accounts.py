@@ -5,19 +5,19 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from cyclopts import App, Parameter
 
-from tripline import config_files
 from tripline.cli import base
+from tripline.config import files as config_files
 from tripline.later import Later
 
 if TYPE_CHECKING:
     import uvloop
 
-    from tripline.chores import accounts as chores
     from tripline.domain import access
+    from tripline.maintenance import accounts as maintenance
     from tripline.store.accounts import directory
 else:
     uvloop = Later("uvloop")
-    chores = Later("tripline.chores.accounts")
+    maintenance = Later("tripline.maintenance.accounts")
     access = Later("tripline.domain.access")
     directory = Later("tripline.store.accounts.directory")
 
@@ -40,7 +40,7 @@ def create(
 ) -> int:
     """Make a platform administrator, who registers operator companies."""
     password = _password(password_stdin)
-    user = uvloop.run(chores.administrator_made(base.settings(place, {}), email=email, password=password))
+    user = uvloop.run(maintenance.administrator_made(base.settings(place, {}), email=email, password=password))
     base.line(f"platform administrator {email} created, id {user}")
     return base.OK
 
@@ -54,7 +54,7 @@ def grant(
 ) -> int:
     """Make a granted service account, which registers its own operator company."""
     password = _password(password_stdin)
-    user = uvloop.run(chores.grant_made(base.settings(place, {}), email=email, password=password))
+    user = uvloop.run(maintenance.grant_made(base.settings(place, {}), email=email, password=password))
     base.line(f"service account {email} granted, id {user}")
     return base.OK
 
@@ -68,7 +68,7 @@ def carrier(
 ) -> int:
     """Make a carrier's account, which says what became of its lines."""
     password = _password(password_stdin)
-    user = uvloop.run(chores.carrier_made(base.settings(place, {}), email=email, password=password))
+    user = uvloop.run(maintenance.carrier_made(base.settings(place, {}), email=email, password=password))
     base.line(f"carrier account {email} created, id {user}")
     return base.OK
 
@@ -90,7 +90,7 @@ def list_all(
         authority=None if role is None else access.Authority(role),
         enabled=False if disabled else None,
     )
-    shown = uvloop.run(chores.listed(base.settings(place, {}), which, show=_show))
+    shown = uvloop.run(maintenance.listed(base.settings(place, {}), which, show=_show))
     base.line(f"{shown} accounts")
     return base.OK
 
@@ -98,7 +98,7 @@ def list_all(
 @admin.command(help_epilogue="Example: tripline admin disable --email kim@example.com")
 def disable(*, email: _Email, place: base.Place | None = None) -> int:
     """Bar the account: its sessions, tokens and links end at once, in every process."""
-    changed = uvloop.run(chores.disabled(base.settings(place, {}), email=email))
+    changed = uvloop.run(maintenance.disabled(base.settings(place, {}), email=email))
     base.line(f"account {base.printable(email)} {'disabled' if changed else 'was disabled already'}")
     return base.OK
 
@@ -106,7 +106,7 @@ def disable(*, email: _Email, place: base.Place | None = None) -> int:
 @admin.command(help_epilogue="Example: tripline admin enable --email kim@example.com")
 def enable(*, email: _Email, place: base.Place | None = None) -> int:
     """Let the account be used again; its password is as it was."""
-    changed = uvloop.run(chores.enabled(base.settings(place, {}), email=email))
+    changed = uvloop.run(maintenance.enabled(base.settings(place, {}), email=email))
     base.line(f"account {base.printable(email)} {'enabled' if changed else 'was enabled already'}")
     return base.OK
 
@@ -125,7 +125,7 @@ def sign_in_link(
     place: base.Place | None = None,
 ) -> int:
     """Print a link that signs the account in with a browser: good once, for 15 minutes; an earlier one ends."""
-    base.line(uvloop.run(chores.sign_in_link(base.settings(place, {}), email=email, url=url)))
+    base.line(uvloop.run(maintenance.sign_in_link(base.settings(place, {}), email=email, url=url)))
     return base.OK
 
 

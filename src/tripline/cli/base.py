@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from cyclopts import App, Parameter, validators
 
-from tripline import config_files
 from tripline.config import Config
-from tripline.config_files import Origin
+from tripline.config import files as config_files
+from tripline.config.files import Origin
 from tripline.later import Later
 
 if TYPE_CHECKING:

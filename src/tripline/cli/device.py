@@ -11,11 +11,11 @@ from tripline.later import Later
 if TYPE_CHECKING:
     import uvloop
 
-    from tripline.chores import device_check
+    from tripline.maintenance import device_check
     from tripline.services.device_check import reports
 else:
     uvloop = Later("uvloop")
-    device_check = Later("tripline.chores.device_check")
+    device_check = Later("tripline.maintenance.device_check")
     reports = Later("tripline.services.device_check.reports")
 
 _NOTHING: Final = (

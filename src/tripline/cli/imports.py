@@ -14,14 +14,14 @@ from tripline.later import Later
 if TYPE_CHECKING:
     import uvloop
 
-    from tripline.chores import imports as chores
     from tripline.language import catalogue
+    from tripline.maintenance import imports as maintenance
     from tripline.services.imports import kinds as import_kinds
     from tripline.services.imports import registration
     from tripline.wire import csv_files
 else:
     uvloop = Later("uvloop")
-    chores = Later("tripline.chores.imports")
+    maintenance = Later("tripline.maintenance.imports")
     catalogue = Later("tripline.language.catalogue")
     import_kinds = Later("tripline.services.imports.kinds")
     registration = Later("tripline.services.imports.registration")
@@ -53,7 +53,7 @@ def import_csv(
     )
     kind = import_kinds.KINDS[what]
     with _counting(Console(highlight=False)) as progress:
-        work = chores.imported(config, file, kind=kind, email=email, order=order, progress=progress)
+        work = maintenance.imported(config, file, kind=kind, email=email, order=order, progress=progress)
         report = uvloop.run(work)
     for bad in report.errors:
         base.line(base.printable(f"row {bad.number}: {catalogue.sentence(bad.refusal)}"))

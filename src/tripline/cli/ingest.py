@@ -8,19 +8,19 @@ from typing import IO, TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
 
-from tripline import config_files
 from tripline.cli import base
 from tripline.cli.progress import counting
+from tripline.config import files as config_files
 from tripline.later import Later
 
 if TYPE_CHECKING:
     import uvloop
 
-    from tripline.chores import ingest as chores
+    from tripline.maintenance import ingest as maintenance
     from tripline.services.bus.messages import Refused
 else:
     uvloop = Later("uvloop")
-    chores = Later("tripline.chores.ingest")
+    maintenance = Later("tripline.maintenance.ingest")
 
 SHOWN: Final = 20
 """Messages that could not be used that are shown one by one."""
@@ -63,7 +63,7 @@ def ingest(
             base.line(base.printable(f"line {refused.message.offset}: {why.reason}: {why.detail}"))
 
     with _opened(file) as content, counting("messages", every=_TOLD_EVERY) as progress:
-        lines, outcome = uvloop.run(chores.ingested(config, content, topic=topic, progress=progress, show=show))
+        lines, outcome = uvloop.run(maintenance.ingested(config, content, topic=topic, progress=progress, show=show))
     if shown > SHOWN:
         base.line(f"and {shown - SHOWN} more; all are in the log of rejected messages")
     for reason, count in outcome.reasons.most_common():

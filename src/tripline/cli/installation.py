@@ -4,18 +4,18 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tripline import config_files
 from tripline.cli import base
+from tripline.config import files as config_files
 from tripline.later import Later
 
 if TYPE_CHECKING:
     import uvloop
 
-    from tripline.chores import installation as chores
+    from tripline.maintenance import installation as maintenance
     from tripline.services.doctor import doctor as doctors
 else:
     uvloop = Later("uvloop")
-    chores = Later("tripline.chores.installation")
+    maintenance = Later("tripline.maintenance.installation")
 
 
 def show_config() -> int:
@@ -32,13 +32,13 @@ def migrate(
     ] = False,
 ) -> int:
     """Bring the database to this version's schema. `serve` does the same when it starts, but never on PostgreSQL."""
-    base.line(f"schema {chores.migrated(base.settings(place, {}), new=new)}")
+    base.line(f"schema {maintenance.migrated(base.settings(place, {}), new=new)}")
     return base.OK
 
 
 def doctor(*, place: base.Place | None = None) -> int:
     """Say whether an installation is well, and which messages could not be used. Exits 1 when something is wrong."""
-    report = uvloop.run(chores.examined(base.settings(place, {})))
+    report = uvloop.run(maintenance.examined(base.settings(place, {})))
     for finding in report.findings:
         base.line(f"{'ok   ' if finding.well else 'WRONG'} {finding.subject}: {finding.text}")
         for detail in finding.lines:

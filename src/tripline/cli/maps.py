@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import App, Parameter
 
-from tripline import config_files
 from tripline.cli import base, progress
+from tripline.config import files as config_files
 from tripline.later import Later
 
 if TYPE_CHECKING:
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from tripline.adapters.maps import locks as map_locks
     from tripline.adapters.maps import osm_file as osm_file
     from tripline.adapters.maps import process as map_process
-    from tripline.chores import maps as chores
-    from tripline.chores import rescore as rescoring
     from tripline.domain import maps as known
+    from tripline.maintenance import maps as maintenance
+    from tripline.maintenance import rescore as rescoring
 else:
     uvloop = Later("uvloop")
-    rescoring = Later("tripline.chores.rescore")
+    rescoring = Later("tripline.maintenance.rescore")
     osm_file = Later("tripline.adapters.maps.osm_file")
     map_locks = Later("tripline.adapters.maps.locks")
     map_process = Later("tripline.adapters.maps.process")
     known = Later("tripline.domain.maps")
-    chores = Later("tripline.chores.maps")
+    maintenance = Later("tripline.maintenance.maps")
 
 _TOLD_EVERY: Final = 10_000
 
@@ -75,7 +75,7 @@ def import_map(
     config = base.settings(place, {})
     try:
         with progress.counting("roads and tiles", every=_TOLD_EVERY) as tell:
-            area = chores.imported(
+            area = maintenance.imported(
                 config.maps,
                 file,
                 name=called,
@@ -117,7 +117,8 @@ def _command(area: str, place: base.Place | None) -> str:
 def list_maps(*, place: base.Place | None = None) -> int:
     """Show the imported areas. Exits 1 when one of them cannot be read."""
     config = base.settings(place, {})
-    areas, lost, standing = chores.listed(config.maps), chores.lost(config.maps), chores.under_way(config.maps)
+    areas, lost = maintenance.listed(config.maps), maintenance.lost(config.maps)
+    standing = maintenance.under_way(config.maps)
     for area in areas:
         west, south, east, north = area.bounds
         base.line(
@@ -142,7 +143,7 @@ def remove(
 ) -> int:
     """Remove an area, beside running servers or without one."""
     try:
-        chores.removed(base.settings(place, {}).maps, name)
+        maintenance.removed(base.settings(place, {}).maps, name)
     except map_locks.NoAreaError as error:
         base.complain(base.printable(str(error)))
         return base.FAILED

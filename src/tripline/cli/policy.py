@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from cyclopts import App, Parameter
 
-from tripline import config_files
 from tripline.cli import base
+from tripline.config import files as config_files
 from tripline.domain import ids
 from tripline.later import Later
 
 if TYPE_CHECKING:
     import uvloop
 
-    from tripline.chores import policies as chores
     from tripline.config import Config
+    from tripline.maintenance import policies as maintenance
     from tripline.store.scores import policies as store
 else:
     uvloop = Later("uvloop")
-    chores = Later("tripline.chores.policies")
+    maintenance = Later("tripline.maintenance.policies")
     store = Later("tripline.store.scores.policies")
 
 policy = App(
@@ -34,7 +34,7 @@ policy = App(
 def list_policies(*, place: base.Place | None = None) -> int:
     """Show the number of each policy, and who is scored by another one than that of the settings."""
     config = base.settings(place, {})
-    kept, choices = uvloop.run(chores.listed(config))
+    kept, choices = uvloop.run(maintenance.listed(config))
     for each in kept:
         whose = [_told(config, choices, at) for at, choice in enumerate(choices) if choice.no == each.no]
         base.line(base.printable(f"policy {each.no}: {', '.join(whose) or 'chosen for nobody'}"))
@@ -45,7 +45,7 @@ def list_policies(*, place: base.Place | None = None) -> int:
 @policy.command(help_epilogue="Example: tripline policy show 2 --data /srv/tripline")
 def show(no: Annotated[int, Parameter(help="number of the policy")], *, place: base.Place | None = None) -> int:
     """Show every number of a policy, as lines of settings."""
-    found = uvloop.run(chores.shown(base.settings(place, {}), no))
+    found = uvloop.run(maintenance.shown(base.settings(place, {}), no))
     for section, numbers in msgspec.to_builtins(found.rules).items():
         for name, value in numbers.items():
             if (section, name) != ("scoring", "grace_s"):
@@ -62,7 +62,7 @@ def add(
     place: base.Place | None = None,
 ) -> int:
     """Keep the scoring settings of a file as a policy and say its number. Equal ones keep the number that they have."""
-    kept = uvloop.run(chores.added(base.settings(place, {}), file))
+    kept = uvloop.run(maintenance.added(base.settings(place, {}), file))
     base.line(f"policy {kept.no}")
     return base.OK
 
@@ -91,7 +91,7 @@ def choose(
         raise config_files.WrongSettingError("Give either the number of a policy or --settings.")
     kind, subject = _whose(company, service_type)
     config = base.settings(place, {})
-    uvloop.run(chores.chosen(config, kind, subject, no, from_ms=base.instant_ms(config, from_)))
+    uvloop.run(maintenance.chosen(config, kind, subject, no, from_ms=base.instant_ms(config, from_)))
     base.line(base.printable(f"{kind} {subject}: {'policy of the settings' if no is None else f'policy {no}'}"))
     return base.OK
 

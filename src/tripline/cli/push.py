@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import App, Parameter
 from msgspec.structs import replace
 
-from tripline import config_files
 from tripline.cli import base, progress
+from tripline.config import files as config_files
 from tripline.domain import ids
 from tripline.domain.ids import CompanyId, SensorId
 from tripline.domain.pushes import Channel, Parked
@@ -16,11 +16,11 @@ from tripline.later import Later
 if TYPE_CHECKING:
     import uvloop
 
-    from tripline.chores import pushes as chores
+    from tripline.maintenance import pushes as maintenance
     from tripline.store.push import parked as push_parked
 else:
     uvloop = Later("uvloop")
-    chores = Later("tripline.chores.pushes")
+    maintenance = Later("tripline.maintenance.pushes")
     push_parked = Later("tripline.store.push.parked")
 
 push = App(
@@ -61,7 +61,7 @@ def list_parked(
     """Show messages that were given up, the oldest first: when, to whom, about which sensor, and why."""
     which = _which(company, receiver, sensor, message, since)
     settings = base.settings(place, {})
-    shown = uvloop.run(chores.listed(settings, which, limit=max(0, limit), bodies=body, show=_show))
+    shown = uvloop.run(maintenance.listed(settings, which, limit=max(0, limit), bodies=body, show=_show))
     base.line(f"{shown} messages shown" if shown < limit else f"{shown} messages shown; there may be more (--limit)")
     return base.OK
 
@@ -87,7 +87,7 @@ def resend(
     """
     which = replace(_which(company, receiver, sensor, message, since), unconfirmed=unconfirmed)
     with progress.counting("messages", every=_TOLD_EVERY) as tell:
-        sent = uvloop.run(chores.resent(base.settings(place, {}), which, progress=tell))
+        sent = uvloop.run(maintenance.resent(base.settings(place, {}), which, progress=tell))
     base.line(f"{sent.count} messages wait to be sent again, {sent.released} were waiting already and go out now")
     return base.OK
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter, validators
 from rich.console import Console
 
-from tripline import config_files
 from tripline.cli import base
+from tripline.config import files as config_files
 from tripline.later import Later
 
 if TYPE_CHECKING:

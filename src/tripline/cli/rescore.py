@@ -5,22 +5,22 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter, validators
 
-from tripline import config_files
 from tripline.cli import base, progress
 from tripline.config import Config
+from tripline.config import files as config_files
 from tripline.domain import ids
 from tripline.later import Later
 
 if TYPE_CHECKING:
     import uvloop
 
-    from tripline.chores import rescore as chores
     from tripline.domain import rescorings
+    from tripline.maintenance import rescore as maintenance
     from tripline.services.scores.rescore import Outcome
     from tripline.store.scores import rescore as store
 else:
     uvloop = Later("uvloop")
-    chores = Later("tripline.chores.rescore")
+    maintenance = Later("tripline.maintenance.rescore")
     store = Later("tripline.store.scores.rescore")
 
 _TOLD_EVERY: Final = 1_000
@@ -72,16 +72,16 @@ def rescore(
     )
     with progress.counting("trips", every=_TOLD_EVERY) as tell:
         if dry_run:
-            outcome = uvloop.run(chores.tried(config, choice, policy_no=policy, progress=tell))
+            outcome = uvloop.run(maintenance.tried(config, choice, policy_no=policy, progress=tell))
         else:
-            outcome = uvloop.run(chores.rescored(config, choice, progress=tell))
+            outcome = uvloop.run(maintenance.rescored(config, choice, progress=tell))
     for text in _told(outcome, dry_run=dry_run):
         base.line(text)
     return base.FAILED if outcome.failed else base.OK
 
 
 def _touched(config: Config, area: str) -> "rescorings.Touched":
-    found = chores.touched(config, area)
+    found = maintenance.touched(config, area)
     if found.map is None:
         base.complain(f"There is no map called {base.printable(area)} now; taking trips that one judged before.")
     return found

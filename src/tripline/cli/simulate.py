@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 from cyclopts import Parameter, validators
 from rich.console import Console
 
-from tripline import config_files
 from tripline.cli import base
+from tripline.config import files as config_files
 from tripline.later import Later
 from tripline.simulator import calls, mix
 from tripline.simulator.habits import HABITS

@@ -13,10 +13,10 @@ from tripline.cli import base
 from tripline.later import Later
 
 if TYPE_CHECKING:
-    from tripline.chores import store_copy
+    from tripline.maintenance import store_copy
     from tripline.store.database.transfer import Progress
 else:
-    store_copy = Later("tripline.chores.store_copy")
+    store_copy = Later("tripline.maintenance.store_copy")
 
 _TOLD_EVERY: Final = 100_000
 _ADDRESSES: Final = ("postgresql://", "postgres://")

@@ -1,6 +1,6 @@
 """The HTTP application: its families of routes, the error table, and the middleware around each request.
 
-Not here: which families there are (`wiring.py` gives them).
+Not here: which families there are (`wiring/server.py` gives them).
 """
 
 import copy

@@ -5,7 +5,7 @@ Credentials in the sense of that protocol (cookies, client certificates) do not 
 its own. So no answer allows them, and an origin is repeated only when it was named. Health, metrics and pages stay
 closed.
 
-Not here: which origins are well formed (`config_files.py`).
+Not here: which origins are well formed (`config/files.py`).
 """
 
 from collections.abc import Collection, Iterable

@@ -40,7 +40,7 @@ Call: TypeAlias = Request[Any, Any, Any]
 
 
 class Rim(msgspec.Struct, frozen=True):
-    """The parts that handlers call, wired by `wiring.py`."""
+    """The parts that handlers call, wired by `wiring/server.py`."""
 
     store: RequestStore
     """The store for requests: each account reads and writes in its turn."""

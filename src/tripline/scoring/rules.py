@@ -1,4 +1,4 @@
-"""Every number a score depends on, with its default and its source: four sections of the settings (`config.py`).
+"""Every number a score depends on, with its default and its source: four sections of the settings (`config/`).
 
 What the numbers mean: `docs/scoring.md`.
 """

@@ -1,6 +1,6 @@
 """The settings in force, as platform administrators see them: no passwords, whole or inside an address.
 
-Not here: what settings there are (`config.py`), how they are read (`config_files.py`).
+Not here: what settings there are (`config/`), how they are read (`config/files.py`).
 """
 
 import re
@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import msgspec
 
-from tripline import config_files
 from tripline.config import Config
-from tripline.config_files import Origin
+from tripline.config import files as config_files
+from tripline.config.files import Origin
 
 HIDDEN: Final = "…"
 _CREDENTIALS: Final = re.compile(r"://.*@", re.DOTALL)

@@ -235,10 +235,10 @@ def test_form_that_cannot_be_read_is_refused(tmp_path, boundary):
 
 async def with_limits(app, **limits):
     """The application with other limits of imports."""
-    limits_of = ImportLimits(config.Rest(**limits))
-    app.rim = replace(app.rim, imports=limits_of)
+    shared = ImportLimits(config.Rest(**limits))
+    app.rim = replace(app.rim, imports=shared)
     rest.application(app.rim)
-    return limits_of
+    return shared
 
 
 def test_file_up_to_the_bound_is_taken_and_one_byte_more_is_refused(tmp_path):
@@ -321,19 +321,19 @@ def test_long_imports_of_one_operator_keep_another_waiting_for_one_of_them_at_mo
     async def scenario(app):
         _, admin = await app.operator("ace")
         _, other = await app.operator("bee")
-        limits_of = app.rim.imports
+        shared = app.rim.imports
 
         async def ask(login, name):
             await sent(app, login, VEHICLES, dryRun="true")
             order.append(name)
 
-        async with asyncio.TaskGroup() as tasks, limits_of.long.turn(str(admin.company_id)):
+        async with asyncio.TaskGroup() as tasks, shared.long.turn(str(admin.company_id)):
             for _ in range(3):
                 tasks.create_task(ask(admin, "ace"))
-            while limits_of.files.taken < 3:  # noqa: ASYNC110
+            while shared.files.taken < 3:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
             tasks.create_task(ask(other, "bee"))
-            while limits_of.files.taken < 4:  # noqa: ASYNC110
+            while shared.files.taken < 4:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
             await asyncio.sleep(0.1)
 
@@ -434,19 +434,19 @@ def test_slow_uploads_lock_nobody_out(tmp_path, number, own, other):
 )
 def test_files_that_arrive_are_bounded_in_number(bound, names):
     """Where a share is full, newcomers of the same holder are refused; anybody else has room, whatever is full."""
-    limits_of = ImportLimits(config.Rest())
+    shared = ImportLimits(config.Rest())
 
     async def scenario():
         async with contextlib.AsyncExitStack() as arriving:
             for number in range(bound):
-                await arriving.enter_async_context(limits_of.arrival(Holder(*names.format(number).split("/"))))
+                await arriving.enter_async_context(shared.arrival(Holder(*names.format(number).split("/"))))
             with pytest.raises(ManyImports):
-                async with limits_of.arrival(Holder(*names.format(0).split("/"))):
+                async with shared.arrival(Holder(*names.format(0).split("/"))):
                     pass
-            return limits_of.files.taken
+            return shared.files.taken
 
     assert asyncio.run(scenario()) == bound
-    assert limits_of.files.taken == limits_of.bytes.taken == 0
+    assert shared.files.taken == shared.bytes.taken == 0
 
 
 def test_operator_and_its_partner_have_one_share_and_make_room_for_another_operator(tmp_path):
@@ -474,11 +474,11 @@ def test_operator_and_its_partner_have_one_share_and_make_room_for_another_opera
 def test_files_that_arrive_are_bounded_together_on_disk(tmp_path, size, status):
     async def scenario(app):
         _, admin = await app.operator("ace")
-        limits_of = await with_limits(app)
-        limits_of.bytes.shares = Shares.of(12_000)
+        shared = await with_limits(app)
+        shared.bytes.shares = Shares.of(12_000)
         content = b"vehicleNo,mileage\nX,1\n"
         answer = await send(app, admin, content + b"\n" * (size - len(content)))
-        return answer.status_code, limits_of.bytes.taken
+        return answer.status_code, shared.bytes.taken
 
     assert rest.run(tmp_path, scenario) == (status, 0)
 

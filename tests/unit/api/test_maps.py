@@ -11,10 +11,10 @@ from tests.support import map_files as made
 from tests.support import rest
 
 from tripline.adapters.maps import cancels, imports, locks, service
-from tripline.chores import maps
 from tripline.domain.access import Authority
 from tripline.domain.maps import ImportState, ImportStep
 from tripline.http import uploads
+from tripline.maintenance import maps
 
 MAPS, MAP = "/api/tre/v1_3/maps", "/api/tre/v1_3/map/area"
 NOTHING = {"maps": [], "import": None}

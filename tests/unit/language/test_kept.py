@@ -43,7 +43,7 @@ def sentences() -> Iterator[str]:
     root = reference.source_root()
     elsewhere = [
         root / "store" / "database" / "postgres_threads.py",
-        root / "chores" / "maps.py",
+        root / "maintenance" / "maps.py",
         root / "services" / "readiness.py",
     ]
     adapters = root / "adapters"

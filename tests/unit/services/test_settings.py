@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tripline import config_files
 from tripline.config import Config
-from tripline.config_files import Origin
+from tripline.config import files as config_files
+from tripline.config.files import Origin
 from tripline.services import settings
 from tripline.services.settings import InForce
 

@@ -13,8 +13,9 @@ from typing import Any, Final
 
 from confluent_kafka import KafkaError
 
-from tripline import config_bus, observe
+from tripline import observe
 from tripline.config import Bus
+from tripline.config import bus as config_bus
 from tripline.ports.outages import Outage
 
 SAID_AGAIN_S: Final = 60.0

@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tripline import config_files
+from tripline.config import files as config_files
 from tripline.domain.maps import MapImport
 
 _NICE: Final = 10

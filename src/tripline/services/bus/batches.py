@@ -5,8 +5,8 @@ may have messages of one trip at the same time: the topics are independent of ea
 remembered from one batch to the next. Devices' own messages go on to the pipeline, when the others are kept.
 
 What fails without being the store's fault is narrowed down to the message that causes it, which is set aside; the
-others go on. Not here: where messages come from (`consumer.py`, `chores/ingest.py`), the rules (`wire/bus/reader.py`,
-`placement.py`), devices' own messages (`device_messages.py`).
+others go on. Not here: where messages come from (`consumer.py`, `maintenance/ingest.py`), the rules
+(`wire/bus/reader.py`, `placement.py`), devices' own messages (`device_messages.py`).
 """
 
 from collections import Counter

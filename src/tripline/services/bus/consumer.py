@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from tripline import observe
-from tripline.config_bus import Carried
+from tripline.config.bus import Carried
 from tripline.ports.bus import BusBatch, BusMessage, BusMessageRefusedError, BusNote, BusReader, BusWriter
 from tripline.ports.clocks import Clock
 from tripline.ports.outages import Outage

@@ -1,6 +1,7 @@
 """The health of an installation as a running server sees it: what it needs itself, and what waits in its store.
 
-Not here: what takes long, like reading a whole file for damage, or lies in the data folder (`chores/installation.py`).
+Not here: what takes long, like reading a whole file for damage, or lies in the data folder
+(`maintenance/installation.py`).
 """
 
 from typing import Final

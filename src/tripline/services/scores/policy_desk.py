@@ -1,6 +1,7 @@
 """Lets administrators see by which policy a company's trips are scored, try another one, and choose it.
 
-Not here: the same for the operator of the machine (`chores/policies.py`), what a policy holds (`scoring/rules.py`).
+Not here: the same for the operator of the machine (`maintenance/policies.py`), what a policy holds
+(`scoring/rules.py`).
 """
 
 import datetime

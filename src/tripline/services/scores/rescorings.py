@@ -1,6 +1,6 @@
 """Lets administrators have a company's stored trips scored anew, see how far that is, and cancel it.
 
-Not here: the work (`rescorer.py`), the same for the operator of the machine (`chores/rescore.py`).
+Not here: the work (`rescorer.py`), the same for the operator of the machine (`maintenance/rescore.py`).
 """
 
 import msgspec

@@ -6,7 +6,7 @@ numbers to the last bit.
 
 What belongs to running processes stays behind: which there are, what they hold and hand to each other.
 
-Not here: who may be copied when (`chores/store_copy.py`), the schema (`store/migrate.py`).
+Not here: who may be copied when (`maintenance/store_copy.py`), the schema (`store/migrate.py`).
 """
 
 import struct

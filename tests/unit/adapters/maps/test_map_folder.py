@@ -19,8 +19,8 @@ from tripline import cli
 from tripline.adapters.maps import files, imports, locks, osm_file, stamps
 from tripline.adapters.maps import tiles as map_tiles
 from tripline.adapters.maps import work as map_work
-from tripline.chores import maps
 from tripline.domain.maps import ImportState, ImportStep, MapImport
+from tripline.maintenance import maps
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from tests.support import made_roads
 from tests.support import map_files as made
 
 from tripline.adapters.maps.roads_osm import PATIENCE_S, OsmRoads
-from tripline.chores import maps
+from tripline.maintenance import maps
 from tripline.ports.maps import RoadsOutage
 from tripline.roads.located import Road
 from tripline.scoring.quality import LimitSource

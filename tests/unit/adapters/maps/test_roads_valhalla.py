@@ -13,8 +13,8 @@ from tests.support.road_servers import Stand, all_on, refusing
 from tripline.adapters.maps import roads_valhalla
 from tripline.adapters.maps.roads_osm import PATIENCE_S, OsmRoads
 from tripline.adapters.maps.roads_valhalla import OVERLAP, POINTS, REST_S, STATUS_MAX, Valhalla
-from tripline.chores import maps
 from tripline.language import kept
+from tripline.maintenance import maps
 from tripline.ports.maps import RoadsOutage
 from tripline.roads.located import Road
 from tripline.scoring.quality import LimitSource

@@ -14,8 +14,8 @@ from tripline.adapters.maps import features as map_features
 from tripline.adapters.maps import files
 from tripline.adapters.maps import tiles as map_tiles
 from tripline.basemap.layers import Feature, Layer
-from tripline.chores import maps
 from tripline.domain.maps import Bounds
+from tripline.maintenance import maps
 
 SOUTH, NORTH, WEST, EAST = 47.0, 47.2, 9.4, 9.6
 CORNERS = {1: (SOUTH, WEST), 2: (SOUTH, EAST), 3: (NORTH, EAST), 4: (NORTH, WEST)}

@@ -16,7 +16,7 @@ from tests.support.portal import HTMX, Browser, Page
 from tests.support.rest import Login, Rest
 
 from tripline.config import Config
-from tripline.config_files import Origin
+from tripline.config.files import Origin
 from tripline.domain import ids
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, RowNo, SensorId, UserId

@@ -11,8 +11,8 @@ from tests.support.portal import HTMX, OWN, Browser, Page
 from tests.unit.portal.frame import test_own_forms as own
 
 from tripline.adapters.maps import locks
-from tripline.chores import maps
 from tripline.domain.access import Authority
+from tripline.maintenance import maps
 
 PATH, NEW = "/admin/maps", "/admin/maps/new"
 KOREAN = {"accept-language": "ko"}

@@ -13,7 +13,7 @@ from tests.support.bus_rig import BusRig
 from tests.support.ingest_rig import COMPANY, NOW, SENSOR
 from tests.support.ingest_rig import microtrip as of_device
 
-from tripline.config_bus import Carried
+from tripline.config.bus import Carried
 from tripline.domain.ids import CompanyId
 from tripline.ports.bus import BusBatch, BusMessage, BusMessageRefusedError, BusNote
 from tripline.ports.outages import Outage

@@ -11,11 +11,11 @@ from tests.support.scoring_rows import COMPANY, DRIVER, START_MS, VEHICLE, drive
 
 from tripline.adapters.maps.roads_osm import OsmRoads
 from tripline.adapters.maps.roads_valhalla import Valhalla
-from tripline.chores import maps
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, UserId, VehicleId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.rescorings import KEPT, NEXT, Asked, Cause, Ended, Stage, UnderWay
+from tripline.maintenance import maps
 from tripline.scoring.rules import Rules, Scoring
 from tripline.services.scores import rescorer as module
 from tripline.services.scores import rescorings, scorer

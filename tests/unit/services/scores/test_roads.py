@@ -7,7 +7,7 @@ from tests.support import map_files as made
 from tests.support.scoring_rows import ZONE, played, sample
 
 from tripline.adapters.maps.roads_osm import PATIENCE_S, OsmRoads
-from tripline.chores import maps
+from tripline.maintenance import maps
 from tripline.roads.located import Road
 from tripline.scoring import quality
 from tripline.scoring.quality import LimitSource

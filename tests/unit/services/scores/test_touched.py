@@ -12,11 +12,11 @@ from tests.support.scoring_rows import COMPANY, ZONE, played, sample
 
 from tripline.adapters.maps import files
 from tripline.adapters.maps.roads_osm import PATIENCE_S, OsmRoads
-from tripline.chores import maps
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.maps import Bounds
 from tripline.domain.rescorings import Asked, Stage, Touched
+from tripline.maintenance import maps
 from tripline.scoring import quality
 from tripline.services.scores import rescore, rescorings
 from tripline.services.scores.rescorer import Rescorer

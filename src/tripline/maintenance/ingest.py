@@ -12,17 +12,19 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import IO, Final
 
-from tripline import clock, config_bus, observe, wiring_ingest
+from tripline import clock, observe
 from tripline.adapters.signals import local
-from tripline.chores import stores
 from tripline.config import Config
-from tripline.config_bus import Carried
+from tripline.config import bus as config_bus
+from tripline.config.bus import Carried
+from tripline.maintenance import stores
 from tripline.services.bus.batches import BusBatches
 from tripline.services.bus.messages import Message, Outcome, Refused
 from tripline.services.live.position_keeper import PositionKeeper
 from tripline.wire.bus import envelopes as bus_envelopes
 from tripline.wire.bus import files as bus_files
 from tripline.wire.bus import reader as bus_reader
+from tripline.wiring import ingest
 
 BATCH_BYTES: Final = 4 * 2**20
 """Messages of a batch, together."""
@@ -63,11 +65,11 @@ async def _batches(config: Config) -> AsyncIterator[BusBatches]:
     observe.configure_logging(level="warning", as_json=False)
     async with stores.store_of(config) as store, stores.numbering(store) as maker:
         # Servers look for themselves every few seconds, so this process gives no hints.
-        ground = wiring_ingest.Ground(store=store, ids=maker, signals=local.LocalSignals(), clock=clock.now_ms)
+        ground = ingest.Ground(store=store, ids=maker, signals=local.LocalSignals(), clock=clock.now_ms)
         fastest_kmh = config.guards.fastest_kmh
         positions = PositionKeeper(store=store, signals=ground["signals"], fastest_kmh=fastest_kmh)
-        devices = wiring_ingest.pipeline_intake(config, ground, positions)
-        yield wiring_ingest.bus_batches(config, ground, devices, positions)
+        devices = ingest.pipeline_intake(config, ground, positions)
+        yield ingest.bus_batches(config, ground, devices, positions)
         await devices.settle_rejected()
         await positions.finish()
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from tripline import clock, config_files
-from tripline.chores import stores
+from tripline import clock
 from tripline.config import Config
+from tripline.config import files as config_files
+from tripline.maintenance import stores
 from tripline.store.scores import policies
 from tripline.store.scores.policies import Chosen, Kind, Policy
 from tripline.store.tables import company

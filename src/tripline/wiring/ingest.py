@@ -1,6 +1,6 @@
 """The parts that take in what devices and customers' systems send, wired to each other: gateway, pipeline, bus.
 
-Not here: the other parts (`wiring.py`), the adapters that these are given (`wiring_adapters.py`).
+Not here: the other parts (`wiring/server.py`), the adapters that these are given (`wiring/adapters.py`).
 """
 
 import zoneinfo
@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeAlias, TypedDict
 
 import msgspec
 
-from tripline import config_bus
 from tripline.config import Config
+from tripline.config import bus as config_bus
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.gateway.listener import Admit, DeviceListener
 from tripline.ports.clocks import Clock
@@ -25,7 +25,7 @@ from tripline.services.live.position_keeper import PositionKeeper
 from tripline.services.presence import PresenceKeeper
 from tripline.store.fleet import sensors
 from tripline.store.transactions import Crew, Store
-from tripline.wiring_adapters import Adapters
+from tripline.wiring.adapters import Adapters
 
 Worker: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 """Works on rows until it is cancelled."""

@@ -15,8 +15,8 @@ import msgspec
 
 from tripline import clock
 from tripline.adapters import data_folder
-from tripline.chores import stores
 from tripline.config import Config
+from tripline.maintenance import stores
 from tripline.services.device_check import looks
 from tripline.services.device_check.looks import SCOPE, Watched
 from tripline.services.device_check.reports import MESSAGE, NOTE, Listener, Told

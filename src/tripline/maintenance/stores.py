@@ -5,12 +5,12 @@ import secrets
 from collections.abc import AsyncIterator
 
 from tripline import numbering as numbers
-from tripline import wiring_adapters
 from tripline.adapters import data_folder
 from tripline.config import Config
 from tripline.domain import ids
 from tripline.services.doctor import shared_store
 from tripline.store.transactions import Store
+from tripline.wiring import adapters
 
 
 @contextlib.asynccontextmanager
@@ -26,7 +26,7 @@ async def numbering(store: Store) -> AsyncIterator[ids.TimeIds]:
 async def store_of(config: Config) -> AsyncIterator[Store]:
     """The store at the present schema; beside a running server as well as without one."""
     # What is in a shared store needs no folder on the machine where a command is typed.
-    store = wiring_adapters.store(config, config.data if config.store.url else data_folder.prepare(config.data))
+    store = adapters.store(config, config.data if config.store.url else data_folder.prepare(config.data))
     try:
         yield store
     finally:

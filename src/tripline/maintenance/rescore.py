@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tripline import clock, observe, wiring_adapters
+from tripline import clock, observe
 from tripline.adapters import data_folder
 from tripline.adapters.signals import local
-from tripline.chores import policies, stores
 from tripline.config import Config
 from tripline.domain.rescorings import Touched
+from tripline.maintenance import policies, stores
 from tripline.ports.outages import Outage
 from tripline.services.scores import rescore
 from tripline.services.scores.rescore import Outcome, Progress
@@ -22,6 +22,7 @@ from tripline.store import migrate
 from tripline.store.database import sqlite_files
 from tripline.store.scores import rescore as rows
 from tripline.store.scores.rescore import Choice
+from tripline.wiring import adapters
 
 LOOKED_AT: Final = 100_000
 """Trips that an offer looks at; some seconds."""
@@ -37,7 +38,7 @@ class Offer(NamedTuple):
 
 def touched(config: Config, area: str) -> Touched:
     """What the map of an area touches: by the one that is there now, or when none is, by those before it."""
-    return wiring_adapters.touched(config, area)
+    return adapters.touched(config, area)
 
 
 async def offered(config: Config, area: str, *, progress: Progress) -> Offer | None:
@@ -78,7 +79,7 @@ async def rescored(config: Config, choice: Choice, *, progress: Progress) -> Out
             signals=local.LocalSignals(),
             clock=clock.now_ms,
             zone=zoneinfo.ZoneInfo(config.time_zone),
-            roads=wiring_adapters.roads(config),
+            roads=adapters.roads(config),
         )
         return await rescore.rescored(store, scorer, choice, clock=clock.now_ms, progress=progress)
 
@@ -91,5 +92,5 @@ async def tried(config: Config, choice: Choice, *, policy_no: int | None, progre
     observe.configure_logging(level="warning", as_json=False)
     async with stores.store_of(config) as store:
         policy = None if policy_no is None else await store.read(lambda tx: policies.known(tx, policy_no))
-        roads = wiring_adapters.roads(config)
+        roads = adapters.roads(config)
         return await rescore.tried(store, config.rules, choice, policy=policy, progress=progress, roads=roads)

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Final
 
 from tripline import clock
-from tripline.chores import stores
 from tripline.config import Config
 from tripline.domain.ids import RowNo
 from tripline.domain.pushes import Parked
+from tripline.maintenance import stores
 from tripline.services.push import resender
 from tripline.services.push.resender import Resent
 from tripline.store.push import parked as push_parked

@@ -1,6 +1,6 @@
 """Reads the settings of the message bus together: brokers, topics, contradictions (`config.Bus`).
 
-Not here: the settings one by one (`config.py`), the options of the client's library (`adapters/kafka/options.py`).
+Not here: the settings one by one (`config/`), the options of the client's library (`adapters/kafka/options.py`).
 """
 
 import ipaddress

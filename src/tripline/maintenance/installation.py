@@ -25,10 +25,10 @@ from tripline.store import migrate
 from tripline.store.database import inspection, sqlite, sqlite_files
 
 if TYPE_CHECKING:
-    from tripline import wiring_adapters
     from tripline.store.database import postgres
+    from tripline.wiring import adapters as wiring_adapters
 else:
-    wiring_adapters = Later("tripline.wiring_adapters")
+    wiring_adapters = Later("tripline.wiring.adapters")
     postgres = Later("tripline.store.database.postgres")
 
 

@@ -1,6 +1,6 @@
 """Chooses what stands at the border of the program by the settings: TLS, sockets, carrier, mail, webhooks.
 
-Here adapters are chosen; what they are given to is in `wiring.py`, when they are opened in `app.py`.
+Here adapters are chosen; what they are given to is in `wiring/server.py`, when they are opened in `app.py`.
 """
 
 import asyncio
@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from tripline import config_bus, config_files, observe
+from tripline import observe
 from tripline.adapters import data_folder, sockets
 from tripline.config import Config
+from tripline.config import bus as config_bus
+from tripline.config import files as config_files
 from tripline.domain.refusals import Refusal
 from tripline.domain.rescorings import Touched
 from tripline.later import Later

@@ -1,7 +1,7 @@
 """Every setting: one frozen tree, each field with its meaning and default.
 
 Order: TOML file (`--config`), then `TRIPLINE_<SECTION>_<NAME>` (top-level fields: `TRIPLINE_<NAME>`), then flags.
-Unknown keys refuse to start. Each part is handed only its own branch. Not here: reading all that (`config_files.py`),
+Unknown keys refuse to start. Each part is handed only its own branch. Not here: reading all that (`config/files.py`),
 the numbers of scoring (`scoring/rules.py`).
 """
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tripline import config, config_files
+from tripline import config
+from tripline.config import files as config_files
 
 
 def load(toml: str | None = None, tmp_path: Path | None = None, **given) -> config.Config:

@@ -1,6 +1,6 @@
 """The parts of the server, wired to each other: which there are, and who is given whom.
 
-Not here: what takes in messages (`wiring_ingest.py`), the adapters that some parts are given (`wiring_adapters.py`), in
+Not here: what takes in messages (`wiring/ingest.py`), the adapters that some parts are given (`wiring/adapters.py`), in
 which order they start and stop (`app.py`).
 """
 
@@ -13,11 +13,11 @@ from pathlib import Path
 import msgspec
 from litestar.types import ASGIApp
 
-from tripline import config_files, wiring_ingest
 from tripline.adapters import machine
 from tripline.adapters.loop_watch import LoopWatch
 from tripline.api import families, health
 from tripline.config import Config
+from tripline.config import files as config_files
 from tripline.domain.ids import SensorId
 from tripline.http.application import create_app
 from tripline.http.request_store import RequestStore
@@ -61,8 +61,9 @@ from tripline.services.scores.standing_keeper import StandingKeeper
 from tripline.services.session_check import SessionCheck
 from tripline.services.settings import InForce
 from tripline.store.transactions import Crew
-from tripline.wiring_adapters import Adapters, lost_maps, reach_roads
-from tripline.wiring_ingest import Ground, Ingress, Worker
+from tripline.wiring import ingest
+from tripline.wiring.adapters import Adapters, lost_maps, reach_roads
+from tripline.wiring.ingest import Ground, Ingress, Worker
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +101,7 @@ def wired(
     """Every part that the roles need; nothing of it runs yet."""
     store, signals, clock = ground["store"], ground["signals"], ground["clock"]
     # Work that an acknowledgement depends on waits neither for requests nor for background work.
-    of_devices = wiring_ingest.of_devices(ground)
+    of_devices = ingest.of_devices(ground)
     does = partial(config_files.does, config)
     presence = ingress = check = None
     if does("gateway") or does("worker"):
@@ -110,9 +111,9 @@ def wired(
         workers.append(LoopWatch(held_s=config.log.held_ms / 1_000).run)
     positions = PositionKeeper(store=of_devices["store"], signals=signals, fastest_kmh=config.guards.fastest_kmh)
     workers.append(positions.run)
-    buffered = wiring_ingest.buffered(config, of_devices, others, positions)
+    buffered = ingest.buffered(config, of_devices, others, positions)
     if does("gateway") and presence is not None:
-        ingress = wiring_ingest.ingress(config, of_devices, others, presence, positions)
+        ingress = ingest.ingress(config, of_devices, others, presence, positions)
         roster = ingress.listener.roster
         check = SessionCheck(store=of_devices["store"], node=node, live=roster, presence=presence, signals=signals)
         workers += [
@@ -136,7 +137,7 @@ def wired(
         if not isinstance(pipeline, Intake):
             pipeline = None
         if pipeline is None and others.customers is not None:
-            pipeline = wiring_ingest.pipeline_intake(config, of_devices, positions)
+            pipeline = ingest.pipeline_intake(config, of_devices, positions)
             workers.append(pipeline.run)
         workers += _workers(config, ground, others, pipeline, positions, api_url)
         workers.append(DraftWorker(node=node, **ground).run)
@@ -214,7 +215,7 @@ def _rim(
     store = RequestStore(ground["store"], readers=config.store.readers, writers=config.store.writers)
     roster = ingress.listener.roster if ingress is not None else None
     # A call waits for its device; `Calls` bounds the calls of an account under way.
-    of_devices = wiring_ingest.of_devices(ground)
+    of_devices = ingest.of_devices(ground)
     settling = Barrier(store=of_devices["store"], node=node, signals=signals)
     calls = Calls(devices=EveryDevice(here=roster, node=node, **of_devices), settings=config.rpc, **of_devices)
     return Rim(
@@ -291,7 +292,7 @@ def _workers(
         postman.run,
         Sweeper(store=store, clock=clock, history_days=config.store.history_days).run,
         PartitionKeeper(store=store, settings=config.ingest, clock=clock).run,
-        *wiring_ingest.bus_consumer(config, wiring_ingest.of_devices(ground), others, pipeline, positions),
+        *ingest.bus_consumer(config, ingest.of_devices(ground), others, pipeline, positions),
     )
 
 

@@ -2,8 +2,10 @@
 
 import pytest
 
-from tripline import config, config_bus, config_files
-from tripline.config_bus import BusSettingError, Carried
+from tripline import config
+from tripline.config import bus as config_bus
+from tripline.config import files as config_files
+from tripline.config.bus import BusSettingError, Carried
 
 COMPANY = "a1f0e7c0-c801-11ef-9d5c-6b1f6f2a4c11"
 OTHER = "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from tripline import clock, config_files
+from tripline import clock
 from tripline.adapters import data_folder, sockets
-from tripline.chores import stores
 from tripline.config import Config
+from tripline.config import files as config_files
 from tripline.domain import fields, ids
+from tripline.maintenance import stores
 from tripline.services.accounts import directory, passwords, registry
 from tripline.store.accounts import directory as rows
 from tripline.store.accounts.directory import Entry, Which

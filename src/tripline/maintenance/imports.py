@@ -6,8 +6,8 @@ Not here: what the command prints (`cli/imports.py`).
 from pathlib import Path
 
 from tripline import clock
-from tripline.chores import stores
 from tripline.config import Config
+from tripline.maintenance import stores
 from tripline.services.accounts import registry
 from tripline.services.imports import registration
 from tripline.services.imports.kinds import ImportKind

@@ -3,7 +3,7 @@
 The order is file, then variables, then flags; the last one that names a setting decides. What is not known refuses to
 start with one line that names the nearest known. Contradictions between settings are found here too (`verify`).
 
-Not here: the settings themselves, their defaults and meanings (`config.py`).
+Not here: the settings themselves, their defaults and meanings (`config/`).
 """
 
 import difflib
@@ -23,8 +23,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from tripline import config_bus
 from tripline.config import SECRET, Config, Role
+from tripline.config import bus as config_bus
 
 PREFIX: Final = "TRIPLINE_"
 DEVICE_TOKEN: Final = "TRIPLINE_DEVICE_TOKEN"  # noqa: S105  the name of a variable
