@@ -8,8 +8,7 @@ from typing import Any
 
 import jsonschema_rs
 import msgspec
-import pytest
-from tests.support import devices_golden
+from tests.support import devices_golden, loops
 
 from tripline.api.documents import asyncapi, asyncapi_schemas
 from tripline.domain import pushes
@@ -111,7 +110,7 @@ def test_every_key_of_the_tables_has_a_meaning_and_nothing_else_has():
         assert device_meanings.MANDATORY[number] <= set(device_meanings.keys(number))
 
 
-@pytest.mark.parametrize("name", MESSAGES)
+@loops.every(MESSAGES)
 def test_examples_fit_their_message(name):
     for example in MESSAGES[name].get("examples", []):
         judge_of(name).validate(example["payload"])
@@ -130,7 +129,7 @@ def test_every_field_is_described_and_its_examples_fit():
     assert wrong == []
 
 
-@pytest.mark.parametrize("number", device_tables.TABLES)
+@loops.every(device_tables.TABLES)
 def test_example_of_a_message_is_read_as_what_it_is(number):
     body = msgspec.json.encode(asyncapi_schemas.example(number))
 
@@ -148,7 +147,7 @@ def test_example_of_a_message_is_read_as_what_it_is(number):
     assert (type(reading).__name__, reading.ty) == (kind, number)
 
 
-@pytest.mark.parametrize("case", devices_golden.cases(), ids=lambda case: case.name)
+@loops.every(devices_golden.cases())
 def test_captured_message_fits_unless_it_is_rejected(case):
     readings = device_publish.read(
         case.topic, case.body, received_ms=case.received_ms, sensor_type=case.sensor_type, max_items=1_000
@@ -160,7 +159,7 @@ def test_captured_message_fits_unless_it_is_rejected(case):
     assert bool(fits(BY_ADDRESS[case.topic], payload)) is usable
 
 
-@pytest.mark.parametrize("name", list(pushes.Name))
+@loops.every(list(pushes.Name))
 def test_push_fits_the_message_of_its_name_alone(name):
     (example,) = MESSAGES[f"notify.{name.value.lower()}"]["examples"]
     notice = example["payload"]
@@ -170,12 +169,11 @@ def test_push_fits_the_message_of_its_name_alone(name):
     assert fits("notify", {**notice, "sensorId": None}) == []
 
 
-@pytest.mark.parametrize(
-    ("known", "params"),
+@loops.every(
     [
         ({"fuel_type": "LPG", "mission_type": "AUTO"}, {"elt": 1998, "fut": 3, "mty": "Automatic"}),
         ({"fuel_type": "DIESEL", "mission_type": "MANUAL"}, {"elt": 1998, "fut": 2, "mty": "Manual"}),
-    ],
+    ]
 )
 def test_activation_fits_its_message(known, params):
     made = rpc.activation_params(vehicle_no="12A3456", upload_period_s=2, displacement=1998, **known)
@@ -187,21 +185,19 @@ def test_activation_fits_its_message(known, params):
     assert fits("rpcRequest", {**call, "method": "reset"}) == ["request"]
 
 
-@pytest.mark.parametrize(
-    ("answer", "channel"),
+@loops.every(
     [
         ({"results": 2000}, "rpcResponse"),
         ({"result": "2001"}, "rpcResponse"),
         ({"results": 2000, "additionalInfo": ""}, "rpcResult"),
         ({"result": 2000, "addInfo": {"vid": "12A3456"}}, "rpcResult"),
-    ],
+    ]
 )
 def test_answers_of_real_programs_fit(answer, channel):
     assert len(fits(channel, answer)) == 1
 
 
-@pytest.mark.parametrize(
-    ("topic", "message"),
+@loops.every(
     [
         (
             bus_envelopes.MICROTRIPS,
@@ -215,7 +211,7 @@ def test_answers_of_real_programs_fit(answer, channel):
             bus_envelopes.EVENTS,
             {"data": {**BUS, "payload": {"event": 1234}, "ty": 111, "eventDt": 1}, "msgType": "Event"},
         ),
-    ],
+    ]
 )
 def test_messages_of_real_producers_on_a_bus_fit(topic, message):
     without_sensor = {**message["data"], "sensorId": None}

@@ -8,8 +8,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-import pytest
-from tests.support import reference
+from tests.support import loops, reference
 
 SPEC = reference.ROOT / "docs" / "spec"
 PAGES = sorted(path.stem for path in SPEC.glob("*.md") if path.stem != "README")
@@ -80,7 +79,7 @@ def test_every_page_of_the_specification_is_listed() -> None:
     assert listed == set(PAGES)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@loops.every(PAGES)
 def test_no_anchor_stands_twice_on_a_page(page: str) -> None:
     found = re.findall(r'<a id="([^"]+)"></a>', (SPEC / f"{page}.md").read_text("utf-8"))
 
@@ -113,15 +112,14 @@ def test_every_link_into_the_specification_leads_to_an_anchor() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["(spec/rpc 99)", "spec/rpc 6.2 and 6.9", "spec/nowhere 1", "spec/push M9", "spec/interface, Nothing at all"],
+@loops.every(
+    ["(spec/rpc 99)", "spec/rpc 6.2 and 6.9", "spec/nowhere 1", "spec/push M9", "spec/interface, Nothing at all"]
 )
 def test_citation_that_leads_nowhere_is_found(text: str) -> None:
     assert dangling(text) != []
 
 
-@pytest.mark.parametrize("text", ["(K99)", "what A1 says", "(M2) and nothing else"])
+@loops.every(["(K99)", "what A1 says", "(M2) and nothing else"])
 def test_rule_letter_that_is_unknown_or_of_two_pages_is_found(text: str) -> None:
     assert unresolved(text) != []
 

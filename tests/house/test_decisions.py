@@ -3,8 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
-from tests.support import reference
+from tests.support import loops, reference
 
 FOLDER = reference.ROOT / "docs" / "decisions"
 RECORDS = {path.name[:3]: path for path in sorted(FOLDER.glob("[0-9]*.md"))}
@@ -27,7 +26,7 @@ def status(path: Path) -> list[tuple[str, str, str]]:
     return STATUS.findall(first)
 
 
-@pytest.mark.parametrize("path", RECORDS.values(), ids=list(RECORDS))
+@loops.every(RECORDS.values())
 def test_record_has_its_parts_in_order(path: Path) -> None:
     found = [lead[1] for text in paragraphs(path) if (lead := re.match(r"\*\*(.+?)\*\*", text))]
 
@@ -36,7 +35,7 @@ def test_record_has_its_parts_in_order(path: Path) -> None:
     assert set(found) >= NEEDED
 
 
-@pytest.mark.parametrize("path", RECORDS.values(), ids=list(RECORDS))
+@loops.every(RECORDS.values())
 def test_replaced_record_and_its_successor_name_each_other(path: Path) -> None:
     back = {"Replaces": "Replaced by", "Replaced by": "Replaces"}
     for way, other, what in status(path):

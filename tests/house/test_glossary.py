@@ -5,8 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-from tests.support import reference
+from tests.support import loops, reference
 
 GLOSSARY = reference.ROOT / "docs" / "glossary.md"
 TEXTS = [
@@ -57,7 +56,7 @@ def test_glossary_forbids_words() -> None:
     assert {"door", "loan", "lend"} <= set(forbidden())
 
 
-@pytest.mark.parametrize("word", sorted(forbidden()))
+@loops.every(sorted(forbidden()))
 def test_forbidden_word_is_not_used(word: str) -> None:
     found = {
         name: len(hits)
@@ -69,19 +68,17 @@ def test_forbidden_word_is_not_used(word: str) -> None:
     assert found == {}, f"the word is {forbidden()[word]}"
 
 
-@pytest.mark.parametrize("key", ALLOWED)
-def test_exception_is_still_needed(key: tuple[str, str]) -> None:
-    word, name = key
-
+@loops.every(ALLOWED)
+def test_exception_is_still_needed(word: str, name: str) -> None:
     assert uses(word, (reference.ROOT / name).read_text("utf-8")) != []
 
 
-@pytest.mark.parametrize("text", ["the door", "HttpDoors", "door_of", "two doors", "_doors"])
+@loops.every(["the door", "HttpDoors", "door_of", "two doors", "_doors"])
 def test_forbidden_word_is_found_in_prose_and_names(text: str) -> None:
     assert uses("door", text) != []
 
 
-@pytest.mark.parametrize("text", ["outdoors", "doorway", "indoor"])
+@loops.every(["outdoors", "doorway", "indoor"])
 def test_other_word_is_left_alone(text: str) -> None:
     assert uses("door", text) == []
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tests.support import reference
+from tests.support import loops, reference
 
 from tripline.config import files as config_files
 from tripline.domain.refusals import Refusal, Word
@@ -110,14 +110,14 @@ def made() -> tuple[Made, ...]:
     return tuple(found)
 
 
-@pytest.mark.parametrize("section", SECTIONS)
+@loops.every(SECTIONS)
 def test_languages_have_the_same_texts_with_the_same_placeholders(section: str) -> None:
     english, korean = (told(each[section]) for each in (ENGLISH, KOREAN))
 
     assert english == korean
 
 
-@pytest.mark.parametrize("area", AREAS)
+@loops.every(AREAS)
 def test_portal_has_the_same_texts_with_the_same_placeholders_in_each_language(area: str) -> None:
     english, korean = (told(texts_of(language, area)) for language in Language)
 
@@ -131,7 +131,7 @@ def test_every_field_of_vehicles_and_sensors_is_called_something_in_each_languag
     assert list(catalogue.of_fields()) == list(dict.fromkeys((*VEHICLES.columns, *SENSORS.columns)))
 
 
-@pytest.mark.parametrize("area", AREAS)
+@loops.every(AREAS)
 def test_texts_of_a_portals_area_begin_with_its_name(area: str) -> None:
     for language in Language:
         strays = [key for key in texts_of(language, area) if not key.startswith(f"{catalogue.PORTAL}{area}.")]
@@ -199,7 +199,7 @@ def test_every_text_that_the_portal_names_is_there() -> None:
     assert sorted(named - keys) == []
 
 
-@pytest.mark.parametrize("language", [ENGLISH, KOREAN], ids=["en", "ko"])
+@loops.every([ENGLISH, KOREAN])
 def test_every_refusal_of_the_program_has_its_sentence(language: Catalogue) -> None:
     assert [each for each in made() if each.key not in language["refusals"]] == []
     for refusal in reference.refusal_classes():

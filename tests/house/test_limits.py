@@ -2,8 +2,7 @@
 
 import re
 
-import pytest
-from tests.support import reference
+from tests.support import loops, reference
 
 from tripline.adapters.http.bounds import MIB, Bounds
 from tripline.config import files as config_files
@@ -21,7 +20,7 @@ def test_every_row_names_what_is_bounded_and_how():
     assert [row for row in ROWS if len(row) != 6 or not row[0] or not (row[1] or row[2]) or not row[3]] == []
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
+@loops.every(ROWS)
 def test_every_row_has_a_test(row):
     named = re.findall(r"`(tests/[^`]+?\.py)::(\w+)`", row[5])
 
@@ -30,7 +29,7 @@ def test_every_row_has_a_test(row):
         assert re.search(rf"^(async )?def {name}\(", (reference.ROOT / path).read_text("utf-8"), re.MULTILINE), name
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
+@loops.every(ROWS)
 def test_settings_exist(row):
     for setting in re.findall(r"`([a-z]+\.[a-z_]+)`", row[4]):
         section, _, name = setting.partition(".")
@@ -38,8 +37,7 @@ def test_settings_exist(row):
         assert re.search(rf"^#? ?{name} = ", content, re.MULTILINE), setting
 
 
-@pytest.mark.parametrize(
-    ("what", "most"),
+@loops.every(
     [
         ("Open connections of a listener", f"{Bounds().connections:,}"),
         (
@@ -54,7 +52,7 @@ def test_settings_exist(row):
         ("Bodies of all", f"{Bounds().bodies // MIB} MiB"),
         ("Long answers (over 64 KiB) of an address that are not read", f"{Bounds().address_answers // MIB} MiB"),
         ("Long answers of all", f"{Bounds().answers // MIB} MiB"),
-    ],
+    ]
 )
 def test_numbers_are_those_of_the_program(what, most):
     assert [row[1] for row in ROWS if row[0] == what] == [most]

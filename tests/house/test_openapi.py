@@ -6,8 +6,7 @@ from functools import cache
 from typing import Any
 
 import jsonschema_rs
-import pytest
-from tests.support import answers, reference
+from tests.support import answers, loops, reference
 
 from tripline.api import families
 from tripline.api.documents import openapi, openapi_errors
@@ -71,7 +70,7 @@ def test_operations_stand_under_a_heading():
     assert {tag for described in OPERATIONS.values() for tag in described["tags"]} == set(openapi.HEADINGS)
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@loops.every(OPERATIONS)
 def test_operation_says_what_it_does_and_who_may_call_it(name):
     described = OPERATIONS[name]
 
@@ -80,7 +79,7 @@ def test_operation_says_what_it_does_and_who_may_call_it(name):
     assert not re.search(r"\(([A-Z]\d|client-surface)", described["description"])
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@loops.every(OPERATIONS)
 def test_parameters_are_described_with_an_example_that_fits(name):
     for parameter in OPERATIONS[name]["parameters"]:
         assert len(parameter["description"]) > 5, parameter
@@ -104,7 +103,7 @@ def test_every_field_has_an_example_that_fits():
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@loops.every(OPERATIONS)
 def test_examples_of_bodies_and_answers_fit_their_schemas(name):
     described = OPERATIONS[name]
     bodies = [described.get("requestBody", {}), *described["responses"].values()]
@@ -125,7 +124,7 @@ def test_every_schema_is_used_and_every_reference_is_there():
     assert reference_names(DOCUMENT) == schemas
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@loops.every(OPERATIONS)
 def test_errors_are_those_of_the_table_with_code_and_sentence(name):
     described = OPERATIONS[name]
     declared = {each.name: each for each in reference.every_operation()}[

@@ -2,8 +2,7 @@
 
 import re
 
-import pytest
-from tests.support import reference
+from tests.support import loops, reference
 
 from tripline import observe
 from tripline.config import files as config_files
@@ -51,7 +50,7 @@ def test_operations_exist():
     assert [path for path in named if f"| `{path}` |" not in page] == []
 
 
-@pytest.mark.parametrize("words", ["doctor", "push list", "push resend", "device check"])
+@loops.every(["doctor", "push list", "push resend", "device check"])
 def test_commands_exist(words):
     assert f"tripline {words}" in PAGE
     assert f"## tripline {words}\n" in reference.commands()

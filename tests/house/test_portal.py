@@ -4,8 +4,7 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-from tests.support import portal_gallery, reference
+from tests.support import loops, portal_gallery, reference
 
 PORTAL = portal_gallery.PORTAL
 TEMPLATES = sorted((PORTAL / "templates").rglob("*.html"))
@@ -38,7 +37,7 @@ def sprite() -> set[str]:
     return set(re.findall(r'<symbol id="([^"]+)"', (PORTAL / "static/icons.svg").read_text("utf-8")))
 
 
-@pytest.mark.parametrize("what", INLINE)
+@loops.every(INLINE)
 def test_templates_hold_nothing_that_the_policy_forbids(what: str) -> None:
     found = {named(path): INLINE[what].findall(path.read_text("utf-8")) for path in TEMPLATES}
 
@@ -66,14 +65,14 @@ def test_templates_and_scripts_have_no_colour_of_their_own() -> None:
     assert {name: each for name, each in found.items() if each} == {}
 
 
-@pytest.mark.parametrize("path", STYLES, ids=named)
+@loops.every(STYLES)
 def test_styles_name_colours_among_the_tokens_alone(path: Path) -> None:
     _, _, after = path.read_text("utf-8").rpartition("/* ---- Elements ---- */")
 
     assert COLOUR.findall(after) == []
 
 
-@pytest.mark.parametrize("path", STYLES, ids=named)
+@loops.every(STYLES)
 def test_every_token_that_is_used_exists(path: Path) -> None:
     tokens = set(re.findall(r"(--[a-z-]+):", (PORTAL / "static/style.css").read_text("utf-8")))
 
@@ -110,13 +109,12 @@ def test_everything_of_others_is_listed_with_its_licence() -> None:
     assert [path for *_, path in rows if len((PORTAL / path).read_text("utf-8")) < 300] == []
 
 
-@pytest.mark.parametrize(
-    ("name", "file", "head"),
+@loops.every(
     [
         ("lucide-static", "icons.svg", "Lucide {}"),
         ("maplibre-gl", "maplibre/maplibre-gl.mjs", "maplibre-gl-js/blob/v{}/LICENSE.txt"),
         ("maplibre-gl", "maplibre/maplibre-gl-worker.mjs", "maplibre-gl-js/blob/v{}/LICENSE.txt"),
-    ],
+    ]
 )
 def test_file_of_others_names_the_listed_version(name: str, file: str, head: str) -> None:
     package = json.loads((reference.ROOT / "tests/support/portal/package.json").read_text("utf-8"))
@@ -124,9 +122,8 @@ def test_file_of_others_names_the_listed_version(name: str, file: str, head: str
     assert head.format(package["dependencies"][name]) in (PORTAL / "static" / file).read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    "bad",
-    ['<p style="x">', '<a onclick="x">', "<b hx-on:click=x>", "<script>", '<a href="//x">', "{{ x|safe }}", "<style>"],
+@loops.every(
+    ['<p style="x">', '<a onclick="x">', "<b hx-on:click=x>", "<script>", '<a href="//x">', "{{ x|safe }}", "<style>"]
 )
 def test_what_the_policy_forbids_is_found(bad: str) -> None:
     assert [what for what, pattern in INLINE.items() if pattern.search(bad)] != []

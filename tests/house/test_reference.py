@@ -3,8 +3,7 @@
 import ast
 import re
 
-import pytest
-from tests.support import reference
+from tests.support import loops, reference
 
 from tripline import observe
 from tripline.api import families
@@ -21,7 +20,7 @@ def sources() -> list[tuple[str, str]]:
     return [(str(path), (root / path).read_text("utf-8")) for path in reference.modules()]
 
 
-@pytest.mark.parametrize("path", reference.PAGES, ids=lambda path: path.name)
+@loops.every(reference.PAGES)
 def test_page_is_what_the_program_says(path):
     assert path.read_text("utf-8") == reference.PAGES[path](), "run `make docs`"
 

@@ -10,8 +10,7 @@ in `tests/system/test_device_check.py`. The rows of the acceptance summary, sect
 import re
 from functools import cache
 
-import pytest
-from tests.support import reference
+from tests.support import loops, reference
 
 TESTS = reference.ROOT / "tests"
 SPEC = reference.ROOT / "docs" / "spec"
@@ -84,33 +83,33 @@ def test_pages_of_the_specification_have_rules() -> None:
     assert all((LETTERS, RPC_LETTERS, PUSH_LETTERS, BUS_RULES))
 
 
-@pytest.mark.parametrize("letter", RPC_LETTERS)
+@loops.every(RPC_LETTERS)
 def test_rule_letter_of_calls_is_carried_by_a_test_about_calls(letter: str) -> None:
     carriers = [name for name in names(RPC_FILES) if letter in name.split("_")]
 
     assert carriers, f"no test of calls is named test_..._{letter}_..."
 
 
-@pytest.mark.parametrize("letter", PUSH_LETTERS)
+@loops.every(PUSH_LETTERS)
 def test_rule_letter_of_pushes_is_carried_by_a_test_about_pushes(letter: str) -> None:
     carriers = [name for name in names(PUSH_FILES) if letter in name.split("_")]
 
     assert carriers, f"no test of pushes is named test_..._{letter}_..."
 
 
-@pytest.mark.parametrize("letter", (*LETTERS, *GAPS))
+@loops.every((*LETTERS, *GAPS))
 def test_rule_letter_is_carried_by_a_test(letter: str) -> None:
     carriers = [name for name in names() if letter in name.split("_")]
 
     assert carriers, f"no test is named test_..._{letter}_..."
 
 
-@pytest.mark.parametrize("rule", BUS_RULES)
+@loops.every(BUS_RULES)
 def test_rule_of_the_bus_is_carried_by_a_test(rule: str) -> None:
     assert any(name.startswith(f"test_rule_{rule}_") for name in names()), f"no test is named test_rule_{rule}_..."
 
 
-@pytest.mark.parametrize("case", BUS_CASES)
+@loops.every(BUS_CASES)
 def test_every_check_case_of_the_bus_is_carried_by_a_test(case: str) -> None:
     assert any(name.startswith(f"test_bus_check_case_{case}") for name in names())
 
@@ -125,26 +124,25 @@ def test_every_check_message_has_a_file_that_a_test_of_the_whole_path_plays() ->
     assert len(files) == CHECKS
 
 
-@pytest.mark.parametrize(("row", "held"), [(row, held) for row, several in ACCEPTANCE.items() for held in several])
+@loops.every([(row, held) for row, several in ACCEPTANCE.items() for held in several])
 def test_row_of_the_acceptance_summary_is_held_through_the_whole_path(row: str, held: str) -> None:
     assert f"def test_acceptance_{row}_{held}(" in text("system/test_acceptance.py")
 
 
-@pytest.mark.parametrize("section", EXAMPLES)
+@loops.every(EXAMPLES)
 def test_examples_of_the_section_are_explained(section: str) -> None:
     explained = text("unit/wire/explanation/test_messages.py")
 
     assert re.search(rf'\("{re.escape(section)}[. ]', explained), f"no example of section {section} is explained"
 
 
-@pytest.mark.parametrize(
-    "case",
+@loops.every(
     [
         *("2_101_gps_and_obd_microtrips_under_2_are_pushed_and_event_102_is_not", "0f", "8_300", "600"),
         *("receiver_that_sends_a_status_line_only", "receiver_down_for_an_hour"),
         "m2_mute_receiver_gets_the_first_message_twice_and_every_other_one_once",
         "receiver_down_whose_address_is_changed_gets_everything_within_a_second",
-    ],
+    ]
 )
 def test_every_check_case_of_pushes_is_carried_by_a_test(case: str) -> None:
     assert any(name.startswith(f"test_check_case_{case}") for name in names())

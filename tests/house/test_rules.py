@@ -9,10 +9,9 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
-import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from tests.support import reference, required
+from tests.support import loops, reference, required
 
 LONGEST = 400
 """Lines of a module, from where one looks for the nouns along which it splits."""
@@ -83,7 +82,7 @@ def test_no_module_is_called_utils():
     assert [name for name, _ in modules() if re.search(r"(utils?|helpers?|common|misc)\.py$", name)] == []
 
 
-@pytest.mark.parametrize("what", FORBIDDEN)
+@loops.every(FORBIDDEN)
 def test_repository_speaks_of_the_project_alone(what):
     this = str(Path(__file__).relative_to(reference.ROOT))
     found = [
@@ -135,12 +134,11 @@ def test_constraints_satisfy_every_bound():
     assert {name: each for name, each in requirements().items() if not each.specifier.contains(pinned[name])} == {}
 
 
-@pytest.mark.parametrize(
-    ("name", "last"),
+@loops.every(
     [
         *(("cryptography", "49.0.0"), ("h11", "0.14.0"), ("jinja2", "3.1.5"), ("joserfc", "1.6.7")),
         *(("joserfc", "1.7.1"), ("litestar", "2.19.0"), ("multipart", "1.3.0")),
-    ],
+    ]
 )
 def test_bound_excludes_the_last_version_with_a_known_advisory_and_names_it(name: str, last: str) -> None:
     text = (reference.ROOT / "pyproject.toml").read_text("utf-8")
@@ -157,6 +155,6 @@ def test_every_decision_is_listed_with_its_title():
     assert [(name, f"# {number}. {title}") for number, name, title in listed] == list(titles.items())
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in (reference.ROOT / "bench").glob("[a-z]*.py")))
+@loops.every(sorted(path.stem for path in (reference.ROOT / "bench").glob("[a-z]*.py")))
 def test_benchmark_can_be_imported(name: str) -> None:
     importlib.import_module(f"bench.{name}")

@@ -3,8 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
-from tests.support import reference
+from tests.support import loops, reference
 
 MODULES = reference.own_modules("src", "bench", "tests")
 TEXTS = [*MODULES, *sorted((reference.ROOT / "docs").glob("*.md")), reference.ROOT / "README.md"]
@@ -48,14 +47,13 @@ def test_no_text_has_a_phrase_that_readers_stumble_over() -> None:
     assert {path: phrases for path, phrases in found.items() if phrases} == {}
 
 
-@pytest.mark.parametrize("line", ["What a field may hold.", "To whom a company may delegate.", "whether it works"])
+@loops.every(["What a field may hold.", "To whom a company may delegate.", "whether it works"])
 def test_header_that_opens_with_a_question_is_found(line: str) -> None:
     assert QUESTIONS.match(line)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["For who reads this.", "how often it is looked", "an answer is waited for", "the sensor, for who may read it"],
+@loops.every(
+    ["For who reads this.", "how often it is looked", "an answer is waited for", "the sensor, for who may read it"]
 )
 def test_phrase_that_readers_stumble_over_is_found(text: str) -> None:
     assert stumbles(text) != []
