@@ -15,10 +15,11 @@ APART := tests/unit/services tests/unit/api tests/unit/portal
 # Tests are compiled twice as slowly as they run, and start servers by the dozen: keep what was compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help screenshots pictures demo test test-postgresql test-kafka check bench bench-quick bench-scaled evaluate serve format docs
+.PHONY: help screenshots pictures demo test test-deep test-postgresql test-kafka check bench bench-quick bench-scaled evaluate serve format docs
 help:
 	@echo "make demo    start Tripline on an empty data folder, play real drives through MQTTS, print the scores"
-	@echo "make test    every test: the suite on SQLite, what speaks to a store on PostgreSQL too, processes and networks that fail (installs what the tests need from the system when it is missing and allowed)"
+	@echo "make test    the tests of a change: all on SQLite, the store on PostgreSQL too; six minutes on two cores (installs what the tests need from the system when it is missing and allowed)"
+	@echo "make test-deep  the rest: killed processes, failing networks and disks, fuzzing, browsers, PostgreSQL below the pages; a quarter of an hour"
 	@echo "make test-postgresql  the suite on PostgreSQL, servers too"
 	@echo "make test-kafka  the bus on brokers of the oldest release that docs/bus.md names, and producers of every release there"
 	@echo "make check   format, lint, types, import contract, unit and house tests: one to two minutes"
@@ -46,8 +47,11 @@ serve: $(STAMP)
 
 test: $(STAMP)
 	./tests/support/install-system
-	@echo "23,500 tests, a quarter to half an hour on two cores (tests/README.md says why); \`make check\` is the short one."
-	$(BIN)/python -m pytest $(EVERY_CORE) --store=both --ignore=$(OF_RELEASES)
+	$(BIN)/python -m pytest $(EVERY_CORE) --store=both -m "not deep"
+
+test-deep: $(STAMP)
+	./tests/support/install-system
+	$(BIN)/python -m pytest $(EVERY_CORE) --store=both -m deep --ignore=$(OF_RELEASES)
 
 test-postgresql: $(STAMP)
 	./tests/support/install-system
@@ -61,11 +65,11 @@ test-kafka: $(STAMP)
 check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	@echo "Types, import contract and 13,200 tests: one to two minutes on two cores."
-	@answers=$$(mktemp -d); trap 'rm -rf "$$answers"' EXIT; failed=0; check="$(BIN)/python -m pytest -q $(PLAIN)"; \
+	@answers=$$(mktemp -d); trap 'rm -rf "$$answers"' EXIT; failed=0; \
+	check() { $(BIN)/python -m pytest -q $(PLAIN) -m "not deep" "$$@"; }; \
 	$(BIN)/mypy >"$$answers/types" 2>&1 & beside=$$!; \
-	for part in $(APART); do $$check $$part >"$$answers/$$(basename $$part)" 2>&1 & beside="$$beside $$!"; done; \
-	$$check tests/unit tests/house $(APART:%=--ignore=%) || failed=1; \
+	for part in $(APART); do check $$part >"$$answers/$$(basename $$part)" 2>&1 & beside="$$beside $$!"; done; \
+	check tests/unit tests/house $(APART:%=--ignore=%) || failed=1; \
 	for each in $$beside; do wait $$each || failed=1; done; cat "$$answers"/*; exit $$failed
 
 bench: $(STAMP)

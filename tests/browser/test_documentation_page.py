@@ -7,7 +7,7 @@ import threading
 import pytest
 from tests.support import answers, browser, required, servers
 
-pytestmark = pytest.mark.once("what a page shows")
+pytestmark = [pytest.mark.deep, pytest.mark.once("what a page shows")]
 
 OPERATIONS = sum(len(methods) for methods in answers.document()["paths"].values())
 

@@ -8,7 +8,7 @@ from tests.support import portal_browser, servers
 from tests.support.fleet import Company
 from tests.support.portal_browser import Look
 
-pytestmark = [pytest.mark.once("what a page shows and its scripts do"), pytest.mark.slow]
+pytestmark = [pytest.mark.deep, pytest.mark.once("what a page shows and its scripts do"), pytest.mark.slow]
 
 ROWS = 1_000
 HEADER = "차량번호,제조사,연식,연료,주행거리(km),비고\n"

@@ -10,7 +10,7 @@ from tests.support import map_files, portal_browser, portal_life, servers
 
 from tripline.maintenance import maps
 
-pytestmark = [pytest.mark.once("what a page shows"), pytest.mark.slow]
+pytestmark = [pytest.mark.deep, pytest.mark.once("what a page shows"), pytest.mark.slow]
 
 EMAIL = "root@x.example"
 PAGE = "/admin/maps"

@@ -13,7 +13,7 @@ from tests.support.portal_browser import Look
 
 from tripline.maintenance import maps
 
-pytestmark = [pytest.mark.once("what pages show and their scripts do"), pytest.mark.slow]
+pytestmark = [pytest.mark.deep, pytest.mark.once("what pages show and their scripts do"), pytest.mark.slow]
 
 EMAIL = "root@x.example"
 LIECHTENSTEIN = reference.ROOT / "evaluation" / "maps" / "liechtenstein.osm.pbf"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support import portal_browser, servers
 
-pytestmark = [pytest.mark.once("what a browser keeps"), pytest.mark.slow]
+pytestmark = [pytest.mark.deep, pytest.mark.once("what a browser keeps"), pytest.mark.slow]
 READY = "navigator.serviceWorker.ready.then(() => caches.match('/offline')).then((kept) => kept !== undefined)"
 
 

@@ -1,27 +1,17 @@
-"""Every page of the portal in a real browser, as its visitors find it: axe, console, network and width. Each run draws
-a visitor, a theme, a language and a width for every page; `make screenshots` shows all of them.
-"""
+"""Pages of the portal in a real browser: widths and heights of what they show, and what their scripts do."""
 
-from collections import defaultdict
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import expect
-from tests.support import fleet, portal_browser, portal_life, portal_tour, portal_world
+from tests.support import fleet, portal_browser, portal_life, portal_world
 
 from tripline.domain.lines import NwStatus
 from tripline.language import catalogue
 from tripline.portal.lists.nouns import TABLES
 
-pytestmark = [pytest.mark.once("what a page shows"), pytest.mark.slow]
+pytestmark = [pytest.mark.deep, pytest.mark.once("what a page shows"), pytest.mark.slow]
 
-PARTS = {
-    *(f"/fleet/{kind}/count" for kind in ("companies", "directors", "drivers")),
-    *("/admin/maps/{area}/progress", "/admin/accounts/count", "/admin/services/count", "/admin/applications/count"),
-    *("/import/{draftId}/columns", "/import/{draftId}/progress", "/import/{draftId}/rows/{row}"),
-    *("/", "/fleet", "/lines/count", "/delegation/count", "/delegation/received/count", "/pushes/messages/count"),
-}
-"""Addresses that no window shows by themselves: parts of pages, states of a draft, ways that lead on."""
 WITHOUT_ROWS = {"/delegation/received"}
 """Lists of which a full fleet has nothing: no other company delegates to it."""
 LAST_SHOWN_ENDS = """(one) => {
@@ -29,8 +19,6 @@ LAST_SHOWN_ENDS = """(one) => {
     return getComputedStyle(shown.at(-1)).paddingInlineEnd;
 }"""
 """How far from the edge of its table the text of the last column ends that is shown."""
-LOOKS_EACH = 4
-"""Looks that each visitor has in a run: a window for each."""
 
 
 @pytest.fixture(scope="module")
@@ -44,38 +32,6 @@ def browser(world):
     """Opened behind the world: the browser's loop runs in this thread, where commands want one of their own."""
     with portal_browser.browsing() as opened:
         yield opened
-
-
-@pytest.mark.timeout(900)
-def test_every_page_is_found_and_has_no_trouble(browser, world):
-    """Each page once, as somebody drawn from all who find it."""
-    seen = by_page(world)
-    drawn = defaultdict(list)
-    for turn, visits in enumerate(seen.values()):
-        place, guest, stop = visits[(portal_browser.SEED + turn) % len(visits)]
-        drawn[guest, portal_browser.rotated(LOOKS_EACH * place + turn % LOOKS_EACH)].append(stop)
-    found = {}
-    for (guest, look), stops in drawn.items():
-        with portal_browser.watching(browser, guest.origin, look, session=guest.session) as watched:
-            for stop in stops:
-                watched.page.goto(f"{guest.origin}{stop.address}")
-                if troubles := watched.troubles():
-                    found[f"{stop.pattern} as {guest.name} in {look.name}"] = troubles
-                watched.complaints.clear()
-                watched.outside.clear()
-
-    assert found == {}, f"TRIPLINE_TESTS_SEED={portal_browser.SEED}"
-    pages = {portal_tour.pattern_of(urlsplit(stop.address).path) for visits in seen.values() for *_, stop in visits}
-    assert set(portal_tour.patterns()) - pages == PARTS
-
-
-def by_page(world):
-    """Of each page and each state of one: who finds it, by place among the guests, and where."""
-    seen = defaultdict(list)
-    for place, guest in enumerate(world.guests):
-        for stop in (*portal_tour.walk(guest.origin, guest.session, guest.starts), *guest.states):
-            seen[stop.pattern].append((place, guest, stop))
-    return seen
 
 
 def test_states_of_people_keep_to_one_line_in_a_narrow_korean_list(browser, world):

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from tests.support import portal_browser, portal_gallery
 from tests.support.portal_browser import PLAIN, Look
 
-pytestmark = [pytest.mark.once("what a page shows"), pytest.mark.slow]
+pytestmark = [pytest.mark.deep, pytest.mark.once("what a page shows"), pytest.mark.slow]
 
 STATES = [(name, more) for name in portal_gallery.NAMES for more in ("", "&refused")]
 

@@ -19,10 +19,13 @@ PLATFORM, APPLICANT, CARRIER = "platform@tripline.example", "fleet@hanbit.exampl
 ROWS = 1_000
 MDN = "01012345678"
 PATIENCE_S = 30
-STORIES = [("ko", Hand), ("en", Keyboard)]
+STORIES = [
+    pytest.param(("ko", Hand), id="ko-hand"),
+    pytest.param(("en", Keyboard), id="en-keyboard", marks=pytest.mark.deep),
+]
 
 
-@pytest.fixture(scope="module", params=STORIES, ids=lambda told: f"{told[0]}-{told[1].__name__.lower()}")
+@pytest.fixture(scope="module", params=STORIES)
 def told(request, tmp_path_factory):
     """A fresh installation, and who tells the story on it."""
     data = tmp_path_factory.mktemp("story") / "data"

@@ -13,7 +13,7 @@ import pytest
 from tests.support import brokers, clusters, faults, postgres, producers, producers_bus
 from tests.support.clusters import Deployment
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.deep, pytest.mark.slow]
 VEHICLES = 6
 DEVICES = 6
 FULL, OF_DEVICES, LIGHT = (100.0, 20.0), (20.0, 20.0), (50.0, 8.0)

@@ -13,6 +13,8 @@ from tests.support import brokers, required
 from tripline import config
 from tripline.adapters.kafka.reader import KafkaReader
 
+pytestmark = pytest.mark.deep
+
 PATIENCE_S = 90
 RELEASES = {brokers.PRESENT: "4.1.1", "3.9": "3.9.1"}
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")

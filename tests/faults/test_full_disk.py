@@ -12,6 +12,8 @@ import pytest
 from tests.support import faults, faults_disk, producers, servers
 from tests.support.fleet import Company
 
+pytestmark = pytest.mark.deep
+
 DEVICES = 8
 DISK_MIB = 64
 EMBEDDED = {"TRIPLINE_STORE_URL": "", "TRIPLINE_LOG_FORMAT": "json"}

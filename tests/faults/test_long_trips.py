@@ -13,7 +13,7 @@ import pytest
 from tests.support import brokers, clusters, faults, long_trips, postgres
 from tests.support.clusters import Deployment
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.deep, pytest.mark.slow]
 DEVICES = 4
 LENGTH = 8_000
 """Messages of each trip that are stored before."""

@@ -13,7 +13,7 @@ from tests.support import clusters, faults, faults_office, netns, postgres
 from tests.support.clusters import Deployment, Place
 from tests.support.netns import Cable
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.deep, pytest.mark.slow]
 DEVICES = 10
 RATE, CALM = 8, 2
 """Messages of a device a second: while the cut hits some, and once the others have taken over."""

@@ -20,7 +20,7 @@ from tests.support.faults_office import Caller, Clerk
 from tests.support.receivers import Receiver, Reply, status
 from tests.support.receiving import receiving
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.deep, pytest.mark.slow]
 DEVICES = 10
 FEW = 6
 """Devices where the load is there so that something is under way."""

@@ -1,6 +1,9 @@
 """A short run of the codec's fuzzer, so that it keeps working; long runs are started by hand."""
 
+import pytest
 from tests.fuzz import fuzz_codec
+
+pytestmark = pytest.mark.deep
 
 
 def test_short_fuzz_run_finds_nothing():

@@ -7,6 +7,8 @@ from tests.support.device_messages import read
 from tripline.wire import topics
 from tripline.wire.readings import Microtrip
 
+pytestmark = pytest.mark.deep
+
 LARGEST = fuzz_device.LARGEST
 
 

@@ -8,6 +8,8 @@ from tests.fuzz import fuzz_rest
 from tripline.domain import access
 from tripline.domain.access import Action, Authority, Reach
 
+pytestmark = pytest.mark.deep
+
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_random_requests_are_answered_or_refused(tmp_path: Path, seed: int) -> None:

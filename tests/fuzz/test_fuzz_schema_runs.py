@@ -11,7 +11,7 @@ from tripline.domain.access import Action, Authority, Reach
 from tripline.domain.refusals import Kind
 from tripline.http import errors
 
-pytestmark = pytest.mark.once("what the published document says")
+pytestmark = [pytest.mark.deep, pytest.mark.once("what the published document says")]
 
 
 @pytest.fixture(scope="module")

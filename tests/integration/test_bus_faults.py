@@ -16,7 +16,7 @@ from tripline.adapters.kafka.writer import MESSAGE_BYTES, KafkaWriter
 from tripline.ports.bus import BusNote
 from tripline.ports.outages import Outage
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.deep, pytest.mark.slow]
 PATIENCE_S = 200
 
 

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 import pytest
 from tests.support import brokers
 
+pytestmark = pytest.mark.deep
+
 TOPIC = "killed"
 PATIENCE_S = 90
 READER = """

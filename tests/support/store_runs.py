@@ -5,7 +5,8 @@ stores, what is about SQLite (`@pytest.mark.sqlite("why")`) or says no more a se
 and what brings PostgreSQL along by itself, which belongs to every run.
 
 `pytest --store=both` runs everything on SQLite, and of the folders `TWICE` what the other run would: each of their
-files is there a second time, as `tests/unit/test_this.py[postgresql]`.
+files is there a second time, as `tests/unit/test_this.py[postgresql]`. The second time is marked `deep` where requests
+are tested and not the store (`DEEP_THE_SECOND_TIME`).
 """
 
 import os
@@ -17,11 +18,13 @@ from typing import Any
 
 import pytest
 
-from tests.support import databases, imports, postgres, required, stores
+from tests.support import databases, imports, postgres, required, stores, suites
 
 SQLITE, POSTGRESQL, BOTH = "sqlite", "postgresql", "both"
 TWICE = ("contract", "unit", "integration")
 """Folders that a run on both stores takes twice: what is in the others starts whole servers, slowly."""
+DEEP_THE_SECOND_TIME = ("unit/api", "unit/http", "unit/portal")
+"""Of these folders: what stores do for requests is tested by `unit/services` and `unit/store` on both."""
 APART = ("support.postgres", "support.databases", "support.ingest_nodes")
 """A test file that names one of these is about PostgreSQL whatever the run is about."""
 NO_STORE = "touch no store"
@@ -76,13 +79,15 @@ class OnPostgres(pytest.Module):
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> OnPostgres | None:
     """A run on both stores has files of tests twice that touch one."""
-    folders = file_path.relative_to(imports.TESTS).parts if file_path.is_relative_to(imports.TESTS) else ()
-    if parent.config.option.store != BOTH or not file_path.match("test_*.py") or folders[0] not in TWICE:
+    inside = file_path.relative_to(imports.TESTS) if file_path.is_relative_to(imports.TESTS) else Path("elsewhere")
+    if parent.config.option.store != BOTH or not file_path.match("test_*.py") or inside.parts[0] not in TWICE:
         return None
     if _why_not_file(file_path) is not None:
         return None
     name = f"{file_path.relative_to(parent.config.rootpath).as_posix()}[{POSTGRESQL}]"
     made: OnPostgres = OnPostgres.from_parent(parent, path=file_path, name=name, nodeid=name)
+    if any(inside.is_relative_to(folder) for folder in DEEP_THE_SECOND_TIME):
+        made.add_marker(suites.DEEP)
     return made
 
 

@@ -77,6 +77,7 @@ def _now():
     return time.time_ns() // 1_000_000
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_rows_are_registered_once_whenever_the_server_is_killed(tmp_path):
     data = tmp_path / "data"

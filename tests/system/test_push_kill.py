@@ -33,6 +33,7 @@ def answer(moments: random.Random) -> Reply:
     return Reply(status(500)) if chance < 0.97 else Reply(b"", Then.CLOSE)
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_kill_at_random_moments_while_pushing_loses_no_message_and_repeats_only_under_the_same_id(

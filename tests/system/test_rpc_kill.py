@@ -329,6 +329,7 @@ def test_kill_after_giving_up_and_after_sending_again_was_asked_for_pushes_under
     assert {request.id for request in play.requests_about(case.sensor_id)} < set(ids)
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_kill_at_random_moments_of_calls_and_activations_completes_each_once(play: Stage) -> None:
@@ -355,6 +356,7 @@ def test_kill_at_random_moments_of_calls_and_activations_completes_each_once(pla
             case.assert_complete(request_id)
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_kill_while_devices_come_and_go_tells_in_the_end_who_is_there(tmp_path) -> None:

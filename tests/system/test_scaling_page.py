@@ -32,7 +32,7 @@ from tests.support.scaling_page import Process, Site
 
 from tripline.simulator import recordings
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.deep, pytest.mark.slow, pytest.mark.timeout(900)]
 PATIENCE_S = 180
 EMBEDDED = {"TRIPLINE_STORE_URL": ""}
 SOON = {"TRIPLINE_BUS_GRACE_S": "1"}

@@ -19,6 +19,8 @@ from tests.support.servers import Running
 
 from tripline.simulator import recordings
 
+pytestmark = pytest.mark.deep
+
 PATIENCE_S = 60
 V1, V1_3 = "/api/tre/v1", "/api/tre/v1_3"
 TWOWAY = "/api/plugins/rpc/twoway"

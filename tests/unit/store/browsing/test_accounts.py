@@ -14,6 +14,8 @@ from tripline.store.browsing.accounts import Filters
 from tripline.store.browsing.turns import Turn
 from tripline.store.tables import account
 
+pytestmark = pytest.mark.deep
+
 ALONE = {
     "root@x.example": Authority.SYS_ADMIN,
     "Net@X.example": Authority.CARRIER,

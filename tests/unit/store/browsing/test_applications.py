@@ -13,6 +13,8 @@ from tripline.store.browsing.applications import Filters
 from tripline.store.browsing.turns import Place, Turn
 from tripline.store.tables import service_application
 
+pytestmark = pytest.mark.deep
+
 SEARCHES = (None, "n", "NIGHT 0", "straß", "zz")
 STATES = (None, *State)
 

@@ -12,6 +12,8 @@ from tripline.store.browsing.delegations import Filters, Side
 from tripline.store.browsing.turns import Place, Turn
 from tripline.store.tables import vehicle, vehicle_company, vehicle_user
 
+pytestmark = pytest.mark.deep
+
 ACTIONS = {Side.GIVEN: Action.VEHICLE_DELEGATIONS_READ, Side.RECEIVED: Action.VEHICLE_READ}
 LOOKERS = {Side.GIVEN: ("operator", "partner", "director"), Side.RECEIVED: ("operator", "borrower", "director")}
 SIDES = [(side, looker) for side, lookers in LOOKERS.items() for looker in lookers]

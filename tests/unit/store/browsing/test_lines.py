@@ -13,6 +13,8 @@ from tripline.store.browsing.lines import Filters
 from tripline.store.browsing.turns import Place, Turn
 from tripline.store.tables import carrier_line, sensor, vehicle_user
 
+pytestmark = pytest.mark.deep
+
 LOOKERS = [each for each in browsing.LOOKERS if browsing.scope(each, Action.SENSOR_READ) is not None]
 NUMBERED = {"0101234A": "01012340046", "01077": None, "3569": "+82101234", "+8210": "01012349999"}
 """Serial number -> telephone number of further lines of company p; devices without a line have serial numbers alike."""

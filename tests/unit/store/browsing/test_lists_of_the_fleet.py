@@ -20,6 +20,8 @@ from tripline.store.browsing.turns import Turn
 from tripline.store.browsing.vehicles import Whose
 from tripline.store.tables import sensor, trip, vehicle, vehicle_company, vehicle_user
 
+pytestmark = pytest.mark.deep
+
 VEHICLE_FILTERS = [
     {},
     {"search": "a"},

@@ -10,6 +10,8 @@ from tripline.store.browsing import companies, numbers, people
 from tripline.store.browsing.turns import Turn
 from tripline.store.tables import account
 
+pytestmark = pytest.mark.deep
+
 
 @pytest.fixture(scope="module")
 def tx():

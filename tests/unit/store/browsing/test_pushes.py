@@ -17,6 +17,8 @@ from tripline.store.push.outbox import Waiting
 from tripline.store.push.queue import Result
 from tripline.store.tables import company, sensor
 
+pytestmark = pytest.mark.deep
+
 SENSOR, OTHER = SensorId("c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11"), SensorId("c4d91e60-c801-11ef-9d5c-6b1f6f2a4c12")
 A, B = CompanyId("a"), CompanyId("b")
 NOTIFY, RPC = Channel.NOTIFY, Channel.RPC_NOTIFY

@@ -7,6 +7,8 @@ from tripline.store.browsing import services
 from tripline.store.browsing.services import Filters
 from tripline.store.browsing.turns import Turn
 
+pytestmark = pytest.mark.deep
+
 
 @pytest.fixture(scope="module")
 def tx():

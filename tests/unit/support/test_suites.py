@@ -1,0 +1,78 @@
+"""Each test is in one of the two suites, and a suite does not import files of the other."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support import reference
+
+FILES = {
+    "test_quick.py": "def test_quick(): pass",
+    "test_deep.py": (
+        "import pytest\npytestmark = [\n    pytest.mark.once('a'),\n    pytest.mark.deep,\n]\ndef test_1(): pass"
+    ),
+    "test_some.py": "import pytest\ndef test_1(): pass\n@pytest.mark.deep\ndef test_2(): pass",
+    "test_case.py": (
+        "import pytest\n@pytest.mark.parametrize('n', [1, pytest.param(2, marks=pytest.mark.deep)])\n"
+        "def test_n(n): pass"
+    ),
+}
+EVERY = {"quick::test_quick", "deep::test_1", "some::test_1", "some::test_2", "case::test_n[1]", "case::test_n[2]"}
+DEEP = {"deep::test_1", "some::test_2", "case::test_n[2]"}
+
+
+def collected(folder: Path, *arguments: str) -> tuple[set[str], str]:
+    """The tests of a run in this folder, and what it printed."""
+    options = ["--collect-only", "-q", "-p", "tests.support.suites", "-p", "no:cacheprovider", "-c", "/dev/null"]
+    options += ["--rootdir", str(folder), "-o", "markers=deep\nonce", "--strict-markers", *arguments, str(folder)]
+    command = [sys.executable, "-m", "pytest", *options]
+    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    ran = subprocess.run(command, cwd=reference.ROOT, env=alone, capture_output=True, text=True)
+    return set(re.findall(r"^test_(\S+?)\.py::(\S+)$", ran.stdout, re.MULTILINE)), ran.stdout + ran.stderr
+
+
+def named(found: set[str]) -> set[str]:
+    return {"::".join(each) for each in found}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_suites_together_are_every_test_and_share_none(folder: Path) -> None:
+    every, _ = collected(folder)
+    quick, _ = collected(folder, "-m", "not deep")
+    deep, _ = collected(folder, "-m", "deep")
+
+    assert named(every) == EVERY
+    assert named(deep) == DEEP
+    assert named(quick) == EVERY - DEEP
+
+
+def test_suite_does_not_import_files_of_the_other(folder: Path) -> None:
+    (folder / "test_quick.py").write_text("raise AssertionError('imported')")
+
+    deep, told = collected(folder, "-m", "deep")
+
+    assert named(deep) == DEEP, told
+
+
+@pytest.mark.parametrize("suite", ["not deep", "deep"])
+def test_test_that_neither_suite_would_run_is_an_error(folder: Path, suite: str) -> None:
+    """The first is deep and its file does not say so; the second is in a file that says so and is not deep."""
+    wrong = {
+        "not deep": "import pytest\nmarks = pytest.mark\n@marks.deep\ndef test_1(): pass",
+        "deep": "import pytest\npytestmark = [pytest.mark.once('not pytest.mark.deep')]\ndef test_1(): pass",
+    }
+    (folder / "test_wrong.py").write_text(wrong[suite])
+
+    _, told = collected(folder, "-m", suite)
+
+    assert "in neither suite: test_wrong.py::test_1: write `pytest.mark.deep`" in told
+    assert "1 error" in told
