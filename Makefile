@@ -31,7 +31,7 @@ help:
 	@echo "make pictures  take the portal's pictures in docs/pictures anew"
 	@echo "make serve   start the server on ./tripline-data"
 	@echo "make format  rewrite the sources in the house format"
-	@echo "make docs    write docs/reference and the map of ARCHITECTURE.md from the program"
+	@echo "make docs    write docs/reference and docs/mqtt.md from the program"
 
 $(STAMP): pyproject.toml constraints.txt
 	@PYTHON=$(PYTHON) ./tests/support/install-system start

@@ -1,1 +1,1 @@
-"""Tripline: a self-hosted connected-fleet platform. ARCHITECTURE.md is the map."""
+"""Tripline: a self-hosted connected-fleet platform. ARCHITECTURE.md describes its structure."""

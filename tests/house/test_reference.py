@@ -1,4 +1,4 @@
-"""The documents match the program: generated pages, the map, names in use."""
+"""The documents match the program: generated pages, names in use."""
 
 import ast
 import re
@@ -23,13 +23,6 @@ def sources() -> list[tuple[str, str]]:
 @loops.every(reference.PAGES)
 def test_page_is_what_the_program_says(path):
     assert path.read_text("utf-8") == reference.PAGES[path](), "run `make docs`"
-
-
-def test_map_names_every_module_once_and_no_other():
-    text = reference.ARCHITECTURE.read_text("utf-8")
-    between = text.partition(reference.MAP_BEGINS)[2].partition(reference.MAP_ENDS)[0]
-
-    assert re.findall(r"^ *- `([^`]+)`", between, re.MULTILINE) == [str(path) for path in reference.modules()]
 
 
 def test_log_events_in_use_are_the_catalogue():

@@ -1,4 +1,4 @@
-"""The pages of `docs/reference/` and the map of `ARCHITECTURE.md`, made from the program itself.
+"""The pages of `docs/reference/` and `docs/mqtt.md`, made from the program itself.
 
 `python -m tests.support.reference` (`make docs`) writes them; `tests/house/test_reference.py` holds them equal.
 """
@@ -52,9 +52,6 @@ USUAL = {
 """Refusals that nearly every operation has."""
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-ARCHITECTURE = ROOT / "ARCHITECTURE.md"
-MAP_BEGINS = "<!-- map: made by `make docs` -->\n"
-MAP_ENDS = "<!-- end of map -->\n"
 OPENING = re.compile(r'\s*(?:#.*\n\s*)*(r?""".*?""")', re.DOTALL)
 NOTE = "Made by `make docs` from the program; a test holds it equal.\n"
 
@@ -196,24 +193,6 @@ def _document() -> dict:
     return openapi.document(families.FAMILIES)
 
 
-def architecture() -> str:
-    """The page with its map renewed."""
-    text = ARCHITECTURE.read_text("utf-8")
-    before, _, rest_of_page = text.partition(MAP_BEGINS)
-    _, _, after = rest_of_page.partition(MAP_ENDS)
-    return before + MAP_BEGINS + module_map() + MAP_ENDS + after
-
-
-def module_map() -> str:
-    """One line a module: its path and the first sentence of its docstring."""
-    lines = ["\n"]
-    for path in modules():
-        indent = "  " * (len(path.parts) - 1)
-        sentence = _first_sentence(docstring((source_root() / path).read_text("utf-8")))
-        lines.append(f"{indent}- `{path}`: {sentence}\n")
-    return "".join(lines) + "\n"
-
-
 def modules() -> list[Path]:
     """Every module of the package, relative to `src/tripline`; a package stands before what is in it."""
     found = [path.relative_to(source_root()) for path in source_root().rglob("*.py")]
@@ -312,7 +291,6 @@ PAGES: Final[Mapping[Path, Callable[[], str]]] = {
     REFERENCE / "access.md": access_page,
     REFERENCE / "messages.md": messages,
     ROOT / "docs" / "mqtt.md": mqtt_page.page,
-    ARCHITECTURE: architecture,
 }
 """Every generated page, with what makes its text."""
 
