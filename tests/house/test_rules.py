@@ -1,4 +1,4 @@
-"""The house rules that can be run: layers, sizes, docstrings, and what the repository must not say."""
+"""The house rules that can be run: layers, docstrings, and what the repository must not say."""
 
 import ast
 import importlib
@@ -13,8 +13,6 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from tests.support import loops, reference, required
 
-LONGEST = 400
-"""Lines of a module, from where one looks for the nouns along which it splits."""
 WORK = "wor" + "k"
 FORBIDDEN = {
     "a machine's path": re.compile(rf"(?<![\w.])/{WORK}/|/home/\w+|/root/|/tmp/w/"),
@@ -72,10 +70,6 @@ def test_public_names_have_docstrings():
                 missing.append(f"{name}: {node.name}")
 
     assert missing == []
-
-
-def test_modules_stay_short():
-    assert {name: lines for name, text in modules() if (lines := text.count("\n")) > LONGEST} == {}
 
 
 def test_no_module_is_called_utils():
