@@ -117,6 +117,7 @@ async def _run(
         tls=partial(_inside_tls, tls) if ways_in.uses_https else None,
         clock=clock.now_ms,
         bounds=bounds,
+        is_known=made.rim.limits.knows if made.rim else lambda address: False,
     )
     if made.presence is not None:
         await made.presence.begin()

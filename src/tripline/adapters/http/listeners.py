@@ -49,8 +49,10 @@ class _Server(uvicorn.Server):
         bounds: Bounds,
         clock: Callable[[], int],
         tls: Shell | None,
+        is_known: Callable[[str], bool],
     ) -> None:
         super().__init__(config)
+        self._is_known = is_known
         self.servers = []
         self._sockets = listeners
         self._bounds = bounds
@@ -79,7 +81,7 @@ class _Server(uvicorn.Server):
             answers=bounded("answers", bounds.answers, bounds.address_answers),
             requests=bounded("connections", _MANY, bounds.address_connections),
             unread=self._unread,
-            turns=Turns(loop, bounds.turn_s),
+            turns=Turns(loop, bounds.turn_s, self._is_known),
             scheme="http" if self._tls is None else "https",
         )
         of_address = bounded("connections", _MANY, bounds.address_connections)
@@ -148,7 +150,9 @@ class HttpListeners:
         tls: Shell | None,
         clock: Callable[[], int],
         bounds: Bounds = _BOUNDS,
+        is_known: Callable[[str], bool] = lambda address: False,
     ) -> None:
+        """`is_known`: whether requests from an address, in the form for counting, come before strangers'."""
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
         config = uvicorn.Config(
             app,
@@ -164,7 +168,7 @@ class HttpListeners:
             backlog=1024,
         )
         config.load()
-        self._server = _Server(config, listeners, bounds=bounds, clock=clock, tls=tls)
+        self._server = _Server(config, listeners, bounds=bounds, clock=clock, tls=tls, is_known=is_known)
         self._sockets = list(listeners.values())
 
     async def run(self) -> None:

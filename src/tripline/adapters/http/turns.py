@@ -1,7 +1,8 @@
 """Turns of the event loop, shared between the connections of all HTTP listeners.
 
 In one turn, reading and beginning requests takes at most `turn_s` and one step; the rest waits, and devices are served
-in between. Addresses take turns, however many connections they have.
+in between. Waiting steps of known addresses come first, and every fourth is a stranger's. Addresses take turns, however
+many connections they have.
 """
 
 import asyncio
@@ -15,18 +16,25 @@ from uvicorn.protocols.http.flow_control import FlowControl
 
 SLICE: Final = 65_536
 """Bytes that are read at once."""
+KNOWN_IN_A_ROW: Final = 3
+"""Steps of known addresses before one of a stranger who waits."""
 
 Step: TypeAlias = Callable[[], None]
+_Waiting: TypeAlias = dict[str, deque[tuple[Step, float]]]
+"""Steps and their costs by address, the one whose turn is next first."""
 
 
 class Turns:
     """Does steps at once while the present turn has time, else in a later one, in order of the addresses."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, turn_s: float) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, turn_s: float, is_known: Callable[[str], bool]) -> None:
         self._loop = loop
         self._turn_s = turn_s
+        self._is_known = is_known
         self._spent_s = 0.0
-        self._waiting: dict[str, deque[tuple[Step, float]]] = {}
+        self._known: _Waiting = {}
+        self._strangers: _Waiting = {}
+        self._in_a_row = 0
         self._called = False
 
     def take(self, address: str, step: Step, *, costs_s: float = 0.0) -> bool:
@@ -34,8 +42,9 @@ class Turns:
         if not self._called:
             self._called = True
             self._loop.call_soon(self._turn)
-        if self._waiting or self._spent_s >= self._turn_s:
-            self._waiting.setdefault(address, deque()).append((step, costs_s))
+        if self._known or self._strangers or self._spent_s >= self._turn_s:
+            waiting = self._known if self._is_known(address) else self._strangers
+            waiting.setdefault(address, deque()).append((step, costs_s))
             return False
         self._do(step, costs_s)
         return True
@@ -44,19 +53,29 @@ class Turns:
         """A new turn of the loop: others were served."""
         self._spent_s = 0.0
         try:
-            while self._waiting:
-                address = next(iter(self._waiting))
-                steps = self._waiting.pop(address)
-                step, costs_s = steps.popleft()
-                if steps:
-                    self._waiting[address] = steps
-                self._do(step, costs_s)
+            while self._known or self._strangers:
+                self._do(*self._next())
                 if self._spent_s >= self._turn_s:
                     break
         finally:
-            self._called = bool(self._waiting or self._spent_s)
+            self._called = bool(self._known or self._strangers or self._spent_s)
             if self._called:
                 self._loop.call_soon(self._turn)
+
+    def _next(self) -> tuple[Step, float]:
+        """Take out the step whose turn it is."""
+        if self._known and (not self._strangers or self._in_a_row < KNOWN_IN_A_ROW):
+            self._in_a_row += 1
+            waiting = self._known
+        else:
+            self._in_a_row = 0
+            waiting = self._strangers
+        address = next(iter(waiting))
+        steps = waiting.pop(address)
+        taken = steps.popleft()
+        if steps:
+            waiting[address] = steps
+        return taken
 
     def _do(self, step: Step, costs_s: float) -> None:
         began = time.perf_counter()

@@ -40,6 +40,10 @@ class Limits:
         self._resets = Quota(RESETS_PER_HOUR, per_ms=_HOUR_MS)
         self._requests = Quota(rest.requests_per_minute, per_ms=_MINUTE_MS) if rest.requests_per_minute else None
 
+    def knows(self, address: str) -> bool:
+        """Whether an account signed in from this address lately, or the operator trusts it."""
+        return address in self.known or self.logins.trusts(address)
+
     def count_request(self, user_id: UserId, *, now_ms: int) -> None:
         """Count one request of the account. Raises `TooManyRequests`."""
         if self._requests is not None and (wait_ms := self._requests.take(user_id, now_ms=now_ms)):

@@ -11,7 +11,7 @@ def played(steps: list[tuple[str, float]], *, turn_s: float) -> list[tuple[int, 
     done: list[tuple[int, str]] = []
 
     async def scenario() -> None:
-        turns = Turns(asyncio.get_running_loop(), turn_s)
+        turns = Turns(asyncio.get_running_loop(), turn_s, {"known"}.__contains__)
         turn = 0
 
         def step(address: str) -> Callable[[], None]:
@@ -41,6 +41,20 @@ def test_addresses_take_turns_however_many_steps_they_have():
     assert [address for _, address in played(steps, turn_s=60.0)] == ["a", "a", "b", "c", "a", "a", "a"]
 
 
+def test_known_address_comes_first_and_every_fourth_step_is_a_strangers():
+    strangers = [(f"stranger {number}", 60.0) for number in range(4)]
+    steps = [*strangers, *[("known", 60.0)] * 5]
+
+    assert [address for _, address in played(steps, turn_s=60.0)] == [
+        "stranger 0",
+        *["known"] * 3,
+        "stranger 1",
+        *["known"] * 2,
+        "stranger 2",
+        "stranger 3",
+    ]
+
+
 def test_at_least_one_step_is_done_in_a_turn():
     assert played([("a", 0.0)] * 3, turn_s=0.0) == [(number, "a") for number in (1, 2, 3)]
 
@@ -51,7 +65,7 @@ def test_step_that_fails_holds_up_no_other():
     async def scenario() -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: done.append(str(context["exception"])))
-        turns = Turns(loop, 0.0)
+        turns = Turns(loop, 0.0, {"known"}.__contains__)
 
         def failing() -> None:
             raise OSError("broken")
