@@ -7,11 +7,14 @@ Not here: who waits and whose turn it is (`hash_turns.py`).
 """
 
 import asyncio
+import os
 import secrets
+import sys
+import threading
 from base64 import b64encode
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
@@ -21,6 +24,9 @@ from tripline import config
 from tripline.services.accounts.hash_turns import HashTurns, Requester
 
 T = TypeVar("T")
+
+_NICE: Final = 10
+"""Of the threads: beside the event loop they get a tenth of a processor, else what is free."""
 
 
 def _hash_of_nobody(hasher: PasswordHasher) -> str:
@@ -33,12 +39,20 @@ def _hash_of_nobody(hasher: PasswordHasher) -> str:
     return f"$argon2id$v={ARGON2_VERSION}${cost}${salt.decode().rstrip('=')}${no_hash.decode().rstrip('=')}"
 
 
+def _yield_to_other_threads() -> None:
+    """Give the calling thread a low priority: the event loop precedes it on a busy processor."""
+    if sys.platform == "linux":  # elsewhere a thread has the priority of its process
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+
+
 class Passwords:
     """Hashes and verifies passwords off the event loop."""
 
     def __init__(self, settings: config.Passwords) -> None:
         self._hasher = PasswordHasher(time_cost=settings.passes, memory_cost=settings.memory_kib, parallelism=1)
-        self._threads = ThreadPoolExecutor(settings.workers, thread_name_prefix="password")
+        self._threads = ThreadPoolExecutor(
+            settings.workers, thread_name_prefix="password", initializer=_yield_to_other_threads
+        )
         self._turns = HashTurns(workers=settings.workers, waiting=settings.waiting)
         self._nobodys = _hash_of_nobody(self._hasher)
 

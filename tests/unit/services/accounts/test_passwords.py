@@ -1,6 +1,8 @@
 """Password hashes and the bound on how many are under way."""
 
 import asyncio
+import os
+import sys
 import threading
 
 import pytest
@@ -42,6 +44,19 @@ def test_hash_costs_what_owasp_asks_for_unless_it_is_configured() -> None:
     passwords.close()
 
     assert kept.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere threads have the priority of their process")
+def test_threads_that_compute_hashes_have_a_lower_priority() -> None:
+    def priority() -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    passwords = Passwords(CHEAP)
+    of_thread, own = passwords._threads.submit(priority).result(), priority()
+    passwords.close()
+
+    assert of_thread >= min(own + 10, 10)
+    assert own < of_thread or own >= 10
 
 
 @pytest.mark.parametrize("kept", [None, "", "$argon2id$", "plain text"])
