@@ -7,6 +7,7 @@ Not here: single rows (`rows.py`), what columns and faults are called (`texts.py
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from litestar.response import Response, Stream
@@ -22,7 +23,7 @@ from tripline.portal.frame.digests import Clash
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.imports import texts, uploads
-from tripline.services import hints
+from tripline.services import hints, shares
 from tripline.services.imports import draft_files, draft_pages, drafts
 from tripline.services.imports.draft_pages import RowPage, RowView
 from tripline.store.transactions import ReadTx, WriteTx
@@ -149,7 +150,10 @@ async def bad_rows(request: Call) -> Stream:
         return texts.sentence(visitor, refusal)
 
     words = draft_files.Words(visitor.say("portal.import.row"), visitor.say("portal.import.reason"), say)
-    pieces = draft_files.bad_rows(rim_of(request).store, found, words)
+    rim = rim_of(request)
+    holder = await rim.store.read_short(lambda tx: shares.holder(tx, visitor.actor))
+    turn = partial(rim.imports.downloads.turn, holder.operator)
+    pieces = draft_files.bad_rows(rim.store, found, words, turn)
     return views.streamed(pieces, name=f"{found.name.removesuffix('.csv')}-bad.csv", media_type=uploads.CSV)
 
 

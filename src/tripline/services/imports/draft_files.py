@@ -8,6 +8,7 @@ Not here: how a file is written (`wire/csv_files.py`).
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Final
 
 import msgspec
@@ -28,6 +29,8 @@ DOWNLOADED: Final = 50_000
 """Most rows of a file of bad rows; their reasons take some seconds."""
 NOT_REGISTERED: Final = (RowState.BAD, RowState.DUPLICATE)
 
+Turn = Callable[[], AbstractAsyncContextManager[None]]
+"""Waits for a turn at writing a block, and holds it."""
 Say = Callable[[Refusal], str]
 """The sentence of a refusal."""
 
@@ -47,17 +50,20 @@ class Words(msgspec.Struct, frozen=True):
     say: Say
 
 
-async def bad_rows(store: Store, draft: Draft, words: Words) -> AsyncIterator[bytes]:
-    """The file, a block at a time: every bad and duplicate row with its reasons. After `require_few`."""
+async def bad_rows(store: Store, draft: Draft, words: Words, turn: Turn) -> AsyncIterator[bytes]:
+    """The file, a block of rows at a time, each in a turn: every bad and duplicate row with its reasons. After
+    `require_few`."""
     names = draft_pages.Names()
     own = [
         at for at, heading in enumerate(draft.header) if draft.columns[at] or heading not in (words.row, words.reason)
     ]
     yield csv_files.written([[*(draft.header[at] for at in own), words.row, words.reason]])
     for no in range(draft.blocks):
-        found = await store.read(lambda tx, no=no: _rows(tx, draft, no, names))  # type: ignore[misc]
-        if found:
-            yield await asyncio.to_thread(_written, draft, found, own, words)
+        async with turn():
+            found = await store.read(lambda tx, no=no: _rows(tx, draft, no, names))  # type: ignore[misc]
+            written = await asyncio.to_thread(_written, draft, found, own, words) if found else b""
+        if written:
+            yield written
 
 
 def ready(tx: ReadTx, *, actor: Actor, draft_id: DraftId, now_ms: int) -> Draft:

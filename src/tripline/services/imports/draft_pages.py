@@ -245,7 +245,9 @@ def _views(block: Block, state: RowState | None = None, sought: _Sought | None =
         return []
     return [
         RowView(number, cells, RowState(now), [_refusal(each) for each in verdicts.troubles.get(at, ())])
-        for at, (number, cells, now) in enumerate(zip(rows.numbers, rows.cells, verdicts.states, strict=True))
+        for at, (number, cells, now) in enumerate(
+            cooperative.each(zip(rows.numbers, rows.cells, verdicts.states, strict=True))
+        )
         if (state is None or now == state) and (sought is None or sought.is_in(number, cells))
     ]
 

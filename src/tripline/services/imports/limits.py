@@ -42,6 +42,8 @@ class ImportLimits:
         self.bytes = Places(Shares.of(WHOLE_FILES * self.most_bytes))
         """Of the files that are here."""
         self.short, self.long = Turns(), Turns()
+        self.downloads = Turns()
+        """At writing blocks of bad rows: several threads that compute would delay the event loop."""
 
     def opened(self, path: Path) -> IO[bytes]:
         """A file on this machine, to be closed by the caller. Raises `BadFile`: too large, or no plain file."""

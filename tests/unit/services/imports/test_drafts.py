@@ -1,5 +1,10 @@
 """Drafts of imports: files become rows with verdicts, within bounds, for their owner, for a day."""
 
+import asyncio
+import time
+from contextlib import nullcontext
+from functools import partial
+
 import pytest
 from sqlalchemy import func, select
 from tests.support import drafts as support
@@ -16,6 +21,7 @@ from tripline.services.imports import kinds as import_kinds
 from tripline.services.imports.draft_blocks import ROWS
 from tripline.services.imports.draft_files import Words
 from tripline.services.imports.registration import TooManyRows
+from tripline.services.shares import Turns
 from tripline.store.tables import import_block, import_draft, vehicle
 from tripline.wire import csv_files
 
@@ -435,9 +441,9 @@ def test_file_of_bad_rows_has_reasons_runs_nothing_and_comes_back_as_it_was(tmp_
         desk = await office(app)
         draft = await desk.checked(content)
         words = Words("row", "reason", lambda refusal: refusal.case)
-        file = b"".join([piece async for piece in draft_files.bad_rows(app.store, draft, words)])
+        file = b"".join([piece async for piece in draft_files.bad_rows(app.store, draft, words, nullcontext)])
         again = await desk.checked(file)
-        second = b"".join([piece async for piece in draft_files.bad_rows(app.store, again, words)])
+        second = b"".join([piece async for piece in draft_files.bad_rows(app.store, again, words, nullcontext)])
         cells = [row.cells[:3] for row in (await desk.page(again)).rows]
         return file.decode("utf-8-sig").splitlines(), cells, second.decode("utf-8-sig").splitlines()
 
@@ -494,7 +500,7 @@ def test_names_are_read_once_for_a_file_of_bad_rows_and_again_when_the_draft_cha
         desk = await office(app)
         rows = "".join(f"{at % 600:04},1\n" for at in range(3 * ROWS))
         draft = await desk.checked(f"vehicleNo,mileage\n{rows}".encode())
-        pieces = draft_files.bad_rows(app.store, draft, Words("row", "reason", catalogue.sentence))
+        pieces = draft_files.bad_rows(app.store, draft, Words("row", "reason", catalogue.sentence), nullcontext)
         found = [await anext(pieces) for _ in range(2)]
         once = len(reads)
         await desk.edit(draft, 2, {0: "0601"})
@@ -508,6 +514,39 @@ def test_names_are_read_once_for_a_file_of_bad_rows_and_again_when_the_draft_cha
     # The row that was changed had the name first; then it is the next one's.
     assert lines[1] == "0000,1,602,Parameter 'vehicleNo' is the same as in row 2."
     assert lines[-300] == "0000,1,1202,Parameter 'vehicleNo' is the same as in row 602."
+
+
+def test_blocks_of_bad_rows_are_written_one_at_a_time_however_many_download(tmp_path, monkeypatch):
+    written, at_once, most = draft_files._written, 0, 0
+
+    def watched(*args):
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        try:
+            time.sleep(0.005)
+            return written(*args)
+        finally:
+            at_once -= 1
+
+    monkeypatch.setattr(draft_files, "_written", watched)
+
+    async def scenario(app):
+        desk, turns = await office(app), Turns()
+        draft = await desk.checked(b"vehicleNo,mileage\nA,x\n" + b"B,x\n" * (2 * ROWS))
+        words = Words("row", "reason", catalogue.sentence)
+
+        async def one(operator):
+            pieces = draft_files.bad_rows(app.store, draft, words, partial(turns.turn, operator))
+            return b"".join([piece async for piece in pieces])
+
+        return await asyncio.gather(*(one(operator) for operator in "aab"))
+
+    files = rest.run(tmp_path, scenario)
+
+    assert most == 1
+    assert len(set(files)) == 1
+    assert files[0].count(b"\r\n") == 2 * ROWS + 2
 
 
 @pytest.mark.parametrize(
