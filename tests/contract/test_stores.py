@@ -14,7 +14,7 @@ from tests.support import databases, stores
 
 from tripline.domain.refusals import Kind, Refusal
 from tripline.ports.outages import Outage
-from tripline.store.bulk import COPIED_FROM, LARGEST, Bulk
+from tripline.store.bulk import COPIED_FROM, LARGEST, STAGED_FROM, Bulk, Rows, staged
 from tripline.store.database import uniqueness
 from tripline.store.database.postgres import PostgresStore
 from tripline.store.database.sqlite import SqliteStore
@@ -551,3 +551,74 @@ def test_read_of_a_request_that_takes_too_long_is_given_up_and_is_no_outage(open
             await store.close()
 
     assert played(opener, play) == ([20, 20], [("a", b"1")], None)
+
+
+SECRETS = Bulk(secret, "name", "value", on_conflict="ON CONFLICT DO NOTHING")
+
+
+def secrets(prefix: str, count: int) -> Rows:
+    return Rows(SECRETS, [value for at in range(count) for value in (f"{prefix}{at:06}", b"%d" % at)])
+
+
+def kept_secrets(prefix: str) -> Callable[[Any], list[tuple[str, bytes]]]:
+    found = select(secret.c.name, secret.c.value).where(secret.c.name.startswith(prefix)).order_by(secret.c.name)
+    return lambda tx: [(name, bytes(value)) for name, value in tx.all(found)]
+
+
+def left_in_memory(tx: Any) -> int:
+    """How many tables in memory the writer has."""
+    return 0 if tx.shared else tx.connection.exec_driver_sql("SELECT count(*) FROM temp.sqlite_master").scalar_one()
+
+
+@pytest.mark.parametrize("count", [0, 3, STAGED_FROM, 2 * STAGED_FROM + 7])
+def test_staged_rows_are_inserted_once_and_nothing_is_left_in_memory(opener: Open, count: int) -> None:
+    async def play(store: Store) -> Any:
+        async with staged(store, [secrets("a", count), secrets("b", 2)]) as insert_all:
+            await store.write(keep("middle", b""))
+            before = await store.read(kept_secrets("a"))
+            taken = await store.write(insert_all)
+        found = [await store.read(kept_secrets(prefix)) for prefix in ("a", "b")]
+        return before, taken, found, await store.write(left_in_memory)
+
+    before, taken, found, left = played(opener, play)
+
+    assert (before, taken, left) == ([], True, 0)
+    assert found[0] == [(f"a{at:06}", b"%d" % at) for at in range(count)]
+    assert len(found[1]) == 2
+
+
+@pytest.mark.parametrize("count", [3, STAGED_FROM])
+def test_staged_rows_tell_that_one_is_there_already(opener: Open, count: int) -> None:
+    async def play(store: Store) -> Any:
+        await store.write(keep("a000002", b""))
+        async with staged(store, [secrets("a", count)]) as insert_all:
+            taken = await store.write(insert_all)
+        return taken, await store.write(left_in_memory)
+
+    assert played(opener, play) == (False, 0)
+
+
+def test_two_imports_stage_rows_at_the_same_time(opener: Open) -> None:
+    async def one(store: Store, prefix: str) -> bool:
+        async with staged(store, [secrets(prefix, 2 * STAGED_FROM)]) as insert_all:
+            return await store.write(insert_all)
+
+    async def play(store: Store) -> Any:
+        done = await asyncio.gather(one(store, "a"), one(store, "b"))
+        return done, [len(await store.read(kept_secrets(prefix))) for prefix in ("a", "b")]
+
+    assert played(opener, play) == ([True, True], [2 * STAGED_FROM] * 2)
+
+
+def test_failure_behind_staged_rows_keeps_none_of_them(opener: Open) -> None:
+    async def play(store: Store) -> Any:
+        def fail(tx: Any) -> None:
+            assert insert_all(tx)
+            raise Taken
+
+        with pytest.raises(Taken):
+            async with staged(store, [secrets("a", STAGED_FROM)]) as insert_all:
+                await store.write(fail)
+        return await store.read(kept_secrets("a")), await store.write(left_in_memory)
+
+    assert played(opener, play) == ([], 0)

@@ -4,15 +4,23 @@ SQLite: `INSERT ... VALUES (...), (...)` with one flat list of values. The texts
 the driver's cache of prepared statements keeps them all and any number of rows takes a handful of statements.
 PostgreSQL: COPY, or where rows may be there already one `INSERT ... SELECT` of columns as arrays.
 
+Very many rows, of an import, go through tables in memory on SQLite (`staged`): the one transaction that inserts them is
+shorter then, and devices wait for it.
+
 Not here: which rows (`store/trips/batch_rows.py`, `store/ingest/rejected.py`, `store/fleet/imports.py`).
 """
 
-from collections.abc import Iterator, Sequence
+import contextlib
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
+import msgspec
 from sqlalchemy import Table
 
-from tripline.store.transactions import WriteTx
+from tripline.ports.outages import Outage
+from tripline.store.transactions import Store, WriteTx
 
 COPIED_FROM: Final = 16
 """Rows from which COPY takes less than an INSERT."""
@@ -20,6 +28,8 @@ LARGEST: Final = 512
 """Rows in one statement at most; with 20 columns a third of SQLite's 32,766 values."""
 SIZES: Final = tuple(LARGEST >> shift for shift in range(LARGEST.bit_length()))
 """Rows in one statement of SQLite: powers of two, down to one."""
+STAGED_FROM: Final = 2_048
+"""Rows from which SQLite stages them, and that one transaction stages."""
 TYPES: Final = {
     "big_integer": "int8",
     "integer": "int4",
@@ -51,14 +61,14 @@ class Bulk:
         unknown = [name for name in columns if name not in table.c]
         assert not unknown, f"{table.name} has no column {unknown}"
         self.width = len(columns)
-        into = f"{table.name} ({', '.join(columns)})"
-        row = f"({', '.join('?' * self.width)})"
-        self._sql = {size: f"INSERT INTO {into} VALUES {', '.join([row] * size)} {on_conflict}" for size in SIZES}
+        self._into = f"{table.name} ({', '.join(columns)})"
+        self._on_conflict = on_conflict
+        self._sql = {size: f"INSERT INTO {self._into} VALUES {self._places(size)} {on_conflict}" for size in SIZES}
         types = [TYPES[table.c[name].type.__visit_name__] for name in columns]
         # One array a column: the text is the same for any number of rows, so it is planned once.
         arrays = ", ".join(f"%s::{name}[]" for name in types)
-        self._from_arrays = f"INSERT INTO {into} SELECT * FROM unnest({arrays}) {on_conflict}"
-        self._copy = None if on_conflict else (f"COPY {into} FROM STDIN (FORMAT BINARY)", types)
+        self._from_arrays = f"INSERT INTO {self._into} SELECT * FROM unnest({arrays}) {on_conflict}"
+        self._copy = None if on_conflict else (f"COPY {self._into} FROM STDIN (FORMAT BINARY)", types)
 
     def insert(self, tx: WriteTx, values: list[Any]) -> int:
         """Insert the rows whose values stand one after the other, in the order of the columns; how many it took."""
@@ -73,3 +83,57 @@ class Bulk:
         if self._copy is not None and len(columns[0]) >= COPIED_FROM:
             return tx.copy(*self._copy, zip(*columns, strict=True))
         return tx.run_sql(self._from_arrays, columns)
+
+    def stage(self, tx: WriteTx, name: str, values: Sequence[Any]) -> None:
+        """Add rows to a table in memory, which is made when it is missing. SQLite only."""
+        columns = ", ".join(f"c{at}" for at in range(self.width))
+        tx.run_sql(f"CREATE TABLE IF NOT EXISTS {name} ({columns})", ())
+        for size, some in in_sizes(values, self.width):
+            tx.run_sql(f"INSERT INTO {name} VALUES {self._places(size)}", some)
+
+    def insert_staged(self, tx: WriteTx, name: str) -> int:
+        """Insert the rows of a table that `stage` filled; how many it took."""
+        return tx.run_sql(f"INSERT INTO {self._into} SELECT * FROM {name} WHERE true {self._on_conflict}", ())
+
+    def _places(self, size: int) -> str:
+        return ", ".join([f"({', '.join('?' * self.width)})"] * size)
+
+
+class Rows(msgspec.Struct, frozen=True):
+    """New rows of one table: their values one after the other, in the order of the columns."""
+
+    bulk: Bulk
+    values: list[Any]
+
+    def __len__(self) -> int:
+        return len(self.values) // self.bulk.width
+
+    def insert(self, tx: WriteTx, staged_in: str) -> int:
+        """Insert them, from the table in memory if one is named; how many the table took."""
+        return self.bulk.insert_staged(tx, staged_in) if staged_in else self.bulk.insert(tx, self.values)
+
+
+@contextlib.asynccontextmanager
+async def staged(store: Store, many: Sequence[Rows]) -> AsyncIterator[Callable[[WriteTx], bool]]:
+    """What inserts the rows, table after table, inside one transaction.
+
+    It returns False when the table did not take every row, as one was there already: the transaction must not be
+    committed then.
+    """
+    loads: list[tuple[Rows, str]] = []
+    try:
+        for rows in many:
+            name = f"temp.staged_{next(_NUMBERS)}" if len(rows) >= STAGED_FROM and not store.shared else ""
+            loads.append((rows, name))
+            step = STAGED_FROM * rows.bulk.width
+            for start in range(0, len(rows.values) if name else 0, step):
+                await store.write(partial(rows.bulk.stage, name=name, values=rows.values[start : start + step]))
+        yield lambda tx: all(rows.insert(tx, name) == len(rows) for rows, name in loads)
+    finally:
+        for _, name in loads:
+            if name:
+                with contextlib.suppress(Outage):  # what is left is in memory, and gone with the process
+                    await store.write(lambda tx, name=name: tx.run_sql(f"DROP TABLE IF EXISTS {name}", ()))  # type: ignore[misc]
+
+
+_NUMBERS: Final = itertools.count(1)

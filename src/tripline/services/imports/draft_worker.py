@@ -33,9 +33,10 @@ from tripline.services.fleet import companies, history
 from tripline.services.imports import draft_blocks, drafts
 from tripline.services.imports.draft_checks import Check
 from tripline.services.imports.draft_rows import Examined, Taken
-from tripline.services.imports.kinds import ImportKind, Insert
+from tripline.services.imports.kinds import ImportKind
 from tripline.services.nodes import Node
 from tripline.services.rounds import Rounds
+from tripline.store import bulk
 from tripline.store.accounts import accounts
 from tripline.store.fleet import import_blocks
 from tripline.store.fleet import import_drafts as rows
@@ -168,13 +169,14 @@ class DraftWorker:
             registrations += await self._registrations(draft, kind, first)
             done = len(registrations)
             await self._store.write(lambda tx, done=done: self._go_on(tx, draft, [], done))  # type: ignore[misc]
-        insert = await asyncio.to_thread(
+        prepared = await asyncio.to_thread(
             kind.prepared, registrations, actor=actor, company=company, ids=self._ids, now_ms=self._clock()
         )
         # One transaction may take longer than a lease, and says nothing meanwhile.
         await self._store.write(lambda tx: self._go_on(tx, draft, [], len(registrations), held_ms=REGISTERING_MS))
         try:
-            await self._store.write(lambda tx: self._register(tx, draft, insert, len(registrations)))
+            async with bulk.staged(self._store, prepared) as insert:
+                await self._store.write(lambda tx: self._register(tx, draft, insert, len(registrations)))
         except _Taken:
             await self._end(draft, DraftEvent.CHECK, Note.TAKEN)
 
@@ -183,7 +185,7 @@ class DraftWorker:
         blocks = await self._store.read(lambda tx: import_blocks.read(tx, draft.id, first=first, count=AT_ONCE))
         return await asyncio.to_thread(_registrations, draft, kind, blocks)
 
-    def _register(self, tx: WriteTx, draft: Draft, insert: Insert, count: int) -> None:
+    def _register(self, tx: WriteTx, draft: Draft, insert: Callable[[WriteTx], bool], count: int) -> None:
         """Raises `_Taken`, `_Gone` and `Refusal`: nothing is kept then."""
         mine = self._still(tx, draft)
         actor, company = self._owner(tx, draft)

@@ -19,13 +19,10 @@ from tripline.domain.ids import SensorId, TimeIds, VehicleId
 from tripline.domain.refusals import Refusal
 from tripline.services.fleet import sensors as sensor_service
 from tripline.services.fleet import vehicles as vehicle_service
+from tripline.store.bulk import Rows
 from tripline.store.fleet import imports as rows
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import ReadTx
 from tripline.wire import csv_registrations
-
-Insert = Callable[[WriteTx], bool]
-"""Inserts what was prepared; False when a name was taken meanwhile."""
-
 
 _SORTED_AT_ONCE: Final = 2_000
 
@@ -52,8 +49,8 @@ class Prepare(Protocol):
 
     def __call__(
         self, registrations: Sequence[Any], *, actor: Actor, company: Company, ids: TimeIds, now_ms: int
-    ) -> Insert:
-        """What inserts the registrations."""
+    ) -> list[Rows]:
+        """The rows of the registrations; a name that was taken meanwhile is in the way of one of them."""
 
 
 class ImportKind(msgspec.Struct, frozen=True):
@@ -81,7 +78,7 @@ def _in_order(registrations: Sequence[Any], name: str) -> Sequence[Any]:
 
 def _vehicles_prepared(
     registrations: Sequence[vehicles.Registration], *, actor: Actor, company: Company, ids: TimeIds, now_ms: int
-) -> Insert:
+) -> list[Rows]:
     """Vehicles, and for a partner their delegations to the operator (rule 3, H3)."""
     registrations = _in_order(registrations, "vehicle_no")
     new = [
@@ -92,31 +89,22 @@ def _vehicles_prepared(
             zip(registrations, ids.run(len(registrations), now_ms=now_ms), strict=True)
         )
     ]
-    values = rows.vehicle_values(new)
-    delegated = not company.master
-    delegations = (
-        rows.delegation_values(new, ids.run(len(new), now_ms=now_ms), to=company.master_id) if delegated else []
-    )
-
-    def insert(tx: WriteTx) -> bool:
-        if not rows.insert_vehicles(tx, values):
-            return False
-        rows.insert_delegations(tx, delegations)
-        return True
-
-    return insert
+    vehicles_own = rows.vehicle_rows(new)
+    if company.master:
+        return [vehicles_own]
+    return [vehicles_own, rows.delegation_rows(new, ids.run(len(new), now_ms=now_ms), to=company.master_id)]
 
 
 def _sensors_prepared(
     registrations: Sequence[sensors.Registration], *, actor: Actor, company: Company, ids: TimeIds, now_ms: int
-) -> Insert:
+) -> list[Rows]:
     """Sensors, on no vehicle; who registers one is not kept in it."""
     registrations = _in_order(registrations, "serial_no")
-    values = rows.sensor_values(
+    new = (
         sensor_service.of_registration(registration, company=company, sensor_id=SensorId(sensor_id), now_ms=now_ms)
         for registration, sensor_id in zip(registrations, ids.run(len(registrations), now_ms=now_ms), strict=True)
     )
-    return lambda tx: rows.insert_sensors(tx, values)
+    return [rows.sensor_rows(new)]
 
 
 VEHICLES: Final = ImportKind(

@@ -24,6 +24,7 @@ from tripline.domain.ids import RowNo, TimeIds
 from tripline.domain.refusals import BadParameter, Kind, Refusal
 from tripline.services.fleet import companies, history
 from tripline.services.imports.kinds import ImportKind, Key
+from tripline.store import bulk
 from tripline.store.transactions import ReadTx, Store, WriteTx
 from tripline.wire import csv_files
 
@@ -225,9 +226,10 @@ class _Keeping(msgspec.Struct):
         alone it is known at once whether its name is taken.
         """
         for _ in range(ATTEMPTS):
-            insert = await asyncio.to_thread(self._prepared, rows)
+            prepared = await asyncio.to_thread(self._prepared, rows)
             try:
-                await self.store.write(self._inserting(insert, len(rows)))
+                async with bulk.staged(self.store, prepared) as insert:
+                    await self.store.write(self._inserting(insert, len(rows)))
             except _Taken:
                 rows = await _free(self.store, self.company, self.kind, rows, self.report)
                 if not rows or (all_or_none and self.report.bad):
@@ -241,7 +243,7 @@ class _Keeping(msgspec.Struct):
             return
         raise Contended()
 
-    def _prepared(self, rows: Sequence[_Good]) -> Callable[[WriteTx], bool]:
+    def _prepared(self, rows: Sequence[_Good]) -> list[bulk.Rows]:
         registrations = [row.registration for row in rows]
         return self.kind.prepared(
             registrations, actor=self.actor, company=self.company, ids=self.ids, now_ms=self.now_ms

@@ -17,9 +17,9 @@ from tripline.domain import keys
 from tripline.domain.ids import CompanyId, RecordId
 from tripline.domain.sensors import Sensor
 from tripline.domain.vehicles import Vehicle
-from tripline.store.bulk import Bulk
+from tripline.store.bulk import Bulk, Rows
 from tripline.store.tables import sensor, vehicle, vehicle_company
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import ReadTx
 
 T = TypeVar("T")
 
@@ -54,38 +54,24 @@ def taken_credentials(tx: ReadTx, credentials: Collection[str]) -> set[str]:
     return _taken(tx, sensor.c.credentials_id, credentials, within=None)
 
 
-def vehicle_values(new: Iterable[Vehicle]) -> list[Any]:
-    """Values for `insert_vehicles`, made outside the transaction."""
-    return _flat(new, _VEHICLE, "vehicle_no")
+def vehicle_rows(new: Iterable[Vehicle]) -> Rows:
+    """Rows of new vehicles."""
+    return Rows(_VEHICLES, _flat(new, _VEHICLE, "vehicle_no"))
 
 
-def sensor_values(new: Iterable[Sensor]) -> list[Any]:
-    """Values for `insert_sensors`, made outside the transaction."""
-    return _flat(new, _SENSOR, "serial_no")
+def sensor_rows(new: Iterable[Sensor]) -> Rows:
+    """Rows of new sensors."""
+    return Rows(_SENSORS, _flat(new, _SENSOR, "serial_no"))
 
 
-def delegation_values(new: Sequence[Vehicle], delegation_ids: Sequence[str], *, to: CompanyId) -> list[Any]:
-    """What `insert_delegations` takes: each vehicle delegated to the company from its creation on."""
-    return [
+def delegation_rows(new: Sequence[Vehicle], delegation_ids: Sequence[str], *, to: CompanyId) -> Rows:
+    """Rows of automatic delegations: each new vehicle delegated to the company from its creation on."""
+    values = [
         value
         for each, delegation_id in cooperative.each(zip(new, delegation_ids, strict=True))
         for value in (RecordId(delegation_id), each.created_ms, each.id, each.company_id, to, True)
     ]
-
-
-def insert_vehicles(tx: WriteTx, values: list[Any]) -> bool:
-    """Keep new vehicles; False when a number was taken meanwhile: the transaction must not be committed then."""
-    return _VEHICLES.insert(tx, values) * _VEHICLES.width == len(values)
-
-
-def insert_sensors(tx: WriteTx, values: list[Any]) -> bool:
-    """Keep new sensors; False as `insert_vehicles`, for serial numbers and access tokens."""
-    return _SENSORS.insert(tx, values) * _SENSORS.width == len(values)
-
-
-def insert_delegations(tx: WriteTx, values: list[Any]) -> None:
-    """Keep the automatic delegations of vehicles kept in this transaction."""
-    _DELEGATIONS.insert(tx, values)
+    return Rows(_DELEGATIONS, values)
 
 
 def _taken(
