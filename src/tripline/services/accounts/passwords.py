@@ -26,7 +26,7 @@ from tripline.services.accounts.hash_turns import HashTurns, Requester
 T = TypeVar("T")
 
 _NICE: Final = 10
-"""Of the threads: beside the event loop they get a tenth of a processor, else what is free."""
+"""Added to the process's own: beside the event loop the threads get a tenth of a processor, else what is free."""
 
 
 def _hash_of_nobody(hasher: PasswordHasher) -> str:
@@ -42,7 +42,8 @@ def _hash_of_nobody(hasher: PasswordHasher) -> str:
 def _yield_to_other_threads() -> None:
     """Give the calling thread a low priority: the event loop precedes it on a busy processor."""
     if sys.platform == "linux":  # elsewhere a thread has the priority of its process
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + _NICE)
 
 
 class Passwords:
