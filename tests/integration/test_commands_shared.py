@@ -88,10 +88,12 @@ def test_command_works_in_the_shared_store_and_needs_no_folder(
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[postgres.Cluster]:
-    """A server that asks for a password, with a database of the schema before, and one without any."""
+    """A server that asks for a password, with a database of another version, and one without a schema."""
     postgres.need("commands on a server that asks for a password")
     with postgres.cluster(password=RIGHT) as server:
-        migrate.upgrade_shared(server.create("before"), now_ms=NOW_MS, to=migrate.steps()[-2])
+        migrate.upgrade_shared(server.create("another"), now_ms=NOW_MS)
+        server.run("UPDATE schema_version SET version_num = '0038'", database="another")
+        server.run("COMMENT ON TABLE schema_version IS '0038'", database="another")
         server.create("nothing")
         yield server
 
@@ -105,8 +107,9 @@ TROUBLE = {
     "slash in the password": "The store address has a port that is no number; write / of a password as %2F.",
     "at in the password": "The store address has more than one @; write that of a password as %40.",
     "percent in the password": "The store address cannot be read; its form is postgresql://",
-    "schema before": (
-        f"The database has schema {migrate.steps()[-2]}, this program needs {migrate.newest()}; run `tripline migrate`"
+    "another version": (
+        f"The database was made by another version of Tripline (schema 0038, not {migrate.newest()}):"
+        " use that version, or start with a new database."
     ),
     "no schema": "The database has no schema yet; run `tripline migrate` with the same store address first.",
 }
@@ -122,7 +125,7 @@ def address(guarded: postgres.Cluster, trouble: str) -> str:
         "slash in the password": nowhere.replace(f"{RIGHT}@", f"{RIGHT}/{WRONG}@"),
         "at in the password": nowhere.replace(f"{RIGHT}@", f"{RIGHT}@{WRONG}@"),
         "percent in the password": nowhere.replace(f"{RIGHT}@", f"{RIGHT}%{WRONG}@"),
-        "schema before": guarded.url("before"),
+        "another version": guarded.url("another"),
         "no schema": guarded.url("nothing"),
     }[trouble]
 
@@ -135,21 +138,28 @@ def is_said(expected: str, text: str) -> bool:
 
 @pytest.mark.parametrize(
     ("command", "trouble"),
-    [each for each in itertools.product(COMMANDS, TROUBLE) if each[0] != "migrate" or "schema" not in each[1]],
+    [each for each in itertools.product(COMMANDS, TROUBLE) if each != ("migrate", "no schema")],
 )
 def test_command_without_its_store_says_why_in_one_line(capsys, guarded, command, trouble):
     code, out, err = ran(capsys, *COMMANDS[command], "--store", address(guarded, trouble))
 
     assert (code, out, err.count("\n")) == (cli.FAILED, "", 1)
     assert is_said(TROUBLE[trouble], err.removeprefix("tripline: ")), err
+    if trouble == "another version":
+        assert guarded.run("SELECT version_num FROM schema_version", database="another") == [("0038",)]
+        assert guarded.run("SELECT count(*) FROM account", database="another") == [(0,)]
 
 
 @pytest.mark.parametrize("trouble", TROUBLE)
 def test_doctor_without_the_store_says_what_is_wrong_and_nothing_that_it_cannot_know(capsys, guarded, trouble):
     code, out, err = ran(capsys, "doctor", "--store", address(guarded, trouble))
 
-    schema = {"schema before": f"version {migrate.steps()[-2]}", "no schema": "version none"}.get(trouble)
-    wrong = f"schema: {schema}, not {migrate.newest()}; run `tripline migrate`" if schema else "database: "
+    schema = {
+        "another version": f"made by another version of Tripline (schema 0038, not {migrate.newest()});"
+        " use that version, or start with a new data folder or database",
+        "no schema": f"version none, not {migrate.newest()}; run `tripline migrate`",
+    }.get(trouble)
+    wrong = f"schema: {schema}" if schema else "database: "
     first, *others = out.splitlines()
     assert (code, err) == (cli.FAILED, "")
     assert first.startswith(f"WRONG {wrong}")

@@ -1,6 +1,7 @@
 """Data folders that cannot be used: every command says why in one true sentence, and what to do."""
 
 import contextlib
+import io
 import random
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -20,6 +21,10 @@ COMMANDS = {
     "push list": ["push", "list"],
     "doctor": ["doctor"],
 }
+OF_ANOTHER = (
+    f"The database {{}} was made by another version of Tripline (schema 0038, not {migrate.newest()}):"
+    " use that version, or start with a new data folder."
+)
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +77,84 @@ def test_file_without_tables_beside_certificates_is_a_lost_database(
         connection.execute("PRAGMA user_version = 1")
 
     assert "is missing or empty" in said("migrate", data, capsys)
+
+
+ADMIN = ["--email", "kim@root.example", "--password-stdin"]
+OPENING = COMMANDS | {
+    "migrate --new": ["migrate", "--new"],
+    "admin create": ["admin", "create", *ADMIN],
+    "admin grant": ["admin", "grant", *ADMIN],
+    "admin list": ["admin", "list"],
+    "import": ["import", "vehicles", "fleet.csv", "--email", "kim@ops.example"],
+    "push resend": ["push", "resend"],
+    "device check": ["device", "check", "--token", "unknownunknown", "--for", "1"],
+    "rescore": ["rescore", "--all"],
+    "policy list": ["policy", "list"],
+    "ingest": ["ingest", "messages.jsonl"],
+}
+"""Every kind of command that opens a store."""
+
+
+def of_another_version(folder: Path, content: bytes) -> Path:
+    data = installed(folder, content)
+    with closing(sqlite_files.sqlite3.connect(data / data_folder.DATABASE)) as connection, connection:
+        connection.execute(f"UPDATE {migrate.VERSION_TABLE} SET version_num = '0038'")
+    return data
+
+
+@pytest.mark.parametrize("command", OPENING)
+def test_database_of_another_version_is_refused_and_stays_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, sound: bytes, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO("a long pass phrase\n"))
+    Path("fleet.csv").write_text("vehicleNo,mileage\n12A3456,1\n")
+    Path("messages.jsonl").write_text('{"topic": "x", "value": {}}\n')
+    data = of_another_version(tmp_path, sound)
+    database = data / data_folder.DATABASE
+    content, names = database.read_bytes(), {path.name for path in data.rglob("*")}
+
+    code = cli.run([*OPENING[command], "--data", str(data)])
+
+    printed = capsys.readouterr()
+    if command == "doctor":
+        (line,) = [line for line in printed.out.splitlines() if line.startswith("WRONG")]
+        assert line == (
+            f"WRONG schema: made by another version of Tripline (schema 0038, not {migrate.newest()});"
+            " use that version, or start with a new data folder or database"
+        )
+    else:
+        assert printed == ("", f"tripline: {OF_ANOTHER.format(database)}\n")
+    assert code == 1
+    assert database.read_bytes() == content
+    assert {path.name for path in data.rglob("*")} == names
+
+
+def test_server_on_a_database_of_another_version_does_not_start(tmp_path: Path, sound: bytes) -> None:
+    data = of_another_version(tmp_path, sound)
+    database = data / data_folder.DATABASE
+    content, names = database.read_bytes(), {path.name for path in data.rglob("*")}
+
+    line = served(data)
+
+    assert line == f"tripline: {OF_ANOTHER.format(database)}"
+    assert database.read_bytes() == content
+    assert {path.name for path in data.rglob("*")} == names | {data_folder.LOCK}
+
+
+@pytest.mark.parametrize("side", ["--from", "--to"])
+def test_database_of_another_version_is_neither_copied_nor_filled(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], sound: bytes, side: str
+) -> None:
+    data, other = of_another_version(tmp_path / "one", sound), installed(tmp_path / "other", sound)
+    database = data / data_folder.DATABASE
+    content = database.read_bytes()
+
+    code = cli.run(["store", "copy", side, str(data), "--to" if side == "--from" else "--from", str(other)])
+
+    assert (code, capsys.readouterr()) == (1, ("", f"tripline: {OF_ANOTHER.format(database)}\n"))
+    assert database.read_bytes() == content
+    assert (other / data_folder.DATABASE).read_bytes() == sound
 
 
 def test_database_is_begun_anew_when_that_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

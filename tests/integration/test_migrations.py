@@ -1,6 +1,5 @@
 """Schema: what the steps make is what the tables say; damage and strangers are told in one line."""
 
-import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -9,16 +8,18 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from tests.support import ingest_rig, numbers_before, rights_before, stores, sums_before
+from tests.support import stores
 
+from tripline import cli
+from tripline.adapters import data_folder
+from tripline.maintenance import store_copy
 from tripline.store import migrate, tables
 from tripline.store.database import sqlite, sqlite_files
 
 pytestmark = pytest.mark.sqlite("schemas of database files")
 
 FIRST = "0001"
-BEFORE_DELIVERIES = "0004"
-BEFORE_FAIR_REJECTIONS = "0006"
+INCREMENTAL = 2
 
 
 def schema(path: Path) -> set[tuple[str, str, str]]:
@@ -92,81 +93,6 @@ def test_upgrade_again_changes_nothing(tmp_path):
     assert schema(path) == before
 
 
-def test_database_of_every_earlier_step_upgrades_and_keeps_its_rows(tmp_path):
-    climbing = tmp_path / "climbing.db"
-    for step in migrate.steps():
-        migrate.upgrade(climbing, to=step)
-        path = shutil.copy(climbing, tmp_path / f"{step}.db")
-        assert migrate.version_of(path) == step
-        connection = sqlite3.connect(path)
-        connection.execute("INSERT INTO secret (name, value) VALUES ('node', x'010203')")
-        connection.commit()
-        connection.close()
-
-        migrate.upgrade(path)
-
-        connection = sqlite3.connect(path)
-        assert connection.execute("SELECT name, value FROM secret").fetchall() == [("node", b"\x01\x02\x03")]
-        connection.close()
-        assert migrate.version_of(path) == migrate.newest()
-
-
-def value(name: str, kind: str, number: int) -> object:
-    """A value of a column's type, another one in each row."""
-    match kind.split("(")[0]:
-        case "VARCHAR" | "TEXT":
-            return f"{number}{name}"[:5]
-        case "BLOB":
-            return bytes([number]) * 300
-        case "FLOAT":
-            return number + 0.5
-        case "BOOLEAN":
-            return number % 2
-        case "BIGINT" | "INTEGER" | "SMALLINT":
-            return number
-    raise AssertionError(f"no value for the type {kind}")
-
-
-def fill(connection: sqlite3.Connection, rows: int) -> dict[str, tuple[list[str], list[tuple]]]:
-    """Rows in every table, each naming those of the same number elsewhere; the columns and rows of each table."""
-    kept = {}
-    names = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-    for (table,) in names.fetchall():
-        if table == migrate.VERSION_TABLE:
-            continue
-        columns = [(row[1], row[2]) for row in connection.execute(f"PRAGMA table_xinfo({table})")]
-        named = {row[3]: row[4] for row in connection.execute(f"PRAGMA foreign_key_list({table})")}
-        values = [tuple(value(named.get(name, name), kind, n) for name, kind in columns) for n in range(rows)]
-        connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", values)
-        kept[table] = ([name for name, _ in columns], values)
-    return kept
-
-
-@pytest.mark.parametrize("step", migrate.steps()[:-1])
-def test_filled_database_of_an_earlier_step_keeps_every_row_in_every_table(tmp_path, step):
-    path = tmp_path / "filled.db"
-    migrate.upgrade(path, to=step)
-    connection = sqlite3.connect(path)
-    kept = fill(connection, rows=50)
-    connection.commit()
-    connection.close()
-
-    migrate.upgrade(path)
-
-    connection = sqlite3.connect(path)
-    after = {
-        table: sorted(connection.execute(f"SELECT {', '.join(columns)} FROM {table}").fetchall(), key=repr)
-        for table, (columns, _) in kept.items()
-    }
-    checks = [connection.execute(f"PRAGMA {check}").fetchall() for check in ("foreign_key_check", "integrity_check")]
-    connection.close()
-    assert {"trip", "microtrip", "device_event", "driving_score", "gps_event"} <= kept.keys()
-    assert after == {table: sorted(values, key=repr) for table, (_, values) in kept.items()}
-    assert checks == [[], [("ok",)]]
-    fresh = stores.fresh_file(tmp_path)
-    assert {row[:2] for row in schema(path)} == {row[:2] for row in schema(fresh)}
-
-
 def test_first_step_is_where_databases_begin():
     assert migrate.steps()[0] == FIRST
 
@@ -212,117 +138,54 @@ def test_damaged_page_is_found(tmp_path):
         migrate.upgrade(path)
 
 
-def test_newer_schema_is_refused(tmp_path):
-    path = tmp_path / "tripline.db"
-    migrate.upgrade(path)
-    connection = sqlite3.connect(path)
-    connection.execute(f"UPDATE {migrate.VERSION_TABLE} SET version_num = '9999'")
-    connection.commit()
-    connection.close()
-
-    with pytest.raises(migrate.DatabaseError, match="has schema 9999, newer than this program's"):
-        migrate.upgrade(path)
-    assert migrate.version_of(path) == "9999"
-
-
 def test_new_file_has_no_version(tmp_path):
     assert migrate.version_of(tmp_path / "tripline.db") is None
 
 
-def test_used_file_of_the_version_before_takes_nothing_in_twice(tmp_path):
-    sent = [ingest_rig.microtrip(ingest_rig.NOW + second * 1000) for second in range(20)]
-    sent.append({"ty": 104, "ts": ingest_rig.NOW, "pld": {"wbv": 11.8}})
-    (tmp_path / "rig").mkdir()
-    with ingest_rig.Rig.fresh(tmp_path / "rig") as rig:
-        rig.send(*sent, at=ingest_rig.NOW + 60_000)
-        kept = [rig.rows(table) for table in (tables.trip, tables.microtrip, tables.device_event)]
-        rig.run(rig.store.close())
-        path = rig.database.path
-        carried_back(path, tmp_path / "before.db")
-        migrate.upgrade(path)
-        rig.start()
-
-        rig.send(*sent)
-
-        assert [rig.rows(table) for table in (tables.trip, tables.microtrip, tables.device_event)] == kept
+def opened_first(path: Path) -> None:
+    """Let something else than the migration make the file."""
+    sqlite.open_engine(path).connect().connection.driver_connection.close()
 
 
-def carried_back(path: Path, before: Path) -> None:
-    """Let the file be one of the version that had no deliveries, with the same rows."""
-    migrate.upgrade(before, to=BEFORE_DELIVERIES)
-    with closing(sqlite3.connect(before)) as connection:
-        connection.execute("ATTACH ? AS newer", (str(path),))
-        for name in connection.execute("SELECT name FROM main.sqlite_schema WHERE type = 'table'").fetchall():
-            if name[0] != migrate.VERSION_TABLE:
-                own = ", ".join(row[1] for row in connection.execute(f"PRAGMA main.table_info({name[0]})"))
-                connection.execute(f"INSERT INTO main.{name[0]} ({own}) SELECT {own} FROM newer.{name[0]}")
-        connection.commit()
-    for each in path.parent.glob(f"{path.name}*"):
-        each.unlink()
-    before.rename(path)
+def copied(path: Path) -> None:
+    made = path.parent / "made"
+    made.mkdir()
+    migrate.upgrade(made / path.name)
+    store_copy.copied(made, path.parent, progress=lambda *_: None)
 
 
-def test_rejected_messages_of_before_have_an_owner_and_a_size(tmp_path):
-    path = tmp_path / "steps.db"
-    migrate.upgrade(path, to=BEFORE_FAIR_REJECTIONS)
-    with closing(sqlite3.connect(path)) as connection:
-        for no, sensor_id in enumerate((ingest_rig.SENSOR, None), 1):
-            connection.execute(
-                "INSERT INTO rejected_message (no, source, sensor_id, topic, reason, detail, body)"
-                " VALUES (?, 'device', ?, 'topic', 'not_json', NULL, ?)",
-                (no, sensor_id, b"x" * 100),
-            )
-        own = "id, created_ms, company_id, service_type, serial_no, type, activation_required, status"
-        connection.execute(
-            f"INSERT INTO sensor ({own}) VALUES (?, 0, ?, 's', '1', 'GPS', 0, 'ACTIVATED')",
-            (ingest_rig.SENSOR, ingest_rig.COMPANY),
-        )
-        connection.commit()
-
+@pytest.mark.parametrize(
+    "make",
+    [
+        opened_first,
+        migrate.version_of,
+        lambda path: path.touch(),
+        lambda path: cli.run(["migrate", "--new", "--data", str(path.parent)]),
+        lambda path: cli.run(["admin", "list", "--data", str(path.parent)]),
+        copied,
+        lambda path: None,
+    ],
+    ids=["opened", "looked at", "touched", "migrate --new", "command", "store copy", "migrated"],
+)
+def test_new_file_can_shrink_and_has_a_log(tmp_path, make):
+    path = tmp_path / data_folder.DATABASE
+    make(path)
     migrate.upgrade(path)
 
     with closing(sqlite3.connect(path)) as connection:
-        found = connection.execute("SELECT company_id, size, messages FROM rejected_message ORDER BY no").fetchall()
-    assert found == [(ingest_rig.COMPANY, 361, 1), (None, 361, 1)]
-
-
-def test_rights_of_before_get_the_numbers_of_their_vehicles(tmp_path):
-    path = tmp_path / "steps.db"
-    migrate.upgrade(path, to=rights_before.BEFORE)
-    with closing(sqlite3.connect(path)) as connection:
-        for statement in rights_before.STATEMENTS:
-            connection.execute(statement)
+        asked = [connection.execute(f"PRAGMA {name}").fetchone() for name in ("auto_vacuum", "journal_mode")]
+        connection.execute("INSERT INTO secret SELECT 'filled', zeroblob(10000000)")
+        connection.execute("DELETE FROM secret")
         connection.commit()
+        connection.executescript("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
+    assert asked == [(INCREMENTAL,), ("wal",)]
+    assert path.stat().st_size < 5_000_000
 
+
+def test_file_that_is_there_is_opened_while_another_program_writes(tmp_path):
+    path = tmp_path / "tripline.db"
     migrate.upgrade(path)
-
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute(rights_before.ASKED).fetchall() == rights_before.NUMBERED
-
-
-def test_every_period_of_before_is_to_be_counted(tmp_path):
-    path = tmp_path / "steps.db"
-    migrate.upgrade(path, to=sums_before.BEFORE)
-    with closing(sqlite3.connect(path)) as connection:
-        for statement in sums_before.STATEMENTS:
-            connection.execute(statement)
-        connection.commit()
-
-    migrate.upgrade(path)
-
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute(sums_before.ASKED).fetchall() == sums_before.TO_COUNT
-
-
-def test_numbers_of_before_get_keys_and_of_those_alike_the_oldest(tmp_path):
-    path = tmp_path / "steps.db"
-    migrate.upgrade(path, to=numbers_before.BEFORE)
-    with closing(sqlite3.connect(path)) as connection:
-        for statement in numbers_before.STATEMENTS:
-            connection.execute(statement)
-        connection.commit()
-
-    migrate.upgrade(path)
-
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute(numbers_before.ASKED).fetchall() == numbers_before.KEYED
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        opened_first(path)
+        other.execute("ROLLBACK")

@@ -1,17 +1,16 @@
 """`tripline migrate` on PostgreSQL: once, whole, by one at a time; what stands in the way is told in one line."""
 
 import re
-import signal
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from tests.support import databases, numbers_before, postgres, rights_before, servers, sums_before
+from tests.support import databases, next_version, postgres, servers
 
 from tripline.store import migrate, tables
 from tripline.store.database import early_indexes
@@ -21,30 +20,13 @@ from tripline.store.migrate import DatabaseError
 NOW_MS = databases.NOW_MS
 OF_SQLITE = {"ix_microtrip_trip", "uq_gps_event_id"}
 """What PostgreSQL has otherwise: an index with one column more, and no rule over the partitions of a table."""
-BEFORE_SENSOR = "0003"
-"""The next step changes the table `sensor`."""
-SERVES = (
-    {"0005": "0004"}
-    | {f"{number:04}": "0006" for number in range(7, 23)}
-    | dict.fromkeys(("0023", "0024", "0025"), "0023")
-    | dict.fromkeys(("0027", "0028", "0029", "0030", "0031", "0032", "0034", "0037"), "0026")
+OF_ANOTHER = (
+    rf"The database was made by another version of Tripline \(schema 9999, not {migrate.newest()}\):"
+    r" use that version, or start with a new database\."
 )
-"""The oldest schema whose programs work on that of a step, where it is not its own."""
+TRIP = "INSERT INTO trip (no, id, created_ms, company_id, service_type, device_type, parking, state) VALUES"
+BUILDING = "SELECT count(*) FROM pg_stat_progress_create_index WHERE phase = 'waiting for writers before build'"
 PART = re.compile(r"_(w\d{8}|other)(_|$)")
-
-
-Told = tuple[str, str, str | None, str]
-"""A step, the schema that migrating to it says there is, the one that there is, and the oldest that it serves."""
-
-
-@dataclass(frozen=True)
-class Climb:
-    """A database migrated step by step."""
-
-    url: str
-    told: list[Told]
-    copies: dict[str, str]
-    """The address of its copy after each step."""
 
 
 @contextmanager
@@ -72,20 +54,6 @@ def newest_url() -> Iterator[str]:
     """The address of a database that has been migrated, a copy of one that was."""
     with database("migrations_newest", template=databases.TEMPLATE) as url:
         yield url
-
-
-@pytest.fixture(scope="module")
-def climbed() -> Iterator[Climb]:
-    """A database migrated step by step, and a copy of it as it was after each."""
-    with ExitStack() as every:
-        url = every.enter_context(database("migrations_climbed"))
-        told, copies = list[Told](), dict[str, str]()
-        for step in migrate.steps():
-            said = migrate.upgrade_shared(url, now_ms=NOW_MS, to=step)
-            (serves,) = rows(url, "SELECT obj_description('schema_version'::regclass)")[0]
-            told.append((step, said, migrate.version_of_shared(url), serves))
-            copies[step] = every.enter_context(database(f"migrations_from_{step}", template="migrations_climbed"))
-        yield Climb(url, told, copies)
 
 
 def rows(url: str, statement: str) -> list[tuple]:
@@ -159,60 +127,16 @@ def test_migrating_again_changes_nothing(url):
     assert migrate.version_of_shared(url) == migrate.newest()
 
 
-def test_database_migrated_step_by_step_equals_one_migrated_at_once(climbed, newest_url):
-    assert [(said, found) for _, said, found, _ in climbed.told] == [(step, step) for step in migrate.steps()]
-    assert schema(climbed.url) == schema(newest_url)
-
-
-def test_rows_of_every_earlier_step_are_kept(climbed):
-    for step in migrate.steps()[:-1]:
-        url = climbed.copies[step]
-        assert migrate.version_of_shared(url) == step
-        with closing(psycopg.connect(url, autocommit=True)) as connection:
-            connection.execute("INSERT INTO secret VALUES ('token-key', '\\x0102')")
-
-        migrate.upgrade_shared(url, now_ms=NOW_MS)
-
-        assert rows(url, "SELECT name, value FROM secret") == [("token-key", b"\x01\x02")]
-
-
-def test_rights_of_before_get_the_numbers_of_their_vehicles(url):
-    migrate.upgrade_shared(url, now_ms=NOW_MS, to=rights_before.BEFORE)
+@contextmanager
+def opened(url: str) -> Iterator[psycopg.Connection]:
     with closing(psycopg.connect(url, autocommit=True)) as connection:
-        for statement in rights_before.STATEMENTS:
-            connection.execute(statement)
-
-    migrate.upgrade_shared(url, now_ms=NOW_MS)
-
-    assert rows(url, rights_before.ASKED) == rights_before.NUMBERED
+        yield connection
 
 
-def test_every_period_of_before_is_to_be_counted(url):
-    migrate.upgrade_shared(url, now_ms=NOW_MS, to=sums_before.BEFORE)
-    with closing(psycopg.connect(url, autocommit=True)) as connection:
-        for statement in sums_before.STATEMENTS:
-            connection.execute(statement)
-
-    migrate.upgrade_shared(url, now_ms=NOW_MS)
-
-    assert rows(url, sums_before.ASKED) == sums_before.TO_COUNT
-
-
-def test_numbers_of_before_get_keys_and_of_those_alike_the_oldest(url):
-    migrate.upgrade_shared(url, now_ms=NOW_MS, to=numbers_before.BEFORE)
-    with closing(psycopg.connect(url, autocommit=True)) as connection:
-        for statement in numbers_before.STATEMENTS:
-            connection.execute(statement)
-
-    migrate.upgrade_shared(url, now_ms=NOW_MS)
-
-    assert rows(url, numbers_before.ASKED) == numbers_before.KEYED
-
-
-def build_ahead(url: str, *, since: str = BEFORE_SENSOR) -> None:
-    """Build what an upgrade builds before its transaction begins."""
+def build_ahead(url: str) -> None:
+    """Build what the version to come builds before its transaction begins."""
     with store.open_engine(url).connect() as connection:
-        early_indexes.build(connection, migrate._between(since, migrate.newest()))
+        early_indexes.build(connection, migrate._after(migrate.steps()[-2]))
 
 
 def indexes(url: str) -> set[str]:
@@ -220,41 +144,60 @@ def indexes(url: str) -> set[str]:
     return {name for (name,) in rows(url, "SELECT indexrelid::regclass::text FROM pg_index WHERE indisvalid")}
 
 
-def test_indexes_of_a_step_are_built_beforehand_and_found_by_it(url):
-    before_step = migrate.steps()[migrate.steps().index("0008") - 1]
-    migrate.upgrade_shared(url, now_ms=NOW_MS, to=before_step)
-    part = "gps_event_w20200106"
-    with closing(psycopg.connect(url, autocommit=True)) as connection:
+def made_up(name: str) -> str:
+    """A file of an index of the version to come."""
+    return f"SELECT relfilenode FROM pg_class WHERE relname = '{name}'"
+
+
+def test_indexes_of_a_step_are_built_beforehand_and_found_by_it(tmp_path: Path, newest_url: str):
+    url, part = newest_url, "gps_event_w20200106"
+    in_part = f"{part}_vehicle_id_event_type_idx"
+    with opened(url) as connection:
         connection.execute(f"CREATE TABLE {part} PARTITION OF gps_event FOR VALUES FROM (1) TO (2)")
-    build_ahead(url, since=before_step)
-    ahead = indexes(url)
-    files = "SELECT relfilenode FROM pg_class WHERE relname = ANY (ARRAY['ix_trip_vehicle_start', :part])"
-    asked = files.replace(":part", f"'{part}_vehicle_id_event_ms_no_idx'") + " ORDER BY 1"
-    built = rows(url, asked)
+    with next_version.installed(tmp_path):
+        build_ahead(url)
+        ahead = indexes(url)
+        built = rows(url, made_up("ix_trip_made_up")) + rows(url, made_up(in_part))
 
-    migrate.upgrade_shared(url, now_ms=NOW_MS, to="0008")
+        migrate.upgrade_shared(url, now_ms=NOW_MS)
 
-    assert {"ix_trip_vehicle_start", "ix_trip_user_start", f"{part}_user_id_event_ms_no_idx"} <= ahead
+    assert {"ix_trip_made_up", in_part} <= ahead
     assert len(built) == 2
-    assert rows(url, asked) == built
-    assert {"ix_gps_event_vehicle_time", "ix_gps_event_user_time"} <= indexes(url)
+    assert rows(url, made_up("ix_trip_made_up")) + rows(url, made_up(in_part)) == built
+    assert "ix_gps_event_made_up" in indexes(url) - ahead
     assert not rows(url, "SELECT indexrelid::regclass FROM pg_index WHERE NOT indisvalid")
 
 
-def test_index_that_an_interrupted_build_left_behind_is_built_anew(url):
-    before_step = migrate.steps()[migrate.steps().index("0008") - 1]
-    migrate.upgrade_shared(url, now_ms=NOW_MS, to=before_step)
-    rows_of = "INSERT INTO trip (no, id, created_ms, company_id, service_type, device_type, parking, state) VALUES"
-    with closing(psycopg.connect(url, autocommit=True)) as connection:
+def test_index_is_built_beside_a_writer_and_waits_for_its_end(tmp_path: Path, newest_url: str):
+    with opened(newest_url) as writer:
+        writer.execute("BEGIN")
+        writer.execute(f"{TRIP} (1, '1', 1, 'c', 't', 'GPS', false, 'OPEN')")
+        process = next_version.started(tmp_path, tmp_path, "migrate", "--store", newest_url)
+        until(lambda: rows(newest_url, BUILDING) == [(1,)], process)
+        with opened(newest_url) as another:
+            another.execute("SET lock_timeout = '5s'")
+            another.execute(f"{TRIP} (2, '2', 1, 'c', 't', 'GPS', false, 'OPEN')")
+        assert process.poll() is None
+        writer.execute("COMMIT")
+        ended = process.communicate(timeout=60)
+
+    assert (process.returncode, ended) == (0, (f"schema {next_version.SCHEMA}\n", ""))
+    assert "ix_trip_made_up" in indexes(newest_url)
+
+
+def test_index_that_an_interrupted_build_left_behind_is_built_anew(tmp_path: Path, newest_url: str):
+    url = newest_url
+    with opened(url) as connection:
         for number in (1, 2):
-            connection.execute(f"{rows_of} ({number}, '{number}', 1, 'c', 't', 'GPS', false, 'OPEN')")
+            connection.execute(f"{TRIP} ({number}, '{number}', 1, 'c', 't', 'GPS', false, 'OPEN')")
         with pytest.raises(psycopg.errors.UniqueViolation):
-            connection.execute("CREATE UNIQUE INDEX CONCURRENTLY ix_trip_vehicle_start ON trip (company_id)")
-    assert "ix_trip_vehicle_start" not in indexes(url)
+            connection.execute("CREATE UNIQUE INDEX CONCURRENTLY ix_trip_made_up ON trip (company_id)")
+    assert "ix_trip_made_up" not in indexes(url)
 
-    migrate.upgrade_shared(url, now_ms=NOW_MS)
+    with next_version.installed(tmp_path):
+        migrate.upgrade_shared(url, now_ms=NOW_MS)
 
-    assert "ix_trip_vehicle_start" in indexes(url)
+    assert "ix_trip_made_up" in indexes(url)
 
 
 def test_two_processes_at_once_both_end_well(url):
@@ -284,32 +227,13 @@ def test_second_process_waits_for_the_first_however_long_that_takes(url):
     assert (second.returncode, ended) == (0, (f"schema {migrate.newest()}\n", ""))
 
 
-def test_process_killed_in_the_middle_leaves_the_schema_before(url):
-    migrate.upgrade_shared(url, now_ms=NOW_MS, to=BEFORE_SENSOR)
-    build_ahead(url)
-    before = schema(url)
-    with closing(psycopg.connect(url)) as other:
-        other.execute("LOCK TABLE sensor IN ACCESS SHARE MODE")
-        process = started(url)
-        until(lambda: rows(url, "SELECT count(*) FROM pg_locks WHERE NOT granted") == [(1,)], process)
-        process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=10)
-        other.rollback()
-    # What is left of its transaction ends when the server notices that nobody is there any more.
-    with closing(psycopg.connect(url)) as other:
-        other.execute("SELECT pg_advisory_xact_lock(hashtext('tripline schema'))")
-        assert migrate.version_of_shared(url) == BEFORE_SENSOR
-        assert schema(url) == before
-
-    assert migrate.upgrade_shared(url, now_ms=NOW_MS) == migrate.newest()
-
-
-def test_table_that_is_in_use_for_long_is_told_and_nothing_is_changed(url, monkeypatch):
+def test_table_that_is_in_use_for_long_is_told_and_nothing_is_changed(tmp_path: Path, newest_url: str, monkeypatch):
+    url = newest_url
     monkeypatch.setattr(migrate, "LONGEST_LOCK_S", 1)
-    migrate.upgrade_shared(url, now_ms=NOW_MS, to=BEFORE_SENSOR)
-    build_ahead(url)
-    before = schema(url)
-    with closing(psycopg.connect(url)) as other:
+    with next_version.installed(tmp_path), opened(url) as other:
+        build_ahead(url)
+        before = schema(url)
+        other.execute("BEGIN")
         other.execute("LOCK TABLE sensor IN ACCESS SHARE MODE")
         with pytest.raises(DatabaseError, match=r"lock timeout; something else holds a table for long, so nothing was"):
             migrate.upgrade_shared(url, now_ms=NOW_MS)
@@ -319,44 +243,58 @@ def test_table_that_is_in_use_for_long_is_told_and_nothing_is_changed(url, monke
 
 def test_newer_schema_is_refused(newest_url):
     url = newest_url
-    with closing(psycopg.connect(url, autocommit=True)) as connection:
+    with opened(url) as connection:
         connection.execute("UPDATE schema_version SET version_num = '9999'")
 
     for use in (lambda: migrate.upgrade_shared(url, now_ms=NOW_MS), lambda: migrate.check_shared(url, exact=True)):
-        with pytest.raises(DatabaseError, match=r"^The database has schema 9999, newer than this program's"):
+        with pytest.raises(DatabaseError, match=f"^{OF_ANOTHER}$"):
             use()
 
 
-@pytest.mark.parametrize(("serves", "starts"), [(migrate.newest(), True), (migrate.steps()[0], True), ("9998", False)])
+@pytest.mark.parametrize(("serves", "starts"), [(migrate.newest(), True), ("0000", True), ("9998", False)])
 def test_program_of_the_version_before_starts_on_a_newer_schema_that_serves_it(newest_url, serves, starts):
     url = newest_url
-    with closing(psycopg.connect(url, autocommit=True)) as connection:
+    with opened(url) as connection:
         connection.execute("UPDATE schema_version SET version_num = '9999'")
         connection.execute(f"COMMENT ON TABLE schema_version IS '{serves}'")
 
     if starts:
         migrate.check_shared(url)
     else:
-        with pytest.raises(DatabaseError, match=r"^The database has schema 9999, newer than this program's"):
+        with pytest.raises(DatabaseError, match=f"^{OF_ANOTHER}$"):
             migrate.check_shared(url)
 
 
-def test_database_says_which_programs_it_serves(climbed):
-    assert [serves for *_, serves in climbed.told] == [SERVES.get(step, step) for step in migrate.steps()]
+def test_database_says_which_programs_it_serves(tmp_path: Path, newest_url: str):
+    asked = "SELECT obj_description('schema_version'::regclass)"
+    own = rows(newest_url, asked)
+    with next_version.installed(tmp_path):
+        migrate.upgrade_shared(newest_url, now_ms=NOW_MS)
+
+    assert own == [(migrate.newest(),)]
+    assert rows(newest_url, asked) == [(migrate.newest(),)]
+    assert migrate.version_of_shared(newest_url) == next_version.SCHEMA
 
 
-@pytest.mark.parametrize("step", [None, migrate.steps()[-2]])
-def test_server_does_not_migrate_but_says_what_to_run(url, tmp_path, step):
-    if step:
-        migrate.upgrade_shared(url, now_ms=NOW_MS, to=step)
-    before = tables_of(url)
-
+def test_server_does_not_migrate_but_says_what_to_run(url, tmp_path):
     done = servers.run("serve", "--data", str(tmp_path / "data"), "--store", url, "--api-port=0", "--analytics-port=0")
 
-    has = f"schema {step}, this program needs {migrate.newest()}" if step else "no schema yet"
-    said = f"tripline: The database has {has}; run `tripline migrate` with the same store address first."
+    said = "tripline: The database has no schema yet; run `tripline migrate` with the same store address first."
     assert (done.returncode, done.stdout, done.stderr.splitlines()[-1]) == (1, "", said)
-    assert tables_of(url) == before
+    assert tables_of(url) == set()
+
+
+def test_server_of_the_version_to_come_does_not_migrate_an_older_database(newest_url, tmp_path):
+    before = schema(newest_url)
+
+    with next_version.installed(tmp_path), pytest.raises(DatabaseError) as refused:
+        migrate.check_shared(newest_url)
+
+    assert str(refused.value) == (
+        f"The database has schema {migrate.newest()}, this program needs {next_version.SCHEMA};"
+        " run `tripline migrate` with the same store address first."
+    )
+    assert schema(newest_url) == before
 
 
 def refused(url: str) -> str:

@@ -1,6 +1,7 @@
 """Copying a store: every row arrives as it was, whatever is in it; what does not is told, and then nothing is kept."""
 
 import signal
+import sqlite3
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
@@ -9,13 +10,13 @@ from pathlib import Path
 import psycopg
 import pytest
 from sqlalchemy import Connection
-from tests.support import databases, filled, servers, stores
+from tests.support import databases, filled, next_version, servers, stores
 from tests.support.databases import Database
 
 from tripline import cli
 from tripline.adapters import data_folder
 from tripline.maintenance import store_copy
-from tripline.store import migrate
+from tripline.store import migrate, tables
 from tripline.store.database import sqlite, transfer
 from tripline.store.migrate import DatabaseError
 
@@ -214,12 +215,36 @@ def test_target_without_schema_is_told_to_be_migrated(source):
         databases.server().drop("copy_unmigrated")
 
 
-def test_source_of_an_earlier_schema_is_told_to_be_migrated(tmp_path, target):
-    data = data_folder.prepare(tmp_path / "old")
-    migrate.upgrade(data / data_folder.DATABASE, to=migrate.steps()[-2])
+def test_source_of_an_earlier_schema_is_told_to_be_migrated(tmp_path, source, target):
+    with next_version.installed(tmp_path), pytest.raises(DatabaseError) as refused:
+        store_copy.copied(source, target.url, progress=silent)
 
-    with pytest.raises(DatabaseError, match=r"^The source has schema .*; run `tripline migrate --data .*` first\.$"):
-        store_copy.copied(data, target.url, progress=silent)
+    path = source / data_folder.DATABASE
+    assert str(refused.value) == (
+        f"The database {path} has schema {migrate.newest()}, this program needs {next_version.SCHEMA};"
+        f" run `tripline migrate --data {source}` first."
+    )
+
+
+def test_file_made_from_postgresql_can_shrink(tmp_path, target):
+    store_copy.copied(target.url, tmp_path / "file", progress=silent)
+
+    with closing(sqlite3.connect(tmp_path / "file" / data_folder.DATABASE)) as connection:
+        assert connection.execute("PRAGMA auto_vacuum").fetchone() == (2,)
+
+
+def test_copy_on_postgresql_climbs_with_every_row(tmp_path, source, target):
+    store_copy.copied(source, target.url, progress=silent)
+
+    with next_version.installed(tmp_path):
+        migrate.upgrade_shared(target.url, now_ms=NOW_MS)
+        migrate.upgrade(source / data_folder.DATABASE)
+        with store_copy._source(source) as ours, store_copy._source(target.url) as theirs:
+            differences = transfer.differences(ours, theirs, progress=silent)
+
+    # No server of the copy ever held the source's connections.
+    assert {each.table for each in differences} == {tables.device_connection.name}
+    assert target.rows("SELECT DISTINCT made_up, count(*) FROM sensor GROUP BY 1") == [(7, ROWS)]
 
 
 def test_source_that_a_server_holds_is_refused(source, target):

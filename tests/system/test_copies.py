@@ -19,6 +19,8 @@ pytestmark = pytest.mark.sqlite("copies of a database file")
 PAGE = (reference.ROOT / "docs" / "operating.md").read_text("utf-8")
 COMMANDS = [line.strip() for line in re.findall(r"^ {4,}(\S.*)$", PAGE, re.MULTILINE)]
 ROWS = 30
+INCREMENTAL = 2
+"""How SQLite calls a file that can be made smaller."""
 
 
 def documented(*words: str) -> str:
@@ -66,6 +68,12 @@ def counted(database: Path) -> list[int]:
         ]
 
 
+def can_shrink(database: Path) -> bool:
+    with closing(sqlite3.connect(database)) as connection:
+        found: int = connection.execute("PRAGMA auto_vacuum").fetchone()[0]
+    return found == INCREMENTAL
+
+
 def test_copies_made_as_documented_are_their_owners_alone_and_are_put_back(data: Path) -> None:
     folder = data.parent
     with servers.serving(data) as server:
@@ -84,6 +92,7 @@ def test_copies_made_as_documented_are_their_owners_alone_and_are_put_back(data:
     assert made[1] == {"0o600"}
     assert put_back == {"0o600"}
     assert counted(data / data_folder.DATABASE) == [ROWS] * 3
+    assert can_shrink(data / data_folder.DATABASE)
 
 
 def test_store_copy_makes_files_that_are_their_owners_alone(data: Path) -> None:
@@ -127,4 +136,5 @@ def test_damaged_database_is_recovered_as_documented(data: Path) -> None:
     assert checks == "ok\n"
     assert made == {"0o600"}
     assert counted(database) == [ROWS] * 3
+    assert can_shrink(database)
     assert migrate.version_of(database) == migrate.newest()

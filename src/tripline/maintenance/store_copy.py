@@ -65,7 +65,7 @@ def _source(place: Place) -> Iterator[SqliteSide | PostgresSide]:
             yield side
         return
     folder = data_folder.existing(place)
-    with _held(folder), _file(folder, "source", read_only=True) as side:
+    with _held(folder), _file(folder, read_only=True) as side:
         _run(side, "BEGIN")
         yield side
 
@@ -83,7 +83,7 @@ def _target(place: Place) -> Iterator[SqliteSide | PostgresSide]:
     folder = data_folder.prepare(place)
     with _held(folder):
         migrate.upgrade(folder / data_folder.DATABASE)
-        with _file(folder, "target", read_only=False) as side:
+        with _file(folder, read_only=False) as side:
             _run(side, "BEGIN IMMEDIATE")
             _run(side, "PRAGMA defer_foreign_keys = ON")
             yield side
@@ -99,14 +99,9 @@ def _held(folder: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _file(folder: Path, which: str, *, read_only: bool) -> Iterator[SqliteSide]:
+def _file(folder: Path, *, read_only: bool) -> Iterator[SqliteSide]:
     path = folder / data_folder.DATABASE
-    version = migrate.version_of(path)
-    if version != migrate.newest():
-        raise DatabaseError(
-            f"The {which} has schema {version or 'none'}, this program needs {migrate.newest()};"
-            f" run `tripline migrate --data {folder}` first."
-        )
+    migrate.check(path)
     try:
         connection = sqlite.open_engine(path, read_only=read_only).connect()
         try:

@@ -1,13 +1,14 @@
 """Bringing a database to the present schema, and saying in one line why it cannot be used.
 
-All steps of an upgrade run in one exclusive transaction: a crash leaves the old schema, and a second process waits and
-then finds nothing to do. There is no way down; a newer database is refused.
+A new database gets the tables as they are (`tables/`). An older one takes the steps that it lacks. Both happen in one
+exclusive transaction: a crash leaves the old schema, and a second process waits and then finds nothing to do. There is
+no way down; a database with an unknown schema is refused.
 
-A database file is brought up by whoever opens it. A shared one only by `tripline migrate`, while programs of the
-version before may still be at work on it.
+A command or server that opens a database file migrates it. Only `tripline migrate` migrates a shared database, while
+programs of the previous version may still be running on it.
 
-Not here: the steps (`migrations/versions/`), the tables (`tables/`), partitions (`store/database/partitions.py`), what
-is asked of a server (`store/database/requirements.py`).
+Not here: the steps (`migrations/versions/`), partitions (`store/database/partitions.py`), the requirements on a server
+(`store/database/requirements.py`).
 """
 
 import contextlib
@@ -18,11 +19,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, exc, inspect, text
+from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, exc, inspect, text
 
 from tripline.later import Later
 from tripline.ports.outages import Fault
 from tripline.store.database import early_indexes, faults, partitions, requirements, sqlite, sqlite_files
+from tripline.store.tables import metadata
+from tripline.store.tables.base import BY_TIME
 from tripline.store.transactions import ReadTx
 
 if TYPE_CHECKING:
@@ -44,6 +47,13 @@ else:
 
 FOLDER: Final = Path(__file__).parent / "migrations"
 VERSION_TABLE: Final = "schema_version"
+_VERSION: Final = Table(
+    VERSION_TABLE,
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name=f"{VERSION_TABLE}_pkc"),
+)
+"""Alembic's own table, as it makes it."""
 LONGEST_LOCK_S: Final = 10
 """How long programs at work may have to wait for a table that is to be changed; then nothing is changed."""
 
@@ -52,15 +62,33 @@ class DatabaseError(Exception):
     """The database cannot be used; the text is the one line to show."""
 
 
-def upgrade(path: Path, *, to: str | None = None) -> str:
-    """Bring the database to a schema (the present one), making it when missing; the schema version it now has.
+def upgrade(path: Path) -> str:
+    """Bring the database to the present schema, making it when missing; the schema version it now has.
 
-    Raises `DatabaseError` when the file is damaged, no database, newer than this program, or cannot be written.
+    Raises `DatabaseError` when the file is damaged, no database, of another version, or cannot be written.
     """
     try:
-        return _upgraded(path, to or newest())
+        if sqlite_files.is_quick(path) and (found := sqlite_files.damage(path)):
+            raise _damaged(path, found[0])
+        with _opened(path) as (connection, driver):
+            driver.execute("BEGIN IMMEDIATE")
+            _bring(connection, _known(connection, f"The database {path}"))
+            driver.execute("COMMIT")
     except (sqlite3.Error, exc.DBAPIError) as error:
         raise unusable(path, error) from error
+    return newest()
+
+
+def check(path: Path) -> None:
+    """Raise `DatabaseError` unless the database file has the present schema."""
+    try:
+        with _opened(path, read_only=True) as (connection, _):
+            version = _known(connection, f"The database {path}")
+    except (sqlite3.Error, exc.DBAPIError) as error:
+        raise unusable(path, error) from error
+    if version != newest():
+        has = "no schema yet" if version is None else f"schema {version}, this program needs {newest()}"
+        raise DatabaseError(f"The database {path} has {has}; run `tripline migrate --data {path.parent}` first.")
 
 
 def version_of(path: Path) -> str | None:
@@ -87,37 +115,54 @@ def _damaged(path: Path, found: str) -> DatabaseError:
     return DatabaseError(f"The database {path} is damaged: {found.splitlines()[0]}. Restore it from a backup.")
 
 
-def upgrade_shared(url: str, *, now_ms: int, to: str | None = None) -> str:
-    """Bring a PostgreSQL database to a schema (the present one); the schema version it now has. Raises
-    `DatabaseError` when it cannot be reached or changed, is unfit, or is newer than this program."""
-    target = to or newest()
+def upgrade_shared(url: str, *, now_ms: int) -> str:
+    """Bring a PostgreSQL database to the present schema; the schema version it now has. Raises `DatabaseError` when it
+    cannot be reached or changed, is unfit, or is of another version."""
     with _shared(url) as connection:
-        if (found := _version(connection)) in steps():
-            early_indexes.build(connection, _between(found, target))
+        if (found := _known(connection, "The database")) is not None:
+            early_indexes.build(connection, _after(found))
         connection.execute(text("BEGIN"))
         connection.execute(text("SET LOCAL lock_timeout = 0"))  # another one that migrates may take its time
         connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('tripline schema'))"))
         connection.execute(text(f"SET LOCAL lock_timeout = '{LONGEST_LOCK_S}s'"))
-        version = _known(connection, "The database")
-        if version != target:
-            command.upgrade(alembic_config(connection), target)
-        connection.execute(text(f"COMMENT ON TABLE {VERSION_TABLE} IS '{_serves(target)}'"))
-        if target == newest():
-            partitions.ensure(postgres_statements.PostgresTx(connection), now_ms=now_ms)
+        _bring(connection, _known(connection, "The database"))
+        connection.execute(text(f"COMMENT ON TABLE {VERSION_TABLE} IS '{_serves()}'"))
+        partitions.ensure(postgres_statements.PostgresTx(connection), now_ms=now_ms)
         connection.execute(text("COMMIT"))
-    return target
+    return newest()
 
 
-def _between(found: str, target: str) -> list[ModuleType]:
-    """The steps from one schema, which has been done, to another, the oldest first."""
-    known = steps()
-    coming = known[known.index(found) + 1 : known.index(target) + 1]
+def _bring(connection: Connection, version: str | None) -> None:
+    """Make every table of a new database; take the steps that an older one lacks."""
+    if version is None:
+        _make(connection)
+    elif version != newest():
+        command.upgrade(alembic_config(connection), newest())
+
+
+def _make(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        # Said with the tables, this would load the dialect into processes that never need it (`tables/base.py`).
+        for table in metadata.tables.values():
+            if table.info == BY_TIME:
+                table.dialect_options["postgresql"]["partition_by"] = "RANGE (no)"
+            for index in table.indexes:
+                index.dialect_options["postgresql"]["where"] = index.dialect_options["sqlite"]["where"]
+    metadata.create_all(connection, checkfirst=False)
+    _VERSION.create(connection)
+    connection.execute(_VERSION.insert().values(version_num=newest()))
+
+
+def _after(found: str) -> list[ModuleType]:
+    """The steps behind one that has been done, the oldest first."""
+    coming = steps()[steps().index(found) + 1 :]
     return [scripts.ScriptDirectory(FOLDER).get_revision(step).module for step in coming]
 
 
-def _serves(step: str) -> str:
-    """The oldest schema whose programs may work on a database of this one: its own, unless the step says otherwise."""
-    return str(getattr(scripts.ScriptDirectory(FOLDER).get_revision(step).module, "serves", step))
+def _serves() -> str:
+    """The oldest schema whose programs may work on a database of the present one: the present one, unless its step
+    says otherwise."""
+    return str(getattr(scripts.ScriptDirectory(FOLDER).get_revision(newest()).module, "serves", newest()))
 
 
 def check_shared(url: str, *, exact: bool = False) -> None:
@@ -147,7 +192,7 @@ def misfit(tx: ReadTx) -> str | None:
         return f"The database has schema {version}, this program needs {newest()}; run `tripline migrate`."
     if tx.shared and (_serving(tx.connection) or version) <= newest():
         return None
-    return f"The database has schema {version}, newer than this program's {newest()}; run the program that upgraded it."
+    return _foreign("The database", version, shared=tx.shared)
 
 
 def version_of_shared(url: str) -> str | None:
@@ -188,14 +233,20 @@ def _serving(connection: Connection) -> str | None:
 
 
 def _known(connection: Connection, what: str) -> str | None:
-    """The schema version, unless it is newer than this program."""
+    """The schema version, unless it is none of our steps."""
     version = _version(connection)
     if version is not None and version not in steps():
-        raise DatabaseError(
-            f"{what} has schema {version}, newer than this program's {newest()}; "
-            "use the program that wrote it or a later one."
-        )
+        raise DatabaseError(_foreign(what, version, shared=connection.dialect.name == "postgresql"))
     return version
+
+
+def _foreign(what: str, version: str, *, shared: bool) -> str:
+    """Describe a database of a newer version, or of one from before the first release."""
+    new = "database" if shared else "data folder"
+    return (
+        f"{what} was made by another version of Tripline (schema {version}, not {newest()}):"
+        f" use that version, or start with a new {new}."
+    )
 
 
 def newest() -> str:
@@ -208,17 +259,6 @@ def steps() -> list[str]:
     """Every schema version this program knows, the oldest first: the names of the steps' files begin with them, so that
     Alembic loads only when there is something to do."""
     return sorted(step.name.removeprefix("m").partition("_")[0] for step in (FOLDER / "versions").glob("m*_*.py"))
-
-
-def _upgraded(path: Path, target: str) -> str:
-    if sqlite_files.is_quick(path) and (found := sqlite_files.damage(path)):
-        raise _damaged(path, found[0])
-    with _opened(path) as (connection, driver):
-        driver.execute("BEGIN IMMEDIATE")
-        if _known(connection, f"The database {path}") != target:
-            command.upgrade(alembic_config(connection), target)
-        driver.execute("COMMIT")
-    return target
 
 
 @contextlib.contextmanager

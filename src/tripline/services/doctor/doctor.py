@@ -146,6 +146,9 @@ def schema(version: str | None, newest: str) -> Finding:
     """Whether the database has the schema of this program."""
     if version == newest:
         return Finding("schema", True, (phrase("doctor.schema.newest", version=version),))
+    if version is not None and version > newest:
+        foreign = phrase("doctor.schema.foreign", version=version, newest=newest)
+        return Finding("schema", False, (foreign,), phrase("doctor.schema.foreign.mend"))
     other = phrase("doctor.schema.another", version=version or "none", newest=newest)
     return Finding("schema", False, (other,), phrase("doctor.schema.mend"))
 

@@ -54,6 +54,9 @@ def open_engine(path: Path | str, *, read_only: bool = False) -> Engine:
         timeout=sqlite_files.BUSY_MS / 1000,
         cached_statements=512,
     )
+    if connection.execute("PRAGMA page_count").fetchone() == (0,):
+        # A new file alone can take it. It lets the file shrink later, without being rewritten as a whole.
+        connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
     connection.execute("PRAGMA journal_mode=WAL")
     # NORMAL is quicker and loses the newest commits with the power: they were acknowledged.
     connection.execute("PRAGMA synchronous=FULL")

@@ -1,1 +1,1 @@
-"""The steps that bring a database to the present schema; run by `store/migrate.py`, never by hand."""
+"""The steps that bring an older database to the present schema; run by `store/migrate.py`, never by hand."""

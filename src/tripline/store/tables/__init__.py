@@ -3,7 +3,7 @@
 Rows that arrive by the thousand (`microtrip`, `gps_event`, `device_event`, `rejected_message`) are keyed by `no`
 (`domain/ids.py`), so inserts append and a page starts by key. `trip.no` is what microtrips point to.
 
-The schema of a database in use is made by `migrations/`; `tests/integration/test_migrations.py` holds both equal.
+`store/migrate.py` makes a new database from these tables; an older one takes the steps in `migrations/`.
 """
 
 from tripline.store.tables.accounts import account, account_link, account_session, secret, service_application

@@ -28,7 +28,7 @@ BY_TIME: Final = {"partitions": "by time"}
 def partial_index(name: str, *columns: ColumnElement[Any], where: str, unique: bool = False) -> None:
     """An index over the rows that meet the condition.
 
-    Both databases have it. What PostgreSQL has is made by the migrations alone: to say it here as well would load its
+    Both databases have it. `store/migrate.py` repeats the condition for PostgreSQL: saying so here would load its
     dialect into every process, 0.1 s.
     """
     Index(name, *columns, unique=unique, sqlite_where=text(where))

@@ -64,9 +64,22 @@ def test_server_that_finds_roads_is_named_by_its_setting_with_what_follows_and_t
     assert doctor.road_server(None) == []
 
 
-@pytest.mark.parametrize("schema", [None, "0000"])
-def test_other_schema_is_wrong(schema):
-    assert verdict("schema", schema=schema) is False
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        (None, "version none, not 0001; run `tripline migrate`"),
+        ("0000", "version 0000, not 0001; run `tripline migrate`"),
+        (
+            "0038",
+            "made by another version of Tripline (schema 0038, not 0001);"
+            " use that version, or start with a new data folder or database",
+        ),
+    ],
+)
+def test_other_schema_is_wrong_and_told_with_what_helps(schema, text):
+    (found,) = [each for each in doctor.about(replace(WELL, schema=schema), now_ms=NOW_MS) if not each.well]
+
+    assert (found.subject, found.text) == ("schema", text)
 
 
 def test_damage_is_wrong_and_names_file_and_remedy():
