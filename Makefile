@@ -8,10 +8,11 @@ OF_BUS := tests/contract/test_buses.py $(wildcard tests/integration/test_bus_*.p
 OF_RELEASES := tests/faults/test_bus_producers.py
 # One process more than most build machines have cores: some tests wait while others compute.
 EVERY_CORE := -n 3 --dist loadfile --no-loadscope-reorder
+# Of `make check`: unit tests that touch no store, and house tests, in two processes of about the same length.
+QUICKEST := -q -m "not deep" --store=none
+APART := tests/house tests/unit/wire
 # No unit test makes examples: without the plugin its library stays unloaded, and uncompiled on a fresh checkout.
 PLAIN := -p no:hypothesispytest
-# What `make check` runs in processes beside each other, each about a quarter: these three and all else.
-APART := tests/unit/services tests/unit/api tests/unit/portal
 # Tests are compiled twice as slowly as they run, and start servers by the dozen: keep what was compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -22,7 +23,7 @@ help:
 	@echo "make test-deep  the rest: killed processes, failing networks and disks, fuzzing, browsers, PostgreSQL below the pages; a quarter of an hour"
 	@echo "make test-postgresql  the suite on PostgreSQL, servers too"
 	@echo "make test-kafka  the bus on brokers of the oldest release that docs/bus.md names, and producers of every release there"
-	@echo "make check   format, lint, types, import contract, unit and house tests: one to two minutes"
+	@echo "make check   format, lint, types, import contract, house tests, unit tests that touch no store: 40 seconds on two cores"
 	@echo "make bench   measure against mosquitto and amqtt, print the table with the gates' verdicts"
 	@echo "make bench-quick  the same with fewer and shorter rounds"
 	@echo "make bench-scaled measure on PostgreSQL and Kafka, about an hour"
@@ -66,11 +67,10 @@ check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	@answers=$$(mktemp -d); trap 'rm -rf "$$answers"' EXIT; failed=0; \
-	check() { $(BIN)/python -m pytest -q $(PLAIN) -m "not deep" "$$@"; }; \
-	$(BIN)/mypy >"$$answers/types" 2>&1 & beside=$$!; \
-	for part in $(APART); do check $$part >"$$answers/$$(basename $$part)" 2>&1 & beside="$$beside $$!"; done; \
-	check tests/unit tests/house $(APART:%=--ignore=%) || failed=1; \
-	for each in $$beside; do wait $$each || failed=1; done; cat "$$answers"/*; exit $$failed
+	$(BIN)/mypy >"$$answers/types" 2>&1 & types=$$!; \
+	$(BIN)/python -m pytest $(PLAIN) $(QUICKEST) $(APART) >"$$answers/apart" 2>&1 & apart=$$!; \
+	$(BIN)/python -m pytest $(PLAIN) $(QUICKEST) tests/unit $(APART:%=--ignore=%) || failed=1; \
+	for each in $$types $$apart; do wait $$each || failed=1; done; cat "$$answers"/*; exit $$failed
 
 bench: $(STAMP)
 	$(BIN)/python -m bench

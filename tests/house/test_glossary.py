@@ -88,7 +88,7 @@ def test_partitions_are_never_called_parts() -> None:
     wrong = set()
     for path in modules():
         if named.search(path.as_posix()):
-            for node in ast.walk(ast.parse((reference.source_root() / path).read_text("utf-8"))):
+            for node in ast.walk(reference.parsed((reference.source_root() / path).read_text("utf-8"))):
                 name = next((value for key in ("id", "arg", "name") if (value := getattr(node, key, None))), "")
                 if re.fullmatch(r"(?:\w*_)?parts?|Parts?", str(name)):
                     wrong.add(f"{path}: {name}")

@@ -55,7 +55,7 @@ def is_anonymous(annotation: ast.expr | None) -> bool:
 
 def anonymous(source: str) -> Iterator[str]:
     """Functions that take or give such a tuple, and other names for one."""
-    tree = ast.parse(source)
+    tree = reference.parsed(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             arguments = node.args

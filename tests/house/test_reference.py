@@ -28,7 +28,7 @@ def test_page_is_what_the_program_says(path):
 def test_log_events_in_use_are_the_catalogue():
     used = set()
     for _, text in sources():
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(reference.parsed(text)):
             match node:
                 case ast.Call(
                     func=ast.Attribute(

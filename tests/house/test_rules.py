@@ -64,7 +64,7 @@ def test_modules_open_with_a_docstring():
 def test_public_names_have_docstrings():
     missing = []
     for name, text in modules():
-        for node in ast.parse(text).body:
+        for node in reference.parsed(text).body:
             public = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
             if public and not node.name.startswith("_") and not ast.get_docstring(node):
                 missing.append(f"{name}: {node.name}")

@@ -7,6 +7,8 @@ and what brings PostgreSQL along by itself, which belongs to every run.
 `pytest --store=both` runs everything on SQLite, and of the folders `TWICE` what the other run would: each of their
 files is there a second time, as `tests/unit/test_this.py[postgresql]`. The second time is marked `deep` where requests
 are tested and not the store (`DEEP_THE_SECOND_TIME`).
+
+`pytest --store=none` leaves out the files of these folders that touch a store.
 """
 
 import os
@@ -20,7 +22,7 @@ import pytest
 
 from tests.support import databases, imports, postgres, required, stores, suites
 
-SQLITE, POSTGRESQL, BOTH = "sqlite", "postgresql", "both"
+SQLITE, POSTGRESQL, BOTH, NONE = "sqlite", "postgresql", "both", "none"
 TWICE = ("contract", "unit", "integration")
 """Folders that a run on both stores takes twice: what is in the others starts whole servers, slowly."""
 DEEP_THE_SECOND_TIME = ("unit/api", "unit/http", "unit/portal")
@@ -37,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a run say which store it is about."""
     chosen = os.environ.get(stores.VARIABLE, SQLITE)
     what = "what tests keep their rows in"
-    parser.addoption("--store", choices=(SQLITE, POSTGRESQL, BOTH), default=chosen, help=what)
+    parser.addoption("--store", choices=(SQLITE, POSTGRESQL, BOTH, NONE), default=chosen, help=what)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -46,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "once(why): says nothing more on another store; run on SQLite alone")
     config.stash[_LEFT_OUT] = Counter()
     os.environ[stores.VARIABLE] = _usual(config)
-    if config.option.store == SQLITE or hasattr(config, "workerinput") or config.option.collectonly:
+    if config.option.store in (SQLITE, NONE) or hasattr(config, "workerinput") or config.option.collectonly:
         return
     if postgres.programs() is None:
         raise pytest.exit.Exception(f"{postgres.MISSING}: no test ran on it", returncode=required.on_build_machine())
@@ -77,18 +79,26 @@ class OnPostgres(pytest.Module):
                 sys.modules[name] = first
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> OnPostgres | None:
-    """A run on both stores has files of tests twice that touch one."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """A run on both stores has files of tests twice that touch one, and a run on none has not got them."""
+    found = yield
+    store = parent.config.option.store
     inside = file_path.relative_to(imports.TESTS) if file_path.is_relative_to(imports.TESTS) else Path("elsewhere")
-    if parent.config.option.store != BOTH or not file_path.match("test_*.py") or inside.parts[0] not in TWICE:
-        return None
-    if _why_not_file(file_path) is not None:
-        return None
-    name = f"{file_path.relative_to(parent.config.rootpath).as_posix()}[{POSTGRESQL}]"
-    made: OnPostgres = OnPostgres.from_parent(parent, path=file_path, name=name, nodeid=name)
-    if any(inside.is_relative_to(folder) for folder in DEEP_THE_SECOND_TIME):
-        made.add_marker(suites.DEEP)
-    return made
+    if store not in (BOTH, NONE) or not file_path.match("test_*.py") or inside.parts[0] not in TWICE:
+        return found
+    why_not = _why_not_file(file_path)
+    if store == NONE:
+        return found if why_not == NO_STORE else []
+    if why_not is None:
+        name = f"{file_path.relative_to(parent.config.rootpath).as_posix()}[{POSTGRESQL}]"
+        again = OnPostgres.from_parent(parent, path=file_path, name=name, nodeid=name)
+        if any(inside.is_relative_to(folder) for folder in DEEP_THE_SECOND_TIME):
+            again.add_marker(suites.DEEP)
+        found.append(again)
+    return found
 
 
 @pytest.hookimpl(wrapper=True)
@@ -150,7 +160,7 @@ def _given_back() -> Iterator[None]:
 def _usual(config: pytest.Config) -> str:
     """The store of tests that are there once."""
     chosen: str = config.option.store
-    return SQLITE if chosen == BOTH else chosen
+    return SQLITE if chosen in (BOTH, NONE) else chosen
 
 
 def _why_not(item: pytest.Item) -> str | None:

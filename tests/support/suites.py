@@ -17,9 +17,9 @@ _WHOLE = re.compile(r"^pytestmark = (?:\[[^\]]*)?pytest\.mark\.deep\b", re.MULTI
 _SOME = "mark.deep"
 
 
-@pytest.hookimpl(wrapper=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collect_file(parent: pytest.Collector) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
-    """Leave out the files of the other suite."""
+    """Leave out the files of the other suite, also those that another plugin adds."""
     found = yield
     suite = parent.config.option.markexpr
     return [file for file in found if suite not in (DEEP, QUICK) or _runs(file, suite)]
