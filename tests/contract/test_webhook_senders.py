@@ -308,7 +308,7 @@ def test_m2_request_to_a_mute_server_counts_as_sent_after_its_place_and_its_conn
     said, heard, took_s = listened(SILENT, until=lambda _, receiver: not receiver.open_connections)
 
     assert (said, heard) == (None, [])
-    assert took_s < 0.6
+    assert took_s < 1, "it waited until the timeout"
 
 
 @pytest.mark.parametrize("code", [200, 204, 404, 500])
@@ -707,7 +707,7 @@ def test_name_server_that_is_away_holds_up_no_other_name():
     code, took_s, told = asyncio.run(scenario())
 
     assert (code, told) == (200, {"The connection was not made in time."})
-    assert took_s < 0.5
+    assert took_s < 1, "it waited for the dead ones"
 
 
 # TLS

@@ -12,6 +12,8 @@ from tests.support import mail, races, servers
 from tests.support.device import CarefulDevice, RefusedError
 from tests.support.races import BUSY, GONE, NOBODY, OK, PASSWORD, STATE, TAKEN, Ask, Race, one_wins, winners
 
+pytestmark = pytest.mark.deep
+
 ACTIONS = "/api/carrier/v1/actions"
 OTHER = "another long phrase"
 RACES = {}

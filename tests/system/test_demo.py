@@ -34,6 +34,7 @@ def test_demo_without_a_terminal_prints_the_scores_and_ends_by_itself(tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.deep
 def test_demo_with_a_map_speeds_along_its_roads_and_names_them_in_the_explanation(tmp_path: Path) -> None:
     done = servers.run("demo", "--map", str(MAP), cwd=tmp_path)
 
@@ -53,6 +54,7 @@ def test_demo_with_a_map_speeds_along_its_roads_and_names_them_in_the_explanatio
     assert WITHOUT not in done.stdout
 
 
+@pytest.mark.deep
 def test_demo_with_a_file_that_is_no_map_says_so_and_exits_1(tmp_path: Path) -> None:
     file = tmp_path / "roads.osm.pbf"
     file.write_bytes(b"no map")
@@ -73,6 +75,7 @@ def test_demo_on_a_data_folder_that_is_not_empty_says_so_and_exits_1(tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["something"]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("options", "in_terminal", "stopped_by"),
     [((), True, signal.SIGINT), (("--keep",), False, signal.SIGTERM)],

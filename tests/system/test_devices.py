@@ -165,6 +165,7 @@ def test_connection_above_the_most_is_closed_and_admitted_once_there_is_room(tmp
         assert asyncio.run(scenario()) == [ACCEPTED, ACCEPTED, ACCEPTED, publish(0)[1]]
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_storm_of_reconnects_after_a_restart_is_admitted_and_acknowledged_whole(
     server: servers.Running, company: fleet.Company

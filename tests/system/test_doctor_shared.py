@@ -37,6 +37,7 @@ def until_wrong(deployment: clusters.Deployment, line: str) -> None:
         time.sleep(0.2)
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_doctor_names_what_is_missing_while_processes_and_the_database_go_away(tmp_path: Path) -> None:
     postgres.need("the doctor beside several processes")

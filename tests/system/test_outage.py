@@ -16,6 +16,7 @@ from tripline.store.database.sqlite_files import BUSY_MS
 START_MS = 1_735_689_600_000
 
 
+@pytest.mark.deep
 @pytest.mark.sqlite("who waits for SQLite's lock how long")
 @pytest.mark.slow
 def test_database_locked_beyond_the_wait_is_survived_without_a_false_acknowledgement(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from tests.support.races import GONE, NOBODY, OK, OUTSIDE, STATE, TAKEN, Ask, Ra
 
 from tripline.domain.ids import PLACEHOLDER
 
+pytestmark = pytest.mark.deep
+
 UNSET = {"id": PLACEHOLDER}
 RACES = {}
 

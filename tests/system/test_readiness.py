@@ -71,6 +71,7 @@ def test_disk_that_fills_up_is_told_before_the_first_write_fails() -> None:
     ]
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.sqlite("a damaged file")
 def test_database_damaged_under_a_server_is_told_and_takes_nothing_until_it_is_repaired(tmp_path: Path) -> None:

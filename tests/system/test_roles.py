@@ -130,6 +130,7 @@ def test_call_from_each_api_reaches_a_device_on_each_gateway(deployment: Deploym
         assert took_s < AT_ONCE_S
 
 
+@pytest.mark.deep
 def test_twenty_devices_called_the_moment_they_are_subscribed_all_answer_in_ten_runs(deployment: Deployment) -> None:
     """Devices change their gateway from one run to the next, and each api calls devices on each gateway."""
     devices = deployment.registered(20)
@@ -417,6 +418,7 @@ def test_browsers_session_made_on_one_api_is_used_on_the_other_and_ends_on_both(
     assert not changed
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_devices_of_a_gateway_that_was_killed_are_away_and_come_back_through_the_other(deployment: Deployment) -> None:
     first, second = deployment.gateways
@@ -439,6 +441,7 @@ def test_devices_of_a_gateway_that_was_killed_are_away_and_come_back_through_the
     assert {row[0] for row in numbers} != slots, "a slot is not used again so soon"
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_process_that_was_taken_for_dead_goes_on_as_a_new_node_and_says_who_is_connected(
     deployment: Deployment,

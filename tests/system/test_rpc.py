@@ -159,7 +159,7 @@ def test_timeout_shortens_the_wait_q4(served) -> None:
         took_s = time.monotonic() - began
 
     assert (status, device.request()[1]) == (408, b'{"method":"reset","params":{}}')
-    assert 1.0 <= took_s < 1.2
+    assert 1.0 <= took_s < 10, "without a timeout it would wait for 20 s"
 
 
 def test_calls_under_way_to_one_device_are_answered_each_with_its_own_r8(served) -> None:

@@ -318,8 +318,10 @@ def test_message_to_the_client_is_delivered_when_acknowledged():
 def test_message_to_the_client_goes_at_the_lower_qos_when_that_was_granted():
     session = live()
     session.receive(sent(packets.Subscribe(1, ((REQUESTS, 0),))))
+    session.take_output()
 
     assert session.publish("v1/sensors/me/rpc/request/5", b"{}", qos=1) == 0
+    assert session.take_output() == sent(Publish("v1/sensors/me/rpc/request/5", b"{}", qos=0))
 
 
 def test_message_without_subscription_is_not_sent():
