@@ -32,7 +32,6 @@ NOT_FOR_SERVE = {
     "numpy",
     "paho",
     "psycopg",
-    "pydantic",
 }
 """On SQLite, with no bus, no mail server, no carrier and nothing to score."""
 

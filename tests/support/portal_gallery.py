@@ -116,7 +116,7 @@ def values(language: str, theme: str, path: str, asked: dict[str, str]) -> dict[
         "leads": lambda address: False,
         "language": language,
         "theme": theme,
-        "csrf": "token-of-the-session",
+        "csrf_token": lambda: "token-of-the-session",
         "title": {"list": "Vehicles", "empty": "Sensors", "form": "Register a vehicle", "record": "12가3456"}.get(
             path[1:], "Sign in"
         ),
@@ -130,7 +130,7 @@ def values(language: str, theme: str, path: str, asked: dict[str, str]) -> dict[
             for area, inside in zip(areas, links, strict=True)
         ],
         "notices": (),
-        "error": error if refused else None,
+        "form_error": lambda: error if refused else None,
         "field_error": lambda name: error.fields.get(name) if refused else None,
         "typed": Link(number="12가3456" if refused else ""),
         "conflicting": refused,
@@ -188,7 +188,7 @@ def render(address: str) -> str:
     made = templates()
     given = values(asked.get("language", "en"), asked.get("theme", "system"), split.path, asked)
     parts = made.get_template("components.html").make_module(given)
-    return made.get_template(f"{split.path[1:]}.html").render(given | {"ui": parts})
+    return made.get_template(f"{split.path[1:]}.html").render(given | {"ui": parts, "part": None})
 
 
 class Gallery(http.server.BaseHTTPRequestHandler):

@@ -2,6 +2,7 @@
 
 import io
 import itertools
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
@@ -104,7 +105,7 @@ CELLS = [["text", "<b>", 1.5, None, "서울", 7] for _ in range(MANY)]
 
 def pages_into(writer):
     def work():
-        with writer:
+        with closing(writer):
             for at in range(0, MANY, exports.AT_ONCE):
                 writer.add(CELLS[at : at + exports.AT_ONCE])
 

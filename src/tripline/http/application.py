@@ -3,7 +3,6 @@
 Not here: which families there are (`wiring/server.py` gives them).
 """
 
-import copy
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType, ModuleType
 from typing import Any, Final
@@ -12,12 +11,10 @@ from litestar import Litestar
 from litestar.datastructures import State
 from litestar.handlers import HTTPRouteHandler
 from litestar.response.base import ASGIResponse
-from litestar.routes import HTTPRoute
 from litestar.status_codes import HTTP_204_NO_CONTENT
 from litestar.types import ASGIApp
 
 from tripline.http import answers, cors, errors, methods, middleware, operations
-from tripline.http.operations import Route
 from tripline.http.rim import Call, Rim, Vitals
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -50,8 +47,10 @@ def routed_app(
     tell: errors.Tell = answers.error,
 ) -> Litestar:
     """The routes and the error table; as `create_app`."""
-    return _Routes(
-        [handler for family in families for handler in family.handlers],
+    handlers = [handler for family in families for handler in family.handlers]
+    paths = sorted({path for handler in handlers for path in handler.paths})
+    return Litestar(
+        [HTTPRouteHandler(paths, http_method="OPTIONS")(_options), *handlers],
         state=State({"rim": rim, **state}),
         exception_handlers=errors.table(tell),
         openapi_config=None,
@@ -60,40 +59,6 @@ def routed_app(
     )
 
 
-class _Routes(Litestar):
-    """The routes of these handlers.
-
-    Made all at once: Litestar takes one handler after the other and goes through all earlier ones each time, which for
-    300 of them took longer than all else of a start. It would also load what its plugins for other libraries need,
-    where those are installed.
-    """
-
-    def __init__(self, handlers: Iterable[HTTPRouteHandler], **parts: Any) -> None:
-        super().__init__([], **parts)
-        options = self._taken(_options)
-        by_path: dict[str, list[HTTPRouteHandler]] = {}
-        for handler in map(self._taken, handlers):
-            for path in handler.paths:
-                by_path.setdefault(path, [options]).append(handler)
-        for path, of_path in by_path.items():
-            route = HTTPRoute(path=path, route_handlers=of_path)
-            route.create_handler_map()
-            self.routes.append(route)
-        self.asgi_router.construct_routing_trie()
-
-    def _taken(self, handler: HTTPRouteHandler) -> HTTPRouteHandler:
-        """The handler as one of ours: others may have it too."""
-        ours = copy.copy(handler)
-        ours.owner = self
-        ours.on_registration(self)
-        return ours
-
-    @staticmethod
-    def _get_default_plugins(plugins: list[Any]) -> list[Any]:
-        return plugins
-
-
-@Route(http_method="OPTIONS", status_code=200)
-async def _options(request: Call) -> ASGIApp:
+async def _options(request: Call) -> ASGIResponse:
     """The methods of the path."""
     return ASGIResponse(status_code=HTTP_204_NO_CONTENT, headers={"allow": methods.of_path(request.scope)})

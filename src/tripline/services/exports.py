@@ -221,7 +221,7 @@ class Exporter:
         total = await self._store.read(lambda tx: book.count(tx, self._owner(tx, taken), taken.question))
         await self._store.write(lambda tx: rows.expect(tx, taken.id, maker_id=self._maker_id, total=total))
         writer: Csv | Xlsx = Csv() if taken.form is Form.CSV else Xlsx()
-        with writer:
+        try:
             writer.add([book.heading(taken.question)])
             done, after, no = 0, None, 0
             while True:
@@ -238,6 +238,8 @@ class Exporter:
             await asyncio.to_thread(writer.end)
             while pieces := await asyncio.to_thread(writer.rest):
                 no += await self._add(taken, done, no, pieces)
+        finally:
+            await asyncio.to_thread(writer.close)
         return done
 
     def _owner(self, tx: ReadTx, taken: Export) -> Actor:

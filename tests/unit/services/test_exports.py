@@ -3,11 +3,13 @@
 import asyncio
 import csv
 import io
+import tempfile
 import zipfile
+from contextlib import closing
+from itertools import chain
 from xml.etree import ElementTree
 
 import pytest
-import xlsxwriter
 from sqlalchemy import func, insert, select, update
 from tests.support import stores
 from tests.support.refused import refused
@@ -159,36 +161,49 @@ def test_workbook_has_text_as_text_and_numbers_as_numbers(tmp_path, monkeypatch)
     assert numbers == [str(n) for n in range(9)]
 
 
-def test_rows_are_those_that_the_library_of_the_workbook_writes():
+def workbook(*sheets):
+    """A workbook with the rows of these sheets, one below the other."""
+    with closing(export_files.Xlsx()) as writer:
+        for sheet in sheets:
+            writer.add(sheet)
+        writer.end()
+        return io.BytesIO(b"".join(chain.from_iterable(iter(writer.rest, []))))
+
+
+def test_workbook_keeps_texts_and_numbers_of_every_kind():
     texts = ["_x0041_", "a_x00e9_b", "_x41_", "\x01\x1f\r", "\ufffe\uffff", "<a> & 'b'", " two  \n", "𝒳 한글"]
-    sheet = [texts, [], [None, 0, -7, 2.5, 1e-7, 12_345_678_901], *[[None] * 30 + ["far"]] * 3]
-    theirs = io.BytesIO()
-    book = xlsxwriter.Workbook(theirs, {"strings_to_formulas": False})
-    at = book.add_worksheet()
-    for row, cells in enumerate(sheet):
-        for column, cell in enumerate(cells):
-            if cell is not None:
-                at.write(row, column, cell)
-    book.close()
+    numbers = [None, 0, -7, 2.5, 1e-7, 12_345_678_901]
 
-    with export_files.Xlsx() as writer:
-        writer.add(sheet[:2])
-        writer.add(sheet[2:])
-        writer.end()
-        ours = io.BytesIO(b"".join(iter(lambda: b"".join(writer.rest()), b"")))
+    found = _cells(workbook([texts, []], [numbers, *[[None] * 30 + ["far"]] * 3]))
 
-    found = _cells(ours)
-    assert found == _cells(theirs)
-    assert len(found) == len(texts) + 5 + 3
+    spelled = ["_x005F_x0041_", "a_x005F_x00e9_b", "_x41_", "_x0001__x001F__x000D_", "_xFFFE__xFFFF_", *texts[5:]]
+    assert found == {
+        **{f"{column}1": text for column, text in zip("ABCDEFGH", spelled, strict=True)},
+        **dict(zip(["B3", "C3", "D3", "E3", "F3"], numbers[1:], strict=True)),
+        **{f"AE{row}": "far" for row in (4, 5, 6)},
+    }
 
 
-def test_workbook_shows_markup_as_text():
-    with export_files.Xlsx() as writer:
-        writer.add([["<r>x</r>", "</t></is></c>"]])
-        writer.end()
-        content = b"".join(writer.rest())
+@pytest.mark.parametrize("text", ["<r>x</r>", "</t></is></c>", "<r></r>", '<r></is></c><c r="B1"><f>1+1</f></c></r>'])
+def test_workbook_shows_markup_as_text(text):
+    content = workbook([[text]])
 
-    assert _cells(io.BytesIO(content)) == {"A1": "<r>x</r>", "B1": "</t></is></c>"}
+    assert _cells(content) == {"A1": text}
+    with zipfile.ZipFile(content) as book:
+        assert b"<f>" not in book.read("xl/worksheets/sheet1.xml")
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_workbook_leaves_nothing_on_the_disk(tmp_path, monkeypatch, finished):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    with closing(export_files.Xlsx()) as writer:
+        writer.add([["a"]])
+        if finished:
+            writer.end()
+        assert list(tmp_path.iterdir()) != []
+
+    assert list(tmp_path.iterdir()) == []
 
 
 def _cells(file):

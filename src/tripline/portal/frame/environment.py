@@ -1,17 +1,26 @@
-"""The Jinja environment of the pages: one, made when the first page is shown, with the filters that templates use.
+"""The Jinja environment of the pages: one, made when the first page is rendered, with its filters and globals.
 
-Everything is escaped, and a value that nobody gave is an error. Not here: what templates are given (`views.py`).
+Everything is escaped, and a missing value is an error. `components.html` and the other files of macros are imported
+without a context, so Jinja compiles and runs them once for all pages; the globals that they call read the page that is
+being rendered (`Page`).
+
+Not here: the values of each template (`views.py`).
 """
 
 import functools
-import io
 import re
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
+from tripline.language import catalogue
+from tripline.language.catalogue import Language
 from tripline.later import Later
 from tripline.portal.frame import figures
+from tripline.portal.frame.figures import Figures
 from tripline.portal.frame.static import STATIC
 
 if TYPE_CHECKING:
@@ -21,17 +30,46 @@ else:
     jinja2, markupsafe = Later("jinja2"), Later("markupsafe")
 
 TEMPLATES: Final = Path(__file__).parent.parent / "templates"
-FIGURES: Final = "figures"
-"""Name under which every template has the figures of its reader."""
-NOW_MS: Final = "now_ms"
-_MARKS: Final = re.compile("[&<>\"']")
-"""What is written otherwise in a page."""
+_COMPONENTS: Final = "components.html"
 _FILTERS: Final = ("number", "km", "speed", "bytes", "date", "time", "exact")
+
+
+class FormError(msgspec.Struct, frozen=True):
+    """Why a form was refused."""
+
+    sentence: str
+    """The first reason."""
+    code: str
+    fields: Mapping[str, str]
+    """A sentence for each field at fault; empty when no field is."""
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """Values of one page that filters and globals read."""
+
+    language: Language
+    figures: Figures
+    now_ms: int
+    csrf: str
+    error: FormError | None
+
+
+_page: ContextVar[Page] = ContextVar("page")
+
+
+def render(template: str, page: Page, values: Mapping[str, Any]) -> str:
+    """Render a template as a page, or as one block of it if `values` names one in `part`."""
+    made = environment().get_template(template)
+    token = _page.set(page)
+    try:
+        return made.render(values)
+    finally:
+        _page.reset(token)
 
 
 @functools.cache
 def environment() -> "jinja2.Environment":
-    """The environment; what it compiles it keeps."""
+    """The environment, with every template that it has compiled."""
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -41,87 +79,24 @@ def environment() -> "jinja2.Environment":
         auto_reload=False,
         cache_size=-1,
     )
-    made.code_generator_class = _code_class()
-    made.template_class = _template_class()
-    made.globals["icon_of"] = _icon
     made.filters |= {name: _of_reader(name) for name in _FILTERS}
     made.filters |= {
-        "ago": _ago(),
+        "ago": _ago,
         "iso": figures.iso,
         "with_code": _with_code,
         "with_breaks": _with_breaks,
         "as_on": as_on,
     }
+    made.globals |= {
+        "say": _say,
+        "static": STATIC.address,
+        "icon_of": _icon,
+        "csrf_token": lambda: _page.get().csrf,
+        "form_error": lambda: _page.get().error,
+        "field_error": _field_error,
+    }
+    made.globals["ui"] = made.get_template(_COMPONENTS).module
     return made
-
-
-def _code_class() -> "type[jinja2.compiler.CodeGenerator]":
-    """Compiles calls to calls. Jinja's own ask the context for each of them, which asks whether it is wanted itself:
-    nothing of ours does, and a list calls hundreds of times."""
-
-    class Code(jinja2.compiler.CodeGenerator):
-        def visit_Call(  # noqa: N802  Jinja's name
-            self, node: jinja2.nodes.Call, frame: jinja2.compiler.Frame, forward_caller: bool = False
-        ) -> None:
-            self.visit(node.node, frame)
-            stream, self.stream = self.stream, io.StringIO()
-            self.signature(node, frame, {"caller": "caller"} if forward_caller else None)
-            values, self.stream = self.stream.getvalue(), stream
-            self.write(f"({values.removeprefix(', ')})")
-
-    return Code
-
-
-def _macro_class() -> "type[jinja2.runtime.Macro]":
-    """Macros that sort their values at once where nothing is special: a list calls two hundred, most for a row or an
-    icon, and to sort the values takes Jinja's longer than many of them take."""
-    markup, missing = markupsafe.Markup, jinja2.utils.missing
-
-    class Macro(jinja2.runtime.Macro):
-        def __call__(self, *values: Any, **named: Any) -> str:
-            given, wanted = len(values), len(self.arguments)
-            if self.caller or self.catch_kwargs or self.catch_varargs or given > wanted:
-                return super().__call__(*values, **named)
-            if given < wanted:
-                values += tuple([named.pop(name, missing) for name in self.arguments[given:]])
-            return super().__call__(*values, **named) if named else markup(self._func(*values))
-
-    return Macro
-
-
-def _template_class() -> "type[jinja2.Template]":
-    """Templates that escape by `_escaper`, with macros of ours.
-
-    Imported macros are parted from their context, as those of a page are (`views._begun` says why).
-    """
-    ours = {"escape": _escaper(), "Macro": _macro_class()}
-
-    class Template(jinja2.Template):
-        @classmethod
-        def from_code(cls, *values: Any, **named: Any) -> jinja2.Template:
-            made = super().from_code(*values, **named)
-            made.root_render_func.__globals__.update(ours)  # the names of the compiled template
-            return made
-
-        def make_module(self, *values: Any, **named: Any) -> "jinja2.environment.TemplateModule":
-            context = self.new_context(*values, **named)
-            made = jinja2.environment.TemplateModule(self, context)
-            context.vars.clear()
-            return made
-
-    return Template
-
-
-def _escaper() -> Callable[[Any], str]:
-    """Escapes what a template writes. Most of it is markup or has nothing to escape and stays as it is: a list writes
-    1,300 values, and to make each of them `Markup` anew takes a tenth of its time."""
-    escape, markup, mark = markupsafe.escape, markupsafe.Markup, _MARKS.search
-
-    def escaped(value: Any) -> str:
-        kind = type(value)
-        return value if kind is markup or (kind is str and mark(value) is None) else escape(value)
-
-    return escaped
 
 
 def as_on(troubles: Mapping[str, str], body: str) -> list[tuple[str, str]]:
@@ -135,12 +110,21 @@ def as_on(troubles: Mapping[str, str], body: str) -> list[tuple[str, str]]:
 
 
 def _of_reader(name: str) -> Callable[..., str]:
-    @jinja2.pass_context
-    def written(context: "jinja2.runtime.Context", *values: Any) -> str:
-        text: str = getattr(context[FIGURES], name)(*values)
+    def written(*values: Any) -> str:
+        text: str = getattr(_page.get().figures, name)(*values)
         return text
 
     return written
+
+
+def _say(name: str, /, **values: Any) -> str:
+    """A text of the catalogue in the reader's language."""
+    return catalogue.text(name, _page.get().language, **values)
+
+
+def _field_error(name: str) -> str | None:
+    error = _page.get().error
+    return None if error is None else error.fields.get(name)
 
 
 @functools.cache
@@ -165,24 +149,16 @@ def _with_breaks(text: str) -> str:
     return markupsafe.Markup("<wbr>").join(parts)
 
 
-def _ago() -> Callable[..., str]:
-    """Writes the span since an instant or until it, with the instant itself for whoever points at it or hears the page;
-    a script renews the span since."""
-    # Looked up once: a list has hundreds of these. Markup's own way to fill in values takes 8 µs more for each.
-    markup, escaped = markupsafe.Markup, _escaper()
-
-    @jinja2.pass_context
-    def written(context: "jinja2.runtime.Context", at_ms: int | None) -> str:
-        if at_ms is None:
-            return figures.NOTHING
-        by: figures.Figures = context[FIGURES]
-        now_ms: int = context[NOW_MS]
-        span, exact = escaped(by.ago(at_ms, now_ms)), escaped(by.exact(at_ms))
-        # What was to come when the page was made has not happened only because the page is old.
-        renewed = " data-ago" if at_ms <= now_ms else ""
-        return markup(
-            f'<time class="ago" datetime="{figures.iso(at_ms)}" data-exact="{exact}" tabindex="0">'
-            f'<span{renewed}>{span}</span><span class="hidden-text">, {exact}</span></time>'
-        )
-
-    return written
+def _ago(at_ms: int | None) -> str:
+    """The span since an instant or until it, with the instant itself for pointers and screen readers; a script renews
+    the span since."""
+    if at_ms is None:
+        return figures.NOTHING
+    page, escape = _page.get(), markupsafe.escape
+    span, exact = escape(page.figures.ago(at_ms, page.now_ms)), escape(page.figures.exact(at_ms))
+    # A future instant does not become a past one because the page is old.
+    renewed = " data-ago" if at_ms <= page.now_ms else ""
+    return markupsafe.Markup(
+        f'<time class="ago" datetime="{figures.iso(at_ms)}" data-exact="{exact}" tabindex="0">'
+        f'<span{renewed}>{span}</span><span class="hidden-text">, {exact}</span></time>'
+    )

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from litestar.exceptions import NotFoundException
 from litestar.handlers import HTTPRouteHandler
+from litestar.response import Response
 from litestar.types import Method
 
 from tripline.domain.access import Action, Gate
@@ -56,12 +57,13 @@ def page(
     )
 
     def routed(handler: Handler) -> HTTPRouteHandler:
-        async def answered(request: Call) -> Any:
+        async def answered(request: Call) -> Response[bytes]:
             if not is_served(request):
                 raise NotFoundException
             if not reads:
                 authentication.require_own_origin(request)
-            return await handler(request)
+            answer: Response[bytes] = await handler(request)
+            return answer
 
         # Not by functools.wraps: what it leaves behind leads Litestar to the annotations of the handler inside.
         answered.__module__, answered.__name__, answered.__doc__ = handler.__module__, handler.__name__, handler.__doc__

@@ -6,34 +6,27 @@ Not here: the Jinja environment (`environment.py`), the frame's contents (`navig
 (`troubles.py`).
 """
 
-import contextlib
 import hashlib
-from collections.abc import AsyncIterator, Iterator, Mapping
-from html import escape
+from collections.abc import AsyncIterator, Mapping
 from http import HTTPStatus
-from types import MappingProxyType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from types import MappingProxyType
+from typing import Any, Final
 from urllib.parse import quote
 
 import msgspec
 from litestar.response import Response, Stream
-from litestar.response.base import ASGIResponse
 
 from tripline.domain.refusals import Refusal, Value
 from tripline.http import authentication, errors, languages
 from tripline.http.rim import Call, rim_of
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
-from tripline.portal.frame import addresses, figures, navigation, notices
-from tripline.portal.frame.environment import FIGURES, NOW_MS, environment
+from tripline.portal.frame import addresses, environment, figures, navigation, notices
+from tripline.portal.frame.environment import FormError
 from tripline.portal.frame.forms import Typed
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import HTML
-from tripline.portal.frame.static import STATIC
 from tripline.portal.frame.visitors import SYSTEM, Visitor
-
-if TYPE_CHECKING:
-    import jinja2
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -57,21 +50,9 @@ CONTENT: Final = "content"
 WAS: Final = "was"
 """The value of the query by which a live part says what it shows."""
 _HTMX: Final = "hx-request"
-_NOTICES: Final = "notices"
-_COMPONENTS: Final = "components.html"
 _VARY: Final = "Accept-Language, Cookie, HX-Request"
 _JSON: Final = msgspec.json.Encoder()
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
-
-
-class Told(msgspec.Struct, frozen=True):
-    """What was refused of a form."""
-
-    sentence: str
-    """The first."""
-    code: str
-    fields: Mapping[str, str]
-    """What is to be said at each field at fault; empty when no field is."""
 
 
 class Plain(str):
@@ -99,12 +80,20 @@ def show(
     what the form calls its fields, as keys of texts. `values`: what the template is given.
     """
     language = languages.asked_of(request) if visitor is None else visitor.language
+    rim = rim_of(request)
+    page = environment.Page(
+        language=language,
+        figures=figures.of(language, rim.time_zone),
+        now_ms=rim.clock(),
+        csrf=authentication.csrf_of(request),
+        error=None if error is None else _form_error(error, language, labels),
+    )
     given = _surroundings(request, visitor, language)
     given["title"] = title if isinstance(title, Plain) else catalogue.text(title, language)
-    given |= _told(error, language, labels)
+    given["error"] = page.error
     given |= values
-    with _macros(given) as given["ui"]:
-        text = _part(template, fragment, given) if is_partial(request) else _whole(template, given)
+    given["part"] = fragment if is_partial(request) else None
+    text = environment.render(template, page, given)
     if status is None:
         status = HTTPStatus.OK if error is None else errors.ANSWERS[error.kind][0]
     told = {**HEADERS, "content-language": language.value, "vary": _VARY, **headers}
@@ -147,14 +136,7 @@ def download(content: bytes, *, name: str, media_type: str) -> Response[bytes]:
 
 def streamed(pieces: AsyncIterator[bytes], *, name: str, media_type: str) -> Stream:
     """A file to keep, of any length."""
-    return _File(pieces, media_type=media_type, headers=HEADERS | _kept_as(name))
-
-
-class _File(Stream):
-    """Says its own type: Litestar would prefer that of the route."""
-
-    def to_asgi_response(self, *args: Any, **named: Any) -> ASGIResponse:
-        return super().to_asgi_response(*args, **{**named, "media_type": self.media_type})
+    return Stream(pieces, media_type=media_type, headers=HEADERS | _kept_as(name))
 
 
 def is_partial(request: Call) -> bool:
@@ -184,84 +166,27 @@ def unchanged() -> Response[bytes]:
     return Response(b"", status_code=HTTPStatus.NO_CONTENT, media_type=HTML, headers=HEADERS)
 
 
-def _whole(template: str, given: dict[str, Any]) -> str:
-    """The page."""
-    with _begun(template, given) as (_, written):
-        return "".join(written)
-
-
-def _part(template: str, fragment: str, given: dict[str, Any]) -> str:
-    """One block of the page. The content comes with its title and the notices, which stand elsewhere in the page."""
-    given["oob"] = True
-    with _begun(template, given) as (context, written):
-        # A template knows the blocks of those that it extends, and what it sets for them, once its root has begun.
-        next(written, None)
-        text = _block(context, fragment)
-        if fragment != CONTENT:
-            return text
-        notice = _block(context, _NOTICES) if given[_NOTICES] else ""
-        return f"<title>{escape(given['title'])}</title>{text}{notice}"
-
-
-def _block(context: "jinja2.runtime.Context", name: str) -> str:
-    return "".join(context.blocks[name][0](context))
-
-
-@contextlib.contextmanager
-def _macros(given: dict[str, Any]) -> Iterator[Any]:
-    """The macros of every page, which know what the page is given."""
-    with _begun(_COMPONENTS, given) as (context, written):
-        for _ in written:
-            pass  # the texts between the macros
-        yield SimpleNamespace(**context.get_exported())
-
-
-@contextlib.contextmanager
-def _begun(template: str, given: dict[str, Any]) -> Iterator[tuple["jinja2.runtime.Context", Iterator[str]]]:
-    """The context of a template, and what the template writes in it, bit by bit.
-
-    A macro and the context that has it hold each other, and with them all that the page shows. Parted, they go at once:
-    the garbage collector would take 50 to 100 ms for each hundred pages, while everybody waits.
-    """
-    made = environment().get_template(template)
-    context = made.new_context(given)
-    try:
-        yield context, iter(made.root_render_func(context))
-    finally:
-        context.vars.clear()
-
-
 def _surroundings(request: Call, visitor: Visitor | None, language: Language) -> dict[str, Any]:
-    """What every template is given."""
-    rim = rim_of(request)
+    """Values of every template."""
     notice = notices.taken(request, language)
     return {
         "visitor": visitor,
         "navigation": navigation.navigation(request, visitor),
         "is_open": lambda path: navigation.is_open(request, visitor, path),
-        _NOTICES: () if notice is None else (notice,),
+        "notices": () if notice is None else (notice,),
         "language": language.value,
         "theme": SYSTEM if visitor is None else visitor.theme,
-        "csrf": authentication.csrf_of(request),
         "path": request.scope["path"],
         "query": dict(request.query_params),
         "here": lambda **values: addresses.changed(request, **values),
         "leads": lambda path: navigation.leads_to(request, visitor, path),
-        "static": STATIC.address,
-        "say": lambda name, /, **values: catalogue.text(name, language, **values),
-        FIGURES: figures.of(language, rim.time_zone),
-        NOW_MS: rim.clock(),
         "typed": Typed(),
     }
 
 
-def _told(error: Refusal | None, language: Language, labels: Mapping[str, str]) -> dict[str, Any]:
-    """What was refused, in words."""
-    if error is None:
-        return {"error": None, "field_error": lambda _name: None}
+def _form_error(error: Refusal, language: Language, labels: Mapping[str, str]) -> FormError:
     every = [(each.field, _sentence(each, language, labels)) for each in (error, *error.others)]
-    told = Told(every[0][1], error.code, {field: sentence for field, sentence in every if field is not None})
-    return {"error": told, "field_error": told.fields.get}
+    return FormError(every[0][1], error.code, {field: sentence for field, sentence in every if field is not None})
 
 
 def _sentence(error: Refusal, language: Language, labels: Mapping[str, str]) -> str:

@@ -21,6 +21,7 @@ from tripline.domain.refusals import BadParameter
 from tripline.domain.vehicles import NumberTaken
 from tripline.http.rim import Call, rim_of
 from tripline.portal.frame import notices, views
+from tripline.portal.frame.environment import FormError
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import guest_in, visitor_of
 
@@ -182,13 +183,11 @@ def test_script_is_given_the_content_with_its_title_alone(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(("language", "sentence"), [("en", "Vehicle is missing."), ("ko", "차량: 필수 항목입니다.")])
 def test_refusal_of_a_form_names_its_field_as_the_form_does(tmp_path: Path, language: str, sentence: str) -> None:
-    told = views._told(
-        BadParameter.missing("vehicleNo"), views.Language(language), {"vehicleNo": "portal.mounting.vehicle"}
-    )
+    labels = {"vehicleNo": "portal.mounting.vehicle"}
 
-    assert told["error"] == views.Told(sentence, "parameter.bad", {"vehicleNo": sentence})
-    assert told["field_error"]("vehicleNo") == sentence
-    assert told["field_error"]("mileage") is None
+    error = views._form_error(BadParameter.missing("vehicleNo"), views.Language(language), labels)
+
+    assert error == FormError(sentence, "parameter.bad", {"vehicleNo": sentence})
 
 
 def test_refused_form_is_answered_with_the_refusals_status(tmp_path: Path) -> None:
