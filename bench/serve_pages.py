@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 import uvloop
 from bench import make_scores
+from msgspec import structs
 
 from tripline import config
 from tripline.adapters.carrier.simulated import SimulatedCarrier
@@ -26,8 +27,16 @@ from tripline.api import families
 from tripline.domain import ids
 from tripline.gateway.roster import Roster
 from tripline.http.application import create_app
+from tripline.http.context.accounts import Accounts
+from tripline.http.context.base import Context
+from tripline.http.context.contexts import Contexts
+from tripline.http.context.fleet import Fleet
+from tripline.http.context.lines import Lines
+from tripline.http.context.maps import Maps
+from tripline.http.context.process import Process
+from tripline.http.context.rpc import Rpc
+from tripline.http.context.scores import Scores
 from tripline.http.request_store import RequestStore
-from tripline.http.rim import Rim
 from tripline.scoring import rules
 from tripline.services.accounts import refresh_sessions
 from tripline.services.accounts.limits import Limits
@@ -35,6 +44,7 @@ from tripline.services.accounts.passwords import Passwords
 from tripline.services.accounts.sessions import Client
 from tripline.services.accounts.tokens import Tokens
 from tripline.services.barrier import Barrier
+from tripline.services.imports.limits import ImportLimits
 from tripline.services.lines.batches import Batches
 from tripline.services.lines.pauses import Unpauser
 from tripline.services.nodes import Node
@@ -58,27 +68,32 @@ async def _serve(database: Path, user_id: str) -> None:
     carrier = SimulatedCarrier(store=store, clock=_now_ms)
     calls = Calls(store=store, devices=Roster(), settings=config.Rpc(), ids=maker, signals=signals, clock=_now_ms)
     webhooks = HttpWebhooks(timeout_s=5.0, guard=AddressGuard(allow_private=True))
-    rim = Rim(
-        store=RequestStore(store),
-        ids=maker,
-        clock=_now_ms,
-        signals=signals,
-        tokens=tokens,
-        passwords=Passwords(config.Passwords()),
-        limits=Limits(accounts=config.Accounts(), rest=config.Rest()),
-        carrier_actions=Batches(store=store, settling=settling, signals=signals, ids=maker, clock=_now_ms),
-        unpauser=Unpauser(store=store, carrier=carrier, ids=maker, clock=_now_ms, timeout_s=10),
-        settling=settling,
-        calls=calls,
-        policies=PolicyDesk(store=store, rules=rules.Rules(), ids=maker, clock=_now_ms),
-        disputes=DisputeDesk(store=store, ids=maker, clock=_now_ms),
-        mounter=Mounter(store=store, calls=calls, ids=maker, signals=signals, clock=_now_ms, settings=config.Rpc()),
+    contexts = Contexts(
+        context=Context(
+            store=RequestStore(store), ids=maker, clock=_now_ms, signals=signals, time_zone=ZoneInfo("Asia/Seoul")
+        ),
+        process=Process(ready=lambda: True, clock=_now_ms),
+        accounts=Accounts(
+            tokens=tokens,
+            passwords=Passwords(config.Passwords()),
+            limits=Limits(accounts=config.Accounts(), rest=config.Rest()),
+        ),
+        fleet=Fleet(node=node, heard_of=lambda sensor_id: None, settling=settling),
+        rpc=Rpc(
+            calls=calls,
+            mounter=Mounter(store=store, calls=calls, ids=maker, signals=signals, clock=_now_ms, settings=config.Rpc()),
+        ),
+        lines=Lines(
+            carrier_actions=Batches(store=store, settling=settling, signals=signals, ids=maker, clock=_now_ms),
+            unpauser=Unpauser(store=store, carrier=carrier, ids=maker, clock=_now_ms, timeout_s=10),
+        ),
+        scores=Scores(
+            policies=PolicyDesk(store=store, rules=rules.Rules(), ids=maker, clock=_now_ms),
+            disputes=DisputeDesk(store=store, ids=maker, clock=_now_ms),
+        ),
+        maps=Maps(keeper=MapDesk(database.with_name("maps"), most_bytes=2**20, clock=_now_ms)),
+        imports=ImportLimits(config.Rest()),
         trials=Trials(store=store, sender=webhooks, ids=maker, clock=_now_ms),
-        maps=MapDesk(database.with_name("maps"), most_bytes=2**20, clock=_now_ms),
-        node=node,
-        time_zone=ZoneInfo("Asia/Seoul"),
-        ready=lambda: True,
-        heard_of=lambda sensor_id: None,
     )
     listener = socket.create_server(("127.0.0.1", 0))
     client = Client(agent="bench", address=None)
@@ -88,7 +103,12 @@ async def _serve(database: Path, user_id: str) -> None:
         user_id=user_id, email="bench", authority="COMPANY_ADMIN", session_id=session_id, now_ms=_now_ms()
     )
     print(listener.getsockname()[1], token, flush=True)
-    await HttpListeners(create_app(families.FAMILIES, rim), {"api": listener}, tls=None, clock=_now_ms).run()
+    await HttpListeners(
+        create_app(families.FAMILIES, {**structs.asdict(contexts), **families.STATE}),
+        {"api": listener},
+        tls=None,
+        clock=_now_ms,
+    ).run()
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ async def _run(
         tls=partial(_inside_tls, tls) if ways_in.uses_https else None,
         clock=clock.now_ms,
         bounds=bounds,
-        is_known=made.rim.limits.knows if made.rim else lambda address: False,
+        is_known=made.contexts.accounts.limits.knows if made.contexts else lambda address: False,
     )
     if made.presence is not None:
         await made.presence.begin()
@@ -157,8 +157,8 @@ async def _run(
         if made.presence is not None:
             await made.presence.finish()
         carrying.cancel()
-    if made.rim is not None:
-        made.rim.passwords.close()
+    if made.contexts is not None:
+        made.contexts.accounts.passwords.close()
 
 
 def _within_files(config: Config) -> tuple[Config, Bounds]:

@@ -74,7 +74,7 @@ def test_refusal_codes_are_unique():
 
 def test_every_route_is_a_declared_operation_and_every_operation_is_routed():
     both = (*families.FAMILIES, *pages.FAMILIES)
-    routed = application.routed_app(both, None)
+    routed = application.routed_app(both, {})
     served = {
         (path.path_format, method)
         for path in routed.routes

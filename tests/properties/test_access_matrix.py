@@ -114,8 +114,8 @@ class Stage:
             try:
                 if not undone:
                     return await scenario(World(app))
-                app.rim = app.over(Undoing(app.store))
-                rest.application(app.rim)
+                app.contexts = app.over(Undoing(app.store))
+                rest.application(app.contexts)
                 self._world.app = app
                 return await scenario(self._world)
             finally:

@@ -17,13 +17,13 @@ from urllib.parse import quote
 
 import pytest
 from msgspec import inspect
-from msgspec.structs import replace
 from tests.fuzz import fuzz_pipeline
 from tests.properties import test_request_limits as limits
 from tests.support import access_world, bus_messages, bus_rig, extremes, rest, stores
 from tests.support.access_world import Undoing
 from tests.support.ingest_rig import Rig
 from tests.support.portal import OWN, Browser, Page
+from tests.support.rest import changed
 from tests.unit.portal import test_every_page as every
 
 from tripline import config
@@ -163,7 +163,7 @@ def forms(page: Page, address: str) -> dict[str, dict[str, str]]:
 def test_extreme_value_of_a_page_is_no_error_of_ours(tmp_path, family):
     async def scenario(app):
         world = await access_world.settled(app)
-        app.rim = replace(app.rim, store=Undoing(app.store), limits=PATIENT)
+        app.contexts = changed(app.contexts, store=Undoing(app.store), limits=PATIENT)
         visitors = {name: Browser(app, world.logins[name]) for name in VISITORS}
         sent, wrong = {}, []
 

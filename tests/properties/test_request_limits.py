@@ -13,8 +13,8 @@ import msgspec
 import pytest
 from litestar.handlers import HTTPRouteHandler
 from msgspec import inspect
-from msgspec.structs import replace
 from tests.support import delegating, journeys, rest
+from tests.support.rest import changed
 
 from tripline import config
 from tripline.api import families
@@ -197,8 +197,8 @@ def run(tmp_path: Any, scenario: Any) -> Any:
     """Play the scenario in a fresh world, where nobody is asked to wait."""
 
     async def play(app: rest.Rest) -> Any:
-        app.rim = replace(app.rim, limits=Limits(accounts=PATIENT, rest=config.Rest()))
-        rest.application(app.rim)
+        app.contexts = changed(app.contexts, limits=Limits(accounts=PATIENT, rest=config.Rest()))
+        rest.application(app.contexts)
         world = World(app)
         world.logins, world.ids = await app.staged(_settled)
         return await scenario(world)

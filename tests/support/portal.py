@@ -9,12 +9,13 @@ from typing import Any
 
 import httpx
 from litestar import Litestar
+from msgspec import structs
 
 from tests.support.rest import Login, Rest
 from tripline.api import families as rest_families
 from tripline.http import middleware
 from tripline.http.application import routed_app
-from tripline.http.rim import Rim
+from tripline.http.context.contexts import Contexts
 from tripline.portal import families
 from tripline.portal.frame import navigation, troubles
 
@@ -100,7 +101,7 @@ class Browser:
     """Asks for pages as one account, or as nobody."""
 
     def __init__(self, rest: Rest, login: Login | None = None, *, pages: Iterable[ModuleType] = ()) -> None:
-        app = application(rest.rim, tuple(pages))
+        app = application(rest.contexts, tuple(pages))
         headers = {} if login is None else {"X-Authorization": f"Bearer {login.token}"}
         transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
         self.http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers)
@@ -136,10 +137,10 @@ class Browser:
         return await self.http.post(address, data=fields or {}, headers=OWN | headers)
 
 
-def application(rim: Rim, pages: tuple[ModuleType, ...] = ()) -> Any:
+def application(contexts: Contexts, pages: tuple[ModuleType, ...] = ()) -> Any:
     """REST and the portal over these parts, until the next one is asked for; `pages`: families beside its own."""
     routes = _routes(pages)
-    routes.state.rim = rim
+    routes.state.update(structs.asdict(contexts))
     return middleware.surrounded(routes)
 
 
@@ -151,7 +152,7 @@ def _routes(pages: tuple[ModuleType, ...]) -> Litestar:
         navigation.PAGES: navigation.pages_of(of_portal),
         navigation.SECTIONS: families.SECTIONS,
     }
-    return routed_app((*rest_families.FAMILIES, *of_portal), None, state=state, tell=troubles.tell)  # type: ignore[arg-type]
+    return routed_app((*rest_families.FAMILIES, *of_portal), state, tell=troubles.tell)
 
 
 def family(*handlers: Any) -> ModuleType:

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import httpx
 from litestar import Litestar
 from litestar.types import ASGIApp
-from msgspec.structs import replace
+from msgspec import structs
 
 from tests.support import answers, stores
 from tripline import config
@@ -22,8 +22,16 @@ from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds, UserId
 from tripline.http import middleware
 from tripline.http.application import create_app, routed_app
+from tripline.http.context.accounts import Accounts
+from tripline.http.context.base import Context
+from tripline.http.context.contexts import Contexts
+from tripline.http.context.fleet import Fleet
+from tripline.http.context.lines import Lines
+from tripline.http.context.maps import Maps
+from tripline.http.context.process import Process
+from tripline.http.context.rpc import Rpc
+from tripline.http.context.scores import Scores
 from tripline.http.request_store import RequestStore
-from tripline.http.rim import Rim
 from tripline.ports.carriers import CarrierLines
 from tripline.ports.devices import Delivery, Devices
 from tripline.ports.maps import BaseMap
@@ -35,6 +43,7 @@ from tripline.services.accounts.passwords import Passwords
 from tripline.services.accounts.sessions import Client
 from tripline.services.accounts.tokens import Tokens
 from tripline.services.barrier import Barrier
+from tripline.services.imports.limits import ImportLimits
 from tripline.services.lines.batches import Batches
 from tripline.services.lines.pauses import Unpauser
 from tripline.services.nodes import Node
@@ -158,54 +167,60 @@ class Rest:
         self._rpc = rpc or config.Rpc()
         alone = Node(store=self.store, ids=self.ids, name="here:1", roles="api")
         settling = Barrier(store=self.store, node=alone, signals=self.signals)
-        self.rim = Rim(
-            store=RequestStore(self.store),
-            ids=self.ids,
-            clock=lambda: self.now_ms,
-            signals=self.signals,
-            tokens=self.tokens,
-            passwords=self.passwords,
-            limits=Limits(accounts=config.Accounts(), rest=config.Rest()),
-            carrier_actions=Batches(
-                store=self.store, settling=settling, signals=self.signals, ids=self.ids, clock=lambda: self.now_ms
-            ),
-            settling=settling,
-            policies=PolicyDesk(store=self.store, rules=Rules(), ids=self.ids, clock=lambda: self.now_ms),
-            disputes=DisputeDesk(store=self.store, ids=self.ids, clock=lambda: self.now_ms),
-            node=alone,
-            unpauser=Unpauser(
-                store=self.store,
-                carrier=carrier or SimulatedCarrier(store=self.store, clock=lambda: self.now_ms),
+        clock = lambda: self.now_ms  # noqa: E731
+        self.contexts = Contexts(
+            context=Context(
+                store=RequestStore(self.store),
                 ids=self.ids,
-                clock=lambda: self.now_ms,
-                timeout_s=carrier_timeout_s,
+                clock=clock,
+                signals=self.signals,
+                time_zone=ZoneInfo("Asia/Seoul"),
             ),
-            **self._callers(self.store),
-            base_map=base_map,
-            time_zone=ZoneInfo("Asia/Seoul"),
-            ready=lambda: Report("ready", ()),
-            maps=MapDesk(maps, most_bytes=most_map_bytes, clock=lambda: self.now_ms),
-            trials=Trials(
-                store=self.store,
-                sender=webhooks or NoServers(),
-                ids=self.ids,
-                clock=lambda: self.now_ms,
+            process=Process(ready=lambda: Report("ready", ()), clock=clock),
+            accounts=Accounts(
+                tokens=self.tokens,
+                passwords=self.passwords,
+                limits=Limits(accounts=config.Accounts(), rest=config.Rest()),
             ),
-            heard_of=lambda sensor_id: self.now_ms if sensor_id in self.connected else None,
+            fleet=Fleet(
+                node=alone,
+                heard_of=lambda sensor_id: self.now_ms if sensor_id in self.connected else None,
+                settling=settling,
+            ),
+            rpc=Rpc(**self._callers(self.store)),
+            lines=Lines(
+                carrier_actions=Batches(
+                    store=self.store, settling=settling, signals=self.signals, ids=self.ids, clock=clock
+                ),
+                unpauser=Unpauser(
+                    store=self.store,
+                    carrier=carrier or SimulatedCarrier(store=self.store, clock=clock),
+                    ids=self.ids,
+                    clock=clock,
+                    timeout_s=carrier_timeout_s,
+                ),
+            ),
+            scores=Scores(
+                policies=PolicyDesk(store=self.store, rules=Rules(), ids=self.ids, clock=clock),
+                disputes=DisputeDesk(store=self.store, ids=self.ids, clock=clock),
+            ),
+            maps=Maps(keeper=MapDesk(maps, most_bytes=most_map_bytes, clock=clock), base_map=base_map),
+            imports=ImportLimits(config.Rest()),
+            trials=Trials(store=self.store, sender=webhooks or NoServers(), ids=self.ids, clock=clock),
         )
-        app = create_app(families.FAMILIES, self.rim, state=families.STATE) if own_routes else application(self.rim)
+        app = create_app(families.FAMILIES, state(self.contexts)) if own_routes else application(self.contexts)
         transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
         hooks: Any = {"response": [answers.hold_async]}
         self.http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", event_hooks=hooks)
 
     def change(self, **parts: Any) -> None:
         """Put other parts in place of those of the application."""
-        self.rim = replace(self.rim, **parts)
-        application(self.rim)
+        self.contexts = changed(self.contexts, **parts)
+        application(self.contexts)
 
-    def over(self, store: Store) -> Rim:
+    def over(self, store: Store) -> Contexts:
         """The parts, with another store in place of theirs."""
-        return replace(self.rim, store=store, **self._callers(store))
+        return changed(self.contexts, store=store, **self._callers(store))
 
     def _callers(self, store: Store) -> dict[str, Any]:
         """The parts that call devices."""
@@ -316,17 +331,35 @@ class Rest:
         return await self.login(UserId(record["id"]["id"]), email, role, admin.company_id)
 
 
-def application(rim: Rim) -> ASGIApp:
+def changed(contexts: Contexts, **parts: Any) -> Contexts:
+    """The contexts with other parts, each in the place of the one of its name."""
+    families = {name: part for name, part in parts.items() if name in Contexts.__struct_fields__}
+    known = set(families)
+    for name, family in structs.asdict(contexts).items():
+        inside = {each: parts[each] for each in getattr(family, "__struct_fields__", ()) if each in parts}
+        known |= set(inside)
+        if inside:
+            families[name] = structs.replace(family, **inside)
+    assert known == set(parts)
+    return structs.replace(contexts, **families)
+
+
+def state(contexts: Contexts) -> dict[str, Any]:
+    """The state of an application with these contexts."""
+    return {**structs.asdict(contexts), **families.STATE}
+
+
+def application(contexts: Contexts) -> ASGIApp:
     """The application over these parts, until the next one is asked for: its routes are the same for all."""
     routes = _routes()
-    routes.state.rim = rim
+    routes.state.update(structs.asdict(contexts))
     return middleware.surrounded(routes)
 
 
 @cache
 def _routes() -> Litestar:
     """Made once for all tests of a process, for it takes longer than most of them; the parts are changed under it."""
-    return routed_app(families.FAMILIES, None, state=families.STATE)  # type: ignore[arg-type]
+    return routed_app(families.FAMILIES, families.STATE)
 
 
 def company_body(service_type: str | None, email: str, **fields: Any) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from tripline.domain import people
 from tripline.domain.access import Action
 from tripline.domain.ids import CompanyId, UserId
 from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import PageOf, operation
-from tripline.http.rim import Call, rim_of
 from tripline.services import hints
 from tripline.services.fleet import administrators as service
 from tripline.store.transactions import ReadTx, WriteTx
@@ -32,12 +32,12 @@ from tripline.wire.rest.base import Page
 )
 async def register(request: Call) -> ASGIApp:
     """A further administrator of the company."""
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     company_id = _company_id(request)
-    await rim.store.read_short(lambda tx: service.admit(tx, actor=actor, company_id=company_id))
+    await context.store.read_short(lambda tx: service.admit(tx, actor=actor, company_id=company_id))
     body, registration, password_hash = await person_bodies.registration(request, actor)
-    now_ms = rim.clock()
+    now_ms = context.clock()
 
     def work(tx: WriteTx) -> rest_people.UserRecord:
         new = service.register(
@@ -46,12 +46,12 @@ async def register(request: Call) -> ASGIApp:
             company_id=company_id,
             registration=registration,
             password_hash=password_hash,
-            ids=rim.ids,
+            ids=context.ids,
             now_ms=now_ms,
         )
         return person_bodies.registered(body, new)
 
-    return answers.ok(await rim.store.write(work))
+    return answers.ok(await context.store.write(work))
 
 
 @operation(
@@ -67,15 +67,15 @@ async def change(request: Call) -> ASGIApp:
 
     Nobody changes the e-mail address or password of the account in use here.
     """
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     company_id, user_id = _company_id(request), _user_id(request)
-    before = await rim.store.read_short(
+    before = await context.store.read_short(
         lambda tx: service.find(tx, actor=actor, company_id=company_id, user_id=user_id)
     )
     named, password_hash = await person_bodies.changes(request, actor, before)
-    now_ms = rim.clock()
-    changed = await rim.store.write(
+    now_ms = context.clock()
+    changed = await context.store.write(
         lambda tx: service.change(
             tx,
             actor=actor,
@@ -83,7 +83,7 @@ async def change(request: Call) -> ASGIApp:
             user_id=user_id,
             named=named,
             password_hash=password_hash,
-            ids=rim.ids,
+            ids=context.ids,
             now_ms=now_ms,
         )
     )
@@ -99,14 +99,16 @@ async def change(request: Call) -> ASGIApp:
 )
 async def delete(request: Call) -> ASGIApp:
     """The administrator's account ends; a company keeps at least one."""
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     company_id, user_id = _company_id(request), _user_id(request)
-    now_ms = rim.clock()
-    changed = await rim.store.write(
-        lambda tx: service.delete(tx, actor=actor, company_id=company_id, user_id=user_id, ids=rim.ids, now_ms=now_ms)
+    now_ms = context.clock()
+    changed = await context.store.write(
+        lambda tx: service.delete(
+            tx, actor=actor, company_id=company_id, user_id=user_id, ids=context.ids, now_ms=now_ms
+        )
     )
-    hints.tell(rim.signals, hints.deleted(changed))
+    hints.tell(context.signals, hints.deleted(changed))
     return answers.ok({})
 
 

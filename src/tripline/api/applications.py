@@ -12,8 +12,9 @@ from tripline import observe
 from tripline.domain import applications, fields, people
 from tripline.domain.access import Action, Gate
 from tripline.http import answers, languages, pages, parameters, peers, permission, reads
+from tripline.http.context.accounts import accounts_of
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import PageOf, Value, operation
-from tripline.http.rim import Call, rim_of
 from tripline.services.accounts import applications as service
 from tripline.services.accounts.hash_turns import TooManyLogins
 from tripline.services.accounts.limits import TooManyForms
@@ -43,15 +44,17 @@ async def submit(request: Call) -> ASGIApp:
     The answer is the same whether the address has an account, an application under review, or neither; a second
     application with an address changes nothing while the first is under review.
     """
-    rim = rim_of(request)
+    context = context_of(request)
     body = await parameters.json_object(request)
     sent = rest_bodies.read(body, rest_accounts.ApplicationRequest)
     rest_read_only.not_registered(body, rest_accounts.ApplicationRequest, rest_accounts.ApplicationRecord)
     form = applications.form(**rest_accounts.said(sent))
     language = languages.asked_of(request)
-    now_ms = rim.clock()
-    rim.limits.count_form(peers.address_of(request), now_ms=now_ms)
-    await rim.store.write(lambda tx: service.submit(tx, form=form, language=language, ids=rim.ids, now_ms=now_ms))
+    now_ms = context.clock()
+    accounts_of(request).limits.count_form(peers.address_of(request), now_ms=now_ms)
+    await context.store.write(
+        lambda tx: service.submit(tx, form=form, language=language, ids=context.ids, now_ms=now_ms)
+    )
     return answers.ok({})
 
 
@@ -88,7 +91,7 @@ async def read(request: Call) -> ASGIApp:
     """One application."""
     actor = await permission.permitted(request)
     wanted = parameters.path_id(request, "applicationId")
-    found = await rim_of(request).store.read_short(lambda tx: service.read(tx, actor=actor, application_id=wanted))
+    found = await context_of(request).store.read_short(lambda tx: service.read(tx, actor=actor, application_id=wanted))
     return answers.ok(rest_accounts.application_record(found))
 
 
@@ -101,23 +104,23 @@ async def read(request: Call) -> ASGIApp:
 )
 async def approve(request: Call) -> ASGIApp:
     """Grant the service account; a mail with a link to set its password goes to the applicant."""
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     wanted = parameters.path_id(request, "applicationId")
     # A hash like any other: a log-in before the password is set takes the time of one with a wrong password.
-    nobodys = await rim.passwords.hash(secrets.token_urlsafe(32), peers.requester_of(request, actor))
-    now_ms = rim.clock()
-    found = await rim.store.write(
+    nobodys = await accounts_of(request).passwords.hash(secrets.token_urlsafe(32), peers.requester_of(request, actor))
+    now_ms = context.clock()
+    found = await context.store.write(
         lambda tx: service.approve(
             tx,
             actor=actor,
             application_id=wanted,
             password_hash=nobodys,
-            ids=rim.ids,
+            ids=context.ids,
             now_ms=now_ms,
         )
     )
-    rim.signals.notify(observe.SIGNAL_MAIL_DUE)
+    context.signals.notify(observe.SIGNAL_MAIL_DUE)
     return answers.ok(rest_accounts.application_record(found))
 
 
@@ -132,24 +135,24 @@ async def approve(request: Call) -> ASGIApp:
 )
 async def reject(request: Call) -> ASGIApp:
     """Refuse the service account; a mail with the reason goes to the applicant."""
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     wanted = parameters.path_id(request, "applicationId")
-    await rim.store.read_short(lambda tx: service.read(tx, actor=actor, application_id=wanted))
+    await context.store.read_short(lambda tx: service.read(tx, actor=actor, application_id=wanted))
     sent = rest_bodies.read(await parameters.json_object(request), rest_accounts.Rejection)
     reason = fields.prose("reason", sent.reason)
-    now_ms = rim.clock()
-    found = await rim.store.write(
+    now_ms = context.clock()
+    found = await context.store.write(
         lambda tx: service.reject(
             tx,
             actor=actor,
             application_id=wanted,
             reason=reason,
-            ids=rim.ids,
+            ids=context.ids,
             now_ms=now_ms,
         )
     )
-    rim.signals.notify(observe.SIGNAL_MAIL_DUE)
+    context.signals.notify(observe.SIGNAL_MAIL_DUE)
     return answers.ok(rest_accounts.application_record(found))
 
 

@@ -10,8 +10,8 @@ from tripline.domain.access import Action
 from tripline.domain.ids import SensorId, UserId, VehicleId
 from tripline.domain.vehicles import Vehicle
 from tripline.http import answers, parameters, permission
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import operation
-from tripline.http.rim import Call, rim_of
 from tripline.services import hints
 from tripline.services.fleet import assignments as service
 from tripline.wire.rest import vehicles as rest_vehicles
@@ -74,28 +74,28 @@ async def unset_driver(request: Call) -> ASGIApp:
 
 async def _directed(request: Call, work: _Directed) -> ASGIApp:
     """The vehicle after its managing director changed."""
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
     director_id = UserId(parameters.path_id(request, "directorId"))
-    now_ms = rim.clock()
-    vehicle = await rim.store.write(
-        lambda tx: work(tx, actor=actor, vehicle_id=vehicle_id, director_id=director_id, ids=rim.ids, now_ms=now_ms)
+    now_ms = context.clock()
+    vehicle = await context.store.write(
+        lambda tx: work(tx, actor=actor, vehicle_id=vehicle_id, director_id=director_id, ids=context.ids, now_ms=now_ms)
     )
     return answers.ok(rest_vehicles.vehicle_record(vehicle))
 
 
 async def _driven(request: Call, work: _Driven) -> ASGIApp:
     """The vehicle after its driver changed. Hints at the change, for the pipeline."""
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
     driver_id = UserId(parameters.path_id(request, "driverId"))
-    now_ms = rim.clock()
-    vehicle, sensors = await rim.store.write(
-        lambda tx: work(tx, actor=actor, vehicle_id=vehicle_id, driver_id=driver_id, ids=rim.ids, now_ms=now_ms)
+    now_ms = context.clock()
+    vehicle, sensors = await context.store.write(
+        lambda tx: work(tx, actor=actor, vehicle_id=vehicle_id, driver_id=driver_id, ids=context.ids, now_ms=now_ms)
     )
-    hints.tell(rim.signals, hints.sensors_changed(sensors))
+    hints.tell(context.signals, hints.sensors_changed(sensors))
     return answers.ok(rest_vehicles.vehicle_record(vehicle))
 
 

@@ -14,8 +14,9 @@ from litestar.types import ASGIApp
 from tripline.domain.access import Gate
 from tripline.domain.refusals import BadParameter
 from tripline.http import answers, parameters, peers, permission
+from tripline.http.context.accounts import accounts_of
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import operation
-from tripline.http.rim import Call, rim_of
 from tripline.services.accounts import login
 from tripline.services.accounts.hash_turns import TooManyLogins
 from tripline.services.accounts.tokens import Pair, TokenExpired, TokenUnreadable
@@ -40,15 +41,15 @@ async def log_in(request: Call) -> ASGIApp:
 
     After 5 wrong passwords of one account from one address the next attempt has to wait; the wait doubles each time.
     """
-    rim = rim_of(request)
+    context = context_of(request)
     body = await parameters.body(request)
     plain = _unescaped(body) if _is_form(request) else body
     pair = await login.log_in(
-        rim.store,
+        context.store,
         claims=[_claim(each) for each in ([body] if plain == body else [body, plain])],
         attempts=peers.attempts_of(request),
-        passwords=rim.passwords,
-        tokens=rim.tokens,
+        passwords=accounts_of(request).passwords,
+        tokens=accounts_of(request).tokens,
     )
     return _tokens(pair)
 
@@ -67,19 +68,21 @@ async def refresh(request: Call) -> ASGIApp:
     Each use gives the next refresh token. The one before is good for another 10 seconds, in case an answer was lost;
     any older one ends the whole session, because somebody must have copied it.
     """
-    rim = rim_of(request)
+    context = context_of(request)
     body = await parameters.json_object(request)
     token = _text(body, "refreshToken")
-    pair = await login.refresh(rim.store, refresh_token=token, tokens=rim.tokens, now_ms=rim.clock())
+    pair = await login.refresh(
+        context.store, refresh_token=token, tokens=accounts_of(request).tokens, now_ms=context.clock()
+    )
     return _tokens(pair)
 
 
 @operation("GET", "/api/auth/user", access=Gate.ACCOUNT, answer=rest_people.UserRecord)
 async def me(request: Call) -> ASGIApp:
     """The caller's own record."""
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
-    return answers.ok(rest_people.user_record(await rim.store.read_short(lambda tx: people.own(tx, actor=actor))))
+    return answers.ok(rest_people.user_record(await context.store.read_short(lambda tx: people.own(tx, actor=actor))))
 
 
 def _claim(body: bytes) -> login.Claim:

@@ -14,8 +14,10 @@ from tripline.basemap.layers import MOST_ZOOM
 from tripline.domain.access import Gate
 from tripline.domain.refusals import BadParameter
 from tripline.http import cookies, parameters, permission
+from tripline.http.context.base import Call
+from tripline.http.context.maps import maps_of
+from tripline.http.context.process import process_of
 from tripline.http.operations import JSON, Value, operation
-from tripline.http.rim import Call, rim_of
 from tripline.ports.maps import NO_MAP
 
 MVT: Final = "application/vnd.mapbox-vector-tile"
@@ -68,29 +70,29 @@ async def read_tile(request: Call) -> ASGIApp:
 
     The answer has a strong `ETag`; a request with the same `If-None-Match` is answered 304 without a body.
     """
-    rim = rim_of(request)
     await permission.permitted(request)
     asked = request.path_params
     zoom = _whole("z", asked["z"], most=MOST_ZOOM)
     most = (1 << zoom) - 1
     column, row = _whole("x", asked["x"], most=most), _whole("y", asked["y"].removesuffix(FORM), most=most)
-    if rim.base_map is None:
+    base_map = maps_of(request).base_map
+    if base_map is None:
         return _Answer(204, {_CACHE: b"private, no-cache"})
     takes_gzip, known = _headers(request)
-    version = rim.base_map.shown().version.encode()
+    version = base_map.shown().version.encode()
     # The address says for which version it was made: then the answer is good for as long as somebody has the address.
     is_of_version = request.scope["query_string"] == b"v=" + version
     headers = {_CACHE: _FOR_LONG if is_of_version else b"private, no-cache", b"vary": b"Accept-Encoding"}
     headers[b"etag"] = b'"%s%s"' % (version, b"" if takes_gzip else b"-plain")
     if headers[b"etag"] in known:
         return _Answer(304, headers)
-    tile = await rim.base_map.tile(zoom, column, row)
+    tile = await base_map.tile(zoom, column, row)
     if tile is None:
         return _Answer(204, {_CACHE: headers[_CACHE]})
     if tile.version.encode() != version:
         # Replaced in this very moment.
         headers = {_CACHE: b"no-store", b"vary": b"Accept-Encoding"}
-    body = tile.body if takes_gzip else rim.base_map.unpacked(tile)
+    body = tile.body if takes_gzip else base_map.unpacked(tile)
     if tile.packed and takes_gzip:
         headers[b"content-encoding"] = b"gzip"
     headers |= {b"content-type": MVT.encode(), b"content-length": b"%d" % len(body)}
@@ -104,12 +106,12 @@ async def read_style(request: Call) -> ASGIApp:
     Without a map it is one plain colour. The layers `limit` and `limit-label` are there and not visible. The answer has
     a strong `ETag`; a request with the same `If-None-Match` is answered 304 without a body.
     """
-    rim = rim_of(request)
     await permission.permitted(request)
     theme = parameters.query_text(request.query_params, "theme") or "light"
     if theme not in get_args(Theme):
         raise BadParameter("one_of", field="theme", values=", ".join(get_args(Theme)))
-    shown = NO_MAP if rim.base_map is None else rim.base_map.shown()
+    base_map = maps_of(request).base_map
+    shown = NO_MAP if base_map is None else base_map.shown()
     body = msgspec.json.encode(
         style.style(
             cast("Theme", theme),
@@ -149,9 +151,8 @@ def _headers(request: Call) -> tuple[bool, bytes]:
 
 def _origin(request: Call) -> str:
     """The address of this server as the request has it: tiles of other origins are none that our pages may load."""
-    rim = rim_of(request)
     host = request.headers.get("host", "")
-    if rim.behind_proxy:
+    if process_of(request).behind_proxy:
         host = request.headers.get("x-forwarded-host", host)
     return f"{'https' if cookies.is_secure(request) else 'http'}://{host}"
 

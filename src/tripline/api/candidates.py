@@ -8,8 +8,8 @@ from tripline.domain import delegations
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId
 from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import PageOf, Value, operation
-from tripline.http.rim import Call, rim_of
 from tripline.services.fleet import candidates as service
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rest import bodies as rest_bodies
@@ -36,7 +36,7 @@ DELEGATED: Final = Value(
 )
 async def register(request: Call) -> ASGIApp:
     """Register a company of the same service type as one that vehicles may be delegated to."""
-    rim = rim_of(request)
+    context = context_of(request)
 
     def admitted(tx: ReadTx) -> tuple[Actor, CompanyId]:
         actor = permission.permitted_in(tx, request)
@@ -44,19 +44,19 @@ async def register(request: Call) -> ASGIApp:
         service.require(tx, actor=actor, company_id=company_id)
         return actor, company_id
 
-    actor, company_id = await rim.store.read_short(admitted)
+    actor, company_id = await context.store.read_short(admitted)
     body = await parameters.json_object(request)
     sent = rest_bodies.read(body, rest_delegations.CandidateRequest)
     to_company_id = CompanyId(rest_delegations.id_of(sent.to_company_id, "toCompanyId"))
-    now_ms = rim.clock()
+    now_ms = context.clock()
 
     def work(tx: WriteTx) -> rest_delegations.RelationRecord:
         new = service.register(
-            tx, actor=actor, company_id=company_id, to_company_id=to_company_id, ids=rim.ids, now_ms=now_ms
+            tx, actor=actor, company_id=company_id, to_company_id=to_company_id, ids=context.ids, now_ms=now_ms
         )
         return rest_read_only.registered(body, rest_delegations.CandidateRequest, rest_delegations.relation_record(new))
 
-    return answers.ok(await rim.store.write(work))
+    return answers.ok(await context.store.write(work))
 
 
 @operation(
@@ -68,14 +68,14 @@ async def register(request: Call) -> ASGIApp:
 )
 async def remove(request: Call) -> ASGIApp:
     """Remove a candidate. Refused while it holds vehicles of the company: they are to be taken back first."""
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     company_id = CompanyId(parameters.path_id(request, "companyId"))
     to_company_id = CompanyId(parameters.path_id(request, "toCompanyId"))
-    now_ms = rim.clock()
-    await rim.store.write(
+    now_ms = context.clock()
+    await context.store.write(
         lambda tx: service.remove(
-            tx, actor=actor, company_id=company_id, to_company_id=to_company_id, ids=rim.ids, now_ms=now_ms
+            tx, actor=actor, company_id=company_id, to_company_id=to_company_id, ids=context.ids, now_ms=now_ms
         )
     )
     return answers.ok({})

@@ -10,8 +10,9 @@ from tripline.domain.access import Action
 from tripline.domain.line_actions import Outcome
 from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.http import answers, errors, languages, parameters, permission
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.lines import lines_of
 from tripline.http.operations import operation
-from tripline.http.rim import Call, rim_of
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.services import hints
@@ -45,11 +46,10 @@ async def act(request: Call) -> ASGIApp:
     with the first outcome, another one is refused. A line that is busy (errorCode 2) leaves no outcome behind: send the
     action again.
     """
-    rim = rim_of(request)
     actor = await permission.permitted(request)
     body = await parameters.json_object(request)
     sent = [_submitted(each) for each in rest_lines.submitted(body)]
-    outcomes = await rim.carrier_actions.perform(actor=actor, submitted=sent)
+    outcomes = await lines_of(request).carrier_actions.perform(actor=actor, submitted=sent)
     if "actions" not in body and outcomes[0].refused is not None:
         raise outcomes[0].refused
     language = languages.asked_of(request)
@@ -72,14 +72,14 @@ async def unpause(request: Call) -> ASGIApp:
 
     When the carrier cannot be reached (503) it is not known whether the pause was lifted; ask again, it happens once.
     """
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     access.company_of(actor)
     sent = rest_bodies.read(await parameters.json_object(request), rest_lines.UnpauseRequest)
     if not sent.mdn:
         raise BadParameter.missing("mdn")
-    device = await rim.unpauser.unpause(actor=actor, mdn=sent.mdn)
-    hints.tell(rim.signals, hints.push_due())
+    device = await lines_of(request).unpauser.unpause(actor=actor, mdn=sent.mdn)
+    hints.tell(context.signals, hints.push_due())
     return answers.ok(rest_sensors.sensor_record(device))
 
 

@@ -15,8 +15,10 @@ from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import NotFound
 from tripline.http import answers, authentication, pages, parameters, peers, permission, reads
+from tripline.http.context.accounts import accounts_of
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.fleet import fleet_of
 from tripline.http.operations import PageOf, Value, operation
-from tripline.http.rim import Call, rim_of
 from tripline.services import hints
 from tripline.services.barrier import PIPELINES
 from tripline.services.fleet import companies as service
@@ -47,15 +49,17 @@ SERVICE_TYPE: Final = Value(
 )
 async def register(request: Call) -> ASGIApp:
     """An operator, for a granted account or platform administrator; a partner, for a company's administrator."""
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     body = await parameters.json_object(request)
     sent = rest_bodies.read(body, rest_companies.CompanyRequest)
     registration = companies.registration(
         operator=actor.company_id is None, **rest_companies.said(msgspec.structs.asdict(sent))
     )
-    password_hash = await rim.passwords.hash(registration.pic_passwd, peers.requester_of(request, actor))
-    now_ms = rim.clock()
+    password_hash = await accounts_of(request).passwords.hash(
+        registration.pic_passwd, peers.requester_of(request, actor)
+    )
+    now_ms = context.clock()
     session_id = authentication.session_of(request)
 
     def work(tx: WriteTx) -> rest_companies.CompanyRecord:
@@ -65,13 +69,13 @@ async def register(request: Call) -> ASGIApp:
             session_id=session_id,
             registration=registration,
             password_hash=password_hash,
-            ids=rim.ids,
+            ids=context.ids,
             now_ms=now_ms,
         )
         record = rest_companies.company_record(new, for_administrator=True, password=registration.pic_passwd, sent=body)
         return rest_read_only.registered(body, rest_companies.CompanyRequest, record)
 
-    return answers.ok(await rim.store.write(work))
+    return answers.ok(await context.store.write(work))
 
 
 @operation(
@@ -88,7 +92,7 @@ async def read_mine(request: Call) -> ASGIApp:
         actor = permission.permitted_in(tx, request)
         return _record(service.mine(tx, actor=actor), actor, with_prefix=True)
 
-    return answers.ok(await rim_of(request).store.read_short(work))
+    return answers.ok(await context_of(request).store.read_short(work))
 
 
 @operation("GET", "/api/tre/v1/company/{companyId}", access=Action.COMPANY_READ, answer=rest_companies.CompanyRecord)
@@ -96,7 +100,7 @@ async def read(request: Call) -> ASGIApp:
     """A company; administrators see the prefix of its device tokens too, and addresses with user and password."""
     actor = await permission.permitted(request)
     company_id = CompanyId(parameters.path_id(request, "companyId"))
-    found = await rim_of(request).store.read_short(lambda tx: service.read(tx, actor=actor, company_id=company_id))
+    found = await context_of(request).store.read_short(lambda tx: service.read(tx, actor=actor, company_id=company_id))
     return answers.ok(_record(found, actor))
 
 
@@ -135,22 +139,22 @@ async def change_named(request: Call) -> ASGIApp:
 
 async def _admit_to_change(request: Call, actor: Actor, company_id: CompanyId) -> None:
     """Ownership is checked before the body (spec/rest 3.3); the change itself asks again."""
-    store = rim_of(request).store
+    store = context_of(request).store
     await store.read_short(lambda tx: service.find_to_change(tx, actor=actor, company_id=company_id))
 
 
 async def _change(request: Call, actor: Actor, company_id: CompanyId, body: dict[str, Any]) -> ASGIApp:
-    rim = rim_of(request)
+    context = context_of(request)
     named = rest_companies.said(rest_bodies.read_partial(body, rest_companies.CompanyRequest))
-    now_ms = rim.clock()
+    now_ms = context.clock()
 
     def work(tx: WriteTx) -> rest_companies.CompanyRecord:
-        changed = service.change(tx, actor=actor, company_id=company_id, named=named, ids=rim.ids, now_ms=now_ms)
+        changed = service.change(tx, actor=actor, company_id=company_id, named=named, ids=context.ids, now_ms=now_ms)
         return rest_read_only.changed(body, rest_companies.CompanyRequest, _record(changed, actor, sent=body))
 
-    record = await rim.store.write(work)
-    hints.tell(rim.signals, hints.company_changed(company_id))
-    await rim.settling.settled(PIPELINES)
+    record = await context.store.write(work)
+    hints.tell(context.signals, hints.company_changed(company_id))
+    await fleet_of(request).settling.settled(PIPELINES)
     return answers.ok(record)
 
 
@@ -166,14 +170,14 @@ async def delete(request: Call) -> ASGIApp:
 
     What its people drove stays with the vehicles, without a driver.
     """
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     company_id = CompanyId(parameters.path_id(request, "companyId"))
-    now_ms = rim.clock()
-    changed = await rim.store.write(
-        lambda tx: service.delete(tx, actor=actor, company_id=company_id, ids=rim.ids, now_ms=now_ms)
+    now_ms = context.clock()
+    changed = await context.store.write(
+        lambda tx: service.delete(tx, actor=actor, company_id=company_id, ids=context.ids, now_ms=now_ms)
     )
-    hints.tell(rim.signals, (*hints.deleted(changed), *hints.company_changed(company_id)))
+    hints.tell(context.signals, (*hints.deleted(changed), *hints.company_changed(company_id)))
     return answers.ok({})
 
 
@@ -213,7 +217,7 @@ async def count_partners(request: Call) -> ASGIApp:
         actor, service_type = _asked(tx, request)
         return service.count_partners(tx, actor=actor, service_type=service_type)
 
-    return answers.ok(Count(await rim_of(request).store.read(work)))
+    return answers.ok(Count(await context_of(request).store.read(work)))
 
 
 @operation(

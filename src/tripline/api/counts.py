@@ -9,8 +9,8 @@ from typing import Final
 from tripline.domain.access import Actor
 from tripline.domain.ids import CompanyId
 from tripline.http import pages, parameters, permission
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import Value
-from tripline.http.rim import Call, rim_of
 from tripline.services.fleet import companies
 from tripline.store.transactions import ReadTx
 from tripline.wire.rest.base import Count
@@ -48,4 +48,4 @@ async def of_whom_asked(
         companies.require(tx, actor=actor, company_id=company_id)
         return owned(tx, actor, company_id)
 
-    return Count(await rim_of(request).store.read(work))
+    return Count(await context_of(request).store.read(work))

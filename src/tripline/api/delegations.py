@@ -12,8 +12,8 @@ from tripline.domain import delegations
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId, VehicleId
 from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import PageOf, operation
-from tripline.http.rim import Call, rim_of
 from tripline.services import hints
 from tripline.services.fleet import candidates, companies
 from tripline.services.fleet import delegations as service
@@ -51,17 +51,17 @@ async def delegate(request: Call) -> ASGIApp:
 )
 async def take_back(request: Call) -> ASGIApp:
     """Take a vehicle back from a company; whatever its people may do with the vehicle ends at once."""
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     to_company_id = CompanyId(parameters.path_id(request, "toCompanyId"))
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
-    now_ms = rim.clock()
-    taken_back = await rim.store.write(
+    now_ms = context.clock()
+    taken_back = await context.store.write(
         lambda tx: service.take_back(
-            tx, actor=actor, vehicle_id=vehicle_id, to_company_id=to_company_id, ids=rim.ids, now_ms=now_ms
+            tx, actor=actor, vehicle_id=vehicle_id, to_company_id=to_company_id, ids=context.ids, now_ms=now_ms
         )
     )
-    hints.tell(rim.signals, hints.sensors_changed(taken_back.sensors))
+    hints.tell(context.signals, hints.sensors_changed(taken_back.sensors))
     return answers.ok({})
 
 
@@ -115,20 +115,20 @@ async def list_companies(request: Call) -> ASGIApp:
 
 async def delegate_to(request: Call, actor: Actor, to_company_id: CompanyId) -> ASGIApp:
     """Delegate the vehicle that the body names to the company, for an actor whose role may."""
-    rim = rim_of(request)
-    await rim.store.read_short(lambda tx: candidates.counterpart(tx, to_company_id))
+    context = context_of(request)
+    await context.store.read_short(lambda tx: candidates.counterpart(tx, to_company_id))
     body = await parameters.json_object(request)
     sent = rest_bodies.read(body, rest_delegations.VehicleChoice)
     vehicle_id = VehicleId(rest_delegations.id_of(sent.vehicle_id, "vehicleId"))
-    now_ms = rim.clock()
+    now_ms = context.clock()
 
     def work(tx: WriteTx) -> rest_delegations.DelegationRecord:
         new = service.delegate(
-            tx, actor=actor, vehicle_id=vehicle_id, to_company_id=to_company_id, ids=rim.ids, now_ms=now_ms
+            tx, actor=actor, vehicle_id=vehicle_id, to_company_id=to_company_id, ids=context.ids, now_ms=now_ms
         )
         return rest_read_only.registered(body, rest_delegations.VehicleChoice, rest_delegations.delegation_record(new))
 
-    return answers.ok(await rim.store.write(work))
+    return answers.ok(await context.store.write(work))
 
 
 async def _vehicles(request: Call, *, received: bool) -> ASGIApp:

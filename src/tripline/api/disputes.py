@@ -10,8 +10,9 @@ from tripline.domain.disputes import AlreadyContested, NotOpen, OwnDispute, Reas
 from tripline.domain.ids import CompanyId, TripId
 from tripline.domain.refusals import BadParameter
 from tripline.http import answers, languages, pages, parameters, permission, reads
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.scores import scores_of
 from tripline.http.operations import PageOf, Value, operation
-from tripline.http.rim import Call, rim_of
 from tripline.services import hints
 from tripline.services.scores import disputes as service
 from tripline.services.scores.reads import NoScoreYet
@@ -34,21 +35,21 @@ _STATE: Final = Value(name="state", type=State, meaning="those in this state alo
 )
 async def open_dispute(request: Call) -> ASGIApp:
     """Contest an event of a scored trip, or the whole trip."""
-    rim = rim_of(request)
+    context = context_of(request)
 
     def admitted(tx: ReadTx) -> tuple[Actor, TripId]:
         actor, trip_id = _trip(tx, request)
         service.admit_to_trip(tx, actor=actor, trip_id=trip_id)
         return actor, trip_id
 
-    actor, trip_id = await rim.store.read_short(admitted)
+    actor, trip_id = await context.store.read_short(admitted)
     sent = rest_bodies.read(await parameters.json_object(request), OpenDispute)
     reason = fields.one_of("reason", sent.reason, list(Reason))
     if reason is None:
         raise BadParameter.missing("reason")
     text = fields.prose("text", sent.text)
     event_id = parameters.uuid_of(sent.event_id, "eventId") if sent.event_id else None
-    opened = await rim.disputes.open(
+    opened = await scores_of(request).disputes.open(
         actor=actor,
         trip_id=trip_id,
         reason=Reason(reason),
@@ -56,7 +57,7 @@ async def open_dispute(request: Call) -> ASGIApp:
         event_id=event_id,
         mail=languages.asked_of(request) if sent.mail else None,
     )
-    hints.tell(rim.signals, service.CHANGED)
+    hints.tell(context.signals, service.CHANGED)
     return answers.ok(dispute(opened))
 
 
@@ -73,7 +74,7 @@ async def list_disputes_of_trip(request: Call) -> ASGIApp:
         actor, trip_id = _trip(tx, request)
         return Disputes([dispute(each) for each in service.of_trip(tx, actor=actor, trip_id=trip_id)])
 
-    return answers.ok(await rim_of(request).store.read(work))
+    return answers.ok(await context_of(request).store.read(work))
 
 
 @operation(
@@ -113,14 +114,14 @@ async def list_disputes(request: Call) -> ASGIApp:
 )
 async def decide_dispute(request: Call) -> ASGIApp:
     """Accept a dispute, so that what it is about does not count any more, or reject it with a reason."""
-    rim = rim_of(request)
+    context = context_of(request)
 
     def admitted(tx: ReadTx) -> tuple[Actor, str]:
         actor, dispute_id = _dispute(tx, request)
         service.to_decide(tx, actor=actor, dispute_id=dispute_id)
         return actor, dispute_id
 
-    actor, dispute_id = await rim.store.read_short(admitted)
+    actor, dispute_id = await context.store.read_short(admitted)
     sent = rest_bodies.read(await parameters.json_object(request), DecideDispute)
     if (accept := sent.accept) is None:
         raise BadParameter.missing("accept")
@@ -128,11 +129,13 @@ async def decide_dispute(request: Call) -> ASGIApp:
 
     def work(tx: WriteTx) -> Dispute:
         return dispute(
-            rim.disputes.decide(tx, actor=actor, dispute_id=dispute_id, accept=accept, answer=answer or None)
+            scores_of(request).disputes.decide(
+                tx, actor=actor, dispute_id=dispute_id, accept=accept, answer=answer or None
+            )
         )
 
-    decided = await rim.store.write(work)
-    hints.tell(rim.signals, service.CHANGED)
+    decided = await context.store.write(work)
+    hints.tell(context.signals, service.CHANGED)
     return answers.ok(decided)
 
 
@@ -145,14 +148,14 @@ async def decide_dispute(request: Call) -> ASGIApp:
 )
 async def withdraw_dispute(request: Call) -> ASGIApp:
     """Contest no more; for whoever opened the dispute, until it is decided."""
-    rim = rim_of(request)
+    context = context_of(request)
 
     def work(tx: WriteTx) -> Dispute:
         actor, dispute_id = _dispute(tx, request)
-        return dispute(rim.disputes.withdraw(tx, actor=actor, dispute_id=dispute_id))
+        return dispute(scores_of(request).disputes.withdraw(tx, actor=actor, dispute_id=dispute_id))
 
-    withdrawn = await rim.store.write(work)
-    hints.tell(rim.signals, service.CHANGED)
+    withdrawn = await context.store.write(work)
+    hints.tell(context.signals, service.CHANGED)
     return answers.ok(withdrawn)
 
 

@@ -14,8 +14,9 @@ from tripline.domain import instants
 from tripline.domain.access import Action
 from tripline.domain.scores import WhyNot
 from tripline.http import answers, parameters, permission
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.scores import scores_of
 from tripline.http.operations import operation
-from tripline.http.rim import Call, rim_of
 from tripline.later import Later
 from tripline.ports.maps import RoadMatcher
 from tripline.scoring.quality import LimitSource
@@ -65,10 +66,10 @@ async def trip_explanation(request: Call) -> ASGIApp:
         actor = permission.permitted_in(tx, request)
         return reads.to_explain(tx, actor=actor, of=parameters.path_id(request, "tripId"))
 
-    rim = rim_of(request)
-    untold = await rim.store.read(work)
+    context = context_of(request)
+    untold = await context.store.read(work)
     trip_id = parameters.path_id(request, "tripId")
-    return answers.ok(await asyncio.to_thread(told, trip_id, untold, rim.time_zone, rim.roads))
+    return answers.ok(await asyncio.to_thread(told, trip_id, untold, context.time_zone, scores_of(request).roads))
 
 
 def told(trip_id: str, untold: reads.Untold, zone: ZoneInfo, roads: RoadMatcher | None = None) -> ScoreExplanation:
@@ -179,7 +180,7 @@ async def vehicle_explanation(request: Call) -> ASGIApp:
         actor = permission.permitted_in(tx, request)
         return totals.explained(tx, actor=actor, of=parameters.path_id(request, "vehicleId"))
 
-    told = await rim_of(request).store.read(work)
+    told = await context_of(request).store.read(work)
     return answers.ok(
         AccumulatedExplanation(
             id=Id(parameters.path_id(request, "vehicleId")),

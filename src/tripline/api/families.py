@@ -80,4 +80,4 @@ FAMILIES: Final = (
 )
 
 STATE: Final[dict[str, Any]] = {"document": Document(FAMILIES)}
-"""What handlers of these families find in the state of their application, beside the rim."""
+"""State of the application for handlers of these families, beside their contexts."""

@@ -17,8 +17,9 @@ from litestar.response import Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from tripline.domain.access import Gate
+from tripline.http.context.base import Call
+from tripline.http.context.process import process_of
 from tripline.http.operations import operation
-from tripline.http.rim import Call, vitals_of
 from tripline.wire.rest.base import Health, HealthCheck, Readiness
 
 _FORWARDED: Final = re.compile(r"forwarded|via|x-forwarded-.*|x-real-ip|(x|true)-client-ip|cf-connecting-ip")
@@ -30,12 +31,12 @@ _FORMER: Final = {"listeners": "doors"}
 def _only_from_here(request: Call) -> None:
     peer = request.scope.get("client")
     listener = request.scope.get("server")
-    api_port = vitals_of(request).api_port
+    api_port = process_of(request).api_port
     if api_port is not None and not (listener and listener[1] == api_port):
         raise NotFoundException
     if any(_FORWARDED.fullmatch(name) for name in request.headers) or not (peer and _is_loopback(peer[0])):
         raise NotFoundException
-    known = urlsplit(vitals_of(request).public_url).hostname
+    known = urlsplit(process_of(request).public_url).hostname
     if not all(_is_ours(host, known) for host in request.headers.getall("host", [])):
         raise NotFoundException
 
@@ -69,7 +70,7 @@ async def live(request: Call) -> Response[Health]:
 async def ready(request: Call) -> Response[Readiness]:
     """200 when this process can do its work, else 503; the body says of each thing that it needs how that is."""
     _only_from_here(request)
-    report = vitals_of(request).ready()
+    report = process_of(request).ready()
     checks = [HealthCheck(check.name, check.well, check.text) for check in report.checks]
     checks += [HealthCheck(_FORMER[check.name], check.ok, check.text) for check in checks if check.name in _FORMER]
     return Response(Readiness(report.status, checks), status_code=200 if report.ready else 503)

@@ -8,8 +8,9 @@ from litestar.types import ASGIApp
 from tripline.domain import access, fields
 from tripline.domain.access import Action
 from tripline.http import answers, languages, parameters, permission, uploads
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.imports import imports_of
 from tripline.http.operations import Value, operation
-from tripline.http.rim import Call, rim_of
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.services import shares
@@ -92,7 +93,7 @@ async def sensors_sample(request: Call) -> Response[bytes]:
 
 
 async def _imported(request: Call, kind: ImportKind) -> ASGIApp:
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     access.company_of(actor)
     query = request.query_params
@@ -101,14 +102,14 @@ async def _imported(request: Call, kind: ImportKind) -> ASGIApp:
         dry_run=bool(parameters.query_flag(query, "dryRun")),
         skip_bad_rows=bool(parameters.query_flag(query, "skipBadRows")),
         encoding=None if encoding is None else csv_files.Encoding(encoding),
-        most_rows=rim.imports.most_rows,
+        most_rows=imports_of(request).most_rows,
     )
-    desk, holder = rim.imports, await rim.store.read_short(lambda tx: shares.holder(tx, actor))
-    async with desk.arrival(holder) as arrival:
-        with await uploads.receive(request, most=desk.most_bytes, take=arrival.take) as file:
+    limits, holder = imports_of(request), await context.store.read_short(lambda tx: shares.holder(tx, actor))
+    async with limits.arrival(holder) as arrival:
+        with await uploads.receive(request, most=limits.most_bytes, take=arrival.take) as file:
             async with arrival.turn():
                 report = await registration.run(
-                    rim.store, file, actor=actor, kind=kind, order=order, ids=rim.ids, now_ms=rim.clock()
+                    context.store, file, actor=actor, kind=kind, order=order, ids=context.ids, now_ms=context.clock()
                 )
     language = languages.asked_of(request)
     return answers.ok(_record(report, language), language=language)

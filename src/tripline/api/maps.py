@@ -16,8 +16,9 @@ from tripline.domain.maps import (
 )
 from tripline.domain.refusals import BadParameter, NotFound
 from tripline.http import answers, languages, parameters, permission, uploads
+from tripline.http.context.base import Call
+from tripline.http.context.maps import maps_of
 from tripline.http.operations import Value, operation
-from tripline.http.rim import Call, rim_of
 from tripline.language import kept, phrases
 from tripline.wire.rest import maps as rest_maps
 
@@ -38,7 +39,7 @@ async def list_maps(request: Call) -> ASGIApp:
     """Every imported map, what is wrong with it, and the import that has not come to a good end."""
     await permission.permitted(request)
     language = languages.asked_of(request)
-    found = await rim_of(request).maps.maps()
+    found = await maps_of(request).keeper.maps()
 
     def say(text: str) -> str:
         return phrases.said((kept.phrase_of(text),), language)
@@ -71,7 +72,6 @@ async def import_map(request: Call) -> ASGIApp:
     The answer comes when the file is here; the import takes seconds to minutes from then on, and the list of maps says
     how far it is. The former map counts until the new one is there. One file at a time arrives or is imported.
     """
-    rim = rim_of(request)
     await permission.permitted(request)
     area = request.path_params["area"]
     fault = fault_of_name(area)
@@ -80,8 +80,8 @@ async def import_map(request: Call) -> ASGIApp:
     country = parameters.query_text(request.query_params, "country") or ""
     if COUNTRY.fullmatch(country) is None:
         raise BadParameter("country", field="country")
-    async with rim.maps.arrival(area, country=country) as arrival:
-        await uploads.stream(request, most=rim.maps.most_bytes, write=arrival.write)
+    async with maps_of(request).keeper.arrival(area, country=country) as arrival:
+        await uploads.stream(request, most=maps_of(request).keeper.most_bytes, write=arrival.write)
         # It may have taken an hour.
         await permission.permitted(request)
         begun = await arrival.finish()
@@ -99,7 +99,7 @@ async def import_map(request: Call) -> ASGIApp:
 async def continue_import(request: Call) -> ASGIApp:
     """Go on with the import of an area that was interrupted, behind the last step that was finished."""
     await permission.permitted(request)
-    return answers.ok(rest_maps.map_import(await rim_of(request).maps.go_on(request.path_params["area"])))
+    return answers.ok(rest_maps.map_import(await maps_of(request).keeper.go_on(request.path_params["area"])))
 
 
 @operation(
@@ -116,7 +116,7 @@ async def cancel_import(request: Call) -> ASGIApp:
     The answer comes when nothing of the import is left. One that is just being put in place is done before that: 404.
     """
     await permission.permitted(request)
-    await rim_of(request).maps.cancel(request.path_params["area"])
+    await maps_of(request).keeper.cancel(request.path_params["area"])
     return answers.ok({})
 
 
@@ -129,7 +129,7 @@ async def remove_map(request: Call) -> ASGIApp:
     area = request.path_params["area"]
     if NAME.fullmatch(area) is None:
         raise NotFound("map", name=area)
-    await rim_of(request).maps.remove(area)
+    await maps_of(request).keeper.remove(area)
     return answers.ok({})
 
 

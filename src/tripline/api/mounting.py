@@ -11,8 +11,9 @@ from tripline.domain import rpc, sensors
 from tripline.domain.access import Action
 from tripline.domain.ids import SensorId, VehicleId
 from tripline.http import answers, authentication, parameters, permission
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.rpc import rpc_of
 from tripline.http.operations import operation
-from tripline.http.rim import Call, rim_of
 from tripline.services import hints
 from tripline.services.fleet import sensors as service
 from tripline.wire.rest import rpc as rest_rpc
@@ -45,11 +46,10 @@ async def mount(request: Call) -> ASGIApp:
     when the device reports success, which is sent to the customer's server. A further request takes the place of one
     that waits.
     """
-    rim = rim_of(request)
     actor = await permission.permitted(request)
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
-    sensor, answered = await rim.mounter.mount(actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id)
+    sensor, answered = await rpc_of(request).mounter.mount(actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id)
     if answered is None:
         return answers.ok(rest_sensors.sensor_record(sensor))
     await authentication.require_still(request)  # as for other calls: it took a while
@@ -71,18 +71,18 @@ async def unmount(request: Call) -> ASGIApp:
     Of a sensor on no vehicle, whose activation is awaited, the activation is cancelled.
     The path without a vehicle takes it off whichever it is on.
     """
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
     named = "vehicleId" in request.path_params
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId")) if named else None
-    now_ms = rim.clock()
-    unmounted, told = await rim.store.write(
+    now_ms = context.clock()
+    unmounted, told = await context.store.write(
         lambda tx: service.unmount(
-            tx, actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id, ids=rim.ids, now_ms=now_ms
+            tx, actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id, ids=context.ids, now_ms=now_ms
         )
     )
-    hints.tell(rim.signals, told)
+    hints.tell(context.signals, told)
     return answers.ok(rest_sensors.sensor_record(unmounted))
 
 

@@ -11,8 +11,9 @@ from tripline import observe
 from tripline.domain import fields, passwords
 from tripline.domain.access import Gate
 from tripline.http import answers, languages, parameters, peers, permission
+from tripline.http.context.accounts import accounts_of
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import operation
-from tripline.http.rim import Call, rim_of
 from tripline.services.accounts import login, resets
 from tripline.services.accounts.hash_turns import TooManyLogins
 from tripline.services.accounts.limits import TooManyForms
@@ -35,17 +36,17 @@ async def change(request: Call) -> ASGIApp:
 
     A wrong current password counts like a failed log-in.
     """
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     sent = rest_bodies.read(await parameters.json_object(request), rest_accounts.ChangePassword)
     await login.change_password(
-        rim.store,
+        context.store,
         actor=actor,
         current=fields.required("currentPassword", sent.current_password),
         new=passwords.chosen("newPassword", sent.new_password),
         attempts=peers.attempts_of(request),
-        passwords=rim.passwords,
-        ids=rim.ids,
+        passwords=accounts_of(request).passwords,
+        ids=context.ids,
     )
     return answers.ok({})
 
@@ -64,15 +65,17 @@ async def ask_for_link(request: Call) -> ASGIApp:
 
     The answer is the same whether there is one or not.
     """
-    rim = rim_of(request)
+    context = context_of(request)
     sent = rest_bodies.read(await parameters.json_object(request), rest_accounts.ResetPassword)
     email = fields.email("email", sent.email)
     language = languages.asked_of(request)
-    now_ms = rim.clock()
-    rim.limits.count_form(peers.address_of(request), now_ms=now_ms)
-    if resets.may_ask(rim.limits, email=email, now_ms=now_ms):
-        await rim.store.write(lambda tx: resets.ask(tx, email=email, language=language, ids=rim.ids, now_ms=now_ms))
-        rim.signals.notify(observe.SIGNAL_MAIL_DUE)
+    now_ms = context.clock()
+    accounts_of(request).limits.count_form(peers.address_of(request), now_ms=now_ms)
+    if resets.may_ask(accounts_of(request).limits, email=email, now_ms=now_ms):
+        await context.store.write(
+            lambda tx: resets.ask(tx, email=email, language=language, ids=context.ids, now_ms=now_ms)
+        )
+        context.signals.notify(observe.SIGNAL_MAIL_DUE)
     return answers.ok({})
 
 
@@ -87,15 +90,15 @@ async def ask_for_link(request: Call) -> ASGIApp:
 )
 async def set_with_link(request: Call) -> ASGIApp:
     """Set the password of the account that a mailed link belongs to; the link is good once, for 24 hours."""
-    rim = rim_of(request)
+    context = context_of(request)
     sent = rest_bodies.read(await parameters.json_object(request), rest_accounts.SetPassword)
     await resets.set_password(
-        rim.store,
+        context.store,
         token=fields.required("token", sent.token),
         password=passwords.chosen("password", sent.password),
         attempts=peers.attempts_of(request),
-        passwords=rim.passwords,
-        ids=rim.ids,
+        passwords=accounts_of(request).passwords,
+        ids=context.ids,
     )
     return answers.ok({})
 

@@ -11,7 +11,8 @@ from tripline.domain import people
 from tripline.domain.access import Actor
 from tripline.domain.people import Registration, User
 from tripline.http import parameters, peers
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.accounts import accounts_of
+from tripline.http.context.base import Call
 from tripline.services.fleet import people as service
 from tripline.wire.rest import bodies as rest_bodies
 from tripline.wire.rest import people as rest_people
@@ -26,7 +27,7 @@ async def registration(request: Call, actor: Actor) -> tuple[dict[str, Any], Reg
     body = await parameters.json_object(request)
     said = people.registration(**msgspec.structs.asdict(rest_bodies.read(body, rest_people.PersonRequest)))
     requester = peers.requester_of(request, actor)
-    return body, said, await rim_of(request).passwords.hash(said.password, requester)
+    return body, said, await accounts_of(request).passwords.hash(said.password, requester)
 
 
 def registered(body: dict[str, Any], new: User) -> rest_people.UserRecord:
@@ -45,4 +46,4 @@ async def changes(request: Call, actor: Actor, before: User) -> tuple[dict[str, 
     password = service.checked(before, actor=actor, named=named).password
     if password is None:
         return named, None
-    return named, await rim_of(request).passwords.hash(password, peers.requester_of(request, actor))
+    return named, await accounts_of(request).passwords.hash(password, peers.requester_of(request, actor))

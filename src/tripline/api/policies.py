@@ -10,8 +10,9 @@ from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.rescorings import Asked, UnderWay
 from tripline.http import answers, parameters, permission
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.scores import scores_of
 from tripline.http.operations import operation
-from tripline.http.rim import Call, rim_of
 from tripline.services import hints, shares
 from tripline.services.scores import policy_desk, rescorings
 from tripline.store.scores import policies
@@ -45,7 +46,7 @@ async def list_policies(request: Call) -> ASGIApp:
         permission.permitted_in(tx, request)
         return ScoringPolicies([_policy(each) for each in policies.every(tx)])
 
-    return answers.ok(await rim_of(request).store.read(work))
+    return answers.ok(await context_of(request).store.read(work))
 
 
 @operation(
@@ -56,7 +57,7 @@ async def list_policies(request: Call) -> ASGIApp:
 )
 async def company_scoring(request: Call) -> ASGIApp:
     """By which policy the company's trips are scored, and what was chosen for which dates."""
-    return answers.ok(await rim_of(request).store.read(lambda tx: _company_scoring(tx, request)))
+    return answers.ok(await context_of(request).store.read(lambda tx: _company_scoring(tx, request)))
 
 
 @operation(
@@ -74,8 +75,8 @@ async def choose_policy(request: Call) -> ASGIApp:
     `preview` says first what the policy would do to stored trips. Their scores stay until they are scored anew: with
     `rescore` in the background, from the same date on.
     """
-    rim = rim_of(request)
-    actor, company_id = await rim.store.read_short(lambda tx: admitted(tx, request))
+    context = context_of(request)
+    actor, company_id = await context.store.read_short(lambda tx: admitted(tx, request))
     body = await parameters.json_object(request)
     sent = rest_bodies.read(body, ChoosePolicy)
     if "policy" not in body:
@@ -83,21 +84,23 @@ async def choose_policy(request: Call) -> ASGIApp:
     parameters.check_instant("fromTime", sent.from_time)
 
     def work(tx: WriteTx) -> None:
-        from_ms = rim.policies.choose(tx, actor=actor, company_id=company_id, no=sent.policy, from_ms=sent.from_time)
+        from_ms = scores_of(request).policies.choose(
+            tx, actor=actor, company_id=company_id, no=sent.policy, from_ms=sent.from_time
+        )
         if sent.rescore:
             rescorings.begin(
                 tx,
                 actor=actor,
                 company_id=company_id,
                 asked=Asked(from_ms=from_ms),
-                ids=rim.ids,
-                now_ms=rim.clock(),
+                ids=context.ids,
+                now_ms=context.clock(),
             )
 
-    await rim.store.write(work)
+    await context.store.write(work)
     if sent.rescore:
-        hints.tell(rim.signals, hints.rescoring_due())
-    return answers.ok(await rim.store.read(lambda tx: _company_scoring(tx, request)))
+        hints.tell(context.signals, hints.rescoring_due())
+    return answers.ok(await context.store.read(lambda tx: _company_scoring(tx, request)))
 
 
 @operation(
@@ -111,13 +114,13 @@ async def choose_policy(request: Call) -> ASGIApp:
 )
 async def preview_policy(request: Call) -> ASGIApp:
     """Score the company's newest scored trips by another policy, without storing the result."""
-    rim = rim_of(request)
-    actor, company_id = await rim.store.read_short(lambda tx: admitted(tx, request))
+    context = context_of(request)
+    actor, company_id = await context.store.read_short(lambda tx: admitted(tx, request))
     sent = rest_bodies.read(await parameters.json_object(request), TryPolicy)
     if (no := sent.policy) is None:
         raise BadParameter.missing("policy")
-    policy, holder = await rim.store.read(lambda tx: (policy_desk.known(tx, no), shares.holder(tx, actor)))
-    found = await rim.policies.preview(company_id, policy, holder)
+    policy, holder = await context.store.read(lambda tx: (policy_desk.known(tx, no), shares.holder(tx, actor)))
+    found = await scores_of(request).policies.preview(company_id, policy, holder)
     return answers.ok(
         PolicyPreview(
             trips=found.judged,
@@ -148,7 +151,7 @@ def _company_scoring(tx: ReadTx, request: Call) -> CompanyScoring:
     chosen = policy_desk.choices(tx, actor=actor, company_id=company_id)
     newest = rescoring_rows.newest(tx, company_id)
     return CompanyScoring(
-        in_force=rim_of(request).policies.in_force(tx, company_id),
+        in_force=scores_of(request).policies.in_force(tx, company_id),
         choices=[_choice(each) for each in chosen],
         rescoring=None if newest is None else rescoring(newest),
     )

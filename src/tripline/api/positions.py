@@ -7,8 +7,8 @@ from litestar.types import ASGIApp
 from tripline.domain.access import Action
 from tripline.domain.ids import CompanyId
 from tripline.http import answers, pages, parameters, permission
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import Value, operation
-from tripline.http.rim import Call, rim_of
 from tripline.services.live import positions as service
 from tripline.store.transactions import ReadTx
 from tripline.wire.rest import positions as rest_positions
@@ -35,8 +35,8 @@ async def read(request: Call) -> ASGIApp:
 
     Go on with `since`: while `hasNext` at once, else as often as new positions are wanted.
     """
-    rim = rim_of(request)
-    now_ms = rim.clock()
+    context = context_of(request)
+    now_ms = context.clock()
 
     def work(tx: ReadTx) -> service.Answer:
         actor = permission.permitted_in(tx, request)
@@ -52,7 +52,7 @@ async def read(request: Call) -> ASGIApp:
             now_ms=now_ms,
         )
 
-    found = await rim.store.read(work)
+    found = await context.store.read(work)
     return answers.ok(
         rest_positions.Positions(
             data=[rest_positions.position_record(each, now_ms=now_ms) for each in found.positions],

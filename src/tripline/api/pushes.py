@@ -10,8 +10,8 @@ from litestar.types import ASGIApp
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId, SensorId
 from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import PageOf, operation
-from tripline.http.rim import Call, rim_of
 from tripline.services import hints
 from tripline.services.push import desk, resender, signatures
 from tripline.store.push.parked import Which
@@ -43,7 +43,7 @@ async def count(request: Call) -> ASGIApp:
             last_error=found.last_error,
         )
 
-    return answers.ok(await rim_of(request).store.read(work))
+    return answers.ok(await context_of(request).store.read(work))
 
 
 @operation(
@@ -83,11 +83,11 @@ async def resend(request: Call) -> ASGIApp:
     messages the first 5,000 are queued before the answer, the others within seconds. All messages that wait for
     the company's servers go out at once, too; `released` counts them.
     """
-    rim = rim_of(request)
+    context = context_of(request)
     actor, company_id = await _admitted(request)
     sent = rest_bodies.read(await parameters.json_object(request), rest_pushes.Resend)
     sensor_id = rest_pushes.resent_sensor(sent)
-    now_ms = rim.clock()
+    now_ms = context.clock()
     which = Which(
         company_id=company_id,
         message_ids=rest_pushes.resent_ids(sent),
@@ -96,13 +96,13 @@ async def resend(request: Call) -> ASGIApp:
         unconfirmed=sent.unconfirmed or False,
     )
     sent_again = await resender.resend(
-        rim.store,
+        context.store,
         admit=lambda tx: desk.admit(tx, actor=actor, company_id=company_id),
         which=which,
-        ids=rim.ids,
+        ids=context.ids,
         now_ms=now_ms,
     )
-    hints.tell(rim.signals, (*hints.company_changed(company_id), *hints.push_due(), *hints.resend_due()))
+    hints.tell(context.signals, (*hints.company_changed(company_id), *hints.push_due(), *hints.resend_due()))
     return answers.ok(rest_pushes.Resent(count=sent_again.count, released=sent_again.released))
 
 
@@ -114,10 +114,10 @@ async def resend(request: Call) -> ASGIApp:
 )
 async def read_secret(request: Call) -> ASGIApp:
     """The secret that signs messages to the company's server (Standard Webhooks), made when there is none yet."""
-    rim = rim_of(request)
+    context = context_of(request)
     actor, company_id = await _admitted(request)
-    now_ms = rim.clock()
-    found = await rim.store.write(lambda tx: desk.secret(tx, actor=actor, company_id=company_id, now_ms=now_ms))
+    now_ms = context.clock()
+    found = await context.store.write(lambda tx: desk.secret(tx, actor=actor, company_id=company_id, now_ms=now_ms))
     return answers.ok(_secret(found, now_ms))
 
 
@@ -129,13 +129,13 @@ async def read_secret(request: Call) -> ASGIApp:
 )
 async def rotate_secret(request: Call) -> ASGIApp:
     """Another secret. For a day the one before signs too: `webhook-signature` then holds two, a blank between."""
-    rim = rim_of(request)
+    context = context_of(request)
     actor, company_id = await _admitted(request)
-    now_ms = rim.clock()
-    made = await rim.store.write(
-        lambda tx: desk.rotate(tx, actor=actor, company_id=company_id, ids=rim.ids, now_ms=now_ms)
+    now_ms = context.clock()
+    made = await context.store.write(
+        lambda tx: desk.rotate(tx, actor=actor, company_id=company_id, ids=context.ids, now_ms=now_ms)
     )
-    hints.tell(rim.signals, hints.company_changed(company_id))
+    hints.tell(context.signals, hints.company_changed(company_id))
     return answers.ok(_secret(made, now_ms))
 
 
@@ -152,7 +152,7 @@ async def _admitted(request: Call) -> tuple[Actor, CompanyId]:
         desk.admit(tx, actor=actor, company_id=company_id)
         return actor, company_id
 
-    return await rim_of(request).store.read_short(work)
+    return await context_of(request).store.read_short(work)
 
 
 def _secret(found: Secret, now_ms: int) -> rest_pushes.PushSecret:

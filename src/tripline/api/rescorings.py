@@ -10,8 +10,8 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.refusals import BadParameter
 from tripline.domain.rescorings import Asked, Ended, UnderWay
 from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import PageOf, operation
-from tripline.http.rim import Call, rim_of
 from tripline.services import hints
 from tripline.services.scores import rescorings
 from tripline.store.transactions import ReadTx, WriteTx
@@ -31,9 +31,9 @@ from tripline.wire.rest.rescorings import BeginRescoring, Rescoring, rescoring
 )
 async def begin_rescoring(request: Call) -> ASGIApp:
     """Have stored trips of the company scored anew in the background, by the policy in force for each; or try that."""
-    rim = rim_of(request)
+    context = context_of(request)
 
-    actor, company_id = await rim.store.read_short(lambda tx: admitted(tx, request))
+    actor, company_id = await context.store.read_short(lambda tx: admitted(tx, request))
     sent = rest_bodies.read(await parameters.json_object(request), BeginRescoring)
     if sent.dry_run is None:
         raise BadParameter.missing("dryRun")
@@ -50,11 +50,13 @@ async def begin_rescoring(request: Call) -> ASGIApp:
 
     def work(tx: WriteTx) -> Rescoring:
         return rescoring(
-            rescorings.begin(tx, actor=actor, company_id=company_id, asked=asked, ids=rim.ids, now_ms=rim.clock())
+            rescorings.begin(
+                tx, actor=actor, company_id=company_id, asked=asked, ids=context.ids, now_ms=context.clock()
+            )
         )
 
-    begun = await rim.store.write(work)
-    hints.tell(rim.signals, hints.rescoring_due())
+    begun = await context.store.write(work)
+    hints.tell(context.signals, hints.rescoring_due())
     return answers.ok(begun)
 
 
@@ -93,7 +95,7 @@ async def read_rescoring(request: Call) -> ASGIApp:
         actor, rescoring_id = _rescoring(tx, request)
         return rescoring(rescorings.read(tx, actor=actor, rescoring_id=rescoring_id))
 
-    return answers.ok(await rim_of(request).store.read_short(work))
+    return answers.ok(await context_of(request).store.read_short(work))
 
 
 @operation(
@@ -105,13 +107,13 @@ async def read_rescoring(request: Call) -> ASGIApp:
 )
 async def cancel_rescoring(request: Call) -> ASGIApp:
     """Cancel a rescoring. Scores that have changed already stay."""
-    rim = rim_of(request)
+    context = context_of(request)
 
     def work(tx: WriteTx) -> Rescoring:
         actor, rescoring_id = _rescoring(tx, request)
-        return rescoring(rescorings.cancel(tx, actor=actor, rescoring_id=rescoring_id, now_ms=rim.clock()))
+        return rescoring(rescorings.cancel(tx, actor=actor, rescoring_id=rescoring_id, now_ms=context.clock()))
 
-    return answers.ok(await rim.store.write(work))
+    return answers.ok(await context.store.write(work))
 
 
 def _rescoring(tx: ReadTx, request: Call) -> tuple[Actor, str]:

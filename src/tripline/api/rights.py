@@ -14,8 +14,8 @@ from tripline.domain.delegations import UserRole
 from tripline.domain.ids import CompanyId, UserId, VehicleId
 from tripline.domain.refusals import BadParameter
 from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import PageOf, Value, operation
-from tripline.http.rim import Call, rim_of
 from tripline.services import hints
 from tripline.services.fleet import rights as service
 from tripline.store.transactions import ReadTx, WriteTx
@@ -138,7 +138,7 @@ async def list_driver(request: Call) -> ASGIApp:
 
 
 async def _give(request: Call, role: UserRole) -> ASGIApp:
-    rim = rim_of(request)
+    context = context_of(request)
 
     def admitted(tx: ReadTx) -> tuple[Actor, UserId]:
         actor = permission.permitted_in(tx, request)
@@ -146,46 +146,46 @@ async def _give(request: Call, role: UserRole) -> ASGIApp:
         service.require_receiver(tx, actor=actor, user_id=user_id, role=role)
         return actor, user_id
 
-    actor, user_id = await rim.store.read_short(admitted)
+    actor, user_id = await context.store.read_short(admitted)
     body = await parameters.json_object(request)
     sent = rest_bodies.read(body, rest_delegations.VehicleChoice)
     vehicle_id = VehicleId(rest_delegations.id_of(sent.vehicle_id, "vehicleId"))
-    now_ms = rim.clock()
+    now_ms = context.clock()
     if role is UserRole.DELEGATED_DIRECTOR and body.get("toCompanyId"):
         raise BadParameter("header_only", field="toCompanyId")
     others = (rest_delegations.DelegationRecord,) if role is UserRole.DELEGATED_DIRECTOR else ()
 
     def work(tx: WriteTx) -> rest_delegations.RightRecord:
         new = service.give(
-            tx, actor=actor, user_id=user_id, vehicle_id=vehicle_id, role=role, ids=rim.ids, now_ms=now_ms
+            tx, actor=actor, user_id=user_id, vehicle_id=vehicle_id, role=role, ids=context.ids, now_ms=now_ms
         )
         return rest_read_only.registered(
             body, rest_delegations.VehicleChoice, rest_delegations.right_record(new), *others
         )
 
-    return answers.ok(await rim.store.write(work))
+    return answers.ok(await context.store.write(work))
 
 
 async def _read(request: Call, role: UserRole) -> ASGIApp:
     actor = await permission.permitted(request)
     user_id, vehicle_id = _person_in(request, role), VehicleId(parameters.path_id(request, "vehicleId"))
-    found = await rim_of(request).store.read_short(
+    found = await context_of(request).store.read_short(
         lambda tx: service.read(tx, actor=actor, user_id=user_id, vehicle_id=vehicle_id, role=role)
     )
     return answers.ok(rest_delegations.right_record(found))
 
 
 async def _take_back(request: Call, role: UserRole) -> ASGIApp:
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     user_id, vehicle_id = _person_in(request, role), VehicleId(parameters.path_id(request, "vehicleId"))
-    now_ms = rim.clock()
-    sensors = await rim.store.write(
+    now_ms = context.clock()
+    sensors = await context.store.write(
         lambda tx: service.take_back(
-            tx, actor=actor, user_id=user_id, vehicle_id=vehicle_id, role=role, ids=rim.ids, now_ms=now_ms
+            tx, actor=actor, user_id=user_id, vehicle_id=vehicle_id, role=role, ids=context.ids, now_ms=now_ms
         )
     )
-    hints.tell(rim.signals, hints.sensors_changed(sensors))
+    hints.tell(context.signals, hints.sensors_changed(sensors))
     return answers.ok({})
 
 

@@ -12,8 +12,9 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.ids import RequestId, SensorId
 from tripline.domain.rpc import StoredCall
 from tripline.http import answers, authentication, pages, parameters, permission, reads
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.rpc import rpc_of
 from tripline.http.operations import PageOf, operation
-from tripline.http.rim import Call, rim_of
 from tripline.services.rpc import records, requests
 from tripline.store.transactions import ReadTx
 from tripline.wire import rpc as wire
@@ -37,7 +38,7 @@ async def call(request: Call) -> ASGIApp:
     once, when it does not acknowledge within 20 seconds 408. What it reports later is in the record of the call, and
     sent to the customer's server.
     """
-    rim = rim_of(request)
+    context = context_of(request)
 
     def admitted(tx: ReadTx) -> tuple[Actor, SensorId]:
         actor = permission.permitted_in(tx, request)
@@ -45,7 +46,7 @@ async def call(request: Call) -> ASGIApp:
         requests.admit(tx, actor=actor, sensor_id=sensor_id)
         return actor, sensor_id
 
-    actor, sensor_id = await rim.store.read_short(admitted, consistent=False)
+    actor, sensor_id = await context.store.read_short(admitted, consistent=False)
     content = await parameters.body(request)
     asked = wire.asked(parameters.object_in(content), content)
 
@@ -54,7 +55,7 @@ async def call(request: Call) -> ASGIApp:
         authentication.require_still_in(tx, request)
         requests.admit(tx, actor=actor, sensor_id=sensor_id)
 
-    answered = await rim.calls.call(actor=actor, sensor_id=sensor_id, asked=asked, admit=still_admitted)
+    answered = await rpc_of(request).calls.call(actor=actor, sensor_id=sensor_id, asked=asked, admit=still_admitted)
     return answers.ok(
         await answers.made(lambda: rest_rpc.call_answer(answered.call.id, answered.body), of=[answered.body])
     )
@@ -95,7 +96,7 @@ async def read_latest(request: Call) -> ASGIApp:
         actor, sensor_id = _reader(tx, request)
         return records.latest(tx, actor=actor, sensor_id=sensor_id)
 
-    return answers.ok(await _record(await rim_of(request).store.read_short(work)))
+    return answers.ok(await _record(await context_of(request).store.read_short(work)))
 
 
 @operation("GET", "/api/tre/v1/sensor/{sensorId}/rpc/{requestId}", access=Action.RPC_READ, answer=rest_rpc.CallRecord)
@@ -109,7 +110,7 @@ async def read(request: Call) -> ASGIApp:
         records.admit(tx, actor=actor, sensor_id=sensor_id)
         return records.read(tx, actor=actor, sensor_id=sensor_id, request_id=request_id)
 
-    return answers.ok(await _record(await rim_of(request).store.read_short(work)))
+    return answers.ok(await _record(await context_of(request).store.read_short(work)))
 
 
 async def _record(call: StoredCall) -> rest_rpc.CallRecord:

@@ -13,8 +13,8 @@ from msgspec import UNSET, UnsetType
 from tripline.domain import access
 from tripline.domain.access import Action, Actor, Scope
 from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import PageOf, operation
-from tripline.http.rim import Call, rim_of
 from tripline.later import Later
 from tripline.services.scores import reads as service
 from tripline.store.accounts.accounts import Known
@@ -159,7 +159,7 @@ async def _one(request: Call, name: str, find: _Find[R_co]) -> R_co:
         actor = permission.permitted_in(tx, request)
         return find(tx, actor=actor, of=parameters.path_id(request, name))
 
-    return await rim_of(request).store.read_short(work)
+    return await context_of(request).store.read_short(work)
 
 
 async def _page(request: Call, owner: Owner, what: _Kind) -> Page:

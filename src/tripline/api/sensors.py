@@ -15,8 +15,9 @@ from tripline.domain.ids import SensorId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.sensors import Sensor
 from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.fleet import fleet_of
 from tripline.http.operations import PageOf, Value, operation
-from tripline.http.rim import Call, rim_of
 from tripline.services import hints
 from tripline.services.barrier import GATEWAYS
 from tripline.services.fleet import companies, latest_values, sensor_removal
@@ -63,21 +64,21 @@ async def register(request: Call) -> ASGIApp:
     `additionalInfo` as an object registers a carrier-linked device, which need not have `credentialsId`; its line is
     opened by the carrier, which alone writes `mdn`, `nwStatus`, `subscription`, `imsi` and `iccid`: they are refused.
     """
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     access.company_of(actor)
     body = await parameters.json_object(request)
     sent = rest_bodies.read(body, rest_sensors.SensorRequest)
     said = rest_sensors.registration_fields(msgspec.structs.asdict(sent))
     registration = sensors.registration(linked=rest_sensors.names_carrier(sent), **said)
-    now_ms = rim.clock()
+    now_ms = context.clock()
 
     def work(tx: WriteTx) -> rest_sensors.SensorRecord:
-        new = service.register(tx, actor=actor, registration=registration, ids=rim.ids, now_ms=now_ms)
+        new = service.register(tx, actor=actor, registration=registration, ids=context.ids, now_ms=now_ms)
         rest_sensors.require_carriers_own(sent.additional_info, new)
         return rest_read_only.registered(body, rest_sensors.SensorRequest, rest_sensors.sensor_record(new))
 
-    return answers.ok(await rim.store.write(work))
+    return answers.ok(await context.store.write(work))
 
 
 @operation("GET", "/api/tre/v1/sensor", access=Action.SENSOR_READ, answer=rest_sensors.SensorRecord, query=_ONE_OF)
@@ -96,7 +97,7 @@ async def find(request: Call) -> ASGIApp:
             return service.read_by_serial(tx, actor=actor, serial_no=serial_no)
         raise BadParameter.missing("serialNo")
 
-    return answers.ok(rest_sensors.sensor_record(await rim_of(request).store.read_short(work)))
+    return answers.ok(rest_sensors.sensor_record(await context_of(request).store.read_short(work)))
 
 
 @operation("GET", "/api/tre/v1/sensor/{sensorId}", access=Action.SENSOR_READ, answer=rest_sensors.SensorRecord)
@@ -104,7 +105,7 @@ async def read(request: Call) -> ASGIApp:
     """A sensor."""
     actor = await permission.permitted(request)
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
-    found = await rim_of(request).store.read_short(lambda tx: service.read(tx, actor=actor, sensor_id=sensor_id))
+    found = await context_of(request).store.read_short(lambda tx: service.read(tx, actor=actor, sensor_id=sensor_id))
     return answers.ok(rest_sensors.sensor_record(found))
 
 
@@ -123,7 +124,7 @@ async def modify(request: Call) -> ASGIApp:
     it. A changed `activationRequired` concerns the next mounting: a sensor on a vehicle stays on it. What the carrier
     writes may be repeated and not changed.
     """
-    rim = rim_of(request)
+    context = context_of(request)
 
     def admitted(tx: ReadTx) -> tuple[Actor, SensorId]:
         actor = permission.permitted_in(tx, request)
@@ -131,26 +132,26 @@ async def modify(request: Call) -> ASGIApp:
         service.admit_to_modify(tx, actor=actor, sensor_id=sensor_id)
         return actor, sensor_id
 
-    actor, sensor_id = await rim.store.read_short(admitted)
+    actor, sensor_id = await context.store.read_short(admitted)
     body = await parameters.json_object(request)
     named = rest_bodies.read_partial(body, rest_sensors.SensorRequest)
     changes = rest_sensors.registration_fields(named)
-    now_ms = rim.clock()
+    now_ms = context.clock()
 
     def work(tx: WriteTx) -> tuple[Sensor, Sensor]:
         before, after = service.modify(
-            tx, actor=actor, sensor_id=sensor_id, changes=changes, ids=rim.ids, now_ms=now_ms
+            tx, actor=actor, sensor_id=sensor_id, changes=changes, ids=context.ids, now_ms=now_ms
         )
         rest_sensors.require_carriers_own(named.get("additional_info"), before)
         rest_read_only.changed(body, rest_sensors.SensorRequest, rest_sensors.sensor_record(after))
         return before, after
 
-    before, after = await rim.store.write(work)
+    before, after = await context.store.write(work)
     if after.credentials_id != before.credentials_id:
-        hints.tell(rim.signals, hints.credential_ended(sensor_id))
-        await rim.settling.settled(GATEWAYS)
+        hints.tell(context.signals, hints.credential_ended(sensor_id))
+        await fleet_of(request).settling.settled(GATEWAYS)
     if after.type != before.type:
-        hints.tell(rim.signals, hints.sensors_changed([sensor_id]))
+        hints.tell(context.signals, hints.sensors_changed([sensor_id]))
     return answers.ok(rest_sensors.sensor_record(after))
 
 
@@ -160,15 +161,15 @@ async def delete(request: Call) -> ASGIApp:
 
     Trips and events of vehicles stay and show the placeholder for their sensor; what it drove on no vehicle goes.
     """
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
-    now_ms = rim.clock()
-    told = await rim.store.write(
-        lambda tx: sensor_removal.remove(tx, actor=actor, sensor_id=sensor_id, ids=rim.ids, now_ms=now_ms)
+    now_ms = context.clock()
+    told = await context.store.write(
+        lambda tx: sensor_removal.remove(tx, actor=actor, sensor_id=sensor_id, ids=context.ids, now_ms=now_ms)
     )
-    hints.tell(rim.signals, told)
-    await rim.settling.settled(GATEWAYS)
+    hints.tell(context.signals, told)
+    await fleet_of(request).settling.settled(GATEWAYS)
     return answers.ok({})
 
 
@@ -177,14 +178,14 @@ async def delete(request: Call) -> ASGIApp:
 )
 async def read_latest(request: Call) -> ASGIApp:
     """What is known of the sensor's state: connection, newest microtrip, newest attributes."""
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
-    latest = await rim.store.read_short(lambda tx: latest_values.read(tx, actor=actor, sensor_id=sensor_id))
-    heard_ms = rim.heard_of(sensor_id)
+    latest = await context.store.read_short(lambda tx: latest_values.read(tx, actor=actor, sensor_id=sensor_id))
+    heard_ms = fleet_of(request).heard_of(sensor_id)
     record = rest_latest_values.latest_record(
         sensor_id,
-        connected=heard_ms is not None or latest.held_by not in (None, rim.node.id),
+        connected=heard_ms is not None or latest.held_by not in (None, fleet_of(request).node.id),
         last_seen_ms=latest.heard_ms if heard_ms is None else heard_ms,
         lost_ms=latest.lost_ms,
         lost_reason=latest.lost_reason,

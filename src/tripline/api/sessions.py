@@ -10,8 +10,8 @@ from litestar.types import ASGIApp
 from tripline.domain.access import Gate
 from tripline.domain.refusals import NotFound
 from tripline.http import answers, authentication, pages, parameters, permission, reads
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import PageOf, Value, operation
-from tripline.http.rim import Call, rim_of
 from tripline.services.accounts import sessions as service
 from tripline.store.transactions import ReadTx
 from tripline.wire.rest import sessions as rest_sessions
@@ -26,13 +26,13 @@ async def log_out(request: Call) -> ASGIApp:
 
     A token of a version that knew no sessions ends every session of the account.
     """
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
-    current, now_ms = authentication.session_of(request), rim.clock()
+    current, now_ms = authentication.session_of(request), context.clock()
     if current is None:
-        await rim.store.write(lambda tx: service.end_all(tx, actor=actor, kept=None, now_ms=now_ms))
+        await context.store.write(lambda tx: service.end_all(tx, actor=actor, kept=None, now_ms=now_ms))
     else:
-        await rim.store.write(lambda tx: service.end(tx, actor=actor, session_id=current))
+        await context.store.write(lambda tx: service.end(tx, actor=actor, session_id=current))
     return answers.ok({})
 
 
@@ -48,7 +48,7 @@ async def list_own(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> Page:
         actor = permission.permitted_in(tx, request)
-        current, now_ms = authentication.session_of(request), rim_of(request).clock()
+        current, now_ms = authentication.session_of(request), context_of(request).clock()
         return reads.by_time(
             request,
             lambda span: service.listed(tx, actor=actor, now_ms=now_ms, span=span),
@@ -62,21 +62,21 @@ async def list_own(request: Call) -> ASGIApp:
 @operation("DELETE", "/api/tre/v1/session/{sessionId}", access=Gate.ACCOUNT, answer=None, refuses=(NotFound,))
 async def end(request: Call) -> ASGIApp:
     """End one of the caller's own sessions: its tokens, or its browser's cookie, become invalid at once."""
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     session_id = parameters.path_id(request, "sessionId")
-    await rim.store.write(lambda tx: service.end(tx, actor=actor, session_id=session_id))
+    await context.store.write(lambda tx: service.end(tx, actor=actor, session_id=session_id))
     return answers.ok({})
 
 
 @operation("DELETE", "/api/tre/v1/sessions", access=Gate.ACCOUNT, answer=None, query=(_KEEP,))
 async def end_all(request: Call) -> ASGIApp:
     """End all of the caller's own sessions, that of this request too unless it is to be kept."""
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     keeps = parameters.query_flag(request.query_params, _KEEP.name)
-    kept, now_ms = authentication.session_of(request) if keeps else None, rim.clock()
-    await rim.store.write(lambda tx: service.end_all(tx, actor=actor, kept=kept, now_ms=now_ms))
+    kept, now_ms = authentication.session_of(request) if keeps else None, context.clock()
+    await context.store.write(lambda tx: service.end_all(tx, actor=actor, kept=kept, now_ms=now_ms))
     return answers.ok({})
 
 

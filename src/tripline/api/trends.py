@@ -11,10 +11,11 @@ from tripline.domain import fields, trends
 from tripline.domain.access import Action
 from tripline.domain.trends import Period, Subject
 from tripline.http import answers, pages, parameters, permission
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.scores import scores_of
 from tripline.http.operations import Value, operation
 from tripline.http.pages import TimePage
 from tripline.http.parameters import Query
-from tripline.http.rim import Call, rim_of
 from tripline.services.scores import trends as service
 from tripline.services.scores.trends import Place
 from tripline.store.scores.trends import Point
@@ -98,22 +99,26 @@ async def company_ranking(request: Call) -> ASGIApp:
         actor = permission.permitted_in(tx, request)
         company_id = parameters.path_id(request, "companyId")
         service.admit_to_company(tx, actor=actor, of=company_id)
-        query, rim = request.query_params, rim_of(request)
+        query, context = request.query_params, context_of(request)
         limit, period = pages.limit_asked(query), _period(query)
         kind = Subject(fields.one_of("of", parameters.query_text(query, "of"), _RANKED) or Subject.VEHICLE.value)
         after, at_ms = parameters.query_id(query, "idOffset"), pages.time_asked(query, "time")
-        now_ms = rim.clock()
-        day = trends.first_day(trends.day_of(now_ms if at_ms is None else at_ms, rim.time_zone), period)
+        now_ms = context.clock()
+        day = trends.first_day(trends.day_of(now_ms if at_ms is None else at_ms, context.time_zone), period)
         found = service.ranking(
-            *(tx, rim.standings, kind, company_id, period), day=day, after=after, limit=limit + 1, now_ms=now_ms
+            *(tx, scores_of(request).standings, kind, company_id, period),
+            day=day,
+            after=after,
+            limit=limit + 1,
+            now_ms=now_ms,
         )
         shown, link = found[:limit], None
         if len(found) > limit:
-            begins_ms = trends.midnight_ms(day, rim.time_zone)
+            begins_ms = trends.midnight_ms(day, context.time_zone)
             link = RankingLink(kind.value, period.value, begins_ms, limit, shown[-1].subject)
         return Ranking([_place(each) for each in shown], link, link is not None)
 
-    return answers.ok(await rim_of(request).store.read(work))
+    return answers.ok(await context_of(request).store.read(work))
 
 
 async def _trend(request: Call, kind: Subject, name: str) -> ASGIApp:
@@ -124,8 +129,8 @@ async def _trend(request: Call, kind: Subject, name: str) -> ASGIApp:
         of = parameters.path_id(request, name)
         service.ADMIT[kind](tx, actor=actor, of=of)
         asked, period = pages.time_page(request), _period(request.query_params)
-        rim = rim_of(request)
-        zone = rim.time_zone
+        context = context_of(request)
+        zone = context.time_zone
         found = service.trend(
             *(tx, kind, of, period),
             first=0 if asked.start_ms is None else trends.day_of(asked.start_ms, zone),
@@ -137,7 +142,7 @@ async def _trend(request: Call, kind: Subject, name: str) -> ASGIApp:
         link = _link(asked, period, shown[-1]) if len(found) > asked.limit else None
         return Trend(shown, link, link is not None)
 
-    return answers.ok(await rim_of(request).store.read(work))
+    return answers.ok(await context_of(request).store.read(work))
 
 
 def _link(asked: TimePage, period: Period, last: TrendPeriod) -> TrendLink:
@@ -156,7 +161,7 @@ def _period(query: Query) -> Period:
 
 
 def _point(request: Call, period: Period, point: Point) -> TrendPeriod:
-    zone = rim_of(request).time_zone
+    zone = context_of(request).time_zone
     return TrendPeriod(
         **_sums(point.sums),
         date=trends.text(point.day),

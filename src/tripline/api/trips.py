@@ -9,8 +9,8 @@ from tripline.domain.access import Action
 from tripline.domain.ids import TripId, VehicleId
 from tripline.domain.stored_trips import JudgedTrip, StoredEvent, StoredMicrotrip, StoredTrip
 from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import PageOf, operation
-from tripline.http.rim import Call, rim_of
 from tripline.services.fleet import trips
 from tripline.store.devices import events as device_events
 from tripline.store.lists import Span
@@ -33,7 +33,7 @@ S = TypeVar("S", StoredTrip, StoredEvent)
 )
 async def list_trips(request: Call) -> ASGIApp:
     """The vehicle's trips, newest first unless asked otherwise."""
-    zone = rim_of(request).time_zone
+    zone = context_of(request).time_zone
     return await _page_of_vehicle(request, rows.trips_of_vehicle, lambda trip: rest_trips.trip_record(trip, zone))
 
 
@@ -42,13 +42,13 @@ async def list_trips(request: Call) -> ASGIApp:
 )
 async def read_latest_trip(request: Call) -> ASGIApp:
     """The vehicle's newest trip."""
-    rim = rim_of(request)
+    context = context_of(request)
 
     def work(tx: ReadTx) -> StoredTrip:
         actor = permission.permitted_in(tx, request)
         return trips.latest_trip(tx, actor=actor, vehicle_id=VehicleId(parameters.path_id(request, "vehicleId")))
 
-    return answers.ok(rest_trips.trip_record(await rim.store.read_short(work), rim.time_zone))
+    return answers.ok(rest_trips.trip_record(await context.store.read_short(work), context.time_zone))
 
 
 @operation(
@@ -64,7 +64,7 @@ async def read_latest_microtrip(request: Call) -> ASGIApp:
         actor = permission.permitted_in(tx, request)
         return trips.latest_microtrip(tx, actor=actor, vehicle_id=VehicleId(parameters.path_id(request, "vehicleId")))
 
-    return answers.ok(rest_trips.microtrip_record(await rim_of(request).store.read_short(work)))
+    return answers.ok(rest_trips.microtrip_record(await context_of(request).store.read_short(work)))
 
 
 @operation(
@@ -76,7 +76,7 @@ async def read_latest_microtrip(request: Call) -> ASGIApp:
 )
 async def list_events(request: Call) -> ASGIApp:
     """What devices on the vehicle reported once: faults, shocks, warnings; newest first unless asked otherwise."""
-    zone = rim_of(request).time_zone
+    zone = context_of(request).time_zone
     return await _page_of_vehicle(
         request, device_events.of_vehicle, lambda event: rest_events.device_event_record(event, zone)
     )
@@ -85,13 +85,13 @@ async def list_events(request: Call) -> ASGIApp:
 @operation("GET", "/api/tre/v1/trip/{tripId}", access=Action.DRIVING_READ, answer=rest_trips.JudgedTripRecord)
 async def read(request: Call) -> ASGIApp:
     """A trip."""
-    rim = rim_of(request)
+    context = context_of(request)
 
     def work(tx: ReadTx) -> JudgedTrip:
         actor = permission.permitted_in(tx, request)
         return trips.read_trip(tx, actor=actor, trip_id=TripId(parameters.path_id(request, "tripId")))
 
-    return answers.ok(rest_trips.judged_trip_record(await rim.store.read_short(work), rim.time_zone))
+    return answers.ok(rest_trips.judged_trip_record(await context.store.read_short(work), context.time_zone))
 
 
 @operation(

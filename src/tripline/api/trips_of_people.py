@@ -13,8 +13,8 @@ from tripline.domain.ids import UserId
 from tripline.domain.refusals import NotFound
 from tripline.domain.stored_trips import StoredTrip
 from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import PageOf, operation
-from tripline.http.rim import Call, rim_of
 from tripline.services.fleet import people
 from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx
@@ -65,7 +65,7 @@ async def read_latest_of_driver(request: Call) -> ASGIApp:
 
 
 async def _list(request: Call, role: Authority) -> ASGIApp:
-    zone = rim_of(request).time_zone
+    zone = context_of(request).time_zone
 
     def work(tx: ReadTx) -> Page:
         user_id = _admitted(tx, request, role)
@@ -88,7 +88,7 @@ async def _read_latest(request: Call, role: Authority) -> ASGIApp:
         return found[0]
 
     found = await reads.of_person(request, work)
-    return answers.ok(rest_trips.trip_record(found, rim_of(request).time_zone))
+    return answers.ok(rest_trips.trip_record(found, context_of(request).time_zone))
 
 
 def _admitted(tx: ReadTx, request: Call, role: Authority) -> UserId:

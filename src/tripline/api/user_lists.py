@@ -7,8 +7,8 @@ from litestar.types import ASGIApp
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import PageOf, operation
-from tripline.http.rim import Call, rim_of
 from tripline.services.fleet import people as service
 from tripline.services.fleet import vehicles
 from tripline.store.transactions import ReadTx
@@ -96,7 +96,7 @@ async def _count(request: Call, role: Authority) -> ASGIApp:
         actor = permission.permitted_in(tx, request)
         return service.count(tx, actor=actor, company_id=_company(tx, request, actor), role=role)
 
-    return answers.ok(Count(await rim_of(request).store.read(work)))
+    return answers.ok(Count(await context_of(request).store.read(work)))
 
 
 def _company(tx: ReadTx, request: Call, actor: Actor) -> CompanyId:

@@ -14,8 +14,8 @@ from tripline.domain.access import Action, Authority
 from tripline.domain.ids import UserId
 from tripline.domain.refusals import BadParameter, NotFound
 from tripline.http import answers, parameters, permission
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import Value, operation
-from tripline.http.rim import Call, rim_of
 from tripline.services import hints
 from tripline.services.fleet import people as service
 from tripline.store.transactions import WriteTx
@@ -124,16 +124,16 @@ async def find(request: Call) -> ASGIApp:
     email = parameters.query_text(request.query_params, "email")
     if email is None:
         raise BadParameter.missing("email")
-    found = await rim_of(request).store.read_short(lambda tx: service.find_by_email(tx, actor=actor, email=email))
+    found = await context_of(request).store.read_short(lambda tx: service.find_by_email(tx, actor=actor, email=email))
     return answers.ok(rest_people.user_record(found))
 
 
 async def _register(request: Call, role: Authority) -> ASGIApp:
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     access.company_of(actor)
     body, registration, password_hash = await person_bodies.registration(request, actor)
-    now_ms = rim.clock()
+    now_ms = context.clock()
 
     def work(tx: WriteTx) -> rest_people.UserRecord:
         new = service.register(
@@ -142,33 +142,33 @@ async def _register(request: Call, role: Authority) -> ASGIApp:
             role=role,
             registration=registration,
             password_hash=password_hash,
-            ids=rim.ids,
+            ids=context.ids,
             now_ms=now_ms,
         )
         return person_bodies.registered(body, new)
 
-    return answers.ok(await rim.store.write(work))
+    return answers.ok(await context.store.write(work))
 
 
 async def _read(request: Call, role: Authority) -> ASGIApp:
     actor = await permission.permitted(request)
     user_id = _user_id(request, role)
-    found = await rim_of(request).store.read_short(
+    found = await context_of(request).store.read_short(
         lambda tx: service.find(tx, actor=actor, action=Action.USER_READ, role=role, user_id=user_id)
     )
     return answers.ok(rest_people.user_record(found))
 
 
 async def _change(request: Call, role: Authority) -> ASGIApp:
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     user_id = _user_id(request, role)
-    before = await rim.store.read_short(
+    before = await context.store.read_short(
         lambda tx: service.find(tx, actor=actor, action=Action.PERSON_MODIFY, role=role, user_id=user_id)
     )
     named, password_hash = await person_bodies.changes(request, actor, before)
-    now_ms = rim.clock()
-    changed = await rim.store.write(
+    now_ms = context.clock()
+    changed = await context.store.write(
         lambda tx: service.change(
             tx,
             actor=actor,
@@ -176,7 +176,7 @@ async def _change(request: Call, role: Authority) -> ASGIApp:
             user_id=user_id,
             named=named,
             password_hash=password_hash,
-            ids=rim.ids,
+            ids=context.ids,
             now_ms=now_ms,
         )
     )
@@ -184,14 +184,14 @@ async def _change(request: Call, role: Authority) -> ASGIApp:
 
 
 async def _delete(request: Call, role: Authority) -> ASGIApp:
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     user_id = _user_id(request, role)
-    now_ms = rim.clock()
-    changed = await rim.store.write(
-        lambda tx: service.delete(tx, actor=actor, role=role, user_id=user_id, ids=rim.ids, now_ms=now_ms)
+    now_ms = context.clock()
+    changed = await context.store.write(
+        lambda tx: service.delete(tx, actor=actor, role=role, user_id=user_id, ids=context.ids, now_ms=now_ms)
     )
-    hints.tell(rim.signals, hints.deleted(changed))
+    hints.tell(context.signals, hints.deleted(changed))
     return answers.ok({})
 
 

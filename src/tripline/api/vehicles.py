@@ -15,8 +15,8 @@ from tripline.domain.ids import VehicleId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.vehicles import Vehicle
 from tripline.http import answers, parameters, permission
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import Value, operation
-from tripline.http.rim import Call, rim_of
 from tripline.services import hints
 from tripline.services.fleet import vehicles as service
 from tripline.store.fleet.vehicle_counts import Which
@@ -51,18 +51,18 @@ _COUNTED: Final = (
 )
 async def register(request: Call) -> ASGIApp:
     """A vehicle of the caller's company."""
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     access.company_of(actor)
     body = await parameters.json_object(request)
     registration = vehicles.registration(**msgspec.structs.asdict(rest_bodies.read(body, rest_vehicles.VehicleRequest)))
-    now_ms = rim.clock()
+    now_ms = context.clock()
 
     def work(tx: WriteTx) -> rest_vehicles.VehicleRecord:
-        new = service.register(tx, actor=actor, registration=registration, ids=rim.ids, now_ms=now_ms)
+        new = service.register(tx, actor=actor, registration=registration, ids=context.ids, now_ms=now_ms)
         return rest_read_only.registered(body, rest_vehicles.VehicleRequest, rest_vehicles.vehicle_record(new))
 
-    return answers.ok(await rim.store.write(work))
+    return answers.ok(await context.store.write(work))
 
 
 @operation(
@@ -82,7 +82,7 @@ async def find(request: Call) -> ASGIApp:
             raise BadParameter.missing("vehicleNo")
         return service.read_by_number(tx, actor=actor, vehicle_no=number)
 
-    return answers.ok(rest_vehicles.vehicle_record(await rim_of(request).store.read_short(work)))
+    return answers.ok(rest_vehicles.vehicle_record(await context_of(request).store.read_short(work)))
 
 
 @operation("GET", "/api/tre/v1/vehicle/{vehicleId}", access=Action.VEHICLE_READ, answer=rest_vehicles.VehicleRecord)
@@ -90,7 +90,7 @@ async def read(request: Call) -> ASGIApp:
     """A vehicle."""
     actor = await permission.permitted(request)
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
-    found = await rim_of(request).store.read_short(lambda tx: service.read(tx, actor=actor, vehicle_id=vehicle_id))
+    found = await context_of(request).store.read_short(lambda tx: service.read(tx, actor=actor, vehicle_id=vehicle_id))
     return answers.ok(rest_vehicles.vehicle_record(found))
 
 
@@ -104,7 +104,7 @@ async def read(request: Call) -> ASGIApp:
 )
 async def modify(request: Call) -> ASGIApp:
     """Change the fields that are sent; null clears one. Companies it is delegated to may do so too."""
-    rim = rim_of(request)
+    context = context_of(request)
 
     def admitted(tx: ReadTx) -> tuple[Actor, VehicleId]:
         actor = permission.permitted_in(tx, request)
@@ -112,29 +112,29 @@ async def modify(request: Call) -> ASGIApp:
         service.admit_to_modify(tx, actor=actor, vehicle_id=vehicle_id)
         return actor, vehicle_id
 
-    actor, vehicle_id = await rim.store.read_short(admitted)
+    actor, vehicle_id = await context.store.read_short(admitted)
     body = await parameters.json_object(request)
     named = rest_bodies.read_partial(body, rest_vehicles.VehicleRequest)
-    now_ms = rim.clock()
+    now_ms = context.clock()
 
     def work(tx: WriteTx) -> rest_vehicles.VehicleRecord:
-        changed = service.modify(tx, actor=actor, vehicle_id=vehicle_id, named=named, ids=rim.ids, now_ms=now_ms)
+        changed = service.modify(tx, actor=actor, vehicle_id=vehicle_id, named=named, ids=context.ids, now_ms=now_ms)
         return rest_read_only.changed(body, rest_vehicles.VehicleRequest, rest_vehicles.vehicle_record(changed))
 
-    return answers.ok(await rim.store.write(work))
+    return answers.ok(await context.store.write(work))
 
 
 @operation("DELETE", "/api/tre/v1/vehicle/{vehicleId}", access=Action.VEHICLE_DELETE, answer=None)
 async def delete(request: Call) -> ASGIApp:
     """Delete the vehicle with all that it drove, its delegations and rights. Its sensors are unmounted and stay."""
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
-    now_ms = rim.clock()
-    told = await rim.store.write(
-        lambda tx: service.delete(tx, actor=actor, vehicle_id=vehicle_id, ids=rim.ids, now_ms=now_ms)
+    now_ms = context.clock()
+    told = await context.store.write(
+        lambda tx: service.delete(tx, actor=actor, vehicle_id=vehicle_id, ids=context.ids, now_ms=now_ms)
     )
-    hints.tell(rim.signals, told)
+    hints.tell(context.signals, told)
     return answers.ok({})
 
 
@@ -185,12 +185,12 @@ async def count(request: Call) -> ASGIApp:
 
 async def _moved(request: Call, event: vehicles.VehicleEvent) -> ASGIApp:
     """The vehicle in the state that the event leads to."""
-    rim = rim_of(request)
+    context = context_of(request)
     actor = await permission.permitted(request)
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
-    now_ms = rim.clock()
-    moved = await rim.store.write(
-        lambda tx: service.move(tx, actor=actor, vehicle_id=vehicle_id, event=event, ids=rim.ids, now_ms=now_ms)
+    now_ms = context.clock()
+    moved = await context.store.write(
+        lambda tx: service.move(tx, actor=actor, vehicle_id=vehicle_id, event=event, ids=context.ids, now_ms=now_ms)
     )
     return answers.ok(rest_vehicles.vehicle_record(moved.vehicle))
 

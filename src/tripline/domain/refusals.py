@@ -1,8 +1,7 @@
 """Refusals: foreseen trouble that the caller can mend, as data: a stable code, the field at fault, values.
 
-A refusal class stands beside the rule that raises it; the kinds stand here. The rim gives each kind its HTTP status and
-numeric errorCode (`http/errors.py`) or MQTT return code (`gateway/`), in one table each, and each refusal its
-sentence in the caller's language (`language/`).
+A refusal class stands beside the rule that raises it; the kinds stand here. `http/errors.py` maps each kind to its HTTP
+status and numeric errorCode, `gateway/` to the MQTT return code, `language/` each refusal to its sentence.
 
 Not here: outages (`ports.outages.Outage`), and bad samples on the hot path, which are values (`services/ingest`).
 """

@@ -9,8 +9,9 @@ from litestar.response import Response
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from tripline.http import languages
+from tripline.http.context.base import Call
+from tripline.http.context.process import process_of
 from tripline.http.errors import Trouble
-from tripline.http.rim import Call, vitals_of
 from tripline.language.catalogue import Language
 from tripline.wire.rest.base import ErrorBody
 
@@ -48,7 +49,7 @@ def ok(record: Any, *, language: Language | None = None) -> ASGIApp:
 
 def error(request: Call, trouble: Trouble) -> Response[bytes]:
     """The body that every error has."""
-    body = ErrorBody(trouble.status, trouble.message, trouble.code, vitals_of(request).clock())
+    body = ErrorBody(trouble.status, trouble.message, trouble.code, process_of(request).clock())
     return Response(
         _JSON.encode(body),
         status_code=trouble.status,

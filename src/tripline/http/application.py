@@ -4,8 +4,8 @@ Not here: which families there are (`wiring/server.py` gives them).
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from types import MappingProxyType, ModuleType
-from typing import Any, Final
+from types import ModuleType
+from typing import Any
 
 from litestar import Litestar
 from litestar.datastructures import State
@@ -15,35 +15,31 @@ from litestar.status_codes import HTTP_204_NO_CONTENT
 from litestar.types import ASGIApp
 
 from tripline.http import answers, cors, errors, methods, middleware, operations
-from tripline.http.rim import Call, Rim, Vitals
-
-_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+from tripline.http.context.base import Call
 
 
 def create_app(
     families: Iterable[ModuleType],
-    rim: Rim | Vitals,
+    state: Mapping[str, Any],
     *,
-    state: Mapping[str, Any] = _NOTHING,
     tell: errors.Tell = answers.error,
     cors_origins: Collection[str] = (),
     promises_https: bool = False,
 ) -> ASGIApp:
-    """The application over these parts; the same one serves every HTTP listener.
+    """The application with this state; the same one serves every HTTP listener.
 
-    `families`: modules that export `handlers`. `state`: further attributes of `request.app.state`, beside the rim.
+    `families`: modules that export `handlers`. `state`: the attributes of `request.app.state`, contexts and others.
     `tell` makes the body of errors: JSON by default. Scripts of `cors_origins` may call paths under `/api/`.
     `promises_https`: answers over HTTPS carry `Strict-Transport-Security`.
     """
-    routes = routed_app(families, rim, state=state, tell=tell)
+    routes = routed_app(families, state, tell=tell)
     return middleware.surrounded(cors.allowing(routes, cors_origins), promises_https=promises_https)
 
 
 def routed_app(
     families: Iterable[ModuleType],
-    rim: Rim | Vitals,
+    state: Mapping[str, Any],
     *,
-    state: Mapping[str, Any] = _NOTHING,
     tell: errors.Tell = answers.error,
 ) -> Litestar:
     """The routes and the error table; as `create_app`."""
@@ -51,7 +47,7 @@ def routed_app(
     paths = sorted({path for handler in handlers for path in handler.paths})
     return Litestar(
         [HTTPRouteHandler(paths, http_method="OPTIONS")(_options), *handlers],
-        state=State({"rim": rim, **state}),
+        state=State(dict(state)),
         exception_handlers=errors.table(tell),
         openapi_config=None,
         logging_config=None,

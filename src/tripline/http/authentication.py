@@ -26,7 +26,9 @@ from litestar.types import Scope
 from tripline.domain.access import Actor
 from tripline.domain.refusals import Kind, Refusal
 from tripline.http import cookies, peers
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.accounts import accounts_of
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.process import process_of
 from tripline.services.accounts.browser_sessions import Cookie
 from tripline.services.accounts.tokens import Bearer, TokenUnreadable
 from tripline.store.accounts import accounts, sessions
@@ -66,29 +68,29 @@ def actor_in(tx: ReadTx, request: Call) -> Actor:
 
     Raises refusals of errorCode 10 and 11, `ForeignForm`, and `TooManyRequests`.
     """
-    now_ms = rim_of(request).clock()
+    now_ms = context_of(request).clock()
     credential = _credential(request, now_ms)
     return _admitted(request, credential, _found(tx, request, credential, now_ms), now_ms)
 
 
 async def actor(request: Call) -> Actor:
     """As `actor_in`, by a statement on its own: for what reads nothing beside, or reads later."""
-    now_ms = rim_of(request).clock()
+    now_ms = context_of(request).clock()
     credential = _credential(request, now_ms)
     return _admitted(request, credential, await _asked(request, credential, now_ms), now_ms)
 
 
 def _admitted(request: Call, credential: Bearer | Cookie, actor: Actor, now_ms: int) -> Actor:
     """The account that was found, with its request counted. Raises `TooManyRequests`."""
-    rim = rim_of(request)
-    rim.limits.count_request(actor.user_id, now_ms=now_ms)
-    if actor.user_id not in rim.actors and len(rim.actors) >= _KNOWN_MAX:
-        rim.actors.clear()
-    rim.actors[actor.user_id] = actor
+    known = accounts_of(request)
+    known.limits.count_request(actor.user_id, now_ms=now_ms)
+    if actor.user_id not in known.actors and len(known.actors) >= _KNOWN_MAX:
+        known.actors.clear()
+    known.actors[actor.user_id] = actor
     if isinstance(credential, Cookie):
-        if len(rim.browsing) >= _KNOWN_MAX:
-            rim.browsing.clear()
-        rim.browsing[credential.hash] = actor.user_id
+        if len(known.browsing) >= _KNOWN_MAX:
+            known.browsing.clear()
+        known.browsing[credential.hash] = actor.user_id
     request.scope[_ASKING] = _Asking(actor, credential)  # type: ignore[typeddict-unknown-key]
     return actor
 
@@ -99,19 +101,19 @@ def known_actor(request: Call) -> Known | None:
 
     None for what asks without a token, or with one that names no session. Raises refusals of errorCode 10 and 11.
     """
-    rim = rim_of(request)
+    context = context_of(request)
     text = _token(request)
     if text is None:
         return None
-    bearer = rim.tokens.bearer_of_access(text, now_ms=rim.clock())
-    actor = rim.actors.get(bearer.user_id)
+    bearer = accounts_of(request).tokens.bearer_of_access(text, now_ms=context.clock())
+    actor = accounts_of(request).actors.get(bearer.user_id)
     return None if actor is None or bearer.session_id is None else Known(actor, bearer.session_id)
 
 
 def count(request: Call, actor: Actor) -> None:
     """Count the request of a `known_actor`. Raises `TooManyRequests`."""
-    rim = rim_of(request)
-    rim.limits.count_request(actor.user_id, now_ms=rim.clock())
+    context = context_of(request)
+    accounts_of(request).limits.count_request(actor.user_id, now_ms=context.clock())
 
 
 def holder_of(scope: Scope) -> str:
@@ -122,11 +124,11 @@ def holder_of(scope: Scope) -> str:
         return asking.actor.user_id
     request: Call = Request(scope)
     try:
-        shown = _shown(request, rim_of(request).clock())
+        shown = _shown(request, context_of(request).clock())
     except Refusal:
         return peers.address_of(request)
     if isinstance(shown, Cookie):
-        return rim_of(request).browsing.get(shown.hash) or peers.address_of(request)
+        return accounts_of(request).browsing.get(shown.hash) or peers.address_of(request)
     return shown.user_id
 
 
@@ -134,7 +136,7 @@ async def require_still(request: Call) -> None:
     """As `require_still_in`, by a statement on its own: a body may take a minute to come."""
     asking: _Asking | None = request.scope.get(_ASKING)  # type: ignore[assignment]
     if asking is not None:
-        await _asked(request, asking.credential, rim_of(request).clock())
+        await _asked(request, asking.credential, context_of(request).clock())
 
 
 def require_still_in(tx: ReadTx, request: Call) -> None:
@@ -144,13 +146,13 @@ def require_still_in(tx: ReadTx, request: Call) -> None:
     """
     asking: _Asking | None = request.scope.get(_ASKING)  # type: ignore[assignment]
     if asking is not None:
-        _found(tx, request, asking.credential, rim_of(request).clock())
+        _found(tx, request, asking.credential, context_of(request).clock())
 
 
 async def sender(request: Call) -> Actor:
     """The account that sends a body in which the proof of `require_own_page` is still to come, and that may change
     nothing before. Raises refusals of errorCode 10 and 11."""
-    now_ms = rim_of(request).clock()
+    now_ms = context_of(request).clock()
     return await _asked(request, _shown(request, now_ms), now_ms)
 
 
@@ -179,7 +181,7 @@ async def require_own_page(request: Call, sent: str | None) -> None:
 
     Raises `TokenUnreadable` or `TokenExpired` when nobody asks, and `ForeignForm`.
     """
-    shown = _shown(request, rim_of(request).clock())
+    shown = _shown(request, context_of(request).clock())
     if isinstance(shown, Cookie):
         _require_csrf(request, shown, sent)
         request.scope[_OWN_PAGE] = True  # type: ignore[typeddict-unknown-key]
@@ -218,7 +220,7 @@ def _shown(request: Call, now_ms: int) -> Bearer | Cookie:
     """What came with the request: the only place that knows what a credential is."""
     text = _token(request)
     if text is not None:
-        return rim_of(request).tokens.bearer_of_access(text, now_ms=now_ms)
+        return accounts_of(request).tokens.bearer_of_access(text, now_ms=now_ms)
     cookie = cookies.found(request)
     if cookie is None:
         raise TokenUnreadable("header_missing")
@@ -242,7 +244,7 @@ def _found(tx: ReadTx, request: Call, credential: Bearer | Cookie, now_ms: int) 
 async def _asked(request: Call, credential: Bearer | Cookie, now_ms: int) -> Actor:
     """As `_found`, by a statement on its own."""
     statement, values = _question(credential, now_ms)
-    rows = await rim_of(request).store.ask(statement, *values)
+    rows = await context_of(request).store.ask(statement, *values)
     return _answered(request, credential, rows, now_ms)
 
 
@@ -267,22 +269,21 @@ def _answered(request: Call, credential: Bearer | Cookie, rows: Sequence[tuple[A
     if visit is None:
         raise TokenUnreadable("session_ended")
     if _sent(request, POLL_HEADER) is None:
-        rim_of(request).browsers.used(credential.session_id, visit, now_ms=now_ms)
+        accounts_of(request).browsers.used(credential.session_id, visit, now_ms=now_ms)
     request.scope[_VISITING] = visit.account  # type: ignore[typeddict-unknown-key]
     return visit.actor
 
 
 def _is_own(request: Call, origin: str) -> bool:
     """Whether the origin is where this request went, as far as we are told; a proxy may have changed what we see."""
-    rim = rim_of(request)
     try:
         scheme, host, *_ = urlsplit(origin)
     except ValueError:
         return False
     if cookies.is_secure(request) and scheme != "https":
         return False
-    hosts = {request.headers.get("host", ""), urlsplit(rim.public_url).netloc}
-    if rim.behind_proxy:
+    hosts = {request.headers.get("host", ""), urlsplit(process_of(request).public_url).netloc}
+    if process_of(request).behind_proxy:
         hosts.add(request.headers.get("x-forwarded-host", ""))
     return bool(host) and host.lower() in {each.lower() for each in hosts}
 

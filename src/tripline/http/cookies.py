@@ -11,7 +11,9 @@ from typing import Final
 
 from litestar.datastructures import cookie as litestar_cookie
 
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.accounts import accounts_of
+from tripline.http.context.base import Call
+from tripline.http.context.process import process_of
 from tripline.services.accounts import browser_sessions
 from tripline.services.accounts.browser_sessions import Cookie
 
@@ -43,7 +45,7 @@ def marked(request: Call, mark: str) -> litestar_cookie.Cookie:
 
 def given(request: Call, cookie: Cookie) -> dict[str, str]:
     """The header that gives a browser its cookie."""
-    life_s = rim_of(request).browsers.settings.longest_s
+    life_s = accounts_of(request).browsers.settings.longest_s
     return {"set-cookie": f"{_name(request)}={cookie.text}; Max-Age={life_s}; {_attributes(request)}"}
 
 
@@ -56,11 +58,10 @@ def is_secure(request: Call) -> bool:
     """Whether the browser came by HTTPS: to us, or to the proxy in front of us as it says itself."""
     if request.scope["scheme"] == "https":
         return True
-    rim = rim_of(request)
-    if not rim.behind_proxy:
+    if not process_of(request).behind_proxy:
         return False
     said = ",".join(request.headers.getall(_SCHEME, [])).rpartition(",")[2].strip().lower()
-    return said == "https" if said else rim.public_url.startswith("https:")
+    return said == "https" if said else process_of(request).public_url.startswith("https:")
 
 
 def _text(request: Call, name: str) -> str | None:

@@ -8,7 +8,9 @@ from typing import Final
 
 from tripline.domain.access import Actor
 from tripline.http import cookies
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.accounts import accounts_of
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.process import process_of
 from tripline.services.accounts.hash_turns import Requester
 from tripline.services.accounts.login import Attempts
 from tripline.wire import addresses
@@ -19,7 +21,7 @@ _AGENT_MAX: Final = 255
 
 def address_of(request: Call) -> str:
     """The address of whoever asks, in one form; `unknown` when there is none that can be read."""
-    if rim_of(request).behind_proxy and (hops := request.headers.getall(addresses.FORWARDED, [])):
+    if process_of(request).behind_proxy and (hops := request.headers.getall(addresses.FORWARDED, [])):
         return addresses.forwarded(hops[-1])
     peer = request.scope.get("client")
     return addresses.form(peer[0]) if peer else addresses.UNKNOWN
@@ -27,16 +29,16 @@ def address_of(request: Call) -> str:
 
 def attempts_of(request: Call) -> Attempts:
     """Attempts at a password from where this request comes."""
-    rim = rim_of(request)
+    context = context_of(request)
     agent = request.headers.get("user-agent", "")[:_AGENT_MAX]
     return Attempts(
-        rim.limits.logins,
-        rim.limits.known,
+        accounts_of(request).limits.logins,
+        accounts_of(request).limits.known,
         address_of(request),
-        rim.clock(),
+        context.clock(),
         agent or None,
         mark=cookies.mark(request),
-        mark_of=rim.tokens.mark,
+        mark_of=accounts_of(request).tokens.mark,
     )
 
 

@@ -8,7 +8,7 @@ Not here: the caller (`authentication.py`), which role may do what (`domain/acce
 from tripline.domain import access
 from tripline.domain.access import Action, Actor
 from tripline.http import authentication, operations
-from tripline.http.rim import Call
+from tripline.http.context.base import Call
 from tripline.store.transactions import ReadTx
 
 

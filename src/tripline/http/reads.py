@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from tripline.domain.refusals import Refusal
 from tripline.http import authentication, pages
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.store.accounts.accounts import Known
 from tripline.store.erasure import erasures
 from tripline.store.lists import Span, Window
@@ -73,7 +73,7 @@ class Whole(NamedTuple):
 
 async def page(request: Call, work: Callable[[ReadTx], Page], *, laborious: bool = False) -> Page:
     """The page that the work makes on one consistent view; `laborious`: however few its rows, they cost much."""
-    store = rim_of(request).store
+    store = context_of(request).store
     if laborious:
         request.scope[_HEAVY] = True  # type: ignore[typeddict-unknown-key]
     elif _is_short(request):
@@ -90,7 +90,7 @@ async def of_person(request: Call, work: Callable[[ReadTx], T]) -> T:
     While deleted vehicles wait to be erased that goes to a reader thread too: the newest trips of the person may all be
     of such a vehicle, and stepping over a hundred thousand of them takes a third of a second.
     """
-    store = rim_of(request).store
+    store = context_of(request).store
     if _is_short(request):
         try:
             found = await store.read_short(lambda tx: None if erasures.any_pending(tx) else work(tx))
@@ -152,7 +152,7 @@ async def by_time_at_once(
         wanted = whole(known, _span(asked))
     except Refusal:
         return None
-    rows = await rim_of(request).store.ask(wanted.statement, *wanted.values)
+    rows = await context_of(request).store.ask(wanted.statement, *wanted.values)
     if not rows:
         return None
     authentication.count(request, known.actor)

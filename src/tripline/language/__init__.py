@@ -1,1 +1,1 @@
-"""Texts for people: a sentence for each refusal, mails, pages, in each language; usable by every part of the rim."""
+"""Texts for people: a sentence for each refusal, mails, pages, in each language; for every part that answers people."""

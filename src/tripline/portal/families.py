@@ -105,4 +105,4 @@ SECTIONS: Final[navigation.Sections] = {
 `portal.frame.` and its name."""
 
 STATE: Final[dict[str, Any]] = {navigation.PAGES: navigation.pages_of(FAMILIES), navigation.SECTIONS: SECTIONS}
-"""What handlers of these families find in the state of their application, beside the rim."""
+"""State of the application for handlers of these families, beside their contexts."""

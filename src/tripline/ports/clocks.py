@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Reads the time; only the rim holds one."""
+    """Reads the time; only `clock.py` and tests have one."""
 
     def __call__(self) -> int:
         """Now, epoch ms."""

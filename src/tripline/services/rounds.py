@@ -68,6 +68,6 @@ async def _attempt(work: Work, log: "FilteringBoundLogger", failed: str, outage:
     """What the work says; 0 when there was trouble."""
     try:
         return await work()
-    except Exception as error:  # noqa: BLE001  the rim of every worker: it goes on, whatever stood in its way
+    except Exception as error:  # noqa: BLE001  the worker goes on after any error
         report(error, log, failed=failed, outage=outage)
         return 0

@@ -1,6 +1,6 @@
 """Transactions and statements, as the rest of the program sees a database.
 
-Services take a `ReadTx` or `WriteTx` and never commit; the rim opens one per request or batch. Statements are
+Services take a `ReadTx` or `WriteTx` and never commit; handlers and workers open them. Statements are
 SQLAlchemy Core; those on a hot path are wrapped in `Hot`, compiled once per dialect, and run on the driver's own
 connection with
 positional parameters.

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 from litestar.types import ASGIApp
+from msgspec import structs
 
 from tripline.adapters import machine
 from tripline.adapters.loop_watch import LoopWatch
@@ -20,11 +21,20 @@ from tripline.config import Config
 from tripline.config import files as config_files
 from tripline.domain.ids import SensorId
 from tripline.http.application import create_app
+from tripline.http.context.accounts import Accounts
+from tripline.http.context.base import Context
+from tripline.http.context.contexts import Contexts
+from tripline.http.context.fleet import Fleet
+from tripline.http.context.lines import Lines
+from tripline.http.context.maps import Maps
+from tripline.http.context.process import Process
+from tripline.http.context.rpc import Rpc
+from tripline.http.context.scores import Scores
 from tripline.http.request_store import RequestStore
-from tripline.http.rim import Rim, Vitals
 from tripline.portal import families as pages
 from tripline.portal.frame import troubles
 from tripline.portal.lists import exports
+from tripline.ports.clocks import Clock
 from tripline.services.accounts.browser_sessions import Prolonger
 from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.passwords import Passwords
@@ -71,7 +81,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 
     http: ASGIApp
     """What the HTTP listeners serve: everything, or health and metrics."""
-    rim: Rim | None
+    contexts: Contexts | None
+    """Of REST and the portal; None: this process serves neither."""
     ingress: Ingress | None
     presence: PresenceKeeper | None
     pusher: Pusher | None
@@ -80,8 +91,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 
     def stop(self) -> None:
         """Stop callers waiting for work that will not finish."""
-        if self.rim is not None:
-            self.rim.calls.stop()
+        if self.contexts is not None:
+            self.contexts.rpc.calls.stop()
         if self.pusher is not None:
             self.pusher.stop()
 
@@ -122,11 +133,16 @@ def wired(
         ]
     if presence is not None:
         workers.append(partial(presence.run, ingress.listener.roster.heard if ingress else tuple))
-    rim = None
+    contexts = None
     if does("api"):
-        rim = _rim(config, ground, others, ingress, node, token_key, api_port, readiness, settings)
-        workers += [partial(rim.browsers.run, store), partial(rim.limits.known.run, store, clock), others.maps.run]
-        lists = exports.books(rim.time_zone)
+        contexts = _contexts(config, ground, others, ingress, node, token_key, api_port, readiness, settings)
+        accounts = contexts.accounts
+        workers += [
+            partial(accounts.browsers.run, store),
+            partial(accounts.limits.known.run, store, clock),
+            others.maps.run,
+        ]
+        lists = exports.books(contexts.context.time_zone)
         workers.append(Exporter(store=store, signals=signals, clock=clock, maker_id=node.id, books=lists).run)
     pusher = None
     if does("worker"):
@@ -146,22 +162,19 @@ def wired(
         workers.append(Undertaker(store=store.of(Crew.VITALS)).run)
     if presence is not None:
         Answering(node=node, signals=signals, is_behind=lambda: check is not None and check.is_behind)
-    if rim is None:
-        public_url = config.accounts.public_url
-        vitals = Vitals(ready=readiness.report, clock=clock, api_port=api_port, public_url=public_url)
-        http = create_app((health,), vitals)
+    if contexts is None:
+        http = create_app((health,), {"process": _process(config, clock, api_port, readiness, settings)})
     else:
         http = create_app(
             (*families.FAMILIES, *pages.FAMILIES),
-            rim,
-            state={**families.STATE, **pages.STATE},
+            {**structs.asdict(contexts), **families.STATE, **pages.STATE},
             tell=troubles.tell,
             cors_origins=config.rest.cors_origins,
             promises_https=config_files.promises_https(config),
         )
     return Server(
         http=http,
-        rim=rim,
+        contexts=contexts,
         ingress=ingress,
         presence=presence,
         pusher=pusher,
@@ -200,7 +213,7 @@ def readiness_of(
     )
 
 
-def _rim(
+def _contexts(
     config: Config,
     ground: Ground,
     others: Adapters,
@@ -210,7 +223,7 @@ def _rim(
     api_port: int,
     readiness: Readiness,
     settings: Callable[[], Sequence[InForce]],
-) -> Rim:
+) -> Contexts:
     ids, signals, clock = ground["ids"], ground["signals"], ground["clock"]
     store = RequestStore(ground["store"], readers=config.store.readers, writers=config.store.writers)
     roster = ingress.listener.roster if ingress is not None else None
@@ -218,39 +231,51 @@ def _rim(
     of_devices = ingest.of_devices(ground)
     settling = Barrier(store=of_devices["store"], node=node, signals=signals)
     calls = Calls(devices=EveryDevice(here=roster, node=node, **of_devices), settings=config.rpc, **of_devices)
-    return Rim(
-        store=store,
-        ids=ids,
-        signals=signals,
-        clock=clock,
-        tokens=Tokens(key=token_key, settings=config.tokens),
-        passwords=Passwords(config.passwords),
-        limits=Limits(accounts=config.accounts, rest=config.rest),
-        carrier_actions=Batches(settling=settling, store=store, ids=ids, signals=signals, clock=clock),
-        unpauser=Unpauser(
-            store=store,
-            carrier=others.carrier,
-            ids=ids,
-            clock=clock,
-            timeout_s=config.carrier.timeout_s,
+    return Contexts(
+        context=Context(
+            store=store, ids=ids, signals=signals, clock=clock, time_zone=zoneinfo.ZoneInfo(config.time_zone)
         ),
-        settling=settling,
-        policies=PolicyDesk(store=store, rules=config.rules, ids=ids, clock=clock, roads=others.roads),
-        disputes=DisputeDesk(store=store, ids=ids, clock=clock, roads=others.roads),
-        maps=others.maps,
-        roads=others.roads,
-        base_map=others.base_map,
-        node=node,
-        calls=calls,
-        mounter=Mounter(calls=calls, settings=config.rpc, store=store, ids=ids, signals=signals, clock=clock),
-        time_zone=zoneinfo.ZoneInfo(config.time_zone),
-        ready=readiness.report,
-        heard_of=_heard_nothing if roster is None else roster.heard_of,
-        trials=Trials(store=store, sender=others.webhooks, ids=ids, clock=clock),
+        process=_process(config, clock, api_port, readiness, settings),
+        accounts=Accounts(
+            tokens=Tokens(key=token_key, settings=config.tokens),
+            passwords=Passwords(config.passwords),
+            limits=Limits(accounts=config.accounts, rest=config.rest),
+            browsers=Prolonger(config.sessions),
+        ),
+        fleet=Fleet(node=node, heard_of=_heard_nothing if roster is None else roster.heard_of, settling=settling),
+        rpc=Rpc(
+            calls=calls,
+            mounter=Mounter(calls=calls, settings=config.rpc, store=store, ids=ids, signals=signals, clock=clock),
+        ),
+        lines=Lines(
+            carrier_actions=Batches(settling=settling, store=store, ids=ids, signals=signals, clock=clock),
+            unpauser=Unpauser(
+                store=store, carrier=others.carrier, ids=ids, clock=clock, timeout_s=config.carrier.timeout_s
+            ),
+        ),
+        scores=Scores(
+            policies=PolicyDesk(store=store, rules=config.rules, ids=ids, clock=clock, roads=others.roads),
+            disputes=DisputeDesk(store=store, ids=ids, clock=clock, roads=others.roads),
+            roads=others.roads,
+        ),
+        maps=Maps(keeper=others.maps, base_map=others.base_map),
         imports=ImportLimits(config.rest),
-        browsers=Prolonger(config.sessions),
-        public_url=config.accounts.public_url,
+        trials=Trials(store=store, sender=others.webhooks, ids=ids, clock=clock),
+    )
+
+
+def _process(
+    config: Config,
+    clock: Clock,
+    api_port: int,
+    readiness: Readiness,
+    settings: Callable[[], Sequence[InForce]],
+) -> Process:
+    return Process(
+        ready=readiness.report,
+        clock=clock,
         api_port=api_port,
+        public_url=config.accounts.public_url,
         behind_proxy=config.behind_proxy,
         settings=settings,
     )

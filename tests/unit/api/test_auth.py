@@ -8,10 +8,9 @@ from typing import Any
 import httpx
 import pytest
 from msgspec import structs
-from msgspec.structs import replace
 from sqlalchemy import update
 from tests.support import rest as support
-from tests.support.rest import Login, Rest
+from tests.support.rest import Login, Rest, changed
 
 from tripline import config
 from tripline.domain.access import Authority
@@ -225,7 +224,7 @@ def test_login_storm_above_the_waiting_room_is_answered_429_and_the_rest_is_serv
     async def scenario(rest: Rest) -> tuple[list[int], list[int]]:
         await _account(rest, "pass")
         small = Passwords(structs.replace(support.CHEAP, workers=1, waiting=1))
-        transport = httpx.ASGITransport(app=support.application(replace(rest.rim, passwords=small)))  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(app=support.application(changed(rest.contexts, passwords=small)))  # type: ignore[arg-type]
         gate = threading.Event()
         small._threads.submit(gate.wait)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
@@ -272,7 +271,7 @@ async def _flooded(rest: Rest, strangers: list[tuple[str, str]], last: tuple[str
     gate = threading.Event()
     small._threads.submit(gate.wait)
     rest.change(behind_proxy=True, passwords=small)
-    transport = httpx.ASGITransport(app=support.application(rest.rim))  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(app=support.application(rest.contexts))  # type: ignore[arg-type]
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
         attempts = []
         for each in (*strangers, last):
@@ -297,7 +296,7 @@ def test_owner_gets_in_from_a_known_address_while_strangers_flood_the_hashes(
         assert await _attempt(rest.http, EMAIL, HOME) == 200
         if restarted:
             rest.change(limits=Limits(accounts=config.Accounts(), rest=config.Rest()))
-            await rest.rim.limits.known.read(rest.store, now_ms=rest.now_ms)
+            await rest.contexts.accounts.limits.known.read(rest.store, now_ms=rest.now_ms)
         return (await _flooded(rest, strangers, (EMAIL, HOME)))[1]
 
     assert support.run(tmp_path, scenario) == 200
@@ -308,7 +307,7 @@ def test_flooding_strangers_learn_nothing_of_the_accounts_that_they_name(tmp_pat
 
     async def scenario(rest: Rest) -> list[list[int]]:
         user_id = await _account(rest, "right")
-        rest.rim.limits.known.add(user_id, HOME)
+        rest.contexts.accounts.limits.known.add(user_id, HOME)
         outcomes = []
         for names in ((EMAIL, "nobody@x.example"), ("nobody@x.example", EMAIL)):
             flood = [(names[n % 2], f"198.51.100.{n}") for n in range(30)]
@@ -328,7 +327,7 @@ def test_body_that_needs_no_account_is_bounded(tmp_path: Path, path: str, most: 
         async def app(scope: Any, receive: Any, send: Any) -> None:
             await served({**scope, "extensions": {CAME_WHOLE: {}} if whole else {}}, receive, send)
 
-        served: Any = support.application(rest.rim)
+        served: Any = support.application(rest.contexts)
         client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://127.0.0.1")
         bodies = [b'{"username":"a","email":"a@b.example","password":"c"}'.ljust(size) for size in (most, most + 1)]
         return [(await client.post(path, content=body)).status_code for body in bodies]

@@ -158,7 +158,7 @@ def test_replaced_map_has_other_tags_and_another_address(tmp_path):
 
 def test_map_that_is_replaced_between_tag_and_tile_is_kept_by_nobody(tmp_path):
     async def scenario(client):
-        maps = client.app.rim.base_map
+        maps = client.app.contexts.maps.base_map
         find = maps.tile
 
         async def late(*place):

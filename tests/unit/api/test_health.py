@@ -6,14 +6,13 @@ from typing import Any
 
 import httpx
 import pytest
-from msgspec.structs import replace
 from tests.support import rest as support
-from tests.support.rest import Rest
+from tests.support.rest import Rest, changed
 
 from tripline import metrics
 from tripline.api import health
 from tripline.http.application import create_app
-from tripline.http.rim import Vitals
+from tripline.http.context.process import Process
 from tripline.language.phrases import phrase, verbatim
 from tripline.services.readiness import Check, Report, Status
 
@@ -23,7 +22,7 @@ PATHS = ("/health/live", "/health/ready", "/metrics")
 
 
 async def _statuses(rest: Rest, peer: str, *, ready: bool = True, headers: Any = None) -> list[int]:
-    app = support.application(replace(rest.rim, ready=lambda: Report("ready" if ready else "starting", ())))
+    app = support.application(changed(rest.contexts, ready=lambda: Report("ready" if ready else "starting", ())))
     transport = httpx.ASGITransport(app=app, client=(peer, 50_000))  # type: ignore[arg-type]
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as http:
         return [(await http.get(path)).status_code for path in PATHS]
@@ -91,10 +90,10 @@ def test_health_is_hidden_when_one_of_two_names_is_foreign(tmp_path: Path) -> No
 @pytest.mark.parametrize(("public_url", "status"), [("https://fleet.example", 200), ("", 404)])
 def test_process_without_rest_answers_health_under_its_public_name(public_url: str, status: int) -> None:
     async def scenario() -> int:
-        vitals = Vitals(
+        process = Process(
             ready=lambda: Report("ready", ()), clock=lambda: support.NOW_MS, api_port=None, public_url=public_url
         )
-        transport = httpx.ASGITransport(app=create_app((health,), vitals))  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(app=create_app((health,), {"process": process}))
         async with httpx.AsyncClient(transport=transport, base_url="http://fleet.example") as http:
             return (await http.get("/metrics")).status_code
 
@@ -112,7 +111,7 @@ def test_ready_says_of_each_check_how_it_is(tmp_path: Path, status: Status, code
     )
 
     async def scenario(rest: Rest) -> httpx.Response:
-        app = support.application(replace(rest.rim, ready=lambda: report))
+        app = support.application(changed(rest.contexts, ready=lambda: report))
         transport = httpx.ASGITransport(app=app, client=("127.0.0.1", 50_000))  # type: ignore[arg-type]
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
             return await http.get("/health/ready")
@@ -138,7 +137,7 @@ def test_ready_is_503_while_a_listener_is_closed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("asked", "statuses"), [(8080, [200, 200, 200]), (9901, [404, 404, 404])])
 def test_health_is_answered_on_the_api_port_alone(tmp_path: Path, asked: int, statuses: list[int]) -> None:
     async def scenario(rest: Rest) -> list[int]:
-        app = support.application(replace(rest.rim, ready=lambda: Report("ready", ()), api_port=8080))
+        app = support.application(changed(rest.contexts, ready=lambda: Report("ready", ()), api_port=8080))
         transport = httpx.ASGITransport(app=app)
         async with httpx.AsyncClient(transport=transport, base_url=f"http://127.0.0.1:{asked}") as http:
             return [(await http.get(path)).status_code for path in PATHS]
@@ -148,8 +147,8 @@ def test_health_is_answered_on_the_api_port_alone(tmp_path: Path, asked: int, st
 
 def test_process_without_rest_answers_health_alone() -> None:
     async def scenario() -> list[httpx.Response]:
-        vitals = Vitals(ready=lambda: Report("ready", ()), clock=lambda: support.NOW_MS, api_port=None, public_url="")
-        transport = httpx.ASGITransport(app=create_app((health,), vitals))  # type: ignore[arg-type]
+        process = Process(ready=lambda: Report("ready", ()), clock=lambda: support.NOW_MS, api_port=None, public_url="")
+        transport = httpx.ASGITransport(app=create_app((health,), {"process": process}))
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
             return [await http.get(path) for path in (*PATHS, "/api/openapi.json")]
 

@@ -4,9 +4,9 @@ import asyncio
 import contextlib
 
 import pytest
-from msgspec.structs import replace
 from sqlalchemy import func, select
 from tests.support import rest
+from tests.support.rest import changed
 
 from tripline import config
 from tripline.domain.access import Authority
@@ -236,8 +236,8 @@ def test_form_that_cannot_be_read_is_refused(tmp_path, boundary):
 async def with_limits(app, **limits):
     """The application with other limits of imports."""
     shared = ImportLimits(config.Rest(**limits))
-    app.rim = replace(app.rim, imports=shared)
-    rest.application(app.rim)
+    app.contexts = changed(app.contexts, imports=shared)
+    rest.application(app.contexts)
     return shared
 
 
@@ -308,7 +308,7 @@ def test_a_thousand_bad_rows_are_told_and_all_are_counted(tmp_path):
 def test_short_import_waits_for_no_long_one(tmp_path):
     async def scenario(app):
         _, admin = await app.operator("ace")
-        async with app.rim.imports.long.turn("another"), asyncio.timeout(5):
+        async with app.contexts.imports.long.turn("another"), asyncio.timeout(5):
             return await sent(app, admin, VEHICLES)
 
     assert rest.run(tmp_path, scenario) == report(rows=3, created=3)
@@ -321,7 +321,7 @@ def test_long_imports_of_one_operator_keep_another_waiting_for_one_of_them_at_mo
     async def scenario(app):
         _, admin = await app.operator("ace")
         _, other = await app.operator("bee")
-        shared = app.rim.imports
+        shared = app.contexts.imports
 
         async def ask(login, name):
             await sent(app, login, VEHICLES, dryRun="true")
@@ -459,7 +459,7 @@ def test_operator_and_its_partner_have_one_share_and_make_room_for_another_opera
         asked = []
         for login in (admin, partner, *people, second):
             asked.append(await slow_uploads(app, login.token, ARRIVING.account))
-        held = app.rim.imports.files.taken
+        held = app.contexts.imports.files.taken
         taken = await send(app, third, b"vehicleNo,mileage\nY,1\n")
         for _, end in asked:
             end.set()
@@ -539,7 +539,7 @@ def test_number_registered_between_check_and_insert_is_told_like_any_other(tmp_p
     async def scenario(app):
         _, admin = await app.operator("ace")
         waiting = [{"vehicleNo": "B", "mileage": 1}]
-        write = app.rim.store.write
+        write = app.contexts.context.store.write
 
         async def late(work):
             if waiting:
@@ -547,7 +547,7 @@ def test_number_registered_between_check_and_insert_is_told_like_any_other(tmp_p
                 assert (await app.call(admin, "POST", "/vehicle", body)).status_code == 200
             return await write(work)
 
-        monkeypatch.setattr(app.rim.store, "write", late)
+        monkeypatch.setattr(app.contexts.context.store, "write", late)
         return await sent(app, admin, VEHICLES), await numbers(app)
 
     answer, kept = rest.run(tmp_path, scenario)
@@ -562,7 +562,7 @@ def test_numbers_registered_one_by_one_before_each_write_of_an_import_are_bad_ro
     async def scenario(app):
         _, admin = await app.operator("ace")
         waiting = [*reversed(names)]
-        write = app.rim.store.write
+        write = app.contexts.context.store.write
 
         async def late(work):
             if waiting and work.__module__ == registration.__name__:
@@ -570,7 +570,7 @@ def test_numbers_registered_one_by_one_before_each_write_of_an_import_are_bad_ro
                 assert answer.status_code in (200, 400)
             return await write(work)
 
-        monkeypatch.setattr(app.rim.store, "write", late)
+        monkeypatch.setattr(app.contexts.context.store, "write", late)
         content = b"vehicleNo,mileage\n" + b"".join(b"%c,1\n" % number for number in names.encode())
         return await sent(app, admin, content, skipBadRows="true"), await numbers(app)
 

@@ -219,7 +219,7 @@ async def upload_cut_off(app, root, content):
         "client": ("127.0.0.1", 1),
         "server": ("127.0.0.1", 2),
     }
-    await rest.application(app.rim)(scope, receive, send)
+    await rest.application(app.contexts)(scope, receive, send)
     return sent[0]["status"]
 
 
@@ -243,7 +243,7 @@ def test_upload_that_is_cut_off_leaves_the_interrupted_import_as_it_was(tmp_path
 
     async def interrupted(app, root):
         await sent(app, root, content)
-        os.close(app.rim.maps._orders.get_nowait().held)
+        os.close(app.contexts.maps.keeper._orders.get_nowait().held)
 
     async def scenario(app, root):
         await interrupted(app, root)
@@ -315,13 +315,13 @@ def test_import_that_was_interrupted_is_begun_again_by_one_request(tmp_path):
 
     async def scenario(app, root):
         await sent(app, root, content)
-        os.close(app.rim.maps._orders.get_nowait().held)
+        os.close(app.contexts.maps.keeper._orders.get_nowait().held)
         elsewhere = [
             await app.refused(root, "POST", f"/api/tre/v1_3/map/{name}/continuation")
             for name in ("other", "_", "AREA", "a" * 64)
         ]
         again = await app.post(root, f"{MAP}/continuation")
-        return elsewhere, again, app.rim.maps._orders.get_nowait()
+        return elsewhere, again, app.contexts.maps.keeper._orders.get_nowait()
 
     elsewhere, again, order = played(tmp_path, scenario)
 
@@ -338,7 +338,7 @@ def test_import_whose_file_is_gone_is_not_begun_again_and_can_be_removed(tmp_pat
 
     async def scenario(app, root):
         await sent(app, root, content)
-        os.close(app.rim.maps._orders.get_nowait().held)
+        os.close(app.contexts.maps.keeper._orders.get_nowait().held)
         (tmp_path / "maps/.uploads/area.osm.pbf").unlink()
         told = (await app.get(root, MAPS))["import"]
         refused = await app.refused(root, "POST", f"{MAP}/continuation")
@@ -403,7 +403,7 @@ def test_import_that_waits_is_cancelled_once_whoever_has_it_lets_go(tmp_path):
         await sent(app, root, content)
         both = asyncio.gather(app.post(root, CANCEL), app.call(root, "POST", CANCEL))
         await made.cancelling(tmp_path / "maps")
-        os.close(app.rim.maps._orders.get_nowait().held)
+        os.close(app.contexts.maps.keeper._orders.get_nowait().held)
         first, second = await both
         return first, second.status_code, await app.get(root, MAPS), await app.refused(root, "POST", CANCEL)
 
@@ -433,10 +433,10 @@ def test_import_that_does_not_end_is_told_so_and_ends_with_the_next_start(tmp_pa
     async def scenario(app, root):
         await sent(app, root, content)
         refused = await app.refused(root, "POST", CANCEL)
-        os.close(app.rim.maps._orders.get_nowait().held)
+        os.close(app.contexts.maps.keeper._orders.get_nowait().held)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(1):
-                await app.rim.maps.run()
+                await app.contexts.maps.keeper.run()
         return refused[:2], await app.get(root, MAPS)
 
     assert played(tmp_path, scenario) == ((409, 2), NOTHING)
@@ -450,7 +450,7 @@ def test_cancellation_that_came_to_no_end_touches_no_later_import(tmp_path, othe
 
     async def scenario(app, root):
         await sent(app, root, content)
-        os.close(app.rim.maps._orders.get_nowait().held)
+        os.close(app.contexts.maps.keeper._orders.get_nowait().held)
         assert cancels.mark(folder, "area")
         begun = await sent(app, root, content, "/api/tre/v1_3/map/other" if other else MAP)
         return begun[1], (await app.get(root, MAPS))["import"]

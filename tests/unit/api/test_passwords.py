@@ -7,10 +7,9 @@ from typing import Any
 
 import httpx
 import pytest
-from msgspec.structs import replace
 from sqlalchemy import select, update
 from tests.support import rest as support
-from tests.support.rest import Login, Rest
+from tests.support.rest import Login, Rest, changed
 
 from tripline import config, observe
 from tripline.domain.access import Authority
@@ -168,7 +167,7 @@ def test_reset_without_an_address_is_refused(tmp_path: Path, body: dict[str, Any
 def test_forms_of_one_address_are_limited_together(tmp_path: Path) -> None:
     async def scenario(rest: Rest) -> list[tuple[int, str]]:
         limits = Limits(accounts=config.Accounts(applications_per_hour=2), rest=config.Rest())
-        app = support.application(replace(rest.rim, limits=limits))
+        app = support.application(changed(rest.contexts, limits=limits))
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://x") as http:  # type: ignore[arg-type]
             seen = []
             for n in range(3):

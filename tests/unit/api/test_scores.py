@@ -6,11 +6,10 @@ from typing import Any
 
 import httpx
 import pytest
-from msgspec.structs import replace
 from sqlalchemy import delete, insert, update
 from tests.support import rest as support
 from tests.support import scores
-from tests.support.rest import Login, Rest
+from tests.support.rest import Login, Rest, changed
 
 from tripline import config
 from tripline.domain import ids
@@ -373,7 +372,7 @@ def test_each_page_is_counted_once_among_the_requests_of_its_account(tmp_path: P
     async def scenario(rest: Rest) -> list[int]:
         owner = await _owner(rest)
         limits = Limits(accounts=config.Accounts(), rest=config.Rest(requests_per_minute=4))
-        app = support.application(replace(rest.rim, limits=limits, actors={}))
+        app = support.application(changed(rest.contexts, limits=limits, actors={}))
         headers = {"X-Authorization": f"Bearer {owner.token}"}
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://x") as http:  # type: ignore[arg-type]
             path = _SCORES.partition("?")[0]

@@ -55,7 +55,7 @@ def test_device_of_another_process_is_connected_while_its_row_says_so(tmp_path, 
         _, admin = await app.operator("ace")
         sensor_id, _ = await mounted(app, admin)
         row = {"sensor_id": sensor_id, "connected": connected, "changed_ms": AT, "seen_ms": AT, "told": True}
-        row |= {"node_id": app.rim.node.id if held_by == "this" else held_by, "session_no": 1}
+        row |= {"node_id": app.contexts.fleet.node.id if held_by == "this" else held_by, "session_no": 1}
         await app.store.write(lambda tx: tx.run(insert(tables.device_connection).values(**row)))
         return await app.get(admin, f"/sensor/{sensor_id}/latest")
 

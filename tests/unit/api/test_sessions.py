@@ -6,10 +6,9 @@ from typing import Any
 
 import httpx
 import pytest
-from msgspec.structs import replace
 from sqlalchemy import select, update
 from tests.support import rest as support
-from tests.support.rest import Rest
+from tests.support.rest import Rest, changed
 
 from tripline import config
 from tripline.domain.access import Authority
@@ -144,7 +143,7 @@ def test_session_lives_as_long_as_its_newest_token(tmp_path: Path) -> None:
 def limited(rest: Rest, *, behind_proxy: bool = False, **settings: Any) -> httpx.AsyncClient:
     """A client of the application with other limits, connecting from 127.0.0.1."""
     limits = Limits(accounts=config.Accounts(**settings), rest=config.Rest())
-    app = support.application(replace(rest.rim, limits=limits, behind_proxy=behind_proxy))
+    app = support.application(changed(rest.contexts, limits=limits, behind_proxy=behind_proxy))
     return httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://127.0.0.1")  # type: ignore[arg-type]
 
 
@@ -250,7 +249,7 @@ def test_g33_requests_of_an_account_are_limited_when_set(tmp_path: Path) -> None
     async def scenario(rest: Rest) -> tuple[Any, ...]:
         logins = [await rest.account(f"{name}@x.example", Authority.COMPANY_ADMIN) for name in "ab"]
         limits = Limits(accounts=config.Accounts(), rest=config.Rest(requests_per_minute=3))
-        app = support.application(replace(rest.rim, limits=limits))
+        app = support.application(changed(rest.contexts, limits=limits))
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://x") as http:  # type: ignore[arg-type]
 
             async def ask(who: int) -> tuple[int, str]:

@@ -11,7 +11,7 @@ HANDLERS = [handler for family in BOTH for handler in family.handlers]
 
 
 def made() -> Any:
-    return application.routed_app(BOTH, None)  # type: ignore[arg-type]
+    return application.routed_app(BOTH, {})
 
 
 def test_applications_share_no_handler():

@@ -5,10 +5,9 @@ from typing import Any
 
 import httpx
 import pytest
-from msgspec.structs import replace
 from sqlalchemy import select, update
 from tests.support import rest as support
-from tests.support.rest import Login, Rest
+from tests.support.rest import Login, Rest, changed
 
 from tripline import config
 from tripline.domain.access import Actor, Authority
@@ -225,7 +224,7 @@ def test_request_prolongs_a_session_that_was_not_within_the_minute(
         _, cookie = await visitor(rest)
         rest.now_ms += used_ms
         assert await ask(rest, cookie) == GOOD
-        await rest.rim.browsers.write(rest.store)
+        await rest.contexts.accounts.browsers.write(rest.store)
         rest.now_ms += later_ms
         return await ask(rest, cookie)
 
@@ -243,7 +242,7 @@ def test_what_a_page_asks_by_itself_keeps_nobody_signed_in(
         for _ in range(4):
             rest.now_ms += IDLE_MS // 4 - 1
             assert await ask(rest, cookie, **sent) == GOOD
-            await rest.rim.browsers.write(rest.store)
+            await rest.contexts.accounts.browsers.write(rest.store)
         rest.now_ms += 4
         return await ask(rest, cookie, **sent)
 
@@ -255,7 +254,7 @@ def test_request_of_its_user_prolongs_a_session_whose_page_asks_by_itself(tmp_pa
         _, cookie = await visitor(rest)
         rest.now_ms += IDLE_MS // 2
         answers = [await ask(rest, cookie, X_Poll="1"), await ask(rest, cookie), await ask(rest, cookie, X_Poll="1")]
-        await rest.rim.browsers.write(rest.store)
+        await rest.contexts.accounts.browsers.write(rest.store)
         rest.now_ms += IDLE_MS - 1
         answers.append(await ask(rest, cookie, X_Poll="1"))
         rest.now_ms += 1
@@ -274,7 +273,7 @@ def test_session_ends_in_any_case_however_much_it_is_used(
         while rest.now_ms + IDLE_MS // 2 < end_ms - 1:
             rest.now_ms += IDLE_MS // 2
             assert await ask(rest, cookie) == GOOD
-            await rest.rim.browsers.write(rest.store)
+            await rest.contexts.accounts.browsers.write(rest.store)
         rest.now_ms = end_ms + off_ms
         return await ask(rest, cookie)
 
@@ -287,7 +286,7 @@ def test_what_was_noted_to_be_prolonged_does_not_bring_back_an_ended_session(tmp
         rest.now_ms += 60_000
         await ask(rest, cookie)
         await ask(rest, cookie, "POST", "/api/auth/logout", X_CSRF_Token=cookie.csrf)
-        await rest.rim.browsers.write(rest.store)
+        await rest.contexts.accounts.browsers.write(rest.store)
         return await ask(rest, cookie)
 
     assert support.run(tmp_path, scenario) == SIGNED_OUT
@@ -300,7 +299,7 @@ def test_reading_within_the_minute_writes_nothing(tmp_path: Path) -> None:
         for _ in range(3):
             rest.now_ms += 30_000
             await ask(rest, cookie)
-            await rest.rim.browsers.write(rest.store)
+            await rest.contexts.accounts.browsers.write(rest.store)
             (row,) = await rest.store.read(
                 lambda tx: tx.all(select(account_session.c.rotated_ms).where(account_session.c.kind == "browser"))
             )
@@ -343,7 +342,7 @@ def test_sessions_tell_browsers_from_programs(tmp_path: Path) -> None:
 
 def proxied(rest: Rest, **parts: Any) -> httpx.AsyncClient:
     """A client that comes through a proxy by HTTPS, as the proxy says."""
-    app = support.application(replace(rest.rim, behind_proxy=True, **parts))
+    app = support.application(changed(rest.contexts, behind_proxy=True, **parts))
     return httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://inside:8080")  # type: ignore[arg-type]
 
 

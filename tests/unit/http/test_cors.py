@@ -2,8 +2,8 @@
 
 import httpx
 import pytest
-from msgspec.structs import replace
 from tests.support import rest
+from tests.support.rest import changed
 from tests.unit.http.test_answer_headers import OPERATIONS
 
 from tripline.api import families
@@ -37,11 +37,11 @@ def client(app):
     return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
 
 
-def asked(tmp_path, *requests, origins=ORIGINS, rim=lambda app: app.rim):
+def asked(tmp_path, *requests, origins=ORIGINS, contexts=lambda app: app.contexts):
     """The answers to these requests (method, path, headers) where the origins are allowed."""
 
     async def scenario(app):
-        async with client(cors.allowing(rest.application(rim(app)), origins)) as http:
+        async with client(cors.allowing(rest.application(contexts(app)), origins)) as http:
             return [await http.request(method, path, headers=headers) for method, path, headers in requests]
 
     return rest.run(tmp_path, scenario)
@@ -68,7 +68,7 @@ def test_preflight_allows_every_method_of_the_interface():
 def test_browser_sequence_logs_in_and_reads_a_record(tmp_path):
     async def scenario(app):
         _, admin = await app.operator("ace")
-        async with client(create_app(families.FAMILIES, app.rim, cors_origins=ORIGINS)) as http:
+        async with client(create_app(families.FAMILIES, rest.state(app.contexts), cors_origins=ORIGINS)) as http:
             before = await http.options(ME, headers=preflight(method="GET", headers="x-authorization"))
             headers = {"Origin": PORTAL, "X-Authorization": f"Bearer {admin.token}"}
             return before, await http.get(ME, headers=headers), await http.head(ME, headers=headers)
@@ -109,7 +109,7 @@ def test_outage_carries_the_origin(tmp_path):
     async def scenario(app):
         _, admin = await app.operator("ace")
         headers = {"Origin": PORTAL, "X-Authorization": f"Bearer {admin.token}"}
-        away = rest.application(replace(app.rim, store=AwayStore()))
+        away = rest.application(changed(app.contexts, store=AwayStore()))
         async with client(cors.allowing(away, ORIGINS)) as http:
             return await http.get(ME, headers=headers)
 

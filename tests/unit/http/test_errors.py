@@ -9,17 +9,16 @@ from typing import Any, TypeVar
 import httpx
 import pytest
 from litestar.response import Response
-from msgspec.structs import replace
 from tests.support import logs
 from tests.support import rest as support
-from tests.support.rest import Rest
+from tests.support.rest import Rest, changed
 
 from tripline.api import families
 from tripline.domain.access import Authority
 from tripline.domain.refusals import Kind
 from tripline.http import errors
 from tripline.http.application import create_app
-from tripline.http.rim import Call
+from tripline.http.context.base import Call
 from tripline.ports.outages import Outage
 from tripline.store.transactions import ReadTx
 
@@ -41,8 +40,8 @@ class BrokenStore:
 
 
 async def _over_broken_store(rest: Rest, trouble: Exception) -> httpx.Response:
-    rim = replace(rest.rim, store=BrokenStore(trouble))  # type: ignore[arg-type]
-    transport = httpx.ASGITransport(app=support.application(rim))  # type: ignore[arg-type]
+    contexts = changed(rest.contexts, store=BrokenStore(trouble))  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(app=support.application(contexts))  # type: ignore[arg-type]
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
         return await http.post(
             "/api/auth/login?secret=query", json={"username": "kim@x.example", "password": "hidden word"}
@@ -184,8 +183,8 @@ def test_every_trouble_is_answered_in_the_form_that_the_application_is_given(
         return Response(text.encode(), status_code=trouble.status, media_type="text/html", headers=trouble.headers)
 
     async def scenario(rest: Rest) -> httpx.Response:
-        rim = replace(rest.rim, store=BrokenStore(Outage("away")))  # type: ignore[arg-type]
-        transport = httpx.ASGITransport(app=create_app(families.FAMILIES, rim, tell=page))  # type: ignore[arg-type]
+        contexts = changed(rest.contexts, store=BrokenStore(Outage("away")))  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(app=create_app(families.FAMILIES, support.state(contexts), tell=page))  # type: ignore[arg-type]
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
             return await http.request(method, path, content=body)
 
@@ -244,7 +243,7 @@ def test_sender_that_goes_away_amid_its_body_is_no_bug(tmp_path: Path) -> None:
             "client": ("127.0.0.1", 1),
             "server": ("127.0.0.1", 2),
         }
-        await support.application(rest.rim)(scope, receive, send)  # type: ignore[arg-type]
+        await support.application(rest.contexts)(scope, receive, send)  # type: ignore[arg-type]
 
     support.run(tmp_path, scenario)
     assert sent[0]["status"] == 400

@@ -88,7 +88,7 @@ def test_read_beyond_the_bound_of_an_account_is_told_to_come_again(
 
     async def scenario(rest: Rest) -> list[tuple[int, Any, str | None]]:
         login, other = await admin(rest), await rest.account("b@x.example", Authority.SYS_ADMIN)
-        reads = rest.rim.store._reads
+        reads = rest.contexts.context.store._reads
         async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as held:
             for _ in range(reads._of_holder):
                 await held.enter_async_context(reads.place(login.user_id))
@@ -114,7 +114,7 @@ def test_read_that_takes_too_long_is_refused_in_words(tmp_path: Path, monkeypatc
         async def too_long(*_: Any, **__: Any) -> None:
             raise ReadTooLong
 
-        monkeypatch.setattr(rest.rim.store._store, "read", too_long)
+        monkeypatch.setattr(rest.contexts.context.store._store, "read", too_long)
         answer = await rest.call(login, "GET", LIST)
         body = answer.json()
         return answer.status_code, body["errorCode"], answer.headers["retry-after"], body["message"]

@@ -11,12 +11,11 @@ from urllib.parse import urlsplit
 import httpx
 import jinja2
 import pytest
-from msgspec.structs import replace
 from tests.support import access_world
 from tests.support import rest as support
 from tests.support.access_world import Undoing, World
 from tests.support.portal import Browser, Page
-from tests.support.rest import Rest
+from tests.support.rest import Rest, changed
 
 from tripline.domain import access
 from tripline.domain.access import Action, Gate
@@ -77,7 +76,7 @@ STOPPED = {400, 403, 404, 409}
 def played(tmp_path: Path, ask: Callable[[World], Awaitable[T]]) -> T:
     async def scenario(rest: Rest) -> T:
         world = await access_world.settled(rest)
-        rest.rim = replace(rest.rim, store=Undoing(rest.store))  # type: ignore[arg-type]
+        rest.contexts = changed(rest.contexts, store=Undoing(rest.store))  # type: ignore[arg-type]
         return await ask(world)
 
     return support.run(tmp_path, scenario)

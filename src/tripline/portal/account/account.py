@@ -16,7 +16,8 @@ from tripline.domain.account_sessions import Kind, Session
 from tripline.domain.preferences import Theme
 from tripline.domain.refusals import NotFound, Refusal
 from tripline.http import authentication, cookies, errors, languages, parameters, peers
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.accounts import accounts_of
+from tripline.http.context.base import Call, context_of
 from tripline.language.catalogue import Language
 from tripline.portal.account import agents
 from tripline.portal.account.passwords import chosen
@@ -69,7 +70,7 @@ async def show(request: Call) -> Response[bytes]:
 async def change_password(request: Call) -> Response[bytes]:
     """Set the own password: every session ends but this browser's, which gets a new one."""
     form = await forms.read(request)
-    rim, visitor = rim_of(request), await visitor_of(request)
+    context, visitor = context_of(request), await visitor_of(request)
     attempts = peers.attempts_of(request)
     checked = fields.Checks()
     current = checked(fields.required, "currentPassword", form.secret("currentPassword"))
@@ -77,22 +78,22 @@ async def change_password(request: Call) -> Response[bytes]:
     try:
         checked.end()
         await login.change_password(
-            rim.store,
+            context.store,
             actor=visitor.actor,
             current=current,
             new=new,
             attempts=attempts,
-            passwords=rim.passwords,
-            ids=rim.ids,
+            passwords=accounts_of(request).passwords,
+            ids=context.ids,
         )
     except Refusal as refusal:
         return await _shown(request, error=refusal)
-    cookie = await rim.store.write(
+    cookie = await context.store.write(
         lambda tx: browser_sessions.opened(
             tx,
             user_id=visitor.actor.user_id,
             client=attempts.client,
-            settings=rim.browsers.settings,
+            settings=accounts_of(request).browsers.settings,
             before=None,
             now_ms=attempts.now_ms,
         )
@@ -106,12 +107,12 @@ async def change_password(request: Call) -> Response[bytes]:
 async def prefer(request: Call) -> Response[bytes]:
     """Choose language or theme: kept by the account; of a guest the language alone, by the browser."""
     form = await forms.read(request)
-    rim = rim_of(request)
+    context = context_of(request)
     answer = views.moved(request, addresses.within(form.text(addresses.NEXT)))
     language, theme = form.text("language"), form.text("theme")
     if cookies.found(request) is not None:
         await authentication.require_own_page(request, form.secret(forms.CSRF))
-    visitor = await rim.store.read_short(lambda tx: guest_in(tx, request))
+    visitor = await context.store.read_short(lambda tx: guest_in(tx, request))
     if visitor is None:
         if language in frozenset(Language):
             answer.cookies.append(languages.kept(language, secure=cookies.is_secure(request)))
@@ -121,7 +122,7 @@ async def prefer(request: Call) -> Response[bytes]:
         theme=Theme(theme) if theme in frozenset(Theme) else None,
         of_system=theme == SYSTEM,
     )
-    await rim.store.write(lambda tx: preferences.choose(tx, actor=visitor.actor, wanted=wanted))
+    await context.store.write(lambda tx: preferences.choose(tx, actor=visitor.actor, wanted=wanted))
     return answer
 
 
@@ -131,7 +132,7 @@ async def end(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     session_id = parameters.uuid_of(form.text("session"), "session")
     visitor = await visitor_of(request)
-    await rim_of(request).store.write(partial(service.end, actor=visitor.actor, session_id=session_id))
+    await context_of(request).store.write(partial(service.end, actor=visitor.actor, session_id=session_id))
     if session_id == authentication.session_of(request):
         return _left(request)
     return views.moved(request, PATH, notice="portal.account.session_ended")
@@ -154,15 +155,15 @@ async def end_all(request: Call) -> Response[bytes]:
 
 
 async def _end_all(request: Call, *, keeps: bool) -> None:
-    rim = rim_of(request)
-    now_ms = rim.clock()
+    context = context_of(request)
+    now_ms = context.clock()
 
     def work(tx: WriteTx) -> None:
         visitor = visitor_in(tx, request)
         kept = authentication.session_of(request) if keeps else None
         service.end_all(tx, actor=visitor.actor, kept=kept, now_ms=now_ms)
 
-    await rim.store.write(work)
+    await context.store.write(work)
 
 
 def _left(request: Call) -> Response[bytes]:
@@ -172,16 +173,16 @@ def _left(request: Call) -> Response[bytes]:
 
 
 async def _shown(request: Call, *, error: Refusal | None = None) -> Response[bytes]:
-    rim = rim_of(request)
+    context = context_of(request)
     after = parameters.query_id(request.query_params, "after")
-    now_ms = rim.clock()
+    now_ms = context.clock()
 
     def work(tx: ReadTx) -> tuple[Visitor, list[Session]]:
         visitor = visitor_in(tx, request)
         span = Span(limit=_SHOWN + 1, after=after)
         return visitor, list(service.listed(tx, actor=visitor.actor, now_ms=now_ms, span=span))
 
-    visitor, found = await rim.store.read_short(work)
+    visitor, found = await context.store.read_short(work)
     current = authentication.session_of(request)
     return views.show(
         request,

@@ -12,7 +12,8 @@ from tripline.domain import applications
 from tripline.domain.access import Gate
 from tripline.domain.refusals import Refusal
 from tripline.http import languages, peers
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.accounts import accounts_of
+from tripline.http.context.base import Call, context_of
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.forms import Form
 from tripline.portal.frame.page import page
@@ -47,12 +48,14 @@ async def show(request: Call) -> Response[bytes]:
 async def take(request: Call) -> Response[bytes]:
     """Apply for a service account with what the form holds; the result comes by mail."""
     sent = await forms.read(request)
-    rim = rim_of(request)
-    language, now_ms = languages.asked_of(request), rim.clock()
+    context = context_of(request)
+    language, now_ms = languages.asked_of(request), context.clock()
     try:
         form = applications.form(**_said(sent))
-        rim.limits.count_form(peers.address_of(request), now_ms=now_ms)
-        await rim.store.write(lambda tx: service.submit(tx, form=form, language=language, ids=rim.ids, now_ms=now_ms))
+        accounts_of(request).limits.count_form(peers.address_of(request), now_ms=now_ms)
+        await context.store.write(
+            lambda tx: service.submit(tx, form=form, language=language, ids=context.ids, now_ms=now_ms)
+        )
     except Refusal as refusal:
         return views.show(
             request,

@@ -15,8 +15,9 @@ from tripline.domain import fields, passwords
 from tripline.domain.access import Gate
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.http import errors, languages, parameters, peers
+from tripline.http.context.accounts import accounts_of
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import Value
-from tripline.http.rim import Call, rim_of
 from tripline.portal.frame import addresses, forms, views
 from tripline.portal.frame.page import page
 from tripline.services.accounts import links, resets
@@ -64,11 +65,11 @@ async def ask(request: Call) -> Response[bytes]:
 async def send(request: Call) -> Response[bytes]:
     """Mail a link to the account with the address in the form; the answer is the same whether there is one or not."""
     form = await forms.read(request)
-    rim = rim_of(request)
-    language, now_ms = languages.asked_of(request), rim.clock()
+    context = context_of(request)
+    language, now_ms = languages.asked_of(request), context.clock()
     try:
         email = fields.email("email", form.text("email"))
-        rim.limits.count_form(peers.address_of(request), now_ms=now_ms)
+        accounts_of(request).limits.count_form(peers.address_of(request), now_ms=now_ms)
     except Refusal as refusal:
         return views.show(
             request,
@@ -80,9 +81,11 @@ async def send(request: Call) -> Response[bytes]:
             headers=errors.retry_after(refusal),
             typed=form.typed,
         )
-    if resets.may_ask(rim.limits, email=email, now_ms=now_ms):
-        await rim.store.write(lambda tx: resets.ask(tx, email=email, language=language, ids=rim.ids, now_ms=now_ms))
-        rim.signals.notify(observe.SIGNAL_MAIL_DUE)
+    if resets.may_ask(accounts_of(request).limits, email=email, now_ms=now_ms):
+        await context.store.write(
+            lambda tx: resets.ask(tx, email=email, language=language, ids=context.ids, now_ms=now_ms)
+        )
+        context.signals.notify(observe.SIGNAL_MAIL_DUE)
     return views.moved(request, SENT)
 
 
@@ -95,10 +98,10 @@ async def show_sent(request: Call) -> Response[bytes]:
 @page("GET", links.PATH, access=Gate.ANYONE, query=(_TOKEN,), refuses=(links.LinkUnusable,))
 async def choose(request: Call) -> Response[bytes]:
     """Set the password of a mailed link's account; opening the page does not use the link up."""
-    rim = rim_of(request)
+    context = context_of(request)
     token = parameters.query_text(request.query_params, _TOKEN.name) or ""
     try:
-        await rim.store.read_short(lambda tx: links.holder(tx, token=token, now_ms=rim.clock()))
+        await context.store.read_short(lambda tx: links.holder(tx, token=token, now_ms=context.clock()))
     except links.LinkUnusable as refusal:
         return _useless(request, refusal)
     return _choice(request, token)
@@ -113,17 +116,17 @@ async def choose(request: Call) -> Response[bytes]:
 async def take(request: Call) -> Response[bytes]:
     """Set the password that the form holds; the link is used up."""
     form = await forms.read(request, fields=_FIELDS_MAX, most=_FORM_MAX)
-    rim, token = rim_of(request), form.text(_TOKEN.name)
+    context, token = context_of(request), form.text(_TOKEN.name)
     try:
         # First of all: whose link is good for nothing need not think of a password.
-        await rim.store.read_short(lambda tx: links.holder(tx, token=token, now_ms=rim.clock()))
+        await context.store.read_short(lambda tx: links.holder(tx, token=token, now_ms=context.clock()))
         await resets.set_password(
-            rim.store,
+            context.store,
             token=token,
             password=chosen("password", form),
             attempts=peers.attempts_of(request),
-            passwords=rim.passwords,
-            ids=rim.ids,
+            passwords=accounts_of(request).passwords,
+            ids=context.ids,
         )
     except links.LinkUnusable as refusal:
         return _useless(request, refusal)

@@ -14,8 +14,9 @@ from tripline.domain import fields
 from tripline.domain.access import Gate
 from tripline.domain.refusals import BadParameter, Refusal, TryLater
 from tripline.http import authentication, cookies, errors, parameters, peers
+from tripline.http.context.accounts import accounts_of
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import Value
-from tripline.http.rim import Call, rim_of
 from tripline.portal.frame import addresses, forms, views
 from tripline.portal.frame.page import HTML, page
 from tripline.portal.frame.visitors import guest_in, visitor_of
@@ -37,7 +38,7 @@ async def show(request: Call) -> Response[bytes]:
     def work(tx: ReadTx) -> tuple[bool, bool]:
         return guest_in(tx, request) is not None, directory.any_made(tx)
 
-    signed_in, any_made = await rim_of(request).store.read_short(work)
+    signed_in, any_made = await context_of(request).store.read_short(work)
     there = addresses.within(request.query_params.get(addresses.NEXT))
     if signed_in:
         return views.moved(request, there)
@@ -56,34 +57,34 @@ async def take(request: Call) -> Response[bytes]:
     """Sign in with the e-mail address and password that the form holds."""
     form = await forms.read(request)
     there = addresses.within(form.text(addresses.NEXT))
-    rim = rim_of(request)
+    context = context_of(request)
     checked = fields.Checks()
     email = checked(_filled, "email", form.text("email"))
     password = checked(_filled, "password", form.secret("password"))
     try:
         checked.end()
         cookie = await login.sign_in(
-            rim.store,
+            context.store,
             claim=(email, password),
             attempts=peers.attempts_of(request),
-            passwords=rim.passwords,
-            settings=rim.browsers.settings,
+            passwords=accounts_of(request).passwords,
+            settings=accounts_of(request).browsers.settings,
             before=cookies.found(request),
         )
     except Refusal as refusal:
         return _form(request, there, error=refusal, email=form.text("email"))
     answer = _entered(there, cookies.given(request, cookie))
-    answer.cookies.append(cookies.marked(request, rim.tokens.mark(accounts.login_form(email))))
+    answer.cookies.append(cookies.marked(request, accounts_of(request).tokens.mark(accounts.login_form(email))))
     return answer
 
 
 @page("GET", links.SIGN_IN_PATH, access=Gate.ANYONE, query=(_TOKEN,), refuses=(LinkUnusable,))
 async def show_link(request: Call) -> Response[bytes]:
     """The page of a one-time link, with the button that signs in."""
-    rim = rim_of(request)
+    context = context_of(request)
     token = parameters.query_text(request.query_params, _TOKEN.name) or ""
     try:
-        await rim.store.read_short(lambda tx: links.sign_in_holder(tx, token=token, now_ms=rim.clock()))
+        await context.store.read_short(lambda tx: links.sign_in_holder(tx, token=token, now_ms=context.clock()))
     except LinkUnusable as refusal:
         return _useless(request, refusal)
     return views.show(request, None, "sign_in/link.html", title="portal.sign_in.title", token=token)
@@ -93,16 +94,16 @@ async def show_link(request: Call) -> Response[bytes]:
 async def take_link(request: Call) -> Response[bytes]:
     """Sign in by a one-time link, which is used up."""
     form = await forms.read(request)
-    rim = rim_of(request)
+    context = context_of(request)
     attempts = peers.attempts_of(request)
     before = cookies.found(request)
     try:
-        cookie = await rim.store.write(
+        cookie = await context.store.write(
             lambda tx: links.sign_in(
                 tx,
                 token=form.text(_TOKEN.name),
                 client=attempts.client,
-                settings=rim.browsers.settings,
+                settings=accounts_of(request).browsers.settings,
                 before=before,
                 now_ms=attempts.now_ms,
             )
@@ -119,7 +120,7 @@ async def sign_out(request: Call) -> Response[bytes]:
     visitor = await visitor_of(request)
     session_id = authentication.session_of(request)
     if session_id is not None:
-        await rim_of(request).store.write(lambda tx: sessions.end(tx, actor=visitor.actor, session_id=session_id))
+        await context_of(request).store.write(lambda tx: sessions.end(tx, actor=visitor.actor, session_id=session_id))
     return _entered(addresses.SIGN_IN, cookies.taken(request))
 
 

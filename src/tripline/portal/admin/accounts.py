@@ -12,7 +12,7 @@ from tripline.domain.access import Action
 from tripline.domain.ids import UserId
 from tripline.domain.refusals import Refusal
 from tripline.http import parameters
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
@@ -34,10 +34,12 @@ async def show(request: Call) -> Response[bytes]:
 async def disable(request: Call) -> Response[bytes]:
     """Bar the account: its sessions and links end."""
     await forms.read(request)
-    rim, visitor = rim_of(request), await visitor_of(request)
-    user_id, now_ms = _account_id(request), rim.clock()
+    context, visitor = context_of(request), await visitor_of(request)
+    user_id, now_ms = _account_id(request), context.clock()
     try:
-        found = await rim.store.write(lambda tx: directory.bar(tx, actor=visitor.actor, user_id=user_id, now_ms=now_ms))
+        found = await context.store.write(
+            lambda tx: directory.bar(tx, actor=visitor.actor, user_id=user_id, now_ms=now_ms)
+        )
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
@@ -53,9 +55,9 @@ async def disable(request: Call) -> Response[bytes]:
 async def enable(request: Call) -> Response[bytes]:
     """Let the account be used again."""
     await forms.read(request)
-    rim, visitor = rim_of(request), await visitor_of(request)
+    context, visitor = context_of(request), await visitor_of(request)
     user_id = _account_id(request)
-    found = await rim.store.write(lambda tx: directory.unbar(tx, actor=visitor.actor, user_id=user_id))
+    found = await context.store.write(lambda tx: directory.unbar(tx, actor=visitor.actor, user_id=user_id))
     path = f"{_LIST}/{user_id}"
     if found.enabled:
         return views.moved(request, path, notice="portal.accounts.enabled_already", email=found.email)
@@ -70,7 +72,7 @@ async def _shown(request: Call, *, error: Refusal | None = None) -> Response[byt
         visitor = visitor_in(tx, request)
         return visitor, directory.read(tx, actor=visitor.actor, user_id=user_id)
 
-    visitor, found = await rim_of(request).store.read_short(work)
+    visitor, found = await context_of(request).store.read_short(work)
     return views.show(
         request,
         visitor,

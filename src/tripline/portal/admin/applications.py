@@ -16,7 +16,8 @@ from tripline.domain.access import Action
 from tripline.domain.applications import State
 from tripline.domain.refusals import Refusal
 from tripline.http import parameters, peers
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.accounts import accounts_of
+from tripline.http.context.base import Call, context_of
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import visitor_in, visitor_of
@@ -44,23 +45,25 @@ async def show(request: Call) -> Response[bytes]:
 async def approve(request: Call) -> Response[bytes]:
     """Grant the service account; a mail with a link to set its password goes to the applicant."""
     await forms.read(request)
-    rim, visitor = rim_of(request), await visitor_of(request)
+    context, visitor = context_of(request), await visitor_of(request)
     wanted = parameters.path_id(request, "applicationId")
     # A hash like any other: a sign-in before the password is set takes the time of one with a wrong password.
-    nobodys = await rim.passwords.hash(secrets.token_urlsafe(32), peers.requester_of(request, visitor.actor))
+    nobodys = await accounts_of(request).passwords.hash(
+        secrets.token_urlsafe(32), peers.requester_of(request, visitor.actor)
+    )
     decided = partial(
         service.approve,
         actor=visitor.actor,
         application_id=wanted,
         password_hash=nobodys,
-        ids=rim.ids,
-        now_ms=rim.clock(),
+        ids=context.ids,
+        now_ms=context.clock(),
     )
     try:
-        found = await rim.store.write(decided)
+        found = await context.store.write(decided)
     except Refusal as refusal:
         return await _refused(request, refusal)
-    rim.signals.notify(observe.SIGNAL_MAIL_DUE)
+    context.signals.notify(observe.SIGNAL_MAIL_DUE)
     return views.moved(request, LIST, notice="portal.applications.approved", email=found.email)
 
 
@@ -68,7 +71,7 @@ async def approve(request: Call) -> Response[bytes]:
 async def reject(request: Call) -> Response[bytes]:
     """Refuse the service account; a mail with the reason goes to the applicant."""
     form = await forms.read(request)
-    rim, visitor = rim_of(request), await visitor_of(request)
+    context, visitor = context_of(request), await visitor_of(request)
     wanted = parameters.path_id(request, "applicationId")
     try:
         reason = fields.prose("reason", form.text("reason").replace("\r\n", "\n"))
@@ -77,13 +80,13 @@ async def reject(request: Call) -> Response[bytes]:
             actor=visitor.actor,
             application_id=wanted,
             reason=reason,
-            ids=rim.ids,
-            now_ms=rim.clock(),
+            ids=context.ids,
+            now_ms=context.clock(),
         )
-        found = await rim.store.write(decided)
+        found = await context.store.write(decided)
     except Refusal as refusal:
         return await _refused(request, refusal, typed=form.typed)
-    rim.signals.notify(observe.SIGNAL_MAIL_DUE)
+    context.signals.notify(observe.SIGNAL_MAIL_DUE)
     return views.moved(request, LIST, notice="portal.applications.rejected", email=found.email)
 
 
@@ -101,7 +104,7 @@ async def _shown(request: Call, *, error: Refusal | None = None, **values: Any) 
         found = service.read(tx, actor=visitor.actor, application_id=wanted)
         return visitor, found, service.decider(tx, actor=visitor.actor, application=found)
 
-    visitor, found, decider = await rim_of(request).store.read_short(work)
+    visitor, found, decider = await context_of(request).store.read_short(work)
     return views.show(
         request,
         visitor,

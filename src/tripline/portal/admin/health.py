@@ -11,7 +11,8 @@ from litestar.response import Response
 from msgspec.structs import replace
 
 from tripline.domain.access import Action
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.process import process_of
 from tripline.language import catalogue, phrases
 from tripline.language.catalogue import Language
 from tripline.language.phrases import Phrase
@@ -43,13 +44,13 @@ class Line(msgspec.Struct, frozen=True):
 @page("GET", "/admin/health", access=Action.INSTALLATION_READ)
 async def show(request: Call) -> Response[bytes]:
     """How well the installation runs, as the process that answers sees it now."""
-    rim = rim_of(request)
+    context = context_of(request)
 
     def work(tx: ReadTx) -> tuple[Visitor, Report]:
         visitor = visitor_in(tx, request)
-        return visitor, health.examined(tx, actor=visitor.actor, ready=rim.ready(), clock=rim.clock)
+        return visitor, health.examined(tx, actor=visitor.actor, ready=process_of(request).ready(), clock=context.clock)
 
-    visitor, report = await rim.store.read(work)
+    visitor, report = await context.store.read(work)
     return views.show(
         request,
         visitor,

@@ -21,8 +21,9 @@ from tripline.domain.maps import (
 )
 from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.http import uploads
+from tripline.http.context.base import Call
+from tripline.http.context.maps import maps_of
 from tripline.http.operations import Value
-from tripline.http.rim import Call, rim_of
 from tripline.language import catalogue
 from tripline.portal.admin import maps
 from tripline.portal.admin.maps import AREA
@@ -52,7 +53,7 @@ async def new(request: Call) -> Response[bytes]:
 )
 async def upload(request: Call) -> Response[bytes]:
     """Receive a map file and start its import once the whole file has arrived."""
-    keeper = rim_of(request).maps
+    keeper = maps_of(request).keeper
     try:
         async with forms.arriving(request, most=keeper.most_bytes) as arriving:
             area, country = _checked(arriving.form, has_file=arriving.file is not None)
@@ -84,7 +85,7 @@ async def go_on(request: Call) -> Response[bytes]:
     """Resume an import that was interrupted or failed, after the last step that it finished."""
     await forms.read(request)
     await visitor_of(request)
-    await rim_of(request).maps.go_on(request.path_params["area"])
+    await maps_of(request).keeper.go_on(request.path_params["area"])
     return views.moved(request, maps.PATH)
 
 
@@ -93,7 +94,7 @@ async def cancel(request: Call) -> Response[bytes]:
     """End an import, or forget one that ended before it was done. The former map of the area stays."""
     form = await forms.read(request)
     await visitor_of(request)
-    keeper, area = rim_of(request).maps, request.path_params["area"]
+    keeper, area = maps_of(request).keeper, request.path_params["area"]
     found = await keeper.maps()
     running = maps.under_way(found, area)
     standing = found.under_way
@@ -119,7 +120,7 @@ async def remove(request: Call) -> Response[bytes]:
     """Remove the map of an area, and discard an unfinished import of that area."""
     form = await forms.read(request)
     await visitor_of(request)
-    keeper, area = rim_of(request).maps, request.path_params["area"]
+    keeper, area = maps_of(request).keeper, request.path_params["area"]
     found = await keeper.maps()
     known = _known(found, area)
     try:
@@ -147,7 +148,7 @@ def _checked(form: Form, *, has_file: bool) -> tuple[str, str]:
 
 async def _form(request: Call, typed: Typed, *, error: Refusal | None = None) -> Response[bytes]:
     visitor = await visitor_of(request)
-    keeper = rim_of(request).maps
+    keeper = maps_of(request).keeper
     found = await keeper.maps()
     under_way = error is None and maps.under_way(found)
     return views.show(
@@ -168,7 +169,7 @@ async def _form(request: Call, typed: Typed, *, error: Refusal | None = None) ->
 
 async def _removal(request: Call, *, error: Refusal | None = None) -> Response[bytes]:
     visitor = await visitor_of(request)
-    area, found = request.path_params["area"], await rim_of(request).maps.maps()
+    area, found = request.path_params["area"], await maps_of(request).keeper.maps()
     known = _known(found, area)
     roads = _roads(known)
     goes = [visitor.say("portal.maps.goes.roads", n=roads)] if roads else []

@@ -10,8 +10,9 @@ from litestar.response import Response
 from tripline.domain.access import Action
 from tripline.domain.maps import ImportState, ImportStep, KnownMap, Maps
 from tripline.domain.refusals import Refusal
+from tripline.http.context.base import Call
+from tripline.http.context.maps import maps_of
 from tripline.http.operations import Value
-from tripline.http.rim import Call, rim_of
 from tripline.language import kept, phrases
 from tripline.portal.frame import views
 from tripline.portal.frame.page import page
@@ -34,10 +35,10 @@ async def show(request: Call) -> Response[bytes]:
 
 async def shown(request: Call, *, error: Refusal | None = None) -> Response[bytes]:
     """All maps, with what was refused."""
-    rim = rim_of(request)
     visitor = await visitor_of(request)
-    found = await rim.maps.maps()
-    base = NO_MAP if rim.base_map is None else rim.base_map.shown()
+    maps = maps_of(request)
+    found = await maps.keeper.maps()
+    base = NO_MAP if maps.base_map is None else maps.base_map.shown()
     return _shown(request, visitor, found, error=error, bounds=base.bounds, attribution=base.attribution)
 
 
@@ -45,7 +46,7 @@ async def shown(request: Call, *, error: Refusal | None = None) -> Response[byte
 async def progress(request: Call) -> Response[bytes]:
     """Progress of an import; when the import is over, the page leads back to all maps."""
     visitor = await visitor_of(request)
-    found = await rim_of(request).maps.maps()
+    found = await maps_of(request).keeper.maps()
     area = request.path_params["area"]
     if under_way(found, area):
         return _shown(request, visitor, found, fragment="progress", bounds=None, attribution="")

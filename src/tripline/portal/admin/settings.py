@@ -10,7 +10,8 @@ from litestar.response import Response
 from msgspec.structs import replace
 
 from tripline.domain.access import Action
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call
+from tripline.http.context.process import process_of
 from tripline.language import catalogue
 from tripline.portal.frame import views, windows, words
 from tripline.portal.frame.page import page
@@ -24,7 +25,7 @@ async def show(request: Call) -> Response[bytes]:
     visitor = await visitor_of(request)
     search = windows.text(request, "q")
     # On a thread: the first time every setting's meaning and bounds are looked up.
-    known = await asyncio.to_thread(rim_of(request).settings)
+    known = await asyncio.to_thread(process_of(request).settings)
     meanings = catalogue.of_settings(visitor.language)
     told = [replace(each, description=words.sentence(meanings.get(each.name, each.description))) for each in known]
     found = [each for each in told if _holds(each, search.casefold())]

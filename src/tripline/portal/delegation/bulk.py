@@ -17,7 +17,7 @@ from tripline.domain.history import Event
 from tripline.domain.ids import CompanyId, VehicleId
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.http import parameters
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.portal.delegation import candidates
 from tripline.portal.frame import (
     addresses,
@@ -72,7 +72,7 @@ async def delegate(request: Call) -> Response[bytes]:
     """Delegate the chosen vehicles, after a preview of what that touches."""
     form = await forms.read(request, fields=FIELDS, most=TEXT)
     visitor = await visitor_of(request)
-    rim = rim_of(request)
+    context = context_of(request)
     checked = fields.Checks()
     to_company_id = checked(candidates.receiver_named, candidates.TO, form.text(candidates.TO))
     vehicle_ids = checked(_vehicles_named, _VEHICLE, form.many(_VEHICLE))
@@ -82,12 +82,12 @@ async def delegate(request: Call) -> Response[bytes]:
     except BadParameter as refusal:
         return await _chosen_again(request, visitor, error=refusal, form=form)
     if not form.flag(CONFIRMED):
-        preview = await rim.store.read(lambda tx: many.preview_delegating(tx, actor=visitor.actor, pairs=pairs))
+        preview = await context.store.read(lambda tx: many.preview_delegating(tx, actor=visitor.actor, pairs=pairs))
         return _previewed(request, visitor, preview, takes_back=False, back=_back(form))
-    now_ms = rim.clock()
+    now_ms = context.clock()
 
     def work(tx: WriteTx, some: Sequence[Pair]) -> Done:
-        return many.delegate(tx, actor=visitor.actor, pairs=some, ids=rim.ids, now_ms=now_ms)
+        return many.delegate(tx, actor=visitor.actor, pairs=some, ids=context.ids, now_ms=now_ms)
 
     done = await _in_turn(request, pairs, work)
     return _done(request, visitor, form, done, Event.DELEGATED, now_ms)
@@ -98,20 +98,20 @@ async def take_back(request: Call) -> Response[bytes]:
     """Take the chosen vehicles back, after a preview of what ends with that."""
     form = await forms.read(request, fields=FIELDS, most=TEXT)
     visitor = await visitor_of(request)
-    rim = rim_of(request)
+    context = context_of(request)
     pairs = many.chosen([_pair(each) for each in form.many("delegation")])
-    preview = await rim.store.read(lambda tx: many.preview_taking_back(tx, actor=visitor.actor, pairs=pairs))
+    preview = await context.store.read(lambda tx: many.preview_taking_back(tx, actor=visitor.actor, pairs=pairs))
     if not form.flag(CONFIRMED):
         return _previewed(request, visitor, preview, takes_back=True)
     if form.text("digest") != _digest(preview):
         return _previewed(request, visitor, preview, takes_back=True, error=deletions.GoesChanged("take_back"))
-    now_ms = rim.clock()
+    now_ms = context.clock()
 
     def work(tx: WriteTx, some: Sequence[Pair]) -> Done:
-        return many.take_back(tx, actor=visitor.actor, pairs=some, ids=rim.ids, now_ms=now_ms)
+        return many.take_back(tx, actor=visitor.actor, pairs=some, ids=context.ids, now_ms=now_ms)
 
     done = await _in_turn(request, pairs, work)
-    hints.tell(rim.signals, hints.sensors_changed(done.sensors))
+    hints.tell(context.signals, hints.sensors_changed(done.sensors))
     return _done(request, visitor, form, done, Event.TAKEN_BACK, now_ms)
 
 
@@ -120,16 +120,16 @@ async def undo(request: Call) -> Response[bytes]:
     """Take back what was delegated a moment ago, or delegate what was taken back."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
-    rim = rim_of(request)
+    context = context_of(request)
     event, at_ms = undo_forms.asked(form, _BACK)
-    now_ms = rim.clock()
+    now_ms = context.clock()
     done_to = partial(history.done_to, actor=visitor.actor, event=event, at_ms=at_ms, limit=many.MOST + 1)
-    undo_forms.require_of(form, await rim.store.read(done_to))
-    work = partial(many.undo, actor=visitor.actor, event=event, at_ms=at_ms, ids=rim.ids, now_ms=now_ms)
-    done = await rim.store.write(work)
+    undo_forms.require_of(form, await context.store.read(done_to))
+    work = partial(many.undo, actor=visitor.actor, event=event, at_ms=at_ms, ids=context.ids, now_ms=now_ms)
+    done = await context.store.write(work)
     while done.last is not None:
-        done.add(await rim.store.write(partial(work, after=done.last)))
-    hints.tell(rim.signals, hints.sensors_changed(done.sensors))
+        done.add(await context.store.write(partial(work, after=done.last)))
+    hints.tell(context.signals, hints.sensors_changed(done.sensors))
     return _done(request, visitor, form, done, _BACK[event], now_ms)
 
 
@@ -137,7 +137,7 @@ async def _in_turn(request: Call, pairs: Sequence[Pair], work: Callable[..., Don
     """What the work (of a transaction and `some` pairs) did with all of them, some in each transaction."""
     total = Done()
     for first in range(0, len(pairs), many.AT_ONCE):
-        total.add(await rim_of(request).store.write(partial(work, some=pairs[first : first + many.AT_ONCE])))
+        total.add(await context_of(request).store.write(partial(work, some=pairs[first : first + many.AT_ONCE])))
     return total
 
 
@@ -155,7 +155,7 @@ async def _chosen_again(
         shown = windows.part(request, found, name=lambda vehicle: vehicle.vehicle_no, q=window.search)
         return shown, candidates.receivers_of(tx, visitor.actor)
 
-    shown, companies = await rim_of(request).store.read(work)
+    shown, companies = await context_of(request).store.read(work)
     chosen = dict.fromkeys(form.many(_VEHICLE)) if form else {}
     here = {row.id for row in shown.rows}
     return views.show(

@@ -17,7 +17,7 @@ from tripline.domain.delegations import Relation
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import Refusal
 from tripline.http import parameters
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.portal.frame import forms, newcomers, views
 from tripline.portal.frame.forms import Form
 from tripline.portal.frame.notices import Undo
@@ -58,7 +58,7 @@ async def show(request: Call) -> Response[bytes]:
         visitor = visitor_in(tx, request)
         return visitor, None if visitor.actor.company_id is None else _read(tx, visitor)
 
-    visitor, shown = await rim_of(request).store.read(work)
+    visitor, shown = await context_of(request).store.read(work)
     if shown is None:
         return newcomers.shown(request, visitor, title="portal.delegation.title")
     return _shown(request, visitor, shown)
@@ -69,23 +69,23 @@ async def register(request: Call) -> Response[bytes]:
     """Register a company that vehicles may be delegated to."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
-    rim = rim_of(request)
-    now_ms = rim.clock()
+    context = context_of(request)
+    now_ms = context.clock()
 
     def work(tx: WriteTx) -> Relation:
         own = access.company_of(visitor.actor)
         named = _PARTNER if form.text(_PARTNER) else TO
         other = receiver_named(named, form.text(named))
         return candidates.register(
-            tx, actor=visitor.actor, company_id=own, to_company_id=other, ids=rim.ids, now_ms=now_ms
+            tx, actor=visitor.actor, company_id=own, to_company_id=other, ids=context.ids, now_ms=now_ms
         )
 
     try:
-        relation = await rim.store.write(work)
+        relation = await context.store.write(work)
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
-        shown = await rim.store.read(lambda tx: _read(tx, visitor))
+        shown = await context.store.read(lambda tx: _read(tx, visitor))
         return _shown(request, visitor, shown, error=refusal, typed=form.typed)
     return views.moved(
         request,
@@ -100,14 +100,14 @@ async def remove(request: Call) -> Response[bytes]:
     """Remove a company that no vehicle is delegated to."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
-    rim = rim_of(request)
-    other, now_ms = _receiver(form), rim.clock()
+    context = context_of(request)
+    other, now_ms = _receiver(form), context.clock()
 
     def work(tx: WriteTx) -> None:
         own = access.company_of(visitor.actor)
-        candidates.remove(tx, actor=visitor.actor, company_id=own, to_company_id=other, ids=rim.ids, now_ms=now_ms)
+        candidates.remove(tx, actor=visitor.actor, company_id=own, to_company_id=other, ids=context.ids, now_ms=now_ms)
 
-    await rim.store.write(work)
+    await context.store.write(work)
     undo = Undo(CANDIDATES, {TO: other})
     return views.moved(request, CANDIDATES, notice="portal.delegation.candidate.removed", undo=undo)
 

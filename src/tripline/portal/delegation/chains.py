@@ -16,7 +16,7 @@ from tripline.domain.delegations import Relation, Right, UserRole
 from tripline.domain.ids import SensorId, UserId, VehicleId
 from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.http import parameters
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.portal.frame import addresses, digests, forms, views, windows
 from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.notices import Undo
@@ -92,7 +92,7 @@ async def chain(request: Call) -> Response[bytes]:
         visitor = visitor_in(tx, request)
         return visitor, _shown(tx, request, visitor.actor)
 
-    visitor, shown = await rim_of(request).store.read(work)
+    visitor, shown = await context_of(request).store.read(work)
     return _page(request, visitor, shown)
 
 
@@ -101,8 +101,8 @@ async def give(request: Call) -> Response[bytes]:
     """Give somebody a right on the vehicle."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
-    rim = rim_of(request)
-    vehicle_id, now_ms = _vehicle_id(request), rim.clock()
+    context = context_of(request)
+    vehicle_id, now_ms = _vehicle_id(request), context.clock()
 
     def work(tx: WriteTx) -> tuple[Right, Ending]:
         of = _Of(
@@ -111,10 +111,10 @@ async def give(request: Call) -> Response[bytes]:
             vehicle_id=vehicle_id,
             role=_role(form.text(_RIGHT)),
         )
-        return rights.give(tx, **of, ids=rim.ids, now_ms=now_ms), rights.ending(tx, **of)
+        return rights.give(tx, **of, ids=context.ids, now_ms=now_ms), rights.ending(tx, **of)
 
     try:
-        right, ending = await rim.store.write(work)
+        right, ending = await context.store.write(work)
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
@@ -142,7 +142,7 @@ async def ask_to_take_back(request: Call) -> Response[bytes]:
             rights.ending(tx, actor=visitor.actor, user_id=user_id, vehicle_id=vehicle_id, role=role),
         )
 
-    visitor, user_id, ending = await rim_of(request).store.read_short(work)
+    visitor, user_id, ending = await context_of(request).store.read_short(work)
     return _ending(request, visitor, user_id, ending)
 
 
@@ -151,8 +151,8 @@ async def take_back(request: Call) -> Response[bytes]:
     """Take somebody's right on the vehicle back, with what was shown to end."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
-    rim = rim_of(request)
-    vehicle_id, now_ms = _vehicle_id(request), rim.clock()
+    context = context_of(request)
+    vehicle_id, now_ms = _vehicle_id(request), context.clock()
     user_id, role = _user_id(form.text(_USER)), _role(form.text(_RIGHT))
     of = _Of(actor=visitor.actor, user_id=user_id, vehicle_id=vehicle_id, role=role)
 
@@ -160,20 +160,20 @@ async def take_back(request: Call) -> Response[bytes]:
         ending = rights.ending(tx, **of)
         if form.text("digest") != _digest(ending):
             raise GoesChanged("right")
-        sensors = rights.take_back(tx, **of, ids=rim.ids, now_ms=now_ms)
+        sensors = rights.take_back(tx, **of, ids=context.ids, now_ms=now_ms)
         return ending, sensors, rights.could_give(tx, **of)
 
     try:
-        ending, sensors, can_return = await rim.store.write(work)
+        ending, sensors, can_return = await context.store.write(work)
     except GoesChanged as refusal:
-        ending = await rim.store.read_short(lambda tx: rights.ending(tx, **of))
+        ending = await context.store.read_short(lambda tx: rights.ending(tx, **of))
         return _ending(request, visitor, user_id, ending, error=refusal)
     except NotFound as refusal:
         if refusal.case != "right":
             raise
         # Another window took it back.
         return await _refused(request, visitor, refusal)
-    hints.tell(rim.signals, hints.sensors_changed(sensors))
+    hints.tell(context.signals, hints.sensors_changed(sensors))
     address = _address(vehicle_id)
     undo = Undo(f"{address}/rights", {_USER: user_id, _RIGHT: role.value}) if can_return else None
     notice = _ENDED[ending.stops_driving, can_return]
@@ -182,7 +182,7 @@ async def take_back(request: Call) -> Response[bytes]:
 
 async def _refused(request: Call, visitor: Visitor, error: Refusal) -> Response[bytes]:
     """The chain as it is, with what was refused."""
-    shown = await rim_of(request).store.read(lambda tx: _shown(tx, request, visitor.actor))
+    shown = await context_of(request).store.read(lambda tx: _shown(tx, request, visitor.actor))
     return _page(request, visitor, shown, error=error)
 
 

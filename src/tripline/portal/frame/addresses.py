@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import msgspec
 from msgspec import Meta
 
-from tripline.http.rim import Call
+from tripline.http.context.base import Call
 from tripline.store.browsing.turns import Place
 
 HOME: Final = "/"

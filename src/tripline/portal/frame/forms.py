@@ -21,7 +21,7 @@ from litestar.exceptions.http_exceptions import RequestEntityTooLarge
 from tripline.domain.access import Gate
 from tripline.domain.refusals import BadParameter, Kind, Refusal
 from tripline.http import authentication, operations, parameters, permission, uploads
-from tripline.http.rim import Call
+from tripline.http.context.base import Call
 
 CSRF: Final = "csrf"
 """The field that proves whose page the form stands on; a script's request may send a header in its place."""

@@ -14,8 +14,9 @@ from litestar.types import Method
 from tripline.domain.access import Action, Gate
 from tripline.domain.refusals import Refusal
 from tripline.http import authentication, uploads
+from tripline.http.context.base import Call
+from tripline.http.context.process import process_of
 from tripline.http.operations import Value, operation
-from tripline.http.rim import Call, vitals_of
 
 HTML: Final = "text/html"
 FORM: Final = "application/x-www-form-urlencoded"
@@ -74,5 +75,5 @@ def page(
 
 def is_served(request: Call) -> bool:
     """Whether the request came to the listener on which the portal stands."""
-    api_port, listener = vitals_of(request).api_port, request.scope.get("server")
+    api_port, listener = process_of(request).api_port, request.scope.get("server")
     return api_port is None or (listener is not None and listener[1] == api_port)

@@ -6,7 +6,7 @@ from litestar.response import Response
 
 from tripline.domain.access import Gate
 from tripline.http import static_files
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.portal.frame import addresses, navigation, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.static import FOLDER, STATIC
@@ -16,7 +16,7 @@ from tripline.portal.frame.visitors import guest_in, visitor_of
 @page("GET", "/", access=Gate.ANYONE)
 async def begin(request: Call) -> Response[bytes]:
     """To the visitor's first page, or to the sign-in."""
-    visitor = await rim_of(request).store.read_short(lambda tx: guest_in(tx, request))
+    visitor = await context_of(request).store.read_short(lambda tx: guest_in(tx, request))
     return views.moved(request, addresses.SIGN_IN if visitor is None else navigation.first_of(request, visitor))
 
 

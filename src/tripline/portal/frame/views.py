@@ -18,7 +18,7 @@ from litestar.response import Response, Stream
 
 from tripline.domain.refusals import Refusal, Value
 from tripline.http import authentication, errors, languages
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.portal.frame import addresses, environment, figures, navigation, notices
@@ -80,11 +80,11 @@ def show(
     what the form calls its fields, as keys of texts. `values`: what the template is given.
     """
     language = languages.asked_of(request) if visitor is None else visitor.language
-    rim = rim_of(request)
+    context = context_of(request)
     page = environment.Page(
         language=language,
-        figures=figures.of(language, rim.time_zone),
-        now_ms=rim.clock(),
+        figures=figures.of(language, context.time_zone),
+        now_ms=context.clock(),
         csrf=authentication.csrf_of(request),
         error=None if error is None else _form_error(error, language, labels),
     )

@@ -12,7 +12,7 @@ from tripline.domain import access
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.refusals import Kind, Refusal, Value
 from tripline.http import authentication, cookies, languages, permission
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.ports.outages import Outage
@@ -94,7 +94,7 @@ async def visitor_of(request: Call) -> Visitor:
     actor = await authentication.actor(request)
     account = authentication.account_of(request)
     if account is None:
-        account = await rim_of(request).store.read_short(lambda tx: store.of(tx, actor.user_id))
+        account = await context_of(request).store.read_short(lambda tx: store.of(tx, actor.user_id))
     visitor = _looking(request, actor, account)
     permission.require_role(request, actor)
     return visitor
@@ -115,7 +115,7 @@ async def seek(request: Call) -> None:
     if cookies.found(request) is None:
         return
     with contextlib.suppress(Refusal, Outage):
-        await rim_of(request).store.read_short(lambda tx: _account_in(tx, request))
+        await context_of(request).store.read_short(lambda tx: _account_in(tx, request))
 
 
 def known(request: Call) -> Visitor | None:

@@ -15,8 +15,9 @@ from litestar.response import Response, Stream
 from tripline.domain.import_drafts import WORKED_ON, Draft, DraftId, NothingGood, NotNow, RowState, State
 from tripline.domain.refusals import Refusal
 from tripline.http import parameters
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.imports import imports_of
 from tripline.http.operations import Value
-from tripline.http.rim import Call, rim_of
 from tripline.portal.frame import addresses, digests, forms, record_forms, views
 from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.digests import Clash
@@ -150,22 +151,22 @@ async def bad_rows(request: Call) -> Stream:
         return texts.sentence(visitor, refusal)
 
     words = draft_files.Words(visitor.say("portal.import.row"), visitor.say("portal.import.reason"), say)
-    rim = rim_of(request)
-    holder = await rim.store.read_short(lambda tx: shares.holder(tx, visitor.actor))
-    turn = partial(rim.imports.downloads.turn, holder.operator)
-    pieces = draft_files.bad_rows(rim.store, found, words, turn)
+    store = context_of(request).store
+    holder = await store.read_short(lambda tx: shares.holder(tx, visitor.actor))
+    turn = partial(imports_of(request).downloads.turn, holder.operator)
+    pieces = draft_files.bad_rows(store, found, words, turn)
     return views.streamed(pieces, name=f"{found.name.removesuffix('.csv')}-bad.csv", media_type=uploads.CSV)
 
 
 async def found_in(request: Call) -> tuple[Visitor, Draft]:
     """The visitor, and the draft in the address. Raises `NotFound`, `Forbidden`."""
-    rim = rim_of(request)
+    context = context_of(request)
 
     def work(tx: ReadTx) -> tuple[Visitor, Draft]:
         visitor = visitor_in(tx, request)
-        return visitor, drafts.mine(tx, actor=visitor.actor, draft_id=draft_id(request), now_ms=rim.clock())
+        return visitor, drafts.mine(tx, actor=visitor.actor, draft_id=draft_id(request), now_ms=context.clock())
 
-    return await rim.store.read_short(work)
+    return await context.store.read_short(work)
 
 
 def draft_id(request: Call) -> DraftId:
@@ -200,7 +201,7 @@ async def _matching(
     """The form that matches columns. `digest`: of the columns for which it was filled, None: of those of the draft;
     `clash`: what another window matched meanwhile."""
     sheet = drafts.kind_of(found).sheet
-    values = await rim_of(request).store.read_short(lambda tx: draft_pages.first_values(tx, found))
+    values = await context_of(request).store.read_short(lambda tx: draft_pages.first_values(tx, found))
     matched = found.columns if chosen is None else chosen
     changes: list[tuple[str, str, str]] = []
     if clash is not None:
@@ -248,7 +249,7 @@ def digest_of(found: Draft) -> str:
 
 
 async def _preview(request: Call, visitor: Visitor, found: Draft, *, error: Refusal | None = None) -> Response[bytes]:
-    rim = rim_of(request)
+    context = context_of(request)
     tab = tab_of(request, found)
     after, before = number(request, "after"), number(request, "before")
     search = request.query_params.get(SEARCH, "").strip()[: draft_pages.SEARCH_MAX]
@@ -260,13 +261,13 @@ async def _preview(request: Call, visitor: Visitor, found: Draft, *, error: Refu
             draft_id=found.id,
             state=TABS[tab],
             limit=ROWS,
-            now_ms=rim.clock(),
+            now_ms=context.clock(),
             after=after,
             before=before,
             search=search,
         )
 
-    rows = await rim.store.read(work)
+    rows = await context.store.read(work)
 
     def beside(name: str, row: int) -> str:
         searched = [(SEARCH, search)] if search else []
@@ -338,15 +339,15 @@ async def changed(
 ) -> Draft:
     """The draft after a change, of which those who work on drafts are told. `look` is shown the draft as it is, and
     raises when that is not what somebody saw who asks for the change."""
-    rim = rim_of(request)
+    context = context_of(request)
 
     def work(tx: WriteTx) -> Draft:
-        actor, named, now_ms = visitor_in(tx, request).actor, draft_id(request), rim.clock()
+        actor, named, now_ms = visitor_in(tx, request).actor, draft_id(request), context.clock()
         look(drafts.mine(tx, actor=actor, draft_id=named, now_ms=now_ms))
         return change(tx, actor=actor, draft_id=named, now_ms=now_ms, **values)
 
-    changed = await rim.store.write(work)
-    hints.tell(rim.signals, hints.import_due())
+    changed = await context.store.write(work)
+    hints.tell(context.signals, hints.import_due())
     return changed
 
 

@@ -9,8 +9,8 @@ from litestar.response import Response
 
 from tripline.domain.import_drafts import Draft, NotNow
 from tripline.domain.refusals import NotFound, Refusal
+from tripline.http.context.base import Call, context_of
 from tripline.http.operations import Value
-from tripline.http.rim import Call, rim_of
 from tripline.portal.frame import digests, forms, record_forms, views
 from tripline.portal.frame.digests import Clash
 from tripline.portal.frame.page import page
@@ -48,7 +48,7 @@ async def row(request: Call) -> Response[bytes]:
 )
 async def mend(request: Call) -> Response[bytes]:
     """Change cells of a row, leave it out, or take it in again, unless another window changed its cells meanwhile."""
-    rim = rim_of(request)
+    context = context_of(request)
     with await forms.read(request, most=TEXT_MAX) as form:
         visitor, found = await import_drafts.found_in(request)
         edit = Edit(_number(request), _cells(form), _skip(form))
@@ -60,7 +60,7 @@ async def mend(request: Call) -> Response[bytes]:
 
     try:
         await draft_edits.edit(
-            rim.store, actor=visitor.actor, draft_id=found.id, edit=edit, now_ms=rim.clock(), look=look
+            context.store, actor=visitor.actor, draft_id=found.id, edit=edit, now_ms=context.clock(), look=look
         )
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM or views.is_partial(request):
@@ -154,7 +154,7 @@ async def _in_place(request: Call, place: Mapping[str, str]) -> Response[bytes]:
 
 
 async def _read(request: Call, visitor: Visitor) -> RowView:
-    rim = rim_of(request)
+    context = context_of(request)
 
     def work(tx: ReadTx) -> RowView:
         visitor_in(tx, request)
@@ -163,10 +163,10 @@ async def _read(request: Call, visitor: Visitor) -> RowView:
             actor=visitor.actor,
             draft_id=import_drafts.draft_id(request),
             number=_number(request),
-            now_ms=rim.clock(),
+            now_ms=context.clock(),
         )
 
-    return await rim.store.read(work)
+    return await context.store.read(work)
 
 
 def _number(request: Call) -> int:

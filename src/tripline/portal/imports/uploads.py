@@ -13,8 +13,9 @@ from tripline.domain.access import Actor
 from tripline.domain.import_drafts import Draft, State
 from tripline.domain.refusals import BadParameter, Kind, NotFound, Refusal
 from tripline.http import authentication, permission, uploads
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.imports import imports_of
 from tripline.http.operations import Value
-from tripline.http.rim import Call, rim_of
 from tripline.portal.frame import forms, newcomers, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
@@ -67,24 +68,24 @@ async def start(request: Call) -> Response[bytes]:
 )
 async def upload(request: Call) -> Response[bytes]:
     """Make a draft of a file."""
-    rim = rim_of(request)
-    desk, actor = rim.imports, await authentication.sender(request)
+    context = context_of(request)
+    limits, actor = imports_of(request), await authentication.sender(request)
     permission.require_role(request, actor)
     access.company_of(actor)
-    holder = await rim.store.read_short(lambda tx: shares.holder(tx, actor))
+    holder = await context.store.read_short(lambda tx: shares.holder(tx, actor))
     try:
-        async with desk.arrival(holder) as arrival:
-            with await forms.read(request, files=desk.most_bytes, take=arrival.take) as form:
+        async with limits.arrival(holder) as arrival:
+            with await forms.read(request, files=limits.most_bytes, take=arrival.take) as form:
                 async with arrival.turn():
                     draft, encoding = await _received(request, actor, form)
     except (*_ELSEWHERE, Refusal) as refusal:
         if refusal.kind not in _OF_FILE and not isinstance(refusal, _ELSEWHERE):
             raise
         authentication.change_nothing(request)
-        hints.tell(rim.signals, hints.import_due())  # its worker deletes the partial draft
+        hints.tell(context.signals, hints.import_due())  # its worker deletes the partial draft
         sent_form = forms.sent(request)
         return await _start(request, error=refusal, typed={} if sent_form is None else sent_form.typed)
-    hints.tell(rim.signals, hints.import_due())
+    hints.tell(context.signals, hints.import_due())
     await settled(request, draft)
     notice = None if encoding is Encoding.UTF_8 else "portal.import.read_as"
     return views.moved(request, f"/import/{draft.id}", notice=notice, notice_kind="info", encoding=encoding)
@@ -102,10 +103,10 @@ async def sample(request: Call) -> Response[bytes]:
 
 async def settled(request: Call, draft: Draft) -> None:
     """Wait a moment until nobody works on the draft."""
-    rim = rim_of(request)
+    context = context_of(request)
     left_s = PATIENCE_S
     while left_s > 0:
-        now = await rim.store.read_short(lambda tx: drafts.state_of(tx, draft.id))
+        now = await context.store.read_short(lambda tx: drafts.state_of(tx, draft.id))
         if now not in import_drafts.WORKED_ON:
             return
         await asyncio.sleep(_LOOK_S)
@@ -114,32 +115,32 @@ async def settled(request: Call, draft: Draft) -> None:
 
 async def _received(request: Call, actor: Actor, form: forms.Form) -> tuple[Draft, Encoding]:
     """The draft of the form's file, and the encoding in which the file was read."""
-    rim = rim_of(request)
+    context = context_of(request)
     sent = form.file("file")
     if sent is None:
         raise BadParameter.missing("file")
     encoding = fields.one_of("encoding", form.text("encoding"), list(Encoding))
     return await draft_arrivals.receive(
-        rim.store,
+        context.store,
         sent.file,
         actor=actor,
         kind=_kind(form.text("kind")),
         name=sent.name,
         encoding=None if encoding is None else Encoding(encoding),
-        most_rows=rim.imports.most_rows,
-        ids=rim.ids,
-        clock=rim.clock,
+        most_rows=imports_of(request).most_rows,
+        ids=context.ids,
+        clock=context.clock,
     )
 
 
 async def _start(request: Call, **values: Any) -> Response[bytes]:
-    rim = rim_of(request)
+    context = context_of(request)
 
     def work(tx: ReadTx) -> tuple[Visitor, list[Draft]]:
         visitor = visitor_in(tx, request)
-        return visitor, drafts.listed(tx, actor=visitor.actor, now_ms=rim.clock())
+        return visitor, drafts.listed(tx, actor=visitor.actor, now_ms=context.clock())
 
-    visitor, mine = await rim.store.read_short(work)
+    visitor, mine = await context.store.read_short(work)
     if visitor.company is None:
         return newcomers.shown(request, visitor, title="portal.import.title")
     state = views.state_of([(each.id, each.state, each.rows, each.bad) for each in mine])
@@ -160,8 +161,8 @@ async def _start(request: Call, **values: Any) -> Response[bytes]:
         drafts=mine,
         state=state,
         worked_on=any(each.state in import_drafts.WORKED_ON for each in mine),
-        most_mib=rim.imports.most_bytes // 2**20,
-        most_rows=rim.imports.most_rows,
+        most_mib=imports_of(request).most_bytes // 2**20,
+        most_rows=imports_of(request).most_rows,
         **values,
     )
 

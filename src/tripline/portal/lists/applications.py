@@ -9,7 +9,7 @@ from litestar.response import Response
 
 from tripline.domain.access import Action
 from tripline.domain.applications import State
-from tripline.http.rim import Call
+from tripline.http.context.base import Call
 from tripline.portal.admin.applications import LIST
 from tripline.portal.frame.page import page
 from tripline.portal.lists import table_pages

@@ -17,7 +17,7 @@ from tripline.domain.ids import VehicleId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.vehicles import UNDOES, VehicleEvent
 from tripline.http import parameters
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.portal.delegation import candidates
 from tripline.portal.frame import addresses, deletions, digests, forms, navigation, unchanged, undo_forms, views
 from tripline.portal.frame.digests import Clash
@@ -67,15 +67,15 @@ async def deactivate(request: Call) -> Response[bytes]:
 async def undo(request: Call) -> Response[bytes]:
     """Deactivate what was activated a moment ago, or activate what was deactivated, unless it changed since."""
     form = await forms.read(request)
-    rim, visitor = rim_of(request), await visitor_of(request)
+    context, visitor = context_of(request), await visitor_of(request)
     done, at_ms = undo_forms.asked(form, _DONE)
-    event, now_ms = _DONE[done], rim.clock()
+    event, now_ms = _DONE[done], context.clock()
 
     def work(tx: WriteTx) -> tuple[list[VehicleId], list[Impossible]]:
         undo_forms.require_of(form, history.done_to(tx, actor=visitor.actor, event=done, at_ms=at_ms, limit=ROWS + 1))
-        return many.undo(tx, actor=visitor.actor, event=event, at_ms=at_ms, ids=rim.ids, now_ms=now_ms)
+        return many.undo(tx, actor=visitor.actor, event=event, at_ms=at_ms, ids=context.ids, now_ms=now_ms)
 
-    moved, kept = await rim.store.write(work)
+    moved, kept = await context.store.write(work)
     back = UNDOES[event]
     if not kept:
         return _done(request, form, back, moved, now_ms)
@@ -100,7 +100,7 @@ async def delegate(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     visitor = await visitor_of(request)
     chosen = _chosen(form)
-    companies = await rim_of(request).store.read(lambda tx: candidates.receivers_of(tx, visitor.actor))
+    companies = await context_of(request).store.read(lambda tx: candidates.receivers_of(tx, visitor.actor))
     return views.show(
         request,
         visitor,
@@ -114,8 +114,8 @@ async def delegate(request: Call) -> Response[bytes]:
 
 async def _moved(request: Call, event: VehicleEvent) -> Response[bytes]:
     form = await forms.read(request)
-    rim, visitor = rim_of(request), await visitor_of(request)
-    chosen, now_ms = _chosen(form), rim.clock()
+    context, visitor = context_of(request), await visitor_of(request)
+    chosen, now_ms = _chosen(form), context.clock()
 
     def look(tx: ReadTx) -> Preview:
         return many.preview(tx, actor=visitor.actor, vehicle_ids=chosen, event=event)
@@ -124,12 +124,12 @@ async def _moved(request: Call, event: VehicleEvent) -> Response[bytes]:
         found = look(tx)
         clash = digests.clash(form.text("digest"), now=_texts(found), typed={})
         for each in () if clash else found.changing:
-            single.move(tx, actor=visitor.actor, vehicle_id=each.id, event=event, ids=rim.ids, now_ms=now_ms)
+            single.move(tx, actor=visitor.actor, vehicle_id=each.id, event=event, ids=context.ids, now_ms=now_ms)
         return found, clash
 
     if not form.flag(_CONFIRMED):
-        return _previewed(request, visitor, form, event, await rim.store.read(look))
-    found, clash = await rim.store.write(work)
+        return _previewed(request, visitor, form, event, await context.store.read(look))
+    found, clash = await context.store.write(work)
     if clash or not found.changing:
         return _previewed(request, visitor, form, event, found, clash)
     return _done(request, form, event, [each.id for each in found.changing], now_ms)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from litestar.response import Response
 
 from tripline.domain.access import Action
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.portal.frame import addresses, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
@@ -47,7 +47,7 @@ async def sizes(request: Call) -> Response[bytes]:
         visitor = visitor_in(tx, request)
         return visitor, COMPANIES.page(tx, visitor.actor, wanted, wanted.turn()).rows
 
-    visitor, rows = await rim_of(request).store.read(work)
+    visitor, rows = await context_of(request).store.read(work)
     return views.show(
         request,
         visitor,

@@ -12,7 +12,7 @@ from litestar.response import Response
 
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.portal.delegation import candidates
 from tripline.portal.delegation.candidates import BETWEEN, Choice
 from tripline.portal.frame import views
@@ -36,7 +36,7 @@ async def given(request: Call) -> Response[bytes]:
     """Vehicles of the company that others have; whoever asks for nothing and has given none sees the received ones."""
     there = _FORMER.get(request.query_params.get("tab", ""))
     if there is None and not request.query_params:
-        there = _RECEIVED if await rim_of(request).store.read(lambda tx: _has_only_received(tx, request)) else None
+        there = _RECEIVED if await context_of(request).store.read(lambda tx: _has_only_received(tx, request)) else None
     if there is not None:
         return views.moved(request, there)
     return await table_pages.listed(

@@ -21,7 +21,7 @@ from tripline.domain.exports import UNFINISHED, Export, Form, State
 from tripline.domain.ids import RecordId
 from tripline.domain.refusals import BadParameter, NotFound
 from tripline.http import parameters
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.language.catalogue import Language
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.page import page
@@ -122,7 +122,7 @@ async def own(request: Call) -> Response[bytes]:
         visitor = visitor_in(tx, request)
         return visitor, service.own(tx, actor=visitor.actor)
 
-    visitor, found = await rim_of(request).store.read_short(work)
+    visitor, found = await context_of(request).store.read_short(work)
     state = views.state_of([(each.id, each.state, each.done) for each in found])
     if views.is_shown(request, state):
         return views.unchanged()
@@ -151,7 +151,7 @@ async def cancel(request: Call) -> Response[bytes]:
     await forms.read(request)
     export_id = RecordId(parameters.path_id(request, "exportId"))
     visitor = await visitor_of(request)
-    await rim_of(request).store.write(lambda tx: service.cancel(tx, actor=visitor.actor, export_id=export_id))
+    await context_of(request).store.write(lambda tx: service.cancel(tx, actor=visitor.actor, export_id=export_id))
     return views.moved(request, f"/exports/{export_id}")
 
 
@@ -159,7 +159,7 @@ async def cancel(request: Call) -> Response[bytes]:
 async def file(request: Call) -> Stream:
     """The file. Raises `NotFound` and `exports.NotReady`."""
     visitor, found = await _found(request)
-    store = rim_of(request).store
+    store = context_of(request).store
 
     def at(no: int) -> Callable[[ReadTx], bytes | None]:
         return lambda tx: service.piece(tx, actor=visitor.actor, export_id=found.id, no=no)
@@ -179,7 +179,7 @@ async def file(request: Call) -> Stream:
 async def _begun(request: Call, visitor: Visitor, table: Table, kind: Form, wanted: Asked) -> Response[bytes]:
     """The way to a new file. Raises refusals of the list, and `ManyExports`."""
     question = Question(msgspec.structs.replace(wanted, place=None, back=False), visitor.language)
-    rim, now_ms = rim_of(request), rim_of(request).clock()
+    context, now_ms = context_of(request), context_of(request).clock()
 
     def work(tx: WriteTx) -> tuple[Export, hints.Hint]:
         table.page(tx, visitor.actor, wanted, Turn(limit=1, by=wanted.order))  # who may not see it may not have it
@@ -189,13 +189,13 @@ async def _begun(request: Call, visitor: Visitor, table: Table, kind: Form, want
             noun=table.noun,
             form=kind,
             question=_JSON.encode(question),
-            name=_name(visitor, table, kind, rim.time_zone, now_ms),
-            ids=rim.ids,
+            name=_name(visitor, table, kind, context.time_zone, now_ms),
+            ids=context.ids,
             now_ms=now_ms,
         )
 
-    new, hint = await rim.store.write(work)
-    hints.tell(rim.signals, [hint])
+    new, hint = await context.store.write(work)
+    hints.tell(context.signals, [hint])
     return views.moved(request, f"/exports/{new.id}")
 
 
@@ -206,7 +206,7 @@ async def _found(request: Call) -> tuple[Visitor, Export]:
         visitor = visitor_in(tx, request)
         return visitor, service.read(tx, actor=visitor.actor, export_id=export_id)
 
-    return await rim_of(request).store.read_short(work)
+    return await context_of(request).store.read_short(work)
 
 
 def _shown(request: Call, visitor: Visitor, found: Export) -> Response[bytes]:

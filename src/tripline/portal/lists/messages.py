@@ -12,7 +12,7 @@ from tripline.domain import access
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import RowNo
 from tripline.domain.pushes import Channel, Message, Name, State
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.language import kept, phrases
 from tripline.portal.frame import views
 from tripline.portal.frame.page import page
@@ -34,7 +34,7 @@ _SOON_MS: Final = 60_000
 @page("GET", LIST, access=Action.PUSH_MANAGE)
 async def messages(request: Call) -> Response[bytes]:
     """Messages of a state, those that wait first."""
-    now_ms = rim_of(request).clock()
+    now_ms = context_of(request).clock()
 
     def more(tx: ReadTx, visitor: Visitor, wanted: Asked, found: Slice[Any]) -> dict[str, Any]:
         state = State(wanted.chosen["state"])

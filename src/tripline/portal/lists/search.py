@@ -5,7 +5,7 @@ from typing import Any, Final
 from litestar.response import Response
 
 from tripline.domain.access import Gate
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.portal.frame import views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
@@ -28,7 +28,7 @@ async def search(request: Call) -> Response[bytes]:
         visitor = visitor_in(tx, request)
         return visitor, service.find(tx, actor=visitor.actor, text=text)
 
-    visitor, found = await rim_of(request).store.read(work)
+    visitor, found = await context_of(request).store.read(work)
     target = views.target_of(request)
     return views.show(
         request,

@@ -7,7 +7,7 @@ from litestar.response import Response
 
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId
-from tripline.http.rim import Call
+from tripline.http.context.base import Call
 from tripline.portal.frame.page import page
 from tripline.portal.lists import table_pages
 from tripline.portal.lists.tables import Asked, Column, Filter, Table

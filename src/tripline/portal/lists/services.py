@@ -5,7 +5,7 @@ from typing import Any, Final
 from litestar.response import Response
 
 from tripline.domain.access import Action
-from tripline.http.rim import Call
+from tripline.http.context.base import Call
 from tripline.portal.frame.page import page
 from tripline.portal.lists import table_pages
 from tripline.portal.lists.tables import Asked, Column, Filter, Table

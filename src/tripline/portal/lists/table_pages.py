@@ -12,7 +12,7 @@ from litestar.datastructures import Cookie
 from litestar.response import Response
 
 from tripline.domain.access import Action, Actor, Authority
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.portal.frame import addresses, newcomers, views
 from tripline.portal.frame.navigation import PAGES
 from tripline.portal.frame.visitors import Visitor, visitor_in
@@ -67,7 +67,7 @@ async def listed(
         return visitor, _Found(rows, named, offered, more(tx, visitor, wanted, rows))
 
     # The rows are one statement; the visitor may be of an instant before.
-    visitor, found = await rim_of(request).store.read(work, consistent=False)
+    visitor, found = await context_of(request).store.read(work, consistent=False)
     title = f"{_TEXTS}{table.noun}.title"
     if visitor.company is None and (create not in _WITHOUT_COMPANY or visitor.role is Authority.COMPANY_ADMIN):
         return newcomers.shown(request, visitor, title=title)
@@ -103,7 +103,7 @@ async def counted(request: Call, table: Table) -> Response[bytes]:
         visitor = visitor_in(tx, request)
         return visitor, table.count(tx, visitor.actor, wanted)
 
-    visitor, number = await rim_of(request).store.read(work)
+    visitor, number = await context_of(request).store.read(work)
     return views.show(
         request,
         visitor,

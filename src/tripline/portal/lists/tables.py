@@ -17,7 +17,7 @@ from litestar.datastructures import MultiDict
 from tripline.domain import fields, instants
 from tripline.domain.access import Action, Actor
 from tripline.http import parameters
-from tripline.http.rim import Call
+from tripline.http.context.base import Call
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.portal.frame import addresses

@@ -8,7 +8,7 @@ from litestar.response import Response
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.vehicles import Status
-from tripline.http.rim import Call
+from tripline.http.context.base import Call
 from tripline.portal.frame.page import page
 from tripline.portal.lists import bulk_vehicles, table_pages
 from tripline.portal.lists.tables import Asked, Column, Filter, Table

@@ -19,7 +19,8 @@ from tripline.domain.ids import CompanyId
 from tripline.domain.pushes import Channel, Mute, Selector, State
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.http import parameters
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.pushes import trials_of
 from tripline.language import kept, phrases
 from tripline.portal.frame import digests, forms, newcomers, views
 from tripline.portal.frame.deletions import GoesChanged
@@ -76,9 +77,7 @@ async def test(request: Call) -> Response[bytes]:
     visitor = await visitor_of(request)
     try:
         channel = _channel(form)
-        trial = await rim_of(request).trials.send(
-            actor=visitor.actor, company_id=own_of(visitor.actor), channel=channel
-        )
+        trial = await trials_of(request).send(actor=visitor.actor, company_id=own_of(visitor.actor), channel=channel)
     except pushes.NoAddress as refusal:
         return await _overview(request, visitor, error=refusal)
     return await _overview(request, visitor, trial=trial)
@@ -89,9 +88,9 @@ async def show_secret(request: Call) -> Response[bytes]:
     """Show the secret that signs the messages; made when there is none yet."""
     await forms.read(request)
     visitor = await visitor_of(request)
-    rim = rim_of(request)
-    own, now_ms = own_of(visitor.actor), rim.clock()
-    found = await rim.store.write(lambda tx: desk.secret(tx, actor=visitor.actor, company_id=own, now_ms=now_ms))
+    context = context_of(request)
+    own, now_ms = own_of(visitor.actor), context.clock()
+    found = await context.store.write(lambda tx: desk.secret(tx, actor=visitor.actor, company_id=own, now_ms=now_ms))
     return _secret(request, visitor, found, now_ms)
 
 
@@ -100,19 +99,19 @@ async def rotate(request: Call) -> Response[bytes]:
     """Another secret, in place of the one that signed when the form was made; for a day that one signs too."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
-    rim = rim_of(request)
-    own, now_ms = own_of(visitor.actor), rim.clock()
+    context = context_of(request)
+    own, now_ms = own_of(visitor.actor), context.clock()
 
     def work(tx: WriteTx) -> Secret:
         if form.text("digest") != _digest(desk.kept_secret(tx, actor=visitor.actor, company_id=own)):
             raise GoesChanged("secret")
-        return desk.rotate(tx, actor=visitor.actor, company_id=own, ids=rim.ids, now_ms=now_ms)
+        return desk.rotate(tx, actor=visitor.actor, company_id=own, ids=context.ids, now_ms=now_ms)
 
     try:
-        made = await rim.store.write(work)
+        made = await context.store.write(work)
     except GoesChanged as refusal:
         return await _overview(request, visitor, error=refusal)
-    hints.tell(rim.signals, hints.company_changed(own))
+    hints.tell(context.signals, hints.company_changed(own))
     return _secret(request, visitor, made, now_ms)
 
 
@@ -121,25 +120,27 @@ async def send(request: Call) -> Response[bytes]:
     """Send what waits at once, and what was given up or never confirmed again: those chosen, or all."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
-    rim = rim_of(request)
-    own, now_ms = own_of(visitor.actor), rim.clock()
+    context = context_of(request)
+    own, now_ms = own_of(visitor.actor), context.clock()
     state = _state(form)
     chosen = [parameters.uuid_of(each, "messageId") for each in form.many("messageId")]
     there = f"/pushes/messages?state={state.value}"
     told = (*hints.company_changed(own), *hints.push_due())
     if state is State.WAITING:
-        released = await rim.store.write(lambda tx: desk.hurry(tx, actor=visitor.actor, company_id=own, now_ms=now_ms))
-        hints.tell(rim.signals, told)
+        released = await context.store.write(
+            lambda tx: desk.hurry(tx, actor=visitor.actor, company_id=own, now_ms=now_ms)
+        )
+        hints.tell(context.signals, told)
         return views.moved(request, there, notice="portal.pushes.hurried", n=released)
     which = Which(company_id=own, message_ids=chosen or None, until_ms=now_ms, unconfirmed=state is State.UNCONFIRMED)
     sent = await resender.resend(
-        rim.store,
+        context.store,
         admit=lambda tx: desk.admit(tx, actor=visitor.actor, company_id=own),
         which=which,
-        ids=rim.ids,
+        ids=context.ids,
         now_ms=now_ms,
     )
-    hints.tell(rim.signals, (*told, *hints.resend_due()))
+    hints.tell(context.signals, (*told, *hints.resend_due()))
     if sent.released:
         return views.moved(
             request, there, notice="portal.pushes.sent_again_and_released", n=sent.count, released=sent.released
@@ -166,7 +167,7 @@ async def _overview(
             secret=_digest(desk.kept_secret(tx, actor=visitor.actor, company_id=own)),
         )
 
-    shown = await rim_of(request).store.read(work)
+    shown = await context_of(request).store.read(work)
     return views.show(
         request,
         visitor,

@@ -14,7 +14,7 @@ from tripline.domain import companies, fields, pushes
 from tripline.domain.access import Action
 from tripline.domain.companies import Company
 from tripline.domain.refusals import BadParameter, Refusal
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.portal.frame import digests, forms, record_forms, views, words
 from tripline.portal.frame.digests import Clash
 from tripline.portal.frame.forms import Form
@@ -46,7 +46,7 @@ async def addresses_form(request: Call) -> Response[bytes]:
         visitor = visitor_in(tx, request)
         return visitor, company_service.find_to_change(tx, actor=visitor.actor, company_id=own_of(visitor.actor))
 
-    visitor, company = await rim_of(request).store.read_short(work)
+    visitor, company = await context_of(request).store.read_short(work)
     return _form(request, visitor, record_forms.shown(_texts(company)))
 
 
@@ -55,26 +55,26 @@ async def change(request: Call) -> Response[bytes]:
     """Keep where messages go and which are wanted; what waits for a changed address goes out at once."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
-    rim = rim_of(request)
-    own, now_ms, said = own_of(visitor.actor), rim.clock(), _said(form)
+    context = context_of(request)
+    own, now_ms, said = own_of(visitor.actor), context.clock(), _said(form)
 
     def work(tx: WriteTx) -> tuple[Company, Clash | None]:
         company = company_service.find_to_change(tx, actor=visitor.actor, company_id=own)
         found = record_forms.clash(form, _texts(company), said)
         if found is None:
             named = _named(said, company)
-            company_service.change(tx, actor=visitor.actor, company_id=own, named=named, ids=rim.ids, now_ms=now_ms)
+            company_service.change(tx, actor=visitor.actor, company_id=own, named=named, ids=context.ids, now_ms=now_ms)
         return company, found
 
     try:
-        company, found = await rim.store.write(work)
+        company, found = await context.store.write(work)
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
         return _form(request, visitor, Shown(texts=said, digest=form.text("digest")), error=refusal)
     if found is not None:
         return _form(request, visitor, _told(visitor, found, company), error=record_forms.ChangedMeanwhile())
-    hints.tell(rim.signals, hints.company_changed(own))
+    hints.tell(context.signals, hints.company_changed(own))
     return views.moved(request, "/pushes", notice="portal.pushes.saved")
 
 

@@ -15,7 +15,7 @@ from tripline.domain.ids import CompanyId, SensorId, UserId
 from tripline.domain.people import User
 from tripline.domain.refusals import Refusal
 from tripline.http import parameters
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.portal.frame import deletions, forms, record_forms, views
 from tripline.portal.frame.digests import Clash
 from tripline.portal.frame.page import page
@@ -35,7 +35,7 @@ EDIT: Final = Names("portal.people.administrator.edit", "portal.people.administr
 @page("GET", "/fleet/companies/{companyId}/administrators/new", access=Action.COMPANY_ADMIN_MANAGE)
 async def new(request: Call) -> Response[bytes]:
     """The form to register an administrator."""
-    visitor, name = await rim_of(request).store.read_short(lambda tx: _admitted(tx, request))
+    visitor, name = await context_of(request).store.read_short(lambda tx: _admitted(tx, request))
     shown = record_forms.shown(dict.fromkeys(person_forms.FIELDS, ""))
     return person_forms.show(request, visitor, shown, NEW, up=_up(request), up_text=name)
 
@@ -49,19 +49,19 @@ async def new(request: Call) -> Response[bytes]:
 async def register(request: Call) -> Response[bytes]:
     """Register an administrator."""
     form = await forms.read(request)
-    rim = rim_of(request)
-    visitor, name = await rim.store.read_short(lambda tx: _admitted(tx, request))
-    company_id, now_ms = _company_id(request), rim.clock()
+    context = context_of(request)
+    visitor, name = await context.store.read_short(lambda tx: _admitted(tx, request))
+    company_id, now_ms = _company_id(request), context.clock()
     try:
         registration, password_hash = await person_forms.registration(request, form, visitor.actor)
-        made = await rim.store.write(
+        made = await context.store.write(
             lambda tx: service.register(
                 tx,
                 actor=visitor.actor,
                 company_id=company_id,
                 registration=registration,
                 password_hash=password_hash,
-                ids=rim.ids,
+                ids=context.ids,
                 now_ms=now_ms,
             )
         )
@@ -76,7 +76,7 @@ async def register(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/companies/{companyId}/administrators/{userId}/edit", access=Action.COMPANY_ADMIN_MANAGE)
 async def edit(request: Call) -> Response[bytes]:
     """The form to change an administrator."""
-    visitor, user, name = await rim_of(request).store.read_short(lambda tx: _to_change(tx, request))
+    visitor, user, name = await context_of(request).store.read_short(lambda tx: _to_change(tx, request))
     shown = record_forms.shown(person_forms.texts(user))
     return person_forms.show(request, visitor, shown, EDIT, user=user, up=_up(request), up_text=name)
 
@@ -90,9 +90,9 @@ async def edit(request: Call) -> Response[bytes]:
 async def change(request: Call) -> Response[bytes]:
     """Change an administrator, unless somebody else did meanwhile."""
     form = await forms.read(request)
-    rim = rim_of(request)
-    visitor, user, name = await rim.store.read_short(lambda tx: _to_change(tx, request))
-    named, now_ms = person_forms.named(form), rim.clock()
+    context = context_of(request)
+    visitor, user, name = await context.store.read_short(lambda tx: _to_change(tx, request))
+    named, now_ms = person_forms.named(form), context.clock()
 
     def work(tx: WriteTx) -> tuple[User, Clash | None]:
         now = service.find(tx, actor=visitor.actor, company_id=_company_id(request), user_id=user.id)
@@ -100,14 +100,14 @@ async def change(request: Call) -> Response[bytes]:
         if found is not None:
             return now, found
         changed = persons.apply(
-            tx, now, actor=visitor.actor, named=named, password_hash=password_hash, ids=rim.ids, now_ms=now_ms
+            tx, now, actor=visitor.actor, named=named, password_hash=password_hash, ids=context.ids, now_ms=now_ms
         )
         return changed, None
 
     try:
         checked = persons.checked(user, actor=visitor.actor, named=named)
         password_hash = await person_forms.hashed(request, checked.password, visitor.actor)
-        after, found = await rim.store.write(work)
+        after, found = await context.store.write(work)
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
@@ -125,7 +125,7 @@ async def change(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/companies/{companyId}/administrators/{userId}/delete", access=Action.COMPANY_ADMIN_MANAGE)
 async def ask_to_delete(request: Call) -> Response[bytes]:
     """What goes with an administrator who is deleted."""
-    visitor, user, company, counts = await rim_of(request).store.read_short(lambda tx: _to_delete(tx, request))
+    visitor, user, company, counts = await context_of(request).store.read_short(lambda tx: _to_delete(tx, request))
     return _deletion(request, visitor, user, company, counts)
 
 
@@ -138,21 +138,21 @@ async def ask_to_delete(request: Call) -> Response[bytes]:
 async def delete(request: Call) -> Response[bytes]:
     """Delete an administrator; a company keeps at least one."""
     form = await forms.read(request)
-    rim = rim_of(request)
-    company_id, now_ms = _company_id(request), rim.clock()
+    context = context_of(request)
+    company_id, now_ms = _company_id(request), context.clock()
 
     def work(tx: WriteTx) -> tuple[User, AbstractSet[SensorId]]:
         visitor, user, _, counts = _to_delete(tx, request)
         deletions.require_confirmed(form, user.name, counts)
         return user, service.delete(
-            tx, actor=visitor.actor, company_id=company_id, user_id=user.id, ids=rim.ids, now_ms=now_ms
+            tx, actor=visitor.actor, company_id=company_id, user_id=user.id, ids=context.ids, now_ms=now_ms
         )
 
     try:
-        user, changed = await rim.store.write(work)
+        user, changed = await context.store.write(work)
     except (*deletions.AGAIN, people.LastAdministrator) as refusal:
-        return _deletion(request, *await rim.store.read_short(lambda tx: _to_delete(tx, request)), error=refusal)
-    hints.tell(rim.signals, hints.deleted(changed))
+        return _deletion(request, *await context.store.read_short(lambda tx: _to_delete(tx, request)), error=refusal)
+    hints.tell(context.signals, hints.deleted(changed))
     return views.moved(request, _up(request), notice="portal.people.deleted", name=user.name)
 
 

@@ -19,7 +19,7 @@ from tripline.domain.people import DRIVING_ROLES
 from tripline.domain.refusals import Refusal
 from tripline.domain.vehicles import AssignedMeanwhile, Seen, Vehicle
 from tripline.http import parameters
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.portal.frame import addresses, forms, views, words
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
@@ -195,17 +195,17 @@ async def unset_driver(request: Call) -> Response[bytes]:
 async def _changed(request: Call, what: str, work: Callable[[WriteTx, Wish], Done]) -> Response[bytes]:
     """The vehicle's page after the work, or the choice again. Hints at the change, for the pipeline."""
     form, visitor = await forms.read(request), await visitor_of(request)
-    rim = rim_of(request)
+    context = context_of(request)
     wish = Wish(
         actor=visitor.actor,
         vehicle_id=_vehicle_id(request),
         user_id=UserId(parameters.uuid_of(form.text(_PERSON), _PERSON)),
         seen=_seen(form),
-        ids=rim.ids,
-        now_ms=rim.clock(),
+        ids=context.ids,
+        now_ms=context.clock(),
     )
     try:
-        done = await rim.store.write(lambda tx: work(tx, wish))
+        done = await context.store.write(lambda tx: work(tx, wish))
     except AssignedMeanwhile as refusal:
         return await _choose(request, what, chosen_id=wish.user_id, error=refusal)
     # A form that takes somebody off names the one who was shown.
@@ -215,7 +215,7 @@ async def _changed(request: Call, what: str, work: Callable[[WriteTx, Wish], Don
         return await _choose(request, what, error=AssignedMeanwhile("driver"))
     except _NO_LOG_IN as refusal:
         return await _choose(request, what, error=refusal)
-    hints.tell(rim.signals, hints.sensors_changed(done.sensors))
+    hints.tell(context.signals, hints.sensors_changed(done.sensors))
     return views.moved(
         request,
         f"/fleet/vehicles/{done.vehicle.id}",
@@ -275,7 +275,7 @@ async def _choose(
         )
         return visitor, found
 
-    visitor, found = await rim_of(request).store.read(work)
+    visitor, found = await context_of(request).store.read(work)
     vehicle, people = found.vehicle, found.people
     path = f"/fleet/vehicles/{vehicle.id}"
     # Not the address that was asked for: that of a form has no page.

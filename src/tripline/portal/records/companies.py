@@ -16,7 +16,9 @@ from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId, SensorId
 from tripline.domain.refusals import Forbidden, Refusal
 from tripline.http import authentication, parameters, peers
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.accounts import accounts_of
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.fleet import fleet_of
 from tripline.portal.frame import deletions, forms, navigation, record_forms, views, words
 from tripline.portal.frame.digests import Clash
 from tripline.portal.frame.page import page
@@ -82,21 +84,23 @@ async def new(request: Call) -> Response[bytes]:
 async def register(request: Call) -> Response[bytes]:
     """Register a partner, or for an account without a company its own."""
     form = await forms.read(request)
-    rim, visitor = rim_of(request), await visitor_of(request)
-    now_ms = rim.clock()
+    context, visitor = context_of(request), await visitor_of(request)
+    now_ms = context.clock()
     try:
         said = _said(record_forms.typed(form, NEW_FIELDS))
         registration = companies.registration(
             operator=visitor.company is None, **said, pic_passwd=form.secret(PASSWORD) or None
         )
-        password_hash = await rim.passwords.hash(registration.pic_passwd, peers.requester_of(request, visitor.actor))
-        made = await rim.store.write(
+        password_hash = await accounts_of(request).passwords.hash(
+            registration.pic_passwd, peers.requester_of(request, visitor.actor)
+        )
+        made = await context.store.write(
             lambda tx: service.register(
                 tx,
                 actor=visitor.actor,
                 registration=registration,
                 password_hash=password_hash,
-                ids=rim.ids,
+                ids=context.ids,
                 now_ms=now_ms,
                 session_id=authentication.session_of(request),
             )
@@ -129,7 +133,7 @@ async def detail(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/companies/{companyId}/edit", access=Action.COMPANY_MODIFY)
 async def edit(request: Call) -> Response[bytes]:
     """The form to change a company."""
-    visitor, company = await rim_of(request).store.read_short(lambda tx: _to_change(tx, request))
+    visitor, company = await context_of(request).store.read_short(lambda tx: _to_change(tx, request))
     return _form(request, visitor, record_forms.shown(texts(company)), company=company)
 
 
@@ -137,9 +141,9 @@ async def edit(request: Call) -> Response[bytes]:
 async def change(request: Call) -> Response[bytes]:
     """Change a company, unless somebody else did meanwhile."""
     form = await forms.read(request)
-    rim = rim_of(request)
-    visitor, company = await rim.store.read_short(lambda tx: _to_change(tx, request))
-    said, now_ms = record_forms.typed(form, FIELDS), rim.clock()
+    context = context_of(request)
+    visitor, company = await context.store.read_short(lambda tx: _to_change(tx, request))
+    said, now_ms = record_forms.typed(form, FIELDS), context.clock()
 
     def work(tx: WriteTx) -> tuple[Company, Clash | None]:
         now = service.find_to_change(tx, actor=visitor.actor, company_id=company.id)
@@ -147,12 +151,12 @@ async def change(request: Call) -> Response[bytes]:
         if found is not None:
             return now, found
         changed = service.change(
-            tx, actor=visitor.actor, company_id=now.id, named=_said(said), ids=rim.ids, now_ms=now_ms
+            tx, actor=visitor.actor, company_id=now.id, named=_said(said), ids=context.ids, now_ms=now_ms
         )
         return changed, None
 
     try:
-        after, found = await rim.store.write(work)
+        after, found = await context.store.write(work)
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
@@ -160,15 +164,15 @@ async def change(request: Call) -> Response[bytes]:
     if found is not None:
         told = record_forms.told(visitor, found, texts(after))
         return _form(request, visitor, told, company=after, error=record_forms.ChangedMeanwhile())
-    hints.tell(rim.signals, hints.company_changed(after.id))
-    await rim.settling.settled(PIPELINES)
+    hints.tell(context.signals, hints.company_changed(after.id))
+    await fleet_of(request).settling.settled(PIPELINES)
     return views.moved(request, _path(after.id), notice="portal.companies.saved", name=after.name)
 
 
 @page("GET", "/fleet/companies/{companyId}/delete", access=Action.COMPANY_DELETE)
 async def ask_to_delete(request: Call) -> Response[bytes]:
     """What goes with a company that is deleted, or why it cannot be."""
-    visitor, company, counts, blocked = await rim_of(request).store.read_short(lambda tx: _to_delete(tx, request))
+    visitor, company, counts, blocked = await context_of(request).store.read_short(lambda tx: _to_delete(tx, request))
     return _deletion(request, visitor, company, counts, blocked=blocked)
 
 
@@ -176,21 +180,21 @@ async def ask_to_delete(request: Call) -> Response[bytes]:
 async def delete(request: Call) -> Response[bytes]:
     """Delete a company, with its people and delegations."""
     form = await forms.read(request)
-    rim = rim_of(request)
-    now_ms = rim.clock()
+    context = context_of(request)
+    now_ms = context.clock()
 
     def work(tx: WriteTx) -> tuple[Company, AbstractSet[SensorId]]:
         visitor, company, counts, blocked = _to_delete(tx, request)
         if not blocked:
             deletions.require_confirmed(form, company.name, counts)
-        return company, service.delete(tx, actor=visitor.actor, company_id=company.id, ids=rim.ids, now_ms=now_ms)
+        return company, service.delete(tx, actor=visitor.actor, company_id=company.id, ids=context.ids, now_ms=now_ms)
 
     try:
-        company, changed = await rim.store.write(work)
+        company, changed = await context.store.write(work)
     except (*deletions.AGAIN, companies.InUse) as refusal:
-        visitor, company, counts, blocked = await rim.store.read_short(lambda tx: _to_delete(tx, request))
+        visitor, company, counts, blocked = await context.store.read_short(lambda tx: _to_delete(tx, request))
         return _deletion(request, visitor, company, counts, blocked=blocked, error=refusal)
-    hints.tell(rim.signals, (*hints.deleted(changed), *hints.company_changed(company.id)))
+    hints.tell(context.signals, (*hints.deleted(changed), *hints.company_changed(company.id)))
     there = deletions.list_as_shown(form, LIST)
     return views.moved(request, there, notice="portal.companies.deleted", name=company.name)
 
@@ -235,7 +239,7 @@ async def _detail(request: Call, own_id: CompanyId | None, *, up: str | None) ->
         read = partial(history.of_company, tx, actor=visitor.actor, company_id=company_id)
         return visitor, found, histories.page(visitor, lambda span: read(span=span), limit=histories.SHOWN)
 
-    visitor, found, lines = await rim_of(request).store.read_short(work)
+    visitor, found, lines = await context_of(request).store.read_short(work)
     return views.show(
         request,
         visitor,

@@ -12,7 +12,7 @@ from litestar.response import Response
 from tripline.domain import ids
 from tripline.domain.access import Actor
 from tripline.domain.history import Change, Entry
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.portal.frame import views, words
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.store.lists import Span
@@ -67,7 +67,7 @@ async def whole(request: Call, opened: Callable[[ReadTx, Actor], Opened], *, up:
         after = ids.canonical(request.query_params.get("after", ""))  # the newest, also for what is no entry's id
         return visitor, name, page(visitor, read, limit=AT_ONCE, after=after)
 
-    visitor, name, found = await rim_of(request).store.read_short(work)
+    visitor, name, found = await context_of(request).store.read_short(work)
     title = "portal.history.title" if name is None else views.Plain(visitor.say("portal.history.of", name=name))
     return views.show(request, visitor, "history.html", title=title, history=found, name=name, up=up())
 

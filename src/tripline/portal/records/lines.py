@@ -13,7 +13,8 @@ from tripline.domain.lines import NwStatus
 from tripline.domain.refusals import NotFound, Refusal
 from tripline.domain.sensors import Sensor
 from tripline.http import parameters
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.lines import lines_of
 from tripline.portal.frame import forms, views, windows
 from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.page import page
@@ -41,16 +42,16 @@ async def unpause(request: Call) -> Response[bytes]:
     """Have the carrier lift the pause of the line."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
-    rim = rim_of(request)
+    context = context_of(request)
     sensor_id = _sensor_id(request)
-    sensor = await rim.store.read_short(lambda tx: _with_number(tx, visitor, sensor_id))
+    sensor = await context.store.read_short(lambda tx: _with_number(tx, visitor, sensor_id))
     assert sensor.line is not None
     assert sensor.line.mdn is not None
     if _is_own(visitor, sensor) and form.text(_NUMBER) != sensor.line.mdn:
         # The device has another line by now than the one whose pause was shown.
         return await _line(request, visitor, error=GoesChanged("line"))
     try:
-        await rim.unpauser.unpause(actor=visitor.actor, mdn=sensor.line.mdn)
+        await lines_of(request).unpauser.unpause(actor=visitor.actor, mdn=sensor.line.mdn)
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
@@ -58,14 +59,14 @@ async def unpause(request: Call) -> Response[bytes]:
     except Outage:
         # It is not known whether the pause was lifted; asked again, it happens once.
         return await _line(request, visitor, away=True, status=503)
-    hints.tell(rim.signals, hints.push_due())
+    hints.tell(context.signals, hints.push_due())
     return views.moved(request, f"/lines/{sensor_id}", notice="portal.lines.unpaused")
 
 
 async def _line(
     request: Call, visitor: Visitor, *, error: Refusal | None = None, away: bool = False, status: int | None = None
 ) -> Response[bytes]:
-    rim = rim_of(request)
+    context = context_of(request)
     before = windows.text(request, "before")
 
     def work(tx: ReadTx) -> Known:
@@ -75,10 +76,10 @@ async def _line(
             sensor_id=_sensor_id(request),
             before=RowNo(int(before)) if before.isdecimal() and before.isascii() and len(before) < 19 else None,
             limit=CHANGES + 1,
-            now_ms=rim.clock(),
+            now_ms=context.clock(),
         )
 
-    known = await rim.store.read_short(work)
+    known = await context.store.read_short(work)
     sensor = known.sensor
     state = NwStatus.NOT_OPENED if sensor.line is None else sensor.line.nw_status
     newest = known.changes[0].no if known.changes else None

@@ -20,7 +20,8 @@ from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.domain.rpc import StoredCall
 from tripline.domain.sensors import Sensor
 from tripline.http import parameters
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.rpc import rpc_of
 from tripline.portal.frame import deletions, digests, forms, views, windows
 from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.notices import Undo
@@ -98,7 +99,7 @@ async def choose(request: Call) -> Response[bytes]:
         number = typed or _number_asked(tx, request, visitor)
         return visitor, _placed(tx, request, visitor), number, _numbers(tx, visitor, number)
 
-    visitor, placed, number, numbers = await rim_of(request).store.read_short(work)
+    visitor, placed, number, numbers = await context_of(request).store.read_short(work)
     if views.target_of(request) == NUMBERS:
         title = "portal.mounting.mount"
         return views.show(request, visitor, "mounting/numbers.html", title=title, fragment="numbers", numbers=numbers)
@@ -110,7 +111,7 @@ async def mount(request: Call) -> Response[bytes]:
     """Mount the sensor, or have its device activate itself first."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
-    rim = rim_of(request)
+    context = context_of(request)
     sensor_id, number = _sensor_id(request), form.text("vehicleNo")
 
     def look(tx: ReadTx) -> None:
@@ -120,18 +121,20 @@ async def mount(request: Call) -> Response[bytes]:
             raise GoesChanged("mounting")
 
     try:
-        vehicle_id = await rim.store.read_short(lambda tx: _vehicle(tx, visitor, number))
-        _, call = await rim.mounter.start(actor=visitor.actor, sensor_id=sensor_id, vehicle_id=vehicle_id, look=look)
+        vehicle_id = await context.store.read_short(lambda tx: _vehicle(tx, visitor, number))
+        _, call = await rpc_of(request).mounter.start(
+            actor=visitor.actor, sensor_id=sensor_id, vehicle_id=vehicle_id, look=look
+        )
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
-        placed, numbers = await rim.store.read_short(
+        placed, numbers = await context.store.read_short(
             lambda tx: (_placed(tx, request, visitor), _numbers(tx, visitor, number))
         )
         return _form(request, visitor, placed, number=number, numbers=numbers, error=refusal)
     path = f"/fleet/sensors/{sensor_id}"
     if call is None:
-        left = await rim.store.read_short(lambda tx: _leaving(tx, request, visitor))
+        left = await context.store.read_short(lambda tx: _leaving(tx, request, visitor))
         undo = Undo(f"{path}/unmount", {"vehicleId": vehicle_id, "digest": left.digest})
         return views.moved(request, path, notice="portal.mounting.mounted", undo=undo, number=number)
     return views.moved(request, f"{path}/mount/{call.id}")
@@ -147,7 +150,7 @@ async def progress(request: Call) -> Response[bytes]:
         request_id = RequestId(parameters.path_id(request, "requestId"))
         return visitor, activation_progress.read(tx, actor=visitor.actor, sensor_id=sensor_id, request_id=request_id)
 
-    visitor, found = await rim_of(request).store.read_short(work)
+    visitor, found = await context_of(request).store.read_short(work)
     return views.show(
         request,
         visitor,
@@ -169,7 +172,7 @@ async def ask_to_unmount(request: Call) -> Response[bytes]:
         visitor = visitor_in(tx, request)
         return visitor, _leaving(tx, request, visitor)
 
-    visitor, leaving = await rim_of(request).store.read_short(work)
+    visitor, leaving = await context_of(request).store.read_short(work)
     return _unmount_form(request, visitor, leaving)
 
 
@@ -178,8 +181,8 @@ async def unmount(request: Call) -> Response[bytes]:
     """Take the sensor off the vehicle that was shown, or stop awaiting its activation."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
-    rim = rim_of(request)
-    sensor_id, now_ms = _sensor_id(request), rim.clock()
+    context = context_of(request)
+    sensor_id, now_ms = _sensor_id(request), context.clock()
     shown = form.text("vehicleId")
     vehicle_id = VehicleId(parameters.uuid_of(shown, "vehicleId")) if shown else None
 
@@ -188,16 +191,16 @@ async def unmount(request: Call) -> Response[bytes]:
         if before.ends_anything and form.text("digest") != before.digest:
             raise GoesChanged("unmounting")
         _, told = service.unmount(
-            tx, actor=visitor.actor, sensor_id=sensor_id, vehicle_id=vehicle_id, ids=rim.ids, now_ms=now_ms
+            tx, actor=visitor.actor, sensor_id=sensor_id, vehicle_id=vehicle_id, ids=context.ids, now_ms=now_ms
         )
         return before, told, _placed(tx, request, visitor)
 
     try:
-        before, told, after = await rim.store.write(work)
+        before, told, after = await context.store.write(work)
     except (sensors.NotMounted, GoesChanged) as refusal:
-        leaving = await rim.store.read_short(lambda tx: _leaving(tx, request, visitor))
+        leaving = await context.store.read_short(lambda tx: _leaving(tx, request, visitor))
         return _unmount_form(request, visitor, leaving, error=refusal)
-    hints.tell(rim.signals, told)
+    hints.tell(context.signals, told)
     path = f"/fleet/sensors/{sensor_id}"
     undo = _undone(path, before.placed.sensor, after)
     return views.moved(request, path, notice="portal.mounting.unmounted", undo=undo)
@@ -218,7 +221,7 @@ async def calls(request: Call) -> Response[bytes]:
             found = records.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=Span(limit=CALLS + 1))
         return visitor, service.read(tx, actor=actor, sensor_id=sensor_id), list(found)
 
-    visitor, sensor, found = await rim_of(request).store.read(work)
+    visitor, sensor, found = await context_of(request).store.read(work)
     return views.show(
         request,
         visitor,

@@ -16,7 +16,7 @@ from tripline.domain.ids import SensorId, UserId
 from tripline.domain.people import User
 from tripline.domain.refusals import Refusal
 from tripline.http import parameters
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.portal.frame import deletions, forms, record_forms, views
 from tripline.portal.frame.digests import Clash
 from tripline.portal.frame.page import page
@@ -142,19 +142,19 @@ async def _new(request: Call, role: Authority) -> Response[bytes]:
 
 async def _register(request: Call, role: Authority) -> Response[bytes]:
     form = await forms.read(request)
-    rim, visitor = rim_of(request), await visitor_of(request)
+    context, visitor = context_of(request), await visitor_of(request)
     access.company_of(visitor.actor)
-    now_ms = rim.clock()
+    now_ms = context.clock()
     try:
         registration, password_hash = await person_forms.registration(request, form, visitor.actor)
-        made = await rim.store.write(
+        made = await context.store.write(
             lambda tx: service.register(
                 tx,
                 actor=visitor.actor,
                 role=role,
                 registration=registration,
                 password_hash=password_hash,
-                ids=rim.ids,
+                ids=context.ids,
                 now_ms=now_ms,
             )
         )
@@ -179,7 +179,7 @@ async def _detail(request: Call, role: Authority) -> Response[bytes]:
         read = partial(history.of_user, tx, actor=visitor.actor, user_id=user_id)
         return visitor, found, histories.page(visitor, lambda span: read(span=span), limit=histories.SHOWN)
 
-    visitor, found, lines = await rim_of(request).store.read_short(work)
+    visitor, found, lines = await context_of(request).store.read_short(work)
     return views.show(
         request,
         visitor,
@@ -197,7 +197,7 @@ async def _detail(request: Call, role: Authority) -> Response[bytes]:
 
 
 async def _edit(request: Call, role: Authority) -> Response[bytes]:
-    visitor, user = await rim_of(request).store.read_short(lambda tx: _to_change(tx, request, role))
+    visitor, user = await context_of(request).store.read_short(lambda tx: _to_change(tx, request, role))
     shown = record_forms.shown(person_forms.texts(user))
     names = _named(role, "edit", "save")
     return person_forms.show(request, visitor, shown, names, user=user, up=_path(role, user.id))
@@ -205,9 +205,9 @@ async def _edit(request: Call, role: Authority) -> Response[bytes]:
 
 async def _change(request: Call, role: Authority) -> Response[bytes]:
     form = await forms.read(request)
-    rim = rim_of(request)
-    visitor, user = await rim.store.read_short(lambda tx: _to_change(tx, request, role))
-    named, now_ms = person_forms.named(form), rim.clock()
+    context = context_of(request)
+    visitor, user = await context.store.read_short(lambda tx: _to_change(tx, request, role))
+    named, now_ms = person_forms.named(form), context.clock()
     names, up = _named(role, "edit", "save"), _path(role, user.id)
 
     def work(tx: WriteTx) -> tuple[User, Clash | None]:
@@ -216,14 +216,14 @@ async def _change(request: Call, role: Authority) -> Response[bytes]:
         if found is not None:
             return now, found
         changed = service.apply(
-            tx, now, actor=visitor.actor, named=named, password_hash=password_hash, ids=rim.ids, now_ms=now_ms
+            tx, now, actor=visitor.actor, named=named, password_hash=password_hash, ids=context.ids, now_ms=now_ms
         )
         return changed, None
 
     try:
         checked = service.checked(user, actor=visitor.actor, named=named)
         password_hash = await person_forms.hashed(request, checked.password, visitor.actor)
-        after, found = await rim.store.write(work)
+        after, found = await context.store.write(work)
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
@@ -237,26 +237,26 @@ async def _change(request: Call, role: Authority) -> Response[bytes]:
 
 
 async def _ask_to_delete(request: Call, role: Authority) -> Response[bytes]:
-    visitor, user, counts = await rim_of(request).store.read_short(lambda tx: _to_delete(tx, request, role))
+    visitor, user, counts = await context_of(request).store.read_short(lambda tx: _to_delete(tx, request, role))
     return _deletion(request, visitor, role, user, counts)
 
 
 async def _delete(request: Call, role: Authority) -> Response[bytes]:
     form = await forms.read(request)
-    rim = rim_of(request)
-    now_ms = rim.clock()
+    context = context_of(request)
+    now_ms = context.clock()
 
     def work(tx: WriteTx) -> tuple[User, AbstractSet[SensorId]]:
         visitor, user, counts = _to_delete(tx, request, role)
         deletions.require_confirmed(form, user.name, counts)
-        return user, service.delete(tx, actor=visitor.actor, role=role, user_id=user.id, ids=rim.ids, now_ms=now_ms)
+        return user, service.delete(tx, actor=visitor.actor, role=role, user_id=user.id, ids=context.ids, now_ms=now_ms)
 
     try:
-        user, changed = await rim.store.write(work)
+        user, changed = await context.store.write(work)
     except deletions.AGAIN as refusal:
-        visitor, user, counts = await rim.store.read_short(lambda tx: _to_delete(tx, request, role))
+        visitor, user, counts = await context.store.read_short(lambda tx: _to_delete(tx, request, role))
         return _deletion(request, visitor, role, user, counts, error=refusal)
-    hints.tell(rim.signals, hints.deleted(changed))
+    hints.tell(context.signals, hints.deleted(changed))
     there = deletions.list_as_shown(form, LISTS[role])
     return views.moved(request, there, notice="portal.people.deleted", name=user.name)
 

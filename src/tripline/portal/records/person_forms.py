@@ -12,7 +12,8 @@ from tripline.domain.access import Actor
 from tripline.domain.people import Registration, User
 from tripline.domain.refusals import Refusal
 from tripline.http import peers
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.accounts import accounts_of
+from tripline.http.context.base import Call
 from tripline.portal.frame import record_forms, views, words
 from tripline.portal.frame.forms import Form
 from tripline.portal.frame.record_forms import Shown
@@ -43,7 +44,7 @@ async def registration(request: Call, form: Form, actor: Actor) -> tuple[Registr
     """
     said = {name: text or None for name, text in record_forms.typed(form, FIELDS).items()}
     made = people.registration(**said, password=form.secret(PASSWORD) or None)
-    return made, await rim_of(request).passwords.hash(made.password, peers.requester_of(request, actor))
+    return made, await accounts_of(request).passwords.hash(made.password, peers.requester_of(request, actor))
 
 
 def named(form: Form) -> dict[str, Any]:
@@ -56,7 +57,7 @@ async def hashed(request: Call, password: str | None, actor: Actor) -> str | Non
     """The hash of a new password, if there is one. Raises `TooManyLogins`."""
     if password is None:
         return None
-    return await rim_of(request).passwords.hash(password, peers.requester_of(request, actor))
+    return await accounts_of(request).passwords.hash(password, peers.requester_of(request, actor))
 
 
 def show(

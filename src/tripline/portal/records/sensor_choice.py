@@ -12,7 +12,7 @@ from tripline.domain.access import Action
 from tripline.domain.ids import VehicleId
 from tripline.domain.vehicles import Vehicle
 from tripline.http import parameters
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.portal.frame import views, windows
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
@@ -39,7 +39,7 @@ async def choose(request: Call) -> Response[bytes]:
         turn = Turn(limit=SHOWN, by="serial")
         return visitor, vehicle, lists.sensors_of(tx, actor=visitor.actor, filters=filters, turn=turn)
 
-    visitor, vehicle, found = await rim_of(request).store.read(work)
+    visitor, vehicle, found = await context_of(request).store.read(work)
     return views.show(
         request,
         visitor,

@@ -16,7 +16,8 @@ from tripline.domain.ids import SensorId
 from tripline.domain.refusals import Refusal
 from tripline.domain.sensors import Registration, Sensor
 from tripline.http import parameters
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.fleet import fleet_of
 from tripline.language import catalogue
 from tripline.portal.frame import deletions, forms, record_forms, views, words
 from tripline.portal.frame.digests import Clash
@@ -77,18 +78,18 @@ async def new(request: Call) -> Response[bytes]:
 async def register(request: Call) -> Response[bytes]:
     """Register a sensor."""
     form = await forms.read(request)
-    rim, visitor = rim_of(request), await visitor_of(request)
+    context, visitor = context_of(request), await visitor_of(request)
     access.company_of(visitor.actor)
-    now_ms = rim.clock()
+    now_ms = context.clock()
 
     def work(tx: WriteTx) -> Sensor:
         said = record_forms.values(SHEET, record_forms.typed(form, FIELDS), sensors.registration)
         return service.register(
-            tx, actor=visitor.actor, registration=sensors.registration(**said), ids=rim.ids, now_ms=now_ms
+            tx, actor=visitor.actor, registration=sensors.registration(**said), ids=context.ids, now_ms=now_ms
         )
 
     try:
-        made = await rim.store.write(work)
+        made = await context.store.write(work)
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
@@ -99,7 +100,7 @@ async def register(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/sensors/{sensorId}", access=Action.SENSOR_READ)
 async def detail(request: Call) -> Response[bytes]:
     """A sensor, its device, and what happened to it."""
-    rim = rim_of(request)
+    context = context_of(request)
     if views.is_partial(request) and views.target_of(request) == "connection":
         return await _renewed(request)
 
@@ -112,7 +113,7 @@ async def detail(request: Call) -> Response[bytes]:
         read = partial(history.of_sensor, tx, actor=visitor.actor, sensor_id=sensor_id)
         return visitor, found, histories.page(visitor, lambda span: read(span=span), limit=histories.SHOWN)
 
-    visitor, found, lines = await rim.store.read_short(work)
+    visitor, found, lines = await context.store.read_short(work)
     sensor, latest = found.sensor, found.latest
     return views.show(
         request,
@@ -141,7 +142,7 @@ async def token(request: Call) -> Response[bytes]:
         visitor = visitor_in(tx, request)
         return visitor, service.read_with_token(tx, actor=visitor.actor, sensor_id=_sensor_id(request))
 
-    visitor, sensor = await rim_of(request).store.read_short(work)
+    visitor, sensor = await context_of(request).store.read_short(work)
     return views.show(
         request, visitor, "sensors/token.html", title="portal.sensors.token", sensor=sensor, up=_path(sensor.id)
     )
@@ -155,7 +156,7 @@ async def edit(request: Call) -> Response[bytes]:
         visitor = visitor_in(tx, request)
         return visitor, service.find_to_modify(tx, actor=visitor.actor, sensor_id=_sensor_id(request))
 
-    visitor, sensor = await rim_of(request).store.read_short(work)
+    visitor, sensor = await context_of(request).store.read_short(work)
     return _form(request, visitor, record_forms.shown(texts(sensor)), sensor=sensor)
 
 
@@ -163,15 +164,15 @@ async def edit(request: Call) -> Response[bytes]:
 async def change(request: Call) -> Response[bytes]:
     """Change a sensor, unless somebody else did meanwhile; its token stays when none is typed."""
     form = await forms.read(request)
-    rim = rim_of(request)
+    context = context_of(request)
 
     def before(tx: ReadTx) -> tuple[Visitor, Sensor]:
         visitor = visitor_in(tx, request)
         return visitor, service.find_to_modify(tx, actor=visitor.actor, sensor_id=_sensor_id(request))
 
-    visitor, sensor = await rim.store.read_short(before)
+    visitor, sensor = await context.store.read_short(before)
     said = record_forms.typed(form, FIELDS)
-    now_ms = rim.clock()
+    now_ms = context.clock()
 
     def work(tx: WriteTx) -> tuple[Sensor, Sensor, Clash | None]:
         now = service.find_to_modify(tx, actor=visitor.actor, sensor_id=_sensor_id(request))
@@ -181,11 +182,13 @@ async def change(request: Call) -> Response[bytes]:
             return now, now, found
         typed = {name: text for name, text in said.items() if name != TOKEN or text}
         named = record_forms.values(SHEET, typed, lambda **named: sensors.modified(now, named))
-        changed = service.modify(tx, actor=visitor.actor, sensor_id=now.id, changes=named, ids=rim.ids, now_ms=now_ms)
+        changed = service.modify(
+            tx, actor=visitor.actor, sensor_id=now.id, changes=named, ids=context.ids, now_ms=now_ms
+        )
         return *changed, None
 
     try:
-        was, after, found = await rim.store.write(work)
+        was, after, found = await context.store.write(work)
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
@@ -195,17 +198,17 @@ async def change(request: Call) -> Response[bytes]:
         told = msgspec.structs.replace(told, texts={**told.texts, TOKEN: said[TOKEN]})
         return _form(request, visitor, told, sensor=after, error=record_forms.ChangedMeanwhile())
     if after.credentials_id != was.credentials_id:
-        hints.tell(rim.signals, hints.credential_ended(after.id))
-        await rim.settling.settled(GATEWAYS)
+        hints.tell(context.signals, hints.credential_ended(after.id))
+        await fleet_of(request).settling.settled(GATEWAYS)
     if after.type != was.type:
-        hints.tell(rim.signals, hints.sensors_changed([after.id]))
+        hints.tell(context.signals, hints.sensors_changed([after.id]))
     return views.moved(request, _path(after.id), notice="portal.sensors.saved", number=after.serial_no)
 
 
 @page("GET", "/fleet/sensors/{sensorId}/delete", access=Action.SENSOR_DELETE)
 async def ask_to_delete(request: Call) -> Response[bytes]:
     """What goes with a sensor that is deleted."""
-    visitor, sensor, counts = await rim_of(request).store.read_short(lambda tx: _to_delete(tx, request))
+    visitor, sensor, counts = await context_of(request).store.read_short(lambda tx: _to_delete(tx, request))
     return _deletion(request, visitor, sensor, counts)
 
 
@@ -213,21 +216,21 @@ async def ask_to_delete(request: Call) -> Response[bytes]:
 async def delete(request: Call) -> Response[bytes]:
     """Delete a sensor; its device is disconnected."""
     form = await forms.read(request)
-    rim = rim_of(request)
-    now_ms = rim.clock()
+    context = context_of(request)
+    now_ms = context.clock()
 
     def work(tx: WriteTx) -> tuple[Sensor, tuple[hints.Hint, ...]]:
         visitor, sensor, counts = _to_delete(tx, request)
         deletions.require_confirmed(form, sensor.serial_no, counts, on=sensor.vehicle_no)
-        told = sensor_removal.remove(tx, actor=visitor.actor, sensor_id=sensor.id, ids=rim.ids, now_ms=now_ms)
+        told = sensor_removal.remove(tx, actor=visitor.actor, sensor_id=sensor.id, ids=context.ids, now_ms=now_ms)
         return sensor, told
 
     try:
-        sensor, told = await rim.store.write(work)
+        sensor, told = await context.store.write(work)
     except deletions.AGAIN as refusal:
-        return _deletion(request, *await rim.store.read_short(lambda tx: _to_delete(tx, request)), error=refusal)
-    hints.tell(rim.signals, told)
-    await rim.settling.settled(GATEWAYS)
+        return _deletion(request, *await context.store.read_short(lambda tx: _to_delete(tx, request)), error=refusal)
+    hints.tell(context.signals, told)
+    await fleet_of(request).settling.settled(GATEWAYS)
     there = deletions.list_as_shown(form, LIST)
     return views.moved(request, there, notice="portal.sensors.deleted", number=sensor.serial_no)
 
@@ -266,7 +269,7 @@ async def _renewed(request: Call) -> Response[bytes]:
         visitor = visitor_in(tx, request)
         return visitor, latest_values.read(tx, actor=visitor.actor, sensor_id=sensor_id)
 
-    visitor, latest = await rim_of(request).store.read_short(work)
+    visitor, latest = await context_of(request).store.read_short(work)
     connection = _connection(request, visitor, sensor_id, latest)
     if views.is_shown(request, connection.state):
         return views.unchanged()
@@ -281,10 +284,9 @@ async def _renewed(request: Call) -> Response[bytes]:
 
 
 def _connection(request: Call, visitor: Visitor, sensor_id: SensorId, latest: Latest) -> Connection:
-    rim = rim_of(request)
-    here_ms = rim.heard_of(sensor_id)
+    here_ms = fleet_of(request).heard_of(sensor_id)
     return Connection(
-        connected=here_ms is not None or latest.held_by not in (None, rim.node.id),
+        connected=here_ms is not None or latest.held_by not in (None, fleet_of(request).node.id),
         heard_ms=latest.heard_ms if here_ms is None else here_ms,
         lost_ms=latest.lost_ms,
         lost_reason=_ending(visitor, latest.lost_reason),

@@ -17,7 +17,8 @@ from tripline.domain.refusals import Refusal
 from tripline.domain.scores import WhyNot
 from tripline.domain.vehicles import Registration, Vehicle, VehicleEvent
 from tripline.http import parameters
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
+from tripline.http.context.fleet import fleet_of
 from tripline.portal.frame import deletions, forms, navigation, record_forms, views, words
 from tripline.portal.frame.digests import Clash
 from tripline.portal.frame.notices import Undo
@@ -64,18 +65,18 @@ async def new(request: Call) -> Response[bytes]:
 async def register(request: Call) -> Response[bytes]:
     """Register a vehicle."""
     form = await forms.read(request)
-    rim, visitor = rim_of(request), await visitor_of(request)
+    context, visitor = context_of(request), await visitor_of(request)
     access.company_of(visitor.actor)
-    now_ms = rim.clock()
+    now_ms = context.clock()
 
     def work(tx: WriteTx) -> Vehicle:
         said = record_forms.values(SHEET, record_forms.typed(form, FIELDS), vehicles.registration)
         return service.register(
-            tx, actor=visitor.actor, registration=vehicles.registration(**said), ids=rim.ids, now_ms=now_ms
+            tx, actor=visitor.actor, registration=vehicles.registration(**said), ids=context.ids, now_ms=now_ms
         )
 
     try:
-        made = await rim.store.write(work)
+        made = await context.store.write(work)
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
@@ -96,8 +97,8 @@ async def detail(request: Call) -> Response[bytes]:
         read = partial(history.of_vehicle, tx, actor=visitor.actor, vehicle_id=vehicle_id)
         return visitor, found, histories.page(visitor, lambda span: read(span=span), limit=histories.SHOWN)
 
-    rim = rim_of(request)
-    visitor, found, lines = await rim.store.read_short(work)
+    context = context_of(request)
+    visitor, found, lines = await context.store.read_short(work)
     number = views.Plain(found.vehicle.vehicle_no)
     values = {name: words.value(visitor, name, value) for name, value in _published(found.vehicle).items()}
     return views.show(
@@ -108,7 +109,10 @@ async def detail(request: Call) -> Response[bytes]:
         found=found,
         vehicle=found.vehicle,
         values=values,
-        heard={each.id: _heard(found.connections.get(each.id), rim.heard_of(each.id)) for each in found.sensors},
+        heard={
+            each.id: _heard(found.connections.get(each.id), fleet_of(request).heard_of(each.id))
+            for each in found.sensors
+        },
         no_score=_no_score(visitor, found),
         may={action.value for action in found.may},
         history=lines,
@@ -124,7 +128,7 @@ async def edit(request: Call) -> Response[bytes]:
         visitor = visitor_in(tx, request)
         return visitor, service.find_to_modify(tx, actor=visitor.actor, vehicle_id=_vehicle_id(request))
 
-    visitor, vehicle = await rim_of(request).store.read_short(work)
+    visitor, vehicle = await context_of(request).store.read_short(work)
     return _form(request, visitor, record_forms.shown(texts(vehicle)), vehicle=vehicle)
 
 
@@ -132,15 +136,15 @@ async def edit(request: Call) -> Response[bytes]:
 async def change(request: Call) -> Response[bytes]:
     """Change a vehicle, unless somebody else did meanwhile."""
     form = await forms.read(request)
-    rim = rim_of(request)
+    context = context_of(request)
 
     def before(tx: ReadTx) -> tuple[Visitor, Vehicle]:
         visitor = visitor_in(tx, request)
         return visitor, service.find_to_modify(tx, actor=visitor.actor, vehicle_id=_vehicle_id(request))
 
-    visitor, vehicle = await rim.store.read_short(before)
+    visitor, vehicle = await context.store.read_short(before)
     said = record_forms.typed(form, FIELDS)
-    now_ms = rim.clock()
+    now_ms = context.clock()
 
     def work(tx: WriteTx) -> tuple[Vehicle, Clash | None]:
         vehicle = service.find_to_modify(tx, actor=visitor.actor, vehicle_id=_vehicle_id(request))
@@ -149,12 +153,12 @@ async def change(request: Call) -> Response[bytes]:
             return vehicle, found
         named = record_forms.values(SHEET, said, lambda **named: vehicles.changed(vehicle, named))
         changed = service.modify(
-            tx, actor=visitor.actor, vehicle_id=vehicle.id, named=named, ids=rim.ids, now_ms=now_ms
+            tx, actor=visitor.actor, vehicle_id=vehicle.id, named=named, ids=context.ids, now_ms=now_ms
         )
         return changed, None
 
     try:
-        vehicle, found = await rim.store.write(work)
+        vehicle, found = await context.store.write(work)
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
@@ -168,7 +172,7 @@ async def change(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/vehicles/{vehicleId}/delete", access=Action.VEHICLE_DELETE)
 async def ask_to_delete(request: Call) -> Response[bytes]:
     """What goes with a vehicle that is deleted."""
-    visitor, vehicle, counts = await rim_of(request).store.read_short(lambda tx: _to_delete(tx, request))
+    visitor, vehicle, counts = await context_of(request).store.read_short(lambda tx: _to_delete(tx, request))
     return _deletion(request, visitor, vehicle, counts)
 
 
@@ -176,19 +180,19 @@ async def ask_to_delete(request: Call) -> Response[bytes]:
 async def delete(request: Call) -> Response[bytes]:
     """Delete a vehicle, with what goes with it."""
     form = await forms.read(request)
-    rim = rim_of(request)
-    now_ms = rim.clock()
+    context = context_of(request)
+    now_ms = context.clock()
 
     def work(tx: WriteTx) -> tuple[Vehicle, tuple[hints.Hint, ...]]:
         visitor, vehicle, counts = _to_delete(tx, request)
         deletions.require_confirmed(form, vehicle.vehicle_no, counts)
-        return vehicle, service.delete(tx, actor=visitor.actor, vehicle_id=vehicle.id, ids=rim.ids, now_ms=now_ms)
+        return vehicle, service.delete(tx, actor=visitor.actor, vehicle_id=vehicle.id, ids=context.ids, now_ms=now_ms)
 
     try:
-        vehicle, told = await rim.store.write(work)
+        vehicle, told = await context.store.write(work)
     except deletions.AGAIN as refusal:
-        return _deletion(request, *await rim.store.read_short(lambda tx: _to_delete(tx, request)), error=refusal)
-    hints.tell(rim.signals, told)
+        return _deletion(request, *await context.store.read_short(lambda tx: _to_delete(tx, request)), error=refusal)
+    hints.tell(context.signals, told)
     there = deletions.list_as_shown(form, LIST)
     return views.moved(request, there, notice="portal.vehicles.deleted", number=vehicle.vehicle_no)
 
@@ -256,10 +260,12 @@ def _no_score(visitor: Visitor, found: VehicleOverview) -> str | None:
 async def _moved(request: Call, event: VehicleEvent, notices: tuple[str, str], *, undo: str) -> Response[bytes]:
     """The vehicle's page after the event. `notices`: what to tell when it changed the vehicle, and when it did not."""
     await forms.read(request)
-    rim, visitor = rim_of(request), await visitor_of(request)
-    vehicle_id, now_ms = _vehicle_id(request), rim.clock()
-    vehicle, has_changed = await rim.store.write(
-        lambda tx: service.move(tx, actor=visitor.actor, vehicle_id=vehicle_id, event=event, ids=rim.ids, now_ms=now_ms)
+    context, visitor = context_of(request), await visitor_of(request)
+    vehicle_id, now_ms = _vehicle_id(request), context.clock()
+    vehicle, has_changed = await context.store.write(
+        lambda tx: service.move(
+            tx, actor=visitor.actor, vehicle_id=vehicle_id, event=event, ids=context.ids, now_ms=now_ms
+        )
     )
     path = _path(vehicle_id)
     told, already = notices

@@ -218,7 +218,7 @@ class Intake:
         except Outage as outage:
             self._changed |= again
             self._abandon(frames, outage)
-        except Exception:  # noqa: BLE001  the rim of the pipeline: whatever the bug, the other devices go on
+        except Exception:  # noqa: BLE001  the pipeline goes on for the other devices after any error
             _log.exception("ingest.failed", sensor=None)
             self._abandon(frames, None)
         else:

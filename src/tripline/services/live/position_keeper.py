@@ -93,7 +93,7 @@ class PositionKeeper:
             await asyncio.sleep(EVERY_S)
             try:
                 await self.write_down(apart_s=APART_S)
-            except Exception as error:  # noqa: BLE001  the rim of the worker: whatever the bug, ingest goes on
+            except Exception as error:  # noqa: BLE001  ingest goes on after any error
                 rounds.report(error, _log, failed="live.failed", outage="live.outage")
 
     async def finish(self, timeout_s: float = FINISH_S) -> None:

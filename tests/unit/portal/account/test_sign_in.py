@@ -6,11 +6,10 @@ from typing import Any
 
 import httpx
 import pytest
-from msgspec.structs import replace
 from sqlalchemy import select
 from tests.support import rest as support
 from tests.support.portal import OWN, Browser, Page
-from tests.support.rest import Rest
+from tests.support.rest import Rest, changed
 
 from tripline.domain.ids import UserId
 from tripline.ports.outages import Outage
@@ -101,7 +100,7 @@ def test_browser_that_signed_in_before_comes_before_strangers_from_any_address(t
         browser = Browser(rest)
         for email in (EMAIL, EMAIL, "lee@x.example"):
             # As if each came from an address where nobody signed in.
-            rest.rim.limits.known._uses.clear()
+            rest.contexts.accounts.limits.known._uses.clear()
             await browser.post("/sign-in", {**GOOD, "email": email})
         noted.close()
         return noted.known
@@ -442,7 +441,7 @@ class Away:
 def test_path_that_is_no_page_is_told_of_while_the_store_is_away(tmp_path: Path) -> None:
     async def scenario(rest: Rest) -> tuple[int, str]:
         cookies = (await signed_in(rest)).http.cookies
-        rest.rim = replace(rest.rim, store=Away())  # type: ignore[arg-type]
+        rest.contexts = changed(rest.contexts, store=Away())  # type: ignore[arg-type]
         browser = Browser(rest)
         browser.http.cookies = cookies
         answer = await browser.get("/nowhere")

@@ -8,12 +8,11 @@ from urllib.parse import urlencode
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 from sqlalchemy import insert, select
 from tests.support import reference, stores
 from tests.support import rest as support
 from tests.support.portal import HTMX, Browser, Page
-from tests.support.rest import Login, Rest
+from tests.support.rest import Login, Rest, changed
 
 from tripline.config import Config
 from tripline.config.files import Origin
@@ -201,7 +200,7 @@ def unbroken(text: str) -> str:
 async def shows_settings(rest: Rest) -> Browser:
     config = msgspec.convert({"mail": {"password": "hush"}, "store": {"url": SETTINGS["store.url"]}}, Config)
     origins = {"mail.password": Origin.FILE, "store.url": Origin.VARIABLE}
-    rest.rim = replace(rest.rim, settings=partial(settings.in_force, config, origins))
+    rest.contexts = changed(rest.contexts, settings=partial(settings.in_force, config, origins))
     return Browser(rest, await root(rest))
 
 
@@ -327,7 +326,7 @@ def test_health_says_what_was_found_what_it_means_and_what_to_do(
             (mail,) = mail_outboxes.due(tx, now_ms=rest.now_ms, limit=9)
             mail_outboxes.postpone(tx, mail, error="550 no such user", due_ms=mail_outboxes.NEVER_MS)
 
-        rest.rim = replace(rest.rim, ready=lambda: FAILING)
+        rest.contexts = changed(rest.contexts, ready=lambda: FAILING)
         browser = Browser(rest, await root(rest))
         await rest.store.write(park)
         return Page((await browser.get("/admin/health", **{"Accept-Language": language})).text).text
@@ -354,7 +353,7 @@ def test_health_names_receivers_by_what_they_get_and_counts_what_needs_a_look_be
     async def scenario(rest: Rest) -> tuple[str, str]:
         operator, _ = await rest.operator("ace")
         key = (CompanyId(operator["id"]["id"]), Channel.NOTIFY)
-        rest.rim = replace(rest.rim, ready=lambda: FAILING)
+        rest.contexts = changed(rest.contexts, ready=lambda: FAILING)
 
         def never_answers(tx: WriteTx) -> None:
             no = RowNo(ids.first_no(rest.now_ms - 600_000))
@@ -421,7 +420,7 @@ def test_health_with_something_to_look_at_does_not_say_that_everything_works(tmp
 def test_health_says_when_our_own_authority_ends(tmp_path: Path, days: int, told: bool) -> None:
     async def scenario(rest: Rest) -> str:
         ends_ms = rest.now_ms + days * 86_400_000
-        rest.rim = replace(rest.rim, ready=lambda: readiness.Report("ready", (), authority_end_ms=ends_ms))
+        rest.contexts = changed(rest.contexts, ready=lambda: readiness.Report("ready", (), authority_end_ms=ends_ms))
         return Page((await Browser(rest, await root(rest)).get("/admin/health")).text).text
 
     text = support.run(tmp_path, scenario)

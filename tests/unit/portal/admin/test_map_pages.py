@@ -70,7 +70,7 @@ def actions(page):
 
 def let_go(app):
     """End what was to be imported, as a server does that is killed."""
-    os.close(app.rim.maps._orders.get_nowait().held)
+    os.close(app.contexts.maps.keeper._orders.get_nowait().held)
 
 
 def values(page):
@@ -130,7 +130,7 @@ def test_file_is_taken_in_and_its_import_told_until_it_is_over(tmp_path):
         form = await page(browser, NEW)
         removal = await page(browser, f"{PATH}/area/delete") if imported_before else None
         polled = await browser.get(f"{PATH}/area/progress", **HTMX)
-        country = app.rim.maps._orders.get_nowait()
+        country = app.contexts.maps.keeper._orders.get_nowait()
         os.close(country.held)
         ended = await browser.get(f"{PATH}/area/progress", **HTMX)
         imported(tmp_path)
@@ -223,7 +223,7 @@ def test_file_that_is_refused_is_told_at_its_field(tmp_path, file, status, sente
 def test_largest_file_arrives(tmp_path):
     async def scenario(app, browser):
         file = content(tmp_path)
-        app.rim.maps.most_bytes = len(file)
+        app.contexts.maps.keeper.most_bytes = len(file)
         status = (await sent(browser, file, {"area": "area"})).status_code
         let_go(app)
         return status, (tmp_path / "maps/.uploads/area.osm.pbf").read_bytes() == file

@@ -68,7 +68,7 @@ def hurried(monkeypatch):
 )
 def test_refused_import_says_why(tmp_path, content, fields, status, reason):
     async def scenario(app):
-        app.rim.imports.most_bytes, app.rim.imports.most_rows = MOST, 3
+        app.contexts.imports.most_bytes, app.contexts.imports.most_rows = MOST, 3
         return await uploaded(app, (await app.operator("ace"))[1], content, fields=fields)
 
     answered, text = refused(rest.run(tmp_path, scenario))
@@ -82,7 +82,7 @@ def test_import_without_room_for_another_file_says_why(tmp_path):
         here = await app.store.read(lambda tx: shares.holder(tx, login.actor))
         async with contextlib.AsyncExitStack() as stack:
             for _ in range(limits.ARRIVING.account):
-                await stack.enter_async_context(app.rim.imports.arrival(here))
+                await stack.enter_async_context(app.contexts.imports.arrival(here))
             return [await uploaded(app, login, VEHICLES, headers=OWN | more) for more in ({}, KOREAN)]
 
     english, korean = rest.run(tmp_path, scenario)
@@ -144,7 +144,7 @@ def test_form_that_is_cut_off_or_too_long_says_why(tmp_path, address, content, s
 )
 def test_refused_map_says_why(tmp_path, content, fields, status, reason):
     async def scenario(app):
-        app.rim.maps.most_bytes = 2**20
+        app.contexts.maps.keeper.most_bytes = 2**20
         login = await app.account("root@x.example", Authority.SYS_ADMIN)
         return await uploaded(app, login, content, address="/admin/maps/new", fields=fields)
 

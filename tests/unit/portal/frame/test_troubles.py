@@ -9,15 +9,14 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx
 import pytest
 from litestar.response import Response
-from msgspec.structs import replace
 from tests.support import portal
 from tests.support import rest as support
 from tests.support.portal import HTMX, OWN, Browser, Page
-from tests.support.rest import Rest
+from tests.support.rest import Rest, changed
 
 from tripline.domain.access import Action, Authority, Gate
 from tripline.http.authentication import ForeignForm
-from tripline.http.rim import Call
+from tripline.http.context.base import Call
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import visitor_of
@@ -207,7 +206,7 @@ def test_form_outlives_its_session_with_everything_but_secrets(
 
 def test_portal_is_not_on_the_analytics_port(tmp_path: Path) -> None:
     async def scenario(rest: Rest) -> list[tuple[int, str]]:
-        rest.rim = replace(rest.rim, api_port=81)
+        rest.contexts = changed(rest.contexts, api_port=81)
         browser = Browser(rest, pages=PAGES)
         answers = [await browser.get("/offline"), await browser.get("http://127.0.0.1:81/offline")]
         return [(answer.status_code, answer.headers["content-type"]) for answer in answers]

@@ -19,7 +19,7 @@ from tests.support.rest import Rest
 from tripline.domain.access import Authority, Gate
 from tripline.domain.refusals import BadParameter
 from tripline.domain.vehicles import NumberTaken
-from tripline.http.rim import Call, rim_of
+from tripline.http.context.base import Call, context_of
 from tripline.portal.frame import notices, views
 from tripline.portal.frame.environment import FormError
 from tripline.portal.frame.page import page
@@ -32,7 +32,7 @@ HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7*7 }}{% 
 
 
 async def _guest(request: Call) -> Any:
-    return await rim_of(request).store.read_short(lambda tx: guest_in(tx, request))
+    return await context_of(request).store.read_short(lambda tx: guest_in(tx, request))
 
 
 @page("GET", "/test/page", access=Gate.ANYONE)

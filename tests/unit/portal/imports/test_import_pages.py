@@ -438,7 +438,7 @@ def test_sample_is_for_those_who_may_import_it(tmp_path):
 def test_bytes_of_a_file_are_bounded(tmp_path, size, status):
     async def scenario(app):
         me = await desk(app)
-        app.rim.imports.most_bytes = 2_000
+        app.contexts.imports.most_bytes = 2_000
         content = b"vehicleNo,mileage\nA,1\n"
         return (await me.upload(content + b"," * (2_000 + size - len(content) - 1) + b"\n")).status_code
 
@@ -455,12 +455,12 @@ def test_upload_is_counted_while_it_arrives(tmp_path):
         async def pieces():
             yield b'--b\r\ncontent-disposition: form-data; name="file"; filename="f.csv"\r\n\r\n' + b"x" * 5_000
             await asyncio.sleep(0.1)
-            counted.append(app.rim.imports.bytes.taken)
+            counted.append(app.contexts.imports.bytes.taken)
             yield b"\r\n--b--\r\n"
 
         form = {"content-type": "multipart/form-data; boundary=b"}
         await me.browser.http.post("/import", content=pieces(), headers=OWN | form)
-        return counted[0] > 4_000, app.rim.imports.bytes.taken
+        return counted[0] > 4_000, app.contexts.imports.bytes.taken
 
     assert rest.run(tmp_path, scenario) == (True, 0)
 

@@ -35,9 +35,15 @@ def browser(world: World, name: str = "P") -> Browser:
 
 
 async def made(world: World) -> int:
-    rim = world.app.rim
-    books = exports.books(rim.time_zone)
-    maker = Exporter(store=rim.store, signals=rim.signals, clock=rim.clock, maker_id="one", books=books)
+    context = world.app.contexts.context
+    books = exports.books(context.time_zone)
+    maker = Exporter(
+        store=context.store,
+        signals=context.signals,
+        clock=context.clock,
+        maker_id="one",
+        books=books,
+    )
     return await maker.make_next()
 
 
@@ -118,7 +124,7 @@ def test_file_that_was_not_made_is_asked_for_again_as_it_was(tmp_path: Path, how
             await asked.post(f"{there}/cancel")
         else:
             failed = update(export).values(state=State.FAILED.value)
-            await world.app.rim.store.write(lambda tx: tx.run(failed))
+            await world.app.contexts.context.store.write(lambda tx: tx.run(failed))
         page = Page((await asked.get(there)).text)
         foreign = (await other.post(f"{there}/again")).status_code
         (again,) = [str(each["action"]) for each in page.all("form") if "again" in str(each["action"])]

@@ -168,9 +168,15 @@ def test_file_of_the_list_has_the_lines_in_the_chosen_state(tmp_path, language, 
         browser = Browser(app, scene.admin)
         asked = {"list": "lines", "form": "csv", "query": "state=02", "columns": "mdn.state.plan.iccid"}
         begun = await browser.post("/exports", asked, **{"Accept-Language": language})
-        rim = app.rim
-        books = exports.books(rim.time_zone)
-        await Exporter(store=rim.store, signals=rim.signals, clock=rim.clock, maker_id="one", books=books).make_next()
+        context = app.contexts.context
+        books = exports.books(context.time_zone)
+        await Exporter(
+            store=context.store,
+            signals=context.signals,
+            clock=context.clock,
+            maker_id="one",
+            books=books,
+        ).make_next()
         return await browser.get(f"{begun.headers['location']}/file")
 
     assert rest.run(tmp_path, scenario).content.decode("utf-8-sig") == rows

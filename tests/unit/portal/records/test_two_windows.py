@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 from tests.support import access_world, delegating, lines, rest
 from tests.support.access_world import Undoing, World
 from tests.support.portal import Browser, Page, form_of
-from tests.support.rest import Rest
+from tests.support.rest import Rest, changed
 from tests.unit.portal.admin.test_admin import applied, root
 from tests.unit.portal.test_every_page import DECLARED, addressed
 
@@ -138,7 +138,7 @@ def test_form_that_says_nothing_of_what_it_was_made_for_changes_nothing(tmp_path
         world = await access_world.settled(app)
         (row,) = await app.store.read(lambda tx: tx.all(select(carrier_line.c.sensor_id)))
         world.ids |= {"with a line": row.sensor_id, "second row": "2"}
-        app.rim = replace(app.rim, store=Undoing(app.store))  # type: ignore[arg-type]
+        app.contexts = changed(app.contexts, store=Undoing(app.store))  # type: ignore[arg-type]
         declared = next(each for each in DECLARED if each.path == path and each.method != "GET")
         actor, fields = LATE[path]
         filled = {name: re.sub(r"\{(.+?)\}", lambda found: world.ids[found[1]], each) for name, each in fields.items()}

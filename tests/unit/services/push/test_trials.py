@@ -55,7 +55,7 @@ def play(tmp_path, scenario, server):
 
 
 def send(app, login, channel=Channel.NOTIFY, company_id=None):
-    return app.rim.trials.send(actor=login.actor, company_id=company_id or login.company_id, channel=channel)
+    return app.contexts.trials.send(actor=login.actor, company_id=company_id or login.company_id, channel=channel)
 
 
 def test_trial_is_signed_says_that_it_is_one_and_shows_the_answer(tmp_path):

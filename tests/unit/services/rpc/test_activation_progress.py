@@ -50,7 +50,7 @@ async def world(app):
 
 
 async def start(app, login, sensor, vehicle):
-    _, call = await app.rim.mounter.start(actor=login.actor, sensor_id=sensor, vehicle_id=vehicle)
+    _, call = await app.contexts.rpc.mounter.start(actor=login.actor, sensor_id=sensor, vehicle_id=vehicle)
     assert call is not None
     return call
 
@@ -157,7 +157,7 @@ def test_sensor_without_need_of_activation_is_mounted_at_once(tmp_path):
         of, _, vehicle = await world(app)
         body = {"serialNo": "T", "type": "OBD", "credentialsId": "y" * 20}
         sensor = (await app.post(of.owner, "/sensor", body))["id"]["id"]
-        mounted, call = await app.rim.mounter.start(actor=of.owner.actor, sensor_id=sensor, vehicle_id=vehicle)
+        mounted, call = await app.contexts.rpc.mounter.start(actor=of.owner.actor, sensor_id=sensor, vehicle_id=vehicle)
         return mounted.vehicle_id == vehicle, call, box.asked
 
     assert play(tmp_path, scenario) == (True, None, [])

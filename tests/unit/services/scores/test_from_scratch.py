@@ -71,7 +71,7 @@ class Yard:
         return self.rig.run(self.rig.store.write(work))
 
     def told(self, given):
-        """Give hints, as the rim does after a commit; the pipeline forgets what it knew."""
+        """Give hints, as the contexts does after a commit; the pipeline forgets what it knew."""
         hints.tell(self.rig.signals, given)
 
     def kept(self):
