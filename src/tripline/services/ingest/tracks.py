@@ -9,17 +9,16 @@ Not here: the queries (`store/ingest/tracks.py`), what placing does with it (`pl
 """
 
 from collections.abc import Container, Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from tripline.domain import deliveries
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.trips import LiveTrip, State
 from tripline.services.batch_tries import Stale
-from tripline.store.ingest import claims, delivery_gaps
+from tripline.store.ingest import claims
 from tripline.store.ingest import tracks as rows
 from tripline.store.ingest.claims import Facts
-from tripline.store.ingest.delivery_gaps import Gap
 from tripline.store.transactions import ReadTx, Store, WriteTx
 
 SCOPE: Final = Scope.everything("take in what devices send")
@@ -30,13 +29,6 @@ _INLINE: Final = 4
 """Sensors read on the event loop itself; more are read in a thread."""
 _FUTURE_MS: Final = 300_000
 """No sample time is further ahead of its receipt (spec/device-messages T2)."""
-
-
-class _Loaded(NamedTuple):
-    """What was read of sensors."""
-
-    known: dict[SensorId, rows.Known]
-    gaps: list[Gap]
 
 
 class Track:
@@ -129,23 +121,16 @@ class Tracks:
     async def _load(self, sensor_ids: Sequence[SensorId], now_ms: int) -> dict[SensorId, rows.Known]:
         since_ms = int(now_ms - self._memory_ms)
 
-        def load(tx: ReadTx) -> _Loaded:
-            known = rows.load_all(tx, SCOPE, sensor_ids, since_ms=since_ms)
-            lately = {sensor_id: each.lately for sensor_id, each in known.items()}
-            return _Loaded(known, delivery_gaps.found(tx, SCOPE, lately, since_ms=since_ms))
+        def load(tx: ReadTx) -> dict[SensorId, rows.Known]:
+            return rows.load_all(tx, SCOPE, sensor_ids, since_ms=since_ms)
 
         def claim_and_load(tx: WriteTx) -> dict[SensorId, rows.Known]:
             claims.claim(tx, SCOPE, sensor_ids, node_id=self._node_id)
-            known, gaps = load(tx)
-            delivery_gaps.fill(tx, SCOPE, gaps, since_ms=since_ms)
-            return known
+            return load(tx)
 
         if self._store.shared:
             return await self._store.write(claim_and_load, locked=True)
-        known, gaps = await (self._store.read_short if len(sensor_ids) <= _INLINE else self._store.read)(load)
-        if gaps:
-            await self._store.write(lambda tx: delivery_gaps.fill(tx, SCOPE, gaps, since_ms=since_ms), locked=True)
-        return known
+        return await (self._store.read_short if len(sensor_ids) <= _INLINE else self._store.read)(load)
 
     def check(self, tx: WriteTx, sensor_ids: Iterable[SensorId]) -> None:
         """Begin a batch's transaction: raises `Stale` unless what is remembered of these sensors holds. On a shared

@@ -4,8 +4,7 @@ An entry is (instant, mark, row number). Live messages of all sensors have insta
 to a few pages, and a look-up takes as long in a trip of a month as in one of an hour. Entries are needed for as long as
 a redelivery counts (`ingest.redelivery_minutes`) and go some time after that.
 
-Not here: instant and mark (`domain/deliveries.py`), the caller (`services/ingest/redeliveries.py`), messages of the
-version before, which have no entries (`delivery_gaps.py`).
+Not here: instant and mark (`domain/deliveries.py`), the caller (`services/ingest/redeliveries.py`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence

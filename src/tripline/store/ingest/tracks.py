@@ -201,8 +201,6 @@ class Known(msgspec.Struct, frozen=True):
     """The open one and those that ended since the cutoff, in the order opened; not those of a deleted vehicle."""
     newest_ts: int | None
     """No header `ts` of the microtrips stored since the cutoff is larger."""
-    lately: list[int]
-    """Numbers of its devices' trips, open or ended since the cutoff."""
 
 
 def load(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, since_ms: int) -> Known | None:
@@ -224,19 +222,16 @@ def load_all(tx: ReadTx, scope: Scope, sensor_ids: Sequence[SensorId], *, since_
     rows = [row for row in sorted(driven, key=_number) if row[12] and row[13] == _DEVICE]
     latest = _latest_samples(tx, [row[0] for row in rows if row[9] is None])
     trips_of: dict[SensorId, list[trips.LiveTrip]] = {}
-    lately: dict[SensorId, list[int]] = {}
     newest: dict[SensorId, int] = {}
     for row in driven:
-        if row[13] == _DEVICE:
-            lately.setdefault(row[14], []).append(row[0])
         if row[11] is not None:
             newest[row[14]] = max(newest.get(row[14], row[11]), row[11])
     for row in rows:
         trips_of.setdefault(row[14], []).append(_live(row, latest))
-    return {row[0]: _known(row, trips_of.get(row[0], []), newest.get(row[0]), lately.get(row[0], [])) for row in found}
+    return {row[0]: _known(row, trips_of.get(row[0], []), newest.get(row[0])) for row in found}
 
 
-def _known(row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int | None, lately: list[int]) -> Known:
+def _known(row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int | None) -> Known:
     # Interned: ten thousand sensors share a few of these, and a trip those of its sensor.
     company_id, service_type, sensor_type, vehicle_id, kind, driver_id = map(_interned, row[1:])
     return Known(
@@ -248,7 +243,6 @@ def _known(row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int | 
         driver_id=driver_id,
         trips=driven,
         newest_ts=newest_ts,
-        lately=lately,
     )
 
 
