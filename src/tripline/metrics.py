@@ -15,7 +15,7 @@ DISCONNECTS: Final = Counter("tripline_device_disconnects_total", "Device sessio
 CONNECTIONS: Final = Gauge(
     "tripline_connections",
     "Open connections, by listener; those of devices also before they are admitted: api, analytics, health, device",
-    ["listener", "door"],
+    ["listener"],
 )
 DISK_FREE: Final = Gauge("tripline_disk_free_bytes", "Free space on the disk of the data folder, bytes")
 CERTIFICATE_ENDS: Final = Gauge(
@@ -68,8 +68,3 @@ LOOP_LAG: Final = Histogram(
     "How late the event loop turns, every 10 ms, seconds; empty unless `log.held_ms` is set",
     buckets=(0.001, 0.002, 0.003, 0.004, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0),
 )
-
-
-def connections_of(listener: str) -> Gauge:
-    """The connections of one listener. Its name is also under the label's former name, until the next version."""
-    return CONNECTIONS.labels(listener=listener, door=listener)

@@ -162,8 +162,6 @@ EVENTS: Final[dict[str, str]] = {
     "request.failed": "an unexpected error answered 500; a bug",
 }
 """Log event names and when they are written."""
-FORMER_EVENTS: Final = {f"partitions.{did}": f"parts.{did}" for did in ("made", "dropped", "failed")}
-"""Names that changed since the last version: their lines carry the former one as `formerly`, until the next version."""
 
 LASTING: Final = frozenset(
     {
@@ -243,14 +241,6 @@ def _once(
     return event
 
 
-def _formerly(_logger: Any, _method: str, event: "EventDict") -> "EventDict":
-    """Add the name that the event had in the version before: people look for it, programs filter by it."""
-    former = FORMER_EVENTS.get(event.get("event", ""))
-    if former is not None:
-        event["formerly"] = former
-    return event
-
-
 class _Lines:
     """A stream for log lines. Work goes on without a line that the stream does not take, such as one on a full disk."""
 
@@ -301,7 +291,6 @@ def _configure(level: str, *, as_json: bool, stream: TextIO) -> None:
     structlog.configure(
         processors=[
             _seldom,
-            _formerly,
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),

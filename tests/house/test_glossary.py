@@ -16,9 +16,6 @@ TEXTS = [
     reference.ROOT / "ARCHITECTURE.md",
 ]
 ALLOWED = {
-    ("door", "src/tripline/metrics.py"): "the former label of a metric, told until the next version",
-    ("door", "src/tripline/api/health.py"): "the former name of a check, told until the next version",
-    ("door", "src/tripline/wire/rest/base.py"): "the former name of a check",
     ("door", "src/tripline/wire/device/tables.py"): "a device's key: the door of a refrigerated body",
     ("door", "src/tripline/wire/device/meanings.py"): "a device's key",
     ("door", "src/tripline/simulator/payloads.py"): "a device's key",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.support import logs
 
-from tripline import metrics, observe
+from tripline import observe
 
 
 @pytest.fixture
@@ -166,28 +166,3 @@ def test_threads_that_write_the_first_lines_at_once_set_up_once() -> None:
         each.join()
 
     assert len(done) == 1
-
-
-def test_renamed_event_says_its_former_name(log: StringIO) -> None:
-    logger = observe.logger("store")
-    logger.info("partitions.made", partition="microtrip_w20250101")
-    logger.info("serve.ready")
-
-    assert [(line["event"], line.get("formerly")) for line in lines(log)] == [
-        ("partitions.made", "parts.made"),
-        ("serve.ready", None),
-    ]
-
-
-def test_former_names_are_those_of_events_and_no_events_themselves() -> None:
-    assert set(observe.FORMER_EVENTS) <= set(observe.EVENTS)
-    assert set(observe.FORMER_EVENTS.values()) & set(observe.EVENTS) == set()
-
-
-def test_connections_are_told_under_the_former_label_too() -> None:
-    metrics.connections_of("health").set(3)
-
-    told = [sample for sample in metrics.CONNECTIONS.collect()[0].samples if sample.value == 3]
-    metrics.CONNECTIONS.remove("health", "health")
-
-    assert [sample.labels for sample in told] == [{"listener": "health", "door": "health"}]

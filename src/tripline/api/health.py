@@ -24,8 +24,6 @@ from tripline.wire.rest.base import Health, HealthCheck, Readiness
 
 _FORWARDED: Final = re.compile(r"forwarded|via|x-forwarded-.*|x-real-ip|(x|true)-client-ip|cf-connecting-ip")
 """Headers by which proxies say that they stand for somebody else."""
-_FORMER: Final = {"listeners": "doors"}
-"""Checks that changed their name are told under the former one too, until the next version."""
 
 
 def _only_from_here(request: Call) -> None:
@@ -72,7 +70,6 @@ async def ready(request: Call) -> Response[Readiness]:
     _only_from_here(request)
     report = process_of(request).ready()
     checks = [HealthCheck(check.name, check.well, check.text) for check in report.checks]
-    checks += [HealthCheck(_FORMER[check.name], check.ok, check.text) for check in checks if check.name in _FORMER]
     return Response(Readiness(report.status, checks), status_code=200 if report.ready else 503)
 
 

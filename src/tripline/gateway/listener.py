@@ -100,7 +100,7 @@ class DeviceListener:
 
     async def __aenter__(self) -> "DeviceListener":
         await self._tasks.__aenter__()
-        metrics.connections_of("device").set_function(lambda: self.connections)
+        metrics.CONNECTIONS.labels("device").set_function(lambda: self.connections)
         self._sweeping = self._tasks.create_task(self._sweep_forever())
         return self
 
@@ -109,7 +109,7 @@ class DeviceListener:
         self._stopped = True
         self._sweeping.cancel()
         await self._tasks.__aexit__(None, None, None)
-        metrics.connections_of("device").set_function(lambda: 0)
+        metrics.CONNECTIONS.labels("device").set_function(lambda: 0)
 
     async def start_on(self, bound: socket.socket, ssl_context: ssl.SSLContext | None) -> tuple[str, int]:
         """Open a listener on a socket that is bound already; the address. Without a context it is plain: the caller

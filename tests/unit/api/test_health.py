@@ -124,7 +124,6 @@ def test_ready_says_of_each_check_how_it_is(tmp_path: Path, status: Status, code
             "checks": [
                 {"name": "listeners", "ok": True, "text": "Every listener is open."},
                 {"name": "disk", "ok": False, "text": "12 MiB are free."},
-                {"name": "doors", "ok": True, "text": "Every listener is open."},
             ],
         },
     )

@@ -72,7 +72,7 @@ class Entrance(asyncio.Protocol):
         self._counted: Place | None = None
         """Its place among the connections of its address."""
         self._timer: asyncio.TimerHandle | None = None
-        self._gauge = metrics.connections_of(listener.name)
+        self._gauge = metrics.CONNECTIONS.labels(listener.name)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A peer connected."""

@@ -27,18 +27,13 @@ from tripline.store.transactions import ReadTx
 
 _GIVEN: Final = "/delegation"
 _RECEIVED: Final = "/delegation/received"
-_FORMER: Final = {"in": _RECEIVED, "candidates": candidates.CANDIDATES}
-"""Where the tabs are now that were values of the query."""
 
 
 @page("GET", _GIVEN, access=Action.VEHICLE_DELEGATIONS_READ)
 async def given(request: Call) -> Response[bytes]:
     """Vehicles of the company that others have; whoever asks for nothing and has given none sees the received ones."""
-    there = _FORMER.get(request.query_params.get("tab", ""))
-    if there is None and not request.query_params:
-        there = _RECEIVED if await context_of(request).store.read(lambda tx: _has_only_received(tx, request)) else None
-    if there is not None:
-        return views.moved(request, there)
+    if not request.query_params and await context_of(request).store.read(lambda tx: _has_only_received(tx, request)):
+        return views.moved(request, _RECEIVED)
     return await table_pages.listed(
         request, GIVEN, create=Action.VEHICLE_DELEGATE, names=_names(GIVEN), choices=_receivers
     )

@@ -98,7 +98,7 @@ class HealthCheck(msgspec.Struct, frozen=True):
     name: Annotated[
         str,
         Meta(
-            description="listeners, store, schema, disk, certificate or bus; `doors` is the former name of listeners",
+            description="listeners, store, schema, disk, certificate or bus",
             examples=["disk"],
         ),
     ]

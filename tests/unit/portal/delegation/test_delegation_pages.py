@@ -565,8 +565,6 @@ def test_nobody_is_offered_to_take_back_what_is_automatic(tmp_path):
         ("borrower", "", "/delegation/received"),
         ("borrower", "?tab=out", None),
         ("owner", "", None),
-        ("owner", "?tab=in", "/delegation/received"),
-        ("owner", "?tab=candidates", "/delegation/candidates"),
     ],
 )
 def test_delegation_leads_to_the_list_that_is_asked_for_or_has_something(tmp_path, who, query, there):
