@@ -156,8 +156,8 @@ def session_of(user_id: str) -> str:
     """The statement that opens a session for the administrator, with the account's id."""
     now_ms = int(time.time() * 1000)
     return (
-        "INSERT INTO refresh_session (id, user_id, created_ms, expires_ms, current, rotated_ms)"
-        f" VALUES ('{user_id}', '{user_id}', {now_ms}, {now_ms + 86_400_000}, '', {now_ms})"
+        "INSERT INTO account_session (id, user_id, created_ms, expires_ms, current, rotated_ms, kind)"
+        f" VALUES ('{user_id}', '{user_id}', {now_ms}, {now_ms + 86_400_000}, '', {now_ms}, 'rest')"
     )
 
 

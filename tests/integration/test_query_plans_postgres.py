@@ -215,9 +215,9 @@ def test_page_walks_the_index_of_its_owner_among_many(scored, walks, by, owner, 
             text, order, constants = statement.compiled(postgresql.dialect())
             steps += explained(connection, f"asked_{number}", text, [[*given, *constants][i] for i in order])
 
-    large = {"trip", "driving_score", "gps_event", "gps_event_other", "account", "refresh_session"}
+    large = {"trip", "driving_score", "gps_event", "gps_event_other", "account", "account_session"}
     assert not set(WHOLE.findall(steps)) & large
-    assert len(re.findall(r"using \w+ on refresh_session", steps)) == 2
+    assert len(re.findall(r"using \w+ on account_session", steps)) == 2
     assert "Sort  (" not in steps
     assert "Hash" not in steps
 

@@ -43,7 +43,7 @@ class Driver(producers.Box):
 
 def drained(deployment: clusters.Deployment, until: dict[int, int]) -> bool:
     """Whether every partition is stored up to these offsets."""
-    stored = dict(deployment.rows("SELECT part, next_offset FROM bus_position"))
+    stored = dict(deployment.rows("SELECT partition, next_offset FROM bus_position"))
     return all(stored.get(part, 0) >= end for part, end in until.items())
 
 

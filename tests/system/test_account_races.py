@@ -421,7 +421,7 @@ def refresh(token):
 
 def sessions(t, user):
     """How many refresh sessions the account has, looked up beside the server."""
-    ((count,),) = t.rows("SELECT count(*) FROM refresh_session WHERE user_id = ?", user)
+    ((count,),) = t.rows("SELECT count(*) FROM account_session WHERE user_id = ?", user)
     return count
 
 

@@ -22,17 +22,11 @@ _KEEP: Final = Value(name="keepCurrent", type=bool, meaning="true: the session o
 
 @operation("POST", "/api/auth/logout", access=Gate.ACCOUNT, answer=None)
 async def log_out(request: Call) -> ASGIApp:
-    """End the session of this request: its access tokens and its refresh token become invalid at once.
-
-    A token of a version that knew no sessions ends every session of the account.
-    """
+    """End the session of this request: its access tokens and its refresh token become invalid at once."""
     context = context_of(request)
     actor = await permission.permitted(request)
-    current, now_ms = authentication.session_of(request), context.clock()
-    if current is None:
-        await context.store.write(lambda tx: service.end_all(tx, actor=actor, kept=None, now_ms=now_ms))
-    else:
-        await context.store.write(lambda tx: service.end(tx, actor=actor, session_id=current))
+    current = authentication.session_of(request)
+    await context.store.write(lambda tx: service.end(tx, actor=actor, session_id=current))
     return answers.ok({})
 
 
@@ -75,8 +69,8 @@ async def end_all(request: Call) -> ASGIApp:
     context = context_of(request)
     actor = await permission.permitted(request)
     keeps = parameters.query_flag(request.query_params, _KEEP.name)
-    kept, now_ms = authentication.session_of(request) if keeps else None, context.clock()
-    await context.store.write(lambda tx: service.end_all(tx, actor=actor, kept=kept, now_ms=now_ms))
+    kept = authentication.session_of(request) if keeps else None
+    await context.store.write(lambda tx: service.end_all(tx, actor=actor, kept=kept))
     return answers.ok({})
 
 

@@ -99,7 +99,7 @@ def known_actor(request: Call) -> Known | None:
     """The account that asks as it was at an earlier request, if there was one: what is read for it has to prove that it
     still is, and that its session lasts (`accounts.unchanged`), and the request is to be counted.
 
-    None for what asks without a token, or with one that names no session. Raises refusals of errorCode 10 and 11.
+    None for what asks without a token. Raises refusals of errorCode 10 and 11.
     """
     context = context_of(request)
     text = _token(request)
@@ -107,7 +107,7 @@ def known_actor(request: Call) -> Known | None:
         return None
     bearer = accounts_of(request).tokens.bearer_of_access(text, now_ms=context.clock())
     actor = accounts_of(request).actors.get(bearer.user_id)
-    return None if actor is None or bearer.session_id is None else Known(actor, bearer.session_id)
+    return None if actor is None else Known(actor, bearer.session_id)
 
 
 def count(request: Call, actor: Actor) -> None:
@@ -156,8 +156,8 @@ async def sender(request: Call) -> Actor:
     return await _asked(request, _shown(request, now_ms), now_ms)
 
 
-def session_of(request: Call) -> str | None:
-    """The session in which the account that was found asks; None for a token that names none."""
+def session_of(request: Call) -> str:
+    """The session in which the account that was found asks."""
     asking: _Asking = request.scope[_ASKING]  # type: ignore[typeddict-item]
     return asking.credential.session_id
 
@@ -252,9 +252,7 @@ def _question(credential: Bearer | Cookie, now_ms: int) -> tuple[Hot, tuple[str 
     """The statement that finds the account of the credential, and its values."""
     if isinstance(credential, Cookie):
         return sessions.VISIT, (credential.session_id, credential.hash, now_ms)
-    if credential.session_id is not None:
-        return accounts.IN_SESSION, (credential.user_id, credential.session_id)
-    return accounts.WITHOUT_SESSION, (credential.user_id, credential.issued_ms)
+    return accounts.IN_SESSION, (credential.user_id, credential.session_id)
 
 
 def _answered(request: Call, credential: Bearer | Cookie, rows: Sequence[tuple[Any, ...]], now_ms: int) -> Actor:

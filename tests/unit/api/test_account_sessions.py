@@ -4,16 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from joserfc import jwt
-from joserfc.jwk import OctKey
-from sqlalchemy import update
 from tests.support import rest as support
 from tests.support.rest import Login, Rest
 
 from tripline.domain.access import Authority
 from tripline.domain.ids import UserId
 from tripline.services.accounts import links, registry
-from tripline.store.tables import account
 
 EMAIL = "kim@fleet.example"
 PASSWORD = "a long pass phrase"
@@ -194,50 +190,6 @@ def test_all_sessions_or_all_others_are_ended(tmp_path: Path, query: dict[str, s
         return await good(rest, *three)
 
     assert support.run(tmp_path, scenario) == left
-
-
-def of_the_version_before(user_id: UserId, issued_ms: int) -> Login:
-    """A token as it was made before tokens named sessions."""
-    issued_s = issued_ms // 1000
-    claims = {"sub": EMAIL, "scopes": ["COMPANY_ADMIN"], "userId": user_id, "enabled": True, "iss": "tripline"}
-    claims |= {"iat": issued_s, "exp": issued_s + 9_000, "jti": "its own"}
-    key = OctKey.import_key(b"k" * 64)
-    return bearer(user_id, jwt.encode({"alg": "HS512"}, claims, key, algorithms=["HS512"], default_type=None))
-
-
-@pytest.mark.parametrize(
-    "ending", ["expires", "logs out", "ends all", "ends others", "new password", "disabled", "deleted session"]
-)
-def test_token_of_the_version_before_works_until_it_expires_or_all_sessions_end(tmp_path: Path, ending: str) -> None:
-    async def scenario(rest: Rest) -> tuple[bool, bool]:
-        user_id = await make(rest)
-        old, new = of_the_version_before(user_id, rest.now_ms), bearer(user_id, (await pair_of(rest))["token"])
-        rest.now_ms += 9_000_000 - 1
-        (before,) = await good(rest, old)
-        await end(rest, ending, user_id, old, new)
-        return before, (await good(rest, old))[0]
-
-    assert support.run(tmp_path, scenario) == (True, ending == "deleted session")
-
-
-async def end(rest: Rest, ending: str, user_id: UserId, old: Login, new: Login) -> None:
-    match ending:
-        case "expires":
-            rest.now_ms += 1
-        case "logs out":
-            await rest.post(old, "/api/auth/logout")
-        case "ends all":
-            await rest.delete(new, "/sessions")
-        case "ends others":
-            await rest.call(new, "DELETE", "/sessions", keepCurrent="true")
-        case "new password":
-            body = {"currentPassword": PASSWORD, "newPassword": "another pass phrase"}
-            await rest.post(new, "/api/auth/changePassword", body)
-        case "disabled":
-            off = update(account).where(account.c.id == user_id).values(enabled=False)
-            await rest.store.write(lambda tx: tx.run(off))
-        case "deleted session":
-            await rest.post(new, "/api/auth/logout")
 
 
 @pytest.mark.parametrize("warm", [False, True])

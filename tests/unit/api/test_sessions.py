@@ -111,7 +111,7 @@ def test_token_without_a_session_is_refused(tmp_path: Path) -> None:
     async def scenario(rest: Rest) -> Any:
         user_id = await make(rest)
         token = await log_in(rest)
-        await rest.store.write(lambda tx: sessions.revoke_all(tx, user_id, now_ms=rest.now_ms))
+        await rest.store.write(lambda tx: sessions.revoke_all(tx, user_id))
         return await use(rest, token)
 
     assert support.run(tmp_path, scenario) == (401, 10)

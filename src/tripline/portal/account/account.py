@@ -155,15 +155,12 @@ async def end_all(request: Call) -> Response[bytes]:
 
 
 async def _end_all(request: Call, *, keeps: bool) -> None:
-    context = context_of(request)
-    now_ms = context.clock()
-
     def work(tx: WriteTx) -> None:
         visitor = visitor_in(tx, request)
         kept = authentication.session_of(request) if keeps else None
-        service.end_all(tx, actor=visitor.actor, kept=kept, now_ms=now_ms)
+        service.end_all(tx, actor=visitor.actor, kept=kept)
 
-    await context.store.write(work)
+    await context_of(request).store.write(work)
 
 
 def _left(request: Call) -> Response[bytes]:

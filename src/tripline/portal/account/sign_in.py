@@ -119,8 +119,7 @@ async def sign_out(request: Call) -> Response[bytes]:
     await forms.read(request)
     visitor = await visitor_of(request)
     session_id = authentication.session_of(request)
-    if session_id is not None:
-        await context_of(request).store.write(lambda tx: sessions.end(tx, actor=visitor.actor, session_id=session_id))
+    await context_of(request).store.write(lambda tx: sessions.end(tx, actor=visitor.actor, session_id=session_id))
     return _entered(addresses.SIGN_IN, cookies.taken(request))
 
 

@@ -75,7 +75,7 @@ def of_email(tx: ReadTx, *, email: str) -> Entry:
 def disable(tx: WriteTx, *, user_id: UserId, now_ms: int) -> None:
     """Bar the account from now on: its sessions and links end."""
     rows.enable(tx, user_id, enabled=False)
-    sessions.revoke_all(tx, user_id, now_ms=now_ms)
+    sessions.revoke_all(tx, user_id)
     link_rows.forget_user(tx, user_id)
 
 

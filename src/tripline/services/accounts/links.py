@@ -64,7 +64,7 @@ def sign_in(
     """The cookie of a new session of the token's account; the token is spent, and the session `before` of the
     same browser ends. Raises `LinkUnusable`."""
     user_id = sign_in_holder(tx, token=token, now_ms=now_ms)
-    rows.forget(tx, _hash(token, Purpose.SIGN_IN))
+    rows.forget(tx, _hash(token))
     return browser_sessions.opened(tx, user_id=user_id, client=client, settings=settings, before=before, now_ms=now_ms)
 
 
@@ -83,7 +83,7 @@ def set_password(tx: WriteTx, *, user_id: UserId, password_hash: str, now_ms: in
     kept."""
     accounts.set_password(tx, user_id, password_hash=password_hash, now_ms=now_ms)
     rows.forget_user(tx, user_id)
-    sessions.revoke_all(tx, user_id, kept=kept, now_ms=now_ms)
+    sessions.revoke_all(tx, user_id, kept=kept)
 
 
 def note_password(tx: WriteTx, actor: Actor, *, ids: TimeIds, now_ms: int) -> None:
@@ -102,19 +102,17 @@ def note_password(tx: WriteTx, actor: Actor, *, ids: TimeIds, now_ms: int) -> No
 
 def _made(tx: WriteTx, user_id: UserId, purpose: Purpose, *, now_ms: int, life_ms: int) -> str:
     token = secrets.token_urlsafe(_BYTES)
-    token_hash = _hash(token, purpose)
+    token_hash = _hash(token)
     rows.replace(tx, user_id, purpose, token_hash=token_hash, now_ms=now_ms, expires_ms=now_ms + life_ms)
     return token
 
 
 def _holder(tx: ReadTx, token: str, purpose: Purpose, now_ms: int) -> UserId:
-    found = rows.holder(tx, _hash(token, purpose), purpose, now_ms=now_ms)
+    found = rows.holder(tx, _hash(token), purpose, now_ms=now_ms)
     if found is None:
         raise LinkUnusable()
     return found
 
 
-def _hash(token: str, purpose: Purpose) -> str:
-    # Programs of the version before, which may run beside, take every token that they find for one that sets passwords.
-    hashed = token if purpose is Purpose.PASSWORD else f"{purpose}:{token}"
-    return hashlib.sha256(hashed.encode(errors="surrogatepass")).hexdigest()
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()

@@ -36,9 +36,6 @@ def end(tx: WriteTx, *, actor: Actor, session_id: str) -> None:
         raise NotFound("session")
 
 
-def end_all(tx: WriteTx, *, actor: Actor, kept: str | None, now_ms: int) -> None:
-    """End every session of the actor but the one kept, if any is.
-
-    An access token of the version before, which names no session, ends with them.
-    """
-    rows.revoke_all(tx, actor.user_id, kept=kept, now_ms=now_ms)
+def end_all(tx: WriteTx, *, actor: Actor, kept: str | None) -> None:
+    """End every session of the actor but the one kept, if any is."""
+    rows.revoke_all(tx, actor.user_id, kept=kept)

@@ -2,7 +2,7 @@
 
 A token is verified once and then known until it expires. Whether its session lasts and its account still exists and is
 enabled is asked of the store at every request (`http/authentication.py`), so a token says who asks and never what the
-account may do. Access tokens of the version before name no session; they are asked about by the time they were issued.
+account may do.
 
 A refresh token names its session and itself; whether it is the good one of that session is asked of the store too.
 
@@ -52,12 +52,10 @@ class Ticket(msgspec.Struct, frozen=True):
 
 
 class Bearer(msgspec.Struct, frozen=True):
-    """What an access token says: whose it is, in which session, when it was issued, epoch ms, and its end, epoch s."""
+    """What an access token says: whose it is, in which session, and its end, epoch s."""
 
     user_id: UserId
-    session_id: str | None
-    """None: issued by the version before, which named none."""
-    issued_ms: int
+    session_id: str
     expires_s: int
 
 
@@ -166,10 +164,9 @@ class Tokens:
 
 
 def _bearer(claims: dict[str, Any]) -> Bearer:
-    session_id, issued_s = claims.get("sid"), claims.get("iat", 0)
-    if not (session_id is None or isinstance(session_id, str)) or not isinstance(issued_s, int):
-        raise TokenUnreadable("damaged")
-    return Bearer(claims["userId"], session_id, issued_s * 1000, claims["exp"])
+    if not isinstance(claims.get("sid"), str):
+        raise TokenUnreadable("no_session")
+    return Bearer(claims["userId"], claims["sid"], claims["exp"])
 
 
 def _check_life(expires_s: int, now_ms: int) -> None:

@@ -159,7 +159,7 @@ def apply(
     new = checked(before, actor=actor, named=named)
     rows.change(tx, before.id, new, password_hash=password_hash, now_ms=now_ms)
     if password_hash is not None:
-        sessions.revoke_all(tx, before.id, now_ms=now_ms)
+        sessions.revoke_all(tx, before.id)
     if password_hash is not None or new.email != before.email:
         links.forget_user(tx, before.id)
     updated_ms = before.password_updated_ms if password_hash is None else now_ms

@@ -44,7 +44,7 @@ def person(tx: WriteTx, user_id: UserId, *, now_ms: int) -> AbstractSet[SensorId
     changed = {*vehicles.release_driver(tx, user_id), *driver_remains.sensors_with_open_trips(tx, user_id)}
     vehicles.release_director(tx, user_id)
     rights.forget_user(tx, user_id)
-    sessions.revoke_all(tx, user_id, now_ms=now_ms)
+    sessions.revoke_all(tx, user_id)
     links.forget_user(tx, user_id)
     erasures.begin_person(tx, user_id, now_ms=now_ms)
     people.remove(tx, user_id)

@@ -32,8 +32,6 @@ IN_SESSION: Final = Hot(
     "session",
 )
 """Finds the enabled account with this id, while its session lasts, for `actor_of`."""
-WITHOUT_SESSION: Final = Hot(_ENABLED.where(account.c.sessions_ended_ms <= bindparam("issued")), "id", "issued")
-"""Finds the enabled account with this id, unless all its sessions were ended after a token without one was issued."""
 
 AS_KNOWN: Final = (scopes.USER, scopes.COMPANY, "scope_authority", "scope_session")
 """Names of the values of `unchanged`: what is known of an account, in the order of `as_known`."""

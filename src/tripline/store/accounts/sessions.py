@@ -124,9 +124,8 @@ def revoke_own(tx: WriteTx, user_id: UserId, session_id: str) -> bool:
     return tx.run(delete(account_session).where(_SESSION.id == session_id, _SESSION.user_id == user_id)) > 0
 
 
-def revoke_all(tx: WriteTx, user_id: UserId, *, kept: str | None = None, now_ms: int) -> None:
-    """End every session of the account but the one kept, and every access token that names none."""
-    tx.run(update(account).where(account.c.id == user_id).values(sessions_ended_ms=now_ms))
+def revoke_all(tx: WriteTx, user_id: UserId, *, kept: str | None = None) -> None:
+    """End every session of the account but the one kept."""
     others = delete(account_session).where(_SESSION.user_id == user_id)
     tx.run(others if kept is None else others.where(_SESSION.id != kept))
 

@@ -31,18 +31,19 @@ class MovedError(Outage):
 
 
 _NEXT: Final = Hot(
-    select(bus_position.c.part, bus_position.c.next_offset).where(bus_position.c.log == bindparam("of_log")), "of_log"
+    select(bus_position.c.partition, bus_position.c.next_offset).where(bus_position.c.log == bindparam("of_log")),
+    "of_log",
 )
-_FIRST: Final = Bulk(bus_position, "log", "part", "next_offset", on_conflict="ON CONFLICT DO NOTHING")
+_FIRST: Final = Bulk(bus_position, "log", "partition", "next_offset", on_conflict="ON CONFLICT DO NOTHING")
 _ADVANCE: Final = Hot(
     update(bus_position)
     .where(
         bus_position.c.log == bindparam("of_log"),
-        bus_position.c.part == bindparam("of_partition"),
+        bus_position.c.partition == bindparam("of_partition"),
         bus_position.c.next_offset <= bindparam("first"),
     )
     .values(next_offset=bindparam("behind"))
-    .returning(bus_position.c.part),
+    .returning(bus_position.c.partition),
     *("of_log", "of_partition", "first", "behind"),
 )
 

@@ -35,13 +35,6 @@ account = Table(
     Column("additional_info", Text),
     Column("enabled", Boolean, nullable=False),
     Column("latest_trip_id", Uuid),
-    Column(
-        "sessions_ended_ms",
-        BigInteger,
-        nullable=False,
-        server_default="0",
-        comment="when every session was ended last: tokens that name none and are older are good no more",
-    ),
     Column("language", String(8), comment="of the portal; null: as the browser asks"),
     Column("theme", String(8), comment="of the portal, light or dark; null: as the system is"),
     Column("history_day", Integer, nullable=False, server_default="0", comment="latest day (UTC) that was counted"),
@@ -60,9 +53,8 @@ Index("ix_account_phone", account.c.company_id, account.c.phone)
 Index("ix_account_phone_ending", account.c.company_id, last(account.c.phone))
 
 
-# Named when only refresh tokens had sessions; programs of the version before still use the name.
 account_session = Table(
-    "refresh_session",
+    "account_session",
     metadata,
     Column("id", Uuid, primary_key=True, comment="one for each log-in"),
     Column("user_id", Uuid, ForeignKey("account.id"), nullable=False),
@@ -76,29 +68,28 @@ account_session = Table(
     ),
     Column("previous", String(36), comment="the one before, still good for a moment"),
     Column("rotated_ms", BigInteger, nullable=False, comment="when it was prolonged last"),
-    Column("kind", String(8), nullable=False, server_default="rest", comment="rest or browser"),
+    Column("kind", String(8), nullable=False, comment="rest or browser"),
     Column("agent", String(255), comment="what the client called itself"),
     Column("address", String(64), comment="from where it was opened"),
     comment="log-ins over REST and sign-ins with a browser, until they end",
 )
-Index("ix_refresh_session_user", account_session.c.user_id)
-Index("ix_refresh_session_expires", account_session.c.expires_ms)
-Index("ix_refresh_session_list", account_session.c.user_id, account_session.c.created_ms, account_session.c.id)
+Index("ix_account_session_user", account_session.c.user_id)
+Index("ix_account_session_expires", account_session.c.expires_ms)
+Index("ix_account_session_list", account_session.c.user_id, account_session.c.created_ms, account_session.c.id)
 
 
-# Named when links only set passwords; programs of the version before still use the name.
 account_link = Table(
-    "password_link",
+    "account_link",
     metadata,
     Column("token_hash", String(64), primary_key=True, comment="SHA-256 of the one-time token in the mail"),
     Column("user_id", Uuid, ForeignKey("account.id"), nullable=False),
     Column("created_ms", BigInteger, nullable=False),
     Column("expires_ms", BigInteger, nullable=False),
-    Column("purpose", String(16), nullable=False, server_default="password", comment="password or sign_in"),
+    Column("purpose", String(16), nullable=False, comment="password or sign_in"),
     comment="one-time links to set a password, or to sign in",
 )
-Index("ix_password_link_user", account_link.c.user_id)
-Index("ix_password_link_expires", account_link.c.expires_ms)
+Index("ix_account_link_user", account_link.c.user_id)
+Index("ix_account_link_expires", account_link.c.expires_ms)
 
 
 service_application = Table(

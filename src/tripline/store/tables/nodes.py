@@ -47,8 +47,7 @@ bus_position = Table(
     "bus_position",
     metadata,
     Column("log", String(255), primary_key=True, comment="topic and its id, which a new topic has not"),
-    # The partition. A new name would stop the processes of the version before, which run beside new ones in an upgrade.
-    Column("part", Integer, primary_key=True, autoincrement=False),
+    Column("partition", Integer, primary_key=True, autoincrement=False),
     Column("next_offset", BigInteger, nullable=False),
     comment="how far each partition is stored, written in the transaction that stores it",
 )

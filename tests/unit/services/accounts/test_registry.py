@@ -42,7 +42,6 @@ def test_granted_account_is_a_company_administrator_without_company() -> None:
             "additional_info": None,
             "enabled": True,
             "latest_trip_id": None,
-            "sessions_ended_ms": 0,
             "language": None,
             "theme": None,
             "history_day": 0,

@@ -59,20 +59,18 @@ def test_access_token_carries_the_published_claims() -> None:
     }
 
 
-def test_access_token_names_its_session_and_when_it_was_issued() -> None:
+def test_access_token_names_its_session() -> None:
     maker = _maker()
 
-    assert maker.bearer_of_access(_issue(maker).token, now_ms=NOW_MS) == Bearer(
-        USER, "the session", 1_760_000_000_000, 1_760_000_100
-    )
+    assert maker.bearer_of_access(_issue(maker).token, now_ms=NOW_MS) == Bearer(USER, "the session", 1_760_000_100)
 
 
-def test_access_token_of_the_version_before_names_no_session() -> None:
-    claims = {"userId": USER, "scopes": ["DRIVER"], "iat": 1_760_000_000, "exp": 2_000_000_000}
+@pytest.mark.parametrize("own", [{}, {"sid": 7}, {"sid": None}])
+def test_access_token_of_no_session_is_refused(own: dict[str, object]) -> None:
+    claims = {"userId": USER, "scopes": ["DRIVER"], "iat": 1_760_000_000, "exp": 2_000_000_000, **own}
 
-    bearer = _maker().bearer_of_access(_signed(claims), now_ms=NOW_MS)
-
-    assert bearer == Bearer(USER, None, 1_760_000_000_000, 2_000_000_000)
+    with refused(TokenUnreadable, match="no session"):
+        _maker().bearer_of_access(_signed(claims), now_ms=NOW_MS)
 
 
 def test_two_logins_in_one_instant_get_different_tokens() -> None:

@@ -66,7 +66,7 @@ def lived(tx, app, of, vehicle, sensor, driver):
     tx.run(tables.vehicle_score.update().values(user_id=driver.user_id))
     for user in (driver, of.borrower):
         link = {"token_hash": f"{user.user_id:a<64}", "user_id": user.user_id, "created_ms": 1, "expires_ms": 2}
-        tx.run(insert(tables.account_link), link)
+        tx.run(insert(tables.account_link), {**link, "purpose": "password"})
         mail = {"no": len(tx.all(select(tables.mail_outbox))) + 1, "created_ms": 1, "kind": "reset", "due_ms": 1}
         tx.run(insert(tables.mail_outbox), {**mail, "recipient": "x@x.example", "account_id": user.user_id})
     push = {"no": 1, "id": "push", "company_id": of.borrower.company_id, "sensor_id": "s", "selector": 600}
@@ -108,8 +108,8 @@ def test_deleted_driver_is_named_nowhere_and_what_was_driven_stays(tmp_path):
         "driving_score.user_id",
         "gps_event.user_id",
         "mail_outbox.account_id",
-        "password_link.user_id",
-        "refresh_session.user_id",
+        "account_link.user_id",
+        "account_session.user_id",
         "trip.user_id",
         "vehicle.current_driver_id",
         "vehicle_score.user_id",
