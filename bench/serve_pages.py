@@ -19,7 +19,7 @@ from msgspec import structs
 from tripline import config
 from tripline.adapters.carrier.simulated import SimulatedCarrier
 from tripline.adapters.http.listeners import HttpListeners
-from tripline.adapters.maps.service import MapDesk
+from tripline.adapters.maps.service import MapService
 from tripline.adapters.signals.local import LocalSignals
 from tripline.adapters.webhooks.addresses import AddressGuard
 from tripline.adapters.webhooks.sender import HttpWebhooks
@@ -51,8 +51,8 @@ from tripline.services.nodes import Node
 from tripline.services.push.trials import Trials
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
-from tripline.services.scores.disputes import DisputeDesk
-from tripline.services.scores.policy_desk import PolicyDesk
+from tripline.services.scores.disputes import DisputeService
+from tripline.services.scores.policy_service import PolicyService
 from tripline.store.database.sqlite import SqliteStore
 
 
@@ -88,10 +88,10 @@ async def _serve(database: Path, user_id: str) -> None:
             unpauser=Unpauser(store=store, carrier=carrier, ids=maker, clock=_now_ms, timeout_s=10),
         ),
         scores=Scores(
-            policies=PolicyDesk(store=store, rules=rules.Rules(), ids=maker, clock=_now_ms),
-            disputes=DisputeDesk(store=store, ids=maker, clock=_now_ms),
+            policies=PolicyService(store=store, rules=rules.Rules(), ids=maker, clock=_now_ms),
+            disputes=DisputeService(store=store, ids=maker, clock=_now_ms),
         ),
-        maps=Maps(keeper=MapDesk(database.with_name("maps"), most_bytes=2**20, clock=_now_ms)),
+        maps=Maps(keeper=MapService(database.with_name("maps"), most_bytes=2**20, clock=_now_ms)),
         imports=ImportLimits(config.Rest()),
         trials=Trials(store=store, sender=webhooks, ids=maker, clock=_now_ms),
     )

@@ -51,11 +51,11 @@ SIGNAL_EXPORT_DUE: Final = "export.due"
 SIGNAL_VEHICLES_MOVED: Final = "vehicle.moved"
 """Newer positions were written; the detail are the ids of vehicles, with blanks between. Who shows them reads them."""
 SIGNAL_RESYNC: Final = "resync"
-"""Hints may have been lost; whoever believes something that hints would have corrected reads it again."""
+"""Notifications may have been lost: listeners read their state again."""
 SIGNAL_SESSION_BEGAN: Final = "device.session_began"
 """A device connected to another gateway; the detail is its sensor and the session's number. Older sessions end."""
 SIGNAL_HINTS_ASKED: Final = "hints.asked"
-"""A process waits until others have acted on earlier hints; the detail is its node and the question's number."""
+"""A process waits for others to act on earlier notifications; the detail is its node and the question's number."""
 SIGNAL_HINTS_SETTLED: Final = "hints.settled"
 """A process has acted on them; the detail is the question's, and the node that answers."""
 SIGNAL_DEVICE_SEND: Final = "device.send"
@@ -146,7 +146,7 @@ EVENTS: Final[dict[str, str]] = {
     "node.failed": "an unexpected error while processes were looked after; tried again; a bug",
     "node.unsettled": "a process did not say in time that it acts on a change that was just answered; once it reaches"
     " the store it does so within seconds",
-    "session.ended": "devices' sessions ended that another process ended or took over while no hint came; how many",
+    "session.ended": "devices' sessions ended that another process ended or took over without a notification; how many",
     "loop.held": "the event loop came late; for how long, what most of the time went to, and the line that was seen"
     " most often meanwhile (setting `log.held_ms`)",
     "tls.own_certificate": "gateways that share a store need one certificate: set tls.cert and tls.key",
@@ -155,7 +155,7 @@ EVENTS: Final[dict[str, str]] = {
     "tls.authority_ends": "our own authority ends, and its successor is in ca.crt: give that to devices; days left",
     "tls.failed": "an unexpected error while certificates were looked after; those in use stay; a bug",
     "signal.away": "other processes are not heard or told for now, and why; everything is read again afterwards",
-    "signal.failed": "a listener of a hint failed; the others got it; a bug",
+    "signal.failed": "a listener of a notification failed; the others got it; a bug",
     "request.outage": "a request was answered 503, and why: something that it needs is away or damaged",
     "http.limit": "a peer of an HTTP listener met a bound (docs/limits.md); which, how often, the address",
     "serve.few_files": "the system permits fewer open files than the settings ask for; how they are shared",

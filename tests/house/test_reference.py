@@ -37,7 +37,7 @@ def test_log_events_in_use_are_the_catalogue():
                     args=[ast.Constant(value=str(name)), *_],
                 ):
                     used.add(name)
-                # Of `services/rounds.py`.
+                # Of `services/poll_loop.py`.
                 case ast.keyword(arg="failed" | "outage", value=ast.Constant(value=str(name))):
                     used.add(name)
 

@@ -9,7 +9,7 @@ from tests.support import ingest_rig, rest
 from tripline.domain import ids
 from tripline.domain.ids import SensorId
 from tripline.ports.devices import Delivery
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.rpc import answers
 from tripline.store import tables
 from tripline.wire.readings import RpcAnswer
@@ -36,7 +36,7 @@ class Acknowledging:
         answered = [ingest_rig.answered(SensorId(sensor_id), said, server.now_ms)]
         taken = await server.store.write(lambda tx: answers.take_in(tx, answered, ids=server.ids, now_ms=server.now_ms))
         for each in self.servers:
-            hints.tell(each.signals, taken.hints)
+            notifications.send(each.signals, taken.notifications)
 
 
 def run(folder, scenario):

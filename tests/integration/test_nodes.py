@@ -17,7 +17,7 @@ from tripline.adapters.signals.local import LocalSignals
 from tripline.domain import ids as time_ids
 from tripline.domain.ids import SLOTS, RowNo, SensorId, TimeIds
 from tripline.ports.devices import TAKEN_OVER, Delivery
-from tripline.services import barrier, hints, nodes, session_check
+from tripline.services import barrier, nodes, notifications, session_check
 from tripline.services.barrier import GATEWAYS, Answering, Barrier
 from tripline.services.nodes import DEAD_MS, PATIENCE_S, Node, Undertaker
 from tripline.services.presence import PresenceKeeper
@@ -430,7 +430,7 @@ def test_token_is_ended_once_every_gateway_has_acted_on_the_hint(url, monkeypatc
         signals = LocalSignals()
         await asker.write(update(tables.node).where(tables.node.c.id == asker.node.id).values(roles="api"))
         everyone, _, held = settled_by(asker, gateway, signals)
-        hints.tell(signals, hints.credential_ended(SENSOR))
+        notifications.send(signals, notifications.credential_ended(SENSOR))
         with structlog.testing.capture_logs() as said:
             await everyone.settled(GATEWAYS)
         async with Process(url):  # a gateway that never answers

@@ -37,7 +37,7 @@ from tripline.services.eraser import Eraser
 from tripline.services.push import claims, pusher
 from tripline.services.push.pusher import Pusher
 from tripline.services.scores import scorer
-from tripline.services.scores.disputes import DisputeDesk
+from tripline.services.scores.disputes import DisputeService
 from tripline.store import tables
 from tripline.store.accounts import mail_outbox
 from tripline.store.database.postgres import PostgresStore
@@ -694,7 +694,7 @@ def test_postmen_side_by_side_wait_for_a_new_score_and_send_its_letter_once(data
             for name in ("opens", "decides")
         ]
         opens, decides = (Actor(each, Authority.COMPANY_ADMIN, CompanyId(COMPANY)) for each in people)
-        desk = DisputeDesk(store=rig.store, ids=rig.ids, clock=lambda: rig.now_ms)
+        desk = DisputeService(store=rig.store, ids=rig.ids, clock=lambda: rig.now_ms)
         asked = {"reason": Reason.DEVICE, "text": "not I", "event_id": None, "mail": Language.KOREAN}
         opened = await desk.open(actor=opens, trip_id=TripId(trip_id), **asked)
         closed = {"dispute_id": opened.id, "accept": True, "answer": None}

@@ -11,7 +11,7 @@ from tripline.domain import vehicles
 from tripline.domain.access import Actor, Authority
 from tripline.domain.vehicles import VehicleEvent
 from tripline.services.fleet import assignments
-from tripline.services.fleet import vehicles_of_many as many
+from tripline.services.fleet import bulk_vehicles as many
 
 ROUNDS = 8
 

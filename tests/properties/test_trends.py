@@ -21,7 +21,7 @@ from tripline.domain.disputes import Reason
 from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
 from tripline.scoring import policy
 from tripline.scoring.rules import Rules, Scoring
-from tripline.services.scores.disputes import DisputeDesk
+from tripline.services.scores.disputes import DisputeService
 from tripline.store import tables
 from tripline.store.erasure import driver_remains, erasures, vehicle_remains
 from tripline.store.fleet import people
@@ -74,7 +74,7 @@ class Life:
         self.rig = rig
         self.trips = []
         self.gone = set()
-        self.desk = DisputeDesk(store=rig.store, ids=rig.ids, clock=lambda: rig.now_ms)
+        self.desk = DisputeService(store=rig.store, ids=rig.ids, clock=lambda: rig.now_ms)
         self.counts = standings.Clock(rig.now_ms)
         self.counter = standings.keeper(rig.store, self.counts)
 

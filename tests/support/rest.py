@@ -16,7 +16,7 @@ from msgspec import structs
 from tests.support import answers, stores
 from tripline import config
 from tripline.adapters.carrier.simulated import SimulatedCarrier
-from tripline.adapters.maps.service import MapDesk
+from tripline.adapters.maps.service import MapService
 from tripline.api import families
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds, UserId
@@ -51,8 +51,8 @@ from tripline.services.push.trials import Trials
 from tripline.services.readiness import Report
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
-from tripline.services.scores.disputes import DisputeDesk
-from tripline.services.scores.policy_desk import PolicyDesk
+from tripline.services.scores.disputes import DisputeService
+from tripline.services.scores.policy_service import PolicyService
 from tripline.store.accounts import accounts
 from tripline.store.transactions import Store
 
@@ -201,10 +201,10 @@ class Rest:
                 ),
             ),
             scores=Scores(
-                policies=PolicyDesk(store=self.store, rules=Rules(), ids=self.ids, clock=clock),
-                disputes=DisputeDesk(store=self.store, ids=self.ids, clock=clock),
+                policies=PolicyService(store=self.store, rules=Rules(), ids=self.ids, clock=clock),
+                disputes=DisputeService(store=self.store, ids=self.ids, clock=clock),
             ),
-            maps=Maps(keeper=MapDesk(maps, most_bytes=most_map_bytes, clock=clock), base_map=base_map),
+            maps=Maps(keeper=MapService(maps, most_bytes=most_map_bytes, clock=clock), base_map=base_map),
             imports=ImportLimits(config.Rest()),
             trials=Trials(store=self.store, sender=webhooks or NoServers(), ids=self.ids, clock=clock),
         )

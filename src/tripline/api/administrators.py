@@ -14,7 +14,7 @@ from tripline.domain.ids import CompanyId, UserId
 from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.context.base import Call, context_of
 from tripline.http.operations import PageOf, operation
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import administrators as service
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rest import people as rest_people
@@ -108,7 +108,7 @@ async def delete(request: Call) -> ASGIApp:
             tx, actor=actor, company_id=company_id, user_id=user_id, ids=context.ids, now_ms=now_ms
         )
     )
-    hints.tell(context.signals, hints.deleted(changed))
+    notifications.send(context.signals, notifications.deleted(changed))
     return answers.ok({})
 
 

@@ -12,7 +12,7 @@ from tripline.domain.vehicles import Vehicle
 from tripline.http import answers, parameters, permission
 from tripline.http.context.base import Call, context_of
 from tripline.http.operations import operation
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import assignments as service
 from tripline.wire.rest import vehicles as rest_vehicles
 
@@ -86,7 +86,7 @@ async def _directed(request: Call, work: _Directed) -> ASGIApp:
 
 
 async def _driven(request: Call, work: _Driven) -> ASGIApp:
-    """The vehicle after its driver changed. Hints at the change, for the pipeline."""
+    """The vehicle after its driver changed. Notifications at the change, for the pipeline."""
     context = context_of(request)
     actor = await permission.permitted(request)
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
@@ -95,7 +95,7 @@ async def _driven(request: Call, work: _Driven) -> ASGIApp:
     vehicle, sensors = await context.store.write(
         lambda tx: work(tx, actor=actor, vehicle_id=vehicle_id, driver_id=driver_id, ids=context.ids, now_ms=now_ms)
     )
-    hints.tell(context.signals, hints.sensors_changed(sensors))
+    notifications.send(context.signals, notifications.sensors_changed(sensors))
     return answers.ok(rest_vehicles.vehicle_record(vehicle))
 
 

@@ -15,7 +15,7 @@ from tripline.http.context.lines import lines_of
 from tripline.http.operations import operation
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.lines.actions import Submitted
 from tripline.wire.rest import bodies as rest_bodies
 from tripline.wire.rest import lines as rest_lines
@@ -79,7 +79,7 @@ async def unpause(request: Call) -> ASGIApp:
     if not sent.mdn:
         raise BadParameter.missing("mdn")
     device = await lines_of(request).unpauser.unpause(actor=actor, mdn=sent.mdn)
-    hints.tell(context.signals, hints.push_due())
+    notifications.send(context.signals, notifications.push_due())
     return answers.ok(rest_sensors.sensor_record(device))
 
 

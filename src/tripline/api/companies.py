@@ -19,7 +19,7 @@ from tripline.http.context.accounts import accounts_of
 from tripline.http.context.base import Call, context_of
 from tripline.http.context.fleet import fleet_of
 from tripline.http.operations import PageOf, Value, operation
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.barrier import PIPELINES
 from tripline.services.fleet import companies as service
 from tripline.services.fleet import vehicles
@@ -153,7 +153,7 @@ async def _change(request: Call, actor: Actor, company_id: CompanyId, body: dict
         return rest_read_only.changed(body, rest_companies.CompanyRequest, _record(changed, actor, sent=body))
 
     record = await context.store.write(work)
-    hints.tell(context.signals, hints.company_changed(company_id))
+    notifications.send(context.signals, notifications.company_changed(company_id))
     await fleet_of(request).settling.settled(PIPELINES)
     return answers.ok(record)
 
@@ -177,7 +177,7 @@ async def delete(request: Call) -> ASGIApp:
     changed = await context.store.write(
         lambda tx: service.delete(tx, actor=actor, company_id=company_id, ids=context.ids, now_ms=now_ms)
     )
-    hints.tell(context.signals, (*hints.deleted(changed), *hints.company_changed(company_id)))
+    notifications.send(context.signals, (*notifications.deleted(changed), *notifications.company_changed(company_id)))
     return answers.ok({})
 
 

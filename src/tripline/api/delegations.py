@@ -14,7 +14,7 @@ from tripline.domain.ids import CompanyId, VehicleId
 from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.context.base import Call, context_of
 from tripline.http.operations import PageOf, operation
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import candidates, companies
 from tripline.services.fleet import delegations as service
 from tripline.store.transactions import ReadTx, WriteTx
@@ -61,7 +61,7 @@ async def take_back(request: Call) -> ASGIApp:
             tx, actor=actor, vehicle_id=vehicle_id, to_company_id=to_company_id, ids=context.ids, now_ms=now_ms
         )
     )
-    hints.tell(context.signals, hints.sensors_changed(taken_back.sensors))
+    notifications.send(context.signals, notifications.sensors_changed(taken_back.sensors))
     return answers.ok({})
 
 

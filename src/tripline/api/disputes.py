@@ -13,7 +13,7 @@ from tripline.http import answers, languages, pages, parameters, permission, rea
 from tripline.http.context.base import Call, context_of
 from tripline.http.context.scores import scores_of
 from tripline.http.operations import PageOf, Value, operation
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.scores import disputes as service
 from tripline.services.scores.reads import NoScoreYet
 from tripline.store.transactions import ReadTx, WriteTx
@@ -57,7 +57,7 @@ async def open_dispute(request: Call) -> ASGIApp:
         event_id=event_id,
         mail=languages.asked_of(request) if sent.mail else None,
     )
-    hints.tell(context.signals, service.CHANGED)
+    notifications.send(context.signals, service.CHANGED)
     return answers.ok(dispute(opened))
 
 
@@ -135,7 +135,7 @@ async def decide_dispute(request: Call) -> ASGIApp:
         )
 
     decided = await context.store.write(work)
-    hints.tell(context.signals, service.CHANGED)
+    notifications.send(context.signals, service.CHANGED)
     return answers.ok(decided)
 
 
@@ -155,7 +155,7 @@ async def withdraw_dispute(request: Call) -> ASGIApp:
         return dispute(scores_of(request).disputes.withdraw(tx, actor=actor, dispute_id=dispute_id))
 
     withdrawn = await context.store.write(work)
-    hints.tell(context.signals, service.CHANGED)
+    notifications.send(context.signals, service.CHANGED)
     return answers.ok(withdrawn)
 
 

@@ -14,7 +14,7 @@ from tripline.http import answers, authentication, parameters, permission
 from tripline.http.context.base import Call, context_of
 from tripline.http.context.rpc import rpc_of
 from tripline.http.operations import operation
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import sensors as service
 from tripline.wire.rest import rpc as rest_rpc
 from tripline.wire.rest import sensors as rest_sensors
@@ -82,7 +82,7 @@ async def unmount(request: Call) -> ASGIApp:
             tx, actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id, ids=context.ids, now_ms=now_ms
         )
     )
-    hints.tell(context.signals, told)
+    notifications.send(context.signals, told)
     return answers.ok(rest_sensors.sensor_record(unmounted))
 
 

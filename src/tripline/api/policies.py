@@ -13,8 +13,8 @@ from tripline.http import answers, parameters, permission
 from tripline.http.context.base import Call, context_of
 from tripline.http.context.scores import scores_of
 from tripline.http.operations import operation
-from tripline.services import hints, shares
-from tripline.services.scores import policy_desk, rescorings
+from tripline.services import notifications, shares
+from tripline.services.scores import policy_service, rescorings
 from tripline.store.scores import policies
 from tripline.store.scores import rescorings as rescoring_rows
 from tripline.store.scores.policies import Chosen, Policy
@@ -99,7 +99,7 @@ async def choose_policy(request: Call) -> ASGIApp:
 
     await context.store.write(work)
     if sent.rescore:
-        hints.tell(context.signals, hints.rescoring_due())
+        notifications.send(context.signals, notifications.rescoring_due())
     return answers.ok(await context.store.read(lambda tx: _company_scoring(tx, request)))
 
 
@@ -110,7 +110,7 @@ async def choose_policy(request: Call) -> ASGIApp:
     request=TryPolicy,
     required=("policy",),
     answer=PolicyPreview,
-    refuses=(policy_desk.PreviewUnderWay,),
+    refuses=(policy_service.PreviewUnderWay,),
 )
 async def preview_policy(request: Call) -> ASGIApp:
     """Score the company's newest scored trips by another policy, without storing the result."""
@@ -119,7 +119,7 @@ async def preview_policy(request: Call) -> ASGIApp:
     sent = rest_bodies.read(await parameters.json_object(request), TryPolicy)
     if (no := sent.policy) is None:
         raise BadParameter.missing("policy")
-    policy, holder = await context.store.read(lambda tx: (policy_desk.known(tx, no), shares.holder(tx, actor)))
+    policy, holder = await context.store.read(lambda tx: (policy_service.known(tx, no), shares.holder(tx, actor)))
     found = await scores_of(request).policies.preview(company_id, policy, holder)
     return answers.ok(
         PolicyPreview(
@@ -141,14 +141,14 @@ def admitted(tx: ReadTx, request: Call) -> tuple[Actor, CompanyId]:
     """
     actor = permission.permitted_in(tx, request)
     company_id = CompanyId(parameters.path_id(request, "companyId"))
-    policy_desk.admit(tx, actor=actor, company_id=company_id)
+    policy_service.admit(tx, actor=actor, company_id=company_id)
     return actor, company_id
 
 
 def _company_scoring(tx: ReadTx, request: Call) -> CompanyScoring:
     actor = permission.permitted_in(tx, request)
     company_id = CompanyId(parameters.path_id(request, "companyId"))
-    chosen = policy_desk.choices(tx, actor=actor, company_id=company_id)
+    chosen = policy_service.choices(tx, actor=actor, company_id=company_id)
     newest = rescoring_rows.newest(tx, company_id)
     return CompanyScoring(
         in_force=scores_of(request).policies.in_force(tx, company_id),

@@ -12,8 +12,8 @@ from tripline.domain.ids import CompanyId, SensorId
 from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.context.base import Call, context_of
 from tripline.http.operations import PageOf, operation
-from tripline.services import hints
-from tripline.services.push import desk, resender, signatures
+from tripline.services import notifications
+from tripline.services.push import resender, service, signatures
 from tripline.store.push.parked import Which
 from tripline.store.push.secrets import Secret
 from tripline.store.transactions import ReadTx
@@ -33,12 +33,12 @@ async def count(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> rest_pushes.PushCounts:
         actor, company_id = _asked(tx, request)
-        found = desk.counts(tx, actor=actor, company_id=company_id)
+        found = service.counts(tx, actor=actor, company_id=company_id)
         return rest_pushes.PushCounts(
             waiting=found.waiting,
             parked=found.parked,
             unconfirmed=found.unconfirmed,
-            mute=[rest_pushes.mute(each) for each in desk.mute(tx, actor=actor, company_id=company_id)],
+            mute=[rest_pushes.mute(each) for each in service.mute(tx, actor=actor, company_id=company_id)],
             oldest_time=found.oldest_ms,
             last_error=found.last_error,
         )
@@ -58,10 +58,10 @@ async def list_parked(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> Page:
         actor, company_id = _asked(tx, request)
-        desk.admit(tx, actor=actor, company_id=company_id)
+        service.admit(tx, actor=actor, company_id=company_id)
         return reads.by_time(
             request,
-            lambda span: desk.parked(tx, actor=actor, company_id=company_id, span=span),
+            lambda span: service.parked(tx, actor=actor, company_id=company_id, span=span),
             record=rest_pushes.parked,
             id_of=lambda parked: parked.id,
         )
@@ -97,12 +97,15 @@ async def resend(request: Call) -> ASGIApp:
     )
     sent_again = await resender.resend(
         context.store,
-        admit=lambda tx: desk.admit(tx, actor=actor, company_id=company_id),
+        admit=lambda tx: service.admit(tx, actor=actor, company_id=company_id),
         which=which,
         ids=context.ids,
         now_ms=now_ms,
     )
-    hints.tell(context.signals, (*hints.company_changed(company_id), *hints.push_due(), *hints.resend_due()))
+    notifications.send(
+        context.signals,
+        (*notifications.company_changed(company_id), *notifications.push_due(), *notifications.resend_due()),
+    )
     return answers.ok(rest_pushes.Resent(count=sent_again.count, released=sent_again.released))
 
 
@@ -117,7 +120,7 @@ async def read_secret(request: Call) -> ASGIApp:
     context = context_of(request)
     actor, company_id = await _admitted(request)
     now_ms = context.clock()
-    found = await context.store.write(lambda tx: desk.secret(tx, actor=actor, company_id=company_id, now_ms=now_ms))
+    found = await context.store.write(lambda tx: service.secret(tx, actor=actor, company_id=company_id, now_ms=now_ms))
     return answers.ok(_secret(found, now_ms))
 
 
@@ -133,9 +136,9 @@ async def rotate_secret(request: Call) -> ASGIApp:
     actor, company_id = await _admitted(request)
     now_ms = context.clock()
     made = await context.store.write(
-        lambda tx: desk.rotate(tx, actor=actor, company_id=company_id, ids=context.ids, now_ms=now_ms)
+        lambda tx: service.rotate(tx, actor=actor, company_id=company_id, ids=context.ids, now_ms=now_ms)
     )
-    hints.tell(context.signals, hints.company_changed(company_id))
+    notifications.send(context.signals, notifications.company_changed(company_id))
     return answers.ok(_secret(made, now_ms))
 
 
@@ -149,7 +152,7 @@ async def _admitted(request: Call) -> tuple[Actor, CompanyId]:
 
     def work(tx: ReadTx) -> tuple[Actor, CompanyId]:
         actor, company_id = _asked(tx, request)
-        desk.admit(tx, actor=actor, company_id=company_id)
+        service.admit(tx, actor=actor, company_id=company_id)
         return actor, company_id
 
     return await context_of(request).store.read_short(work)

@@ -12,7 +12,7 @@ from tripline.domain.rescorings import Asked, Ended, UnderWay
 from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.context.base import Call, context_of
 from tripline.http.operations import PageOf, operation
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.scores import rescorings
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rest import bodies as rest_bodies
@@ -56,7 +56,7 @@ async def begin_rescoring(request: Call) -> ASGIApp:
         )
 
     begun = await context.store.write(work)
-    hints.tell(context.signals, hints.rescoring_due())
+    notifications.send(context.signals, notifications.rescoring_due())
     return answers.ok(begun)
 
 

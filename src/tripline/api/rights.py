@@ -16,7 +16,7 @@ from tripline.domain.refusals import BadParameter
 from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.context.base import Call, context_of
 from tripline.http.operations import PageOf, Value, operation
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import rights as service
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rest import bodies as rest_bodies
@@ -185,7 +185,7 @@ async def _take_back(request: Call, role: UserRole) -> ASGIApp:
             tx, actor=actor, user_id=user_id, vehicle_id=vehicle_id, role=role, ids=context.ids, now_ms=now_ms
         )
     )
-    hints.tell(context.signals, hints.sensors_changed(sensors))
+    notifications.send(context.signals, notifications.sensors_changed(sensors))
     return answers.ok({})
 
 

@@ -18,7 +18,7 @@ from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.context.base import Call, context_of
 from tripline.http.context.fleet import fleet_of
 from tripline.http.operations import PageOf, Value, operation
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.barrier import GATEWAYS
 from tripline.services.fleet import companies, latest_values, sensor_removal
 from tripline.services.fleet import sensors as service
@@ -148,10 +148,10 @@ async def modify(request: Call) -> ASGIApp:
 
     before, after = await context.store.write(work)
     if after.credentials_id != before.credentials_id:
-        hints.tell(context.signals, hints.credential_ended(sensor_id))
+        notifications.send(context.signals, notifications.credential_ended(sensor_id))
         await fleet_of(request).settling.settled(GATEWAYS)
     if after.type != before.type:
-        hints.tell(context.signals, hints.sensors_changed([sensor_id]))
+        notifications.send(context.signals, notifications.sensors_changed([sensor_id]))
     return answers.ok(rest_sensors.sensor_record(after))
 
 
@@ -168,7 +168,7 @@ async def delete(request: Call) -> ASGIApp:
     told = await context.store.write(
         lambda tx: sensor_removal.remove(tx, actor=actor, sensor_id=sensor_id, ids=context.ids, now_ms=now_ms)
     )
-    hints.tell(context.signals, told)
+    notifications.send(context.signals, told)
     await fleet_of(request).settling.settled(GATEWAYS)
     return answers.ok({})
 

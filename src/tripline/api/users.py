@@ -16,7 +16,7 @@ from tripline.domain.refusals import BadParameter, NotFound
 from tripline.http import answers, parameters, permission
 from tripline.http.context.base import Call, context_of
 from tripline.http.operations import Value, operation
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import people as service
 from tripline.store.transactions import WriteTx
 from tripline.wire.rest import people as rest_people
@@ -191,7 +191,7 @@ async def _delete(request: Call, role: Authority) -> ASGIApp:
     changed = await context.store.write(
         lambda tx: service.delete(tx, actor=actor, role=role, user_id=user_id, ids=context.ids, now_ms=now_ms)
     )
-    hints.tell(context.signals, hints.deleted(changed))
+    notifications.send(context.signals, notifications.deleted(changed))
     return answers.ok({})
 
 

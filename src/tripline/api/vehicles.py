@@ -17,7 +17,7 @@ from tripline.domain.vehicles import Vehicle
 from tripline.http import answers, parameters, permission
 from tripline.http.context.base import Call, context_of
 from tripline.http.operations import Value, operation
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import vehicles as service
 from tripline.store.fleet.vehicle_counts import Which
 from tripline.store.transactions import ReadTx, WriteTx
@@ -134,7 +134,7 @@ async def delete(request: Call) -> ASGIApp:
     told = await context.store.write(
         lambda tx: service.delete(tx, actor=actor, vehicle_id=vehicle_id, ids=context.ids, now_ms=now_ms)
     )
-    hints.tell(context.signals, told)
+    notifications.send(context.signals, told)
     return answers.ok({})
 
 

@@ -64,7 +64,7 @@ async def ingested(
 async def _batches(config: Config) -> AsyncIterator[BusBatches]:
     observe.configure_logging(level="warning", as_json=False)
     async with stores.store_of(config) as store, stores.numbering(store) as maker:
-        # Servers look for themselves every few seconds, so this process gives no hints.
+        # Servers look for themselves every few seconds, so this process gives no notifications.
         ground = ingest.Ground(store=store, ids=maker, signals=local.LocalSignals(), clock=clock.now_ms)
         fastest_kmh = config.guards.fastest_kmh
         positions = PositionKeeper(store=store, signals=ground["signals"], fastest_kmh=fastest_kmh)

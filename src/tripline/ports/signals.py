@@ -1,11 +1,12 @@
-"""Hints between parts of the program, and between its processes."""
+"""Notifications between parts of the program, and between its processes."""
 
 from collections.abc import Callable
 from typing import Protocol
 
 
 class Signals(Protocol):
-    """Hints between components (and, scaled out, between processes). State is in tables; a lost hint costs only time.
+    """Notifications between components (and, scaled out, between processes). State is in tables; a lost notification
+    costs only time.
 
     Subjects are the constants of `observe.py` (`SIGNAL_...`).
     """
@@ -14,7 +15,8 @@ class Signals(Protocol):
         """Tell every subscriber of the subject; never blocks, never raises."""
 
     def subscribe(self, subject: str, listener: Callable[[str], None]) -> None:
-        """Call the listener (on the event loop, quickly) with the detail of each hint."""
+        """Call the listener (on the event loop, quickly) with the detail of each notification."""
 
     async def run(self) -> None:
-        """Let hints pass between processes, where there are several, until cancelled; what waits then is still sent."""
+        """Let notifications pass between processes, where there are several, until cancelled; what waits then is still
+        sent."""

@@ -1,11 +1,12 @@
-"""Waits until other processes have acted on a hint, for a process that must know it before it answers.
+"""Waits until other processes have acted on a notification, for a process that must know it before it answers.
 
-    asker: hint, then question --> each process: acts on the hint, then answers --> asker: all have answered
+    asker: notification, question --> each process: acts on the notification, answers --> asker: all have answered
 
-Hints of one process arrive in order, so whoever answers has acted on every hint before the question. A process that
-lost hints answers once it has made up for them.
+Notifications of one process arrive in order, so whoever answers has acted on every notification before the question. A
+process that lost notifications answers once it has made up for them.
 
-Not here: what is done on a hint (`session_check.py`, `ingest/pushing.py`), sending to devices (`rpc/sending.py`).
+Not here: what is done on a notification (`session_check.py`, `ingest/pushing.py`), sending to devices
+(`rpc/sending.py`).
 """
 
 import asyncio
@@ -53,9 +54,10 @@ class Barrier:
         signals.subscribe(observe.SIGNAL_HINTS_SETTLED, self._settled)
 
     async def settled(self, roles: Collection[str]) -> None:
-        """Returns when each process of these roles has acted on the hints that were given before, or after `WITHIN_S`.
+        """Returns when each process of these roles has acted on the notifications that were given before, or after
+        `WITHIN_S`.
 
-        Where there is one process, hints are acted on while they are given.
+        Where there is one process, notifications are acted on while they are given.
         """
         if not self._node.shared:
             return
@@ -77,7 +79,7 @@ class Barrier:
         except Outage:
             await asyncio.sleep(LOOK_S)  # nobody knows whom to wait for
             raise TimeoutError from None
-        others = there - {self._node.id}  # this process has acted on its own hints already
+        others = there - {self._node.id}  # this process has acted on its own notifications already
         if others:
             self._signals.notify(observe.SIGNAL_HINTS_ASKED, f"{self._node.id} {number}")
         while not others <= question.answered:
@@ -93,15 +95,15 @@ class Barrier:
 
 
 def _never() -> bool:
-    """A process that makes up for lost hints the moment it hears of the loss."""
+    """A process that makes up for lost notifications the moment it hears of the loss."""
     return False
 
 
 class Answering:
-    """Answers the others. Make it after everything that acts on hints."""
+    """Answers the others. Make it after everything that acts on notifications."""
 
     def __init__(self, *, node: Node, signals: Signals, is_behind: Callable[[], bool] = _never) -> None:
-        """`is_behind`: whether hints were lost and not made up for. Then this process does not answer yet."""
+        """`is_behind`: whether notifications were lost and not made up for. Then this process does not answer yet."""
         self._node = node
         self._signals = signals
         self._is_behind = is_behind

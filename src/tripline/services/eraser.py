@@ -18,7 +18,7 @@ from tripline.metrics import ERASED_ROWS
 from tripline.observe import SIGNAL_ERASURE_DUE, logger
 from tripline.ports.signals import Signals
 from tripline.services.fleet import sensor_removal
-from tripline.services.rounds import Rounds
+from tripline.services.poll_loop import PollLoop
 from tripline.store.erasure import driver_remains, erasures, vehicle_remains
 from tripline.store.erasure.erasures import Kind
 from tripline.store.transactions import Store, WriteTx
@@ -63,11 +63,11 @@ class Eraser:
         self._store = store
         self._let_go = let_go
         self._stopwatch = stopwatch
-        self._rounds = Rounds(signals, SIGNAL_ERASURE_DUE, look_s=LOOK_S)
+        self._poll_loop = PollLoop(signals, SIGNAL_ERASURE_DUE, look_s=LOOK_S)
 
     async def run(self) -> None:
         """Erase what waits, until cancelled. Trouble costs a pause."""
-        await self._rounds.run(self.erase_pending, log=log, failed="erase.failed")
+        await self._poll_loop.run(self.erase_pending, log=log, failed="erase.failed")
 
     async def erase_pending(self) -> int:
         """Erase everything of those of each kind that wait longest; how many of them. Raises `Outage`."""

@@ -26,8 +26,8 @@ from tripline.ports.clocks import Clock
 from tripline.ports.signals import Signals
 from tripline.services import shares
 from tripline.services.export_files import Csv, Xlsx
-from tripline.services.hints import Hint
-from tripline.services.rounds import Rounds
+from tripline.services.notifications import Notification
+from tripline.services.poll_loop import PollLoop
 from tripline.store import exports as rows
 from tripline.store.accounts import accounts
 from tripline.store.browsing.turns import Place
@@ -77,8 +77,8 @@ def begin(
     name: str,
     ids: TimeIds,
     now_ms: int,
-) -> tuple[Export, Hint]:
-    """A new export of the actor, and the hint for after the commit. Raises `ManyExports`."""
+) -> tuple[Export, Notification]:
+    """A new export of the actor, and the notification for after the commit. Raises `ManyExports`."""
     own = rows.of_account(tx, actor.user_id)
     if sum(each.state in exports.UNFINISHED for each in own) >= exports.OF_ACCOUNT:
         raise ManyExports("own", most=exports.OF_ACCOUNT)
@@ -158,7 +158,7 @@ class Exporter:
         self._clock = clock
         self._maker_id = maker_id
         self._books = books
-        self._rounds = [Rounds(signals, SIGNAL_EXPORT_DUE, look_s=LOOK_S) for _ in range(TOGETHER)]
+        self._poll_loop = [PollLoop(signals, SIGNAL_EXPORT_DUE, look_s=LOOK_S) for _ in range(TOGETHER)]
         self._rota = Rota()
         self._making: set[str] = set()
         """The operators whose exports are under way."""
@@ -166,7 +166,7 @@ class Exporter:
     async def run(self) -> None:
         """Make waiting exports, until cancelled. Trouble costs a pause."""
         async with asyncio.TaskGroup() as tasks:
-            for each in self._rounds:
+            for each in self._poll_loop:
                 tasks.create_task(each.run(self.make_next, log=log, failed="export.failed"))
 
     async def make_next(self) -> int:

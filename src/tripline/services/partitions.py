@@ -12,7 +12,7 @@ from tripline.config import Ingest
 from tripline.observe import logger
 from tripline.ports.clocks import Clock
 from tripline.ports.outages import Outage
-from tripline.services import rounds
+from tripline.services import poll_loop
 from tripline.store.database import partitions
 from tripline.store.database.partitions import Partition
 from tripline.store.tables import delivery, rejected_message
@@ -36,7 +36,7 @@ class PartitionKeeper:
 
     async def run(self) -> None:
         """Look at once and then every ten minutes, until cancelled."""
-        await rounds.now_and_then(self.keep, every_s=EVERY_S, log=log, failed="partitions.failed")
+        await poll_loop.periodically(self.keep, every_s=EVERY_S, log=log, failed="partitions.failed")
 
     async def keep(self) -> int:
         """Make what is missing and drop what was kept long enough; always 0: what fails now, fails at once again."""

@@ -23,9 +23,9 @@ from tripline.ports.clocks import Clock
 from tripline.ports.devices import TAKEN_OVER
 from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
-from tripline.services import hints
-from tripline.services.hints import Hint
+from tripline.services import notifications
 from tripline.services.nodes import DEAD_MS, Node
+from tripline.services.notifications import Notification
 from tripline.services.push import notices
 from tripline.services.push.notices import Subject
 from tripline.store.database import nodes
@@ -198,7 +198,7 @@ class PresenceKeeper:
             for change in changes:
                 await self._keep([change])
         else:
-            hints.tell(self._signals, told)
+            notifications.send(self._signals, told)
             for change in kept:
                 callable_now = self._pop_callable(change.sensor_id, change.session_no)
                 if callable_now is not None:
@@ -217,7 +217,7 @@ class PresenceKeeper:
         count, told = await self._store.write(
             lambda tx: _tell_away(tx, before_ms=before_ms, back=back, ids=self._ids, now_ms=now_ms), locked=True
         )
-        hints.tell(self._signals, told)
+        notifications.send(self._signals, told)
         if count:
             self._asked.set()  # there may be more; who came is written first
 
@@ -266,7 +266,7 @@ class PresenceKeeper:
 
 def _keep(
     tx: WriteTx, changes: Sequence[Change], *, node_id: str | None, ids: TimeIds, now_ms: int
-) -> tuple[list[Change], tuple[Hint, ...]]:
+) -> tuple[list[Change], tuple[Notification, ...]]:
     """Write the changes of sensors that exist, and tell who came, and whose older session is over; what was written."""
     if node_id is not None:
         nodes.require(tx, node_id)
@@ -286,7 +286,7 @@ def _keep(
         if change.connected and subject.connected and subject.session_no and subject.node_id != node_id
     ]
     news = notices.connections(tx, came, ids=ids, now_ms=now_ms)
-    return [change for change, _ in kept], (*news, *hints.sessions_began(over))
+    return [change for change, _ in kept], (*news, *notifications.sessions_began(over))
 
 
 def _is_past(change: Change, subject: connections.Subject, now_ms: int) -> bool:
@@ -302,7 +302,7 @@ def _is_past(change: Change, subject: connections.Subject, now_ms: int) -> bool:
 
 def _tell_away(
     tx: WriteTx, *, before_ms: int, back: frozenset[SensorId], ids: TimeIds, now_ms: int
-) -> tuple[int, tuple[Hint, ...]]:
+) -> tuple[int, tuple[Notification, ...]]:
     """Tell of some devices that stayed away, but for those whose coming is about to be written; of how many."""
     gone = [
         each for each in connections.away(tx, before_ms=before_ms, limit=BATCH, lock=True) if each.sensor_id not in back

@@ -1,8 +1,9 @@
 """The live sessions of a gateway, compared with their rows in the store, which other processes change.
 
-A hint ends a session at once: its sensor was deleted, has another access token, or a later session on another gateway.
-A hint may be lost, or never given by a process that was killed just after its commit. So every few seconds all live
-sessions are compared with the rows. Whoever must know that hints were acted on asks (`barrier.py`).
+A notification ends a session at once: its sensor was deleted, has another access token, or a later session on another
+gateway. A notification may be lost, or never given by a process that was killed just after its commit. So every few
+seconds all live sessions are compared with the rows. Whoever must know that notifications were acted on asks
+(`barrier.py`).
 
 Not here: the sessions (`gateway/roster.py`), writing down who is connected (`presence.py`).
 """
@@ -51,7 +52,7 @@ class Unknown(Protocol):
 
 
 class SessionCheck:
-    """Ends the sessions that hints speak of, and those that the rows say are over."""
+    """Ends the sessions that notifications speak of, and those that the rows say are over."""
 
     def __init__(self, *, store: Store, node: Node, live: Live, presence: Unknown, signals: Signals) -> None:
         self._store = store
@@ -60,7 +61,7 @@ class SessionCheck:
         self._presence = presence
         self._asked = asyncio.Event()
         self._losses = 0
-        """How often hints may have been lost."""
+        """How often notifications may have been lost."""
         self._made_up = 0
         """The losses that a comparison has made up for."""
         signals.subscribe(observe.SIGNAL_CREDENTIAL_ENDED, self._credential_ended)
@@ -69,11 +70,11 @@ class SessionCheck:
 
     @property
     def is_behind(self) -> bool:
-        """Whether hints may have been lost that no comparison has made up for."""
+        """Whether notifications may have been lost that no comparison has made up for."""
         return self._made_up != self._losses
 
     async def run(self) -> None:
-        """Compare every few seconds, and when hints were lost, until cancelled."""
+        """Compare every few seconds, and when notifications were lost, until cancelled."""
         while self._node.shared:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(EVERY_S):

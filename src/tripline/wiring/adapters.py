@@ -194,7 +194,7 @@ def store(config: Config, folder: Path) -> Store:
 
 
 def signals(config: Config) -> Signals:
-    """What carries hints: through the shared store, or inside this process."""
+    """What carries notifications: through the shared store, or inside this process."""
     return signals_postgres.PostgresSignals(config.store.url) if config.store.url else signals_local.LocalSignals()
 
 
@@ -246,7 +246,7 @@ def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.Asy
         _carrier(config, store, clock, opened),
         _webhooks(config, opened),
         _mailer(config, clock),
-        map_service.MapDesk(config.maps, most_bytes=config.map.upload_mib << 20, clock=clock),
+        map_service.MapService(config.maps, most_bytes=config.map.upload_mib << 20, clock=clock),
         _letters(config, opened),
         _customers(config, opened),
         _frames(config, opened),

@@ -63,8 +63,8 @@ from tripline.services.rpc.abandoned import Overdue
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.dispatch import Deliverer, EveryDevice
 from tripline.services.rpc.mounting import Mounter
-from tripline.services.scores.disputes import DisputeDesk
-from tripline.services.scores.policy_desk import PolicyDesk
+from tripline.services.scores.disputes import DisputeService
+from tripline.services.scores.policy_service import PolicyService
 from tripline.services.scores.rescorer import Rescorer
 from tripline.services.scores.scorer import Scorer
 from tripline.services.scores.standing_keeper import StandingKeeper
@@ -254,8 +254,8 @@ def _contexts(
             ),
         ),
         scores=Scores(
-            policies=PolicyDesk(store=store, rules=config.rules, ids=ids, clock=clock, roads=others.roads),
-            disputes=DisputeDesk(store=store, ids=ids, clock=clock, roads=others.roads),
+            policies=PolicyService(store=store, rules=config.rules, ids=ids, clock=clock, roads=others.roads),
+            disputes=DisputeService(store=store, ids=ids, clock=clock, roads=others.roads),
             roads=others.roads,
         ),
         maps=Maps(keeper=others.maps, base_map=others.base_map),

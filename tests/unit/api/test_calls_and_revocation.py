@@ -4,7 +4,7 @@ import pytest
 from tests.support import delegating, ingest_rig, rest
 
 from tripline.ports.devices import Delivery
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.rpc import answers
 from tripline.wire.readings import RpcAnswer
 
@@ -30,7 +30,7 @@ class Asked:
                 tx, [ingest_rig.answered(sensor_id, said, app.now_ms, topic)], ids=app.ids, now_ms=app.now_ms
             )
         )
-        hints.tell(app.signals, taken.hints)
+        notifications.send(app.signals, taken.notifications)
         return Delivery.SENT
 
 

@@ -55,7 +55,7 @@ class _Order(NamedTuple):
     """The lock of the folder."""
 
 
-class MapDesk:
+class MapService:
     """One for each process."""
 
     def __init__(self, folder: Path, *, most_bytes: int, clock: Clock) -> None:

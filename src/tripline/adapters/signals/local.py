@@ -1,6 +1,6 @@
-"""Signals inside one process: a hint reaches every listener of its subject on the event loop's next turn.
+"""Signals inside one process: a notification reaches every listener of its subject on the event loop's next turn.
 
-Not here: hints between processes, which need a store that can carry them.
+Not here: notifications between processes, which need a store that can carry them.
 """
 
 import asyncio
@@ -25,15 +25,15 @@ class LocalSignals:
             self._loop.call_soon_threadsafe(self._deliver, subject, detail)
 
     def subscribe(self, subject: str, listener: Callable[[str], None]) -> None:
-        """Call the listener (on the event loop, quickly) with the detail of each hint."""
+        """Call the listener (on the event loop, quickly) with the detail of each notification."""
         self._listeners[subject].append(listener)
 
     async def run(self) -> None:
-        """There is nobody to carry hints to."""
+        """There is nobody to carry notifications to."""
 
     def _deliver(self, subject: str, detail: str) -> None:
         for listener in self._listeners[subject]:
             try:
                 listener(detail)
-            except Exception:  # noqa: BLE001  one listener's bug must not cost the others their hint
+            except Exception:  # noqa: BLE001  one listener's bug must not cost the others their notification
                 _log.exception("signal.failed", subject=subject)

@@ -1,7 +1,7 @@
 """Signals between processes that share a PostgreSQL database: LISTEN and NOTIFY on one channel.
 
-Listeners in this process are told at once, as by `local.py`; others a moment later, many hints in one
-notification, on a connection of its own: whoever tells does not wait, and a commit is not held up by a notification.
+Listeners in this process are told at once, as by `local.py`; others a moment later, many notifications in one
+payload, on a connection of its own: whoever tells does not wait, and a commit is not held up by a payload.
 Whatever interrupts the connection, or is too much for it, ends in a `SIGNAL_RESYNC` to every listener that may have
 missed something. A payload is at most 8,000 bytes [PostgreSQL, NOTIFY].
 """
@@ -20,11 +20,12 @@ from tripline.adapters.signals.local import LocalSignals
 
 CHANNEL: Final = "tripline"
 LONGEST: Final = 7_900
-"""Bytes of the hints in one notification. Of a longer one others are only told that something was lost."""
+"""Bytes of the notifications in one payload. Of a longer one others are only told that something was lost."""
 WAITING: Final = 10_000
-"""Hints that wait to be sent, each once; when there are more, the others are told to look at everything instead."""
+"""Notifications that wait to be sent, each once; when there are more, the others are told to look at everything
+instead."""
 GATHER_S: Final = 0.003
-"""Pause between two notifications, in which more hints come together."""
+"""Pause between two payloads, in which more notifications come together."""
 CONNECT_S: Final = 5
 LOOK_S: Final = 5.0
 """How long nothing may be heard before the connection is tried."""
@@ -37,10 +38,10 @@ _OPTIONS: Final[dict[str, Any]] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 11_000,
     "application_name": "tripline signals",
-    # Hints are no state: nothing is lost with a notification that a power cut takes along.
+    # Notifications are no state: nothing is lost with a payload that a power cut takes along.
     "options": "-c synchronous_commit=off",
 }
-_Hint = tuple[str, str]
+_Notification = tuple[str, str]
 _TROUBLE: Final = (psycopg.Error, OSError, TimeoutError)
 _log = observe.logger("signals")
 
@@ -53,9 +54,9 @@ class PostgresSignals:
         self._local = LocalSignals()
         self._loop = asyncio.get_running_loop()
         self._sender = secrets.token_hex(6)
-        self._waiting: dict[_Hint, None] = {}
+        self._waiting: dict[_Notification, None] = {}
         self._lost = False
-        """Whether hints to others were lost that were never sent."""
+        """Whether notifications to others were lost that were never sent."""
         self._asked = asyncio.Event()
         self.listening = asyncio.Event()
         """Set while other processes are heard."""
@@ -67,7 +68,7 @@ class PostgresSignals:
             self._loop.call_soon_threadsafe(self._queue, (subject, detail))
 
     def subscribe(self, subject: str, listener: Callable[[str], None]) -> None:
-        """Call the listener (on the event loop, quickly) with the detail of each hint."""
+        """Call the listener (on the event loop, quickly) with the detail of each notification."""
         self._local.subscribe(subject, listener)
 
     async def run(self) -> None:
@@ -81,14 +82,14 @@ class PostgresSignals:
                 async with asyncio.timeout(ANSWER_S), await self._connected() as connection:
                     await self._send(connection)
 
-    def _queue(self, hint: _Hint) -> None:
-        if _length(hint) > LONGEST:
+    def _queue(self, notification: _Notification) -> None:
+        if _length(notification) > LONGEST:
             self._lost = True
         else:
             if len(self._waiting) >= WAITING:
                 self._waiting.clear()
                 self._lost = True
-            self._waiting[hint] = None
+            self._waiting[notification] = None
         self._asked.set()
 
     async def _for_ever(self, work: Callable[[psycopg.AsyncConnection[Any]], Any]) -> None:
@@ -101,7 +102,7 @@ class PostgresSignals:
                     await work(connection)
             except _TROUBLE as error:
                 _log.warning("signal.away", reason=_reason(error))
-            except Exception:  # noqa: BLE001  hints end with the program, not before
+            except Exception:  # noqa: BLE001  notifications end with the program, not before
                 _log.exception("signal.failed", subject="")
             finally:
                 if work == self._listen:
@@ -120,14 +121,14 @@ class PostgresSignals:
         self.listening.set()
         self._local.notify(observe.SIGNAL_RESYNC)
         while True:
-            async for notification in connection.notifies(timeout=LOOK_S):
-                self._hear(notification.payload)
+            async for received in connection.notifies(timeout=LOOK_S):
+                self._hear(received.payload)
             async with asyncio.timeout(ANSWER_S):
                 await connection.execute("SELECT 1")
 
     def _hear(self, payload: str) -> None:
         try:
-            sender, told = msgspec.json.decode(payload, type=tuple[str, list[_Hint]])
+            sender, told = msgspec.json.decode(payload, type=tuple[str, list[_Notification]])
         except (msgspec.DecodeError, UnicodeEncodeError):
             return  # not one of us; whoever may connect to the database may say anything here
         if sender != self._sender:
@@ -151,7 +152,7 @@ class PostgresSignals:
         self._asked.clear()
         waiting, self._waiting = self._waiting, {}
         lost, self._lost = self._lost, False
-        told: list[_Hint] = [(observe.SIGNAL_RESYNC, "")] if lost else []
+        told: list[_Notification] = [(observe.SIGNAL_RESYNC, "")] if lost else []
         try:
             async with asyncio.timeout(ANSWER_S):
                 for payload in _payloads(self._sender, [*told, *waiting]):
@@ -163,16 +164,16 @@ class PostgresSignals:
             raise
 
 
-def _payloads(sender: str, hints: list[_Hint]) -> Iterator[str]:
-    """The hints in as few notifications as hold them, in order."""
-    some: list[_Hint] = []
+def _payloads(sender: str, notifications: list[_Notification]) -> Iterator[str]:
+    """The notifications in as few payloads as hold them, in order."""
+    some: list[_Notification] = []
     size = 0
-    for hint in hints:
-        length = _length(hint)
+    for notification in notifications:
+        length = _length(notification)
         if some and size + length > LONGEST:
             yield msgspec.json.encode((sender, some)).decode()
             some, size = [], 0
-        some.append(hint)
+        some.append(notification)
         size += length
     if some:
         yield msgspec.json.encode((sender, some)).decode()
@@ -186,6 +187,6 @@ def _reason(error: BaseException) -> str:
     return lines[0] if lines else type(error).__name__
 
 
-def _length(hint: _Hint) -> int:
-    """Bytes of the hint in a payload, its comma included."""
-    return len(msgspec.json.encode(hint)) + 1
+def _length(notification: _Notification) -> int:
+    """Bytes of the notification in a payload, its comma included."""
+    return len(msgspec.json.encode(notification)) + 1

@@ -4,17 +4,17 @@ import msgspec
 
 from tripline.http.context.base import Call
 from tripline.ports.maps import RoadMatcher
-from tripline.services.scores.disputes import DisputeDesk
-from tripline.services.scores.policy_desk import PolicyDesk
+from tripline.services.scores.disputes import DisputeService
+from tripline.services.scores.policy_service import PolicyService
 from tripline.services.scores.standings import Standings
 
 
 class Scores(msgspec.Struct, frozen=True, kw_only=True):
     """The parts for scores."""
 
-    policies: PolicyDesk
+    policies: PolicyService
     """Tries and chooses scoring policies."""
-    disputes: DisputeDesk
+    disputes: DisputeService
     """Opens and decides disputes of scores."""
     roads: RoadMatcher | None = None
     """The matcher of roads; None: trips are judged without roads."""

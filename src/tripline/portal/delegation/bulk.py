@@ -34,10 +34,10 @@ from tripline.portal.frame.forms import Form
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_of
 from tripline.portal.frame.windows import Part
-from tripline.services import hints
-from tripline.services.fleet import delegations_of_many as many
+from tripline.services import notifications
+from tripline.services.fleet import bulk_delegations as many
 from tripline.services.fleet import history, vehicles
-from tripline.services.fleet.delegations_of_many import Done, Pair, Preview
+from tripline.services.fleet.bulk_delegations import Done, Pair, Preview
 from tripline.store.transactions import ReadTx, WriteTx
 
 SHOWN: Final = 100
@@ -111,7 +111,7 @@ async def take_back(request: Call) -> Response[bytes]:
         return many.take_back(tx, actor=visitor.actor, pairs=some, ids=context.ids, now_ms=now_ms)
 
     done = await _in_turn(request, pairs, work)
-    hints.tell(context.signals, hints.sensors_changed(done.sensors))
+    notifications.send(context.signals, notifications.sensors_changed(done.sensors))
     return _done(request, visitor, form, done, Event.TAKEN_BACK, now_ms)
 
 
@@ -129,7 +129,7 @@ async def undo(request: Call) -> Response[bytes]:
     done = await context.store.write(work)
     while done.last is not None:
         done.add(await context.store.write(partial(work, after=done.last)))
-    hints.tell(context.signals, hints.sensors_changed(done.sensors))
+    notifications.send(context.signals, notifications.sensors_changed(done.sensors))
     return _done(request, visitor, form, done, _BACK[event], now_ms)
 
 

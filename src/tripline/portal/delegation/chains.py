@@ -23,7 +23,7 @@ from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.frame.windows import Part
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import candidates, lists, rights
 from tripline.services.fleet import chains as service
 from tripline.services.fleet.rights import Ending
@@ -173,7 +173,7 @@ async def take_back(request: Call) -> Response[bytes]:
             raise
         # Another window took it back.
         return await _refused(request, visitor, refusal)
-    hints.tell(context.signals, hints.sensors_changed(sensors))
+    notifications.send(context.signals, notifications.sensors_changed(sensors))
     address = _address(vehicle_id)
     undo = Undo(f"{address}/rights", {_USER: user_id, _RIGHT: role.value}) if can_return else None
     notice = _ENDED[ending.stops_driving, can_return]

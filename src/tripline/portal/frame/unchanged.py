@@ -10,7 +10,7 @@ import msgspec
 from tripline.domain.ids import VehicleId
 from tripline.language import catalogue
 from tripline.portal.frame.visitors import Visitor
-from tripline.services.fleet.vehicles_of_many import Impossible
+from tripline.services.fleet.bulk_vehicles import Impossible
 
 
 class Left(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ Its form says what was done and when, with a digest of the vehicles. The history
 anybody did something to them since. So the button fits into a notice, however many they are, and when its visitor did
 the same to another vehicle within the same millisecond, elsewhere, nothing is undone.
 
-Not here: the undoing (`services/fleet/vehicles_of_many.py`, `services/fleet/delegations_of_many.py`).
+Not here: the undoing (`services/fleet/bulk_vehicles.py`, `services/fleet/bulk_delegations.py`).
 """
 
 from collections.abc import Collection, Iterable

@@ -24,7 +24,7 @@ from tripline.portal.frame.digests import Clash
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.imports import texts, uploads
-from tripline.services import hints, shares
+from tripline.services import notifications, shares
 from tripline.services.imports import draft_files, draft_pages, drafts
 from tripline.services.imports.draft_pages import RowPage, RowView
 from tripline.store.transactions import ReadTx, WriteTx
@@ -347,7 +347,7 @@ async def changed(
         return change(tx, actor=actor, draft_id=named, now_ms=now_ms, **values)
 
     changed = await context.store.write(work)
-    hints.tell(context.signals, hints.import_due())
+    notifications.send(context.signals, notifications.import_due())
     return changed
 
 

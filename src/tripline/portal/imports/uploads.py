@@ -19,7 +19,7 @@ from tripline.http.operations import Value
 from tripline.portal.frame import forms, newcomers, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
-from tripline.services import hints, shares
+from tripline.services import notifications, shares
 from tripline.services.imports import draft_arrivals, draft_files, drafts, registration
 from tripline.services.imports import kinds as import_kinds
 from tripline.services.imports.kinds import ImportKind
@@ -82,10 +82,10 @@ async def upload(request: Call) -> Response[bytes]:
         if refusal.kind not in _OF_FILE and not isinstance(refusal, _ELSEWHERE):
             raise
         authentication.change_nothing(request)
-        hints.tell(context.signals, hints.import_due())  # its worker deletes the partial draft
+        notifications.send(context.signals, notifications.import_due())  # its worker deletes the partial draft
         sent_form = forms.sent(request)
         return await _start(request, error=refusal, typed={} if sent_form is None else sent_form.typed)
-    hints.tell(context.signals, hints.import_due())
+    notifications.send(context.signals, notifications.import_due())
     await settled(request, draft)
     notice = None if encoding is Encoding.UTF_8 else "portal.import.read_as"
     return views.moved(request, f"/import/{draft.id}", notice=notice, notice_kind="info", encoding=encoding)

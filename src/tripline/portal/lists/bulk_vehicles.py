@@ -26,10 +26,10 @@ from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_of
 from tripline.portal.lists.tables import ROWS, Bulk
+from tripline.services.fleet import bulk_vehicles as many
 from tripline.services.fleet import history
 from tripline.services.fleet import vehicles as single
-from tripline.services.fleet import vehicles_of_many as many
-from tripline.services.fleet.vehicles_of_many import Impossible, Preview
+from tripline.services.fleet.bulk_vehicles import Impossible, Preview
 from tripline.store.transactions import ReadTx, WriteTx
 
 LIST: Final = navigation.VEHICLES

@@ -30,7 +30,7 @@ from tripline.portal.lists import tables
 from tripline.portal.lists.nouns import TABLES
 from tripline.portal.lists.tables import Asked, Column, Table, Words
 from tripline.services import exports as service
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.exports import Book, Sheet
 from tripline.store.browsing.turns import Place, Turn
 from tripline.store.transactions import ReadTx, WriteTx
@@ -181,7 +181,7 @@ async def _begun(request: Call, visitor: Visitor, table: Table, kind: Form, want
     question = Question(msgspec.structs.replace(wanted, place=None, back=False), visitor.language)
     context, now_ms = context_of(request), context_of(request).clock()
 
-    def work(tx: WriteTx) -> tuple[Export, hints.Hint]:
+    def work(tx: WriteTx) -> tuple[Export, notifications.Notification]:
         table.page(tx, visitor.actor, wanted, Turn(limit=1, by=wanted.order))  # who may not see it may not have it
         return service.begin(
             tx,
@@ -194,8 +194,8 @@ async def _begun(request: Call, visitor: Visitor, table: Table, kind: Form, want
             now_ms=now_ms,
         )
 
-    new, hint = await context.store.write(work)
-    hints.tell(context.signals, [hint])
+    new, notification = await context.store.write(work)
+    notifications.send(context.signals, [notification])
     return views.moved(request, f"/exports/{new.id}")
 
 

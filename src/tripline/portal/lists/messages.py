@@ -19,7 +19,7 @@ from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor
 from tripline.portal.lists import table_pages
 from tripline.portal.lists.tables import Asked, Bulk, Column, Filter, Table, Words
-from tripline.services.push import desk
+from tripline.services.push import service
 from tripline.store.browsing.pushes import Filters
 from tripline.store.browsing.turns import Slice
 from tripline.store.transactions import ReadTx
@@ -40,7 +40,7 @@ async def messages(request: Call) -> Response[bytes]:
         state = State(wanted.chosen["state"])
         own = access.company_of(visitor.actor)
         # One more than is said tells that there are more.
-        counts = desk.counts_up_to(tx, actor=visitor.actor, company_id=own, most=COUNTED + 1)
+        counts = service.counts_up_to(tx, actor=visitor.actor, company_id=own, most=COUNTED + 1)
         turns = _turns(found.rows, now_ms=now_ms)
         rows = [(each.no, each.attempts, each.due_ms, turns.get(each.no)) for each in found.rows]
         return {
@@ -99,8 +99,8 @@ _ENDED: Final = (State.UNCONFIRMED.value, State.PARKED.value)
 MESSAGES: Final = Table(
     noun="messages",
     path=LIST,
-    page=lambda tx, actor, wanted, turn: desk.listed(tx, **_of(actor, wanted), turn=turn),
-    count=lambda tx, actor, wanted: desk.count(tx, **_of(actor, wanted)),
+    page=lambda tx, actor, wanted, turn: service.listed(tx, **_of(actor, wanted), turn=turn),
+    count=lambda tx, actor, wanted: service.count(tx, **_of(actor, wanted)),
     columns=(
         Column(key="message", value=_kind),
         Column(key="sensor", value=lambda row, _: row.serial_no),

@@ -27,9 +27,9 @@ from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.forms import Form
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_of
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import companies as company_service
-from tripline.services.push import addresses, desk, resender, signatures
+from tripline.services.push import addresses, resender, service, signatures
 from tripline.services.push.trials import Trial
 from tripline.store.push.parked import Counts, Which
 from tripline.store.push.queue import Addresses
@@ -90,7 +90,7 @@ async def show_secret(request: Call) -> Response[bytes]:
     visitor = await visitor_of(request)
     context = context_of(request)
     own, now_ms = own_of(visitor.actor), context.clock()
-    found = await context.store.write(lambda tx: desk.secret(tx, actor=visitor.actor, company_id=own, now_ms=now_ms))
+    found = await context.store.write(lambda tx: service.secret(tx, actor=visitor.actor, company_id=own, now_ms=now_ms))
     return _secret(request, visitor, found, now_ms)
 
 
@@ -103,15 +103,15 @@ async def rotate(request: Call) -> Response[bytes]:
     own, now_ms = own_of(visitor.actor), context.clock()
 
     def work(tx: WriteTx) -> Secret:
-        if form.text("digest") != _digest(desk.kept_secret(tx, actor=visitor.actor, company_id=own)):
+        if form.text("digest") != _digest(service.kept_secret(tx, actor=visitor.actor, company_id=own)):
             raise GoesChanged("secret")
-        return desk.rotate(tx, actor=visitor.actor, company_id=own, ids=context.ids, now_ms=now_ms)
+        return service.rotate(tx, actor=visitor.actor, company_id=own, ids=context.ids, now_ms=now_ms)
 
     try:
         made = await context.store.write(work)
     except GoesChanged as refusal:
         return await _overview(request, visitor, error=refusal)
-    hints.tell(context.signals, hints.company_changed(own))
+    notifications.send(context.signals, notifications.company_changed(own))
     return _secret(request, visitor, made, now_ms)
 
 
@@ -125,22 +125,22 @@ async def send(request: Call) -> Response[bytes]:
     state = _state(form)
     chosen = [parameters.uuid_of(each, "messageId") for each in form.many("messageId")]
     there = f"/pushes/messages?state={state.value}"
-    told = (*hints.company_changed(own), *hints.push_due())
+    told = (*notifications.company_changed(own), *notifications.push_due())
     if state is State.WAITING:
         released = await context.store.write(
-            lambda tx: desk.hurry(tx, actor=visitor.actor, company_id=own, now_ms=now_ms)
+            lambda tx: service.hurry(tx, actor=visitor.actor, company_id=own, now_ms=now_ms)
         )
-        hints.tell(context.signals, told)
+        notifications.send(context.signals, told)
         return views.moved(request, there, notice="portal.pushes.hurried", n=released)
     which = Which(company_id=own, message_ids=chosen or None, until_ms=now_ms, unconfirmed=state is State.UNCONFIRMED)
     sent = await resender.resend(
         context.store,
-        admit=lambda tx: desk.admit(tx, actor=visitor.actor, company_id=own),
+        admit=lambda tx: service.admit(tx, actor=visitor.actor, company_id=own),
         which=which,
         ids=context.ids,
         now_ms=now_ms,
     )
-    hints.tell(context.signals, (*told, *hints.resend_due()))
+    notifications.send(context.signals, (*told, *notifications.resend_due()))
     if sent.released:
         return views.moved(
             request, there, notice="portal.pushes.sent_again_and_released", n=sent.count, released=sent.released
@@ -154,7 +154,7 @@ async def _overview(
     own = own_of(visitor.actor)
 
     def work(tx: ReadTx) -> Shown:
-        desk.admit(tx, actor=visitor.actor, company_id=own)
+        service.admit(tx, actor=visitor.actor, company_id=own)
         company = company_service.read(tx, actor=visitor.actor, company_id=own)
         wanted = pushes.selected(company.notify_msg_type)
         known = tuple(number for number in KNOWN if number in wanted)
@@ -162,9 +162,9 @@ async def _overview(
             urls=_urls(company),
             wanted=known,
             unread=company.notify_msg_type is not None and not known,
-            counts=desk.counts(tx, actor=visitor.actor, company_id=own),
-            mute=desk.mute(tx, actor=visitor.actor, company_id=own),
-            secret=_digest(desk.kept_secret(tx, actor=visitor.actor, company_id=own)),
+            counts=service.counts(tx, actor=visitor.actor, company_id=own),
+            mute=service.mute(tx, actor=visitor.actor, company_id=own),
+            secret=_digest(service.kept_secret(tx, actor=visitor.actor, company_id=own)),
         )
 
     shown = await context_of(request).store.read(work)

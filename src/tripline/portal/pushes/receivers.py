@@ -22,7 +22,7 @@ from tripline.portal.frame.page import page
 from tripline.portal.frame.record_forms import Shown
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.pushes.pushes import EVENTS, KNOWN, OTHERS, TRIPS, own_of
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import companies as company_service
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -74,7 +74,7 @@ async def change(request: Call) -> Response[bytes]:
         return _form(request, visitor, Shown(texts=said, digest=form.text("digest")), error=refusal)
     if found is not None:
         return _form(request, visitor, _told(visitor, found, company), error=record_forms.ChangedMeanwhile())
-    hints.tell(context.signals, hints.company_changed(own))
+    notifications.send(context.signals, notifications.company_changed(own))
     return views.moved(request, "/pushes", notice="portal.pushes.saved")
 
 

@@ -22,7 +22,7 @@ from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.records import person_forms
 from tripline.portal.records.person_forms import Names
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import administrators as service
 from tripline.services.fleet import companies, goes_with
 from tripline.services.fleet import people as persons
@@ -152,7 +152,7 @@ async def delete(request: Call) -> Response[bytes]:
         user, changed = await context.store.write(work)
     except (*deletions.AGAIN, people.LastAdministrator) as refusal:
         return _deletion(request, *await context.store.read_short(lambda tx: _to_delete(tx, request)), error=refusal)
-    hints.tell(context.signals, hints.deleted(changed))
+    notifications.send(context.signals, notifications.deleted(changed))
     return views.moved(request, _up(request), notice="portal.people.deleted", name=user.name)
 
 

@@ -24,7 +24,7 @@ from tripline.portal.frame import addresses, forms, views, words
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import assignments as service
 from tripline.services.fleet import vehicles as records
 from tripline.services.fleet.assignments import Choosing, Chosen
@@ -193,7 +193,7 @@ async def unset_driver(request: Call) -> Response[bytes]:
 
 
 async def _changed(request: Call, what: str, work: Callable[[WriteTx, Wish], Done]) -> Response[bytes]:
-    """The vehicle's page after the work, or the choice again. Hints at the change, for the pipeline."""
+    """The vehicle's page after the work, or the choice again. Notifications at the change, for the pipeline."""
     form, visitor = await forms.read(request), await visitor_of(request)
     context = context_of(request)
     wish = Wish(
@@ -215,7 +215,7 @@ async def _changed(request: Call, what: str, work: Callable[[WriteTx, Wish], Don
         return await _choose(request, what, error=AssignedMeanwhile("driver"))
     except _NO_LOG_IN as refusal:
         return await _choose(request, what, error=refusal)
-    hints.tell(context.signals, hints.sensors_changed(done.sensors))
+    notifications.send(context.signals, notifications.sensors_changed(done.sensors))
     return views.moved(
         request,
         f"/fleet/vehicles/{done.vehicle.id}",

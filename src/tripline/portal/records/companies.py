@@ -26,7 +26,7 @@ from tripline.portal.frame.record_forms import Shown
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.records import histories
 from tripline.portal.records.histories import Lines, Opened
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.barrier import PIPELINES
 from tripline.services.fleet import companies as service
 from tripline.services.fleet import goes_with, history, overviews
@@ -164,7 +164,7 @@ async def change(request: Call) -> Response[bytes]:
     if found is not None:
         told = record_forms.told(visitor, found, texts(after))
         return _form(request, visitor, told, company=after, error=record_forms.ChangedMeanwhile())
-    hints.tell(context.signals, hints.company_changed(after.id))
+    notifications.send(context.signals, notifications.company_changed(after.id))
     await fleet_of(request).settling.settled(PIPELINES)
     return views.moved(request, _path(after.id), notice="portal.companies.saved", name=after.name)
 
@@ -194,7 +194,7 @@ async def delete(request: Call) -> Response[bytes]:
     except (*deletions.AGAIN, companies.InUse) as refusal:
         visitor, company, counts, blocked = await context.store.read_short(lambda tx: _to_delete(tx, request))
         return _deletion(request, visitor, company, counts, blocked=blocked, error=refusal)
-    hints.tell(context.signals, (*hints.deleted(changed), *hints.company_changed(company.id)))
+    notifications.send(context.signals, (*notifications.deleted(changed), *notifications.company_changed(company.id)))
     there = deletions.list_as_shown(form, LIST)
     return views.moved(request, there, notice="portal.companies.deleted", name=company.name)
 

@@ -20,10 +20,10 @@ from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_of
 from tripline.ports.outages import Outage
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import sensors
-from tripline.services.lines import desk
-from tripline.services.lines.desk import Known
+from tripline.services.lines import service
+from tripline.services.lines.service import Known
 from tripline.store.transactions import ReadTx
 
 CHANGES: Final = 50
@@ -59,7 +59,7 @@ async def unpause(request: Call) -> Response[bytes]:
     except Outage:
         # It is not known whether the pause was lifted; asked again, it happens once.
         return await _line(request, visitor, away=True, status=503)
-    hints.tell(context.signals, hints.push_due())
+    notifications.send(context.signals, notifications.push_due())
     return views.moved(request, f"/lines/{sensor_id}", notice="portal.lines.unpaused")
 
 
@@ -70,7 +70,7 @@ async def _line(
     before = windows.text(request, "before")
 
     def work(tx: ReadTx) -> Known:
-        return desk.read(
+        return service.read(
             tx,
             actor=visitor.actor,
             sensor_id=_sensor_id(request),

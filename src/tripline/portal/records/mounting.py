@@ -27,7 +27,7 @@ from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import goes_with, vehicles
 from tripline.services.fleet import sensors as service
 from tripline.services.rpc import activation_progress, records
@@ -186,7 +186,7 @@ async def unmount(request: Call) -> Response[bytes]:
     shown = form.text("vehicleId")
     vehicle_id = VehicleId(parameters.uuid_of(shown, "vehicleId")) if shown else None
 
-    def work(tx: WriteTx) -> tuple[Leaving, Sequence[hints.Hint], Placed]:
+    def work(tx: WriteTx) -> tuple[Leaving, Sequence[notifications.Notification], Placed]:
         before = _leaving(tx, request, visitor)
         if before.ends_anything and form.text("digest") != before.digest:
             raise GoesChanged("unmounting")
@@ -200,7 +200,7 @@ async def unmount(request: Call) -> Response[bytes]:
     except (sensors.NotMounted, GoesChanged) as refusal:
         leaving = await context.store.read_short(lambda tx: _leaving(tx, request, visitor))
         return _unmount_form(request, visitor, leaving, error=refusal)
-    hints.tell(context.signals, told)
+    notifications.send(context.signals, told)
     path = f"/fleet/sensors/{sensor_id}"
     undo = _undone(path, before.placed.sensor, after)
     return views.moved(request, path, notice="portal.mounting.unmounted", undo=undo)

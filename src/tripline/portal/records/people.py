@@ -24,7 +24,7 @@ from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.records import histories, person_forms
 from tripline.portal.records.histories import Lines, Opened
 from tripline.portal.records.person_forms import Names
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import goes_with, history, overviews
 from tripline.services.fleet import people as service
 from tripline.services.fleet.overviews import PersonOverview
@@ -256,7 +256,7 @@ async def _delete(request: Call, role: Authority) -> Response[bytes]:
     except deletions.AGAIN as refusal:
         visitor, user, counts = await context.store.read_short(lambda tx: _to_delete(tx, request, role))
         return _deletion(request, visitor, role, user, counts, error=refusal)
-    hints.tell(context.signals, hints.deleted(changed))
+    notifications.send(context.signals, notifications.deleted(changed))
     there = deletions.list_as_shown(form, LISTS[role])
     return views.moved(request, there, notice="portal.people.deleted", name=user.name)
 

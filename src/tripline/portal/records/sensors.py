@@ -26,7 +26,7 @@ from tripline.portal.frame.record_forms import Shown
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.records import histories
 from tripline.portal.records.histories import Lines, Opened
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.barrier import GATEWAYS
 from tripline.services.fleet import goes_with, history, latest_values, overviews, sensor_removal
 from tripline.services.fleet import sensors as service
@@ -198,10 +198,10 @@ async def change(request: Call) -> Response[bytes]:
         told = msgspec.structs.replace(told, texts={**told.texts, TOKEN: said[TOKEN]})
         return _form(request, visitor, told, sensor=after, error=record_forms.ChangedMeanwhile())
     if after.credentials_id != was.credentials_id:
-        hints.tell(context.signals, hints.credential_ended(after.id))
+        notifications.send(context.signals, notifications.credential_ended(after.id))
         await fleet_of(request).settling.settled(GATEWAYS)
     if after.type != was.type:
-        hints.tell(context.signals, hints.sensors_changed([after.id]))
+        notifications.send(context.signals, notifications.sensors_changed([after.id]))
     return views.moved(request, _path(after.id), notice="portal.sensors.saved", number=after.serial_no)
 
 
@@ -219,7 +219,7 @@ async def delete(request: Call) -> Response[bytes]:
     context = context_of(request)
     now_ms = context.clock()
 
-    def work(tx: WriteTx) -> tuple[Sensor, tuple[hints.Hint, ...]]:
+    def work(tx: WriteTx) -> tuple[Sensor, tuple[notifications.Notification, ...]]:
         visitor, sensor, counts = _to_delete(tx, request)
         deletions.require_confirmed(form, sensor.serial_no, counts, on=sensor.vehicle_no)
         told = sensor_removal.remove(tx, actor=visitor.actor, sensor_id=sensor.id, ids=context.ids, now_ms=now_ms)
@@ -229,7 +229,7 @@ async def delete(request: Call) -> Response[bytes]:
         sensor, told = await context.store.write(work)
     except deletions.AGAIN as refusal:
         return _deletion(request, *await context.store.read_short(lambda tx: _to_delete(tx, request)), error=refusal)
-    hints.tell(context.signals, told)
+    notifications.send(context.signals, told)
     await fleet_of(request).settling.settled(GATEWAYS)
     there = deletions.list_as_shown(form, LIST)
     return views.moved(request, there, notice="portal.sensors.deleted", number=sensor.serial_no)

@@ -27,7 +27,7 @@ from tripline.portal.frame.record_forms import Shown
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.records import histories
 from tripline.portal.records.histories import Lines, Opened
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import goes_with, history, overviews
 from tripline.services.fleet import vehicles as service
 from tripline.services.fleet.overviews import VehicleOverview
@@ -183,7 +183,7 @@ async def delete(request: Call) -> Response[bytes]:
     context = context_of(request)
     now_ms = context.clock()
 
-    def work(tx: WriteTx) -> tuple[Vehicle, tuple[hints.Hint, ...]]:
+    def work(tx: WriteTx) -> tuple[Vehicle, tuple[notifications.Notification, ...]]:
         visitor, vehicle, counts = _to_delete(tx, request)
         deletions.require_confirmed(form, vehicle.vehicle_no, counts)
         return vehicle, service.delete(tx, actor=visitor.actor, vehicle_id=vehicle.id, ids=context.ids, now_ms=now_ms)
@@ -192,7 +192,7 @@ async def delete(request: Call) -> Response[bytes]:
         vehicle, told = await context.store.write(work)
     except deletions.AGAIN as refusal:
         return _deletion(request, *await context.store.read_short(lambda tx: _to_delete(tx, request)), error=refusal)
-    hints.tell(context.signals, told)
+    notifications.send(context.signals, told)
     there = deletions.list_as_shown(form, LIST)
     return views.moved(request, there, notice="portal.vehicles.deleted", number=vehicle.vehicle_no)
 

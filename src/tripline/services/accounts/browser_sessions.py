@@ -25,7 +25,7 @@ from tripline.domain import ids
 from tripline.domain.account_sessions import Kind, Session
 from tripline.domain.ids import UserId
 from tripline.observe import logger
-from tripline.services import rounds
+from tripline.services import poll_loop
 from tripline.services.accounts.sessions import Client
 from tripline.store.accounts import sessions as rows
 from tripline.store.accounts.sessions import Visit
@@ -118,7 +118,7 @@ class Prolonger:
             await self.write(store)
             return 0
 
-        await rounds.now_and_then(write, every_s=EVERY_S, log=log, failed="accounts.failed")
+        await poll_loop.periodically(write, every_s=EVERY_S, log=log, failed="accounts.failed")
 
     async def write(self, store: Store) -> None:
         """Write what was noted. Raises `Outage`; then it is noted still."""

@@ -12,7 +12,7 @@ from typing import Final
 from tripline.domain.ids import UserId
 from tripline.observe import logger
 from tripline.ports.clocks import Clock
-from tripline.services import rounds
+from tripline.services import poll_loop
 from tripline.store.accounts import sessions
 from tripline.store.transactions import Store
 
@@ -67,7 +67,7 @@ class KnownAddresses:
             await self.read(store, now_ms=clock())
             return 0
 
-        await rounds.now_and_then(read, every_s=EVERY_S, log=log, failed="accounts.failed")
+        await poll_loop.periodically(read, every_s=EVERY_S, log=log, failed="accounts.failed")
 
     async def read(self, store: Store, *, now_ms: int) -> None:
         """Add the addresses of sessions that were opened since the last time. Raises `Outage`."""

@@ -25,7 +25,7 @@ from tripline.ports.clocks import Clock
 from tripline.ports.mails import Letter, LetterRefusedError, Mailer
 from tripline.ports.signals import Signals
 from tripline.services.accounts import letters, links
-from tripline.services.rounds import Rounds
+from tripline.services.poll_loop import PollLoop
 from tripline.store.accounts import accounts, applications, mail_outbox, visitors
 from tripline.store.accounts.mail_outbox import NEVER_MS, Mail
 from tripline.store.scores import disputes
@@ -90,12 +90,12 @@ class Postman:
         self._zone = zone
         self._address = public_url.rstrip("/") + links.PATH
         self._clock = clock
-        self._rounds = Rounds(signals, SIGNAL_MAIL_DUE, look_s=LOOK_S)
+        self._poll_loop = PollLoop(signals, SIGNAL_MAIL_DUE, look_s=LOOK_S)
         self._woken = False
 
     async def run(self) -> None:
         """Send what is due, until cancelled; what was parked before is due once more."""
-        await self._rounds.run(self._round, log=log, failed="mail.failed")
+        await self._poll_loop.run(self._poll, log=log, failed="mail.failed")
 
     async def send_due(self) -> int:
         """Try each mail of a batch that is due; how many. Raises `Outage` when the store is away."""
@@ -105,7 +105,7 @@ class Postman:
             await self._handle(mail)
         return len(mails)
 
-    async def _round(self) -> int:
+    async def _poll(self) -> int:
         if not self._woken:
             await self._store.write(lambda tx: mail_outbox.wake_parked(tx, now_ms=self._clock()))
             self._woken = True

@@ -8,7 +8,7 @@ from typing import Final
 
 from tripline.observe import logger
 from tripline.ports.clocks import Clock
-from tripline.services import rounds
+from tripline.services import poll_loop
 from tripline.store import positions
 from tripline.store.accounts import links, mail_outbox, sessions
 from tripline.store.fleet import history
@@ -38,7 +38,7 @@ class Sweeper:
 
     async def run(self) -> None:
         """Sweep at once and then every ten minutes, until cancelled."""
-        await rounds.now_and_then(self.sweep, every_s=EVERY_S, log=log, failed="accounts.failed")
+        await poll_loop.periodically(self.sweep, every_s=EVERY_S, log=log, failed="accounts.failed")
 
     async def sweep(self) -> int:
         """Forget one batch of each sort; the rows of the fullest. Raises `Outage`."""

@@ -21,14 +21,14 @@ from tripline.domain import ids
 from tripline.domain.access import Scope
 from tripline.domain.ids import TimeIds
 from tripline.ports.signals import Signals
-from tripline.services import batch_tries, hints
+from tripline.services import batch_tries
+from tripline.services import notifications as notifications
 from tripline.services.batch_tries import Halves, Stale
 from tripline.services.bus import device_messages, placement
 from tripline.services.bus import messages as reading
 from tripline.services.bus.device_messages import TakesFrames
 from tripline.services.bus.messages import Headed, Message, Outcome, Read, Refused
 from tripline.services.bus.placement import Admitted, Ground, Placer, Told
-from tripline.services.hints import Hint
 from tripline.services.ingest import notices as ingest_notices
 from tripline.services.ingest import steps
 from tripline.services.ingest.intake import BUS
@@ -37,6 +37,7 @@ from tripline.services.ingest.pipeline import LONG_BYTES
 from tripline.services.ingest.rejected_log import Entry, Plan, RejectedLog
 from tripline.services.ingest.steps import Steps
 from tripline.services.live.position_keeper import PositionKeeper
+from tripline.services.notifications import Notification
 from tripline.services.own_thread import OwnThread
 from tripline.services.push import notices
 from tripline.store.bus import facts as bus_facts
@@ -83,7 +84,7 @@ class _Kept(msgspec.Struct, frozen=True):
 
     counts: Counter[str]
     refused: list[Refused]
-    hints: list[Hint]
+    notifications: list[Notification]
     unusable: Plan
     placed: Sequence[Told]
 
@@ -183,7 +184,7 @@ class BusBatches:
             self._rejected.done(kept.unusable)
             outcome.counts += kept.counts
             outcome.refused += kept.refused
-            hints.tell(self._signals, kept.hints)
+            notifications.send(self._signals, kept.notifications)
             self._note_positions(kept.placed)
         self._report(outcome)
         return outcome

@@ -16,7 +16,7 @@ from tripline.domain.trips import Cause, State
 from tripline.ports.clocks import Clock
 from tripline.ports.signals import Signals
 from tripline.services.bus.batches import SCOPE
-from tripline.services.rounds import now_and_then
+from tripline.services.poll_loop import periodically
 from tripline.store.transactions import Store, WriteTx
 from tripline.store.trips import batch_rows, bus_trips
 
@@ -47,7 +47,7 @@ class Silence:
 
     async def run(self) -> None:
         """End what is silent, until cancelled."""
-        await now_and_then(self.end_silent, every_s=LOOK_S, log=_log, failed="trip.failed")
+        await periodically(self.end_silent, every_s=LOOK_S, log=_log, failed="trip.failed")
 
     async def end_silent(self) -> int:
         """End some of the trips; how many. Raises `Outage`."""

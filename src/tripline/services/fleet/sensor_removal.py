@@ -14,10 +14,10 @@ from tripline.domain import access
 from tripline.domain.access import Action, Actor
 from tripline.domain.history import Change, Event
 from tripline.domain.ids import SensorId, TimeIds
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import history
-from tripline.services.hints import Hint
 from tripline.services.ingest import trip_ends
+from tripline.services.notifications import Notification
 from tripline.services.rpc import cancellations
 from tripline.store import positions
 from tripline.store.devices import connections, latest_values, watches
@@ -29,10 +29,10 @@ from tripline.store.rpc import calls as rpc_calls
 from tripline.store.transactions import WriteTx
 
 
-def remove(tx: WriteTx, *, actor: Actor, sensor_id: SensorId, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
-    """Delete the sensor; return the hints for after the commit. Raises `NotFound` or `Forbidden`.
+def remove(tx: WriteTx, *, actor: Actor, sensor_id: SensorId, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
+    """Delete the sensor; return the notifications for after the commit. Raises `NotFound` or `Forbidden`.
 
-    The hints end its session and tell pipeline, scorer and eraser, and whoever waits for its device.
+    The notifications end its session and tell pipeline, scorer and eraser, and whoever waits for its device.
     """
     scope = access.scope_of(actor, Action.SENSOR_DELETE)
     sensor = access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)
@@ -50,7 +50,7 @@ def remove(tx: WriteTx, *, actor: Actor, sensor_id: SensorId, ids: TimeIds, now_
     return forget(tx, sensor_id, ids=ids, now_ms=now_ms)
 
 
-def forget(tx: WriteTx, sensor_id: SensorId, *, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
+def forget(tx: WriteTx, sensor_id: SensorId, *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
     """As `remove`, for a caller that was let pass."""
     cancelled = cancellations.of_sensor(tx, sensor_id, ids=ids, now_ms=now_ms)
     trip_ends.end_open(tx, sensor_id, now_ms=now_ms)
@@ -62,7 +62,7 @@ def forget(tx: WriteTx, sensor_id: SensorId, *, ids: TimeIds, now_ms: int) -> tu
     positions.forget_of_sensor(tx, sensor_id)
     rows.remove(tx, sensor_id)
     erasures.begin_sensor(tx, sensor_id, now_ms=now_ms)
-    return (*cancelled, *hints.sensor_deleted(sensor_id))
+    return (*cancelled, *notifications.sensor_deleted(sensor_id))
 
 
 def erase_some(tx: WriteTx, sensor_id: SensorId, *, limit: int) -> int:

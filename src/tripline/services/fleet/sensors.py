@@ -18,9 +18,9 @@ from tripline.domain.ids import CompanyId, SensorId, TimeIds, VehicleId
 from tripline.domain.refusals import NotFound
 from tripline.domain.sensors import Registration, Sensor
 from tripline.domain.vehicles import Vehicle
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import companies, history
-from tripline.services.hints import Hint
+from tripline.services.notifications import Notification
 from tripline.services.rpc import cancellations
 from tripline.store import lists
 from tripline.store.devices import latest_values
@@ -199,8 +199,8 @@ def to_mount(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Sensor:
 
 def unmount(
     tx: WriteTx, *, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId | None, ids: TimeIds, now_ms: int
-) -> tuple[Sensor, tuple[Hint, ...]]:
-    """The sensor, taken off the vehicle (None: off whichever it is on), and the hints for after the commit.
+) -> tuple[Sensor, tuple[Notification, ...]]:
+    """The sensor, taken off the vehicle (None: off whichever it is on), and the notifications for after the commit.
 
     What it reported of the vehicle's state is forgotten: its next vehicle may be another company's to see. An
     activation for the vehicle, whose result is awaited, is cancelled: the sensor is on no vehicle and stays so. Raises
@@ -218,7 +218,7 @@ def unmount(
     rows.mount(tx, scope, sensor_id, None, status)
     _note(tx, actor, Event.UNMOUNTED, sensor, vehicle_id=sensor.vehicle_id, ids=ids, now_ms=now_ms)
     latest_values.forget_of_vehicle(tx, sensor_id)
-    return replace(sensor, status=status, vehicle_id=None, vehicle_no=None), hints.sensors_changed([sensor_id])
+    return replace(sensor, status=status, vehicle_id=None, vehicle_no=None), notifications.sensors_changed([sensor_id])
 
 
 def _reading(actor: Actor) -> tuple[Scope, Scope]:

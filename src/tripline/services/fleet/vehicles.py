@@ -17,9 +17,9 @@ from tripline.domain.history import Change, Event
 from tripline.domain.ids import CompanyId, RecordId, SensorId, TimeIds, UserId, VehicleId
 from tripline.domain.refusals import NotFound
 from tripline.domain.vehicles import Registration, Vehicle
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import companies, history
-from tripline.services.hints import Hint
+from tripline.services.notifications import Notification
 from tripline.services.rpc import cancellations
 from tripline.store import lists, positions
 from tripline.store.erasure import erasures
@@ -181,8 +181,8 @@ def move(
     return Moved(replace(vehicle, status=after), changed)
 
 
-def delete(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
-    """Delete the vehicle; return the hints for after the commit. Raises `NotFound` or `Forbidden`.
+def delete(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
+    """Delete the vehicle; return the notifications for after the commit. Raises `NotFound` or `Forbidden`.
 
     The sensors that were on it stay, DEACTIVATED and on no vehicle; activations for it are cancelled; delegations and
     rights end. What it drove is not there any more either; erasing it takes the eraser a while.
@@ -201,7 +201,7 @@ def delete(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, ids: TimeIds, no
     gone = entries.ended(sensors=len(unmounted), delegations=ended, rights=taken)
     number = Change("vehicleNo", before=vehicle.vehicle_no)
     _note(tx, actor, Event.DELETED, vehicle, changes=(number, *gone), ids=ids, now_ms=now_ms)
-    return (*cancelled, *hints.deleted(unmounted))
+    return (*cancelled, *notifications.deleted(unmounted))
 
 
 def managed_by(tx: ReadTx, *, actor: Actor, director_id: UserId, window: lists.Window) -> Sequence[Vehicle]:

@@ -82,11 +82,11 @@ def _kept(tx: WriteTx, actor: Actor, outcome: _Outcome, now_ms: int) -> Draft | 
 def _worked_out(tx: ReadTx, actor: Actor, draft_id: DraftId, edit: Edit, now_ms: int, look: Look | None) -> _Outcome:
     draft = drafts.mine(tx, actor=actor, draft_id=draft_id, now_ms=now_ms)
     draft.require_checked()
-    desk = _Desk(tx, actor, draft)
-    return desk.outcome(edit, look)
+    editor = _Editor(tx, actor, draft)
+    return editor.outcome(edit, look)
 
 
-class _Desk:
+class _Editor:
     """The blocks that an edit touches."""
 
     def __init__(self, tx: ReadTx, actor: Actor, draft: Draft) -> None:

@@ -35,7 +35,7 @@ from tripline.services.imports.draft_checks import Check
 from tripline.services.imports.draft_rows import Examined, Taken
 from tripline.services.imports.kinds import ImportKind
 from tripline.services.nodes import Node
-from tripline.services.rounds import Rounds
+from tripline.services.poll_loop import PollLoop
 from tripline.store import bulk
 from tripline.store.accounts import accounts
 from tripline.store.fleet import import_blocks
@@ -70,8 +70,8 @@ class _Taken(Exception):  # noqa: N818  rolls the transaction back; never leaves
 class _Lane:
     """Drafts of one range of rows; the worker takes one of them at a time."""
 
-    def __init__(self, rounds: Rounds, *, least_rows: int = 0, most_rows: int | None = None) -> None:
-        self.rounds = rounds
+    def __init__(self, loop: PollLoop, *, least_rows: int = 0, most_rows: int | None = None) -> None:
+        self.loop = loop
         self.waiting = partial(rows.waiting, least_rows=least_rows, most_rows=most_rows)
         self.rota = Rota()
 
@@ -84,14 +84,14 @@ class DraftWorker:
         self._ids = ids
         self._clock = clock
         self._node = node
-        short, long = (Rounds(signals, observe.SIGNAL_IMPORT_DUE, look_s=LOOK_S) for _ in range(2))
+        short, long = (PollLoop(signals, observe.SIGNAL_IMPORT_DUE, look_s=LOOK_S) for _ in range(2))
         self._lanes = (_Lane(short, most_rows=SHORT_ROWS), _Lane(long, least_rows=SHORT_ROWS + 1))
 
     async def run(self) -> None:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             for lane in self._lanes:
-                tasks.create_task(lane.rounds.run(partial(self._work, lane), log=log, failed="imports.failed"))
+                tasks.create_task(lane.loop.run(partial(self._work, lane), log=log, failed="imports.failed"))
 
     async def work(self) -> int:
         """Delete some expired drafts, and work on one that waits; 0 when there was neither.

@@ -1,6 +1,6 @@
 """Drafts of imports: what their owners do with them.
 
-Whoever opened the transaction tells `hints.import_due()` after a commit that leaves a draft to be worked on.
+Whoever opened the transaction tells `notifications.import_due()` after a commit that leaves a draft to be worked on.
 
 Not here: how a file becomes a draft (`draft_arrivals.py`), rows and cells (`draft_pages.py`, `draft_edits.py`), the
 work on a draft (`draft_worker.py`).

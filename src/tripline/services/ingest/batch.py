@@ -10,9 +10,9 @@ import msgspec
 
 from tripline.domain.ids import SensorId, VehicleId
 from tripline.services.device_frames import Answered, Frame, Refusal
-from tripline.services.hints import Hint
 from tripline.services.ingest.rejected_log import Plan
 from tripline.services.ingest.tracks import Track
+from tripline.services.notifications import Notification
 from tripline.services.push.notices import Message
 from tripline.services.rpc import answers as rpc_answers
 from tripline.store.devices.watches import Trace
@@ -61,7 +61,7 @@ class Writes(NamedTuple):
 class Kept(NamedTuple):
     """What the transaction of a batch found out, for after its commit."""
 
-    told: list[Hint]
+    told: list[Notification]
     taken: rpc_answers.Taken
     uncalled: Plan
     """Rows for answers to no call."""

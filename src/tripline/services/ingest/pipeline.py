@@ -21,7 +21,7 @@ from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds, first_no
 from tripline.domain.trips import Cause
 from tripline.ports.signals import Signals
-from tripline.services import batch_tries, hints
+from tripline.services import batch_tries, notifications
 from tripline.services.batch_tries import Halves, Stale
 from tripline.services.device_frames import Answered, Frame, Refusal
 from tripline.services.ingest import acknowledgements, redeliveries, silence, steps
@@ -318,17 +318,17 @@ class Pipeline:
             uncalled.write(tx, self._ids)
             if writes.traces:
                 ingest_traces.keep(tx, writes.traces, taken.refused, ids=self._ids, now_ms=now_ms)
-            return Kept(told + taken.hints, taken, uncalled)
+            return Kept(told + taken.notifications, taken, uncalled)
 
         self.steps.at(steps.COMMIT)
         with metrics.COMMIT_SECONDS.time():
             kept = await self._store.write(write, locked=True)
-        # The hint is heard a turn of the loop later; the next batch may begin before.
+        # The notification is heard a turn of the loop later; the next batch may begin before.
         self.tracks.forget(kept.taken.mounted)
         self._rejected.done(unusable)
         self._rejected.done(kept.uncalled)
         refusals += kept.taken.refused
-        hints.tell(self._signals, kept.told)
+        notifications.send(self._signals, kept.told)
 
     async def set_aside(self, portion: Portion, error: Exception) -> Taken:
         """Into the rejected-message log with the one frame."""

@@ -13,9 +13,9 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.ids import TimeIds
 from tripline.domain.line_actions import LineAction, Outcome
 from tripline.domain.refusals import Refusal
-from tripline.services.hints import Hint
 from tripline.services.lines import effects
-from tripline.services.lines.effects import Desk
+from tripline.services.lines.effects import ActionContext
+from tripline.services.notifications import Notification
 from tripline.store.database import uniqueness
 from tripline.store.lines import actions as carrier_actions
 from tripline.store.transactions import WriteTx
@@ -30,10 +30,11 @@ class Submitted(msgspec.Struct, frozen=True):
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """The outcomes of the first actions, and hints for after the commit; `halted`: the next one's line is busy."""
+    """The outcomes of the first actions, and notifications for after the commit; `halted`: the next one's line is
+    busy."""
 
     outcomes: list[Outcome]
-    hints: list[Hint]
+    notifications: list[Notification]
     halted: bool
 
 
@@ -50,42 +51,46 @@ def perform(
 
     An outcome is kept with its action, a refusal too; an action that comes again is answered from there.
     """
-    desk = Desk(tx, access.scope_of(actor, Action.CARRIER_ACT), ids, now_ms)
+    context = ActionContext(tx, access.scope_of(actor, Action.CARRIER_ACT), ids, now_ms)
     progress = Progress([], [], halted=False)
     for each in submitted:
         try:
-            outcome, hints = _once(desk, actor, each, busy)
+            outcome, notifications = _once(context, actor, each, busy)
         except lines.LineBusy:
-            return Progress(progress.outcomes, progress.hints, halted=True)
+            return Progress(progress.outcomes, progress.notifications, halted=True)
         progress.outcomes.append(outcome)
-        progress.hints.extend(hints)
+        progress.notifications.extend(notifications)
     return progress
 
 
-def _once(desk: Desk, actor: Actor, submitted: Submitted, busy: AbstractSet[str]) -> tuple[Outcome, Sequence[Hint]]:
-    known = carrier_actions.find(desk.tx, actor.user_id, submitted.action_id)
+def _once(
+    context: ActionContext, actor: Actor, submitted: Submitted, busy: AbstractSet[str]
+) -> tuple[Outcome, Sequence[Notification]]:
+    known = carrier_actions.find(context.tx, actor.user_id, submitted.action_id)
     if known is not None:
         content, outcome = known
         if content == submitted.content:
             return outcome, ()
         changed = line_actions.ActionChanged(field="actionId")
         return Outcome(submitted.action_id, refused=changed), ()
-    outcome, hints = _tried(desk, submitted, busy)
-    carrier_actions.add(desk.tx, actor.user_id, content=submitted.content, outcome=outcome, now_ms=desk.now_ms)
-    return outcome, hints
+    outcome, notifications = _tried(context, submitted, busy)
+    carrier_actions.add(context.tx, actor.user_id, content=submitted.content, outcome=outcome, now_ms=context.now_ms)
+    return outcome, notifications
 
 
-def _tried(desk: Desk, submitted: Submitted, busy: AbstractSet[str]) -> tuple[Outcome, Sequence[Hint]]:
+def _tried(
+    context: ActionContext, submitted: Submitted, busy: AbstractSet[str]
+) -> tuple[Outcome, Sequence[Notification]]:
     """What came of the action. Raises `lines.LineBusy`, which is no outcome: the action is to be tried again."""
     if isinstance(submitted.said, Refusal):
         return Outcome(submitted.action_id, refused=submitted.said), ()
     if submitted.said.mdn in busy:
         raise lines.busy()
     try:
-        with uniqueness.undone_if_refused(desk.tx):
-            done = effects.apply(desk, submitted.said)
+        with uniqueness.undone_if_refused(context.tx):
+            done = effects.apply(context, submitted.said)
     except lines.LineBusy:
         raise
     except Refusal as refusal:
         return Outcome(submitted.action_id, refused=refusal), ()
-    return Outcome(submitted.action_id, done.sensor_id, done.nw_status), done.hints
+    return Outcome(submitted.action_id, done.sensor_id, done.nw_status), done.notifications

@@ -11,7 +11,7 @@ from tripline.domain.ids import TimeIds
 from tripline.domain.line_actions import LineAction, Outcome
 from tripline.ports.clocks import Clock
 from tripline.ports.signals import Signals
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.barrier import GATEWAYS, Barrier
 from tripline.services.lines import actions, patience
 from tripline.services.lines.actions import Progress, Submitted
@@ -22,7 +22,7 @@ AT_ONCE: Final = 10
 
 
 class Batches:
-    """Applies batches of actions; gives hints after each commit."""
+    """Applies batches of actions; gives notifications after each commit."""
 
     def __init__(self, *, store: Store, settling: Barrier, signals: Signals, ids: TimeIds, clock: Clock) -> None:
         self._store = store
@@ -45,7 +45,7 @@ class Batches:
             left = submitted[len(outcomes) :]
             progress = await self._some(actor, left[:AT_ONCE], busy)
             outcomes += progress.outcomes
-            ends_sessions |= any(subject == observe.SIGNAL_CREDENTIAL_ENDED for subject, _ in progress.hints)
+            ends_sessions |= any(subject == observe.SIGNAL_CREDENTIAL_ENDED for subject, _ in progress.notifications)
             if not progress.halted:
                 continue
             halted = left[len(progress.outcomes)]
@@ -64,7 +64,7 @@ class Batches:
             return actions.perform(tx, actor=actor, submitted=submitted, busy=busy, ids=self._ids, now_ms=self._clock())
 
         progress = await self._store.write(work)
-        hints.tell(self._signals, progress.hints)
+        notifications.send(self._signals, progress.notifications)
         return progress
 
 

@@ -21,10 +21,10 @@ from tripline.domain.line_actions import LineAction, Type
 from tripline.domain.lines import Change, Line, LineEvent, NwStatus
 from tripline.domain.refusals import BadParameter, NotFound
 from tripline.domain.sensors import Sensor
-from tripline.services import hints
+from tripline.services import notifications as notifications
 from tripline.services.fleet import sensor_removal
 from tripline.services.fleet import sensors as fleet_sensors
-from tripline.services.hints import Hint
+from tripline.services.notifications import Notification
 from tripline.services.push import notices
 from tripline.services.rpc import cancellations
 from tripline.store.devices import latest_values
@@ -39,7 +39,7 @@ DEFAULT_TYPE: Final = "OBD2"
 """The type of a device that the carrier is the first to name, without saying its type."""
 
 
-class Desk(msgspec.Struct, frozen=True):
+class ActionContext(msgspec.Struct, frozen=True):
     """What an effect works with."""
 
     tx: WriteTx
@@ -49,28 +49,28 @@ class Desk(msgspec.Struct, frozen=True):
 
 
 class Done(msgspec.Struct, frozen=True):
-    """The outcome of an action: the device, the state of its line, and the hints after the commit."""
+    """The outcome of an action: the device, the state of its line, and the notifications after the commit."""
 
     sensor_id: SensorId
     nw_status: NwStatus
-    hints: tuple[Hint, ...] = ()
+    notifications: tuple[Notification, ...] = ()
 
 
-def apply(desk: Desk, action: LineAction) -> Done:
+def apply(context: ActionContext, action: LineAction) -> Done:
     """Do the action. Raises `NotFound`, `BadParameter`, `lines.WrongState` or `lines.LineBusy`, all before it wrote."""
-    return _EFFECTS[action.type](desk, action)
+    return _EFFECTS[action.type](context, action)
 
 
-def _opening(desk: Desk, action: LineAction) -> Done:
-    company = _owner(desk, action)
+def _opening(context: ActionContext, action: LineAction) -> Done:
+    company = _owner(context, action)
     imei = action.imei or ""
-    found = _device(desk, company, imei)
+    found = _device(context, company, imei)
     if found is not None and found.company_id != company.id:
         raise sensors.SerialTaken("other_company", field="imei", serial_no=imei)
-    _require_free(desk, "mdn", action.mdn, found)
-    before = NwStatus.NOT_OPENED if found is None else _idle(desk, found).nw_status
+    _require_free(context, "mdn", action.mdn, found)
+    before = NwStatus.NOT_OPENED if found is None else _idle(context, found).nw_status
     after = lines.moved(before, LineEvent.OPEN)
-    device = found or _new_device(desk, company, imei, action.device_type or DEFAULT_TYPE)
+    device = found or _new_device(context, company, imei, action.device_type or DEFAULT_TYPE)
     line = Line(
         sensor_id=device.id,
         mdn=action.mdn,
@@ -79,78 +79,78 @@ def _opening(desk: Desk, action: LineAction) -> Done:
         imsi=action.imsi,
         iccid=action.iccid,
     )
-    rows.claim(desk.tx, device.id, None)
-    return _kept(desk, action, device, line)
+    rows.claim(context.tx, device.id, None)
+    return _kept(context, action, device, line)
 
 
-def _device_change(desk: Desk, action: LineAction) -> Done:
-    old, line = _line_in_use(desk, action)
+def _device_change(context: ActionContext, action: LineAction) -> Done:
+    old, line = _line_in_use(context, action)
     imei = action.new_imei or ""
-    company = _company(desk, old.company_id)
-    found = _device(desk, company, imei)
+    company = _company(context, old.company_id)
+    found = _device(context, company, imei)
     if found is not None:
         _require_vacant(found, old)
-    new = found or _new_device(desk, company, imei, action.device_type or old.type)
+    new = found or _new_device(context, company, imei, action.device_type or old.type)
     left = Line(sensor_id=old.id, mdn=None, nw_status=lines.moved(line.nw_status, LineEvent.LEAVE))
     # The old device is on no vehicle from now on, the new one is where the old one was: neither awaits activation.
-    cancelled = [_cancelled(desk, device) for device in (old, new)]
-    line_devices.hand_over(desk.tx, old, new.id)
-    latest_values.forget_of_vehicle(desk.tx, old.id)
-    rows.claim(desk.tx, old.id, None)
-    freed = _kept(desk, action, replace(old, vehicle_id=None), left)
-    done = _kept(desk, action, new, replace(line, sensor_id=new.id), vehicle_of=old)
-    told = (*cancelled[0], *cancelled[1], *freed.hints, *done.hints)
-    return replace(done, hints=(*told, *hints.sensors_changed((old.id, new.id))))
+    cancelled = [_cancelled(context, device) for device in (old, new)]
+    line_devices.hand_over(context.tx, old, new.id)
+    latest_values.forget_of_vehicle(context.tx, old.id)
+    rows.claim(context.tx, old.id, None)
+    freed = _kept(context, action, replace(old, vehicle_id=None), left)
+    done = _kept(context, action, new, replace(line, sensor_id=new.id), vehicle_of=old)
+    told = (*cancelled[0], *cancelled[1], *freed.notifications, *done.notifications)
+    return replace(done, notifications=(*told, *notifications.sensors_changed((old.id, new.id))))
 
 
-def _owner_change(desk: Desk, action: LineAction) -> Done:
-    old, line = _line_in_use(desk, action)
+def _owner_change(context: ActionContext, action: LineAction) -> Done:
+    old, line = _line_in_use(context, action)
     left = Line(sensor_id=old.id, mdn=None, nw_status=lines.moved(line.nw_status, LineEvent.LEAVE))
-    done = _kept(desk, action, old, left)
-    gone = sensor_removal.forget(desk.tx, old.id, ids=desk.ids, now_ms=desk.now_ms)
-    return replace(done, hints=(*done.hints, *gone))
+    done = _kept(context, action, old, left)
+    gone = sensor_removal.forget(context.tx, old.id, ids=context.ids, now_ms=context.now_ms)
+    return replace(done, notifications=(*done.notifications, *gone))
 
 
-def _number_change(desk: Desk, action: LineAction) -> Done:
-    device, line = _line_in_use(desk, action)
-    _require_free(desk, "newMdn", action.new_mdn or "", device)
-    return _kept(desk, action, device, replace(line, mdn=action.new_mdn))
+def _number_change(context: ActionContext, action: LineAction) -> Done:
+    device, line = _line_in_use(context, action)
+    _require_free(context, "newMdn", action.new_mdn or "", device)
+    return _kept(context, action, device, replace(line, mdn=action.new_mdn))
 
 
-def _sim_change(desk: Desk, action: LineAction) -> Done:
-    device, line = _line_in_use(desk, action)
-    return _kept(desk, action, device, replace(line, imsi=action.imsi, iccid=action.iccid))
+def _sim_change(context: ActionContext, action: LineAction) -> Done:
+    device, line = _line_in_use(context, action)
+    return _kept(context, action, device, replace(line, imsi=action.imsi, iccid=action.iccid))
 
 
-def _plan_change(desk: Desk, action: LineAction) -> Done:
-    device, line = _line_in_use(desk, action)
-    return _kept(desk, action, device, replace(line, subscription=action.subscription))
+def _plan_change(context: ActionContext, action: LineAction) -> Done:
+    device, line = _line_in_use(context, action)
+    return _kept(context, action, device, replace(line, subscription=action.subscription))
 
 
-def _suspension(desk: Desk, action: LineAction) -> Done:
-    device, line = _numbered(desk, action)
+def _suspension(context: ActionContext, action: LineAction) -> Done:
+    device, line = _numbered(context, action)
     seen = line.nw_status
-    if seen is NwStatus.USE_SUSPENDED and rows.claim_of(desk.tx, device.id) is not None:
+    if seen is NwStatus.USE_SUSPENDED and rows.claim_of(context.tx, device.id) is not None:
         # A call that asked to lift the pause was lost. A carrier suspends normal lines: so the pause was lifted.
         seen = NwStatus.NORMAL
     after = replace(line, nw_status=lines.moved(seen, action.event))
-    rows.claim(desk.tx, device.id, None)
-    return _kept(desk, action, device, after)
+    rows.claim(context.tx, device.id, None)
+    return _kept(context, action, device, after)
 
 
-def _termination(desk: Desk, action: LineAction) -> Done:
-    device, line = _numbered(desk, action)
+def _termination(context: ActionContext, action: LineAction) -> Done:
+    device, line = _numbered(context, action)
     ended = Line(sensor_id=device.id, mdn=None, nw_status=lines.moved(line.nw_status, action.event))
-    done = _kept(desk, action, device, ended)
-    rows.claim(desk.tx, device.id, None)
-    cancelled = _cancelled(desk, device)
-    line_devices.clear(desk.tx, device.id)
-    latest_values.forget(desk.tx, device.id)
-    ended_hints = (*hints.credential_ended(device.id), *hints.sensors_changed([device.id]))
-    return replace(done, hints=(*cancelled, *done.hints, *ended_hints))
+    done = _kept(context, action, device, ended)
+    rows.claim(context.tx, device.id, None)
+    cancelled = _cancelled(context, device)
+    line_devices.clear(context.tx, device.id)
+    latest_values.forget(context.tx, device.id)
+    ended_hints = (*notifications.credential_ended(device.id), *notifications.sensors_changed([device.id]))
+    return replace(done, notifications=(*cancelled, *done.notifications, *ended_hints))
 
 
-_EFFECTS: Final[dict[Type, Callable[[Desk, LineAction], Done]]] = {
+_EFFECTS: Final[dict[Type, Callable[[ActionContext, LineAction], Done]]] = {
     Type.OPENING: _opening,
     Type.DEVICE_CHANGE: _device_change,
     Type.OWNER_CHANGE: _owner_change,
@@ -162,78 +162,78 @@ _EFFECTS: Final[dict[Type, Callable[[Desk, LineAction], Done]]] = {
 }
 
 
-def _numbered(desk: Desk, action: LineAction) -> tuple[Sensor, Line]:
+def _numbered(context: ActionContext, action: LineAction) -> tuple[Sensor, Line]:
     """The device whose line has the action's number, and the line, when nothing else is being done to it."""
-    found = sensor_rows.find_by_mdn(desk.tx, desk.scope, action.mdn, tokens=desk.scope)
+    found = sensor_rows.find_by_mdn(context.tx, context.scope, action.mdn, tokens=context.scope)
     if found is None:
         raise NotFound("line_number", field="mdn", mdn=action.mdn)
     device = access.admitted(found, access.Thing.LINE)
-    line = _idle(desk, device)
+    line = _idle(context, device)
     line_actions.require_stated(action, device, line)
     return device, line
 
 
-def _line_in_use(desk: Desk, action: LineAction) -> tuple[Sensor, Line]:
+def _line_in_use(context: ActionContext, action: LineAction) -> tuple[Sensor, Line]:
     """As `_numbered`, when the line is in use: normal or suspended."""
-    device, line = _numbered(desk, action)
+    device, line = _numbered(context, action)
     lines.moved(line.nw_status, LineEvent.KEEP)
     return device, line
 
 
-def _idle(desk: Desk, device: Sensor) -> Line:
+def _idle(context: ActionContext, device: Sensor) -> Line:
     """The device's line (not opened when it has none). Raises `lines.LineBusy` while the carrier is asked about it."""
-    claim = rows.claim_of(desk.tx, device.id)
-    if claim is not None and claim.holds(desk.now_ms):
+    claim = rows.claim_of(context.tx, device.id)
+    if claim is not None and claim.holds(context.now_ms):
         raise lines.busy()
     return device.line or Line(sensor_id=device.id, mdn=None, nw_status=NwStatus.NOT_OPENED)
 
 
-def _owner(desk: Desk, action: LineAction) -> Company:
+def _owner(context: ActionContext, action: LineAction) -> Company:
     """The company that an opening names: by its id, or as the operator of a service type."""
     asked, service_type = action.company_id, action.service_type
     if asked is not None:
-        company = _company(desk, asked)
+        company = _company(context, asked)
         if service_type is not None and service_type != company.service_type:
             raise BadParameter("service_type", field="serviceType", service_type=company.service_type)
         return company
-    operator = line_devices.operator_of(desk.tx, service_type or "")
+    operator = line_devices.operator_of(context.tx, service_type or "")
     if operator is None:
         raise NotFound("service_type", field="serviceType", service_type=str(service_type))
-    return _company(desk, operator)
+    return _company(context, operator)
 
 
-def _company(desk: Desk, company_id: CompanyId) -> Company:
-    found = companies.find(desk.tx, desk.scope, company_id)
+def _company(context: ActionContext, company_id: CompanyId) -> Company:
+    found = companies.find(context.tx, context.scope, company_id)
     if found is None:
         raise NotFound("company", field="companyId")
     return access.admitted(found, access.Thing.COMPANY)
 
 
-def _device(desk: Desk, company: Company, imei: str) -> Sensor | None:
+def _device(context: ActionContext, company: Company, imei: str) -> Sensor | None:
     """The sensor with this serial number in the company's service type."""
     found = sensor_rows.find_by_serial(
-        desk.tx, desk.scope, service_type=company.service_type, serial_no=imei, tokens=desk.scope
+        context.tx, context.scope, service_type=company.service_type, serial_no=imei, tokens=context.scope
     )
     return None if found is None else found[0]
 
 
-def _new_device(desk: Desk, company: Company, imei: str, device_type: str) -> Sensor:
+def _new_device(context: ActionContext, company: Company, imei: str, device_type: str) -> Sensor:
     """A new sensor of the company: without an access token, on no vehicle."""
     said = sensors.registration(linked=True, serial_no=imei, type=device_type)
-    sensor_id = SensorId(desk.ids.next(now_ms=desk.now_ms))
-    new = fleet_sensors.of_registration(said, company=company, sensor_id=sensor_id, now_ms=desk.now_ms)
-    sensor_rows.insert_new(desk.tx, new)
+    sensor_id = SensorId(context.ids.next(now_ms=context.now_ms))
+    new = fleet_sensors.of_registration(said, company=company, sensor_id=sensor_id, now_ms=context.now_ms)
+    sensor_rows.insert_new(context.tx, new)
     return new
 
 
-def _cancelled(desk: Desk, device: Sensor) -> tuple[Hint, ...]:
+def _cancelled(context: ActionContext, device: Sensor) -> tuple[Notification, ...]:
     """Nothing is awaited any more of an activation of the device."""
-    return cancellations.activation(desk.tx, device.id, ids=desk.ids, now_ms=desk.now_ms)
+    return cancellations.activation(context.tx, device.id, ids=context.ids, now_ms=context.now_ms)
 
 
-def _require_free(desk: Desk, field: str, mdn: str, device: Sensor | None) -> None:
+def _require_free(context: ActionContext, field: str, mdn: str, device: Sensor | None) -> None:
     """Refuse a number that is the line of a device other than this one."""
-    found = sensor_rows.find_by_mdn(desk.tx, desk.scope, mdn, tokens=desk.scope)
+    found = sensor_rows.find_by_mdn(context.tx, context.scope, mdn, tokens=context.scope)
     if found is not None and (device is None or found[0].id != device.id):
         raise lines.number_taken(field, mdn)
 
@@ -248,26 +248,28 @@ def _require_vacant(new: Sensor, old: Sensor) -> None:
         raise sensors.AlreadyMounted("new_device", field="newImei")
 
 
-def _kept(desk: Desk, action: LineAction, device: Sensor, after: Line, *, vehicle_of: Sensor | None = None) -> Done:
+def _kept(
+    context: ActionContext, action: LineAction, device: Sensor, after: Line, *, vehicle_of: Sensor | None = None
+) -> Done:
     """Keep the line and tell whoever wants to know that its state changed."""
     before = NwStatus.NOT_OPENED if device.line is None else device.line.nw_status
-    rows.put(desk.tx, after, now_ms=desk.now_ms)
-    occurred_ms = desk.now_ms if action.occurred_ms is None else action.occurred_ms
+    rows.put(context.tx, after, now_ms=context.now_ms)
+    occurred_ms = context.now_ms if action.occurred_ms is None else action.occurred_ms
     change = Change(
-        no=desk.ids.take(1, now_ms=desk.now_ms),
+        no=context.ids.take(1, now_ms=context.now_ms),
         type=action.type.value,
         nw_status=after.nw_status,
         occurred_ms=occurred_ms,
     )
-    line_changes.add(desk.tx, device.id, change)
-    told: tuple[Hint, ...] = ()
+    line_changes.add(context.tx, device.id, change)
+    told: tuple[Notification, ...] = ()
     if after.nw_status is not before:
         told = notices.network_status(
-            desk.tx,
+            context.tx,
             subject=notices.Subject(device.id, device.company_id, (vehicle_of or device).vehicle_id),
             status=after.nw_status,
             at_ms=occurred_ms,
-            ids=desk.ids,
-            now_ms=desk.now_ms,
+            ids=context.ids,
+            now_ms=context.now_ms,
         )
     return Done(device.id, after.nw_status, told)

@@ -2,7 +2,8 @@
 
 A position is noted when the sample is durable, and written with those of many other vehicles, at most once a second for
 each vehicle, so that it costs the stream of messages little. What moved is told after the commit, many vehicles in one
-hint. What was noted and not written is lost with a process that is killed: the vehicle's next sample mends that.
+notification. What was noted and not written is lost with a process that is killed: the vehicle's next sample mends
+that.
 
 Two sensors on one vehicle: the newest sample of either is the vehicle's position (spec/positions L4). Its heading is
 made of samples of its own sensor.
@@ -20,7 +21,7 @@ from tripline.domain import positions
 from tripline.domain.ids import SensorId, VehicleId
 from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
-from tripline.services import hints, rounds
+from tripline.services import notifications, poll_loop
 from tripline.store import positions as rows
 from tripline.store.transactions import Store
 
@@ -34,7 +35,7 @@ send never waits for two of them in a row."""
 ROUND_S: Final = 3.0
 """How long a round rests in all at most, however many vehicles move."""
 TOLD_AT_ONCE: Final = 200
-"""Vehicles in one hint: what PostgreSQL carries in one notification."""
+"""Vehicles in one notification: what PostgreSQL carries in one notification."""
 REMEMBERED: Final = 50_000
 """Sensors with something to be remembered of; when there are more, those that did not move lately are forgotten, and
 with them what their next heading is made of."""
@@ -94,7 +95,7 @@ class PositionKeeper:
             try:
                 await self.write_down(apart_s=APART_S)
             except Exception as error:  # noqa: BLE001  ingest goes on after any error
-                rounds.report(error, _log, failed="live.failed", outage="live.outage")
+                poll_loop.report(error, _log, failed="live.failed", outage="live.outage")
 
     async def finish(self, timeout_s: float = FINISH_S) -> None:
         """Write what is left, unless the store stays away. Nothing is to be noted any more."""
@@ -133,7 +134,7 @@ class PositionKeeper:
                 self._await_writing(seen)
             raise
         for first in range(0, len(vehicle_ids), TOLD_AT_ONCE):
-            hints.tell(self._signals, hints.vehicles_moved(vehicle_ids[first : first + TOLD_AT_ONCE]))
+            notifications.send(self._signals, notifications.vehicles_moved(vehicle_ids[first : first + TOLD_AT_ONCE]))
 
     def _position(self, seen: _Seen) -> positions.Position:
         return positions.position(seen.vehicle_id, seen.tail, fastest_kmh=self._fastest_kmh)

@@ -25,7 +25,7 @@ from tripline.ports.webhooks import (
     WebhookSender,
     WebhookUnansweredError,
 )
-from tripline.services import rounds
+from tripline.services import poll_loop
 from tripline.services.push import addresses, http_requests, outbox, schedule, secrets
 from tripline.services.push.ledger import Ledger
 from tripline.services.push.receivers import Receiver
@@ -38,7 +38,7 @@ from tripline.store.push.receiver_state import Facts
 from tripline.store.transactions import Store, WriteTx
 
 ADDRESS_MS: Final = 60_000
-"""How long a company's addresses and secret are kept without a hint."""
+"""How long a company's addresses and secret are kept without a notification."""
 AGAIN_MS: Final = 1_000
 """Pause after trouble of our own."""
 PARK_BATCH: Final = 500
@@ -103,7 +103,7 @@ class Deliveries:
                 receiver.key[1], sent, content, url=receiver.url, sign=receiver.sign, now_ms=self._clock()
             )
         except Exception as error:  # noqa: BLE001  one message's trouble must not hold up the others
-            rounds.report(error, log, failed="push.error", outage="push.outage")
+            poll_loop.report(error, log, failed="push.error", outage="push.outage")
             receiver.queue.put_back(row, due_ms=self._clock() + AGAIN_MS)
             self._wake()
             return
@@ -223,7 +223,7 @@ class Deliveries:
                 released = await self._store.write(work, locked=True)
                 total += released
             except Exception as error:  # noqa: BLE001  nothing else is sent to the receiver before
-                rounds.report(error, log, failed="push.error", outage="push.outage")
+                poll_loop.report(error, log, failed="push.error", outage="push.outage")
                 await asyncio.sleep(AGAIN_MS / 1_000)
         log.info("push.answers", company=receiver.key[0], channel=receiver.key[1].value, messages=total)
         receiver.releasing = False
@@ -273,7 +273,7 @@ class Deliveries:
         except outbox.AddressedError:
             return
         except Exception as trouble:  # noqa: BLE001  they are parked the next time
-            rounds.report(trouble, log, failed="push.error", outage="push.outage")
+            poll_loop.report(trouble, log, failed="push.error", outage="push.outage")
 
     async def find_address(self, receiver: Receiver) -> None:
         """Read where the receiver's messages go, and what signs them; makes a secret when there is none."""

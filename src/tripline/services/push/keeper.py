@@ -7,7 +7,7 @@ from tripline import config
 from tripline.metrics import PUSH_MUTE, PUSH_OLDEST_SECONDS, PUSHES_PARKED, PUSHES_UNCONFIRMED, PUSHES_WAITING
 from tripline.observe import logger
 from tripline.ports.clocks import Clock
-from tripline.services import rounds
+from tripline.services import poll_loop
 from tripline.store.push import parked as push_parked
 from tripline.store.push import receiver_state
 from tripline.store.transactions import Store
@@ -33,9 +33,9 @@ class Keeper:
 
     async def run(self) -> None:
         """Count at once and then every half minute, forget every ten, until cancelled."""
-        await rounds.now_and_then(self._round, every_s=EVERY_S, log=log, failed="push.error", outage="push.outage")
+        await poll_loop.periodically(self._poll, every_s=EVERY_S, log=log, failed="push.error", outage="push.outage")
 
-    async def _round(self) -> int:
+    async def _poll(self) -> int:
         loop = asyncio.get_running_loop()
         if loop.time() >= self._purge_s:
             purged = await self.purge()

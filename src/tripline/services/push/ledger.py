@@ -12,7 +12,7 @@ import msgspec
 
 from tripline.domain.ids import RowNo
 from tripline.observe import logger
-from tripline.services import rounds
+from tripline.services import poll_loop
 from tripline.store.push import queue as push_queue
 from tripline.store.push import receiver_state
 from tripline.store.push.queue import Key, Result
@@ -166,7 +166,7 @@ class Ledger:
                 await self._store.write(page.write, locked=True)
                 break
             except Exception as error:  # noqa: BLE001  nothing is forgotten, whatever stood in its way
-                rounds.report(error, log, failed="push.error", outage="push.outage")
+                poll_loop.report(error, log, failed="push.error", outage="push.outage")
                 if self._ended:
                     return False
             await asyncio.sleep(AGAIN_S)

@@ -13,8 +13,8 @@ from tripline.domain.disputes import Dispute
 from tripline.domain.ids import PLACEHOLDER, CompanyId, SensorId, TimeIds, VehicleId
 from tripline.domain.lines import NwStatus
 from tripline.domain.pushes import Selector
-from tripline.services import hints
-from tripline.services.hints import Hint
+from tripline.services import notifications
+from tripline.services.notifications import Notification
 from tripline.store.push import outbox
 from tripline.store.transactions import WriteTx
 from tripline.wire import push
@@ -53,8 +53,9 @@ class _Wanted(NamedTuple):
     receivers: list[pushes.Receiver]
 
 
-def connections(tx: WriteTx, told: Sequence[Connected], *, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
-    """Push the connection of each device in the order given (class 500); return the hints for after the commit."""
+def connections(tx: WriteTx, told: Sequence[Connected], *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
+    """Push the connection of each device in the order given (class 500); return the notifications for after the
+    commit."""
     wanted: dict[CompanyId, _Wanted] = {}
     for company_id in dict.fromkeys(each.subject.company_id for each in told):
         operator, owner = outbox.subscriptions(tx, company_id)
@@ -72,8 +73,8 @@ def connections(tx: WriteTx, told: Sequence[Connected], *, ids: TimeIds, now_ms:
 
 def network_status(
     tx: WriteTx, *, subject: Subject, status: NwStatus, at_ms: int, ids: TimeIds, now_ms: int
-) -> tuple[Hint, ...]:
-    """Push the new state of a sensor's line since `at_ms` (class 600); return the hints for after the
+) -> tuple[Notification, ...]:
+    """Push the new state of a sensor's line since `at_ms` (class 600); return the notifications for after the
     commit."""
     operator, owner = outbox.subscriptions(tx, subject.company_id)
     receivers = pushes.receivers(operator, owner, (Selector.NETWORK_STATUS,))
@@ -84,8 +85,8 @@ def network_status(
 
 def dispute(
     tx: WriteTx, found: Dispute, *, sensor_id: SensorId | None, at_ms: int, ids: TimeIds, now_ms: int
-) -> tuple[Hint, ...]:
-    """Push where a dispute stands since `at_ms` (class 700); return the hints for after the commit.
+) -> tuple[Notification, ...]:
+    """Push where a dispute stands since `at_ms` (class 700); return the notifications for after the commit.
 
     `sensor_id`: of its trip; None: it is gone.
     """
@@ -107,7 +108,7 @@ def dispute(
 
 def send(
     tx: WriteTx, *, notice: push.Notice, receivers: list[pushes.Receiver], ids: TimeIds, now_ms: int
-) -> tuple[Hint, ...]:
+) -> tuple[Notification, ...]:
     """Put the message into the outbox behind all that is there, once for each receiver, due at once; what is to be
     told after the commit."""
     return put(tx, addressed(notice, receivers) if receivers else [], ids=ids, now_ms=now_ms)
@@ -119,7 +120,7 @@ def addressed(notice: push.Notice, receivers: Iterable[pushes.Receiver]) -> list
     return [Message(receiver.company_id, notice.sensor_id, receiver.selector, body) for receiver in receivers]
 
 
-def put(tx: WriteTx, messages: Sequence[Message], *, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
+def put(tx: WriteTx, messages: Sequence[Message], *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
     """As `send`, for any number of messages, in this order."""
     if not messages:
         return ()
@@ -128,7 +129,7 @@ def put(tx: WriteTx, messages: Sequence[Message], *, ids: TimeIds, now_ms: int) 
     for no, text, message in zip(outbox.behind_all(tx, ids, made), ids.texts(made), messages, strict=True):
         values += (no, text, *message, now_ms)
     outbox.NOTICES.insert(tx, values)
-    return hints.push_due()
+    return notifications.push_due()
 
 
 def _notice(subject: Subject, operator_id: CompanyId, selector: Selector, at_ms: int, pld: msgspec.Raw) -> push.Notice:

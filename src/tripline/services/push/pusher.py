@@ -1,8 +1,8 @@
 """The pusher: sends what waits in the push outbox to customers' servers, with patience, and keeps them apart.
 
-One loop looks for work: at once when a hint says so, and every few seconds unasked. Each receiver (a company's address)
-has a `Queue`; requests run in a few tasks for each receiver, every one of which sends message after message. A row goes
-when a status line of 2xx came; what that means for the next one is decided in `queue.py` and `schedule.py`.
+One loop looks for work: at once when a notification says so, and every few seconds unasked. Each receiver (a company's
+address) has a `Queue`; requests run in a few tasks for each receiver, every one of which sends message after message. A
+row goes when a status line of 2xx came; what that means for the next one is decided in `queue.py` and `schedule.py`.
 
 On a shared store this process sends to the receivers that it has claimed (`claims.py`). Rows may be committed there
 after rows with greater numbers, so what was passed a moment ago is looked at again, and everything now and then.
@@ -25,7 +25,7 @@ from tripline.observe import SIGNAL_COMPANY_CHANGED, SIGNAL_PUSH_DUE, SIGNAL_RES
 from tripline.ports.clocks import Clock
 from tripline.ports.signals import Signals
 from tripline.ports.webhooks import WebhookSender
-from tripline.services import rounds
+from tripline.services import poll_loop
 from tripline.services.push import outbox
 from tripline.services.push.attempts import AGAIN_MS, PLACE_S, Deliveries
 from tripline.services.push.claims import RENEW_S, Claims
@@ -38,9 +38,9 @@ from tripline.store.push.queue import Key, Row
 from tripline.store.transactions import ReadTx, Store
 
 LOOK_S: Final = 5.0
-"""How often to look for messages unasked: another program on this database gives no hints."""
+"""How often to look for messages unasked: another program on this database gives no notifications."""
 LEAST_LOOK_S: Final = 0.02
-"""Pause between looks at least, however many hints come."""
+"""Pause between looks at least, however many notifications come."""
 ANEW_S: Final = 300.0
 """How often to look at all that waits, wherever it stands."""
 ANEW_SHARED_S: Final = 15.0
@@ -96,9 +96,9 @@ class Pusher:
         self._anew = True
         """Whether to look at everything, the next time."""
         self._unasked_s = 0.0
-        """When to look again at what no hint may have told of."""
+        """When to look again at what no notification may have told of."""
         self._tasks: asyncio.TaskGroup
-        signals.subscribe(SIGNAL_PUSH_DUE, lambda _: self._hinted())
+        signals.subscribe(SIGNAL_PUSH_DUE, lambda _: self._notified())
         signals.subscribe(SIGNAL_COMPANY_CHANGED, self._company_changed)
         signals.subscribe(SIGNAL_RESYNC, lambda _: self._resync())
 
@@ -134,7 +134,7 @@ class Pusher:
                 self._drop(await self._claims.renew())
                 await self._look(everything=everything)
             except Exception as error:  # noqa: BLE001  the loop goes on, whatever stood in its way
-                rounds.report(error, log, failed="push.error", outage="push.outage")
+                poll_loop.report(error, log, failed="push.error", outage="push.outage")
                 self._anew = True
                 await asyncio.sleep(AGAIN_MS / 1_000)
                 continue
@@ -152,7 +152,7 @@ class Pusher:
         if now_s >= self._unasked_s:
             self._unasked_s = now_s + LOOK_S
             for each in self._receivers.values():
-                # A pause can be ended in another process, whose hint may be lost.
+                # A pause can be ended in another process, whose notification may be lost.
                 if each.queue.unwell:
                     each.facts_of = -1
         while True:
@@ -224,7 +224,7 @@ class Pusher:
                 dropped.dropped = True
 
     async def _pause(self) -> None:
-        """Until there may be something to do: a hint, a due message, or `LOOK_S`."""
+        """Until there may be something to do: a notification, a due message, or `LOOK_S`."""
         now_ms = self._clock()
         dues = [due_ms for each in self._receivers.values() if (due_ms := each.queue.due_ms(now_ms)) is not None]
         # What is due already waits for a request to end, and whoever ends one starts the next.
@@ -237,7 +237,7 @@ class Pusher:
         if not self._stopping:
             await asyncio.sleep(LEAST_LOOK_S)
 
-    def _hinted(self) -> None:
+    def _notified(self) -> None:
         self._new = True
         self._asked.set()
 

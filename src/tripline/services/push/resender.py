@@ -4,7 +4,7 @@ Messages are looked for beside the writing, and put in line in small transaction
 more than one of them. What a request leaves over is a row before it is answered: whoever goes on, after whatever end,
 finishes it.
 
-Not here: who may ask for it (`desk.py`), the sending (`pusher.py`).
+Not here: who may ask for it (`service.py`), the sending (`pusher.py`).
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from tripline.domain.pushes import Channel
 from tripline.observe import SIGNAL_RESEND_DUE, logger
 from tripline.ports.clocks import Clock
 from tripline.ports.signals import Signals
-from tripline.services import hints
-from tripline.services.rounds import Rounds
+from tripline.services import notifications
+from tripline.services.poll_loop import PollLoop
 from tripline.store.push import parked as push_parked
 from tripline.store.push import queue as push_queue
 from tripline.store.push import receiver_state
@@ -126,11 +126,11 @@ class Resender:
         self._signals = signals
         self._clock = clock
         self._ids = ids
-        self._rounds = Rounds(signals, SIGNAL_RESEND_DUE, look_s=LOOK_S)
+        self._poll_loop = PollLoop(signals, SIGNAL_RESEND_DUE, look_s=LOOK_S)
 
     async def run(self) -> None:
         """Go on with what is left, until cancelled. Trouble costs a pause."""
-        await self._rounds.run(self.go_on, log=log, failed="push.error")
+        await self._poll_loop.run(self.go_on, log=log, failed="push.error")
 
     async def go_on(self) -> int:
         """Put some of what was asked for first in line; 0: nothing is left. Raises `Outage`."""
@@ -142,7 +142,7 @@ class Resender:
             await self._store.write(lambda tx: rows.done(tx, left.no))
             return 1
         async for _ in _steps(self._store, found, ids=self._ids, now_ms=self._clock()):
-            hints.tell(self._signals, hints.push_due())
+            notifications.send(self._signals, notifications.push_due())
         return len(found)
 
 

@@ -11,8 +11,8 @@ from tripline.domain import pushes
 from tripline.domain.ids import CompanyId, RowNo, TimeIds, VehicleId
 from tripline.domain.pushes import Channel, Receiver, Selector
 from tripline.domain.rpc import Call
-from tripline.services import hints
-from tripline.services.hints import Hint
+from tripline.services import notifications
+from tripline.services.notifications import Notification
 from tripline.store.push import outbox
 from tripline.store.rpc import calls as rpc_calls
 from tripline.store.transactions import WriteTx
@@ -71,8 +71,8 @@ class Post(msgspec.Struct):
         """The platform ended the call."""
         self.tell(Result(call, vehicle_id, at_ms, b'{"result":%d}' % (call.result_code or 0), None))
 
-    def send(self, *, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
-        """Put the notices into the outbox, behind all that is there; return the hints for after the commit."""
+    def send(self, *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
+        """Put the notices into the outbox, behind all that is there; return the notifications for after the commit."""
         if not self._waiting:
             return ()
         made = ids.numbers(len(self._waiting), now_ms=now_ms)
@@ -98,7 +98,7 @@ class Post(msgspec.Struct):
             ],
         )
         self._waiting = []
-        return hints.push_due()
+        return notifications.push_due()
 
     def _wishes_of(self, company_id: CompanyId) -> _Wishes:
         known = self._wishes.get(company_id)

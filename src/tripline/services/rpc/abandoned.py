@@ -12,8 +12,8 @@ from tripline.domain.rpc import CallEvent
 from tripline.observe import logger
 from tripline.ports.clocks import Clock
 from tripline.ports.signals import Signals
-from tripline.services import hints, rounds
-from tripline.services.hints import Hint
+from tripline.services import notifications, poll_loop
+from tripline.services.notifications import Notification
 from tripline.services.rpc import requests
 from tripline.store.rpc import calls as rpc_calls
 from tripline.store.transactions import ReadTx, Store, WriteTx
@@ -40,7 +40,7 @@ class Overdue:
 
     async def run(self) -> None:
         """Look every few seconds, until cancelled."""
-        await rounds.now_and_then(self.sweep, every_s=EVERY_S, log=log, failed="rpc.failed")
+        await poll_loop.periodically(self.sweep, every_s=EVERY_S, log=log, failed="rpc.failed")
 
     async def sweep(self) -> int:
         """End and forget one batch of each sort; the greater number. Raises `Outage`."""
@@ -48,14 +48,14 @@ class Overdue:
         if not await self._store.read_short(lambda tx: self._is_due(tx, now_ms)):
             return 0
 
-        def work(tx: WriteTx) -> tuple[int, tuple[Hint, ...]]:
+        def work(tx: WriteTx) -> tuple[int, tuple[Notification, ...]]:
             overdue = rpc_calls.claim_overdue(tx, before_ms=now_ms - MARGIN_MS, limit=BATCH)
             told = requests.end_all(tx, overdue, event=CallEvent.NO_ACK, ids=self._ids, now_ms=now_ms)
             gone = rpc_calls.purge(tx, before_no=first_no(now_ms - self._kept_ms), limit=BATCH)
             return max(len(overdue), gone), told
 
         done, told = await self._store.write(work, locked=True)
-        hints.tell(self._signals, told)
+        notifications.send(self._signals, told)
         return done
 
     def _is_due(self, tx: ReadTx, now_ms: int) -> bool:

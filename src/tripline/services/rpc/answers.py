@@ -14,9 +14,9 @@ from tripline.domain import rpc
 from tripline.domain.access import Scope
 from tripline.domain.ids import RequestId, SensorId, TimeIds, VehicleId
 from tripline.domain.rpc import Call
-from tripline.services import hints
+from tripline.services import notifications as notifications
 from tripline.services.device_frames import Answered, Refusal
-from tripline.services.hints import Hint
+from tripline.services.notifications import Notification
 from tripline.services.push.rpc_notices import Post, Result
 from tripline.services.rpc import activation
 from tripline.store.devices import latest_values
@@ -36,8 +36,8 @@ _SCOPE: Final = Scope.everything("take in what devices answer")
 class Taken(msgspec.Struct):
     """What follows from a batch's answers."""
 
-    hints: list[Hint] = msgspec.field(default_factory=list)
-    """Hints for after the commit."""
+    notifications: list[Notification] = msgspec.field(default_factory=list)
+    """Notifications for after the commit."""
     mounted: list[SensorId] = msgspec.field(default_factory=list)
     """Sensors that results put on a vehicle: forget what is remembered of them."""
     refused: list[Refusal] = msgspec.field(default_factory=list)
@@ -54,7 +54,7 @@ def take_in(tx: WriteTx, answers: Sequence[Answered], *, ids: TimeIds, now_ms: i
                 reason=UNKNOWN_CALL, detail="No call of this device has the Request-ID.", body=answered.said.body
             )
             taken.refused.append(Refusal(answered.frame, unknown))
-    taken.hints = batch.write()
+    taken.notifications = batch.write()
     taken.mounted = batch.mounted
     return taken
 
@@ -76,7 +76,7 @@ class _Batch:
         self._concluded: dict[RequestId, tuple[Call, bytes]] = {}
         self._attributes: dict[SensorId, tuple[int, bytes]] = {}
         self._post = Post(tx)
-        self._hints: list[Hint] = []
+        self._notifications: list[Notification] = []
         self.mounted: list[SensorId] = []
 
     def take(self, answered: Answered) -> bool:
@@ -91,8 +91,8 @@ class _Batch:
             self._acknowledgement(call, said.body, frame.received_ms)
         return True
 
-    def write(self) -> list[Hint]:
-        """Write the decisions; return the hints for after the commit."""
+    def write(self) -> list[Notification]:
+        """Write the decisions; return the notifications for after the commit."""
         tx = self._tx
         rpc_calls.acknowledge(tx, self._acknowledged)
         rpc_calls.conclude(tx, self._concluded.values())
@@ -100,7 +100,7 @@ class _Batch:
         for sensor_id, (at_ms, text) in self._attributes.items():
             values += (sensor_id, latest_values.RPC_RESULT, at_ms, text)
         batch_rows.ATTRIBUTES.insert(tx, values)
-        return [*self._hints, *self._post.send(ids=self._ids, now_ms=self._now_ms)]
+        return [*self._notifications, *self._post.send(ids=self._ids, now_ms=self._now_ms)]
 
     def _acknowledgement(self, call: Call, body: bytes, at_ms: int) -> None:
         if call.response_ms is not None:
@@ -111,7 +111,7 @@ class _Batch:
         self._acknowledged.append((after, body))
         if after.activation:
             activation.acknowledged(self._tx, after)
-        self._hints += hints.rpc_answered([call.id])
+        self._notifications += notifications.rpc_answered([call.id])
 
     def _result(self, call: Call, body: bytes, at_ms: int) -> None:
         if call.result_code is not None and call.result_ms is not None and self._is_told_enough(call):
@@ -132,9 +132,9 @@ class _Batch:
         if after.activation and activation.concluded(self._tx, after, ids=self._ids, now_ms=self._now_ms):
             self._mounted_on[after.sensor_id] = after.vehicle_id
             self.mounted.append(after.sensor_id)
-            self._hints += hints.sensors_changed([after.sensor_id])
+            self._notifications += notifications.sensors_changed([after.sensor_id])
         self._tell(after, body, said, at_ms)
-        self._hints += hints.rpc_answered([call.id])
+        self._notifications += notifications.rpc_answered([call.id])
 
     def _later_result(self, call: Call, body: bytes, said: wire.Said, at_ms: int) -> None:
         """R4: kept as history; told again only when its body was not told before."""

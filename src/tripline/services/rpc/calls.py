@@ -3,8 +3,8 @@
     kept (REQUESTED) --sent--> waits --ack, or result (R6)--> answered
                      --not sent--> FAILED 5002, refused    --no ack in time--> TIMEOUT 5001, refused
 
-Whoever waits looks at the row: when a hint says that there is something to see, and now and then unasked. What came of
-a call does not hang on its caller: one who hung up leaves a call behind that goes on to its end.
+Whoever waits looks at the row: when a notification says that there is something to see, and now and then unasked. What
+came of a call does not hang on its caller: one who hung up leaves a call behind that goes on to its end.
 
 Not here: what is written (`requests.py`, `answers.py`), calls whose waiter died with its process (`abandoned.py`).
 """
@@ -27,7 +27,7 @@ from tripline.ports.clocks import Clock
 from tripline.ports.devices import Delivery, Devices
 from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.rpc import requests
 from tripline.services.rpc.group_commit import Gathering
 from tripline.store.rpc import calls as rpc_calls
@@ -206,7 +206,7 @@ class Calls:
         _, told = await self._gathering.write(
             lambda tx: requests.end(tx, request_id=call.id, event=event, ids=self._ids, now_ms=self._clock())
         )
-        hints.tell(self._signals, told)
+        notifications.send(self._signals, told)
 
     def _look(self, request_id: str) -> None:
         event = self._waiting.get(RequestId(request_id))

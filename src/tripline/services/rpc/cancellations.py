@@ -1,6 +1,6 @@
 """Ending calls whose device is not asked any more: the sensor is deleted, taken off, or its vehicle goes (code 5003).
 
-Each function returns the hints for after the commit.
+Each function returns the notifications for after the commit.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Final
 
 from tripline.domain.ids import SensorId, TimeIds, VehicleId
 from tripline.domain.rpc import Call, CallEvent
-from tripline.services.hints import Hint
+from tripline.services.notifications import Notification
 from tripline.services.rpc import requests
 from tripline.store.rpc import activations as rpc_activations
 from tripline.store.rpc import calls as rpc_calls
@@ -18,13 +18,13 @@ NEWEST: Final = 100
 """Most cancelled calls of a deleted sensor that are pushed; a box that never reports results has thousands."""
 
 
-def of_sensor(tx: WriteTx, sensor_id: SensorId, *, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
+def of_sensor(tx: WriteTx, sensor_id: SensorId, *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
     """Cancel what is awaited of a sensor that is about to be deleted."""
     told = activation(tx, sensor_id, ids=ids, now_ms=now_ms)
     return (*told, *_end(tx, rpc_calls.without_end(tx, sensor_id, limit=NEWEST), ids=ids, now_ms=now_ms))
 
 
-def activation(tx: WriteTx, sensor_id: SensorId, *, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
+def activation(tx: WriteTx, sensor_id: SensorId, *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
     """Cancel the activation that is awaited of a sensor, if one is: a result that comes later maps nothing."""
     pending = rpc_activations.of_sensor(tx, sensor_id)
     if pending is None:
@@ -34,13 +34,13 @@ def activation(tx: WriteTx, sensor_id: SensorId, *, ids: TimeIds, now_ms: int) -
     return () if call is None else _end(tx, [call], ids=ids, now_ms=now_ms)
 
 
-def activations_for(tx: WriteTx, vehicle_id: VehicleId, *, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
+def activations_for(tx: WriteTx, vehicle_id: VehicleId, *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
     """Cancel every activation that would put a sensor on a vehicle that is about to be deleted."""
-    told: tuple[Hint, ...] = ()
+    told: tuple[Notification, ...] = ()
     for sensor_id in rpc_activations.for_vehicle(tx, vehicle_id):
         told = (*told, *activation(tx, sensor_id, ids=ids, now_ms=now_ms))
     return told
 
 
-def _end(tx: WriteTx, calls: Sequence[Call], *, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
+def _end(tx: WriteTx, calls: Sequence[Call], *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
     return requests.end_all(tx, list(calls), event=CallEvent.CANCEL, ids=ids, now_ms=now_ms)

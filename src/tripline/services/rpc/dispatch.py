@@ -1,9 +1,10 @@
-"""Sending to devices wherever they are connected: here directly, on another gateway through a row and two hints.
+"""Sending to devices wherever they are connected: here directly, on another gateway through a row and two
+notifications.
 
-    asker: row --hint--> gateway: takes the row, sends --hint--> asker: what became of it
+    asker: row --notification--> gateway: takes the row, sends --notification--> asker: what became of it
 
-A hint may be lost: the gateway looks every second, and so does the asker. Whoever asks is answered within `within_s`; a
-message that was not taken by then is not sent any more.
+A notification may be lost: the gateway looks every second, and so does the asker. Whoever asks is answered within
+`within_s`; a message that was not taken by then is not sent any more.
 
 Not here: sessions (`gateway/roster.py`), the rows (`store/rpc/sends.py`).
 """
@@ -124,11 +125,11 @@ class Deliverer:
         self._store = store
         self._signals = signals
         self._asked = asyncio.Event()
-        signals.subscribe(observe.SIGNAL_DEVICE_SEND, self._hinted)
+        signals.subscribe(observe.SIGNAL_DEVICE_SEND, self._notified)
         signals.subscribe(observe.SIGNAL_RESYNC, lambda _: self._asked.set())
 
     async def run(self) -> None:
-        """Send when a hint says so, and every second unasked, until cancelled."""
+        """Send when a notification says so, and every second unasked, until cancelled."""
         while self._node.shared:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_S):
@@ -152,6 +153,6 @@ class Deliverer:
                 self._signals.notify(observe.SIGNAL_DEVICE_SENT, f"{each.asked_by} {each.no} {outcome.name}")
         return len(taken)
 
-    def _hinted(self, node_id: str) -> None:
+    def _notified(self, node_id: str) -> None:
         if node_id == self._node.id:
             self._asked.set()

@@ -20,7 +20,7 @@ from tripline.domain.sensors import Sensor
 from tripline.domain.vehicles import Vehicle
 from tripline.ports.clocks import Clock
 from tripline.ports.signals import Signals
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import sensors as fleet_sensors
 from tripline.services.fleet.sensors import Mounting
 from tripline.services.rpc import activation, requests
@@ -100,7 +100,7 @@ class Mounter:
 
         sensor, became = await self._store.write(work)
         if became is Mounting.DONE:
-            hints.tell(self._signals, hints.sensors_changed([sensor_id]))
+            notifications.send(self._signals, notifications.sensors_changed([sensor_id]))
         return sensor, became
 
     def _begin(

@@ -9,8 +9,8 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId, RequestId, SensorId, TimeIds, UserId, VehicleId
 from tripline.domain.refusals import NotFound
 from tripline.domain.rpc import Call, CallEvent, State
-from tripline.services import hints
-from tripline.services.hints import Hint
+from tripline.services import notifications
+from tripline.services.notifications import Notification
 from tripline.services.push.rpc_notices import Post
 from tripline.store.fleet import sensors
 from tripline.store.rpc import activations as rpc_activations
@@ -88,7 +88,7 @@ def insert(
 
 def end(
     tx: WriteTx, *, request_id: RequestId, event: CallEvent, ids: TimeIds, now_ms: int
-) -> tuple[Standing | None, tuple[Hint, ...]]:
+) -> tuple[Standing | None, tuple[Notification, ...]]:
     """End a call that the device did not answer, and tell whoever wants to know; how it stands, and what to tell.
 
     What the device answered meanwhile stands.
@@ -98,8 +98,8 @@ def end(
     return (None if call is None else rpc_calls.standing(tx, call.no)), told
 
 
-def end_all(tx: WriteTx, calls: list[Call], *, event: CallEvent, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
-    """End those of the calls that are not past it; return the hints for after the commit.
+def end_all(tx: WriteTx, calls: list[Call], *, event: CallEvent, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
+    """End those of the calls that are not past it; return the notifications for after the commit.
 
     An activation that could not be delivered, or is cancelled, is no longer awaited; one that was not acknowledged is,
     for its result may still come (spec/rpc 6.3).
@@ -113,4 +113,4 @@ def end_all(tx: WriteTx, calls: list[Call], *, event: CallEvent, ids: TimeIds, n
         found = rpc_calls.owner_and_vehicle(tx, call.sensor_id)
         post.tell_ended(call, None if found is None else found[1], at_ms=now_ms)
     told = post.send(ids=ids, now_ms=now_ms)
-    return (*told, *hints.rpc_answered(call.id for call in ended))
+    return (*told, *notifications.rpc_answered(call.id for call in ended))

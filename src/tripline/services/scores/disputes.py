@@ -32,7 +32,7 @@ from tripline.ports.maps import RoadMatcher
 from tripline.scoring.covers import Interval
 from tripline.scoring.rules import EventType
 from tripline.scoring.score import COUNTED
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.accounts import letters
 from tripline.services.push import notices
 from tripline.services.scores import reads
@@ -51,12 +51,12 @@ else:
     # It brings numpy, which a process needs only once somebody contests an event.
     explanation = Later("tripline.services.scores.explanation")
 
-CHANGED: Final = (*hints.scoring_due(), *hints.push_due(), *hints.mail_due())
+CHANGED: Final = (*notifications.scoring_due(), *notifications.push_due(), *notifications.mail_due())
 """For after the commit of what opened or closed a dispute."""
 _STANDING: Final = (State.OPEN, State.ACCEPTED)
 
 
-class DisputeDesk:
+class DisputeService:
     """One for each process."""
 
     def __init__(self, *, store: Store, ids: TimeIds, clock: Clock, roads: RoadMatcher | None = None) -> None:

@@ -24,8 +24,8 @@ from tripline.ports.clocks import Clock
 from tripline.ports.maps import RoadMatcher
 from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
-from tripline.services import hints
-from tripline.services.rounds import Rounds
+from tripline.services import notifications
+from tripline.services.poll_loop import PollLoop
 from tripline.services.scores import rescore, rescorings
 from tripline.services.scores.rescore import BITE, LOOK_S, Outcome
 from tripline.services.scores.scorer import Scorer
@@ -70,11 +70,11 @@ class Rescorer:
         self._scorer = scorer
         self._signals = signals
         self._clock = clock
-        self._rounds = Rounds(signals, SIGNAL_RESCORING_DUE, look_s=REST_S)
+        self._poll_loop = PollLoop(signals, SIGNAL_RESCORING_DUE, look_s=REST_S)
 
     async def run(self) -> None:
         """Go on with what there is, until cancelled. Trouble costs a pause."""
-        await self._rounds.run(self.go_on, log=log, failed="rescoring.failed")
+        await self._poll_loop.run(self.go_on, log=log, failed="rescoring.failed")
 
     async def go_on(self) -> int:
         """One step of the rescoring that waits longest; 0: none is due. Raises `Outage`."""
@@ -183,7 +183,7 @@ class Rescorer:
 
         held = await self._store.write(keep, locked=True)
         if held and asks:
-            hints.tell(self._signals, hints.scoring_due())
+            notifications.send(self._signals, notifications.scoring_due())
         if held and now.ended_ms is not None:
             counted = rescorings.counted(now)
             log.info("rescoring.done", trips=counted.judged, moved=counted.moved, dry_run=now.asked.dry_run)

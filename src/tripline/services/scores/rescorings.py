@@ -10,7 +10,7 @@ from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import CompanyId, TimeIds
 from tripline.domain.refusals import BadParameter
 from tripline.domain.rescorings import NEXT, Asked, Cause, Ended, Rescoring
-from tripline.services.scores import policy_desk
+from tripline.services.scores import policy_service
 from tripline.services.scores.rescore import Outcome
 from tripline.store.lists import Span
 from tripline.store.scores import rescorings as rows
@@ -22,11 +22,11 @@ def begin(tx: WriteTx, *, actor: Actor, company_id: CompanyId, asked: Asked, ids
 
     Raises `NotFound`, `Forbidden`, `BadParameter`, `UnderWay`.
     """
-    policy_desk.admit(tx, actor=actor, company_id=company_id)
+    policy_service.admit(tx, actor=actor, company_id=company_id)
     if asked.policy is not None:
         if not asked.dry_run:
             raise BadParameter("policy_tried_only", field="policy")
-        policy_desk.known(tx, asked.policy)
+        policy_service.known(tx, asked.policy)
     rows.forget_old(tx, company_id, kept=rescorings.KEPT - 1)
     new_id = ids.next(now_ms=now_ms)
     rows.keep(

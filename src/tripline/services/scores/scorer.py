@@ -27,7 +27,7 @@ from tripline.ports.maps import RoadMatcher, RoadsOutage
 from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
 from tripline.scoring.rules import Rules
-from tripline.services.rounds import Rounds
+from tripline.services.poll_loop import PollLoop
 from tripline.store.scores import policies, scores, sums
 from tripline.store.scores.policies import Policy
 from tripline.store.scores.scores import Job, Task
@@ -97,13 +97,13 @@ class Scorer:
         """The jobs in hand on a shared store by their trips, as the latest lease says."""
         self._summed_to: int | None = 0
         """Scores of trips up to this one are in sums; None: all are."""
-        self._rounds = Rounds(signals, SIGNAL_SCORING_DUE, look_s=LOOK_S)
+        self._poll_loop = PollLoop(signals, SIGNAL_SCORING_DUE, look_s=LOOK_S)
 
     async def run(self) -> None:
         """Score what is due, until cancelled. Trouble with the store, or with no job in particular, costs a pause."""
-        await self._rounds.run(self._round, log=log, failed="score.failed")
+        await self._poll_loop.run(self._poll, log=log, failed="score.failed")
 
-    async def _round(self) -> int:
+    async def _poll(self) -> int:
         """A batch of due jobs; while none is due, scores that are in no sum yet."""
         return await self.score_due() or await self.sum_some()
 

@@ -19,7 +19,7 @@ from tripline.domain.trends import Step, Subject
 from tripline.later import Later
 from tripline.observe import logger
 from tripline.ports.clocks import Clock
-from tripline.services import rounds
+from tripline.services import poll_loop
 from tripline.store.scores import standings
 from tripline.store.scores.standings import Member, Taken
 from tripline.store.transactions import ReadTx, Store
@@ -63,7 +63,7 @@ class StandingKeeper:
 
     async def run(self) -> None:
         """Count until cancelled. Trouble costs a pause."""
-        await rounds.now_and_then(self.keep, every_s=LOOK_S, log=log, failed="standings.failed")
+        await poll_loop.periodically(self.keep, every_s=LOOK_S, log=log, failed="standings.failed")
 
     async def keep(self) -> int:
         """Turn noted changes into periods, and count one that is due; 0: there was neither. Raises `Outage`."""

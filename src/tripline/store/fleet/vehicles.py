@@ -117,7 +117,7 @@ def remove(tx: WriteTx, scope: Scope, vehicle_id: VehicleId) -> None:
 
 
 def sensors_of(tx: ReadTx, vehicle_id: VehicleId) -> list[SensorId]:
-    """The sensors mounted on a vehicle. Takes no scope: it serves hints to the pipeline."""
+    """The sensors mounted on a vehicle. Takes no scope: it serves notifications to the pipeline."""
     return [SensorId(row.id) for row in tx.all(_SENSORS, {"of_vehicle": vehicle_id})]
 
 

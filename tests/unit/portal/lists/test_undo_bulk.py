@@ -13,7 +13,7 @@ from tests.support.rest import Login, Rest
 from tests.unit.portal.frame.test_own_forms import browser, signed_in
 from tests.unit.portal.records.test_undo import Form
 
-from tripline.services.fleet import delegations_of_many as many
+from tripline.services.fleet import bulk_delegations as many
 from tripline.store.fleet import history
 
 ACTIVATE, DEACTIVATE, UNDO = (f"/fleet/vehicles/{each}" for each in ("activate", "deactivate", "undo"))

@@ -13,7 +13,7 @@ from tests.support.drafts import Office
 
 from tripline.domain.access import Authority
 from tripline.domain.import_drafts import Note, NothingGood, NotNow, State
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.imports import draft_worker, drafts
 from tripline.services.imports import kinds as import_kinds
 from tripline.services.imports.draft_blocks import ROWS
@@ -363,7 +363,7 @@ def test_short_draft_waits_for_no_long_one_of_anybody(tmp_path, monkeypatch):
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(worker.run())
             short = await there.upload(support.vehicles(3))
-            hints.tell(app.signals, hints.import_due())
+            notifications.send(app.signals, notifications.import_due())
             async with asyncio.timeout(5):
                 while (await there.read(short)).state is not State.CHECKED:  # noqa: ASYNC110
                     await asyncio.sleep(0.01)

@@ -10,7 +10,7 @@ from tripline.domain.activations import Step
 from tripline.domain.ids import SensorId, VehicleId
 from tripline.domain.refusals import Forbidden, NotFound
 from tripline.ports.devices import Delivery
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.rpc import activation_progress, answers
 from tripline.services.rpc.abandoned import MARGIN_MS, Overdue
 from tripline.wire.readings import RpcAnswer
@@ -37,7 +37,7 @@ class Box:
                 tx, [ingest_rig.answered(sensor_id, said, app.now_ms, "t")], ids=app.ids, now_ms=app.now_ms
             )
         )
-        hints.tell(app.signals, taken.hints)
+        notifications.send(app.signals, taken.notifications)
 
 
 async def world(app):

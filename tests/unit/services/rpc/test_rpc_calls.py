@@ -17,7 +17,7 @@ from tripline.domain.ids import CompanyId, RequestId, SensorId, TimeIds, UserId,
 from tripline.domain.refusals import Forbidden, NotFound
 from tripline.ports.devices import Delivery
 from tripline.ports.outages import Outage
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.rpc import answers, calls, group_commit, records, requests
 from tripline.services.rpc.abandoned import BATCH, MARGIN_MS, Overdue
 from tripline.services.rpc.calls import Calls
@@ -77,7 +77,7 @@ class Bench:
             )
         )
         if hint:
-            hints.tell(self.signals, taken.hints)
+            notifications.send(self.signals, taken.notifications)
 
     async def states(self):
         statement = tables.rpc_call.select().order_by(tables.rpc_call.c.no)
@@ -185,7 +185,7 @@ def test_call_that_is_ended_by_a_deletion_is_refused(play):
             told = await bench.store.write(
                 lambda tx: requests.end_all(tx, [call], event=rpc.CallEvent.CANCEL, ids=bench.ids, now_ms=NOW)
             )
-            hints.tell(bench.signals, told)
+            notifications.send(bench.signals, told)
 
         bench.devices.then = cancel
         with pytest.raises(rpc.Cancelled):

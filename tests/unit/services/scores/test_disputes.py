@@ -12,7 +12,7 @@ from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
 from tripline.domain.refusals import BadParameter, Forbidden, Refusal
 from tripline.scoring.rules import EventType, Rules, Scoring
 from tripline.services.scores import explanation, reads, rescore
-from tripline.services.scores.disputes import DisputeDesk
+from tripline.services.scores.disputes import DisputeService
 from tripline.store import tables
 from tripline.store.erasure import driver_remains, vehicle_remains
 from tripline.store.scores import disputes, policies
@@ -31,7 +31,7 @@ class Court:
 
     def __init__(self, rig):
         self.rig = rig
-        self.desk = DisputeDesk(store=rig.store, ids=rig.ids, clock=lambda: rig.now_ms)
+        self.desk = DisputeService(store=rig.store, ids=rig.ids, clock=lambda: rig.now_ms)
 
     async def convene(self):
         self.trip_no = await self.rig.add_trip(drive(*SPEEDS), distance_m=10_000)

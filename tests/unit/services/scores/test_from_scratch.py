@@ -15,10 +15,10 @@ from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
 from tripline.domain.rescorings import Asked, Stage
 from tripline.domain.trips import State
 from tripline.scoring.rules import EventType, Rules, Scoring
-from tripline.services import hints
+from tripline.services import notifications
 from tripline.services.fleet import sensors, vehicles
 from tripline.services.scores import rescorings
-from tripline.services.scores.disputes import DisputeDesk
+from tripline.services.scores.disputes import DisputeService
 from tripline.services.scores.rescorer import Rescorer
 from tripline.services.scores.scorer import Scorer
 from tripline.store import tables
@@ -72,7 +72,7 @@ class Yard:
 
     def told(self, given):
         """Give hints, as the contexts does after a commit; the pipeline forgets what it knew."""
-        hints.tell(self.rig.signals, given)
+        notifications.send(self.rig.signals, given)
 
     def kept(self):
         """Every row of a score, without the times and ids under which it was written."""
@@ -104,7 +104,7 @@ class Yard:
 
 def annul(yard):
     """An event that was contested counts no more."""
-    desk = DisputeDesk(store=yard.rig.store, ids=yard.rig.ids, clock=lambda: yard.rig.now_ms)
+    desk = DisputeService(store=yard.rig.store, ids=yard.rig.ids, clock=lambda: yard.rig.now_ms)
     harsh = next(
         row
         for row in yard.rig.rows(tables.gps_event, "id", "event_type", "trip_id")
@@ -118,7 +118,7 @@ def annul(yard):
 
 def annul_trip(yard):
     """A trip that was contested as a whole has no score any more."""
-    desk = DisputeDesk(store=yard.rig.store, ids=yard.rig.ids, clock=lambda: yard.rig.now_ms)
+    desk = DisputeService(store=yard.rig.store, ids=yard.rig.ids, clock=lambda: yard.rig.now_ms)
     trip_id = TripId(yard.rig.rows(tables.trip, "id")[0])
     opened = yard.rig.run(
         desk.open(actor=DROVE, trip_id=trip_id, reason=Reason.NOT_DRIVER, text="not I", event_id=None)
@@ -165,7 +165,7 @@ def remap(yard):
     _, given = yard.write(lambda tx: sensors.unmount(tx, actor=BOSS, sensor_id=SENSOR, vehicle_id=None, **now))
     yard.told(given)
     yard.write(lambda tx: sensors.mount(tx, actor=BOSS, sensor_id=SENSOR, vehicle_id=VehicleId(OTHER_VEHICLE), **now))
-    yard.told(hints.sensors_changed([SENSOR]))
+    yard.told(notifications.sensors_changed([SENSOR]))
     yard.drive(43, SPEEDS)
     late_sample(yard)
 

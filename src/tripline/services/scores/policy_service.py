@@ -45,7 +45,7 @@ class PreviewUnderWay(TryLater):
     code = "policy.preview_under_way"
 
 
-class PolicyDesk:
+class PolicyService:
     """One for each process."""
 
     def __init__(

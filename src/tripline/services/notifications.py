@@ -1,7 +1,7 @@
-"""Hints: signals to other parts of the program after a change is committed.
+"""Notifications of other parts of the program after a commit.
 
-A service answers what it changed; whoever opened the transaction tells it afterwards, never before: a listener looks at
-the rows at once. A hint that is lost costs time alone (`ports.signals.Signals`).
+A use case returns the notifications of its change; the code that opened the transaction sends them after the commit,
+since listeners read the rows at once. A lost notification costs time alone (`ports.signals.Signals`).
 """
 
 from collections.abc import Iterable
@@ -11,81 +11,81 @@ from tripline import observe
 from tripline.domain.ids import CompanyId, RequestId, SensorId, VehicleId
 from tripline.ports.signals import Signals
 
-Hint: TypeAlias = tuple[str, str]
+Notification: TypeAlias = tuple[str, str]
 """A subject and its detail."""
 
 
-def tell(signals: Signals, hints: Iterable[Hint]) -> None:
-    """Give each hint, in order."""
-    for subject, detail in hints:
+def send(signals: Signals, notifications: Iterable[Notification]) -> None:
+    """Send the notifications in order."""
+    for subject, detail in notifications:
         signals.notify(subject, detail)
 
 
-def sensors_changed(sensor_ids: Iterable[SensorId]) -> tuple[Hint, ...]:
+def sensors_changed(sensor_ids: Iterable[SensorId]) -> tuple[Notification, ...]:
     """These are on another vehicle now, have another driver or type, or are gone: the pipeline reads them again."""
     return tuple((observe.SIGNAL_SENSOR_CHANGED, sensor_id) for sensor_id in sensor_ids)
 
 
-def credential_ended(sensor_id: SensorId) -> tuple[Hint, ...]:
+def credential_ended(sensor_id: SensorId) -> tuple[Notification, ...]:
     """The sensor's access token became invalid: the gateway disconnects whoever used it."""
     return ((observe.SIGNAL_CREDENTIAL_ENDED, sensor_id),)
 
 
-def sessions_began(began: Iterable[tuple[SensorId, int]]) -> tuple[Hint, ...]:
+def sessions_began(began: Iterable[tuple[SensorId, int]]) -> tuple[Notification, ...]:
     """Devices connected to another gateway: older sessions than these are over."""
     return tuple((observe.SIGNAL_SESSION_BEGAN, f"{sensor_id} {session_no}") for sensor_id, session_no in began)
 
 
-def vehicles_moved(vehicle_ids: Iterable[VehicleId]) -> tuple[Hint, ...]:
+def vehicles_moved(vehicle_ids: Iterable[VehicleId]) -> tuple[Notification, ...]:
     """Newer positions of these vehicles were written."""
     return ((observe.SIGNAL_VEHICLES_MOVED, " ".join(vehicle_ids)),)
 
 
-def push_due() -> tuple[Hint, ...]:
+def push_due() -> tuple[Notification, ...]:
     """Messages wait for customers' servers."""
     return ((observe.SIGNAL_PUSH_DUE, ""),)
 
 
-def resend_due() -> tuple[Hint, ...]:
+def resend_due() -> tuple[Notification, ...]:
     """Messages may be left that are to be sent again."""
     return ((observe.SIGNAL_RESEND_DUE, ""),)
 
 
-def mail_due() -> tuple[Hint, ...]:
+def mail_due() -> tuple[Notification, ...]:
     """A mail waits to be sent."""
     return ((observe.SIGNAL_MAIL_DUE, ""),)
 
 
-def scoring_due() -> tuple[Hint, ...]:
+def scoring_due() -> tuple[Notification, ...]:
     """Trips wait to be judged."""
     return ((observe.SIGNAL_SCORING_DUE, ""),)
 
 
-def rescoring_due() -> tuple[Hint, ...]:
+def rescoring_due() -> tuple[Notification, ...]:
     """Trips wait to be judged anew."""
     return ((observe.SIGNAL_RESCORING_DUE, ""),)
 
 
-def company_changed(company_id: CompanyId) -> tuple[Hint, ...]:
+def company_changed(company_id: CompanyId) -> tuple[Notification, ...]:
     """A company was changed or deleted: what it wants pushed, and where to, is read again."""
     return ((observe.SIGNAL_COMPANY_CHANGED, company_id),)
 
 
-def rpc_answered(request_ids: Iterable[RequestId]) -> tuple[Hint, ...]:
+def rpc_answered(request_ids: Iterable[RequestId]) -> tuple[Notification, ...]:
     """Devices answered these calls, or they ended otherwise: whoever waits for one looks at it."""
     return tuple((observe.SIGNAL_RPC_ANSWERED, request_id) for request_id in request_ids)
 
 
-def import_due() -> tuple[Hint, ...]:
+def import_due() -> tuple[Notification, ...]:
     """A draft of an import waits to be checked or registered."""
     return ((observe.SIGNAL_IMPORT_DUE, ""),)
 
 
-def deleted(sensor_ids: Iterable[SensorId]) -> tuple[Hint, ...]:
+def deleted(sensor_ids: Iterable[SensorId]) -> tuple[Notification, ...]:
     """A vehicle, person or sensor is gone; these sensors knew it. What it left behind is to be erased."""
     return (*sensors_changed(sensor_ids), (observe.SIGNAL_ERASURE_DUE, ""))
 
 
-def sensor_deleted(sensor_id: SensorId) -> tuple[Hint, ...]:
+def sensor_deleted(sensor_id: SensorId) -> tuple[Notification, ...]:
     """The sensor is gone with its token; its open trip ended and is to be scored."""
     return (*credential_ended(sensor_id), *scoring_due(), *deleted([sensor_id]))

@@ -2,7 +2,7 @@
 
 A vehicle with which something cannot be done is named with its refusal and stops none of the others.
 
-Not here: what moves a vehicle (`vehicles.py`), delegating many (`delegations_of_many.py`).
+Not here: what moves a vehicle (`vehicles.py`), delegating many (`bulk_delegations.py`).
 """
 
 from collections.abc import Sequence

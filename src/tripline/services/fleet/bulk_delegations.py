@@ -18,7 +18,7 @@ from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds, VehicleId
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.domain.vehicles import ChangedSince
 from tripline.services.fleet import delegations as single
-from tripline.services.fleet.vehicles_of_many import Impossible, impossible
+from tripline.services.fleet.bulk_vehicles import Impossible, impossible
 from tripline.store.fleet import history, rights
 from tripline.store.fleet.rights import Held
 from tripline.store.transactions import ReadTx, WriteTx

@@ -7,8 +7,8 @@ from tests.support.refused import refused
 from tripline.domain import delegations
 from tripline.domain.ids import CompanyId, VehicleId
 from tripline.domain.refusals import BadParameter, Forbidden, NotFound
-from tripline.services.fleet import delegations_of_many as many
-from tripline.services.fleet.delegations_of_many import Pair, Possible
+from tripline.services.fleet import bulk_delegations as many
+from tripline.services.fleet.bulk_delegations import Pair, Possible
 
 
 async def world(app):

@@ -9,7 +9,7 @@ from tests.support import logs
 
 from tripline import observe
 from tripline.ports.outages import Outage
-from tripline.services import rounds
+from tripline.services import poll_loop
 
 
 class DoneError(BaseException):
@@ -30,7 +30,9 @@ def play(*what):
 
     with pytest.raises(DoneError):
         asyncio.run(
-            rounds.now_and_then(work, every_s=0, log=observe.logger("push"), failed="push.error", outage="push.outage")
+            poll_loop.periodically(
+                work, every_s=0, log=observe.logger("push"), failed="push.error", outage="push.outage"
+            )
         )
 
 
@@ -48,7 +50,7 @@ def test_worker_that_did_something_works_again_without_a_rest(monkeypatch):
     async def rest(seconds):
         rests.append(seconds)
 
-    monkeypatch.setattr(rounds.asyncio, "sleep", rest)
+    monkeypatch.setattr(poll_loop.asyncio, "sleep", rest)
     play(3, 1, 0, 2, 0)
 
     assert rests == [0, 0]

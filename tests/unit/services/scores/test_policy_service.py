@@ -7,8 +7,8 @@ from tests.support.scoring_rows import COMPANY, drive, played
 
 from tripline.domain.shares import Holder
 from tripline.scoring.rules import Rules, Scoring
-from tripline.services.scores import policy_desk
-from tripline.services.scores.policy_desk import PolicyDesk, PreviewUnderWay
+from tripline.services.scores import policy_service
+from tripline.services.scores.policy_service import PolicyService, PreviewUnderWay
 from tripline.services.scores.rescore import Outcome
 from tripline.store import tables
 from tripline.store.scores import policies, rescore
@@ -21,7 +21,7 @@ FAR = Rules(scoring=Scoring(min_distance_m=20_000))
 
 
 def desk_of(rig):
-    return PolicyDesk(store=rig.store, rules=Rules(), ids=rig.ids, clock=lambda: rig.now_ms)
+    return PolicyService(store=rig.store, rules=Rules(), ids=rig.ids, clock=lambda: rig.now_ms)
 
 
 async def previewed(rig, rules, trips=(START, CALM, START)):
@@ -74,12 +74,12 @@ def test_newest_trips_are_looked_at(tmp_path, most, found):
 
 
 def test_preview_ends_when_it_has_judged_enough_samples(tmp_path, monkeypatch):
-    monkeypatch.setattr(policy_desk.rescore, "TRIED", 1)
+    monkeypatch.setattr(policy_service.rescore, "TRIED", 1)
 
     async def play(rig):
-        monkeypatch.setattr(policy_desk, "SAMPLES", len(START))
+        monkeypatch.setattr(policy_service, "SAMPLES", len(START))
         at = await previewed(rig, MILD)
-        monkeypatch.setattr(policy_desk, "SAMPLES", len(START) + 1)
+        monkeypatch.setattr(policy_service, "SAMPLES", len(START) + 1)
         policy = await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
         return at, await desk_of(rig).preview(COMPANY, policy, HOLDER)
 
@@ -100,7 +100,7 @@ def test_one_preview_at_a_time(tmp_path, monkeypatch):
             under_way.pop()
             return Outcome()
 
-        monkeypatch.setattr(policy_desk.rescore, "tried_on", tried_on)
+        monkeypatch.setattr(policy_service.rescore, "tried_on", tried_on)
 
         async def ask(name):
             try:

@@ -1,7 +1,7 @@
-"""Working off what waits in a table: at once when a hint says so, and now and then unasked.
+"""Loops of workers: work at once when a notification arrives, and every few seconds without one.
 
-A hint may be lost, and other processes and the clock make work too; so whoever works looks for itself. Trouble never
-ends a worker.
+Notifications can be lost, and other processes and the clock create work too, so a worker reads its table itself. No
+error ends a worker.
 """
 
 import asyncio
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
 Work = Callable[[], Awaitable[int]]
-"""Does some of what is to be done; more than 0 when it did something, so that there may be more."""
+"""Do some work; return more than 0 if there may be more."""
 
 
-class Rounds:
-    """Rounds of one worker, woken by hints of one subject."""
+class PollLoop:
+    """The loop of one worker, woken by notifications of one subject."""
 
     def __init__(self, signals: Signals, subject: str, *, look_s: float) -> None:
         self._asked = asyncio.Event()
@@ -29,9 +29,9 @@ class Rounds:
             signals.subscribe(each, lambda _: self._asked.set())
 
     async def run(self, work: Work, *, log: "FilteringBoundLogger", failed: str) -> None:
-        """Work until cancelled: again at once while the work says that it did something. Trouble costs a pause.
+        """Work until cancelled; repeat at once while the work returns more than 0, pause after an error.
 
-        `failed` is the log event of trouble.
+        `failed` is the log event of an error.
         """
         while True:
             self._asked.clear()
@@ -46,10 +46,10 @@ class Rounds:
             pass
 
 
-async def now_and_then(
+async def periodically(
     work: Work, *, every_s: float, log: "FilteringBoundLogger", failed: str, outage: str | None = None
 ) -> None:
-    """As `Rounds.run`, for work that nobody hints at. `outage` is the log event of an outage, if it has its own."""
+    """Do work without notifications. `outage` is the log event of an outage if it differs from `failed`."""
     while True:
         while await _attempt(work, log, failed, outage or failed):
             pass
