@@ -53,7 +53,7 @@ _RETAINED: Final = (
 
 STATEMENTS: Final[dict[str, Statement]] = {
     "MQTT-1.5.3-1": Statement(
-        "Text that is no well-formed UTF-8, or holds surrogates, closes the connection.", _FORBIDDEN
+        "Text that is not well-formed UTF-8, or holds surrogates, closes the connection.", _FORBIDDEN
     ),
     "MQTT-1.5.3-2": Statement("Text with U+0000 closes the connection.", _FORBIDDEN),
     "MQTT-1.5.3-3": Statement(
@@ -76,7 +76,7 @@ STATEMENTS: Final[dict[str, Statement]] = {
         "PUBACK, PUBREC and PUBREL carry the id of their PUBLISH.",
         f"session:test_publishes_become_frames_whose_token_is_the_answer {_FOUR}",
     ),
-    "MQTT-2.3.1-7": Statement("SUBACK and UNSUBACK carry the id of what they answer.", f"{_GRANTED} {_TAKEN_BACK}"),
+    "MQTT-2.3.1-7": Statement("SUBACK and UNSUBACK carry the id of the packet that they answer.", f"{_GRANTED} {_TAKEN_BACK}"),
     "MQTT-3.1.0-1": Statement(
         "The first packet of a client is CONNECT.",
         "session:test_publish_before_connect_closes_connection "
@@ -118,20 +118,20 @@ STATEMENTS: Final[dict[str, Statement]] = {
         "A Will is forgotten once published, and at DISCONNECT.",
         f"{_WILL} exchange:test_will_taken_back_by_disconnect_is_not_published_by_a_later_connection",
     ),
-    "MQTT-3.1.2-11": Statement("Without the Will flag there is no Will QoS, retain, topic or message.", _FORBIDDEN),
+    "MQTT-3.1.2-11": Statement("Without the Will flag the Will has no QoS, retain, topic or message.", _FORBIDDEN),
     "MQTT-3.1.2-12": Statement("Without a Will none is published.", _NO_WILL),
     "MQTT-3.1.2-13": Statement("Without the Will flag the Will QoS is 0.", _FORBIDDEN),
     "MQTT-3.1.2-14": Statement("The Will QoS is not 3.", _FORBIDDEN),
-    "MQTT-3.1.2-15": Statement("Without the Will flag there is no Will retain.", _FORBIDDEN),
+    "MQTT-3.1.2-15": Statement("Without the Will flag Will retain is 0.", _FORBIDDEN),
     "MQTT-3.1.2-16": Statement("A Will without retain is not retained.", _WILL),
     "MQTT-3.1.2-17": Statement(
         "A Will with retain is retained.", f"{_WILL} open:test_paho_gets_retained_messages_and_a_will"
     ),
-    "MQTT-3.1.2-18": Statement("Without its flag there is no user name.", _FORBIDDEN),
+    "MQTT-3.1.2-18": Statement("Without its flag the user name is absent.", _FORBIDDEN),
     "MQTT-3.1.2-19": Statement("With its flag there is a user name.", f"{_FORMS} {_FORBIDDEN}"),
-    "MQTT-3.1.2-20": Statement("Without its flag there is no password.", _FORBIDDEN),
+    "MQTT-3.1.2-20": Statement("Without its flag the password is absent.", _FORBIDDEN),
     "MQTT-3.1.2-21": Statement("With its flag there is a password.", f"{_FORMS} {_FORBIDDEN}"),
-    "MQTT-3.1.2-22": Statement("There is no password without a user name.", _FORBIDDEN),
+    "MQTT-3.1.2-22": Statement("A password needs a user name.", _FORBIDDEN),
     "MQTT-3.1.2-23": Statement("A client is not silent longer than its keep-alive.", why=CLIENT),
     "MQTT-3.1.2-24": Statement(
         "Silence of one and a half keep-alives ends the connection.",
@@ -183,7 +183,7 @@ STATEMENTS: Final[dict[str, Statement]] = {
         "session:test_c7_admitted_client_gets_code_0_and_no_session_present",
     ),
     "MQTT-3.1.4-5": Statement(
-        "What came behind a CONNECT that is refused is not acted on.",
+        "Packets behind a refused CONNECT are ignored.",
         "session:test_packets_behind_connect_wait_and_come_with_admission "
         "session:test_refused_client_gets_its_code_and_is_not_heard_again",
     ),
@@ -194,9 +194,9 @@ STATEMENTS: Final[dict[str, Statement]] = {
         "A clean session is never announced as present.",
         "exchange:test_clean_session_ends_the_one_that_was_left_and_leaves_none",
     ),
-    "MQTT-3.2.2-2": Statement("CONNACK says whether the session asked for is there.", _LEFT),
+    "MQTT-3.2.2-2": Statement("CONNACK says whether the requested session is present.", _LEFT),
     "MQTT-3.2.2-3": Statement(
-        "Where no session is kept, CONNACK says so.",
+        "Without a stored session, CONNACK says so.",
         f"session:test_c7_admitted_client_gets_code_0_and_no_session_present {_LEFT}",
     ),
     "MQTT-3.2.2-4": Statement(
@@ -211,26 +211,26 @@ STATEMENTS: Final[dict[str, Statement]] = {
         "Where no return code fits, the connection is closed without CONNACK.",
         "gateway:test_bug_in_admission_costs_one_connection_and_not_the_listener",
     ),
-    "MQTT-3.3.1-1": Statement("What is sent again has DUP.", _AGAIN),
+    "MQTT-3.3.1-1": Statement("A repetition has DUP.", _AGAIN),
     "MQTT-3.3.1-2": Statement("QoS 0 never has DUP.", f"{_FORBIDDEN} {_FORMS}"),
     "MQTT-3.3.1-3": Statement(
         "DUP is not handed on: it says only whether the server itself sends again.",
         "exchange:test_dup_of_the_sender_is_not_handed_on",
     ),
     "MQTT-3.3.1-4": Statement("Both QoS bits close the connection.", _FORBIDDEN),
-    "MQTT-3.3.1-5": Statement("A message with RETAIN is kept with its QoS for later subscribers.", _RETAINED),
+    "MQTT-3.3.1-5": Statement("A message with RETAIN is stored with its QoS for later subscribers.", _RETAINED),
     "MQTT-3.3.1-6": Statement(
-        "A new subscription is sent what is retained on its topics.",
+        "A new subscription gets the retained messages of its topics.",
         f"{_RETAINED} open:test_mosquitto_sub_gets_retained_and_live_messages_of_mosquitto_pub",
     ),
     "MQTT-3.3.1-7": Statement(
         "A retained message at QoS 0 takes the place of an older one.",
         "exchange:test_retained_message_at_qos_0_replaces_an_older_one",
     ),
-    "MQTT-3.3.1-8": Statement("What is sent because of a new subscription has RETAIN.", _RETAINED),
-    "MQTT-3.3.1-9": Statement("What is sent to a subscription that was there has none.", _RETAINED),
+    "MQTT-3.3.1-8": Statement("A message sent because of a new subscription has RETAIN.", _RETAINED),
+    "MQTT-3.3.1-9": Statement("A message sent to an older subscription has none.", _RETAINED),
     "MQTT-3.3.1-10": Statement(
-        "An empty message with RETAIN is delivered and deletes what was retained.",
+        "An empty message with RETAIN is delivered and deletes the retained message.",
         "exchange:test_empty_retained_message_deletes_and_is_delivered_like_any_other",
     ),
     "MQTT-3.3.1-11": Statement(
@@ -244,7 +244,7 @@ STATEMENTS: Final[dict[str, Statement]] = {
     "MQTT-3.3.2-1": Statement("The topic name is the first field of PUBLISH, in UTF-8.", f"{_FORMS} {_FORBIDDEN}"),
     "MQTT-3.3.2-2": Statement("The topic name of a PUBLISH has no wildcards.", _FORBIDDEN),
     "MQTT-3.3.2-3": Statement(
-        "What a subscriber is sent has a topic that its filter covers.",
+        "A subscriber gets messages with topics that its filter covers.",
         "outbound:test_filter_covers_topics_as_the_standard_says "
         "exchange:test_message_goes_to_those_who_asked_for_it_and_to_its_sender_too",
     ),
@@ -273,7 +273,7 @@ STATEMENTS: Final[dict[str, Statement]] = {
     "MQTT-3.8.4-1": Statement("SUBSCRIBE is answered with SUBACK.", _GRANTED),
     "MQTT-3.8.4-2": Statement("SUBACK carries the id of its SUBSCRIBE.", _GRANTED),
     "MQTT-3.8.4-3": Statement(
-        "A filter asked for again replaces the subscription it made before, and what is retained is sent again.",
+        "A repeated filter replaces its former subscription, and retained messages are sent again.",
         "session:test_session_holds_sixteen_filters_and_fails_more "
         "exchange:test_same_filter_asked_for_again_sends_what_is_retained_again",
     ),
@@ -308,9 +308,9 @@ STATEMENTS: Final[dict[str, Statement]] = {
     "MQTT-3.14.4-1": Statement("A client closes the connection after DISCONNECT.", why=CLIENT),
     "MQTT-3.14.4-2": Statement("A client sends nothing after DISCONNECT.", why=CLIENT),
     "MQTT-3.14.4-3": Statement("DISCONNECT takes the Will back unpublished.", _NO_WILL),
-    "MQTT-4.1.0-1": Statement("Client and server store the session as long as it lasts.", f"{_LEFT} {_AGAIN}"),
+    "MQTT-4.1.0-1": Statement("Client and server store the session for its whole life.", f"{_LEFT} {_AGAIN}"),
     "MQTT-4.1.0-2": Statement(
-        "A session lasts at least as long as its connection.",
+        "A session lasts at least for its connection.",
         "session:test_message_to_the_client_is_delivered_when_acknowledged",
     ),
     "MQTT-4.2.0-1": Statement(
@@ -349,7 +349,7 @@ STATEMENTS: Final[dict[str, Statement]] = {
         "exchange:test_message_goes_to_those_who_asked_for_it_and_to_its_sender_too "
         "exchange:test_messages_wait_for_an_absent_client_in_order_at_qos_1_and_2",
     ),
-    "MQTT-4.5.0-2": Statement("A client acknowledges whatever it makes of a message.", why=CLIENT),
+    "MQTT-4.5.0-2": Statement("A client acknowledges a message after any outcome.", why=CLIENT),
     "MQTT-4.6.0-1": Statement("PUBLISHes go again in the order in which they went first.", _AGAIN),
     "MQTT-4.6.0-2": Statement(
         "PUBACKs go out in the order in which the publishes came.",
@@ -392,7 +392,7 @@ STATEMENTS: Final[dict[str, Statement]] = {
         "bytes:test_topic_is_taken_as_it_is outbound:test_filter_covers_topics_as_the_standard_says",
     ),
     "MQTT-4.8.0-1": Statement(
-        "What breaks the protocol closes the connection.",
+        "A protocol error closes the connection.",
         f"{_FORBIDDEN} session:test_packet_that_no_client_sends_closes_connection "
         "session:test_protocol_error_comes_once_and_after_the_frames_before_it",
     ),

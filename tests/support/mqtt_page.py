@@ -9,7 +9,7 @@ from tripline.mqtt import inbound, outbound, session
 from tripline.wire import topics
 from tripline.wire.device import body
 
-_HEAD = f"""# What the device listener speaks
+_HEAD = f"""# The protocol of the device listener
 
 Made by `make docs` from the program and from `tests/conformance/statements.py`; a test holds it equal.
 
@@ -23,12 +23,12 @@ QoS is taken; an acknowledgement leaves after the message is durable.
 - **Sessions** are clean: CONNACK never says "session present". A session belongs to the user name; the connection that
   asked last has it, and every older one is closed (`{roster.TAKEN_OVER}`).
 - **Wills and RETAIN** are checked for form and change nothing.
-- **Who is there** is exact: a session ends for the platform at the moment its end is decided, by DISCONNECT, silence of
+- **Presence** is exact: a session ends for the platform at the moment its end is decided, by DISCONNECT, silence of
   one and a half keep-alives, the end of the network connection, a newer connection, the end of the credential, or the
   end of the server. Without keep-alive the system asks the other side after {listener.PEER_IDLE_S} s of silence and
   gives it up {listener.PEER_PROBES * listener.PEER_PROBE_S} s later.
 - **A device that never acknowledges** requests stays reachable: beyond the limit below the oldest is given up. One that
-  does not read is told to the caller as congested at half of `devices.write_buffer`, and closed at all of it.
+  does not read is reported to the caller as congested at half of `devices.write_buffer`, and closed at all of it.
 """
 
 _LIMITS = (
@@ -42,10 +42,10 @@ _LIMITS = (
         f"{inbound.LOT_BYTES:,} and {inbound.LOT_PACKETS}",
     ),
     ("bytes of any packet; above, the connection is closed", f"{inbound.MAX_LENGTH:,}"),
-    ("bytes of a packet that is no publish of a live session", f"{inbound.MAX_CONTROL:,}"),
+    ("bytes of a packet other than a publish of a live session", f"{inbound.MAX_CONTROL:,}"),
     ("bytes that wait behind CONNECT", f"{session.MAX_WAITING:,}"),
     (
-        f"bytes of CONNECTs and what is behind them, beyond {newcomers.FREE:,} of each, of all connections not admitted"
+        f"bytes of CONNECTs and the bytes behind them, beyond {newcomers.FREE:,} of each, of all connections not admitted"
         " yet; above, the address with most loses its oldest connection",
         f"{newcomers.MAX_HELD:,}",
     ),
@@ -77,7 +77,7 @@ _LIMITS = (
 _ROUTED = f"""
 ## Namespaces that route
 
-The tests extend the code of a connection by what the product's topics do not allow: messages between clients at
+The tests extend the code of a connection by features that the product's topics do not allow: messages between clients at
 every QoS, retained messages, Wills, sessions that outlive their connection (`tests/support/open_namespace.py`). Their
 exchange (`tests/support/exchange.py`) holds at most {exchange.MAX_RETAINED:,} retained topics,
 {exchange.MAX_KEPT:,} sessions of absent clients, and {persistent_sessions.MAX_QUEUED:,} waiting messages for each. Rows
