@@ -76,7 +76,9 @@ STATEMENTS: Final[dict[str, Statement]] = {
         "PUBACK, PUBREC and PUBREL carry the id of their PUBLISH.",
         f"session:test_publishes_become_frames_whose_token_is_the_answer {_FOUR}",
     ),
-    "MQTT-2.3.1-7": Statement("SUBACK and UNSUBACK carry the id of the packet that they answer.", f"{_GRANTED} {_TAKEN_BACK}"),
+    "MQTT-2.3.1-7": Statement(
+        "SUBACK and UNSUBACK carry the id of the packet that they answer.", f"{_GRANTED} {_TAKEN_BACK}"
+    ),
     "MQTT-3.1.0-1": Statement(
         "The first packet of a client is CONNECT.",
         "session:test_publish_before_connect_closes_connection "

@@ -45,8 +45,8 @@ _LIMITS = (
     ("bytes of a packet other than a publish of a live session", f"{inbound.MAX_CONTROL:,}"),
     ("bytes that wait behind CONNECT", f"{session.MAX_WAITING:,}"),
     (
-        f"bytes of CONNECTs and the bytes behind them, beyond {newcomers.FREE:,} of each, of all connections not admitted"
-        " yet; above, the address with most loses its oldest connection",
+        f"bytes of CONNECTs and the bytes behind them, beyond {newcomers.FREE:,} of each, of all connections not"
+        " admitted yet; above, the address with most loses its oldest connection",
         f"{newcomers.MAX_HELD:,}",
     ),
     ("bytes before the first answer of TLS", f"{tls.MAX_HELLO:,}"),
@@ -77,9 +77,9 @@ _LIMITS = (
 _ROUTED = f"""
 ## Namespaces that route
 
-The tests extend the code of a connection by features that the product's topics do not allow: messages between clients at
-every QoS, retained messages, Wills, sessions that outlive their connection (`tests/support/open_namespace.py`). Their
-exchange (`tests/support/exchange.py`) holds at most {exchange.MAX_RETAINED:,} retained topics,
+The tests extend the code of a connection by features that the product's topics do not allow: messages between clients
+at every QoS, retained messages, Wills, sessions that outlive their connection (`tests/support/open_namespace.py`).
+Their exchange (`tests/support/exchange.py`) holds at most {exchange.MAX_RETAINED:,} retained topics,
 {exchange.MAX_KEPT:,} sessions of absent clients, and {persistent_sessions.MAX_QUEUED:,} waiting messages for each. Rows
 marked *routed* below are proven there.
 
