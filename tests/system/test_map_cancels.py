@@ -42,6 +42,7 @@ def is_free(folder):
     return True
 
 
+@pytest.mark.deep
 def test_import_that_is_cancelled_at_any_moment_leaves_the_former_map_and_nothing_else(tmp_path, town):
     print(f"TRIPLINE_TESTS_SEED={imports.SEED}")
     moments = random.Random(imports.SEED)
@@ -97,6 +98,7 @@ def test_import_by_the_command_is_cancelled_over_rest_and_says_so(tmp_path, town
     assert left(folder) == []
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("after_s", [0.0, 0.1, 0.25, 0.5])
 def test_server_that_is_killed_while_it_cancels_leaves_the_former_map_and_nothing_else(tmp_path, town, after_s):
     data, folder = tmp_path / "data", tmp_path / "data" / "maps"

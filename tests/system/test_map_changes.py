@@ -14,6 +14,7 @@ import zoneinfo
 from collections import Counter
 from functools import partial
 
+import pytest
 from tests.support import databases, map_files, postgres, servers, stores
 from tests.support.scoring_rows import Rig, sample
 
@@ -25,6 +26,8 @@ from tripline.scoring.rules import Rules
 from tripline.services.scores.scorer import Scorer
 from tripline.store import tables
 from tripline.store.database.postgres import PostgresStore
+
+pytestmark = pytest.mark.deep
 
 METRES = 111_195.08
 TRIPS = 300

@@ -56,6 +56,7 @@ def left(folder):
     return sorted(each.name for each in folder.iterdir() if each.name not in owned)
 
 
+@pytest.mark.deep
 def test_import_that_is_killed_at_any_moment_leaves_the_former_map_or_the_new_one(tmp_path, town):
     print(f"TRIPLINE_TESTS_SEED={SEED}")
     moments = random.Random(SEED)
@@ -179,6 +180,7 @@ def test_import_whose_process_dies_is_interrupted_and_goes_on_by_one_request(tmp
     assert left(folder) == [".uploads"]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("way", [signal.SIGTERM, signal.SIGKILL], ids=["stopped", "killed"])
 def test_import_ends_with_its_server_and_another_one_goes_on(tmp_path, town, way):
     data, folder = tmp_path / "data", tmp_path / "data" / "maps"
@@ -221,6 +223,7 @@ def test_upload_that_is_cut_off_leaves_nothing_of_itself(tmp_path, town):
     assert list((folder / ".uploads").iterdir()) == []
 
 
+@pytest.mark.deep
 def test_upload_whose_server_is_killed_leaves_nothing_that_counts(tmp_path, town):
     data, folder = tmp_path / "data", tmp_path / "data" / "maps"
     content = town.read_bytes()
