@@ -16,7 +16,7 @@ import pytest
 from paho.mqtt.enums import CallbackAPIVersion
 from tests.support import drives, fleet, foreign, required, servers
 
-pytestmark = pytest.mark.once("how foreign clients speak")
+pytestmark = [pytest.mark.deep, pytest.mark.once("how foreign clients speak")]
 
 START_MS = 1_780_000_000_000
 STRANGER = "Z" * 20

@@ -17,7 +17,7 @@ from tests.support import drives, fleet, foreign, foreign_devices, required, ser
 from tests.support.foreign_devices import DEVICES, ForeignDevice
 from tests.support.foreign_requests import LIMIT_S
 
-pytestmark = pytest.mark.once("how foreign devices speak")
+pytestmark = [pytest.mark.deep, pytest.mark.once("how foreign devices speak")]
 
 TRE = "v1/sensors/me/tre"
 ATTRIBUTES = "v1/sensors/me/attributes"

@@ -15,6 +15,8 @@ from tripline.adapters.kafka.writer import KafkaWriter
 from tripline.ports.bus import BusNote
 from tripline.ports.outages import Outage
 
+pytestmark = pytest.mark.deep
+
 PATIENCE_S = 60
 TOPIC = "secured"
 

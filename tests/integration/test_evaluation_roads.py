@@ -12,6 +12,8 @@ from evaluation.road_page import PLACES
 
 from tripline.roads import candidates, countries
 
+pytestmark = pytest.mark.deep
+
 Measure = Callable[[Any, int], list[dict[str, Any]]]
 
 

@@ -2,8 +2,11 @@
 
 import json
 
+import pytest
 from evaluation import valhalla
 from tests.support import road_servers
+
+pytestmark = pytest.mark.deep
 
 
 def run(monkeypatch, capsys, tmp_path):

@@ -238,6 +238,7 @@ REACHES = [(action, role, reach) for action, role in CELLS for reach in access.R
 REACHES.sort(key=lambda cell: [part.name for part in cell])
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("action", "role"), CELLS, ids=lambda part: part.name)
 def test_permission_that_is_taken_away_is_missed(stage, asked, monkeypatch, action, role):
     left = {other: reaches for other, reaches in access.RULES[action].items() if other is not role}
@@ -246,6 +247,7 @@ def test_permission_that_is_taken_away_is_missed(stage, asked, monkeypatch, acti
     assert missed(stage, asked, action, role)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("action", "role", "reach"), REACHES, ids=lambda part: part.name)
 def test_reach_that_is_taken_away_is_missed(stage, asked, monkeypatch, action, role, reach):
     left = access.RULES[action][role] - {reach}

@@ -23,6 +23,8 @@ from tripline.domain import access
 from tripline.domain.access import Action, Authority, Gate
 from tripline.http.operations import Operation
 
+pytestmark = pytest.mark.deep
+
 PASSES, UNAUTHENTICATED, FORBIDDEN, UNKNOWN_THING = "passes", "no account", "forbidden", "unknown"
 OPERATIONS = {each.name: each for each in reference.every_operation() if each.access is not Gate.MACHINE}
 

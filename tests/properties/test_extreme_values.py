@@ -40,6 +40,8 @@ from tripline.store import tables
 from tripline.wire import csv_files
 from tripline.wire.bus.envelopes import EVENTS, MICROTRIPS, TRIPS
 
+pytestmark = pytest.mark.deep
+
 PATIENT = Limits(accounts=limits.PATIENT, rest=config.Rest())
 VISITORS = (every.NOBODY, "P", "platform administrator", "operator", "managing director", "carrier", "granted")
 """Of those who may open a page, the last is asked."""

@@ -15,7 +15,7 @@ from tripline.adapters import data_folder
 from tripline.store import migrate
 from tripline.store.database import sqlite
 
-pytestmark = pytest.mark.sqlite("copies of a database file")
+pytestmark = [pytest.mark.deep, pytest.mark.sqlite("copies of a database file")]
 PAGE = (reference.ROOT / "docs" / "operating.md").read_text("utf-8")
 COMMANDS = [line.strip() for line in re.findall(r"^ {4,}(\S.*)$", PAGE, re.MULTILINE)]
 ROWS = 30

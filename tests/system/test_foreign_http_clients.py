@@ -15,7 +15,7 @@ import pytest
 from tests.support import fleet, foreign, pages, required, servers
 from tests.system.test_registration_story import PAGE
 
-pytestmark = pytest.mark.once("how foreign clients speak")
+pytestmark = [pytest.mark.deep, pytest.mark.once("how foreign clients speak")]
 
 V1 = "/api/tre/v1"
 PASSWORD = "한강의 긴 암호"

@@ -79,6 +79,7 @@ def test_import_that_is_cancelled_at_any_moment_leaves_the_former_map_and_nothin
     assert not any("map.import_ended" in line for line in log)
 
 
+@pytest.mark.deep
 def test_import_by_the_command_is_cancelled_over_rest_and_says_so(tmp_path, town):
     data, folder = tmp_path / "data", tmp_path / "data" / "maps"
     former = with_former(folder, tmp_path)

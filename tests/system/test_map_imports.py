@@ -159,6 +159,7 @@ def is_there(pid):
         return False
 
 
+@pytest.mark.deep
 def test_import_whose_process_dies_is_interrupted_and_goes_on_by_one_request(tmp_path, town):
     folder = tmp_path / "data" / "maps"
     with servers.serving(tmp_path / "data") as server, administered(server) as http:
@@ -204,6 +205,7 @@ def test_import_ends_with_its_server_and_another_one_goes_on(tmp_path, town, way
     assert (done["import"], [each["roads"] for each in done["maps"]]) == (None, [made.TOWN_ROADS])
 
 
+@pytest.mark.deep
 def test_upload_that_is_cut_off_leaves_nothing_of_itself(tmp_path, town):
     folder = tmp_path / "data" / "maps"
     content = town.read_bytes()

@@ -57,6 +57,7 @@ def test_speeding_drive_ends_with_events_and_an_explanation_that_name_the_road(t
     )
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("seed", [1, 2])
 def test_drive_along_real_roads_is_explained_with_the_seconds_over_the_limit_that_it_had(tmp_path, seed):
     """The limits change along the way; the drive's own record of them is the truth."""
