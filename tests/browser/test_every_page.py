@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.support import portal_browser, portal_tour, portal_world
 
-pytestmark = [pytest.mark.once("what a page shows"), pytest.mark.slow]
+pytestmark = [pytest.mark.deep, pytest.mark.once("what a page shows"), pytest.mark.slow]
 
 PARTS = {
     *(f"/fleet/{kind}/count" for kind in ("companies", "directors", "drivers")),

@@ -84,6 +84,7 @@ def test_messages_on_damaged_blocks_are_neither_acknowledged_nor_set_aside(
         assert node.rows(tables.rejected_message) == []
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_doctor_names_damage_that_it_meets_and_damage_that_the_server_met() -> None:
     postgres.need("damaged files of PostgreSQL")

@@ -268,6 +268,7 @@ class Fickle:
         return list(reversed(last))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("seed", range(4))
 def test_m3_sensors_are_confirmed_in_order_whenever_a_silent_receiver_recovers(tmp_path, seed):
     sensors, dice = 4, random.Random(seed)

@@ -19,7 +19,7 @@ from tests.support.device import CarefulDevice
 from tests.support.fleet import Company, Registered
 from tests.system.test_ingest import judged, listed
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.deep, pytest.mark.slow]
 PATIENCE_S = 60
 TOPIC = "sf-microtrip"
 DEAD = "tripline-dead-letters"
@@ -96,7 +96,7 @@ def whereabouts(company: Company, vehicle: Registered, at_ms: int) -> dict[str, 
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize("site", [one_process, pytest.param(gateway_and_worker, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("site", [one_process, gateway_and_worker])
 def test_drive_that_comes_half_over_the_bus_is_one_trip_of_the_device(
     site: Any, bus: brokers.Cluster, tmp_path: Path
 ) -> None:

@@ -45,6 +45,7 @@ def explained(
         return check.messages, code
 
 
+@pytest.mark.deep
 def test_check_rejected_examples_of_section_11_are_explained_with_reason_and_remedy(world: World) -> None:
     cases = ("no_payload", "payload_is_text", "unknown_small_number", "not_json")
 
@@ -75,6 +76,7 @@ def test_check_rejected_examples_of_section_11_are_explained_with_reason_and_rem
     ]
 
 
+@pytest.mark.deep
 def test_check_obd_examples_of_section_11_are_explained_with_flags_and_voltage(world: World) -> None:
     cases = ("obd_mask_as_text", "obd_mask_as_integer", "obd_mask_unreadable", "obd_trip_under_old_number")
 
@@ -96,6 +98,7 @@ def test_check_obd_examples_of_section_11_are_explained_with_flags_and_voltage(w
     assert said(trip, "coerced") == ["ty: 1 is read with the OBD tables, as `fc` is there: its documented number is 3"]
 
 
+@pytest.mark.deep
 def test_check_other_examples_of_section_11_are_explained(world: World) -> None:
     gps, _ = explained(world, world.box(), check_body("gps_aggregate"), check_body("unknown_event"))
     bbx, _ = explained(world, world.box("BLACKBOX"), check_body("blackbox_without_time"))

@@ -14,7 +14,7 @@ from tests.support.device_page import examples
 from tests.support.reference import ROOT
 from tests.support.worlds import World
 
-pytestmark = pytest.mark.once("what devices are given")
+pytestmark = [pytest.mark.deep, pytest.mark.once("what devices are given")]
 
 EXAMPLES = examples()
 TYPES = sorted({example.sensor_type for example in EXAMPLES})

@@ -22,6 +22,8 @@ from tests.support.fleet import Company, Registered
 
 from tripline.scoring.rules import Column, EventType
 
+pytestmark = pytest.mark.deep
+
 START_MS = 1_780_000_000_000
 RECORDING = "drive_17"
 """3.6 km with two harsh accelerations and a harsh stop: one event more or less is ten points."""

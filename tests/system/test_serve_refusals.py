@@ -29,7 +29,10 @@ def refused(data: Path, *flags: str) -> tuple[int, str]:
     return ended.returncode, complaint(ended)
 
 
-@pytest.mark.parametrize("listener", ["api", "analytics", "device", "device-plain"])
+@pytest.mark.parametrize(
+    "listener",
+    ["api", *(pytest.param(each, marks=pytest.mark.deep) for each in ("analytics", "device", "device-plain"))],
+)
 def test_serve_with_a_port_in_use_names_the_port(tmp_path, listener):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -93,6 +93,7 @@ def test_simulate_every_type_with_calls_activation_and_lost_connections_stores_w
     assert done.stdout.endswith("Everything acknowledged is stored, once.\n")
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("company")
 def test_simulate_every_bad_habit_explains_what_makes_no_record(server: servers.Running) -> None:
     done = simulate(
@@ -232,6 +233,7 @@ def test_simulate_interrupted_ends_its_drives_and_shows_the_table(server: server
     assert output.endswith("Everything acknowledged is stored, once.\n")
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("company")
 def test_simulate_while_the_server_is_killed_and_comes_back_loses_nothing(tmp_path: Path) -> None:
     data = tmp_path / "data"
@@ -278,6 +280,7 @@ def test_simulate_with_an_unknown_token_names_the_vehicle_and_exits_1(server: se
     assert "line 1: The platform refused a device's token (return code 5" in done.stdout
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_page_is_true_line_by_line_and_names_every_habit_and_manner(tmp_path: Path) -> None:
     required.need("curl", "the story of docs/simulate.md")
