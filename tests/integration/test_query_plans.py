@@ -23,8 +23,8 @@ from tripline.domain.history import Event
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.trends import Subject
 from tripline.http import operations
-from tripline.store.browsing import accounts, numbers, people, sensors, turns, vehicles
-from tripline.store.browsing.turns import Place, Reading, Turn
+from tripline.store.browsing import accounts, numbers, pages, people, sensors, vehicles
+from tripline.store.browsing.pages import PageRequest, Place, Reading
 from tripline.store.database import sqlite
 from tripline.store.fleet import history
 from tripline.store.scores import standings, trends
@@ -110,7 +110,7 @@ FILTERS_OF_ACCOUNTS = (
     accounts.Filters(search="driver"),
 )
 TURNS_OF_ACCOUNTS = tuple(
-    Turn(limit=50, by="email", place=place, back=back)
+    PageRequest(limit=50, by="email", place=place, back=back)
     for place, back in ((None, False), (Place("driver5", "driver5"), False), (Place("driver5", "driver5"), True))
 )
 
@@ -294,8 +294,8 @@ def test_page_of_rights_is_read_along_the_numbers_of_their_vehicles(tmp_path, pl
     scope = access.scope_of(Actor(UserId("d"), Authority.DIRECTOR, CompanyId("c")), Action.VEHICLE_READ)
     driver = sqlite.open_engine(stores.fresh(tmp_path).path).raw_connection().driver_connection
     source = vehicles._source(scope, vehicles._Found.NUMBERED, vehicles._kept(vehicles.Filters()))
-    turn = Turn(limit=50, by="number", place=place)
-    text, order, _ = turns._page(vehicles._browsed(frozenset()), (source,), turns._asked(turn, Reading.ALL)).compiled(
+    turn = PageRequest(limit=50, by="number", place=place)
+    text, order, _ = pages._page(vehicles._query(frozenset()), (source,), pages._asked(turn, Reading.ALL)).compiled(
         dialect()
     )
     found = [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {text}", [None] * len(order))]
@@ -363,7 +363,7 @@ def test_page_of_accounts_is_read_along_their_addresses(tmp_path, filters, turn)
     [(people._Found.ADDRESS, "ix_account_login", "login"), (people._Found.PHONE, "ix_account_phone", "phone")],
 )
 def test_few_people_are_found_by_the_index_of_what_is_searched_for(tmp_path, found, index, column, by, place):
-    steps = people_plan(tmp_path, found, Turn(limit=50, by=by, place=place))
+    steps = people_plan(tmp_path, found, PageRequest(limit=50, by=by, place=place))
 
     assert f"SEARCH account USING INDEX {index} (company_id=? AND {column}>? AND {column}<?)" in steps
 
@@ -371,7 +371,7 @@ def test_few_people_are_found_by_the_index_of_what_is_searched_for(tmp_path, fou
 @pytest.mark.parametrize("by", ["name", "created"])
 @pytest.mark.parametrize("found", [people._Found.ADDRESS_TESTED, people._Found.PHONE_TESTED])
 def test_many_people_are_walked_along_in_their_order(tmp_path, found, by):
-    steps = people_plan(tmp_path, found, Turn(limit=50, by=by))
+    steps = people_plan(tmp_path, found, PageRequest(limit=50, by=by))
 
     index = {"name": "ix_account_list", "created": "ix_account_created"}[by]
     assert [step for step in steps if re.match(rf"SEARCH account USING INDEX {index} \(company_id=\?", step)]
@@ -400,7 +400,7 @@ def people_plan(folder, found, turn):
     """How a page of a company's drivers is read who are found so."""
     scope = access.scope_of(Actor(UserId("a"), Authority.COMPANY_ADMIN, CompanyId("c")), Action.PERSON_LIST)
     source = people._beside_names(people._Which(found, scope.reaches, enabled=None))
-    return explained(folder, turns._page(people._BROWSED, (source,), turns._asked(turn, Reading.ALL)))
+    return explained(folder, pages._page(people._QUERY, (source,), pages._asked(turn, Reading.ALL)))
 
 
 def explained(folder, statement):
@@ -414,9 +414,9 @@ def explained(folder, statement):
 
 def page_of_accounts(filters, turn, dialect):
     """The statement of a page of the portal's list of accounts, and its values."""
-    asked = turns._asked(turn, Reading.ALL)
-    text, order, constants = turns._page(accounts._BROWSED, tuple(accounts._sources(filters)), asked).compiled(dialect)
-    values = [*accounts._values(filters), *turns._window(turn, ""), None, None, *constants]
+    asked = pages._asked(turn, Reading.ALL)
+    text, order, constants = pages._page(accounts._QUERY, tuple(accounts._sources(filters)), asked).compiled(dialect)
+    values = [*accounts._values(filters), *pages._window(turn, ""), None, None, *constants]
     return text, [values[at] for at in order]
 
 

@@ -30,7 +30,7 @@ from tripline.services.fleet import search as quick_search
 from tripline.store import tables
 from tripline.store.browsing import applications, delegations, lines, people, pushes, sensors, vehicles
 from tripline.store.browsing.delegations import Side
-from tripline.store.browsing.turns import Place, Turn
+from tripline.store.browsing.pages import PageRequest, Place
 from tripline.store.database import partitions, postgres
 from tripline.store.database.postgres import PostgresStore
 from tripline.store.database.postgres_queries import Asker
@@ -279,7 +279,7 @@ def test_page_of_applications_is_read_along_an_index(applied, by, state, search,
             applied,
             lambda tx, turn: applications.page(tx, applications.Filters(search=search, state=state), turn),
             {"plan_cache_mode": plans},
-            Turn(limit=50, by=by, descending=descending, place=place),
+            PageRequest(limit=50, by=by, descending=descending, place=place),
         )
     ]
     steps = "\n".join(found)
@@ -323,7 +323,7 @@ def test_page_of_messages_walks_the_index_of_its_state(pushed, state, filtered, 
             pushed,
             lambda tx, turn: pushes.page(tx, CompanyId("c"), pushes.Filters(state=state, **filtered), turn),
             {"plan_cache_mode": plans},
-            Turn(limit=50, by="made", descending=descending, place=place),
+            PageRequest(limit=50, by="made", descending=descending, place=place),
         )
     ]
     steps = "\n".join(found)
@@ -345,7 +345,7 @@ def test_search_for_messages_finds_few_sensors_by_their_serial_numbers_and_asks_
         pushed,
         lambda tx, turn: (pushes.page(tx, CompanyId("c"), filters, turn), pushes.count(tx, CompanyId("c"), filters)),
         {"plan_cache_mode": plans},
-        Turn(limit=50, by="made"),
+        PageRequest(limit=50, by="made"),
     )
     looks = [plan for plan in found if "push_outbox" not in plan]
     walks = [plan for plan in found if "push_outbox" in plan]
@@ -368,7 +368,7 @@ def test_messages_of_each_state_are_counted_along_its_index(pushed, plans):
         pushed,
         lambda tx, _: pushes.counts(tx, CompanyId("c"), most=1_000),
         {"plan_cache_mode": plans},
-        Turn(limit=50, by="made"),
+        PageRequest(limit=50, by="made"),
     )
     steps = "\n".join(found)
 
@@ -397,7 +397,7 @@ def lined() -> Iterator[databases.Database]:
 
 
 def plans_of_lines(
-    database: databases.Database, role: Authority, filters: lines.Filters, turn: Turn, **settings: str
+    database: databases.Database, role: Authority, filters: lines.Filters, turn: PageRequest, **settings: str
 ) -> list[str]:
     """How each statement of a page of lines, and of their number, is run for somebody of the company."""
     scope = access.scope_of(Actor(UserId("d"), role, CompanyId("c")), Action.SENSOR_READ)
@@ -442,7 +442,9 @@ def test_no_list_of_lines_reads_a_whole_table(lined, role, filters):
         plan
         for by in ("serial", "created")
         for place in (None, Place("1" if by == "serial" else 1, "x"))
-        for plan in plans_of_lines(lined, role, filters, Turn(limit=50, by=by, place=place), enable_seqscan="off")
+        for plan in plans_of_lines(
+            lined, role, filters, PageRequest(limit=50, by=by, place=place), enable_seqscan="off"
+        )
     ]
 
     assert "carrier_line" in "".join(found)
@@ -464,7 +466,7 @@ def test_page_of_a_companys_lines_walks_an_index_among_many(lined, by, descendin
             lined,
             Authority.COMPANY_ADMIN,
             lines.Filters(state=state),
-            Turn(limit=50, by=by, descending=descending, place=place),
+            PageRequest(limit=50, by=by, descending=descending, place=place),
             plan_cache_mode=plans,
         )
         if "Aggregate" not in plan
@@ -487,7 +489,7 @@ def test_lines_with_a_number_that_many_begin_with_are_met_along_the_list(lined, 
         lined,
         Authority.COMPANY_ADMIN,
         lines.Filters(search="010"),
-        Turn(limit=50, by=by),
+        PageRequest(limit=50, by=by),
         plan_cache_mode=plans,
     )
     by_number = [plan for plan in found if "mdn >=" in plan and "shown" in plan]
@@ -502,7 +504,7 @@ def test_lines_with_a_number_that_many_begin_with_are_met_along_the_list(lined, 
 @pytest.mark.parametrize("search", ["35", "010", "x"])
 def test_search_of_a_director_compares_no_vehicle_with_every_sensor(lined, search):
     """With statistics, of which a search looks as if it let one sensor pass."""
-    found = plans_of_lines(lined, Authority.DIRECTOR, lines.Filters(search=search), Turn(limit=50, by="serial"))
+    found = plans_of_lines(lined, Authority.DIRECTOR, lines.Filters(search=search), PageRequest(limit=50, by="serial"))
 
     of_every_sensor = [plan for plan in found if "sensor" in WHOLE.findall(plan)]
     assert of_every_sensor
@@ -551,7 +553,7 @@ def test_numbers_are_found_by_their_last_digits_without_reading_a_whole_table(
         quick_search.find(tx, actor=actor, text=search)
         for scope, rows in zip(scopes, asked_of, strict=True):
             filters = rows.Filters(search=search)
-            rows.page(tx, scope, filters, Turn(limit=50, by="created"))
+            rows.page(tx, scope, filters, PageRequest(limit=50, by="created"))
             rows.count(tx, scope, filters)
 
     steps = "\n".join(plans_of(plated, read, {"plan_cache_mode": plans}))
@@ -609,7 +611,7 @@ def test_page_of_many_delegations_walks_an_index(
             delegated,
             lambda tx, turn: delegations.page(tx, side, scope, filters, turn),
             {"plan_cache_mode": plans},
-            Turn(limit=50, by=by, descending=descending, place=place),
+            PageRequest(limit=50, by=by, descending=descending, place=place),
         )
     ]
     pages = [plan for plan in found if "shown" in plan]
@@ -649,7 +651,7 @@ def test_no_list_of_delegations_reads_a_whole_table(delegated, side, role, compa
                 delegations.count(tx, side, scope, filters),
             ),
             {"enable_seqscan": "off"},
-            Turn(limit=50, by=by, place=place),
+            PageRequest(limit=50, by=by, place=place),
         )
     ]
 
@@ -680,7 +682,7 @@ def test_people_are_searched_without_reading_a_whole_table(staffed, search, by, 
     scope = access.scope_of(Actor(UserId("a"), Authority.COMPANY_ADMIN, CompanyId("c")), Action.PERSON_LIST)
     filters = people.Filters(company_id=None, role=Authority.DRIVER, search=search)
     found = plans_of(
-        staffed, lambda tx: people.page(tx, scope, filters, Turn(limit=50, by=by)), {"plan_cache_mode": plans}
+        staffed, lambda tx: people.page(tx, scope, filters, PageRequest(limit=50, by=by)), {"plan_cache_mode": plans}
     )
     steps = "\n".join(found)
 

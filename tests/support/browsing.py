@@ -8,7 +8,7 @@ from sqlalchemy import insert
 
 from tripline.domain.access import RULES, Action, Authority, Scope
 from tripline.domain.ids import CompanyId, UserId
-from tripline.store.browsing.turns import Slice, Turn
+from tripline.store.browsing.pages import Page, PageRequest
 from tripline.store.tables import (
     account,
     carrier_line,
@@ -45,7 +45,11 @@ def scope(looker: str, action: Action) -> Scope | None:
 
 
 def assert_in_each_order(
-    page: Callable[[Turn], Slice[Any]], expected: Sequence[Any], orders: Mapping[str, str], *, limits: tuple[int, int]
+    page: Callable[[PageRequest], Page[Any]],
+    expected: Sequence[Any],
+    orders: Mapping[str, str],
+    *,
+    limits: tuple[int, int],
 ) -> None:
     """The pages have the expected rows in each order, up and down. `orders`: order -> column; `limits`: rows of a page
     in the first order, and in the others."""
@@ -55,19 +59,19 @@ def assert_in_each_order(
         assert found == [row.id for row in ordered]
 
 
-def walked(page: Callable[[Turn], Slice[Any]], by: str, *, descending: bool, limit: int) -> list[str]:
+def walked(page: Callable[[PageRequest], Page[Any]], by: str, *, descending: bool, limit: int) -> list[str]:
     """Every id of the list, from its first page to its last, and back again from the last to the first."""
     there, back = [], []
-    found = page(Turn(limit=limit, by=by, descending=descending))
+    found = page(PageRequest(limit=limit, by=by, descending=descending))
     assert not found.more_before
     there += found.rows
     while found.more_behind:
-        found = page(Turn(limit=limit, by=by, descending=descending, place=found.last))
+        found = page(PageRequest(limit=limit, by=by, descending=descending, place=found.last))
         assert found.more_before
         there += found.rows
     back = list(found.rows)
     while found.rows and found.more_before and len(back) < len(there) + 1:
-        found = page(Turn(limit=limit, by=by, descending=descending, place=found.first, back=True))
+        found = page(PageRequest(limit=limit, by=by, descending=descending, place=found.first, back=True))
         back = [*found.rows, *back]
     assert [row.id for row in back] == [row.id for row in there]
     return [row.id for row in there]

@@ -27,8 +27,8 @@ from tripline.services import notifications
 from tripline.services.fleet import candidates, lists, rights
 from tripline.services.fleet import chains as service
 from tripline.services.fleet.rights import Ending
+from tripline.store.browsing.pages import PageRequest, Place
 from tripline.store.browsing.people import Filters, ListedPerson
-from tripline.store.browsing.turns import Place, Turn
 from tripline.store.lists import Window
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -225,11 +225,14 @@ def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action], ch
     own, who = access.company_of(actor), windows.text(request, "who")[: addresses.SEARCH_MAX]
     # Both lists go on behind the same place, which only one of them has.
     place = addresses.place(windows.text(request, addresses.AFTER))
-    turn = Turn(limit=FOUND + 1, by="name", place=place)
+    page_request = PageRequest(limit=FOUND + 1, by="name", place=place)
     found: list[tuple[ListedPerson, Authority]] = []
     for authority in roles:
         filters = Filters(company_id=own, role=authority, search=who or None)
-        found.extend((each, authority) for each in lists.people_of(tx, actor=actor, filters=filters, turn=turn).rows)
+        found.extend(
+            (each, authority)
+            for each in lists.people_of(tx, actor=actor, filters=filters, page_request=page_request).rows
+        )
     found.sort(key=lambda each: (each[0].name, each[0].id))
     there = {person.user_id: person for member in chain.members for person in member.people}
     rows = [_offer(each, role, roles[role], there.get(each.id), actor) for each, role in found[:FOUND]]

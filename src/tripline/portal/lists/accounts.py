@@ -40,7 +40,9 @@ _STATES: Final = {"enabled": True, "disabled": False}
 ACCOUNTS: Final = Table(
     noun="accounts",
     path=_PATH,
-    page=lambda tx, actor, wanted, turn: directory.listed(tx, actor=actor, filters=_filters(wanted), turn=turn),
+    page=lambda tx, actor, wanted, page_request: directory.listed(
+        tx, actor=actor, filters=_filters(wanted), page_request=page_request
+    ),
     count=lambda tx, actor, wanted: directory.count(tx, actor=actor, filters=_filters(wanted)),
     columns=(
         Column(key="email", value=lambda row, _: row.email, order="email"),

@@ -38,7 +38,9 @@ _STATES: Final = {**{each.value: each for each in State}, "any": None}
 APPLICATIONS: Final = Table(
     noun="applications",
     path=LIST,
-    page=lambda tx, actor, wanted, turn: service.browsed(tx, actor=actor, filters=_filters(wanted), turn=turn),
+    page=lambda tx, actor, wanted, page_request: service.browsed(
+        tx, actor=actor, filters=_filters(wanted), page_request=page_request
+    ),
     count=lambda tx, actor, wanted: service.count(tx, actor=actor, filters=_filters(wanted)),
     columns=(
         Column(key="service", value=lambda row, _: row.service_name, order="name"),

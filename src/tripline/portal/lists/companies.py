@@ -45,7 +45,7 @@ async def sizes(request: Call) -> Response[bytes]:
 
     def work(tx: ReadTx) -> tuple[Visitor, Sequence[ListedCompany]]:
         visitor = visitor_in(tx, request)
-        return visitor, COMPANIES.page(tx, visitor.actor, wanted, wanted.turn()).rows
+        return visitor, COMPANIES.page(tx, visitor.actor, wanted, wanted.page_request()).rows
 
     visitor, rows = await context_of(request).store.read(work)
     return views.show(
@@ -68,7 +68,9 @@ _KINDS: Final = {"operator": True, "partner": False}
 COMPANIES: Final = Table(
     noun="companies",
     path="/fleet/companies",
-    page=lambda tx, actor, wanted, turn: lists.companies_of(tx, actor=actor, filters=_filters(wanted), turn=turn),
+    page=lambda tx, actor, wanted, page_request: lists.companies_of(
+        tx, actor=actor, filters=_filters(wanted), page_request=page_request
+    ),
     count=lambda tx, actor, wanted: lists.count_companies(tx, actor=actor, filters=_filters(wanted)),
     columns=(
         Column(key="name", value=lambda row, _: row.name, order="name"),
@@ -88,8 +90,8 @@ COMPANIES: Final = Table(
         Column(key="created", value=lambda row, words: words.time(row.created_ms), order="created", look="wide"),
     ),
     filters=(Filter(key="kind", values=tuple(_KINDS)),),
-    bare=lambda tx, actor, wanted, turn: lists.companies_of(
-        tx, actor=actor, filters=_filters(wanted), turn=turn, counted=False
+    bare=lambda tx, actor, wanted, page_request: lists.companies_of(
+        tx, actor=actor, filters=_filters(wanted), page_request=page_request, counted=False
     ),
     sizes=("vehicles", "sensors", "people"),
     icon="building-2",

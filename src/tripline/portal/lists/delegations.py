@@ -22,7 +22,7 @@ from tripline.portal.lists import table_pages
 from tripline.portal.lists.tables import Asked, Bulk, Column, Filter, Table
 from tripline.services.fleet import lists
 from tripline.store.browsing.delegations import Filters, ListedDelegation, Side
-from tripline.store.browsing.turns import Turn
+from tripline.store.browsing.pages import PageRequest
 from tripline.store.transactions import ReadTx
 
 _GIVEN: Final = "/delegation"
@@ -84,7 +84,7 @@ def _names(table: Table) -> table_pages.Names:
         if "company" not in wanted.chosen:
             return {}
         of_company = Asked(search=None, chosen=wanted.chosen, order="created", descending=False, columns=())
-        found = table.page(tx, actor, of_company, Turn(limit=1, by="created"))
+        found = table.page(tx, actor, of_company, PageRequest(limit=1, by="created"))
         return {"company": found.rows[0].company_name} if found.rows else {}
 
     return names
@@ -109,8 +109,8 @@ def _table(noun: str, path: str, side: Side, **more: Any) -> Table:
     return Table(
         noun=noun,
         path=path,
-        page=lambda tx, actor, wanted, turn: lists.delegations_of(
-            tx, actor=actor, side=side, filters=_filters(wanted), turn=turn
+        page=lambda tx, actor, wanted, page_request: lists.delegations_of(
+            tx, actor=actor, side=side, filters=_filters(wanted), page_request=page_request
         ),
         count=lambda tx, actor, wanted: lists.count_delegations(tx, actor=actor, side=side, filters=_filters(wanted)),
         references=("company",),

@@ -32,7 +32,7 @@ from tripline.portal.lists.tables import Asked, Column, Table, Words
 from tripline.services import exports as service
 from tripline.services import notifications
 from tripline.services.exports import Book, Sheet
-from tripline.store.browsing.turns import Place, Turn
+from tripline.store.browsing.pages import PageRequest, Place
 from tripline.store.transactions import ReadTx, WriteTx
 
 TYPES: Final = {
@@ -73,8 +73,8 @@ class TableBook:
         """So many rows behind the place. Raises refusals."""
         wanted = _QUESTIONS.decode(question)
         words = Words(wanted.language, self._zone)
-        turn = Turn(limit=limit, by=wanted.asked.order, descending=wanted.asked.descending, place=after)
-        found = self._table.page(tx, actor, wanted.asked, turn)
+        page_request = PageRequest(limit=limit, by=wanted.asked.order, descending=wanted.asked.descending, place=after)
+        found = self._table.page(tx, actor, wanted.asked, page_request)
         values = [each.value for each in self._columns(wanted)]
         rows = [[value(row, words) for value in values] for row in cooperative.each(found.rows)]
         return Sheet(rows=rows, last=found.last if found.more_behind else None)
@@ -182,7 +182,9 @@ async def _begun(request: Call, visitor: Visitor, table: Table, kind: Form, want
     context, now_ms = context_of(request), context_of(request).clock()
 
     def work(tx: WriteTx) -> tuple[Export, notifications.Notification]:
-        table.page(tx, visitor.actor, wanted, Turn(limit=1, by=wanted.order))  # who may not see it may not have it
+        table.page(
+            tx, visitor.actor, wanted, PageRequest(limit=1, by=wanted.order)
+        )  # who may not see it may not have it
         return service.begin(
             tx,
             actor=visitor.actor,

@@ -34,7 +34,9 @@ def _filters(wanted: Asked) -> Filters:
 LINES: Final = Table(
     noun="lines",
     path="/lines",
-    page=lambda tx, actor, wanted, turn: lists.lines_of(tx, actor=actor, filters=_filters(wanted), turn=turn),
+    page=lambda tx, actor, wanted, page_request: lists.lines_of(
+        tx, actor=actor, filters=_filters(wanted), page_request=page_request
+    ),
     count=lambda tx, actor, wanted: lists.count_lines(tx, actor=actor, filters=_filters(wanted)),
     columns=(
         Column(key="serial", value=lambda row, _: row.serial_no, order="serial"),

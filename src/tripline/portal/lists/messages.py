@@ -20,8 +20,8 @@ from tripline.portal.frame.visitors import Visitor
 from tripline.portal.lists import table_pages
 from tripline.portal.lists.tables import Asked, Bulk, Column, Filter, Table, Words
 from tripline.services.push import service
+from tripline.store.browsing.pages import Page
 from tripline.store.browsing.pushes import Filters
-from tripline.store.browsing.turns import Slice
 from tripline.store.transactions import ReadTx
 
 LIST: Final = "/pushes/messages"
@@ -36,7 +36,7 @@ async def messages(request: Call) -> Response[bytes]:
     """Messages of a state, those that wait first."""
     now_ms = context_of(request).clock()
 
-    def more(tx: ReadTx, visitor: Visitor, wanted: Asked, found: Slice[Any]) -> dict[str, Any]:
+    def more(tx: ReadTx, visitor: Visitor, wanted: Asked, found: Page[Any]) -> dict[str, Any]:
         state = State(wanted.chosen["state"])
         own = access.company_of(visitor.actor)
         # One more than is said tells that there are more.
@@ -99,7 +99,7 @@ _ENDED: Final = (State.UNCONFIRMED.value, State.PARKED.value)
 MESSAGES: Final = Table(
     noun="messages",
     path=LIST,
-    page=lambda tx, actor, wanted, turn: service.listed(tx, **_of(actor, wanted), turn=turn),
+    page=lambda tx, actor, wanted, page_request: service.listed(tx, **_of(actor, wanted), page_request=page_request),
     count=lambda tx, actor, wanted: service.count(tx, **_of(actor, wanted)),
     columns=(
         Column(key="message", value=_kind),

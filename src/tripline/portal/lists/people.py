@@ -16,8 +16,8 @@ from tripline.portal.frame.page import page
 from tripline.portal.lists import table_pages
 from tripline.portal.lists.tables import Asked, Column, Filter, Table
 from tripline.services.fleet import companies, lists
+from tripline.store.browsing.pages import Page, PageRequest
 from tripline.store.browsing.people import Filters, ListedPerson
-from tripline.store.browsing.turns import Slice, Turn
 from tripline.store.transactions import ReadTx
 
 
@@ -55,8 +55,8 @@ def _filters(role: Authority, wanted: Asked) -> Filters:
     )
 
 
-def _page(role: Authority, tx: ReadTx, actor: Actor, wanted: Asked, turn: Turn) -> Slice[ListedPerson]:
-    return lists.people_of(tx, actor=actor, filters=_filters(role, wanted), turn=turn)
+def _page(role: Authority, tx: ReadTx, actor: Actor, wanted: Asked, page_request: PageRequest) -> Page[ListedPerson]:
+    return lists.people_of(tx, actor=actor, filters=_filters(role, wanted), page_request=page_request)
 
 
 def _count(role: Authority, tx: ReadTx, actor: Actor, wanted: Asked) -> int:

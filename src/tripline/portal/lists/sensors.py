@@ -49,7 +49,9 @@ _MOUNTED: Final = {"mounted": True, "free": False}
 SENSORS: Final = Table(
     noun="sensors",
     path="/fleet/sensors",
-    page=lambda tx, actor, wanted, turn: lists.sensors_of(tx, actor=actor, filters=_filters(wanted), turn=turn),
+    page=lambda tx, actor, wanted, page_request: lists.sensors_of(
+        tx, actor=actor, filters=_filters(wanted), page_request=page_request
+    ),
     count=lambda tx, actor, wanted: lists.count_sensors(tx, actor=actor, filters=_filters(wanted)),
     columns=(
         Column(key="serial", value=lambda row, _: row.serial_no, order="serial"),

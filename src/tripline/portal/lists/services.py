@@ -35,7 +35,9 @@ _STATES: Final = {"enabled": True, "disabled": False}
 SERVICES: Final = Table(
     noun="services",
     path=_PATH,
-    page=lambda tx, actor, wanted, turn: lists.services_of(tx, actor=actor, filters=_filters(wanted), turn=turn),
+    page=lambda tx, actor, wanted, page_request: lists.services_of(
+        tx, actor=actor, filters=_filters(wanted), page_request=page_request
+    ),
     count=lambda tx, actor, wanted: lists.count_services(tx, actor=actor, filters=_filters(wanted)),
     columns=(
         Column(key="service", value=lambda row, _: row.service_type, order="service"),

@@ -18,7 +18,7 @@ from tripline.portal.frame.navigation import PAGES
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.lists import tables
 from tripline.portal.lists.tables import Asked, Bulk, Column, Filter, Table
-from tripline.store.browsing.turns import Slice
+from tripline.store.browsing.pages import Page
 from tripline.store.transactions import ReadTx
 
 R = TypeVar("R")
@@ -36,7 +36,7 @@ Names: TypeAlias = Callable[[ReadTx, Actor, Asked], Mapping[str, str]]
 """Gives the names of references."""
 Choices: TypeAlias = Callable[[ReadTx, Visitor, Asked], Mapping[str, Sequence[tuple[str, str]]]]
 """Gives ids and names that may be chosen, by reference."""
-More: TypeAlias = Callable[[ReadTx, Visitor, Asked, Slice[Any]], Mapping[str, Any]]
+More: TypeAlias = Callable[[ReadTx, Visitor, Asked, Page[Any]], Mapping[str, Any]]
 """Gives values for the template."""
 
 
@@ -62,7 +62,7 @@ async def listed(
 
     def work(tx: ReadTx) -> tuple[Visitor, _Found]:
         visitor = visitor_in(tx, request)
-        rows = (table.bare or table.page)(tx, visitor.actor, wanted, wanted.turn())
+        rows = (table.bare or table.page)(tx, visitor.actor, wanted, wanted.page_request())
         named, offered = names(tx, visitor.actor, wanted), choices(tx, visitor, wanted)
         return visitor, _Found(rows, named, offered, more(tx, visitor, wanted, rows))
 
@@ -168,7 +168,7 @@ class Shown(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
 class _Found(NamedTuple):
     """What was read for a page of a list."""
 
-    page: Slice[Any]
+    page: Page[Any]
     named: Mapping[str, str]
     choices: Mapping[str, Sequence[tuple[str, str]]]
     more: Mapping[str, Any]

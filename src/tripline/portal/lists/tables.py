@@ -21,7 +21,7 @@ from tripline.http.context.base import Call
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.portal.frame import addresses
-from tripline.store.browsing.turns import Place, Slice, Turn
+from tripline.store.browsing.pages import Page, PageRequest, Place
 from tripline.store.transactions import ReadTx
 from tripline.wire.csv_files import Cell
 
@@ -96,7 +96,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     noun: str
     path: str
     columns: tuple[Column, ...]
-    page: Callable[[ReadTx, Actor, "Asked", Turn], Slice[Any]]
+    page: Callable[[ReadTx, Actor, "Asked", PageRequest], Page[Any]]
     count: Callable[[ReadTx, Actor, "Asked"], int]
     filters: tuple[Filter, ...] = ()
     texts: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     references: tuple[str, ...] = ()
     """Names of ids that its address may hold, filters too."""
     bulk: tuple[Bulk, ...] = ()
-    bare: Callable[[ReadTx, Actor, "Asked", Turn], Slice[Any]] | None = None
+    bare: Callable[[ReadTx, Actor, "Asked", PageRequest], Page[Any]] | None = None
     """The page without the sizes, which load afterwards."""
     sizes: tuple[str, ...] = ()
     """Keys of columns that say how much a row holds, which has to be counted."""
@@ -136,9 +136,9 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     filtered: bool = False
     """Whether it asks for less than everything, or than everything of a tab."""
 
-    def turn(self, limit: int = ROWS) -> Turn:
+    def page_request(self, limit: int = ROWS) -> PageRequest:
         """The page that is asked for."""
-        return Turn(limit=limit, by=self.order, descending=self.descending, place=self.place, back=self.back)
+        return PageRequest(limit=limit, by=self.order, descending=self.descending, place=self.place, back=self.back)
 
 
 def asked(request: Call, table: Table) -> Asked:

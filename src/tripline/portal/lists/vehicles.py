@@ -69,7 +69,9 @@ _DRIVING: Final = {"now": True, "not": False}
 VEHICLES: Final = Table(
     noun="vehicles",
     path="/fleet/vehicles",
-    page=lambda tx, actor, wanted, turn: lists.vehicles_of(tx, actor=actor, filters=_filters(wanted), turn=turn),
+    page=lambda tx, actor, wanted, page_request: lists.vehicles_of(
+        tx, actor=actor, filters=_filters(wanted), page_request=page_request
+    ),
     count=lambda tx, actor, wanted: lists.count_vehicles(tx, actor=actor, filters=_filters(wanted)),
     columns=(
         Column(key="number", value=lambda row, _: row.vehicle_no, order="number"),

@@ -28,7 +28,7 @@ from tripline.services import notifications
 from tripline.services.fleet import assignments as service
 from tripline.services.fleet import vehicles as records
 from tripline.services.fleet.assignments import Choosing, Chosen
-from tripline.store.browsing.turns import Turn
+from tripline.store.browsing.pages import PageRequest
 from tripline.store.transactions import ReadTx, WriteTx
 
 SHOWN: Final = 20
@@ -260,7 +260,9 @@ async def _choose(
     is_director = what == _DIRECTOR or query.get(_ROLE) == Authority.DIRECTOR
     role = Authority.DIRECTOR if is_director else Authority.DRIVER
     back = query.get(addresses.BEFORE)
-    turn = Turn(limit=SHOWN, by="name", place=addresses.place(back or query.get(addresses.AFTER)), back=bool(back))
+    page_request = PageRequest(
+        limit=SHOWN, by="name", place=addresses.place(back or query.get(addresses.AFTER)), back=bool(back)
+    )
 
     def work(tx: ReadTx) -> tuple[Visitor, Choosing]:
         visitor = visitor_in(tx, request)
@@ -270,7 +272,7 @@ async def _choose(
             vehicle_id=_vehicle_id(request),
             role=role,
             search=search,
-            turn=turn,
+            page_request=page_request,
             chosen_id=chosen_id,
         )
         return visitor, found

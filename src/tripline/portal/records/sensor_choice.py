@@ -17,8 +17,8 @@ from tripline.portal.frame import views, windows
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.services.fleet import lists, vehicles
+from tripline.store.browsing.pages import Page, PageRequest
 from tripline.store.browsing.sensors import Filters, ListedSensor
-from tripline.store.browsing.turns import Slice, Turn
 from tripline.store.transactions import ReadTx
 
 SHOWN: Final = 20
@@ -30,14 +30,14 @@ async def choose(request: Call) -> Response[bytes]:
     """Choose the sensor that goes on a vehicle."""
     asked = windows.text(request, "q")
 
-    def work(tx: ReadTx) -> tuple[Visitor, Vehicle, Slice[ListedSensor]]:
+    def work(tx: ReadTx) -> tuple[Visitor, Vehicle, Page[ListedSensor]]:
         visitor = visitor_in(tx, request)
         vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
         vehicle = vehicles.read(tx, actor=visitor.actor, vehicle_id=vehicle_id)
         own = access.company_of(visitor.actor)
         filters = Filters(search=asked or None, mounted=False, company_id=own)
-        turn = Turn(limit=SHOWN, by="serial")
-        return visitor, vehicle, lists.sensors_of(tx, actor=visitor.actor, filters=filters, turn=turn)
+        page_request = PageRequest(limit=SHOWN, by="serial")
+        return visitor, vehicle, lists.sensors_of(tx, actor=visitor.actor, filters=filters, page_request=page_request)
 
     visitor, vehicle, found = await context_of(request).store.read(work)
     return views.show(

@@ -20,7 +20,7 @@ from tripline.store.accounts import applications as rows
 from tripline.store.accounts import directory, mail_outbox
 from tripline.store.browsing import applications as browsing
 from tripline.store.browsing.applications import Filters, ListedApplication
-from tripline.store.browsing.turns import Slice, Turn
+from tripline.store.browsing.pages import Page, PageRequest
 from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -62,10 +62,10 @@ def listed(tx: ReadTx, *, actor: Actor, state: State | None, span: Span) -> Sequ
     return rows.listed(tx, state=state, span=span)
 
 
-def browsed(tx: ReadTx, *, actor: Actor, filters: Filters, turn: Turn) -> Slice[ListedApplication]:
-    """The applications of the turn. Raises `Forbidden`."""
+def browsed(tx: ReadTx, *, actor: Actor, filters: Filters, page_request: PageRequest) -> Page[ListedApplication]:
+    """The applications of the page. Raises `Forbidden`."""
     access.scope_of(actor, Action.APPLICATION_REVIEW)
-    return browsing.page(tx, filters, turn)
+    return browsing.page(tx, filters, page_request)
 
 
 def count(tx: ReadTx, *, actor: Actor, filters: Filters) -> int:

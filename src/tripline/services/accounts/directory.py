@@ -16,7 +16,7 @@ from tripline.store.accounts import sessions
 from tripline.store.accounts.directory import Entry
 from tripline.store.browsing import accounts
 from tripline.store.browsing.accounts import Filters, ListedAccount
-from tripline.store.browsing.turns import Slice, Turn
+from tripline.store.browsing.pages import Page, PageRequest
 from tripline.store.transactions import ReadTx, WriteTx
 
 
@@ -27,10 +27,10 @@ class OwnAccount(Refusal):
     kind = Kind.INVALID_ARGUMENTS
 
 
-def listed(tx: ReadTx, *, actor: Actor, filters: Filters, turn: Turn) -> Slice[ListedAccount]:
-    """The accounts of the turn. Raises `Forbidden`."""
+def listed(tx: ReadTx, *, actor: Actor, filters: Filters, page_request: PageRequest) -> Page[ListedAccount]:
+    """The accounts of the page. Raises `Forbidden`."""
     access.scope_of(actor, Action.ACCOUNT_MANAGE)
-    return accounts.page(tx, filters, turn)
+    return accounts.page(tx, filters, page_request)
 
 
 def count(tx: ReadTx, *, actor: Actor, filters: Filters) -> int:

@@ -18,8 +18,8 @@ from tripline.domain.vehicles import Seen, Vehicle
 from tripline.services.fleet import history, lists
 from tripline.store import positions
 from tripline.store.browsing import people as browsing
+from tripline.store.browsing.pages import Page, PageRequest
 from tripline.store.browsing.people import Filters, ListedPerson
-from tripline.store.browsing.turns import Slice, Turn
 from tripline.store.fleet import people, rights
 from tripline.store.fleet import vehicles as rows
 from tripline.store.transactions import ReadTx, WriteTx
@@ -47,7 +47,7 @@ class Choosing(msgspec.Struct, frozen=True, kw_only=True):
     vehicle: Vehicle
     now: Chosen | None
     """Who is assigned now."""
-    people: Slice[ListedPerson]
+    people: Page[ListedPerson]
     chosen: Chosen | None
     """Who was asked for by id; None: nobody, or nobody who directs or drives."""
 
@@ -59,7 +59,7 @@ def to_direct(
     vehicle_id: VehicleId,
     role: Authority,
     search: str | None,
-    turn: Turn,
+    page_request: PageRequest,
     chosen_id: UserId | None = None,
 ) -> Choosing:
     """The vehicle and the people of this role who can be its managing director, as far as the search finds them.
@@ -71,7 +71,7 @@ def to_direct(
     return Choosing(
         vehicle=vehicle,
         now=None if vehicle.director_id is None else chosen(tx, actor=actor, user_id=vehicle.director_id),
-        people=_people(tx, actor, Action.VEHICLE_RECEIVE_DIRECTOR, role, search, turn),
+        people=_people(tx, actor, Action.VEHICLE_RECEIVE_DIRECTOR, role, search, page_request),
         chosen=None if chosen_id is None else chosen(tx, actor=actor, user_id=chosen_id),
     )
 
@@ -83,7 +83,7 @@ def to_drive(
     vehicle_id: VehicleId,
     role: Authority,
     search: str | None,
-    turn: Turn,
+    page_request: PageRequest,
     chosen_id: UserId | None = None,
 ) -> Choosing:
     """As `to_direct`, of the people of the actor's company who can be set as the vehicle's driver.
@@ -95,7 +95,7 @@ def to_drive(
     return Choosing(
         vehicle=vehicle,
         now=None if vehicle.current_driver_id is None else chosen(tx, actor=actor, user_id=vehicle.current_driver_id),
-        people=_people(tx, actor, Action.VEHICLE_RECEIVE_DRIVER, role, search, turn),
+        people=_people(tx, actor, Action.VEHICLE_RECEIVE_DRIVER, role, search, page_request),
         chosen=None if chosen_id is None else chosen(tx, actor=actor, user_id=chosen_id),
     )
 
@@ -218,11 +218,11 @@ def unset_driver(
 
 
 def _people(
-    tx: ReadTx, actor: Actor, receive: Action, role: Authority, search: str | None, turn: Turn
-) -> Slice[ListedPerson]:
+    tx: ReadTx, actor: Actor, receive: Action, role: Authority, search: str | None, page_request: PageRequest
+) -> Page[ListedPerson]:
     """The people of the actor's company, of this role, whom the actor may assign."""
     filters = Filters(company_id=access.company_of(actor), role=role, search=search)
-    found = browsing.page(tx, access.scope_of(actor, receive), filters, turn)
+    found = browsing.page(tx, access.scope_of(actor, receive), filters, page_request)
     return lists.without_hidden_vehicles(tx, actor, found)
 
 

@@ -14,23 +14,25 @@ from tripline.store.browsing import companies, delegations, lines, people, senso
 from tripline.store.browsing.companies import ListedCompany
 from tripline.store.browsing.delegations import ListedDelegation, Side
 from tripline.store.browsing.lines import ListedLine
+from tripline.store.browsing.pages import Page, PageRequest
 from tripline.store.browsing.people import ListedPerson
 from tripline.store.browsing.sensors import ListedSensor
 from tripline.store.browsing.services import ListedService
-from tripline.store.browsing.turns import Slice, Turn
 from tripline.store.browsing.vehicle_rows import ListedVehicle
 from tripline.store.fleet import vehicles as vehicle_rows
 from tripline.store.transactions import ReadTx
 
 
-def vehicles_of(tx: ReadTx, *, actor: Actor, filters: vehicles.Filters, turn: Turn) -> Slice[ListedVehicle]:
-    """The vehicles of the turn that the actor may see, without names of people whom the actor may not see.
+def vehicles_of(
+    tx: ReadTx, *, actor: Actor, filters: vehicles.Filters, page_request: PageRequest
+) -> Page[ListedVehicle]:
+    """The vehicles of the page that the actor may see, without names of people whom the actor may not see.
 
     Raises `Forbidden`; `NotFound` of people whose rights the actor may not see.
     """
     _admit_to_rights(tx, actor, filters)
     scope, named = (access.scope_of(actor, action) for action in (Action.VEHICLE_READ, Action.USER_READ))
-    return vehicles.page(tx, scope, filters, turn, named=named.reaches)
+    return vehicles.page(tx, scope, filters, page_request, named=named.reaches)
 
 
 def count_vehicles(tx: ReadTx, *, actor: Actor, filters: vehicles.Filters) -> int:
@@ -39,9 +41,9 @@ def count_vehicles(tx: ReadTx, *, actor: Actor, filters: vehicles.Filters) -> in
     return vehicles.count(tx, access.scope_of(actor, Action.VEHICLE_READ), filters)
 
 
-def sensors_of(tx: ReadTx, *, actor: Actor, filters: sensors.Filters, turn: Turn) -> Slice[ListedSensor]:
-    """The sensors of the turn that the actor may see. Raises `Forbidden`."""
-    return sensors.page(tx, access.scope_of(actor, Action.SENSOR_READ), filters, turn)
+def sensors_of(tx: ReadTx, *, actor: Actor, filters: sensors.Filters, page_request: PageRequest) -> Page[ListedSensor]:
+    """The sensors of the page that the actor may see. Raises `Forbidden`."""
+    return sensors.page(tx, access.scope_of(actor, Action.SENSOR_READ), filters, page_request)
 
 
 def count_sensors(tx: ReadTx, *, actor: Actor, filters: sensors.Filters) -> int:
@@ -49,9 +51,9 @@ def count_sensors(tx: ReadTx, *, actor: Actor, filters: sensors.Filters) -> int:
     return sensors.count(tx, access.scope_of(actor, Action.SENSOR_READ), filters)
 
 
-def lines_of(tx: ReadTx, *, actor: Actor, filters: lines.Filters, turn: Turn) -> Slice[ListedLine]:
-    """The lines in the turn of those devices of the actor's company that the actor may see. Raises `Forbidden`."""
-    return lines.page(tx, access.scope_of(actor, Action.SENSOR_READ), filters, turn)
+def lines_of(tx: ReadTx, *, actor: Actor, filters: lines.Filters, page_request: PageRequest) -> Page[ListedLine]:
+    """The lines of the page of those devices of the actor's company that the actor may see. Raises `Forbidden`."""
+    return lines.page(tx, access.scope_of(actor, Action.SENSOR_READ), filters, page_request)
 
 
 def count_lines(tx: ReadTx, *, actor: Actor, filters: lines.Filters) -> int:
@@ -60,13 +62,13 @@ def count_lines(tx: ReadTx, *, actor: Actor, filters: lines.Filters) -> int:
 
 
 def delegations_of(
-    tx: ReadTx, *, actor: Actor, side: Side, filters: delegations.Filters, turn: Turn
-) -> Slice[ListedDelegation]:
-    """The delegations in the turn on this side of the actor's company, of vehicles that the actor may see.
+    tx: ReadTx, *, actor: Actor, side: Side, filters: delegations.Filters, page_request: PageRequest
+) -> Page[ListedDelegation]:
+    """The delegations of the page on this side of the actor's company, of vehicles that the actor may see.
 
     Raises `Forbidden`.
     """
-    return delegations.page(tx, side, _of_delegations(actor, side), filters, turn)
+    return delegations.page(tx, side, _of_delegations(actor, side), filters, page_request)
 
 
 def count_delegations(tx: ReadTx, *, actor: Actor, side: Side, filters: delegations.Filters) -> int:
@@ -79,15 +81,15 @@ def has_delegations(tx: ReadTx, *, actor: Actor, side: Side) -> bool:
     return delegations.any_of(tx, side, _of_delegations(actor, side))
 
 
-def people_of(tx: ReadTx, *, actor: Actor, filters: people.Filters, turn: Turn) -> Slice[ListedPerson]:
-    """The people of a company in the turn, without numbers of vehicles that the actor may not see.
+def people_of(tx: ReadTx, *, actor: Actor, filters: people.Filters, page_request: PageRequest) -> Page[ListedPerson]:
+    """The people of a company of the page, without numbers of vehicles that the actor may not see.
 
     Raises `NotFound` and `Forbidden`.
     """
-    return without_hidden_vehicles(tx, actor, people.page(tx, _of_people(tx, actor, filters), filters, turn))
+    return without_hidden_vehicles(tx, actor, people.page(tx, _of_people(tx, actor, filters), filters, page_request))
 
 
-def without_hidden_vehicles(tx: ReadTx, actor: Actor, found: Slice[ListedPerson]) -> Slice[ListedPerson]:
+def without_hidden_vehicles(tx: ReadTx, actor: Actor, found: Page[ListedPerson]) -> Page[ListedPerson]:
     """These people, without numbers of vehicles that the actor may not see. Raises `Forbidden`."""
     driven = {row.vehicle_id for row in found.rows if row.vehicle_id is not None}
     scope = access.scope_of(actor, Action.VEHICLE_READ)
@@ -102,10 +104,10 @@ def count_people(tx: ReadTx, *, actor: Actor, filters: people.Filters) -> int:
 
 
 def companies_of(
-    tx: ReadTx, *, actor: Actor, filters: companies.Filters, turn: Turn, counted: bool = True
-) -> Slice[ListedCompany]:
-    """The companies of the turn that the actor may see; `counted`: with how much each holds. Raises `Forbidden`."""
-    return companies.page(tx, *_of_companies(tx, actor, filters), turn, counted=counted)
+    tx: ReadTx, *, actor: Actor, filters: companies.Filters, page_request: PageRequest, counted: bool = True
+) -> Page[ListedCompany]:
+    """The companies of the page that the actor may see; `counted`: with how much each holds. Raises `Forbidden`."""
+    return companies.page(tx, *_of_companies(tx, actor, filters), page_request, counted=counted)
 
 
 def count_companies(tx: ReadTx, *, actor: Actor, filters: companies.Filters) -> int:
@@ -113,10 +115,12 @@ def count_companies(tx: ReadTx, *, actor: Actor, filters: companies.Filters) -> 
     return companies.count(tx, *_of_companies(tx, actor, filters))
 
 
-def services_of(tx: ReadTx, *, actor: Actor, filters: services.Filters, turn: Turn) -> Slice[ListedService]:
-    """The services of the turn. Raises `Forbidden`."""
+def services_of(
+    tx: ReadTx, *, actor: Actor, filters: services.Filters, page_request: PageRequest
+) -> Page[ListedService]:
+    """The services of the page. Raises `Forbidden`."""
     access.scope_of(actor, Action.INSTALLATION_READ)
-    return services.page(tx, filters, turn)
+    return services.page(tx, filters, page_request)
 
 
 def count_services(tx: ReadTx, *, actor: Actor, filters: services.Filters) -> int:

@@ -30,7 +30,7 @@ from tripline.services.scores import reads as scores
 from tripline.services.scores.reads import Outcome
 from tripline.store import lists, positions
 from tripline.store.accounts import accounts
-from tripline.store.browsing.turns import Turn
+from tripline.store.browsing.pages import PageRequest
 from tripline.store.browsing.vehicles import Filters
 from tripline.store.devices import connections
 from tripline.store.devices.connections import Connection
@@ -275,8 +275,10 @@ def allowed(tx: ReadTx, actor: Actor, actions: Iterable[Action], inside: Inside)
 
 def _sees_held(tx: ReadTx, actor: Actor, user_id: UserId) -> bool:
     """Whether there is a vehicle in reach on which this person has a right."""
-    turn = Turn(limit=1, by="number")
-    return bool(fleet_lists.vehicles_of(tx, actor=actor, filters=Filters(holder_id=user_id), turn=turn).rows)
+    page_request = PageRequest(limit=1, by="number")
+    return bool(
+        fleet_lists.vehicles_of(tx, actor=actor, filters=Filters(holder_id=user_id), page_request=page_request).rows
+    )
 
 
 def _sensors_on(tx: ReadTx, actor: Actor, vehicle_id: VehicleId) -> Sequence[Sensor]:

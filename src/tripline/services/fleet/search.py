@@ -15,8 +15,8 @@ from tripline.store.browsing import accounts, companies, numbers, sensors, vehic
 from tripline.store.browsing.accounts import ListedAccount
 from tripline.store.browsing.companies import ListedCompany
 from tripline.store.browsing.numbers import FoundLine, FoundPerson
+from tripline.store.browsing.pages import PageRequest
 from tripline.store.browsing.sensors import ListedSensor
-from tripline.store.browsing.turns import Turn
 from tripline.store.browsing.vehicle_rows import ListedVehicle
 from tripline.store.transactions import ReadTx
 
@@ -77,14 +77,14 @@ def _vehicles(tx: ReadTx, actor: Actor, text: str) -> Sequence[ListedVehicle]:
     if not _may(actor, Action.VEHICLE_READ):
         return ()
     scope = access.scope_of(actor, Action.VEHICLE_READ)
-    return vehicles.page(tx, scope, vehicles.Filters(search=text), Turn(limit=MOST, by="number")).rows
+    return vehicles.page(tx, scope, vehicles.Filters(search=text), PageRequest(limit=MOST, by="number")).rows
 
 
 def _sensors(tx: ReadTx, actor: Actor, text: str) -> Sequence[ListedSensor]:
     if not _may(actor, Action.SENSOR_READ):
         return ()
     scope = access.scope_of(actor, Action.SENSOR_READ)
-    return sensors.page(tx, scope, sensors.Filters(search=text), Turn(limit=MOST, by="serial")).rows
+    return sensors.page(tx, scope, sensors.Filters(search=text), PageRequest(limit=MOST, by="serial")).rows
 
 
 def _lines(tx: ReadTx, actor: Actor, text: str) -> Sequence[FoundLine]:
@@ -103,15 +103,15 @@ def _people(tx: ReadTx, actor: Actor, text: str) -> Sequence[FoundPerson]:
 def _companies(tx: ReadTx, actor: Actor, text: str) -> Sequence[ListedCompany]:
     if not (_may(actor, Action.COMPANY_LIST) or _manages_accounts(actor)):
         return ()
-    filters, turn = companies.Filters(search=text), Turn(limit=MOST, by="name")
-    return lists.companies_of(tx, actor=actor, filters=filters, turn=turn, counted=False).rows
+    filters, page_request = companies.Filters(search=text), PageRequest(limit=MOST, by="name")
+    return lists.companies_of(tx, actor=actor, filters=filters, page_request=page_request, counted=False).rows
 
 
 def _accounts(tx: ReadTx, actor: Actor, text: str) -> Sequence[ListedAccount]:
     if not _manages_accounts(actor):
         return ()
     return directory.listed(
-        tx, actor=actor, filters=accounts.Filters(search=text), turn=Turn(limit=MOST, by="email")
+        tx, actor=actor, filters=accounts.Filters(search=text), page_request=PageRequest(limit=MOST, by="email")
     ).rows
 
 

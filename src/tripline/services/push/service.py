@@ -15,8 +15,8 @@ from tripline.domain.pushes import Channel, Message, Mute, Parked, State
 from tripline.services.fleet import history
 from tripline.services.push import secrets
 from tripline.store.browsing import pushes as browsing
+from tripline.store.browsing.pages import Page, PageRequest
 from tripline.store.browsing.pushes import Filters
-from tripline.store.browsing.turns import Slice, Turn
 from tripline.store.fleet import companies
 from tripline.store.lists import Span
 from tripline.store.push import parked as push_parked
@@ -53,10 +53,12 @@ def parked(tx: ReadTx, *, actor: Actor, company_id: CompanyId, span: Span) -> Se
     return push_parked.page(tx, company_id, span)
 
 
-def listed(tx: ReadTx, *, actor: Actor, company_id: CompanyId, filters: Filters, turn: Turn) -> Slice[Message]:
-    """The company's messages in the turn. Raises `NotFound` or `Forbidden`."""
+def listed(
+    tx: ReadTx, *, actor: Actor, company_id: CompanyId, filters: Filters, page_request: PageRequest
+) -> Page[Message]:
+    """The company's messages of the page. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
-    return browsing.page(tx, company_id, filters, turn)
+    return browsing.page(tx, company_id, filters, page_request)
 
 
 def count(tx: ReadTx, *, actor: Actor, company_id: CompanyId, filters: Filters) -> int:

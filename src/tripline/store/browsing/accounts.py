@@ -13,7 +13,7 @@ from tripline.domain.access import Authority
 from tripline.domain.ids import UserId
 from tripline.store import prefixes
 from tripline.store.accounts.accounts import login_form
-from tripline.store.browsing.turns import Browsed, Slice, Source, Turn
+from tripline.store.browsing.pages import ListQuery, Page, PageRequest, Source
 from tripline.store.tables import account, company
 from tripline.store.transactions import ReadTx
 
@@ -39,15 +39,15 @@ class ListedAccount(msgspec.Struct, frozen=True, kw_only=True):
     company_name: str | None
 
 
-def page(tx: ReadTx, filters: Filters, turn: Turn) -> Slice[ListedAccount]:
-    """The accounts of the turn; the caller checked permission."""
-    found = _BROWSED.page(tx, turn, _sources(filters), _values(filters))
+def page(tx: ReadTx, filters: Filters, page_request: PageRequest) -> Page[ListedAccount]:
+    """The accounts of the page; the caller checked permission."""
+    found = _QUERY.page(tx, page_request, _sources(filters), _values(filters))
     return found.mapped(_listed)
 
 
 def count(tx: ReadTx, filters: Filters) -> int:
     """How many accounts the filters let pass; the caller checked permission."""
-    return _BROWSED.count(tx, _sources(filters), _values(filters))
+    return _QUERY.count(tx, _sources(filters), _values(filters))
 
 
 class _Which(NamedTuple):
@@ -92,7 +92,7 @@ def _shown(page: Subquery) -> Select[Any]:
 _FIELDS: Final = ListedAccount.__struct_fields__
 _NAMES: Final = ("login_from", "login_to", "of_role")
 # An address is one account's: as key, too, it leaves nothing to be sorted.
-_BROWSED: Final = Browsed(account.c.login, {"email": account.c.login}, "email", _shown, _NAMES)
+_QUERY: Final = ListQuery(account.c.login, {"email": account.c.login}, "email", _shown, _NAMES)
 
 
 def _listed(row: tuple[Any, ...]) -> ListedAccount:

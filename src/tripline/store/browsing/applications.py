@@ -12,8 +12,8 @@ from sqlalchemy import ColumnElement, Select, Subquery, literal_column, select
 
 from tripline.domain.applications import State
 from tripline.store import reached
-from tripline.store.browsing import turns
-from tripline.store.browsing.turns import Browsed, Slice, Source, Turn
+from tripline.store.browsing import pages
+from tripline.store.browsing.pages import ListQuery, Page, PageRequest, Source
 from tripline.store.tables import service_application
 from tripline.store.transactions import Hot, ReadTx
 
@@ -39,15 +39,15 @@ class ListedApplication(msgspec.Struct, frozen=True, kw_only=True):
     decided_ms: int | None
 
 
-def page(tx: ReadTx, filters: Filters, turn: Turn) -> Slice[ListedApplication]:
-    """The applications of the turn; the caller checked permission."""
-    return _BROWSED.page(tx, turn, _sources(tx, filters, turn), (), search=filters.search).mapped(_listed)
+def page(tx: ReadTx, filters: Filters, page_request: PageRequest) -> Page[ListedApplication]:
+    """The applications of the page; the caller checked permission."""
+    return _QUERY.page(tx, page_request, _sources(tx, filters, page_request), (), search=filters.search).mapped(_listed)
 
 
 def count(tx: ReadTx, filters: Filters) -> int:
     """How many applications the filters let pass; the caller checked permission."""
     counted = Source(_conditions, (_Which(filters.state, by_state=not filters.search),), walked=True)
-    return _BROWSED.count(tx, [counted], (), search=filters.search)
+    return _QUERY.count(tx, [counted], (), search=filters.search)
 
 
 class _Which(NamedTuple):
@@ -57,10 +57,10 @@ class _Which(NamedTuple):
     by_state: bool
 
 
-def _sources(tx: ReadTx, filters: Filters, turn: Turn) -> list[Source]:
+def _sources(tx: ReadTx, filters: Filters, page_request: PageRequest) -> list[Source]:
     """Along the index of times, which has each state's; along that of names, unless few are in the state."""
     state = filters.state
-    if state is None or (turn.by == "created" and not filters.search):
+    if state is None or (page_request.by == "created" and not filters.search):
         return [Source(_conditions, (_Which(state, by_state=True),), walked=True)]
     few = not tx.hot(_past_state(state))
     return [Source(_conditions, (_Which(state, by_state=few),), walked=not few)]
@@ -81,7 +81,7 @@ def _in(state: State) -> ColumnElement[bool]:
 def _past_state(state: State) -> Hot:
     # In the order of the index: PostgreSQL would look through the whole table for a state that many are in.
     created_ms = service_application.c.created_ms
-    return Hot(select(created_ms).where(_in(state)).order_by(created_ms).limit(1).offset(turns.MANY))
+    return Hot(select(created_ms).where(_in(state)).order_by(created_ms).limit(1).offset(pages.MANY))
 
 
 def _shown(page: Subquery) -> Select[Any]:
@@ -91,7 +91,7 @@ def _shown(page: Subquery) -> Select[Any]:
 
 
 _FIELDS: Final = ListedApplication.__struct_fields__
-_BROWSED: Final = Browsed(
+_QUERY: Final = ListQuery(
     service_application.c.id,
     {"name": service_application.c.service_name, "created": service_application.c.created_ms},
     "name",

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, FromClause, Select, Subquery, bindparam, f
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId
 from tripline.store import scopes
-from tripline.store.browsing.turns import Browsed, Slice, Source, Turn
+from tripline.store.browsing.pages import ListQuery, Page, PageRequest, Source
 from tripline.store.tables import account, company, sensor, vehicle
 from tripline.store.transactions import ReadTx
 
@@ -42,17 +42,19 @@ class ListedCompany(msgspec.Struct, frozen=True, kw_only=True):
     people: int | None
 
 
-def page(tx: ReadTx, scope: Scope, filters: Filters, turn: Turn, *, counted: bool = True) -> Slice[ListedCompany]:
-    """The companies of the turn that are inside the scope. `counted`: with how much each holds, for which everything
+def page(
+    tx: ReadTx, scope: Scope, filters: Filters, page_request: PageRequest, *, counted: bool = True
+) -> Page[ListedCompany]:
+    """The companies of the page that are inside the scope. `counted`: with how much each holds, for which everything
     that they hold is walked through."""
-    browsed = _BROWSED if counted else _UNCOUNTED
-    found = browsed.page(tx, turn, _sources(scope, filters), _values(scope, filters), search=filters.search)
+    query = _QUERY if counted else _UNCOUNTED
+    found = query.page(tx, page_request, _sources(scope, filters), _values(scope, filters), search=filters.search)
     return found.mapped(_listed)
 
 
 def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
     """How many companies inside the scope the filters let pass."""
-    return _BROWSED.count(tx, _sources(scope, filters), _values(scope, filters), search=filters.search)
+    return _QUERY.count(tx, _sources(scope, filters), _values(scope, filters), search=filters.search)
 
 
 class _Which(NamedTuple):
@@ -105,14 +107,14 @@ def _looked_up(page: Subquery, row: FromClause, looked_up: Mapping[str, ColumnEl
 
 
 _FIELDS: Final = ListedCompany.__struct_fields__
-_BROWSED: Final = Browsed(
+_QUERY: Final = ListQuery(
     company.c.id,
     {"name": company.c.name, "created": company.c.created_ms},
     "name",
     _shown,
     (scopes.USER, scopes.COMPANY, "service_type"),
 )
-_UNCOUNTED: Final = msgspec.structs.replace(_BROWSED, shown=_uncounted)
+_UNCOUNTED: Final = msgspec.structs.replace(_QUERY, shown=_uncounted)
 
 
 def _listed(row: tuple[Any, ...]) -> ListedCompany:

@@ -16,7 +16,7 @@ from tripline.domain.delegations import UserRole
 from tripline.domain.ids import CompanyId, RecordId, VehicleId
 from tripline.store import reached, scopes
 from tripline.store.browsing import ranks
-from tripline.store.browsing.turns import Browsed, Slice, Source, Turn
+from tripline.store.browsing.pages import ListQuery, Page, PageRequest, Source
 from tripline.store.tables import company, vehicle, vehicle_company, vehicle_user
 from tripline.store.transactions import Hot, ReadTx
 
@@ -60,12 +60,12 @@ class ListedDelegation(msgspec.Struct, frozen=True, kw_only=True):
     drivers: int
 
 
-def page(tx: ReadTx, side: Side, scope: Scope, filters: Filters, turn: Turn) -> Slice[ListedDelegation]:
-    """The delegations in the turn on this side of the scope's company, of vehicles inside the scope."""
+def page(tx: ReadTx, side: Side, scope: Scope, filters: Filters, page_request: PageRequest) -> Page[ListedDelegation]:
+    """The delegations of the page on this side of the scope's company, of vehicles inside the scope."""
     rank = ranks.of_scope(tx, scope)
     values = _values(scope, rank, filters)
-    found = _browsed(side).page(
-        tx, turn, _sources(tx, side, scope, filters, values, turn.by), values, search=filters.search
+    found = _query(side).page(
+        tx, page_request, _sources(tx, side, scope, filters, values, page_request.by), values, search=filters.search
     )
     return found.mapped(_listed)
 
@@ -78,13 +78,13 @@ def count(tx: ReadTx, side: Side, scope: Scope, filters: Filters) -> int:
     else:
         # The index has what is counted, without the vehicles.
         sources = [Source(_conditions, (_which(side, scope, filters, _Found.COUNTED),), walked=True)]
-    return _browsed(side).count(tx, sources, values, search=filters.search)
+    return _query(side).count(tx, sources, values, search=filters.search)
 
 
 def any_of(tx: ReadTx, side: Side, scope: Scope) -> bool:
     """Whether there is a delegation on this side of the scope's company, of a vehicle inside the scope."""
     if _WHOLE[side] not in scope.reaches:
-        return bool(page(tx, side, scope, Filters(), Turn(limit=1, by=_CREATED)).rows)
+        return bool(page(tx, side, scope, Filters(), PageRequest(limit=1, by=_CREATED)).rows)
     which = _which(side, scope, Filters(), _Found.COUNTED)
     return bool(tx.hot(_past(which, 0), *_values(scope, None, Filters())))
 
@@ -236,9 +236,9 @@ _FIELDS: Final = ListedDelegation.__struct_fields__
 
 
 @cache
-def _browsed(side: Side) -> Browsed:
+def _query(side: Side) -> ListQuery:
     orders = {_NUMBER: vehicle.c.vehicle_no, _CREATED: _ROW.created_ms}
-    return Browsed(_ROW.id, orders, _NUMBER, partial(_shown, side), _NAMES)
+    return ListQuery(_ROW.id, orders, _NUMBER, partial(_shown, side), _NAMES)
 
 
 def _listed(row: tuple[Any, ...]) -> ListedDelegation:

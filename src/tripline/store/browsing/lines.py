@@ -17,8 +17,8 @@ from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import SensorId, VehicleId
 from tripline.domain.lines import NwStatus
 from tripline.store import prefixes, reached, scopes
-from tripline.store.browsing import turns
-from tripline.store.browsing.turns import Browsed, Slice, Source, Turn
+from tripline.store.browsing import pages
+from tripline.store.browsing.pages import ListQuery, Page, PageRequest, Source
 from tripline.store.tables import carrier_line, sensor, vehicle
 from tripline.store.tables.base import lowered
 from tripline.store.transactions import Hot, ReadTx
@@ -50,17 +50,17 @@ class ListedLine(msgspec.Struct, frozen=True, kw_only=True):
     """When the line changed last."""
 
 
-def page(tx: ReadTx, scope: Scope, filters: Filters, turn: Turn) -> Slice[ListedLine]:
-    """The lines of the turn: of devices of the scope's company that are inside the scope."""
+def page(tx: ReadTx, scope: Scope, filters: Filters, page_request: PageRequest) -> Page[ListedLine]:
+    """The lines of the page: of devices of the scope's company that are inside the scope."""
     values = _values(scope, filters)
-    found = _BROWSED.page(tx, turn, _sources(tx, scope, filters, values), values, search=filters.search)
+    found = _QUERY.page(tx, page_request, _sources(tx, scope, filters, values), values, search=filters.search)
     return found.mapped(_listed)
 
 
 def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
     """How many of these lines the filters let pass."""
     values = _values(scope, filters)
-    return _BROWSED.count(tx, _sources(tx, scope, filters, values), values, search=filters.search)
+    return _QUERY.count(tx, _sources(tx, scope, filters, values), values, search=filters.search)
 
 
 class _Found(Enum):
@@ -163,7 +163,7 @@ def _past_set(found: _Found) -> Hot:
     # In the order of the index: PostgreSQL would look through the whole table for a state that may be many lines'.
     row = carrier_line.c
     along = row.mdn if found is _Found.NUMBER else row.sensor_id
-    return Hot(_set(found).order_by(along).limit(1).offset(turns.MANY), *_NAMES)
+    return Hot(_set(found).order_by(along).limit(1).offset(pages.MANY), *_NAMES)
 
 
 def _shown(page: Subquery) -> Select[Any]:
@@ -180,7 +180,7 @@ def _shown(page: Subquery) -> Select[Any]:
 
 _FIELDS: Final = ListedLine.__struct_fields__
 _ELSEWHERE: Final = ("vehicle_no", "mdn", "nw_status", "subscription", "imsi", "iccid", "updated_ms")
-_BROWSED: Final = Browsed(
+_QUERY: Final = ListQuery(
     sensor.c.id,
     {"serial": sensor.c.serial_no, "created": sensor.c.created_ms},
     "serial",

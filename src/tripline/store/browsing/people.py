@@ -14,8 +14,8 @@ from tripline.domain import fields
 from tripline.domain.access import Authority, Scope
 from tripline.domain.ids import CompanyId, UserId, VehicleId
 from tripline.store import prefixes, reached, scopes
-from tripline.store.browsing import numbers, turns
-from tripline.store.browsing.turns import Browsed, Slice, Source, Turn
+from tripline.store.browsing import numbers, pages
+from tripline.store.browsing.pages import ListQuery, Page, PageRequest, Source
 from tripline.store.tables import account, vehicle, vehicle_user
 from tripline.store.tables.base import lowered
 from tripline.store.transactions import Hot, ReadTx
@@ -49,17 +49,17 @@ class ListedPerson(msgspec.Struct, frozen=True, kw_only=True):
     vehicle_no: str | None
 
 
-def page(tx: ReadTx, scope: Scope, filters: Filters, turn: Turn) -> Slice[ListedPerson]:
-    """The people of the turn that are inside the scope."""
+def page(tx: ReadTx, scope: Scope, filters: Filters, page_request: PageRequest) -> Page[ListedPerson]:
+    """The people of the page that are inside the scope."""
     values = _values(scope, filters)
-    found = _BROWSED.page(tx, turn, _sources(tx, scope, filters, values), values, search=filters.search)
+    found = _QUERY.page(tx, page_request, _sources(tx, scope, filters, values), values, search=filters.search)
     return found.mapped(_listed)
 
 
 def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
     """How many people inside the scope the filters let pass."""
     values = _values(scope, filters)
-    return _BROWSED.count(tx, _sources(tx, scope, filters, values), values, search=filters.search)
+    return _QUERY.count(tx, _sources(tx, scope, filters, values), values, search=filters.search)
 
 
 class _Found(Enum):
@@ -164,7 +164,7 @@ def _past_range(name: str, form: int) -> Hot:
         account.c.company_id == bindparam("of_company"), *_begins(column, name, form)
     )
     # In the order of the index, so that no other one is taken.
-    return Hot(within.order_by(account.c.company_id, column).limit(1).offset(turns.MANY), *_NAMES)
+    return Hot(within.order_by(account.c.company_id, column).limit(1).offset(pages.MANY), *_NAMES)
 
 
 def _shown(page: Subquery) -> Select[Any]:
@@ -188,7 +188,7 @@ _FORMS: Final = 2 + len(numbers.GROUPS)
 """Forms of a telephone number at most."""
 _RANGES: Final = ("login_from_0", "login_to_0", *(f"phone_{end}_{n}" for n in range(_FORMS) for end in ("from", "to")))
 _NAMES: Final = (scopes.USER, scopes.COMPANY, "of_company", "of_role", "of_text", *_RANGES)
-_BROWSED: Final = Browsed(
+_QUERY: Final = ListQuery(
     account.c.id,
     {"name": account.c.name, "email": account.c.login, "created": account.c.created_ms},
     "name",

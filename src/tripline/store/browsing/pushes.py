@@ -26,7 +26,7 @@ from tripline.domain import pushes
 from tripline.domain.ids import CompanyId
 from tripline.domain.pushes import Channel, Message, Name, State
 from tripline.store import prefixes, reached
-from tripline.store.browsing.turns import MANY, Browsed, Slice, Source, Turn
+from tripline.store.browsing.pages import MANY, ListQuery, Page, PageRequest, Source
 from tripline.store.tables import company, push_outbox, sensor
 from tripline.store.tables.base import lowered
 from tripline.store.transactions import Hot, ReadTx
@@ -42,16 +42,18 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     name: Name | None = None
 
 
-def page(tx: ReadTx, company_id: CompanyId, filters: Filters, turn: Turn) -> Slice[Message]:
-    """The messages of the turn to the company's servers; the caller checked permission."""
+def page(tx: ReadTx, company_id: CompanyId, filters: Filters, page_request: PageRequest) -> Page[Message]:
+    """The messages of the page to the company's servers; the caller checked permission."""
     sensors = _sensors(tx, company_id, filters.search)
-    return _BROWSED.page(tx, turn, _sources(filters, sensors), _values(company_id, filters, sensors)).mapped(_message)
+    return _QUERY.page(tx, page_request, _sources(filters, sensors), _values(company_id, filters, sensors)).mapped(
+        _message
+    )
 
 
 def count(tx: ReadTx, company_id: CompanyId, filters: Filters) -> int:
     """How many messages the filters let pass; the caller checked permission."""
     sensors = _sensors(tx, company_id, filters.search)
-    return _BROWSED.count(tx, _sources(filters, sensors), _values(company_id, filters, sensors))
+    return _QUERY.count(tx, _sources(filters, sensors), _values(company_id, filters, sensors))
 
 
 def counts(tx: ReadTx, company_id: CompanyId, *, most: int) -> Mapping[State, int]:
@@ -188,7 +190,7 @@ _IN_STATE: Final = {
 }
 _FIELDS: Final = Message.__struct_fields__
 _NAMES: Final = ("company_id", "of_text", *(f"{end}_{n}" for n in range(prefixes.MOST) for end in ("from", "to")))
-_BROWSED: Final = Browsed(_ROW.id, {"made": _ROW.no}, "made", _shown, _NAMES)
+_QUERY: Final = ListQuery(_ROW.id, {"made": _ROW.no}, "made", _shown, _NAMES)
 _FOUND: Final = _found()
 
 

@@ -16,9 +16,9 @@ from tripline.domain.ids import CompanyId, SensorId, VehicleId
 from tripline.domain.lines import NwStatus
 from tripline.domain.sensors import Status
 from tripline.store import endings, reached, scopes
-from tripline.store.browsing import ranks, turns
+from tripline.store.browsing import pages, ranks
+from tripline.store.browsing.pages import ListQuery, Page, PageRequest, Source
 from tripline.store.browsing.ranks import Rank
-from tripline.store.browsing.turns import Browsed, Slice, Source, Turn
 from tripline.store.tables import carrier_line, company, device_connection, sensor, vehicle
 from tripline.store.transactions import Hot, ReadTx
 
@@ -66,14 +66,14 @@ class ListedSensor(msgspec.Struct, frozen=True, kw_only=True):
     """When its device was last heard of."""
 
 
-def page(tx: ReadTx, scope: Scope, filters: Filters, turn: Turn) -> Slice[ListedSensor]:
-    """The sensors of the turn that are inside the scope."""
+def page(tx: ReadTx, scope: Scope, filters: Filters, page_request: PageRequest) -> Page[ListedSensor]:
+    """The sensors of the page that are inside the scope."""
     rank = ranks.of_scope(tx, scope)
     values = _values(scope, rank, filters)
     sources = _sources(tx, scope, rank, filters, values)
-    found = _BROWSED.page(tx, turn, sources, values, search=filters.search)
+    found = _QUERY.page(tx, page_request, sources, values, search=filters.search)
     if not found.rows and (number := ranks.other_form(tx, rank, sensor.c.serial_no, filters.search)):
-        return page(tx, scope, replace(filters, search=number), turn)
+        return page(tx, scope, replace(filters, search=number), page_request)
     return found.mapped(_listed)
 
 
@@ -82,7 +82,7 @@ def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
     rank = ranks.of_scope(tx, scope)
     values = _values(scope, rank, filters)
     sources = _sources(tx, scope, rank, filters, values)
-    found = _BROWSED.count(tx, [_counted(each) for each in sources], values, search=filters.search)
+    found = _QUERY.count(tx, [_counted(each) for each in sources], values, search=filters.search)
     if not found and (number := ranks.other_form(tx, rank, sensor.c.serial_no, filters.search)):
         return count(tx, scope, replace(filters, search=number))
     return found
@@ -291,7 +291,7 @@ _NAMES: Final = (scopes.USER, scopes.COMPANY, "service_type", "of_company", "of_
 
 @cache
 def _past_set(found: _Found, reaches: scopes.Reaches) -> Hot:
-    return Hot(_set(found, reaches).limit(1).offset(turns.MANY), *_NAMES)
+    return Hot(_set(found, reaches).limit(1).offset(pages.MANY), *_NAMES)
 
 
 def _shown(page: Subquery) -> Select[Any]:
@@ -317,7 +317,7 @@ def _shown(page: Subquery) -> Select[Any]:
 
 
 _FIELDS: Final = ListedSensor.__struct_fields__
-_BROWSED: Final = Browsed(
+_QUERY: Final = ListQuery(
     sensor.c.id,
     {"serial": sensor.c.serial_no, "created": sensor.c.created_ms},
     "serial",

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Select, Subquery, exists, func, select
 
 from tripline.domain.access import Authority
 from tripline.domain.ids import CompanyId
-from tripline.store.browsing.turns import Browsed, Slice, Source, Turn
+from tripline.store.browsing.pages import ListQuery, Page, PageRequest, Source
 from tripline.store.tables import account, company, sensor, vehicle
 from tripline.store.transactions import ReadTx
 
@@ -41,15 +41,15 @@ class ListedService(msgspec.Struct, frozen=True, kw_only=True):
     """Whether an administrator of the operator may sign in."""
 
 
-def page(tx: ReadTx, filters: Filters, turn: Turn) -> Slice[ListedService]:
-    """The services of the turn; the caller checked permission."""
-    found = _BROWSED.page(tx, turn, _sources(filters), (), search=filters.search)
+def page(tx: ReadTx, filters: Filters, page_request: PageRequest) -> Page[ListedService]:
+    """The services of the page; the caller checked permission."""
+    found = _QUERY.page(tx, page_request, _sources(filters), (), search=filters.search)
     return found.mapped(_listed)
 
 
 def count(tx: ReadTx, filters: Filters) -> int:
     """How many services the filters let pass; the caller checked permission."""
-    return _BROWSED.count(tx, _sources(filters), (), search=filters.search)
+    return _QUERY.count(tx, _sources(filters), (), search=filters.search)
 
 
 def _sources(filters: Filters) -> list[Source]:
@@ -92,7 +92,7 @@ def _counted(condition: ColumnElement[bool]) -> ColumnElement[int]:
 
 
 _FIELDS: Final = ListedService.__struct_fields__
-_BROWSED: Final = Browsed(
+_QUERY: Final = ListQuery(
     company.c.id,
     {"service": company.c.service_type, "name": company.c.name, "created": company.c.created_ms},
     "service",

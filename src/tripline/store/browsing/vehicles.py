@@ -18,9 +18,9 @@ from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.vehicles import Status
 from tripline.store import endings, reached, scopes
-from tripline.store.browsing import ranks, turns, vehicle_rows
+from tripline.store.browsing import pages, ranks, vehicle_rows
+from tripline.store.browsing.pages import Along, ListQuery, Page, PageRequest, Source
 from tripline.store.browsing.ranks import Rank
-from tripline.store.browsing.turns import Along, Browsed, Slice, Source, Turn
 from tripline.store.browsing.vehicle_rows import CHOSEN, OPEN, ListedVehicle
 from tripline.store.tables import (
     sensor,
@@ -58,16 +58,16 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def page(
-    tx: ReadTx, scope: Scope, filters: Filters, turn: Turn, *, named: scopes.Reaches = frozenset()
-) -> Slice[ListedVehicle]:
-    """The vehicles of the turn that are inside the scope; `named`: within which reaches of the same actor people are
+    tx: ReadTx, scope: Scope, filters: Filters, page_request: PageRequest, *, named: scopes.Reaches = frozenset()
+) -> Page[ListedVehicle]:
+    """The vehicles of the page that are inside the scope; `named`: within which reaches of the same actor people are
     whose names are shown."""
     rank = ranks.of_scope(tx, scope)
     values = _values(scope, rank, filters)
-    sources = _sources(tx, scope, rank, filters, values, by=turn.by)
-    found = _browsed(named).page(tx, turn, sources, values, search=filters.search)
+    sources = _sources(tx, scope, rank, filters, values, by=page_request.by)
+    found = _query(named).page(tx, page_request, sources, values, search=filters.search)
     if not found.rows and (number := ranks.other_form(tx, rank, vehicle.c.vehicle_no, filters.search)):
-        return page(tx, scope, replace(filters, search=number), turn, named=named)
+        return page(tx, scope, replace(filters, search=number), page_request, named=named)
     return found.mapped(vehicle_rows.listed)
 
 
@@ -76,7 +76,7 @@ def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
     rank = ranks.of_scope(tx, scope)
     values = _values(scope, rank, filters)
     sources = _sources(tx, scope, rank, filters, values)
-    found = _browsed(frozenset()).count(tx, [_counted(each) for each in sources], values, search=filters.search)
+    found = _query(frozenset()).count(tx, [_counted(each) for each in sources], values, search=filters.search)
     if not found and (number := ranks.other_form(tx, rank, vehicle.c.vehicle_no, filters.search)):
         return count(tx, scope, replace(filters, search=number))
     return found
@@ -334,10 +334,10 @@ _NAMES: Final = (
 
 @cache
 def _past_set(found: _Found, reaches: scopes.Reaches) -> Hot:
-    return Hot(_set(found, reaches).limit(1).offset(turns.MANY), *_NAMES)
+    return Hot(_set(found, reaches).limit(1).offset(pages.MANY), *_NAMES)
 
 
 @cache
-def _browsed(named: scopes.Reaches) -> Browsed:
+def _query(named: scopes.Reaches) -> ListQuery:
     orders = {_NUMBER: vehicle.c.vehicle_no, "created": vehicle.c.created_ms}
-    return Browsed(vehicle.c.id, orders, _NUMBER, partial(vehicle_rows.shown, named), _NAMES)
+    return ListQuery(vehicle.c.id, orders, _NUMBER, partial(vehicle_rows.shown, named), _NAMES)

@@ -6,7 +6,7 @@ from tests.support import browsing, rows
 from tripline.domain.access import Actor, Authority
 from tripline.services.fleet import lists
 from tripline.store.browsing import people, vehicles
-from tripline.store.browsing.turns import Turn
+from tripline.store.browsing.pages import PageRequest
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,9 @@ def actor(looker):
     ],
 )
 def test_vehicles_name_people_to_those_who_may_see_them_alone(tx, looker, vehicle_id, names):
-    found = lists.vehicles_of(tx, actor=actor(looker), filters=vehicles.Filters(), turn=Turn(limit=99, by="number"))
+    found = lists.vehicles_of(
+        tx, actor=actor(looker), filters=vehicles.Filters(), page_request=PageRequest(limit=99, by="number")
+    )
 
     (row,) = [row for row in found.rows if row.id == vehicle_id]
     assert (row.director_name, row.driver_name) == names
@@ -44,7 +46,7 @@ def test_vehicles_name_people_to_those_who_may_see_them_alone(tx, looker, vehicl
 @pytest.mark.parametrize(("looker", "number"), [("partner", browsing.NUMBERS[1]), ("director", None)])
 def test_people_come_with_vehicles_to_those_who_may_see_them_alone(tx, looker, number):
     asked = people.Filters(company_id=None, role=Authority.DRIVER)
-    found = lists.people_of(tx, actor=actor(looker), filters=asked, turn=Turn(limit=99, by="name"))
+    found = lists.people_of(tx, actor=actor(looker), filters=asked, page_request=PageRequest(limit=99, by="name"))
 
     (driver,) = [row for row in found.rows if row.id == "driver-p"]
     assert (driver.vehicle_id, driver.vehicle_no) == ("v1", number)

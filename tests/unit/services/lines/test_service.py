@@ -10,7 +10,7 @@ from tripline.ports.carriers import CarrierRefusedError
 from tripline.services.fleet import lists
 from tripline.services.lines import service
 from tripline.store.browsing.lines import Filters
-from tripline.store.browsing.turns import Turn
+from tripline.store.browsing.pages import PageRequest
 from tripline.store.tables import line_change
 
 
@@ -23,7 +23,7 @@ def history(app, login, sensor_id, *, limit=10, before=None):
 
 
 def listed(app, login):
-    turn = Turn(limit=10, by="serial")
+    turn = PageRequest(limit=10, by="serial")
     return app.store.read(lambda tx: lists.lines_of(tx, actor=login.actor, filters=Filters(), turn=turn))
 
 

@@ -11,7 +11,7 @@ from tests.support import browsing, rows
 from tripline.domain.access import Authority
 from tripline.store.browsing import accounts
 from tripline.store.browsing.accounts import Filters
-from tripline.store.browsing.turns import Turn
+from tripline.store.browsing.pages import PageRequest
 from tripline.store.tables import account
 
 pytestmark = pytest.mark.deep
@@ -68,8 +68,8 @@ def test_each_search_but_the_last_finds_some_accounts_and_none_finds_all(tx):
 
 
 def test_account_is_shown_with_its_company_if_it_has_one(tx):
-    (director,) = accounts.page(tx, Filters(search="director-p"), Turn(limit=9, by="email")).rows
-    (carrier,) = accounts.page(tx, Filters(role=Authority.CARRIER), Turn(limit=9, by="email")).rows
+    (director,) = accounts.page(tx, Filters(search="director-p"), PageRequest(limit=9, by="email")).rows
+    (carrier,) = accounts.page(tx, Filters(role=Authority.CARRIER), PageRequest(limit=9, by="email")).rows
 
     assert asdict(director) == {
         "id": "director-p",
@@ -88,7 +88,7 @@ def test_page_and_number_take_one_statement_each(tx, filters):
     asked = []
     for limit in (1, 30):
         with rows.statements(tx) as seen:
-            accounts.page(tx, filters, Turn(limit=limit, by="email"))
+            accounts.page(tx, filters, PageRequest(limit=limit, by="email"))
             accounts.count(tx, filters)
         asked.append(len(seen))
 

@@ -8,9 +8,9 @@ from sqlalchemy import insert, select
 from tests.support import browsing, rows
 
 from tripline.domain.applications import State
-from tripline.store.browsing import applications, turns
+from tripline.store.browsing import applications, pages
 from tripline.store.browsing.applications import Filters
-from tripline.store.browsing.turns import Place, Turn
+from tripline.store.browsing.pages import PageRequest, Place
 from tripline.store.tables import service_application
 
 pytestmark = pytest.mark.deep
@@ -35,7 +35,7 @@ def tx():
 @pytest.fixture(params=[0, 1_000], ids=["walking", "sorting"])
 def many(request, monkeypatch):
     """Up to how many rows are sorted, so that each way of finding them is gone."""
-    monkeypatch.setattr(turns, "MANY", request.param)
+    monkeypatch.setattr(pages, "MANY", request.param)
     applications._past_state.cache_clear()
     yield
     applications._past_state.cache_clear()
@@ -72,7 +72,7 @@ def test_each_search_but_the_last_and_each_state_finds_some(tx):
 
 
 def test_application_is_shown_with_who_sent_it_in_and_when_it_was_decided(tx):
-    (found,) = applications.page(tx, Filters(search="straß"), Turn(limit=9, by="name")).rows
+    (found,) = applications.page(tx, Filters(search="straß"), PageRequest(limit=9, by="name")).rows
 
     assert asdict(found) == {
         "id": "a07",
@@ -99,7 +99,7 @@ def test_list_takes_a_fixed_number_of_statements(tx, filters, by, statements):
     asked = []
     for limit in (1, 30):
         with rows.statements(tx) as seen:
-            applications.page(tx, filters, Turn(limit=limit, by=by))
+            applications.page(tx, filters, PageRequest(limit=limit, by=by))
         asked.append(len(seen))
 
     assert asked == [statements, statements]
@@ -114,7 +114,7 @@ def test_no_page_of_applications_looks_at_a_whole_table(tx, search, state):
     with rows.statements(tx) as seen:
         for by in ("name", "created"):
             for place in (None, Place("n" if by == "name" else 3, "a")):
-                applications.page(tx, filters, Turn(limit=3, by=by, place=place))
+                applications.page(tx, filters, PageRequest(limit=3, by=by, place=place))
 
     steps = {step for statement in seen for *_, step in rows.plan(tx, statement)}
     along = {step for step in steps if step.startswith("SCAN service_application")}

@@ -7,9 +7,10 @@ from tests.support import browsing, rows
 
 from tripline.domain.access import Action
 from tripline.store import scopes
-from tripline.store.browsing import delegations, turns
+from tripline.store.browsing import delegations
+from tripline.store.browsing import pages as paging
 from tripline.store.browsing.delegations import Filters, Side
-from tripline.store.browsing.turns import Place, Turn
+from tripline.store.browsing.pages import PageRequest, Place
 from tripline.store.tables import vehicle, vehicle_company, vehicle_user
 
 pytestmark = pytest.mark.deep
@@ -67,7 +68,7 @@ def walking(monkeypatch):
 
 
 def sorting_up_to(count, monkeypatch):
-    for module in (delegations, turns):
+    for module in (delegations, paging):
         monkeypatch.setattr(module, "MANY", count)
     delegations._past.cache_clear()
     yield
@@ -135,10 +136,10 @@ def test_each_side_is_somebodys_and_each_filter_lets_some_pass_but_those_for_not
 def test_delegation_is_shown_with_its_vehicle_the_other_company_and_its_peoples_rights(tx):
     scope = browsing.scope("partner", ACTIONS[Side.GIVEN])
     filters = Filters(search=browsing.NUMBERS[1], company_id="q")
-    (given,) = delegations.page(tx, Side.GIVEN, scope, filters, Turn(limit=9, by="number")).rows
+    (given,) = delegations.page(tx, Side.GIVEN, scope, filters, PageRequest(limit=9, by="number")).rows
     scope = browsing.scope("borrower", ACTIONS[Side.RECEIVED])
     filters = Filters(search=browsing.NUMBERS[1])
-    (received,) = delegations.page(tx, Side.RECEIVED, scope, filters, Turn(limit=9, by="number")).rows
+    (received,) = delegations.page(tx, Side.RECEIVED, scope, filters, PageRequest(limit=9, by="number")).rows
 
     shown = {
         "id": given.id,
@@ -170,7 +171,7 @@ def test_list_takes_a_fixed_number_of_statements(tx, side, looker, filtered, sta
     asked = []
     for limit in (1, 30):
         with rows.statements(tx) as seen:
-            delegations.page(tx, side, scope, Filters(**filtered), Turn(limit=limit, by="number"))
+            delegations.page(tx, side, scope, Filters(**filtered), PageRequest(limit=limit, by="number"))
         asked.append(len(seen))
 
     assert asked == [statements, statements]
@@ -189,7 +190,9 @@ def plans(tx, side, looker, filters, turn):
 @pytest.mark.usefixtures("many")
 @pytest.mark.parametrize("filtered", FILTERS, ids=str)
 def test_no_list_of_delegations_looks_at_a_whole_table(tx, filtered):
-    asked = [Turn(limit=3, by=by, place=place) for by in ("number", "created") for place in (None, Place("1", "x"))]
+    asked = [
+        PageRequest(limit=3, by=by, place=place) for by in ("number", "created") for place in (None, Place("1", "x"))
+    ]
     found = [plans(tx, *each, Filters(**filtered), turn) for each in SIDES for turn in asked]
 
     steps = {step for plan in found for statement in plan for step in statement}
@@ -211,7 +214,7 @@ def test_no_list_of_delegations_looks_at_a_whole_table(tx, filtered):
     ],
 )
 def test_page_of_many_delegations_is_read_along_an_index(tx, side, looker, by, index, place, back, filtered):
-    found = plans(tx, side, looker, Filters(**filtered), Turn(limit=3, by=by, place=place, back=back))
+    found = plans(tx, side, looker, Filters(**filtered), PageRequest(limit=3, by=by, place=place, back=back))
     pages = [plan for plan in found if any("shown" in step for step in plan)]
 
     assert pages

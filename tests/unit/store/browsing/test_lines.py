@@ -8,9 +8,9 @@ from tests.support import browsing, rows
 from tripline.domain.access import Action
 from tripline.domain.lines import NwStatus
 from tripline.store import scopes
-from tripline.store.browsing import lines, turns
+from tripline.store.browsing import lines, pages
 from tripline.store.browsing.lines import Filters
-from tripline.store.browsing.turns import Place, Turn
+from tripline.store.browsing.pages import PageRequest, Place
 from tripline.store.tables import carrier_line, sensor, vehicle_user
 
 pytestmark = pytest.mark.deep
@@ -60,7 +60,7 @@ def numbered(tx):
 @pytest.fixture(params=[0, 3, 1_000], ids=["walking", "both", "sorting"])
 def many(request, monkeypatch):
     """Up to how many rows are sorted, so that each way of finding them is gone."""
-    monkeypatch.setattr(turns, "MANY", request.param)
+    monkeypatch.setattr(pages, "MANY", request.param)
     lines._past_set.cache_clear()
     yield
     lines._past_set.cache_clear()
@@ -124,7 +124,7 @@ def test_each_filter_lets_somebodys_lines_pass_but_those_for_nothing(tx):
 
 def test_line_is_shown_with_its_device(tx):
     scope, filters = browsing.scope("partner", Action.SENSOR_READ), Filters(search="0101234-0025")
-    (found,) = lines.page(tx, scope, filters, Turn(limit=9, by="serial")).rows
+    (found,) = lines.page(tx, scope, filters, PageRequest(limit=9, by="serial")).rows
 
     assert asdict(found) == {
         "id": "s25",
@@ -157,7 +157,7 @@ def test_list_takes_a_fixed_number_of_statements(tx, looker, filtered, statement
     asked = []
     for limit in (1, 30):
         with rows.statements(tx) as seen:
-            lines.page(tx, scope, Filters(**filtered), Turn(limit=limit, by="serial"))
+            lines.page(tx, scope, Filters(**filtered), PageRequest(limit=limit, by="serial"))
         asked.append(len(seen))
 
     assert asked == [statements, statements]
@@ -176,7 +176,9 @@ def plans(tx, looker, filters, turn):
 @pytest.mark.usefixtures("many")
 @pytest.mark.parametrize("filtered", FILTERS, ids=str)
 def test_no_list_of_lines_looks_at_a_whole_table(tx, filtered):
-    asked = [Turn(limit=3, by=by, place=place) for by in ("serial", "created") for place in (None, Place("1", "x"))]
+    asked = [
+        PageRequest(limit=3, by=by, place=place) for by in ("serial", "created") for place in (None, Place("1", "x"))
+    ]
     found = [plans(tx, looker, Filters(**filtered), turn) for looker in ("partner", "director") for turn in asked]
 
     steps = {step for plan in found for statement in plan for step in statement}
@@ -188,7 +190,7 @@ def test_no_list_of_lines_looks_at_a_whole_table(tx, filtered):
 @pytest.mark.parametrize("place", [None, Place("1", "x")], ids=["first page", "a later one"])
 @pytest.mark.parametrize(("by", "index"), [("serial", "ix_sensor_company"), ("created", "ix_sensor_company_created")])
 def test_page_of_a_companys_lines_is_read_along_an_index(tx, by, index, place, back):
-    (page, count) = plans(tx, "partner", Filters(), Turn(limit=3, by=by, place=place, back=back))
+    (page, count) = plans(tx, "partner", Filters(), PageRequest(limit=3, by=by, place=place, back=back))
 
     assert [step for step in page if f"SEARCH sensor USING COVERING INDEX {index} (company_id=?" in step]
     assert [step for step in count if "SEARCH sensor USING COVERING INDEX ix_sensor_" in step]
@@ -198,7 +200,7 @@ def test_page_of_a_companys_lines_is_read_along_an_index(tx, by, index, place, b
 @pytest.mark.sqlite("how SQLite finds rows")
 @pytest.mark.parametrize("filtered", [{}, {"search": "010"}], ids=str)
 def test_lines_in_a_state_that_few_have_are_found_by_it(tx, filtered):
-    found = plans(tx, "partner", Filters(state=NwStatus.USE_SUSPENDED, **filtered), Turn(limit=3, by="serial"))
+    found = plans(tx, "partner", Filters(state=NwStatus.USE_SUSPENDED, **filtered), PageRequest(limit=3, by="serial"))
 
     index = "SEARCH carrier_line USING COVERING INDEX ix_carrier_line_state (nw_status=?)"
     assert [index in plan for plan in found] == [True] * len(found)
@@ -207,7 +209,7 @@ def test_lines_in_a_state_that_few_have_are_found_by_it(tx, filtered):
 
 @pytest.mark.sqlite("how SQLite finds rows")
 def test_devices_of_a_director_are_found_by_their_vehicles(tx):
-    (page, _) = plans(tx, "director", Filters(), Turn(limit=3, by="serial"))
+    (page, _) = plans(tx, "director", Filters(), PageRequest(limit=3, by="serial"))
 
     assert [step for step in page if step.startswith("SEARCH sensor")] == [
         "SEARCH sensor USING INDEX ix_sensor_vehicle_id (vehicle_id=?)"

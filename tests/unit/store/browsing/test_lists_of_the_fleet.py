@@ -13,10 +13,10 @@ from tripline.domain.access import Action, Reach
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.vehicles import Status
 from tripline.store import scopes
-from tripline.store.browsing import ranks, sensors, turns, vehicles
+from tripline.store.browsing import pages, ranks, sensors, vehicles
+from tripline.store.browsing.pages import PageRequest
 from tripline.store.browsing.ranks import Singles
 from tripline.store.browsing.sensors import Heard
-from tripline.store.browsing.turns import Turn
 from tripline.store.browsing.vehicles import Whose
 from tripline.store.tables import sensor, trip, vehicle, vehicle_company, vehicle_user
 
@@ -121,7 +121,7 @@ def many(request, monkeypatch):
         for each in (vehicles._past_set, sensors._past_set):
             each.cache_clear()
 
-    monkeypatch.setattr(turns, "MANY", request.param)
+    monkeypatch.setattr(pages, "MANY", request.param)
     monkeypatch.setattr(ranks, "SINGLES_MANY", request.param)
     forget()
     yield
@@ -265,7 +265,7 @@ def test_everybody_sees_some_vehicles_and_nobody_all(tx):
 def test_vehicle_is_shown_with_what_it_is_connected_with(tx):
     scope, filters = browsing.scope("partner", Action.VEHICLE_READ), vehicles.Filters(search=browsing.NUMBERS[21])
     named = frozenset({Reach.OWN_COMPANY})
-    (found,) = vehicles.page(tx, scope, filters, Turn(limit=9, by="number"), named=named).rows
+    (found,) = vehicles.page(tx, scope, filters, PageRequest(limit=9, by="number"), named=named).rows
 
     assert asdict(found) == {
         **dict.fromkeys(("vendor", "model_name", "model_year", "mission_type", "fuel_type", "category")),
@@ -292,7 +292,7 @@ def test_list_takes_a_fixed_number_of_statements_however_its_rows_are_found(tx, 
     asked = []
     for limit in (1, 30):
         with rows.statements(tx) as seen:
-            vehicles.page(tx, scope, vehicles.Filters(), Turn(limit=limit, by="number"))
+            vehicles.page(tx, scope, vehicles.Filters(), PageRequest(limit=limit, by="number"))
         asked.append(len(seen))
 
     assert asked == [statements, statements]

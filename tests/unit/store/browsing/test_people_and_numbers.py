@@ -7,7 +7,7 @@ from tests.support import browsing, rows
 from tripline.domain.access import Action, Authority, Reach, Scope
 from tripline.domain.ids import CompanyId
 from tripline.store.browsing import companies, numbers, people
-from tripline.store.browsing.turns import Turn
+from tripline.store.browsing.pages import PageRequest
 from tripline.store.tables import account
 
 pytestmark = pytest.mark.deep
@@ -27,7 +27,7 @@ def names(tx, looker, turn, **filters):
     return [row.name for row in found.rows], people.count(tx, scope, asked)
 
 
-BY_NAME = Turn(limit=99, by="name")
+BY_NAME = PageRequest(limit=99, by="name")
 
 
 def test_people_are_of_the_own_company_unless_another_is_named(tx):
@@ -42,8 +42,8 @@ def test_people_are_of_the_own_company_unless_another_is_named(tx):
 
 @pytest.mark.parametrize("by", ["email", "created"])
 def test_people_come_in_other_orders_too(tx, by):
-    up, _ = names(tx, "partner", Turn(limit=99, by=by))
-    down, _ = names(tx, "partner", Turn(limit=99, by=by, descending=True))
+    up, _ = names(tx, "partner", PageRequest(limit=99, by=by))
+    down, _ = names(tx, "partner", PageRequest(limit=99, by=by, descending=True))
 
     assert up == down[::-1]
     assert up != sorted(up)
@@ -74,8 +74,8 @@ def test_people_are_found_by_the_beginning_of_a_name_and_by_their_account(tx):
 def test_people_are_found_by_address_and_telephone_number_too(tx, monkeypatch, search, found, by, many):
     people._past_range.cache_clear()
     if many:
-        monkeypatch.setattr("tripline.store.browsing.turns.MANY", 0)
-    seen, number = names(tx, "partner", Turn(limit=99, by=by), search=search)
+        monkeypatch.setattr("tripline.store.browsing.pages.MANY", 0)
+    seen, number = names(tx, "partner", PageRequest(limit=99, by=by), search=search)
     people._past_range.cache_clear()
 
     assert (set(seen), len(seen), number) == (found, len(found), len(found))

@@ -9,8 +9,8 @@ from tests.support import browsing, rows
 from tripline.domain.ids import CompanyId, RowNo, SensorId
 from tripline.domain.pushes import Channel, Name, State
 from tripline.store.browsing import pushes
+from tripline.store.browsing.pages import PageRequest, Place
 from tripline.store.browsing.pushes import Filters
-from tripline.store.browsing.turns import Place, Turn
 from tripline.store.push import outbox
 from tripline.store.push import queue as push_queue
 from tripline.store.push.outbox import Waiting
@@ -126,7 +126,7 @@ def test_messages_of_each_state_are_counted_along_its_index(tx):
 
 def test_message_tells_what_came_of_it(tx):
     first, given_up = (
-        pushes.page(tx, A, Filters(state=state), Turn(limit=1, by="made", descending=descending)).rows[0]
+        pushes.page(tx, A, Filters(state=state), PageRequest(limit=1, by="made", descending=descending)).rows[0]
         for state, descending in ((State.WAITING, False), (State.PARKED, True))
     )
 
@@ -142,7 +142,7 @@ def test_message_tells_what_came_of_it(tx):
 def test_page_is_read_along_an_index(tx, state, filtered, place):
     filters = Filters(state=state, **filtered)
     with rows.statements(tx) as run:
-        pushes.page(tx, A, filters, Turn(limit=5, by="made", place=place))
+        pushes.page(tx, A, filters, PageRequest(limit=5, by="made", place=place))
         pushes.count(tx, A, filters)
 
     steps = {step for statement in run for *_, step in rows.plan(tx, statement)}

@@ -49,7 +49,7 @@ class Place(NamedTuple):
     key: str
 
 
-class Turn(msgspec.Struct, frozen=True, kw_only=True):
+class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Which page to read: `limit` rows behind the place, or before it."""
 
     limit: int
@@ -68,7 +68,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
         return self.descending != self.back
 
 
-class Slice(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
+class Page(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     """A page: its rows in the order of the list, and whether there are more on either side."""
 
     rows: Sequence[R]
@@ -77,9 +77,9 @@ class Slice(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     more_before: bool
     more_behind: bool
 
-    def mapped(self, make: Callable[[R], S]) -> "Slice[S]":
+    def mapped(self, make: Callable[[R], S]) -> "Page[S]":
         """The page with what is made of each row in its place."""
-        return Slice(
+        return Page(
             rows=[make(row) for row in self.rows],
             first=self.first,
             last=self.last,
@@ -111,7 +111,7 @@ class Along(NamedTuple):
     key: Column[str]
 
 
-class Browsed(msgspec.Struct, frozen=True, eq=False):
+class ListQuery(msgspec.Struct, frozen=True, eq=False):
     """A list: its orders, how it is searched, and what is shown of its rows."""
 
     key: Column[str]
@@ -124,29 +124,37 @@ class Browsed(msgspec.Struct, frozen=True, eq=False):
     """Names of the values that conditions leave open."""
 
     def page(
-        self, tx: ReadTx, turn: Turn, sources: Sequence[Source], values: Sequence[Any], *, search: str | None = None
-    ) -> Slice[tuple[Any, ...]]:
-        """The rows of the turn, from every source. `values` are in the order of their names.
+        self,
+        tx: ReadTx,
+        page_request: PageRequest,
+        sources: Sequence[Source],
+        values: Sequence[Any],
+        *,
+        search: str | None = None,
+    ) -> Page[tuple[Any, ...]]:
+        """The rows of the page, from every source. `values` are in the order of their names.
 
         A place of another order, whose value has another type, is none: the list begins.
         """
-        if turn.place is not None and not isinstance(turn.place.value, self.orders[turn.by].type.python_type):
-            turn = msgspec.structs.replace(turn, place=None, back=False)
+        if page_request.place is not None and not isinstance(
+            page_request.place.value, self.orders[page_request.by].type.python_type
+        ):
+            page_request = msgspec.structs.replace(page_request, place=None, back=False)
         if search:
-            found = [row for source in sources for row in self._found(tx, turn, source, values, search)]
+            found = [row for source in sources for row in self._found(tx, page_request, source, values, search)]
         else:
-            found = self._rows(tx, turn, tuple(sources), values)
-        found.sort(key=_place, reverse=turn.falling)
-        more = len(found) > turn.limit
-        rows = found[: turn.limit]
-        if turn.back:
+            found = self._rows(tx, page_request, tuple(sources), values)
+        found.sort(key=_place, reverse=page_request.falling)
+        more = len(found) > page_request.limit
+        rows = found[: page_request.limit]
+        if page_request.back:
             rows.reverse()
-        return Slice(
+        return Page(
             rows=rows,
             first=_place(rows[0]) if rows else None,
             last=_place(rows[-1]) if rows else None,
-            more_before=more if turn.back else turn.place is not None,
-            more_behind=turn.back or more,
+            more_before=more if page_request.back else page_request.place is not None,
+            more_behind=page_request.back or more,
         )
 
     def count(self, tx: ReadTx, sources: Sequence[Source], values: Sequence[Any], *, search: str | None = None) -> int:
@@ -167,25 +175,25 @@ class Browsed(msgspec.Struct, frozen=True, eq=False):
         return len(found) <= MANY
 
     def _rows(
-        self, tx: ReadTx, turn: Turn, sources: tuple[Source, ...], values: Sequence[Any]
+        self, tx: ReadTx, page_request: PageRequest, sources: tuple[Source, ...], values: Sequence[Any]
     ) -> list[tuple[Any, ...]]:
         """Up to `limit + 1` rows of all sources."""
         if not sources:
             return []
-        statement = _page(self, sources, _asked(turn, Reading.ALL))
-        return tx.hot(statement, *values, *_window(turn, ""), None, None)
+        statement = _page(self, sources, _asked(page_request, Reading.ALL))
+        return tx.hot(statement, *values, *_window(page_request, ""), None, None)
 
     def _found(
-        self, tx: ReadTx, turn: Turn, source: Source, values: Sequence[Any], search: str
+        self, tx: ReadTx, page_request: PageRequest, source: Source, values: Sequence[Any], search: str
     ) -> list[tuple[Any, ...]]:
         """Up to `limit + 1` rows of each range of one source."""
         reading = _reading(source, search)
-        if turn.by != self.name and reading is Reading.IN_RANGE:
+        if page_request.by != self.name and reading is Reading.IN_RANGE:
             # Few are found by their names and sorted; of many the first of the order are met soon.
             few = self.few(tx, source, values, search=search)
             reading = Reading.FEW_IN_RANGE if few else Reading.TESTED
-        statement = _page(self, (source,), _asked(turn, reading))
-        return tx.hot_in(_ranges(reading, search), statement, *values, *_window(turn, search))
+        statement = _page(self, (source,), _asked(page_request, reading))
+        return tx.hot_in(_ranges(reading, search), statement, *values, *_window(page_request, search))
 
 
 class Reading(Enum):
@@ -207,14 +215,16 @@ class _Asked(NamedTuple):
     limit: int
 
 
-def _asked(turn: Turn, reading: Reading) -> _Asked:
+def _asked(page_request: PageRequest, reading: Reading) -> _Asked:
     # One row more than is shown: it tells whether there is a further page.
-    return _Asked(turn.by, turn.falling, reading, turn.place is not None, turn.limit + 1)
+    return _Asked(
+        page_request.by, page_request.falling, reading, page_request.place is not None, page_request.limit + 1
+    )
 
 
-def _window(turn: Turn, search: str) -> tuple[str, str | int, str]:
+def _window(page_request: PageRequest, search: str) -> tuple[str, str | int, str]:
     """The values of `_WINDOW` before the bounds of a range."""
-    place = turn.place or Place("", "")
+    place = page_request.place or Place("", "")
     return search, place.value, place.key
 
 
@@ -234,21 +244,21 @@ def _place(row: tuple[Any, ...]) -> Place:
 
 
 @cache
-def _page(browsed: Browsed, sources: tuple[Source, ...], asked: _Asked) -> Hot:
+def _page(query: ListQuery, sources: tuple[Source, ...], asked: _Asked) -> Hot:
     """The page of these sources: the first of each, and of those the first."""
-    firsts = [_firsts(browsed, source, asked) for source in sources]
+    firsts = [_firsts(query, source, asked) for source in sources]
     if len(firsts) == 1:
-        return Hot(browsed.shown(firsts[0].subquery("page")), *browsed.values, *_WINDOW)
+        return Hot(query.shown(firsts[0].subquery("page")), *query.values, *_WINDOW)
     every = union_all(*(select(each.subquery()) for each in firsts)).subquery("every")
     place, key = every.c
     order = (place.desc(), key.desc()) if asked.falling else (place, key)
     page = _limited(select(place, key).order_by(*order), asked.limit)
-    return Hot(browsed.shown(page.subquery("page")), *browsed.values, *_WINDOW)
+    return Hot(query.shown(page.subquery("page")), *query.values, *_WINDOW)
 
 
-def _firsts(browsed: Browsed, source: Source, asked: _Asked) -> Select[Any]:
-    by, key = source.along or (browsed.orders[asked.by], browsed.key)
-    conditions = _conditions(browsed, source, asked.reading)
+def _firsts(query: ListQuery, source: Source, asked: _Asked) -> Select[Any]:
+    by, key = source.along or (query.orders[asked.by], query.key)
+    conditions = _conditions(query, source, asked.reading)
     # Rows that are few are found first and sorted then: no index of the order is to tempt anybody.
     sorted_ = not source.walked or asked.reading is Reading.FEW_IN_RANGE
     order: ColumnElement[Any] = reached.beside_index(by) if sorted_ else by
@@ -265,15 +275,15 @@ def _firsts(browsed: Browsed, source: Source, asked: _Asked) -> Select[Any]:
 
 
 @cache
-def _count(browsed: Browsed, source: Source, reading: Reading) -> Hot:
-    counted = select(func.count()).select_from(browsed.key.table).where(*_conditions(browsed, source, reading))
-    return Hot(counted, *browsed.values, *_WINDOW)
+def _count(query: ListQuery, source: Source, reading: Reading) -> Hot:
+    counted = select(func.count()).select_from(query.key.table).where(*_conditions(query, source, reading))
+    return Hot(counted, *query.values, *_WINDOW)
 
 
 @cache
-def _keys(browsed: Browsed, source: Source, reading: Reading) -> Hot:
-    keys = select(browsed.key).where(*_conditions(browsed, source, reading))
-    return Hot(_limited(keys, MANY + 1), *browsed.values, *_WINDOW)
+def _keys(query: ListQuery, source: Source, reading: Reading) -> Hot:
+    keys = select(query.key).where(*_conditions(query, source, reading))
+    return Hot(_limited(keys, MANY + 1), *query.values, *_WINDOW)
 
 
 def _limited(rows: Select[Any], limit: int) -> Select[Any]:
@@ -282,12 +292,12 @@ def _limited(rows: Select[Any], limit: int) -> Select[Any]:
     return rows.limit(literal_column(str(limit), Integer))
 
 
-def _conditions(browsed: Browsed, source: Source, reading: Reading) -> list[ColumnElement[bool]]:
+def _conditions(query: ListQuery, source: Source, reading: Reading) -> list[ColumnElement[bool]]:
     in_range = reading in (Reading.IN_RANGE, Reading.FEW_IN_RANGE)
     conditions = source.where(*(source.in_range if in_range and source.in_range else source.which))
     if reading is Reading.ALL:
         return conditions
-    name = browsed.orders[browsed.name] if source.along is None else source.along.place
+    name = query.orders[query.name] if source.along is None else source.along.place
     if reading is not Reading.TESTED:
         conditions += [name >= bindparam("page_from"), name < bindparam("page_to")]
     search = lowered(bindparam("page_search", type_=name.type))
