@@ -1,8 +1,8 @@
-"""Annulled events: what an accepted dispute takes out of a trip's judgement.
+"""Annulled events: events that an accepted dispute removes from a trip's judgement.
 
-An annulment names a kind of event and an interval of time, not an id, so it holds whatever the judgement finds: every
-event of the kind that was strongest within the interval goes. With harsh changes of speed go the brakings that a policy
-weighs beside them, so that one manoeuvre does not cost twice what is annulled once.
+An annulment names a kind of event and an interval of time instead of an event id, so it survives a new judgement: every
+event of the kind whose strongest sample is within the interval is removed. Annulling harsh changes of speed also
+removes the brakings that a policy weighs beside them, so that one annulled manoeuvre costs nothing.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class Annulment(NamedTuple):
     """Events of one trip that do not count. Instants are epoch ms, both included."""
 
     trip: int
-    """Its place among those that are judged."""
+    """Index of the trip among the judged ones."""
     kind: str
     """A key of `COUNTED`."""
     begin_ms: int
@@ -48,7 +48,7 @@ def over_left(drives: Drives, own: Ints, over: Ints, annulled: Sequence[Annulmen
 
 
 def brakings_left(drives: Drives, own: Ints, brakings: style.Runs, annulled: Sequence[Annulment]) -> style.Runs:
-    """The brakings that still count: those that share no time with an annulled deceleration."""
+    """The brakings that do not overlap an annulled deceleration in time."""
     gone = np.zeros(brakings.first.size, np.bool_)
     for each in annulled:
         if EventType.DECELERATION in COUNTED[each.kind]:

@@ -1,8 +1,8 @@
 """Steps of a device's clock: samples at whose times the vehicle was elsewhere.
 
-They cover time which their trip already has, at places that exclude each other; or they lie before all that the trip
-had, while the drive goes on where it was. Late samples that fill a hole in time are no step, however many there are:
-they are sorted in (O2).
+Two kinds are detected. Either the samples cover time that their trip already covers, at incompatible places; or they
+precede all earlier samples in time, while the drive continues from the last place. Late samples that fill a hole in
+time are sorted in (O2), however many there are.
 """
 
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ from tripline.scoring.geometry import haversine_m
 from tripline.scoring.rules import Rules
 
 TRIED: Final = 8
-"""Steps back, the longest first, that are looked at in one trip: what comes late comes in any number of them."""
+"""Steps back that are tried in one trip, the longest first: late samples can cause any number of them."""
 LEAST: Final = 2
-"""Samples that exclude others: one by itself is a bad position."""
+"""Samples that must conflict with others: a single one is a bad position."""
 
 
 def stretches(drives: Drives, rules: Rules) -> Ints | None:
@@ -38,14 +38,14 @@ def stretches(drives: Drives, rules: Rules) -> Ints | None:
 
 
 def _cuts(drives: Drives, first: int, end: int, rules: Rules) -> Iterator[int]:
-    """The samples of a trip at which another clock begins."""
+    """The samples of a trip at which a new clock begins."""
     while (cut := _conflicting(drives, first, end, rules) or _going_on(drives, first, end, rules)) is not None:
         yield cut
         first = cut
 
 
 def _conflicting(drives: Drives, first: int, end: int, rules: Rules) -> int | None:
-    """The first sample behind a step back to time that the trip already has, at places that exclude each other."""
+    """The first sample after a step back to time that the trip already covers, at incompatible places."""
     if _conflicts(drives, np.arange(first, end), rules) < LEAST:
         return None
     back = np.diff(drives.time_ms[first:end])
@@ -55,10 +55,10 @@ def _conflicting(drives: Drives, first: int, end: int, rules: Rules) -> int | No
 
 
 def _going_on(drives: Drives, first: int, end: int, rules: Rules) -> int | None:
-    """The first sample behind a step back to before all that the trip had, where the drive goes on as if nothing were.
+    """The first sample after a step back to before the whole trip, if the drive continues from the last place.
 
-    In order of time the vehicle would have been elsewhere: of late samples the end is near the beginning of those
-    before them.
+    Sorted by time, the vehicle would have been elsewhere; late samples differ: they end near where the earlier
+    samples begin.
     """
     time_ms = drives.time_ms[first:end]
     back = np.diff(time_ms)
@@ -73,7 +73,7 @@ def _going_on(drives: Drives, first: int, end: int, rules: Rules) -> int | None:
 
 
 def _conflicts(drives: Drives, samples: Ints, rules: Rules) -> int:
-    """How many neighbours in time, which did not come one after the other, lie too far apart."""
+    """The number of neighbours in time that were not received one after the other and are too far apart."""
     samples = samples[np.argsort(drives.time_ms[samples], kind="stable")]
     here, there = samples[:-1], samples[1:]
     apart = there - here != 1
@@ -81,7 +81,7 @@ def _conflicts(drives: Drives, samples: Ints, rules: Rules) -> int:
 
 
 def _excludes(drives: Drives, first: int, step: int, end: int, rules: Rules) -> bool:
-    """Whether most of what comes behind the step, and covers time from before it, was elsewhere at that time."""
+    """True if most samples after the step that overlap the time before it were elsewhere at that time."""
     before = np.arange(first, step)
     before = before[np.argsort(drives.time_ms[before], kind="stable")]
     behind = np.arange(step, end)
@@ -96,13 +96,13 @@ def _excludes(drives: Drives, first: int, step: int, end: int, rules: Rules) -> 
 
 
 def _too_far(drives: Drives, here: Ints, there: Ints, rules: Rules) -> Flags:
-    """Whether no vehicle is at both places in the time between them."""
+    """True where no vehicle can be at both places at their times."""
     seconds = np.abs(drives.time_ms[there] - drives.time_ms[here]) / 1_000
     return _beyond(drives, here, there, seconds, rules)
 
 
 def _beyond(drives: Drives, here: Ints, there: Ints, seconds: Floats, rules: Rules) -> Flags:
-    """Whether no vehicle gets from one place to the other in so many seconds."""
+    """True where no vehicle can drive from one place to the other in that time."""
     guards = rules.guards
     metres = haversine_m(drives.lat[here], drives.lon[here], drives.lat[there], drives.lon[there])
     speed = np.fmax(drives.speed_kmh[here], drives.speed_kmh[there]) / 3.6

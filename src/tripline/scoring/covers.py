@@ -1,7 +1,7 @@
-"""Covers: the time that the samples of a trip cover, and whether two trips are one drive that two sensors saw.
+"""Covers: the time that the samples of a trip cover, and the comparison that finds one drive recorded by two sensors.
 
-A cover is spans of time without the gaps between them, so a sample with a wrong date makes no trip a year long. Free of
-numpy, so that whoever reads it need not load the kernel. Not here: which trips are compared
+A cover is spans of time without the gaps between them, so a sample with a wrong date does not make a trip a year long.
+Free of numpy, so that its readers need not load the kernel. Not here: the choice of trips to compare
 (`services/scores/duplicates.py`).
 """
 
@@ -22,7 +22,7 @@ Cover = tuple[Interval, ...]
 """Ascending spans that do not touch, each longer than nothing."""
 
 MOST: Final = 1_000
-"""Spans in a cover at most: what a trip with more gaps covers is told without its shortest ones."""
+"""Most spans in a cover; the shortest gaps of a trip with more are closed."""
 
 
 def joined(spans: Iterable[Interval]) -> Cover:
@@ -46,12 +46,12 @@ def _few(spans: list[Interval]) -> list[Interval]:
 
 
 def lasting_ms(cover: Cover) -> int:
-    """How long the spans are together."""
+    """The total length of the spans."""
     return sum(end_ms - begin_ms for begin_ms, end_ms in cover)
 
 
 def is_one_drive(one: Cover, other: Cover) -> bool:
-    """Whether both cover more than half of what the shorter one does."""
+    """True if the shared time is more than half of the shorter cover."""
     return 2 * _shared_ms(one, other) > min(lasting_ms(one), lasting_ms(other))
 
 
@@ -73,5 +73,5 @@ def written(cover: Cover) -> bytes:
 
 
 def read(body: bytes) -> Cover:
-    """What was written. Raises `struct.error` when it is cut."""
+    """Unpack a cover that `written` packed. Raises `struct.error` if it is truncated."""
     return tuple(map(Interval._make, struct.iter_unpack("<qq", body)))

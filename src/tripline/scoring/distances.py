@@ -1,4 +1,4 @@
-"""The distance of a trip: steps between positions, those mended that no vehicle can have driven.
+"""The distance of a trip: the sum of the steps between positions, with impossible steps mended.
 
 One position a degree off made 12.7 km into 235 km and 87 points into 99.
 """
@@ -15,12 +15,12 @@ from tripline.scoring.geometry import haversine_m, steps_m
 from tripline.scoring.rules import Rules
 
 SCATTER: Final = 1.08
-"""Steps that come to so much more than their speeds are the noise of the receiver. On nine real drives they come to
-1.04 of them at most; 3 m of white noise makes that 1.04 to 1.17, 10 m 1.2 to 2.0."""
+"""Sums of steps that exceed the distance by speed by this factor are receiver noise. On nine real drives the factor is
+1.04 at most; 3 m of white noise raises that to 1.04 to 1.17, 10 m to 1.2 to 2.0."""
 
 
 class Source(IntEnum):
-    """Where the distance of a trip is from."""
+    """The source of a trip's distance."""
 
     OWN = 0
     """The trip message states none."""
@@ -30,17 +30,17 @@ class Source(IntEnum):
 
 
 class Steps(msgspec.Struct, frozen=True):
-    """Shape n: what the steps of each trip come to, metres, and how many of them were mended."""
+    """Shape n: the summed steps of each trip, metres, and the number of mended ones."""
 
     metres: Floats
     each: Singles
     """From each sample to the next; 0 between trips."""
     replaced: Ints
-    """By the speed's distance."""
+    """Steps replaced by the distance by speed."""
     left_out: Ints
-    """Too fast, where no speed is known; and gaps that were shortened."""
+    """Steps that are too fast and have no speed; and gaps that were shortened."""
     scattered: Flags
-    """The trips all of whose steps are the speed's, as their positions scatter."""
+    """Trips whose steps were all replaced by distance by speed, because their positions scatter."""
 
 
 class Chosen(NamedTuple):
@@ -52,16 +52,16 @@ class Chosen(NamedTuple):
 
 
 class _Mended(NamedTuple):
-    """Places of the steps that were put right."""
+    """Indexes of the steps that were corrected."""
 
     replaced: Ints
-    """By the speed's distance."""
+    """Steps replaced by the distance by speed."""
     left_out: Ints
-    """And gaps that were shortened."""
+    """Steps left out, and gaps that were shortened."""
 
 
 def impossible(drives: Drives, trips: Flags, rules: Rules) -> Ints:
-    """The samples of these trips (shape n; they have no speeds) whose positions cannot be reached in time."""
+    """The samples whose positions cannot be reached in time. `trips`: shape n, the trips to check (without speeds)."""
     if not trips.any():
         return np.empty(0, np.int64)
     steps = steps_m(drives.lat, drives.lon)
@@ -98,8 +98,8 @@ def guarded(
 ) -> Steps:
     """The sums of the guarded steps.
 
-    `seconds`: from each sample to the next. `without`: shape n, the trips that have no speeds of the device's.
-    `fitting`: shape n, those whose speeds are known to fit the path.
+    `seconds`: from each sample to the next. `without`: shape n, the trips without device speeds.
+    `fitting`: shape n, the trips whose speeds fit the path.
     """
     guards = rules.guards
     steps = steps_m(drives.lat, drives.lon)
@@ -136,7 +136,7 @@ def guarded(
 
 
 def _driven(steps: Singles, speed_kmh: Singles, seconds: Singles, gap: Flags) -> Singles:
-    """The steps as their speeds tell them, metres; across a gap, and where no speed is known, as they are."""
+    """The steps by speed, metres; across a gap, and without a speed, the given steps."""
     driven = speed_kmh[1:] + speed_kmh[:-1]
     driven *= seconds
     driven *= np.float32(1 / 7.2)
@@ -146,13 +146,13 @@ def _driven(steps: Singles, speed_kmh: Singles, seconds: Singles, gap: Flags) ->
 
 
 def _gap_s(rules: Rules) -> np.float32:
-    """`guards.gap_ms` as `seconds` has it, in single precision."""
-    # In double precision it would differ in the last digit, and a gap of exactly that length be one or none.
+    """`guards.gap_ms` in seconds, in single precision like the intervals."""
+    # In double precision the last digit would differ, and a gap of exactly that length could count either way.
     return np.float32(rules.guards.gap_ms) * np.float32(0.001)
 
 
 def _reach(speed_kmh: Singles, seconds: Singles, rules: Rules) -> Singles:
-    """The longest step that is believed, metres."""
+    """The longest plausible step, metres."""
     reach = speed_kmh * np.float32(rules.guards.step_factor / 3.6)
     reach += np.float32(rules.guards.step_margin_mps)
     reach *= seconds
@@ -161,7 +161,7 @@ def _reach(speed_kmh: Singles, seconds: Singles, rules: Rules) -> Singles:
 
 
 def _mend(steps: Singles, odd: Ints, speed_kmh: Singles, seconds: Singles, rules: Rules) -> _Mended:
-    """Put right the steps that are too long for their speeds, or have none."""
+    """Correct the steps that are too long for their speeds, or have no speed."""
     begin, end, span_s = speed_kmh[odd], speed_kmh[odd + 1], seconds[odd]
     begin, end = np.where(np.isnan(begin), end, begin), np.where(np.isnan(end), begin, end)
     fastest = np.float32(rules.guards.fastest_mps) * span_s
@@ -176,7 +176,7 @@ def _mend(steps: Singles, odd: Ints, speed_kmh: Singles, seconds: Singles, rules
 
 
 def _still_without_speed(steps: Singles, drives: Drives, trip: int, rules: Rules) -> None:
-    """Take out the steps of a trip without speeds where it stays within some metres for a minute."""
+    """Remove the steps of a trip without speeds where it stays within some metres for a minute."""
     first, end = int(drives.starts[trip]), int(drives.starts[trip + 1])
     own = slice(first, end)
     time_ms, lat, lon = drives.time_ms[own], drives.lat[own], drives.lon[own]
@@ -203,7 +203,7 @@ def _sums(steps: Singles, starts: Ints) -> Floats:
 
 
 def chosen(stated_m: Floats, own_m: Floats, instants: Ints, rules: Rules) -> Chosen:
-    """The distance of each trip: as stated where that is near our own, or we have too few samples."""
+    """The distance of each trip: the stated one if it is near our own, or if we have too few samples."""
     guards = rules.guards
     near = (stated_m >= own_m * guards.stated_least) & (stated_m <= own_m * guards.stated_most)
     taken = near | ~np.isnan(stated_m) & (instants < guards.few_samples)

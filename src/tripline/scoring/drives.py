@@ -1,4 +1,4 @@
-"""The kernel's input: the samples of many trips in flat arrays. Here too: one instant, one sample (O2, O4).
+"""The kernel's input: the samples of many trips in flat arrays. Also merges samples of one instant (O2, O4).
 
 Not here: reading rows into these arrays (`services/scores/arrays.py`).
 """
@@ -32,13 +32,13 @@ class Drives(msgspec.Struct, frozen=True, kw_only=True):
     limit_kmh: Floats | None
     """Speed limit of the road; NaN where unknown. None: unknown everywhere."""
     limit_source: NDArray[np.int8] | None = None
-    """`quality.LimitSource` of each limit that is known. None: each is tagged."""
+    """`quality.LimitSource` of each known limit. None: every limit is tagged."""
     road: NDArray[np.int32] | None = None
-    """The road of each sample, as whoever found it counts them; -1 where unknown. None: unknown everywhere."""
+    """Index of each sample's road in the road matcher's list; -1 where unknown. None: unknown everywhere."""
     column: NDArray[np.int8]
     """Shape n, `rules.Column`."""
     obd: Flags
-    """Shape n: whether `em` may replace the speed for harsh events."""
+    """Shape n: true if `em` may replace the speed for harsh events."""
     stated_m: Floats
     """Shape n: distance from the trip message or the matched road, metres; NaN: sum the steps."""
 
@@ -48,7 +48,7 @@ class Drives(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def trips(self) -> Ints:
-        """Of each sample its trip."""
+        """The trip of each sample."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
     def part(self, first: int, last: int) -> "Drives":
@@ -76,7 +76,7 @@ class Drives(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Stretches(NamedTuple):
-    """Trips that were cut where a clock steps."""
+    """Trips cut into stretches at clock steps."""
 
     drives: Drives
     """Each stretch as a trip."""
@@ -93,17 +93,17 @@ def intervals_ms(drives: Drives, *, between: int) -> Ints:
 
 
 def seams(starts: Ints) -> Ints:
-    """Indexes of the intervals that are not one: from a trip's last sample to the first of the next trip."""
+    """Indexes of the intervals from a trip's last sample to the first of the next trip."""
     inner = starts[1:-1]
     found: Ints = inner[(inner > 0) & (inner < starts[-1])] - 1
     return found
 
 
 def instants(drives: Drives, *, instant_ms: int) -> Drives:
-    """The same trips in order of time (O2: stable), with samples closer than `instant_ms` made one: the last (O4).
+    """The same trips in order of time (O2: stable), reduced to the last of samples closer than `instant_ms` (O4).
 
-    Kept samples lie at least `instant_ms` apart: from the end of a trip backwards, each kept sample swallows those
-    closer before it.
+    Kept samples are at least `instant_ms` apart: from the end of a trip backwards, each kept sample replaces the
+    closer ones before it.
     """
     order = np.lexsort((drives.time_ms, drives.at(np.arange(drives.time_ms.size))))
     keep = _spaced(drives.time_ms[order], drives.starts, instant_ms)
@@ -111,7 +111,7 @@ def instants(drives: Drives, *, instant_ms: int) -> Drives:
 
 
 def picked(drives: Drives, samples: Ints) -> Drives:
-    """The same trips with these samples alone, which are in the order of the trips."""
+    """The same trips with only these samples, which are in the order of the trips."""
     counts = np.bincount(drives.at(samples), minlength=len(drives))
     return replace(
         drives,
@@ -128,8 +128,8 @@ def picked(drives: Drives, samples: Ints) -> Drives:
 
 
 def cut(drives: Drives, starts: Ints) -> Stretches:
-    """The trips cut into stretches that begin there (`Drives.starts` and more)."""
-    fresh = ~np.isin(starts[:-1], drives.starts)  # each start of a trip is there as often as before
+    """The trips cut into stretches at `starts` (which include `Drives.starts`)."""
+    fresh = ~np.isin(starts[:-1], drives.starts)  # `starts` repeats each start of a trip as often as `Drives.starts`
     own = np.cumsum(~fresh) - 1
     stretches = replace(
         drives, starts=starts, column=drives.column[own], obd=drives.obd[own], stated_m=drives.stated_m[own]
@@ -143,7 +143,7 @@ def _spaced(time_ms: Ints, starts: Ints, instant_ms: int) -> Flags:
     gaps[seams(starts)] = instant_ms
     near = gaps < instant_ms
     keep = np.append(~near, True)[: time_ms.size]
-    # A sample that is not near its next ends a chain. Chains of two are decided; in longer ones walk back from the end.
+    # A sample that is not near its next ends a chain. Chains of two are done; in longer ones walk back from the end.
     for end in np.flatnonzero(near & keep[1:] & np.append(False, near[:-1])[: near.size]) + 1:
         kept = int(time_ms[end])
         sample = int(end) - 1

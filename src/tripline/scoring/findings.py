@@ -1,6 +1,6 @@
 """The findings in trips: distance, spacing, seconds over the limit, repairs, and the events of all, as arrays.
 
-Not here: how they are found (`kernel.py`).
+Not here: the steps that find them (`kernel.py`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ REPAIRS: Final = (
     "scattered_positions",
     "constant_em",
 )
-"""What is counted of each trip: how often something in it was mended or not believed."""
+"""The repairs counted for each trip: data that was mended or ignored."""
 
 
 class Events(msgspec.Struct, frozen=True):
@@ -45,64 +45,64 @@ class Events(msgspec.Struct, frozen=True):
     limit_kmh: Floats
     """The limit broken; 0 for harsh events."""
     limit_source: Types
-    """`quality.LimitSource` of that; of harsh events it says nothing."""
+    """`quality.LimitSource` of that limit; meaningless for harsh events."""
     road: NDArray[np.int32]
     """`Drives.road` where a limit was broken; -1 where unknown, and for harsh events."""
     begin_ms: Ints
-    """Where a manoeuvre begins; else as `time_ms`."""
+    """Begin of a manoeuvre; else as `time_ms`."""
     end_ms: Ints
-    """Where a manoeuvre ends; of overspeed the time of the next sample, if there is one."""
+    """End of a manoeuvre; for overspeed the time of the next sample, if the trip has one."""
     begin_kmh: Floats
     end_kmh: Floats
     rate: Floats
-    """The greatest rate of a manoeuvre, |km/h per second|; 0 where there is none."""
+    """The greatest rate of a manoeuvre, |km/h per second|; 0 without one."""
     least: Floats
-    """The rate that was enough, km/h per second; 0 where there is none."""
+    """The threshold that the rate reached, km/h per second; 0 without one."""
     seconds: Floats
-    """What a sample over the limit stands for; 0 for harsh events."""
+    """Duration attributed to a sample over the limit; 0 for harsh events."""
     far_over: Floats
-    """The burden of a sample far over the limit beyond that of its seconds; 0 by policies that give it no weight."""
+    """Extra burden of a sample far over the limit; 0 if the policy gives it no weight."""
 
 
 class Spans(msgspec.Struct, frozen=True):
-    """Spans of time without a gap, of all trips: equally long arrays, by trip. Where a clock steps they may overlap."""
+    """Spans of time without a gap, of all trips: equally long arrays, by trip. They may overlap where a clock steps."""
 
     trip: Ints
     begin_ms: Ints
     end_ms: Ints
-    """As `begin_ms` where a sample stands alone."""
+    """Equal to `begin_ms` for a lone sample."""
 
 
 class Findings(msgspec.Struct, frozen=True):
-    """What was found in each trip (shape n), and the events and spans of all."""
+    """Findings of each trip (shape n), and the events and spans of all trips."""
 
     distance_m: Floats
-    """As stated where that is believed; else whole metres, summed from steps."""
+    """The stated distance if it is plausible; else whole metres, summed from steps."""
     instants: Ints
     """Samples after the first rule of time: at most one in half a second."""
     dense: Flags
-    """Whether the median interval is under the limit."""
+    """True if the median interval is under the limit."""
     over_s: Floats
     """Seconds over the limit."""
     style: Floats
-    """Burden of what is no event (`style.py`); 0 by policies that give it no weight."""
+    """Burden of driving style (`style.py`); 0 if the policy gives it no weight."""
     ratio: Floats
-    """Distance by speed for each metre by positions (`units.ratios`); NaN where the trip is too short to tell."""
+    """Distance by speed for each metre by positions (`units.ratios`); NaN if the trip is too short to measure it."""
     source: NDArray[np.int8]
     """`distances.Source`."""
     gaps: Ints
     """Intervals longer than `guards.gap_ms`."""
     period_ms: Ints
-    """Mean interval but for gaps; 0 with fewer than two samples."""
+    """Mean interval without gaps; 0 with fewer than two samples."""
     limits: Floats
-    """Shape n x `quality.LimitSource`: the share of the distance whose limit is known in each way."""
+    """Shape n x `quality.LimitSource`: the share of the distance with a limit from each source."""
     repairs: Ints
     """Shape n x `REPAIRS`."""
     spans: Spans
     events: Events
 
     def quality(self, trip: int) -> Quality:
-        """How good the samples of a trip were."""
+        """The quality of a trip's samples."""
         ratio = float(self.ratio[trip])
         return Quality(
             samples=int(self.instants[trip]),
@@ -126,9 +126,9 @@ class Findings(msgspec.Struct, frozen=True):
 
 
 def joined(parts: list[Findings]) -> Findings:
-    """The findings of all parts as one; the list is empty afterwards.
+    """Concatenate the findings of all parts and empty the list.
 
-    Each part's column of events goes once it is joined: the events of many trips twice would be most of the memory.
+    Each part's column of events is freed once it is joined: two copies of all events would be most of the memory.
     """
     spans, events = [part.spans for part in parts], [part.events for part in parts]
     names = [name for name in Findings.__struct_fields__ if name not in ("spans", "events")]

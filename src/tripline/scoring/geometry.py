@@ -1,8 +1,8 @@
 """Distances on the sphere, for arrays of positions in degrees (WGS84 latitude and longitude).
 
 A step between two samples of a drive is short, so the fast form treats it as flat with the cosine of its own middle
-latitude, in single precision after the subtraction; steps too long for that take the haversine. Against the haversine
-a trip's sum differs by less than 1e-5 (`tests/unit/scoring/test_geometry.py`).
+latitude, in single precision after the subtraction; longer steps use the haversine. A trip's sum differs from the
+haversine's by less than 1e-5 (`tests/unit/scoring/test_geometry.py`).
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""Harsh manoeuvres: changes of speed beyond the thresholds, joined into episodes, each one event; or the bits of `em`.
+"""Harsh manoeuvres: changes of speed beyond the thresholds, joined into episodes of one event each; or bits of `em`.
 
 r >= threshold is computed as change >= threshold x dt: no division, and exact where a change is exactly a threshold.
 Over more than a second (dt in s) a threshold is multiplied by dt^-0.3: in proportion, slow sampling would invent
@@ -25,11 +25,11 @@ EM_BITS: Final = (
 HARSH_BITS: Final = sum(bit for bit, _ in EM_BITS)
 
 _SLACK: Final = 0.999
-"""The first pass works in single precision, so it asks a little less."""
+"""The first pass works in single precision, so it uses a slightly lower threshold."""
 
 
 class Found(msgspec.Struct, frozen=True):
-    """Events as indexes of samples, their types, and how they were found; equally long."""
+    """Events as indexes of samples, with their types, phases and rates; equally long arrays."""
 
     samples: Ints
     types: NDArray[np.int8]
@@ -38,9 +38,9 @@ class Found(msgspec.Struct, frozen=True):
     ends: Ints
     """The sample where it ends."""
     rates: Floats
-    """The greatest rate, |km/h per second|; 0: the device said so itself."""
+    """The greatest rate, |km/h per second|; 0: the device itself reported the event."""
     least: Floats
-    """The rate that was enough at that place, km/h per second; 0 as before."""
+    """The threshold at that place, km/h per second; 0 for reported events."""
 
 
 NOTHING: Final = Found(
@@ -50,12 +50,12 @@ NOTHING: Final = Found(
 
 
 def joined(*found: Found) -> Found:
-    """All of these, one after the other."""
+    """Concatenate all of these."""
     return Found(*(np.concatenate([getattr(each, name) for each in found]) for name in Found.__struct_fields__))
 
 
 class Changes(NamedTuple):
-    """Of intervals; equally long."""
+    """Changes of speed in intervals; equally long arrays."""
 
     change: Floats
     """km/h, signed."""
@@ -73,13 +73,13 @@ class _Exceedances(msgspec.Struct, frozen=True):
     rate: Floats
     """|km/h per second|."""
     least: Floats
-    """The rate that is enough, km/h per second."""
+    """The threshold, km/h per second."""
 
 
 def from_speed(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, rules: Rules) -> Found:
     """The episodes of all trips: the strongest sample of each (where its greatest rate ends) and its type.
 
-    `jumps`: the intervals to look at (`jumps`).
+    `jumps`: the intervals to check (`jumps`).
     """
     found = _exceedances(drives, speed_kmh, intervals_ms, jumps, rules)
     if not found.at.size:
@@ -103,11 +103,11 @@ def from_speed(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Int
 
 
 def jumps(speed_kmh: NDArray[np.float32], seconds: NDArray[np.float32], rules: Rules) -> Ints:
-    """Intervals whose change might exceed some threshold, or is that of a lone bad speed (`speeds.lone`): the only pass
+    """Intervals whose change might exceed a threshold or belong to a lone bad speed (`speeds.lone`): the only pass
     over every interval."""
     change = speed_kmh[1:] - speed_kmh[:-1]
     np.abs(change, out=change)
-    span = np.minimum(seconds, np.float32(1))  # over more than a second no threshold falls below that of one
+    span = np.minimum(seconds, np.float32(1))  # beyond a second no threshold is lower than at one second
     span *= np.float32(_SLACK * min(rules.harsh.least, rules.guards.lone_kmh_s))
     return np.flatnonzero(change >= span)
 
@@ -136,7 +136,7 @@ def _exceedances(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, at: Ints
 
 
 def spans_s(intervals_ms: Ints, rules: Rules) -> Floats:
-    """What to multiply a threshold with to have the least change of each interval, seconds."""
+    """The factor that turns a threshold into the least change of each interval, seconds."""
     seconds = intervals_ms / 1_000
     spans: Floats = np.where(seconds > 1, np.maximum(seconds, 1) ** (1 - rules.harsh.sampling_exponent), seconds)
     return spans
@@ -144,13 +144,13 @@ def spans_s(intervals_ms: Ints, rules: Rules) -> Floats:
 
 def changes(before: Floats, after: Floats, intervals_ms: Ints) -> Changes:
     """The change of speed in each interval, and its rate."""
-    # Speeds have at most three decimals: rounding takes off what binary adds.
+    # Speeds have at most three decimals: rounding removes binary fractions.
     change = np.round(after - before, 6)
     return Changes(change, np.abs(change) * 1_000 / intervals_ms)
 
 
 def is_rate(intervals_ms: Ints, rate: Floats, rules: Rules) -> Flags:
-    """Whether the interval gives a rate at all."""
+    """True where the interval is usable for a rate."""
     timely = (intervals_ms >= rules.harsh.rate_min_ms) & (intervals_ms <= rules.harsh.rate_max_ms)
     return timely & (rate <= rules.harsh.rate_limit_kmh_s)
 
@@ -186,7 +186,7 @@ def _rows(before: Floats, after: Floats, rules: Rules) -> Ints:
 
 
 def _begins(found: _Exceedances, speed_kmh: Floats, intervals_ms: Ints, rules: Rules) -> Flags:
-    """Which exceedances begin an episode: those not joined to the one before them.
+    """Mark the exceedances that begin an episode because they do not join the one before them.
 
     Two join when they follow each other with one sign, or with one interval of the same sign, itself no exceedance,
     between them; an episode holds at most one such interval.
@@ -208,9 +208,9 @@ def _begins(found: _Exceedances, speed_kmh: Floats, intervals_ms: Ints, rules: R
 
 
 def _belongs(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, beside: Ints, faster: Flags, rules: Rules) -> Flags:
-    """Whether the interval beside each episode belongs to its phase: same trip, same sign, and brisk.
+    """True where the interval beside an episode belongs to its phase: same trip, same sign, and brisk.
 
-    A manoeuvre seldom begins at a sample, so its first and last interval hold only a part of it.
+    A manoeuvre seldom begins at a sample, so its first and last interval contain only a part of it.
     """
     known = (beside >= 0) & (beside < intervals_ms.size)
     at = np.where(known, beside, 0)
@@ -219,7 +219,7 @@ def _belongs(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, beside: Ints
     before, after = speed_kmh[at], speed_kmh[at + 1]
     change, rate = changes(before, after, intervals_ms[at])
     rows, table = _rows(before, after, rules), _table(rules)
-    # Of buses and trucks the edge is lower by as much as their thresholds are (docs/decisions/301).
+    # For buses and trucks the edge is lower in proportion to their thresholds (docs/decisions/301).
     edge = rules.harsh.phase_edge_kmh_s * table[rows, drives.column[drives.at(at)]] / table[rows, Column.CAR]
     brisk = np.abs(change) >= edge * spans_s(intervals_ms[at], rules)
     belongs: Flags = known & brisk & ((change > 0) == faster) & is_rate(intervals_ms[at], rate, rules)

@@ -1,11 +1,11 @@
-"""Samples of many trips in, findings out: distances, spacing, events, seconds over the limit. No trip waits in a loop.
+"""Turns samples of many trips into findings: distances, spacing, events, seconds over the limit. No loop over trips.
 
-Trips are worked through in blocks of about `BLOCK` samples, so that what is computed on the way stays in the
-processor's cache and the memory above the input stays small however much is scored at once.
+Trips are processed in blocks of about `BLOCK` samples, so that intermediate arrays stay in the processor's cache and
+memory beyond the input stays small for any number of trips.
 
 Here is the order of the steps (`STEPS`); each has its module: `clocks`, `drives` (one instant, one sample), `speeds`,
-`units`, `distances`, `overspeed`, `harsh`, `style`. Behind them goes what is annulled (`annulments.py`). What findings
-are worth: `score.py`. The rules: `docs/scoring.md`.
+`units`, `distances`, `overspeed`, `harsh`, `style`. After them, annulled events are removed (`annulments.py`).
+Scores of findings: `score.py`. The rules: `docs/scoring.md`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ BLOCK: Final = 131_072
 
 
 def findings(drives: Drives, rules: Rules, annulled: Sequence[Annulment] = ()) -> Findings:
-    """The findings of every trip, in the order given, without what is annulled."""
+    """The findings of every trip, in the order given, without annulled events."""
     parts = []
     for trips in _blocks(drives.starts):
         within = [each._replace(trip=each.trip - trips.start) for each in annulled if each.trip in trips]
@@ -52,10 +52,10 @@ def _blocks(starts: Ints) -> Iterator[range]:
 
 
 class Work(msgspec.Struct, kw_only=True):
-    """A few trips on their way through the steps; each step reads what those before it left here."""
+    """The state of one block of trips; each step reads the results of earlier steps here."""
 
     drives: Drives
-    """Cut into stretches where a clock steps; as far as its samples are still believed."""
+    """Trips cut into stretches at clock steps, without rejected samples."""
     own: Ints
     """The trip of each stretch."""
     stated_m: Floats
@@ -69,11 +69,11 @@ class Work(msgspec.Struct, kw_only=True):
     long: Ints = np.empty(0, np.int64)
     """The few intervals that might be gaps, or too long for the median."""
     speed: Floats = np.empty(0)
-    """km/h; NaN where there is none to go by."""
+    """km/h; NaN where unknown."""
     quick: Singles = np.empty(0, np.float32)
     """The same in single precision."""
     without: Flags = np.empty(0, np.bool_)
-    """The stretches most of whose samples have no speed."""
+    """The stretches with speeds missing in most samples."""
     ratio: Floats = np.empty(0)
     """Of each trip."""
     own_m: Floats = np.empty(0)
@@ -84,7 +84,7 @@ class Work(msgspec.Struct, kw_only=True):
     over: Ints = np.empty(0, np.int64)
     rough: harsh.Found = harsh.NOTHING
     brakings: style.Runs = style.NOTHING
-    """None unless they have a weight; `corners` the same."""
+    """Found only if they have a weight; `corners` the same."""
     corners: style.Runs = style.NOTHING
 
     def at(self, samples: Ints) -> Ints:
@@ -98,12 +98,12 @@ class Work(msgspec.Struct, kw_only=True):
         return sums
 
     def mended(self, name: str, of_stretches: Ints) -> None:
-        """Count what was mended."""
+        """Count repairs under this name of `REPAIRS`."""
         if of_stretches.any():
             self.repairs[:, REPAIRS.index(name)] += self.summed(of_stretches).astype(np.int64)
 
     def keep(self, drives: Drives, rules: Rules) -> None:
-        """Go on with these samples."""
+        """Continue with these samples."""
         self.drives = drives
         self.spacing = intervals_ms(self.drives, between=rules.scoring.instant_ms)
         self.seconds = self.spacing.astype(np.float32)
@@ -119,7 +119,7 @@ def _block(drives: Drives, rules: Rules, annulled: Sequence[Annulment]) -> Findi
 
 
 def worked(drives: Drives, rules: Rules) -> Work:
-    """A few trips behind all steps."""
+    """Run all steps on a few trips."""
     work = Work(
         drives=drives,
         own=np.arange(len(drives)),
@@ -133,7 +133,7 @@ def worked(drives: Drives, rules: Rules) -> Work:
 
 
 def take_out(work: Work, annulled: Sequence[Annulment]) -> None:
-    """Go on without what is annulled."""
+    """Remove annulled events."""
     if annulled:
         drives, own = work.drives, work.own
         work.over = annulments.over_left(drives, own, work.over, annulled)
@@ -142,7 +142,7 @@ def take_out(work: Work, annulled: Sequence[Annulment]) -> None:
 
 
 def found(work: Work, rules: Rules) -> Findings:
-    """What the steps found."""
+    """Collect the results of the steps."""
     instants_in = work.summed(np.diff(work.drives.starts)).astype(np.int64)
     distance = distances.chosen(work.stated_m, np.round(work.own_m), instants_in, rules)
     sampling = _sampling(work, rules)
@@ -165,7 +165,7 @@ def found(work: Work, rules: Rules) -> Findings:
 
 
 def _impossible_speeds(work: Work, rules: Rules) -> None:
-    """Forget speeds that nothing drives."""
+    """Discard speeds that no vehicle reaches."""
     given = work.drives.speed_kmh
     usable = speeds.usable(work.drives, rules)
     if usable is not given:
@@ -188,7 +188,7 @@ def _clocks(work: Work, rules: Rules) -> None:
 
 
 def _instants(work: Work, rules: Rules) -> None:
-    """Put samples in order of time, and make those of one instant one."""
+    """Sort samples by time, and merge samples of one instant."""
     if not work.spacing.size or work.spacing.min() >= rules.scoring.instant_ms:
         return
     before = np.diff(work.drives.starts)
@@ -197,7 +197,7 @@ def _instants(work: Work, rules: Rules) -> None:
 
 
 def _units(work: Work, rules: Rules) -> None:
-    """Compare speeds with the path, before anything is mended."""
+    """Compare speeds with the path before any repair."""
     drives = work.drives
     work.without = speeds.lacking(drives, drives.speed_kmh)
     of_stretches = units.ratios(drives, drives.speed_kmh, work.spacing, work.long, rules)
@@ -205,12 +205,12 @@ def _units(work: Work, rules: Rules) -> None:
     work.ratio = np.full(len(work.repairs), np.nan)
     told = np.flatnonzero(~np.isnan(of_stretches))
     longest_last = told[np.argsort(np.diff(drives.starts)[told], kind="stable")]
-    # Of several values for one trip the last one stays: that of its longest stretch.
+    # If several stretches of a trip have a ratio, the longest stretch is written last and wins.
     work.ratio[work.own[longest_last]] = of_stretches[longest_last]
 
 
 def _positions(work: Work, rules: Rules) -> None:
-    """Drop positions that cannot be reached, where no speed tells."""
+    """Drop unreachable positions of trips without speeds."""
     dropped = distances.impossible(work.drives, work.without, rules)
     if not dropped.size:
         return
@@ -220,7 +220,7 @@ def _positions(work: Work, rules: Rules) -> None:
 
 
 def _missing_speeds(work: Work, rules: Rules) -> None:
-    """Fill short holes in the device's speeds; take all of a trip from positions where most are missing."""
+    """Fill short holes in the device's speeds; if most are missing, take all speeds of the trip from positions."""
     work.speed = work.drives.speed_kmh
     if not np.isnan(work.speed.sum()):
         return
@@ -233,7 +233,7 @@ def _missing_speeds(work: Work, rules: Rules) -> None:
 
 
 def _lone_speeds(work: Work, rules: Rules) -> None:
-    """Forget single speeds that jump away and back."""
+    """Discard single speeds that jump away and back."""
     work.quick = work.speed.astype(np.float32)
     work.jumps = harsh.jumps(work.quick, work.seconds, rules)
     lone = speeds.lone(work.drives, work.speed, work.spacing, work.jumps, rules)
@@ -245,7 +245,7 @@ def _lone_speeds(work: Work, rules: Rules) -> None:
 
 
 def _distances(work: Work, rules: Rules) -> None:
-    """Sum the steps between positions, as far as they can have been driven."""
+    """Sum the plausible steps between positions."""
     fits = (work.ratio >= rules.guards.implied_least) & (work.ratio <= rules.guards.implied_most)
     fitting = fits[work.own] & ~work.without
     steps = distances.guarded(work.drives, work.quick, work.seconds, work.without, fitting, rules)
@@ -262,7 +262,7 @@ def _overspeed(work: Work, rules: Rules) -> None:
 
 
 def _harsh(work: Work, rules: Rules) -> None:
-    """Find harsh events by speed; of OBD trips with harsh bits in `em`, by `em`."""
+    """Find harsh events by speed; for OBD trips with harsh bits in `em`, by `em`."""
     work.rough = harsh.from_speed(work.drives, work.speed, work.spacing, work.jumps, rules)
     em = work.drives.em
     if em is None:
@@ -283,7 +283,7 @@ def _harsh(work: Work, rules: Rules) -> None:
 
 
 def _style(work: Work, rules: Rules) -> None:
-    """Find braking and corners, where they cost points."""
+    """Find braking and corners if they cost points."""
     if rules.style.braking_weight:
         work.brakings = style.brakings(work.drives, work.speed, work.spacing, rules)
     if rules.style.cornering_weight:
@@ -303,18 +303,18 @@ STEPS: Final[dict[str, Callable[[Work, Rules], None]]] = {
     "harsh": _harsh,
     "style": _style,
 }
-"""What is done with a block, in this order."""
+"""The steps for a block, in this order."""
 
 
 class _Sampling(NamedTuple):
-    """Of each trip, as `Findings` has them."""
+    """Sampling of each trip, as in `Findings`."""
 
     gaps: Ints
     period_ms: Ints
 
 
 def _sampling(work: Work, rules: Rules) -> _Sampling:
-    """How often each trip was sampled."""
+    """Count the gaps of each trip and average its period."""
     drives = work.drives
     long = work.long[work.spacing[work.long] > rules.guards.gap_ms]
     gaps = np.bincount(work.at(long), minlength=len(work.repairs))
@@ -338,7 +338,7 @@ def _spans(work: Work, rules: Rules) -> Spans:
 
 
 def _dense(work: Work, rules: Rules) -> Flags:
-    """Whether each trip's median interval is under the limit, told by counting; only a draw needs the median itself."""
+    """True where the median interval is under the limit, by counting; only a draw needs the median itself."""
     long = work.long[work.spacing[work.long] >= rules.scoring.max_median_ms]
     counts = work.summed(np.maximum(np.diff(work.drives.starts) - 1, 0))
     long_counts = np.bincount(work.at(long), minlength=len(work.repairs))
@@ -353,7 +353,7 @@ def _dense(work: Work, rules: Rules) -> Flags:
 
 
 def _style_burden(work: Work, events: Events, rules: Rules) -> Floats:
-    """What the style of each trip weighs."""
+    """The burden of each trip's driving style."""
     trips = len(work.repairs)
     burden: Floats = np.bincount(events.trip, weights=events.far_over, minlength=trips).astype(np.float64)
     for runs, weight in (
@@ -365,7 +365,7 @@ def _style_burden(work: Work, events: Events, rules: Rules) -> Floats:
 
 
 def _events(work: Work, rules: Rules) -> Events:
-    """Harsh and overspeed events together; the index of a sample orders by trip and time, but for stepping clocks."""
+    """Harsh and overspeed events together, by sample index: trip and time, except where a clock steps."""
     drives, over, rough = work.drives, work.over, work.rough
     samples = np.concatenate([rough.samples, over])
     types = np.concatenate([rough.types, np.full(over.size, EventType.OVERSPEED, np.int8)])

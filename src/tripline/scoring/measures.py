@@ -1,6 +1,6 @@
-"""Measures of how a trip was driven beside its events: none of them changes the score.
+"""Measures of driving besides events. None of them changes the score.
 
-Each measure is a function of the samples behind all steps of the kernel. Not here: events and seconds over the limit
+Each measure is a function of the samples after all steps of the kernel. Not here: events and seconds over the limit
 (`harsh.py`, `overspeed.py`), the style that some policies weigh (`style.py`).
 """
 
@@ -17,19 +17,19 @@ from tripline.scoring.rules import Rules
 BANDS: Final = (1.0, 1.1, 1.2, 1.35)
 """Multiples of the limit: seconds are counted above each."""
 IDLE_MS: Final = 300_000
-"""Standing for so long is idling, as nobody says whether the engine runs."""
+"""Standing this long counts as idling, because the engine state is unknown."""
 REST_MS: Final = 900_000
-"""Standing for so long is a rest."""
+"""Standing this long counts as a rest."""
 LONG_OVER_KMH: Final = 20.0
 LONG_OVER_S: Final = 180.0
-"""So much above the limit for so long is long overspeed (KOTSA)."""
+"""Exceeding the limit by this much for this long is long overspeed (KOTSA)."""
 NIGHT: Final = (22, 6)
 """Hours of the night: from the first to the second, local time."""
 HOUR_MS: Final = 3_600_000
 
 
 class Measures(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one trip."""
+    """The measures of one trip."""
 
     driving_s: float
     """Time between samples with a speed above standing, without gaps."""
@@ -57,7 +57,7 @@ class _Over(NamedTuple):
 
 
 def of_trip(work: Work, rules: Rules, *, utc_offset_ms: int) -> Measures:
-    """The measures of the one trip in this work. `utc_offset_ms`: of the local time at its beginning."""
+    """The measures of the one trip in this work. `utc_offset_ms`: offset of the local time at its beginning."""
     drives, speed = work.drives, work.speed
     count = speed.size
     if count < 2:
@@ -71,7 +71,7 @@ def of_trip(work: Work, rules: Rules, *, utc_offset_ms: int) -> Measures:
             night_share=0.0,
             longest_drive_s=0.0,
         )
-    step_ms = np.maximum(np.diff(drives.time_ms), 0)  # across a step of the clock no time passes
+    step_ms = np.maximum(np.diff(drives.time_ms), 0)  # a step of the clock takes no time
     near = step_ms <= rules.guards.gap_ms
     faster = np.fmax(speed[:-1], speed[1:])
     moving = near & (faster > rules.guards.still_kmh)
@@ -118,7 +118,7 @@ def _idle_ms(step_ms: Ints, standing: Flags) -> int:
 
 
 def _longest_ms(step_ms: Ints, moving: Flags) -> int:
-    """The longest time between two rests; a gap is one when it lasts as long."""
+    """The longest time between two rests; a gap of that length is a rest."""
     driven = np.flatnonzero(moving)
     if not driven.size:
         return 0

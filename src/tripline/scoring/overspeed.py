@@ -1,9 +1,9 @@
-"""Samples above the speed limit and the seconds they stand for.
+"""Samples above the speed limit, and the seconds attributed to them.
 
 Every sample above the limit with its tolerance is one event (published: 152 in 49 km, two of them 2 s apart on one
 road). Without tolerance the score hardly separates calm from aggressive drivers.
 
-Not here: which limit a sample has by its road (`roads/limited.py`).
+Not here: the limit of a sample by its road (`roads/limited.py`).
 """
 
 from typing import Final
@@ -28,7 +28,7 @@ def limits_kmh(drives: Drives, samples: Ints, rules: Rules) -> Floats:
 
 
 def sources(drives: Drives, samples: Ints, rules: Rules) -> NDArray[np.int8]:
-    """How the limit at each of these samples is known: `LimitSource`."""
+    """The source of the limit at each of these samples: `LimitSource`."""
     otherwise = LimitSource.DEFAULT if rules.scoring.default_limit_kmh else LimitSource.NONE
     if drives.limit_kmh is None:
         return np.full(samples.size, otherwise, np.int8)
@@ -45,9 +45,9 @@ def roads(drives: Drives, samples: Ints) -> NDArray[np.int32]:
 
 
 def shares(drives: Drives, own: Ints, steps_m: Singles, trips: int, rules: Rules) -> Floats:
-    """Shape trips x `LimitSource`: the share of each trip's distance whose limit is known in each way.
+    """Shape trips x `LimitSource`: the share of each trip's distance with a limit from each source.
 
-    `own`: the trip of each stretch. `steps_m`: from each sample to the next; a step is as its first sample.
+    `own`: the trip of each stretch. `steps_m`: from each sample to the next; a step has the source of its first sample.
     """
     ways = len(LimitSource)
     known = np.zeros((trips, ways))
@@ -74,12 +74,12 @@ def samples_over(drives: Drives, speed_kmh: Floats, rules: Rules) -> Ints:
 
 
 def nexts(drives: Drives, samples: Ints) -> Ints:
-    """The sample behind each of these; the last of a trip stands for itself."""
+    """The sample after each of these; for the last of a trip, itself."""
     return np.minimum(samples + 1, drives.starts[drives.at(samples) + 1] - 1)
 
 
 def seconds(drives: Drives, samples: Ints, intervals_ms: Ints, rules: Rules) -> Floats:
-    """What each of these samples stands for: the time to the next one, at most the cap, seconds."""
+    """The time from each of these samples to the next one, at most the cap, seconds."""
     lasting = np.zeros(samples.size)
     inner = nexts(drives, samples) > samples
     lasting[inner] = np.minimum(intervals_ms[samples[inner]], rules.scoring.overspeed_cap_ms) / 1_000
@@ -87,13 +87,13 @@ def seconds(drives: Drives, samples: Ints, intervals_ms: Ints, rules: Rules) -> 
 
 
 def seconds_over(drives: Drives, samples: Ints, intervals_ms: Ints, rules: Rules) -> Floats:
-    """For each trip, the sum of what its samples stand for, seconds."""
+    """For each trip, the sum of `seconds` over its samples."""
     weights = seconds(drives, samples, intervals_ms, rules)
     return np.bincount(drives.at(samples), weights=weights, minlength=len(drives)).astype(np.float64)
 
 
 def _tolerated(limit_kmh: float, rules: Rules) -> float:
-    # 110 x 1.1 is 121.00000000000001 in binary: rounding keeps the tolerance what it says.
+    # 110 x 1.1 is 121.00000000000001 in binary: rounding makes the tolerance exact.
     return round(limit_kmh * _FACTOR[rules.scoring.tolerance], 6) + _margin(rules)
 
 

@@ -1,6 +1,7 @@
 """Percentiles of a group by badness, in at most 502 steps.
 
-Not here: who is in a group (`store/scores/standings.py`), when it is counted (`services/scores/standing_keeper.py`).
+Not here: members of a group (`store/scores/standings.py`), when percentiles are counted
+(`services/scores/standing_keeper.py`).
 """
 
 from typing import Final, NamedTuple
@@ -20,9 +21,9 @@ class Steps(NamedTuple):
 
     badness: list[float]
     percentile: list[float]
-    """Of exactly this badness."""
+    """At exactly this badness."""
     above: list[float]
-    """Of any badness between this one and the next step's."""
+    """At any badness between this one and the next step's."""
 
 
 def steps(badness: ArrayLike) -> Steps:
@@ -44,6 +45,6 @@ def steps(badness: ArrayLike) -> Steps:
 
 
 def _above(group: int, passed: int, inside: int) -> float:
-    """The percentile behind a step: the middle of its members, or the place of a newcomer where it has none."""
+    """The percentile after a step: the middle of its members, or a newcomer's place if it has none."""
     worse = group - passed - inside / 2 if inside else min(group - passed, group - 1) + 0.5
     return 100 * worse / group

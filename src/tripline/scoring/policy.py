@@ -1,6 +1,6 @@
-"""From findings to scores: whether a trip is scored, and the accumulated score of many trips.
+"""From findings to scores: the verdict on each trip, and the accumulated score of many trips.
 
-Not here: what is counted and how it is weighed (`score.py`), the weights and thresholds themselves (`rules.py`).
+Not here: counts and their weighing (`score.py`), the weights and thresholds themselves (`rules.py`).
 """
 
 import math
@@ -13,7 +13,7 @@ from tripline.scoring.score import COUNTED, NotScored, ScoredTrip, TripScore, la
 
 
 def judged(found: Findings, rules: Rules) -> list[TripScore | NotScored]:
-    """For each trip its score, or why it has none."""
+    """For each trip its score, or the reason for having none."""
     counts = {name: found.counts(*kinds).tolist() for name, kinds in COUNTED.items()}
     verdicts: list[TripScore | NotScored] = []
     for trip, metres in enumerate(found.distance_m.tolist()):
@@ -42,7 +42,7 @@ _SMALLEST: Final = 1_074
 
 
 class Sums(NamedTuple):
-    """Of a vehicle's scored trips: all that its accumulated score needs, exactly. All but the trips in 2^-1074."""
+    """The exact sums behind a vehicle's accumulated score. All but the trips in 2^-1074."""
 
     trips: int
     distance: int
@@ -62,7 +62,7 @@ class Sums(NamedTuple):
         return Sums(*(mine + sign * theirs for mine, theirs in zip(self, other, strict=True)))
 
     def written(self) -> bytes:
-        """As it is kept with a vehicle's score: some 80 bytes."""
+        """The stored form, about 80 bytes."""
         return " ".join(map(_text, self)).encode()
 
 
@@ -70,7 +70,7 @@ NOTHING: Final = Sums(0, 0, 0, 0)
 
 
 def read(kept: bytes) -> Sums:
-    """What `written` wrote."""
+    """Parse sums that `written` encoded."""
     return Sums(*map(_number, kept.decode().split(" ")))
 
 
@@ -88,7 +88,7 @@ def sums(trips: Iterable[ScoredTrip]) -> Sums:
 def accumulated(total: Sums, how: Accumulation) -> float:
     """The accumulated score of at least one trip.
 
-    Pooled is the score of all trips driven as one: neither their order nor how a drive is cut into trips matters.
+    Pooled is the score of all trips driven as one: their order, and the cuts between trips, do not matter.
     """
     if how == "trip_mean":
         return _rounded(total.score) / total.trips

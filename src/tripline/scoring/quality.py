@@ -1,6 +1,6 @@
-"""The quality of a trip's samples, kept with the trip whether it has a score or not.
+"""The quality of a trip's samples, stored with the trip even if it has no score.
 
-Free of numpy, so that whoever shows it need not load the kernel.
+Free of numpy, so that its readers need not load the kernel.
 """
 
 from enum import IntEnum, StrEnum
@@ -10,22 +10,22 @@ import msgspec
 
 
 class LimitSource(IntEnum):
-    """How the limit at a sample is known."""
+    """The source of the limit at a sample."""
 
     TAGGED = 0
-    """The road's own."""
+    """The road's own limit."""
     IMPLIED = 1
-    """By its zone or place."""
+    """Implied by its zone or place."""
     ROAD_CLASS = 2
-    """The default of its class."""
+    """The default of its road class."""
     DEFAULT = 3
-    """That of the policy, as no road is known."""
+    """The policy's default, for an unknown road."""
     NONE = 4
-    """There is none."""
+    """No limit."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Of a trip's distance the shares, 0 to 1, whose limit is known by each `LimitSource`; together 1."""
+    """Shares of a trip's distance, 0 to 1, with a limit from each `LimitSource`; together 1."""
 
     tagged: float = 0.0
     implied: float = 0.0
@@ -35,53 +35,53 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def known(self) -> float:
-        """The share whose limit the map tells: neither the default of a class nor that of the policy is known."""
+        """The share with a limit from the map, without the defaults of road classes and the policy."""
         return self.tagged + self.implied
 
 
 BY_DEFAULT: Final = Limits()
-"""Those of a trip of which no map tells anything: as the default itself they are left out of what is written."""
+"""Shares of a trip that no map covers; as the default value they are omitted when written."""
 
 
 class Quality(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The quality of one trip's samples."""
 
     samples: int
-    """That take part: with a time and a position of their own, one an instant."""
+    """Samples that take part: with their own time and position, one an instant."""
     period_ms: int
-    """Mean interval between them, gaps apart; 0 with fewer than two."""
+    """Mean interval between them, without gaps; 0 with fewer than two."""
     dropped: int = 0
     """Samples of the trip that take no part."""
     gaps: int = 0
     speed_ratio: float | None = None
-    """Distance by speed for each metre by positions; None: too short to tell, or no speeds."""
+    """Distance by speed for each metre by positions; None: too short to measure, or no speeds."""
     distance: str = "own"
-    """`own`, `stated` by the trip message, or `doubted`: stated, but too far from our own, which is taken."""
+    """`own`; `stated` by the trip message; or `doubted`: our own, since the stated one is too far from it."""
     repairs: dict[str, int] = {}
-    """Name of a repair (`findings.REPAIRS`) -> how often, where it was needed."""
+    """Name of a repair (`findings.REPAIRS`) -> number of times; only repairs that occurred."""
     limits: Limits = BY_DEFAULT
     maps: tuple[str, ...] = ()
-    """Those that told a road of it, each as `area:map`; `area:lost` of one that could not be read."""
+    """Maps that gave its roads, each as `area:map`; `area:lost` for an unreadable one."""
 
 
 def written(quality: Quality) -> bytes:
-    """JSON of it."""
+    """Encode as JSON."""
     return msgspec.json.encode(quality)
 
 
 def read(body: bytes) -> Quality:
-    """What was written. Raises `msgspec.DecodeError`."""
+    """Decode a quality that `written` encoded. Raises `msgspec.DecodeError`."""
     return msgspec.json.decode(body, type=Quality)
 
 
 class Unit(StrEnum):
-    """What a speed that does not fit its path is likely to be in."""
+    """The likely unit of speeds that do not fit their path."""
 
     MPH = "mph"
     KNOTS = "knots"
     METRES_PER_SECOND = "metres_per_second"
     NOTHING = "nothing"
-    """It is 0, or next to it, however fast the vehicle goes."""
+    """The speed is about 0 at any real speed."""
 
 
 _RATIOS: Final = {
@@ -94,6 +94,6 @@ _NEAR: Final = 0.05
 
 
 def likely(ratio: float) -> Unit | None:
-    """The unit that gives this ratio; None: none that is known."""
+    """The unit that gives this ratio; None: no known unit."""
     unit = min(_RATIOS, key=lambda each: abs(_RATIOS[each] - ratio))
     return unit if abs(_RATIOS[unit] - ratio) <= _NEAR else None

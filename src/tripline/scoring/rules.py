@@ -1,6 +1,6 @@
 """Every number a score depends on, with its default and its source: four sections of the settings (`config/`).
 
-What the numbers mean: `docs/scoring.md`.
+Their meaning: `docs/scoring.md`.
 """
 
 from enum import IntEnum
@@ -17,7 +17,7 @@ ByCategory = tuple[float, float, float]
 
 
 class Column(IntEnum):
-    """Which column of the threshold table a vehicle is judged by. A taxi is judged as a car."""
+    """The threshold column of a vehicle. A taxi uses the column of cars."""
 
     CAR = 0
     BUS = 1
@@ -121,7 +121,7 @@ class Harsh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     @property
     def least(self) -> float:
-        """The smallest threshold of all: no change below it is harsh for anyone."""
+        """The smallest threshold of all: no smaller change is harsh for any vehicle."""
         return min(
             *self.start,
             *self.acceleration_to_10,
@@ -135,7 +135,7 @@ class Harsh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class Guards(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What is not believed of a device's samples, so that wrong ones leave the score as it is."""
+    """Checks that keep implausible samples of a device from changing the score."""
 
     fastest_kmh: Annotated[float, Meta(gt=0, description="a greater speed of a sample is none, km/h")] = 300.0
     hole_ms: Annotated[
@@ -179,7 +179,7 @@ class Guards(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class Style(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What costs points and is no GPS event: braking, cornering, seconds far over the limit. A weight of 0: no cost."""
+    """Driving that costs points without a GPS event: braking, cornering, far overspeed. Weight 0: no cost."""
 
     braking_kmh_s: Annotated[float, Meta(gt=0, description="braking this hard counts, km/h per second")] = 6.0
     braking_weight: Annotated[float, Meta(ge=0, description="weight of one braking per km")] = 0.0
@@ -203,11 +203,11 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     style: Style = Style()
 
     def written(self) -> bytes:
-        """JSON of every number that a score depends on; when a trip is scored (`grace_s`) is none of them."""
+        """JSON of every number that affects a score; the time of scoring (`grace_s`) does not."""
         return msgspec.json.encode(replace(self, scoring=replace(self.scoring, grace_s=0.0)))
 
 
 def read(body: bytes) -> Rules:
-    """The rules that were written. A field that is younger than they are has its default, so the default of a new field
-    has to mean what was done before it. Raises `msgspec.DecodeError`."""
+    """Decode rules that `written` encoded. Fields that were added since get their defaults, so the default of a new
+    field must mean the earlier behaviour. Raises `msgspec.DecodeError`."""
     return msgspec.json.decode(body, type=Rules)

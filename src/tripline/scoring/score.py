@@ -1,10 +1,10 @@
-"""The verdict on a trip: what of its events is counted and what that is worth, or why it has no score.
+"""The verdict on a trip: the counts of its events and their score, or the reason for having none.
 
 S = 100 exp(-(0.45 harsh + 0.04 T) / km). With the constants 0.443716 / 0.040858 both published rows come out to 0.001;
 two rows cannot prove a model, and the rounder defaults meet them within 0.5 (`docs/scoring.md`).
 
-Free of numpy, so the store keeps these values as they are. Not here: weights and
-thresholds (`rules.py`), which trips are scored, and what their scores add up to (`policy.py`).
+Free of numpy, so the store uses these types as they are. Not here: weights and thresholds (`rules.py`), the choice of
+scored trips and their accumulated score (`policy.py`).
 """
 
 import math
@@ -17,9 +17,9 @@ from tripline.scoring.rules import EventType, Rules
 
 
 class NotScored(StrEnum):
-    """Why samples give no score and no GPS events. When several hold, the first in this order is kept.
+    """Why samples give no score and no GPS events. If several reasons apply, the first in this order is stored.
 
-    What the trip's row alone tells (device type, no vehicle, parking) comes before: `domain/trips.py`.
+    Reasons from the trip's row alone (device type, no vehicle, parking) come before: `domain/trips.py`.
     """
 
     NO_SAMPLES = "no_samples"
@@ -30,7 +30,7 @@ class NotScored(StrEnum):
 
 
 class TripScore(NamedTuple):
-    """One scored trip, as judged and as stored. What is `COUNTED` adds up to the number of its GPS events."""
+    """One scored trip, as judged and as stored. The `COUNTED` fields add up to the number of its GPS events."""
 
     score: float
     accel: int
@@ -41,7 +41,7 @@ class TripScore(NamedTuple):
 
 
 class ScoredTrip(NamedTuple):
-    """What of a scored trip its vehicle's score is made of."""
+    """The values of a scored trip that its vehicle's score uses."""
 
     score: float
     distance_m: float
@@ -52,7 +52,7 @@ COUNTED: Final[dict[str, tuple[EventType, ...]]] = {
     "de_accel": (EventType.DECELERATION, EventType.STOP),
     "over_speed": (EventType.OVERSPEED,),
 }
-"""The counts of a score, in the order in which they are published, and the events that each one counts."""
+"""The counts of a score, in published order, and the events that each one counts."""
 
 
 def scored(
@@ -69,16 +69,16 @@ _DIGITS: Final = Context(prec=30)
 def lacking(score: float) -> float:
     """-ln(score / 100): 0 for 100 points, growing without end towards 0. For scores in (0, 100].
 
-    Rounded rightly, so that every machine takes out of sums just what another one put in; `math.log` differs between
-    libraries in the last bit of one in a thousand.
+    Correctly rounded, so that every machine subtracts from sums exactly the value another one added; `math.log` differs
+    between libraries in the last bit of one in a thousand.
     """
     return 0.0 - float(_DIGITS.ln(_DIGITS.scaleb(Decimal(score), -2)))
 
 
 def burden(counts: Mapping[str, int], *, over_s: float, rules: Rules, style: float = 0.0) -> float:
-    """What the events of a drive weigh together: its counts (keys of `COUNTED`) and its seconds over the limit.
+    """The weight of a drive's events: its counts (keys of `COUNTED`) and its seconds over the limit.
 
-    `style`: the burden of what is no event, where the policy gives it a weight (`style.py`).
+    `style`: the burden of driving style, if the policy gives it a weight (`style.py`).
     """
     # Harsh events are added up before they are weighed: rounding each count by itself would change stored scores.
     harsh = counts["accel"] + counts["de_accel"]
@@ -86,13 +86,13 @@ def burden(counts: Mapping[str, int], *, over_s: float, rules: Rules, style: flo
 
 
 def weight(event: EventType, rules: Rules) -> float:
-    """The burden of one event of this type; of overspeed that of one second."""
+    """The burden of one event of this type; for overspeed, of one second."""
     return rules.scoring.overspeed_weight if event == EventType.OVERSPEED else rules.scoring.harsh_weight
 
 
 def trip_score(burden: float, *, distance_m: float) -> float:
     """The score of a drive in (0, 100]: 100 without a burden, strictly falling with it, unrounded.
 
-    A score too small for a double is the smallest double, so that a trip that bad still differs from none.
+    A score too small for a double is the smallest double, so that such a trip still differs from an unscored one.
     """
     return max(100.0 * math.exp(-burden * 1_000 / distance_m), math.ulp(0.0))

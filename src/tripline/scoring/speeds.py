@@ -1,4 +1,4 @@
-"""The speed of each sample: the device's own, mended where single ones are missing or wrong; else from positions.
+"""The speed of each sample: the device's own, with single missing or wrong ones mended; else from positions.
 
 Never the difference of two single positions: on real traces that gave precision 0.04 to 0.07 for braking. And never
 both in one trip: with 5 % of the device's speeds missing, those from positions between them gave a false acceleration.
@@ -13,13 +13,13 @@ from tripline.scoring.geometry import haversine_m
 from tripline.scoring.rules import Rules
 
 NO_SPEED_KMH: Final = 255.0
-"""What devices send that have none, in one byte; in two it is 65,535, which nothing drives."""
+"""One-byte value that devices send for an unknown speed; in two bytes it is 65,535, which no vehicle reaches."""
 
 
 def usable(drives: Drives, rules: Rules) -> Floats:
-    """The device's speeds, km/h; NaN where it gave none or one that nothing drives."""
+    """The device's speeds, km/h; NaN for a missing or impossible one."""
     speed, fastest = drives.speed_kmh, rules.guards.fastest_kmh
-    # As a rule nothing is to be mended: two passes without an array in between tell.
+    # Usually all speeds are fine: two passes without a temporary array detect that.
     if not speed.size or (np.fmin.reduce(speed) >= 0 and np.fmax.reduce(speed) < min(NO_SPEED_KMH, fastest)):
         return speed
     fine = (speed >= 0) & (speed <= fastest) & (speed != NO_SPEED_KMH)
@@ -27,8 +27,8 @@ def usable(drives: Drives, rules: Rules) -> Floats:
 
 
 def lacking(drives: Drives, speed_kmh: Floats) -> Flags:
-    """Shape n: the trips most of whose samples have no speed."""
-    # One missing speed makes the sum NaN: no array of flags is needed to find that none is.
+    """Shape n: the trips with speeds missing in most samples."""
+    # One missing speed makes the sum NaN: detecting that none is missing needs no array of flags.
     if not np.isnan(speed_kmh.sum()):
         return np.zeros(len(drives), np.bool_)
     missing = np.bincount(drives.at(np.flatnonzero(np.isnan(speed_kmh))), minlength=len(drives))
@@ -56,7 +56,7 @@ def interpolated(drives: Drives, speed_kmh: Floats, rules: Rules) -> Floats:
 
 
 def from_positions(drives: Drives, speed_kmh: Floats, trips: Flags, rules: Rules) -> Floats:
-    """With every speed of these trips (shape n) taken from positions; NaN where that is not possible.
+    """Replace every speed of these trips (shape n) by one from positions; NaN where that is not possible.
 
     The window has `harsh.speed_window` samples around the sample, moved inwards at the ends of the trip. A window that
     lasts longer than its intervals may (`harsh.rate_max_ms` each) gives no speed, nor does a trip with fewer samples.
@@ -80,7 +80,7 @@ def from_positions(drives: Drives, speed_kmh: Floats, trips: Flags, rules: Rules
 def lone(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, rules: Rules) -> Ints:
     """The samples whose speed jumps away and back at once between steady ones: faults of the receiver.
 
-    `jumps`: the intervals to look at, ascending, at least all whose change is above `guards.lone_kmh_s`. 30, 15, 0, 13,
+    `jumps`: the intervals to check, ascending, at least all whose change is above `guards.lone_kmh_s`. 30, 15, 0, 13,
     26 is a real stop: before and after the neighbours of the 0 the speed is not steady.
     """
     last = jumps[:-1][np.diff(jumps) == 1] + 1

@@ -1,8 +1,8 @@
 """Driving style: braking, cornering, seconds far over the limit. Some policies give them a weight; none is an event.
 
-Braking is judged as harsh changes of speed are (`harsh.py`): the same intervals give rates, and over more than a second
-the threshold falls in the same way. A corner is told by the course over the ground, from two samples before a sample to
-two behind it, so its lateral acceleration is that of the path and not of the vehicle's body.
+Braking is judged like harsh changes of speed (`harsh.py`): the same intervals give rates, and over more than a second
+the threshold falls in the same way. A corner is measured by the course over the ground, from two samples before a
+sample to two after it, so its lateral acceleration is that of the path and not of the vehicle's body.
 """
 
 from typing import Final
@@ -21,7 +21,7 @@ FAR_OVER: Final = (1.20, 1.35)
 
 
 class Runs(msgspec.Struct, frozen=True):
-    """Samples in a row that count as one; equally long."""
+    """Runs of samples, each counting as one event; equally long arrays."""
 
     first: Ints
     """The first sample of each."""
@@ -34,7 +34,7 @@ NOTHING: Final = Runs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
 def brakings(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, rules: Rules) -> Runs:
-    """Runs of intervals in which the vehicle brakes hard enough: from the sample before to the sample after."""
+    """Runs of intervals with hard braking: from the sample before to the sample after."""
     if speed_kmh.size < 2:
         return NOTHING
     change, rate = harsh.changes(speed_kmh[:-1], speed_kmh[1:], intervals_ms)
@@ -48,14 +48,14 @@ def brakings(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, rules: Rules
 
 
 def corners(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, rules: Rules) -> Runs:
-    """Runs of samples that go round a corner fast enough."""
+    """Runs of samples in a corner with enough lateral acceleration."""
     lateral = lateral_g(drives, speed_kmh, intervals_ms, rules)
     at = np.flatnonzero(lateral >= rules.style.lateral_g)
     return _runs(at, drives.at(at), lateral[at])
 
 
 def lateral_g(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, rules: Rules) -> Floats:
-    """The lateral acceleration at each sample, g; 0 where it is too slow, or near a gap or an end of the trip."""
+    """The lateral acceleration at each sample, g; 0 at low speed, or near a gap or an end of the trip."""
     lateral = np.zeros(speed_kmh.size)
     apart = 2 * HEADING_REACH
     if speed_kmh.size <= apart + 1:
@@ -72,7 +72,7 @@ def lateral_g(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, rules: Rule
 
 
 def burden_of_over(speed_kmh: Floats, limit_kmh: Floats, seconds: Floats, rules: Rules) -> Floats:
-    """The burden of samples over the limit beyond that of their seconds."""
+    """The extra burden of samples far over the limit."""
     burden = np.zeros(seconds.size)
     for times, weight in zip(FAR_OVER, (rules.style.over_20_weight, rules.style.over_35_weight), strict=True):
         if weight:
@@ -81,7 +81,7 @@ def burden_of_over(speed_kmh: Floats, limit_kmh: Floats, seconds: Floats, rules:
 
 
 def _breaks(drives: Drives, intervals_ms: Ints, rules: Rules) -> Ints:
-    """How many gaps and beginnings of trips lie before each sample."""
+    """The number of gaps and trip beginnings before each sample."""
     broken: Flags = (intervals_ms > rules.guards.gap_ms) | (intervals_ms <= 0)
     inner = drives.starts[1:-1]
     broken[inner[(inner > 0) & (inner <= broken.size)] - 1] = True
@@ -89,7 +89,7 @@ def _breaks(drives: Drives, intervals_ms: Ints, rules: Rules) -> Ints:
 
 
 def _course(lat: Floats, lon: Floats, apart: int) -> Floats:
-    """The course from each sample to the one so many behind it, radians clockwise from north."""
+    """The course from each sample to the one `apart` samples later, radians clockwise from north."""
     north = lat[apart:] - lat[:-apart]
     east = ((lon[apart:] - lon[:-apart] + 180) % 360 - 180) * np.cos(np.radians(lat[:-apart]))
     course: Floats = np.arctan2(east, north)
@@ -97,7 +97,7 @@ def _course(lat: Floats, lon: Floats, apart: int) -> Floats:
 
 
 def _runs(at: Ints, trips: Ints, value: Floats) -> Runs:
-    """Neighbours of one trip as one."""
+    """Merge neighbouring samples of one trip into runs."""
     if not at.size:
         return NOTHING
     first = np.flatnonzero(np.append(True, (np.diff(at) > 1) | (np.diff(trips) > 0)))

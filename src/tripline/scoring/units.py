@@ -1,8 +1,8 @@
 """The fit of speeds to their path: a device that reports metres per second must not score 100.
 
-The path goes through positions averaged over five seconds: 10 m of white noise alone would make it half as long again.
-Of each kilometre of it the speed's distance is compared, and the median of the kilometres tells: one position far off
-must not refuse a trip. Which unit a ratio speaks for: `quality.py`.
+The path runs through positions averaged over five seconds: 10 m of white noise alone would make it half as long again.
+The distance by speed is compared for each kilometre, and the median of the kilometres decides: one position far off
+must not reject a trip. The unit behind a ratio: `quality.py`.
 """
 
 from typing import Final, NamedTuple, TypeVar
@@ -18,14 +18,14 @@ Number = TypeVar("Number", np.float64, np.int64)
 
 AVERAGED_MS: Final = 5_000
 MOST: Final = 50
-"""Samples that are averaged at most: of a device that sends ten times a second, all of five seconds."""
+"""Most samples that are averaged: five seconds of a device that sends ten times a second."""
 STRETCH_M: Final = 1_000.0
 MOVING_MPS: Final = 3.0
-"""Metres per second below which, by speed and by path, a step is no driving: standing receivers drift."""
+"""Metres per second; a step below it by both speed and path is ignored, because standing receivers drift."""
 
 
 class _Steps(NamedTuple):
-    """From one run of averaged samples to the next; equally long."""
+    """Steps from one run of averaged samples to the next; equally long arrays."""
 
     path: Floats
     """Metres by positions."""
@@ -35,7 +35,7 @@ class _Steps(NamedTuple):
 
 
 class _Runs(NamedTuple):
-    """Samples that are averaged; equally long."""
+    """Runs of samples that are averaged; equally long arrays."""
 
     begins: Ints
     """The first sample of each."""
@@ -43,9 +43,9 @@ class _Runs(NamedTuple):
 
 
 def ratios(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, long: Ints, rules: Rules) -> Floats:
-    """Shape n: of each trip's kilometres the median of speed's distance to path's; NaN without a whole kilometre.
+    """Shape n: the median, over each trip's kilometres, of distance by speed to path; NaN without a whole kilometre.
 
-    `speed_kmh`: as the device gave it. `long`: the intervals that might be gaps.
+    `speed_kmh`: the device's. `long`: the intervals that might be gaps.
     """
     found = np.full(len(drives), np.nan)
     many = _many(drives, intervals_ms, long, rules)
@@ -55,7 +55,7 @@ def ratios(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, long: Ints, ru
 
 
 def _many(drives: Drives, intervals_ms: Ints, long: Ints, rules: Rules) -> Ints:
-    """How many samples of each trip make five seconds, gaps apart; 0: it has fewer than two."""
+    """The number of samples of each trip that make five seconds, without gaps; 0: fewer than two samples."""
     counts = np.diff(drives.starts)
     many = np.zeros(len(drives), np.int64)
     some = counts > 1
@@ -67,7 +67,7 @@ def _many(drives: Drives, intervals_ms: Ints, long: Ints, rules: Rules) -> Ints:
 
 
 def _steps(drives: Drives, speed_kmh: Floats, wanted: Flags, many: int, rules: Rules) -> _Steps:
-    """Of the wanted trips (shape n), between each run of so many samples and the next."""
+    """The steps of the wanted trips (shape n), between each run of `many` samples and the next."""
     begins, trips = _runs(drives.starts, wanted, many)
     lat, lon, speed = (_sums(column, begins, many) for column in (drives.lat, drives.lon, speed_kmh))
     lat /= many
@@ -84,9 +84,9 @@ def _steps(drives: Drives, speed_kmh: Floats, wanted: Flags, many: int, rules: R
 
 
 def _runs(starts: Ints, wanted: Flags, many: int) -> _Runs:
-    """The whole runs of the wanted trips.
+    """Cut the wanted trips into whole runs.
 
-    Each trip is cut from its first sample on, so that its ratio does not depend on what else is judged with it.
+    Each trip is cut from its own first sample, so that its ratio does not depend on the other trips of the block.
     """
     counts = np.diff(starts) // many * wanted
     trips = np.repeat(np.arange(counts.size), counts)
@@ -108,7 +108,7 @@ def _medians(found: Floats, steps: _Steps) -> None:
     path, driven, trips = steps
     if not path.size:
         return
-    millimetres = np.rint(path * 1_000).astype(np.int64)  # whole, so that their sums are those of the trip alone
+    millimetres = np.rint(path * 1_000).astype(np.int64)  # integers: sums do not depend on the other trips
     along = np.cumsum(millimetres)
     first = np.flatnonzero(np.append(True, trips[1:] != trips[:-1]))
     along -= np.repeat(along[first] - millimetres[first], np.diff(np.append(first, path.size)))
