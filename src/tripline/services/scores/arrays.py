@@ -1,7 +1,7 @@
-"""From packed samples (`domain/samples.py`) to the kernel's arrays: only samples that may take part in scoring.
+"""Convert packed samples (`domain/samples.py`) to the kernel's arrays, keeping only samples that can be scored.
 
-A sample takes part when it has its own time (or is alone in its message), is not of a parking trip, and has a valid
-position (spec/device-messages 10). What of it is believed is up to the kernel's guards.
+A sample can be scored if it has its own time (or is alone in its message), does not belong to a parking trip, and has
+a valid position (spec/device-messages 10). The kernel's guards decide which of its values to trust.
 """
 
 from collections.abc import Sequence
@@ -24,32 +24,32 @@ PACKED: Final = np.dtype(
         ("flags", "<u2"),
     ]
 )
-"""`samples.LAYOUT` as numpy sees it; without padding, as there."""
+"""`samples.LAYOUT` as a numpy type, without padding."""
 
 
 class Track(msgspec.Struct, frozen=True):
-    """One trip as its rows say it."""
+    """One trip as stored."""
 
     packed: bytes
-    """Its samples in the order sent."""
+    """Its samples in the order they were sent."""
     category: str | None
-    """The vehicle's."""
+    """Category of the vehicle."""
     device_type: str
     stated_m: float | None
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    """The arrays of a few trips, and what is known of the samples with a time of their own, position or not."""
+    """The arrays of a few trips, with statistics on all samples that have their own time, positioned or not."""
 
     drives: Drives
     timed: Ints
-    """How many each trip has."""
+    """Number of such samples in each trip."""
     lasting_ms: Ints
     """Time between the earliest and the latest of each trip; 0 with fewer than two."""
 
 
 def loaded(tracks: Sequence[Track]) -> Loaded:
-    """The arrays of these trips, in their order. Raises ValueError when packed samples are cut."""
+    """Return the arrays of these trips, in order. Raises ValueError when packed samples are truncated."""
     bounds = np.cumsum([0, *(_count(track.packed) for track in tracks)])
     rows = np.frombuffer(b"".join(track.packed for track in tracks), PACKED)
     flags = rows["flags"]
@@ -75,7 +75,7 @@ def loaded(tracks: Sequence[Track]) -> Loaded:
 
 
 def column_of(category: str | None) -> Column:
-    """The threshold column of a vehicle category: TAXI, PERSONAL, ETC and unknown are judged as a car."""
+    """Return the threshold column of a vehicle category; TAXI, PERSONAL, ETC and unknown count as a car."""
     match (category or "").upper():
         case "TRUCK":
             return Column.TRUCK

@@ -1,6 +1,6 @@
-"""Lets people contest what a score is made of, and whoever manages the vehicle decide.
+"""Open, decide and withdraw disputes about events and trips.
 
-Not here: what may become of a dispute (`domain/disputes.py`), how a trip is judged without what is annulled
+Not here: the states of a dispute (`domain/disputes.py`), scoring a trip without annulled events
 (`scoring/annulments.py`).
 """
 
@@ -48,11 +48,11 @@ from tripline.store.trips import trips
 if TYPE_CHECKING:
     from tripline.services.scores import explanation
 else:
-    # It brings numpy, which a process needs only once somebody contests an event.
+    # It imports numpy, which a process needs only once an event is contested.
     explanation = Later("tripline.services.scores.explanation")
 
 CHANGED: Final = (*notifications.scoring_due(), *notifications.push_due(), *notifications.mail_due())
-"""For after the commit of what opened or closed a dispute."""
+"""Notifications to send after a dispute is opened or closed and committed."""
 _STANDING: Final = (State.OPEN, State.ACCEPTED)
 
 
@@ -60,7 +60,7 @@ class DisputeService:
     """One for each process."""
 
     def __init__(self, *, store: Store, ids: TimeIds, clock: Clock, roads: RoadMatcher | None = None) -> None:
-        """`roads`: what tells limits; None: nothing does."""
+        """`roads`: the source of speed limits; None: no limits."""
         self._store = store
         self._roads = roads
         self._ids = ids
@@ -76,9 +76,9 @@ class DisputeService:
         event_id: str | None,
         mail: Language | None = None,
     ) -> Dispute:
-        """Contest an event of a scored trip, or the trip; `text` says more.
+        """Contest an event of a scored trip, or the whole trip; `text` gives details.
 
-        `mail`: the language of a mail that tells the actor of the decision; None: none is wanted.
+        `mail`: the language in which to mail the decision to the actor; None: send no mail.
 
         Raises `NotFound`, `Forbidden`, `NoScoreYet`, `BadParameter`, `AlreadyContested`, `TooManyDisputes`.
         """
@@ -115,7 +115,7 @@ class DisputeService:
         return await self._store.write(work)
 
     def decide(self, tx: WriteTx, *, actor: Actor, dispute_id: str, accept: bool, answer: str | None) -> Dispute:
-        """Accept the dispute, and have its trip scored without what it is about; or reject it.
+        """Accept the dispute and rescore its trip without the contested events, or reject it.
 
         Raises `NotFound`, `Forbidden`, `OwnDispute`, `NotOpen`.
         """
@@ -127,7 +127,7 @@ class DisputeService:
         return self._told(tx, dispute_id)
 
     def withdraw(self, tx: WriteTx, *, actor: Actor, dispute_id: str) -> Dispute:
-        """Contest no more. Raises `NotFound`, `Forbidden`, `NotOpen`."""
+        """Withdraw the dispute. Raises `NotFound`, `Forbidden`, `NotOpen`."""
         scope = access.scope_of(actor, Action.DISPUTE_OPEN)
         found = access.admitted(disputes.inside(tx, scope, dispute_id), Thing.DISPUTE)
         if actor.user_id != found.opened_by:
@@ -136,7 +136,7 @@ class DisputeService:
         return self._told(tx, dispute_id)
 
     def _told(self, tx: WriteTx, dispute_id: str) -> Dispute:
-        """The dispute after a move, which those are told of who asked for it; after the commit give `CHANGED`."""
+        """Add the notices of a changed dispute and return it; the caller sends `CHANGED` after the commit."""
         found = _found(tx, dispute_id)
         now_ms = self._clock()
         notices.dispute(
@@ -150,7 +150,7 @@ class DisputeService:
         return found
 
     def _mail(self, tx: WriteTx, found: Dispute) -> None:
-        """Have whoever opened the dispute told of its decision, if that was asked for and the account is there."""
+        """Add a mail about the decision, if the opener requested one and still has an account."""
         if found.mail_language is None or found.opened_by is None:
             return
         opener = accounts.credentials_of(tx, found.opened_by)
@@ -167,7 +167,7 @@ class DisputeService:
             )
 
     def _close(self, tx: WriteTx, found: Dispute, cause: Cause, *, actor: Actor, answer: str | None) -> None:
-        """Give the dispute its last state; nobody scores the trip meanwhile."""
+        """Close the dispute; on a shared store, lock its trip against scoring."""
         if tx.shared:
             scores.hold(tx, [found.trip_no])
             found = _found(tx, found.id)
@@ -179,7 +179,7 @@ class DisputeService:
         disputes.close(tx, found.id, state, by=actor.user_id, answer=answer, score=score, now_ms=self._clock())
 
     async def _contested(self, actor: Actor, trip_id: TripId, event_id: str) -> Contested:
-        """The event with the time of its manoeuvre or stretch; of a trip too long to explain with its instant alone."""
+        """Return the event with the interval of its manoeuvre or stretch; if the trip is too long, only its instant."""
 
         def work(tx: ReadTx) -> tuple[Event, reads.Untold | None]:
             event = _event(tx, _scored_trip(tx, actor, trip_id).no, event_id)
@@ -195,12 +195,12 @@ class DisputeService:
 
 
 def admit_to_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> None:
-    """Let pass who may contest something of the trip. Raises `NotFound`, `Forbidden`."""
+    """Admit an actor who may contest the trip or its events. Raises `NotFound`, `Forbidden`."""
     _trip(tx, actor, Action.DISPUTE_OPEN, trip_id)
 
 
 def to_decide(tx: ReadTx, *, actor: Actor, dispute_id: str) -> Dispute:
-    """A dispute that the actor may decide. Raises `NotFound`, `Forbidden`, `OwnDispute`."""
+    """Return a dispute that the actor may decide. Raises `NotFound`, `Forbidden`, `OwnDispute`."""
     scope = access.scope_of(actor, Action.DISPUTE_DECIDE)
     found = access.admitted(disputes.inside(tx, scope, dispute_id), Thing.DISPUTE)
     if actor.user_id == found.opened_by:
@@ -211,12 +211,12 @@ def to_decide(tx: ReadTx, *, actor: Actor, dispute_id: str) -> Dispute:
 
 
 def of_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> list[Dispute]:
-    """The disputes of a trip, the oldest first. Raises `NotFound`, `Forbidden`."""
+    """Disputes of a trip, oldest first. Raises `NotFound`, `Forbidden`."""
     return disputes.of_trip(tx, _trip(tx, actor, Action.DRIVING_READ, trip_id).no)
 
 
 def admit_to_company(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
-    """Let pass who may decide disputes about vehicles of the company, or some of them.
+    """Admit an actor who may decide disputes about any of the company's vehicles.
 
     Raises `NotFound`, `Forbidden`.
     """
@@ -225,7 +225,7 @@ def admit_to_company(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None
 
 
 def of_company(tx: ReadTx, *, actor: Actor, company_id: CompanyId, span: Span, state: State | None) -> list[Dispute]:
-    """Those of the company's disputes that the actor may decide, by when they were opened. Raises `UnknownOffset`."""
+    """The company's disputes that the actor may decide, in the order they were opened. Raises `UnknownOffset`."""
     scope = access.scope_of(actor, Action.DISPUTE_DECIDE)
     return disputes.of_company(tx, scope, company_id, span, state=state)
 
@@ -238,7 +238,7 @@ def _trip(tx: ReadTx, actor: Actor, action: Action, trip_id: TripId) -> OwnedTri
 
 def _scored_trip(tx: ReadTx, actor: Actor, trip_id: TripId) -> OwnedTrip:
     found = _trip(tx, actor, Action.DISPUTE_OPEN, trip_id)
-    reads.trip_score(tx, actor=actor, of=trip_id)  # refuses a trip without one, and says why
+    reads.trip_score(tx, actor=actor, of=trip_id)  # refuses a trip without a score
     return found
 
 
@@ -256,7 +256,7 @@ def _found(tx: ReadTx, dispute_id: str) -> Dispute:
 
 
 def _same(one: Contested | None, other: Contested | None) -> bool:
-    """Whether both are about the same: an event of a kind within the other's time, or the whole trip."""
+    """True if both contest the whole trip, or an event of the same kind within the same interval."""
     if one is None or other is None:
         return one is other
     return one.kind == other.kind and one.begin_ms <= other.event_ms <= one.end_ms
@@ -267,7 +267,7 @@ def _kind(event: Event) -> str:
 
 
 def _interval(event: Event, untold: reads.Untold, roads: RoadMatcher | None) -> Interval:
-    """From when to when the manoeuvre of an event lasted, or the stretch over the limit, its last sample included."""
+    """Return the interval of an event's manoeuvre or stretch over the limit, including the last sample."""
     kept = untold.kept.events
     told = explanation.of_trip(untold.task, untold.policy.rules, kept, utc_offset_ms=0, roads=roads)
     if event.event_type != EventType.OVERSPEED:

@@ -1,11 +1,11 @@
-"""Two sensors on one vehicle saw one drive: the trip that covers the longer time counts, the other is a duplicate.
+"""Find duplicates: of two sensors' trips for one drive on one vehicle, the trip that covers more time counts.
 
-Trips are ranked by the time that they cover, equal ones by who came first. A trip counts unless it is one drive with
-one above it that counts. So it depends on those above it alone, and whatever becomes of a trip concerns those below it:
-they are judged anew, which ends, for each has fewer below it.
+Trips are ranked by the time they cover; ties go to the earlier trip. A trip counts unless a higher-ranked trip of the
+same drive counts. A trip therefore depends only on higher-ranked trips, and a change to it causes only lower-ranked
+ones to be rescored. That recursion ends, since fewer trips remain at each step.
 
-All of it happens in the transaction that keeps a result, under the lock of the vehicle. Not here: what a trip covers
-(`scoring/covers.py`).
+All of this happens in the transaction that stores a result, under the lock of the vehicle. Not here: the cover of a
+trip (`scoring/covers.py`).
 """
 
 from typing import Final
@@ -17,11 +17,11 @@ from tripline.store.scores.covers import Covering, Origin
 from tripline.store.transactions import ReadTx, WriteTx
 
 DUPLICATE: Final = "duplicate"
-"""Why a trip has no score whose drive another trip of the vehicle tells."""
+"""Reason a trip has no score when another trip of the vehicle counts for the same drive."""
 
 
 def counting(tx: ReadTx, trip_no: int, vehicle_id: str | None, cover: Cover) -> Covering | None:
-    """The trip that counts in place of one with this cover; None: it may count itself."""
+    """Return the trip that counts in place of one with this cover; None: this trip counts."""
     if vehicle_id is None:
         return None
     above = _one_drive(tx, trip_no, vehicle_id, cover, above=True)
@@ -31,9 +31,9 @@ def counting(tx: ReadTx, trip_no: int, vehicle_id: str | None, cover: Cover) -> 
 def keep(
     tx: WriteTx, trip_no: int, vehicle_id: str | None, cover: Cover, *, counted: bool, counts: bool, now_ms: int
 ) -> None:
-    """Write what the trip covers, and have those judged anew that this may concern.
+    """Store the cover of a trip, and request rescoring of the lower-ranked trips that it affects.
 
-    `counted`, `counts`: whether the trip had a score before, and has one now.
+    `counted`, `counts`: True if the trip had a score before, and if it has one now.
     """
     before = covers.of_trip(tx, trip_no)
     if cover != before:
@@ -48,7 +48,7 @@ def keep(
 
 
 def _one_drive(tx: ReadTx, trip_no: int, vehicle_id: str, cover: Cover, *, above: bool) -> list[Covering]:
-    """The trips of other sensors that are one drive with a trip of this cover, ranked above or below it."""
+    """Trips of other sensors for the same drive as this cover, ranked above or below it."""
     others = [each for each in covers.sharing(tx, vehicle_id, cover) if each.trip_no != trip_no] if cover else []
     if not others:
         return []
@@ -68,7 +68,7 @@ def _rank(trip_no: int, cover: Cover) -> tuple[int, int]:
 
 
 def _is_other_sensor(one: Origin, other: Origin) -> bool:
-    """Whether two trips are of different sensors; of two sensors that were deleted the type of device tells."""
+    """True if the trips come from different sensors; if both sensors were deleted, compare their device types."""
     if one.sensor_id is None and other.sensor_id is None:
         return one.device_type != other.device_type
     return one.sensor_id != other.sensor_id

@@ -1,9 +1,8 @@
-"""Explanations of scores: what each manoeuvre and each stretch over the limit cost, and how good the samples were.
+"""Explain scores: the cost of each manoeuvre and each stretch over the limit, and the quality of the samples.
 
-A trip is judged once more by the policy that its score names, so what is told is what was counted. The costs of all
-items add up to 100 minus the score: each has the share of its burden in the burden of all.
-
-Not here: the shape of the answer (`wire/rest/explanations.py`), how a trip is judged (`judgement.py`).
+The trip is judged again by the policy that its score names, so the explanation matches the score. The costs of all
+items add up to 100 minus the score: each item's share of the cost is its share of the total burden.
+Not here: the response format (`wire/rest/explanations.py`), judging a trip (`judgement.py`).
 """
 
 from collections import defaultdict
@@ -32,7 +31,7 @@ class Manoeuvre(msgspec.Struct, frozen=True, kw_only=True):
     """One harsh event."""
 
     event_id: str | None
-    """Of the GPS event that is kept; None: there is none."""
+    """Id of the stored GPS event, if any."""
     type: EventType
     at_ms: int
     begin_ms: int
@@ -43,17 +42,17 @@ class Manoeuvre(msgspec.Struct, frozen=True, kw_only=True):
     begin_kmh: float
     end_kmh: float
     rate: float
-    """The greatest, km/h per second; 0: the device reported the event itself."""
+    """The maximum, km/h per second; 0: the device reported the event itself."""
     threshold: float
-    """The rate that was enough; 0 as before."""
+    """The rate that was exceeded; 0 for events that the device reported."""
     annulled: str | None
-    """The accepted dispute for which it does not count."""
+    """The accepted dispute that annulled it."""
     cost: float
-    """Points."""
+    """In points."""
 
 
 class Stretch(msgspec.Struct, frozen=True, kw_only=True):
-    """Samples over the limit, one behind the other."""
+    """Consecutive samples over the limit."""
 
     event_ids: list[str]
     begin_ms: int
@@ -64,49 +63,49 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
     limit_kmh: float
     limit_source: LimitSource
     road: Road | None
-    """The first one."""
+    """The road of the first sample."""
     seconds: float
     annulled: str | None
     cost: float
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
-    """One braking or one corner, where the policy gives them a weight. It is no GPS event."""
+    """A braking or a corner, if the policy gives them a weight. It is not a GPS event."""
 
     begin_ms: int
     end_ms: int
     lat: float
     lon: float
     peak: float
-    """The greatest rate of a braking, km/h per second; the greatest lateral acceleration of a corner, g."""
+    """Maximum rate of a braking, km/h per second; maximum lateral acceleration of a corner, g."""
     cost: float
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is to say of a trip's score."""
+    """The explanation of a trip's score."""
 
     manoeuvres: list[Manoeuvre]
     stretches: list[Stretch]
     brakings: list[Moment]
     corners: list[Moment]
     unexplained: list[str]
-    """Ids of GPS events that are kept and were not found again: the score is by rules of before."""
+    """Ids of stored GPS events that were not found again, because the score follows earlier rules."""
     score: float | None
-    """By the policy of this explanation; None: it gives none."""
+    """By the policy of this explanation; None: the policy gives no score."""
     distance_m: float
     measures: Measures
     quality: Quality
 
 
 class _Moment(NamedTuple):
-    """By what an event is found again among those that are kept."""
+    """The key that matches an event with a stored one."""
 
     event_ms: int
     event_type: int
 
 
 class _Items(NamedTuple):
-    """What a trip's GPS events are shown as."""
+    """A trip's GPS events, as shown."""
 
     manoeuvres: list[Manoeuvre]
     stretches: list[Stretch]
@@ -120,10 +119,10 @@ def of_trip(
     utc_offset_ms: int,
     roads: RoadMatcher | None = None,
 ) -> Explanation:
-    """The explanation of a trip by these rules. Raises ValueError when its packed samples are cut, `Outage`.
+    """Explain a trip by these rules. Raises ValueError when its packed samples are truncated, `Outage`.
 
-    `kept`: its GPS events as they are stored. `utc_offset_ms`: of the local time at its beginning. `roads`: what tells
-    limits; None: nothing does.
+    `kept`: its stored GPS events. `utc_offset_ms`: UTC offset of the local time when it began. `roads`: the source of
+    speed limits; None: no limits.
     """
     placed = judgement.located(arrays.loaded([judgement.track(task)]).drives, roads)
     told = of_drive(placed.drives, task, rules, kept, utc_offset_ms=utc_offset_ms, roads=placed.roads)
@@ -139,10 +138,10 @@ def of_drive(
     utc_offset_ms: int,
     roads: Sequence[Road] = (),
 ) -> Explanation:
-    """As `of_trip`, of the task's samples with all that is known of them; `roads`: by the numbers of `drives.road`."""
+    """Like `of_trip`, with limits already added to the samples; `drives.road` indexes `roads`."""
     work = kernel.worked(drives, rules)
     found = kernel.found(work, rules)
-    # Before annulled events are taken out: they are shown as well, at no cost.
+    # Annulled events are shown too, at no cost.
     shown = found.events
     if annulled := judgement.annulments(task, 0):
         kernel.take_out(work, annulled)
@@ -166,7 +165,7 @@ def of_drive(
 
 
 def _ids(kept: Sequence[KeptEvent]) -> dict[_Moment, list[str]]:
-    """Ids of the kept events, the first one last."""
+    """Ids of stored events, in reverse order."""
     ids: dict[_Moment, list[str]] = defaultdict(list)
     # Popped from the end, so the first of two equal events gets the first id.
     for event in reversed(kept):
@@ -175,7 +174,7 @@ def _ids(kept: Sequence[KeptEvent]) -> dict[_Moment, list[str]]:
 
 
 def _points_of_burden(found: Findings, scored: TripScore | None, rules: Rules) -> float:
-    """What one unit of burden costs of the 100 points."""
+    """Points that one unit of burden costs."""
     if scored is None:
         return 0.0
     counts = {name: getattr(scored, name) for name in COUNTED}
@@ -257,12 +256,12 @@ def _items(
 
 
 def _name(road: Road | None) -> str:
-    """What people call a road, of which a map has many pieces."""
+    """The name of a road; a map splits one road into many links."""
     return "" if road is None else road.name
 
 
 def _dispute(event_type: int, at_ms: int, annulled: Sequence[Annulled]) -> str | None:
-    """The accepted dispute for which an event does not count."""
+    """The accepted dispute that annulled an event."""
     for each in annulled:
         if each.kind is None:
             return each.dispute_id

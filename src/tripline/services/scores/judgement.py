@@ -1,6 +1,6 @@
-"""From jobs and samples to results: pure, on a thread of its own when there is much of it.
+"""Judge trips: turn jobs and their samples into results, without I/O.
 
-Not here: reading the jobs and writing the results (`scorer.py`, `results.py`).
+Not here: reading jobs (`scorer.py`), storing results (`results.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,34 +26,34 @@ from tripline.store.scores.policies import Policy
 from tripline.store.scores.scores import GpsEvent, Job, Task
 
 SAMPLE_BYTES: Final = arrays.PACKED.itemsize
-"""What a sample takes among the packed ones of a job."""
+"""Size of one packed sample."""
 ANNULLED: Final = "annulled"
-"""Why a trip has no score that was contested as a whole, and rightly."""
+"""Reason a trip has no score when an accepted dispute annulled the whole trip."""
 
 _NOWHERE: Final = Road("", 0, "")
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What is to be kept of one trip: a score with its events, or the reason why there is none."""
+    """The result for one trip: a score with its events, or the reason a score is missing."""
 
     job: Job
     policy: Policy
-    """By which it was judged."""
+    """The policy that was applied."""
     score: TripScore | None
     events: list[GpsEvent]
     not_scored: str | None
     quality: bytes
-    """How good the samples were (`scoring/quality.py`)."""
+    """Quality of the samples (`scoring/quality.py`)."""
     cover: Cover = ()
-    """The time that the samples cover of a trip that is to have a score."""
+    """The time that the samples cover, if the trip gets a score."""
 
 
 def judged(
     tasks: Sequence[Task], policy_of: Mapping[int | None, Policy], roads: RoadMatcher | None = None
 ) -> list[Result]:
-    """The result of each task, each by the policy that is its job's.
+    """Judge each task by the policy of its job.
 
-    `roads`: what tells limits; None: nothing does. Raises ValueError when samples are cut, `Outage`.
+    `roads`: the source of speed limits; None: no limits. Raises ValueError when samples are truncated, `Outage`.
     """
     results: list[Result] = []
     for no in dict.fromkeys(task.job.policy for task in tasks):
@@ -62,29 +62,29 @@ def judged(
 
 
 def located(drives: Drives, roads: RoadMatcher | None) -> Located:
-    """The drives with what is known of their roads. Raises `Outage`."""
+    """Add the known roads and limits to the drives. Raises `Outage`."""
     if roads is None or not roads.has_maps:
         return Located(drives, (), [()] * len(drives))
     return roads.located(drives)
 
 
 def annulments(task: Task, trip: int) -> list[Annulment]:
-    """Which events of the task's trip do not count; `trip`: its place among those that are judged."""
+    """Annulled events of the task's trip; `trip`: its index in the batch."""
     return [Annulment(trip, kind, begin, end) for _, kind, begin, end in task.annulled if kind is not None]
 
 
 def track(task: Task) -> arrays.Track:
-    """The samples of a task's trip, and what else of it counts."""
+    """The samples of a task's trip, with the job's vehicle category, device type and distance."""
     return arrays.Track(task.packed, task.job.category, task.job.device_type, task.job.distance_m)
 
 
 def of_samples(task: Task, found: Quality) -> Quality:
-    """The quality, with how many of the task's samples take no part."""
+    """Return the quality with the number of samples that were not used."""
     return replace(found, dropped=len(task.packed) // SAMPLE_BYTES - found.samples)
 
 
 def is_annulled(task: Task) -> bool:
-    """Whether the whole trip is not to be judged."""
+    """True if the whole trip is annulled."""
     return any(kind is None for _, kind, _, _ in task.annulled)
 
 
@@ -121,7 +121,7 @@ def _row_reason(job: Job) -> str | None:
 
 
 def _sample_reason(verdict: NotScored, *, moments: bool) -> str:
-    """The kernel knows samples with a position alone; `moments`: the trip has two instants, with or without one."""
+    """The reason a trip has no score; `moments`: it has samples at two instants, with or without a position."""
     if verdict is NotScored.NO_SAMPLES and moments:
         return NotScored.NO_POSITION.value
     return verdict.value

@@ -1,6 +1,6 @@
-"""Lets administrators see by which policy a company's trips are scored, try another one, and choose it.
+"""Show, preview and choose the policy that scores a company's trips, for administrators.
 
-Not here: the same for the operator of the machine (`maintenance/policies.py`), what a policy holds
+Not here: the commands for the operator of the machine (`maintenance/policies.py`), the contents of a policy
 (`scoring/rules.py`).
 """
 
@@ -29,9 +29,9 @@ from tripline.store.transactions import ReadTx, Store, WriteTx
 VEHICLES: Final = 100
 TRIPS: Final = 500
 SAMPLES: Final = 2_000_000
-"""A preview looks at no more; judging so many samples takes about a second."""
+"""Limits of a preview; judging this many samples takes about a second."""
 PREVIEWS: Final = Shares.of(8)
-"""Previews of a process that wait or run; one runs at a time."""
+"""Waiting and running previews of a process; one runs at a time."""
 COME_AGAIN_S: Final = 2
 
 
@@ -51,7 +51,7 @@ class PolicyService:
     def __init__(
         self, *, store: Store, rules: Rules, ids: TimeIds, clock: Clock, roads: RoadMatcher | None = None
     ) -> None:
-        """`roads`: what tells limits; None: nothing does."""
+        """`roads`: the source of speed limits; None: no limits."""
         self._roads = roads
         self._store = store
         self._rules = rules
@@ -61,7 +61,7 @@ class PolicyService:
         self._turns = Turns()
 
     async def preview(self, company_id: CompanyId, policy: Policy, holder: Holder) -> Outcome:
-        """Return the changes if the company's newest trips were scored by this policy; the holder waits for its turn.
+        """Return the changes if the company's newest trips were scored by this policy; previews run one at a time.
 
         Raises `PreviewUnderWay`, `Outage`.
         """
@@ -76,7 +76,7 @@ class PolicyService:
             return await rescore.tried_on(self._store, trip_nos, policy, most=SAMPLES, roads=self._roads)
 
     def in_force(self, tx: ReadTx, company_id: CompanyId) -> int | None:
-        """The policy of a trip that begins now; None: the settings are no policy yet, for nothing has been scored."""
+        """Number of the policy for a trip that begins now; None: nothing is scored yet and the settings have none."""
         now_ms = self._clock()
         subjects = [(Kind.COMPANY, str(company_id))]
         if (found := companies.find(tx, _ANY, company_id)) is not None:
@@ -89,9 +89,9 @@ class PolicyService:
         return None if own is None else own.no
 
     def choose(self, tx: WriteTx, *, actor: Actor, company_id: CompanyId, no: int | None, from_ms: int | None) -> int:
-        """Have trips of the company that begin then (None: now) or later scored by this policy; None: by no own one.
+        """Score the company's trips that begin from `from_ms` (None: now) by this policy; None: by the default policy.
 
-        The instant from which it holds. Raises `NotFound`, `Forbidden`, `BadParameter`.
+        Return the instant it takes effect. Raises `NotFound`, `Forbidden`, `BadParameter`.
         """
         admit(tx, actor=actor, company_id=company_id)
         if no is not None:
@@ -119,19 +119,19 @@ class PolicyService:
 
 
 def admit(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
-    """Let pass who may choose the company's policy. Raises `NotFound` or `Forbidden`."""
+    """Admit an actor who may choose the company's policy. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.POLICY_CHOOSE)
     access.admit(companies.inside(tx, scope, company_id), access.Thing.COMPANY)
 
 
 def choices(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> list[Chosen]:
-    """What was chosen for the company, the earliest first. Raises `NotFound` or `Forbidden`."""
+    """Policies chosen for the company, earliest first. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
     return policies.choices_of(tx, Kind.COMPANY, company_id)
 
 
 def known(tx: ReadTx, no: int) -> Policy:
-    """The policy with this number. Raises `BadParameter`."""
+    """Return the policy with this number. Raises `BadParameter`."""
     found = policies.one(tx, no)
     if found is None:
         raise BadParameter("policy_unknown", field="policy", no=no)

@@ -1,7 +1,7 @@
-"""Reads scores and GPS events for those who may see them.
+"""Read scores and GPS events, within the actor's reach.
 
-Pages are read straight from `store/scores/reads.py` once `admit_...` let the caller pass. Not here: how a score is made
-(`services/scores`, `scoring/`).
+Pages are read directly from `store/scores/reads.py` after `admit_...`. Not here: computing scores (`services/scores`,
+`scoring/`).
 """
 
 from typing import Final
@@ -29,7 +29,7 @@ from tripline.store.transactions import ReadTx
 from tripline.store.trips import trips
 
 EXPLAINED: Final = 200_000
-"""Samples of a trip that is explained at most: two days at one a second, 60 MB while it is judged."""
+"""Most samples of a trip that can be explained: two days at one a second, 60 MB while it is judged."""
 
 
 class NoScoreYet(NotFound):
@@ -39,19 +39,19 @@ class NoScoreYet(NotFound):
 
 
 def admit_to_vehicle(tx: ReadTx, *, actor: Actor, of: str) -> None:
-    """Let pass who may read what the vehicle drove. Raises `NotFound`, `Forbidden`."""
+    """Admit an actor who may read the vehicle's driving data. Raises `NotFound`, `Forbidden`."""
     scope = access.scope_of(actor, Action.DRIVING_READ)
     access.admit(vehicles.inside(tx, scope, VehicleId(of)), access.Thing.VEHICLE)
 
 
 def admit_to_driver(tx: ReadTx, *, actor: Actor, of: str) -> None:
-    """Let pass who may read what the person drove. Raises `NotFound`, `Forbidden`."""
+    """Admit an actor who may read the person's driving data. Raises `NotFound`, `Forbidden`."""
     scope = access.scope_of(actor, Action.DRIVING_READ)
     access.admit(accounts.inside(tx, scope, UserId(of)), access.Thing.DRIVER)
 
 
 def trip_score(tx: ReadTx, *, actor: Actor, of: str) -> score_reads.Row:
-    """The score of a trip (`analytics.SCORE`). Raises `NotFound`, `Forbidden`, `NoScoreYet`."""
+    """Return the score of a trip (`analytics.SCORE`). Raises `NotFound`, `Forbidden`, `NoScoreYet`."""
     scope = access.scope_of(actor, Action.DRIVING_READ)
     access.admit(trips.trip_inside(tx, scope, TripId(of)), access.Thing.TRIP)
     found = score_reads.score_of_trip(tx, of)
@@ -62,26 +62,26 @@ def trip_score(tx: ReadTx, *, actor: Actor, of: str) -> score_reads.Row:
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """Distance and score of a trip, or why it has no score."""
+    """Distance and score of a trip, or the reason it has no score."""
 
     under_way: bool = False
     distance_m: float | None = None
-    """As the trip was judged, or as its device says when it has no score; None: nobody tells."""
+    """From scoring, or from the device if the trip has no score; None: unknown."""
     score: float | None = None
     """0 to 100."""
     limit_known: float = 0.0
-    """Share of the distance whose speed limit a map tells, 0 to 1."""
+    """Share of the distance with a speed limit from a map, 0 to 1."""
     why_not: WhyNot | None = None
-    """Why it has no score; None: it has one, or waits for it."""
+    """Reason it has no score; None: it has one, or is waiting for it."""
 
 
 def outcome(tx: ReadTx, trip_id: TripId) -> Outcome:
-    """The outcome of a trip that exists. The caller has checked who may read it."""
+    """Return the outcome of an existing trip. The caller has checked access."""
     kept = score_reads.outcome(tx, trip_id)
     if kept.state == State.OPEN:
-        # One that went on after its end may still have the score of its beginning.
+        # A trip that continued after its end may still have an earlier score.
         return Outcome(under_way=True)
-    # Trips from before their quality was kept were judged without maps.
+    # Trips scored before quality was stored were judged without maps.
     found = None if kept.quality is None else quality.read(kept.quality)
     stated_m = kept.stated_m if kept.stated_m is not None and kept.stated_m > 0 else None
     return Outcome(
@@ -93,16 +93,16 @@ def outcome(tx: ReadTx, trip_id: TripId) -> Outcome:
 
 
 class Untold(msgspec.Struct, frozen=True):
-    """A trip that is to be explained."""
+    """A trip to explain."""
 
     task: Task
     kept: Explainable
     policy: Policy
-    """By which it is explained."""
+    """The policy that explains it."""
     disputes: list[Dispute]
-    """All of the trip."""
+    """All disputes of the trip."""
     counting: TripId | None = None
-    """Of a duplicate the trip that counts in its place."""
+    """If the trip is a duplicate: the trip that counts in its place."""
 
 
 class TooLong(BadParameter):
@@ -112,10 +112,10 @@ class TooLong(BadParameter):
 
 
 def to_explain(tx: ReadTx, *, actor: Actor, of: str) -> Untold:
-    """What explains the score of a trip, or why it has none.
+    """Read the data that explains the score of a trip, or its absence.
 
-    A score from before there were policies is explained by policy 1. Raises `NotFound`, `Forbidden`, `NoScoreYet` while
-    nothing is decided, `TooLong`.
+    A score from before policies existed is explained by policy 1. Raises `NotFound`, `Forbidden`, `TooLong`, and
+    `NoScoreYet` until the trip is judged.
     """
     scope = access.scope_of(actor, Action.DRIVING_READ)
     access.admit(trips.trip_inside(tx, scope, TripId(of)), access.Thing.TRIP)
@@ -141,7 +141,7 @@ def to_explain(tx: ReadTx, *, actor: Actor, of: str) -> Untold:
 
 
 def vehicle_total(tx: ReadTx, *, actor: Actor, of: str) -> Total:
-    """The accumulated score of a vehicle. Raises `NotFound`, `Forbidden`, `NoScoreYet`."""
+    """Return the accumulated score of a vehicle. Raises `NotFound`, `Forbidden`, `NoScoreYet`."""
     admit_to_vehicle(tx, actor=actor, of=of)
     found = score_reads.total_of_vehicle(tx, of)
     if found is None:

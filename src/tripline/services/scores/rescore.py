@@ -1,9 +1,9 @@
-"""Scoring trips anew on request: a few at a time through the queue, so that a trip that ends meanwhile waits for few.
+"""Rescore trips on request, a few at a time through the queue, so that newly ended trips do not wait long.
 
-Whatever has been scored stays so when this ends early, and the same request goes on from there: trips whose score is by
-the policy in force are passed over.
+If this stops early, the scores so far remain, and repeating the request continues from there: trips already scored by
+the policy in force are skipped.
 
-Not here: what administrators ask for over REST (`rescorer.py`), how a trip is judged (`judgement.py`), what is written
+Not here: rescorings requested over REST (`rescorer.py`), judging a trip (`judgement.py`), storing results
 (`results.py`).
 """
 
@@ -32,39 +32,39 @@ else:
     judgement = Later("tripline.services.scores.judgement")
 
 BITE: Final = 100
-"""Trips asked for at once: a trip that ends behind them waits for their scoring, a quarter of a second."""
+"""Trips requested at once: a trip that ends in the meantime waits a quarter of a second for them."""
 TRIED: Final = 20
-"""Trips tried at once for somebody who waits."""
+"""Trips previewed at once while a caller waits."""
 LOOK_S: Final = 0.1
-"""How often to look whether other processes have scored what they took."""
+"""Interval between checks for trips that other processes are scoring."""
 UNKNOWN: Final = -1
-"""The number of settings that are no policy yet."""
+"""Number for settings not stored as a policy."""
 Progress = Callable[[int], None]
-"""Told how many trips have been looked at."""
+"""Called with the number of trips examined."""
 
 
 class Outcome(msgspec.Struct, kw_only=True):
-    """What scoring anew changed, or would change."""
+    """Changes made by rescoring, or that it would make."""
 
     judged: int = 0
     same: int = 0
-    """Scores that stayed, and trips that have none as before."""
+    """Scores that stayed the same, and trips still without one."""
     moved: int = 0
     gained: int = 0
-    """Trips that had no score."""
+    """Trips that had no score before."""
     lost: int = 0
-    """Trips that have no score any more."""
+    """Trips that lost their score."""
     failed: int = 0
-    """Their jobs are tried again by a server, with growing pauses."""
+    """A server retries their jobs with growing pauses."""
     most: float = 0.0
     """The largest change of a score."""
     sum: float = 0.0
-    """Of all changes, each without its sign."""
+    """Sum of the absolute changes."""
     reasons: dict[str, int] = {}
-    """Why trips would lose their score, when it is only tried."""
+    """In a preview: reasons trips would lose their score."""
 
     def compare(self, trip_nos: Sequence[int], before: Mapping[int, float], after: Mapping[int, float]) -> None:
-        """Count what became of these trips; each mapping has the scores of those that have one."""
+        """Count the changes of these trips; the mappings hold the scores of scored trips."""
         for no in trip_nos:
             self.judged += 1
             if no in before and no in after and before[no] != after[no]:
@@ -81,13 +81,13 @@ class Outcome(msgspec.Struct, kw_only=True):
 
 
 async def rescored(store: Store, scorer: Scorer, choice: Choice, *, clock: Clock, progress: Progress) -> Outcome:
-    """Score the chosen trips anew, this process and whoever else works at the queue. Raises `Outage`."""
+    """Rescore the chosen trips, sharing the queue with other scorers. Raises `Outage`."""
     outcome = Outcome()
     own = await scorer.own_policy()
     async for trip_nos in _chosen(store, choice, own.no, progress):
         await _score(store, scorer, trip_nos, outcome, due_ms=clock())
     while await scorer.score_due():
-        pass  # trips that these have a bearing on (`duplicates.py`)
+        pass  # trips affected by these (`duplicates.py`)
     return outcome
 
 
@@ -100,11 +100,11 @@ async def tried(
     progress: Progress,
     roads: RoadMatcher | None = None,
 ) -> Outcome:
-    """What scoring the chosen trips anew would change; nothing is written. Raises `Outage`.
+    """Preview the changes of rescoring the chosen trips, without writing anything. Raises `Outage`.
 
-    Duplicates count as staying so: nothing is decided between trips.
+    Duplicates are assumed to stay duplicates.
 
-    `rules`: those of the settings. `policy`: the one to try in place of those in force. `roads`: what tells limits.
+    `rules`: from the settings. `policy`: the one to try instead of those in force. `roads`: the source of speed limits.
     """
     outcome = Outcome()
     known = await every_policy(store, rules)
@@ -114,7 +114,7 @@ async def tried(
 
 
 async def every_policy(store: Store, rules: Rules) -> dict[int | None, Policy]:
-    """All policies by their numbers; None: that of the settings, which may be none yet."""
+    """All policies by number; the key None holds the policy of the settings, which may not be stored yet."""
     known: dict[int | None, Policy] = {each.no: each for each in await store.read(policies.every)}
     own = await store.read(lambda tx: policies.of_rules(tx, rules))
     return known | {None: own or Policy(UNKNOWN, rules)}
@@ -123,7 +123,7 @@ async def every_policy(store: Store, rules: Rules) -> dict[int | None, Policy]:
 async def tried_on(
     store: Store, trip_nos: Sequence[int], policy: Policy, *, most: int, roads: RoadMatcher | None = None
 ) -> Outcome:
-    """What scoring these trips by a policy would change, until so many samples are judged; nothing is written.
+    """Preview scoring these trips by a policy, until `most` samples have been judged, without writing anything.
 
     Raises `Outage`.
     """
@@ -137,7 +137,7 @@ async def tried_on(
 
 
 async def _chosen(store: Store, choice: Choice, own_policy: int, progress: Progress) -> AsyncIterator[list[int]]:
-    """Row numbers of the chosen trips, a few at a time, the oldest first."""
+    """Row numbers of the chosen trips in pages, oldest first."""
     after, looked_at = 0, 0
     while True:
         page = await store.read(partial(rescore.page, choice=choice, own_policy=own_policy, after=after, limit=BITE))
@@ -151,7 +151,7 @@ async def _chosen(store: Store, choice: Choice, own_policy: int, progress: Progr
 
 
 async def _score(store: Store, scorer: Scorer, trip_nos: Sequence[int], outcome: Outcome, *, due_ms: int) -> None:
-    """Ask for these trips, and score until none of them has a job but those that failed."""
+    """Request scoring of these trips, and score until only failed jobs remain."""
     before = await store.read(lambda tx: rescore.values(tx, trip_nos))
     await store.write(lambda tx: rescore.ask(tx, trip_nos, due_ms=due_ms))
     while not all((left := await store.read(lambda tx: rescore.waiting(tx, trip_nos))).values()):
@@ -163,7 +163,7 @@ async def _score(store: Store, scorer: Scorer, trip_nos: Sequence[int], outcome:
 async def count(
     store: Store, trip_nos: Sequence[int], before: Mapping[int, float], failed: Container[int], outcome: Outcome
 ) -> None:
-    """Count what became of trips that were asked for, none of which waits any more but those that failed."""
+    """Count the changes of requested trips, once only failed jobs remain."""
     after = await store.read(lambda tx: rescore.values(tx, trip_nos))
     done = [no for no in trip_nos if no not in failed]
     outcome.failed += len(trip_nos) - len(done)
@@ -171,10 +171,10 @@ async def count(
 
 
 class _Asked(NamedTuple):
-    """What is judged without keeping it."""
+    """Trips to preview."""
 
     scores: dict[int, float]
-    """Those that trips have now."""
+    """Current scores of the trips."""
     jobs: list[Job]
 
 
@@ -192,9 +192,9 @@ async def try_on(
     *,
     renew: Callable[[], Awaitable[None]] = _nothing,
 ) -> int:
-    """Judge these trips and keep nothing of it; how many samples they had.
+    """Judge these trips without storing results; return the number of samples.
 
-    `renew`: called every few seconds and behind each batch, by whoever holds something as long as this takes.
+    `renew`: called every few seconds and after each batch, so that the caller can renew a lease.
     """
 
     def read(tx: ReadTx) -> _Asked:

@@ -1,13 +1,13 @@
-"""Goes on with the rescorings that administrators asked for, a few trips at a time, in any process that scores trips.
+"""Run the rescorings that administrators requested, a few trips at a time, in every process that scores trips.
 
-A round takes the one that waits longest, does one step and writes how far it is. Scores come from the queue that trips
-that end use, so all scorers work at it and each trip is judged as it would be at its end. The trips that were asked for
-stand in the row, with their scores before, in the transaction that asks for them: whoever goes on, after whatever end,
-counts each trip once.
+Each round leases the rescoring that has waited longest, does one step and stores its progress. Trips go through the
+same queue as newly ended trips, so all scorers share the work and the scores are the same. The transaction that queues
+a batch also stores its trips and their earlier scores in the rescoring's row: after a crash, each trip is still counted
+once.
 
-It gives way: nothing is asked for while many trips wait to be scored.
+Rescoring yields to new trips: nothing is queued while many trips wait to be scored.
 
-Not here: beginning and cancelling (`rescorings.py`), what is chosen (`store/scores/rescore.py`).
+Not here: beginning and cancelling (`rescorings.py`), choosing trips (`store/scores/rescore.py`).
 """
 
 import asyncio
@@ -35,17 +35,17 @@ from tripline.store.scores.rescore import Choice, Page
 from tripline.store.transactions import ReadTx, Store, WriteTx
 
 LEASE_MS: Final = 60_000
-"""How long a rescoring is left to the process that took it: after that it is taken for dead. A step takes a second, but
-trying trips where a server is asked for roads takes as long as its answers do: hence it is renewed meanwhile."""
+"""Lease of a rescoring; when it expires, another process may take over. A step takes a second, but a preview that asks
+a road server takes longer, so the lease is renewed during the step."""
 LOOKS: Final = 100
-"""How often in one step to look whether the trips that were asked for are scored: ten seconds."""
+"""Most checks in one step for queued trips to be scored: ten seconds."""
 GIVE_WAY_MS: Final = 1_000
 LOOKED_THROUGH: Final = 10_000
-"""Trips in one step at most, where few or none are to be scored."""
+"""Most trips examined in one step, if few or none need scoring."""
 LOOKED_INTO: Final = 1_000
-"""The same where their samples may have to be looked at to tell."""
+"""The same if their samples may have to be examined."""
 REST_S: Final = 1.0
-"""How often to look for rescorings unasked."""
+"""Interval between checks for rescorings without a notification."""
 
 log = logger("rescorer")
 
@@ -63,7 +63,7 @@ class Rescorer:
         roads: RoadMatcher | None = None,
         areas: Callable[[str], Touched] = Touched,
     ) -> None:
-        """`roads`: what tells limits; None: nothing does. `areas`: what the map of an area touches now."""
+        """`roads`: the source of speed limits; None: no limits. `areas`: returns the extent of an area's map."""
         self._roads = roads
         self._areas = areas
         self._store = store
@@ -73,11 +73,11 @@ class Rescorer:
         self._poll_loop = PollLoop(signals, SIGNAL_RESCORING_DUE, look_s=REST_S)
 
     async def run(self) -> None:
-        """Go on with what there is, until cancelled. Trouble costs a pause."""
+        """Run due rescorings until cancelled; pause after a failure."""
         await self._poll_loop.run(self.go_on, log=log, failed="rescoring.failed")
 
     async def go_on(self) -> int:
-        """One step of the rescoring that waits longest; 0: none is due. Raises `Outage`."""
+        """Do one step of the rescoring that has waited longest; 0: none is due. Raises `Outage`."""
         now_ms = self._clock()
         if not await self._store.read_short(lambda tx: rows.any_due(tx, now_ms=now_ms)):
             return 0
@@ -97,7 +97,7 @@ class Rescorer:
         return await self._keep(taken, now)
 
     async def _tried(self, lease: "_Lease") -> Rescoring:
-        """The rescoring with what a few more trips would become."""
+        """Preview a few more trips, and return the rescoring with their outcome."""
         taken = lease.held
         own = await self._scorer.own_policy()
         known = await rescore.every_policy(self._store, own.rules)
@@ -108,7 +108,7 @@ class Rescorer:
         return self._behind(lease.held, page, outcome)
 
     async def _asked(self, taken: Rescoring) -> Rescoring:
-        """The rescoring with a few more trips to score; the commit of its row asks for them."""
+        """Return the rescoring with the next trips to queue; the commit of its row queues them."""
         now_ms = self._clock()
         if await self._store.read(lambda tx: rows.jobs_due(tx, now_ms=now_ms, most=BITE)) >= BITE:
             return replace(taken, due_ms=now_ms + GIVE_WAY_MS)
@@ -121,9 +121,9 @@ class Rescorer:
         return replace(now, bite=Bite(page.trip_nos, before))
 
     async def _counted(self, taken: Rescoring, bite: Bite) -> Rescoring:
-        """The rescoring with what became of the trips that were asked for; unchanged when one waits for long."""
+        """Return the rescoring with the results of the queued trips; unchanged if some are still waiting."""
         looks = 0
-        # The values are failed attempts: a trip that failed once is not waited for, as its pauses grow to an hour.
+        # The values are failed attempts: do not wait for failed trips, as their pauses grow to an hour.
         while not all((left := await self._store.read(lambda tx: trips.waiting(tx, bite.trip_nos))).values()):
             looks += 1
             if looks >= LOOKS:
@@ -134,7 +134,7 @@ class Rescorer:
         return replace(taken, bite=None, outcome=msgspec.json.encode(outcome), due_ms=self._clock())
 
     async def _page(self, taken: Rescoring, own_policy: int) -> Page:
-        """The next trips of the rescoring; none of the trips that were registered after it."""
+        """The rescoring's next trips, excluding trips registered after it."""
         asked = taken.asked
         choice = Choice(
             from_ms=asked.from_ms,
@@ -158,7 +158,7 @@ class Rescorer:
         return await self._store.read(look)
 
     def _behind(self, taken: Rescoring, page: Page, outcome: Outcome) -> Rescoring:
-        """The rescoring behind a page; at its end when there is no further trip."""
+        """Return the rescoring after a page; finished if no trips remain."""
         now_ms = self._clock()
         now = replace(
             taken,
@@ -171,7 +171,7 @@ class Rescorer:
         return replace(now, after_no=page.last)
 
     async def _keep(self, taken: Rescoring, now: Rescoring) -> int:
-        """Write how far it is, and ask for the trips of a new bite; whether to go on at once."""
+        """Store the progress and queue the trips of a new batch; 1 if the next step is due at once."""
         asks = now.bite is not None and taken.bite is None
 
         def keep(tx: WriteTx) -> bool:
@@ -191,19 +191,19 @@ class Rescorer:
 
 
 class _Lease:
-    """The lease of a rescoring while a step takes its time."""
+    """The lease of a rescoring during a step."""
 
     def __init__(self, store: Store, clock: Clock, taken: Rescoring) -> None:
         self._store = store
         self._clock = clock
         self.held = taken
-        """The rescoring, as the latest lease says."""
+        """The rescoring under its latest lease."""
 
     async def renew(self) -> None:
-        """Have it for another while, once half of the lease is over.
+        """Renew the lease once half of it has passed.
 
-        When the store is away, or the rescoring is cancelled or another worker's by now, all stays as it is: what comes
-        of the step is not kept then.
+        If the store is down, or the rescoring was cancelled or taken over, the lease stays as it is and the result of
+        the step is discarded.
         """
         due_ms = self._clock() + LEASE_MS
         if due_ms - self.held.due_ms < LEASE_MS // 2:

@@ -1,6 +1,6 @@
-"""Lets administrators have a company's stored trips scored anew, see how far that is, and cancel it.
+"""Begin, read and cancel rescorings of a company's stored trips, for administrators.
 
-Not here: the work (`rescorer.py`), the same for the operator of the machine (`maintenance/rescore.py`).
+Not here: the work (`rescorer.py`), the command for the operator of the machine (`maintenance/rescore.py`).
 """
 
 import msgspec
@@ -18,7 +18,7 @@ from tripline.store.transactions import ReadTx, WriteTx
 
 
 def begin(tx: WriteTx, *, actor: Actor, company_id: CompanyId, asked: Asked, ids: TimeIds, now_ms: int) -> Rescoring:
-    """A new rescoring of the company's trips.
+    """Begin a rescoring of the company's trips.
 
     Raises `NotFound`, `Forbidden`, `BadParameter`, `UnderWay`.
     """
@@ -43,13 +43,13 @@ def begin(tx: WriteTx, *, actor: Actor, company_id: CompanyId, asked: Asked, ids
 
 
 def read(tx: ReadTx, *, actor: Actor, rescoring_id: str) -> Rescoring:
-    """A rescoring of a company whose policy the actor may choose. Raises `NotFound`, `Forbidden`."""
+    """Return a rescoring of a company whose policy the actor may choose. Raises `NotFound`, `Forbidden`."""
     scope = access.scope_of(actor, Action.POLICY_CHOOSE)
     return access.admitted(rows.inside(tx, scope, rescoring_id), Thing.RESCORING)
 
 
 def cancel(tx: WriteTx, *, actor: Actor, rescoring_id: str, now_ms: int) -> Rescoring:
-    """Go on with it no longer; what was scored until now stays. Raises `NotFound`, `Forbidden`, `Ended`."""
+    """Cancel the rescoring; scores written so far remain. Raises `NotFound`, `Forbidden`, `Ended`."""
     found = read(tx, actor=actor, rescoring_id=rescoring_id)
     state = NEXT.get((found.state, Cause.CANCEL))
     if state is None or not rows.close(tx, found.no, state, now_ms=now_ms):
@@ -58,7 +58,7 @@ def cancel(tx: WriteTx, *, actor: Actor, rescoring_id: str, now_ms: int) -> Resc
 
 
 def of_company(tx: ReadTx, *, company_id: CompanyId, span: Span) -> list[Rescoring]:
-    """The rescorings of a company to which the actor was admitted, by when they were asked for.
+    """Rescorings of a company, in the order of their requests. The caller has checked access.
 
     Raises `UnknownOffset`.
     """
@@ -66,5 +66,5 @@ def of_company(tx: ReadTx, *, company_id: CompanyId, span: Span) -> list[Rescori
 
 
 def counted(found: Rescoring) -> Outcome:
-    """What a rescoring has changed so far, or would change."""
+    """Changes that a rescoring has made so far, or would make."""
     return msgspec.json.decode(found.outcome, type=Outcome)

@@ -1,8 +1,8 @@
-"""Results become rows, in the transaction that ends their jobs: nothing half, nothing twice.
+"""Store results, in the transaction that ends their jobs, so each result is stored once and completely.
 
-A job is compared with what was read before judging. When a microtrip, a trip message or a new request came in between,
-or another process took the job over, the result is dropped and the job stays for the next round. A result equal to the
-rows already there changes nothing, so ids and times of analysis stay.
+A job is compared with its state before judging. If a microtrip, a trip message or a new request arrived in between, or
+another process took the job over, the result is dropped and the job stays for the next round. A result equal to the
+stored rows changes nothing, so ids and analysis times stay the same.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ from tripline.store.transactions import WriteTx
 
 
 def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int, zone: ZoneInfo) -> list[Result]:
-    """Write what the results change and end their jobs; those whose jobs were still the same. `zone`: of days."""
+    """Store the results of unchanged jobs, end these jobs, and return the results. `zone`: decides a trip's day."""
     if tx.shared:
-        # Trips before vehicles: two processes that lock in different order wait for each other.
+        # Trips before vehicles: a fixed lock order avoids deadlocks.
         scores.hold(tx, {each.job.trip_no for each in results})
         scores.hold_vehicles(tx, {each.job.vehicle_id for each in results if each.job.vehicle_id is not None})
     unchanged: list[Result] = []
@@ -33,10 +33,10 @@ def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int, z
         if scores.job(tx, result.job.trip_no) == result.job:
             unchanged.append(result)
         elif tx.shared:
-            # Ends the lease; a job with another time is somebody else's: a new request, or another process.
+            # End our lease; a job with another time belongs to a new request or another process.
             scores.put_off(tx, result.job, due_ms=now_ms)
     trip_nos = [result.job.trip_no for result in unchanged]
-    # Read before anything changes: `move` takes this out of the sums and puts in what is there then.
+    # Read before any change: `move` subtracts these shares from the sums and adds the new ones.
     shares = sums.held(tx, trip_nos)
     changes: dict[str, _Change] = {}
     kept: list[Result] = []
@@ -72,7 +72,7 @@ def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int, z
 
 
 def _counting(tx: WriteTx, result: Result) -> Result:
-    """The result; without score and events when another trip of the vehicle counts in its place."""
+    """Return the result, without score and events if another trip of the vehicle counts in its place."""
     job = result.job
     if result.score is None or duplicates.counting(tx, job.trip_no, job.vehicle_id, result.cover) is None:
         return result
@@ -80,14 +80,14 @@ def _counting(tx: WriteTx, result: Result) -> Result:
 
 
 def _is_kept(tx: WriteTx, result: Result, before: TripScore | None) -> bool:
-    """Whether the rows already say exactly this."""
+    """True if the stored rows equal the result."""
     if before != result.score:
         return False
     return before is None or scores.events(tx, result.job.trip_no) == result.events
 
 
 def _replace(tx: WriteTx, result: Result, *, ids: TimeIds, now_ms: int) -> int:
-    """Write the result in place of an earlier one; the time of analysis. Events come first, the score after them."""
+    """Replace a trip's stored result, events before the score; return the time of analysis."""
     scores.forget(tx, result.job.trip_no)
     at_ms = now_ms
     if result.events:
@@ -98,7 +98,7 @@ def _replace(tx: WriteTx, result: Result, *, ids: TimeIds, now_ms: int) -> int:
 
 
 def _keep_events(tx: WriteTx, result: Result, *, ids: TimeIds, now_ms: int) -> int:
-    """Write the events under one run of ids, all created in the millisecond of the first; that of the last."""
+    """Store the events under consecutive ids, all created in the millisecond of the first; return the last one's."""
     nos = ids.numbers(len(result.events), now_ms=now_ms)
     scores.keep_events(tx, result.job, result.events, ids=ids.texts(nos), nos=nos, at_ms=_created(nos[0]))
     return _created(nos[-1])
@@ -109,10 +109,10 @@ def _created(no: int) -> int:
 
 
 class _Change(NamedTuple):
-    """What results change of a vehicle's accumulated score."""
+    """A change of a vehicle's accumulated score."""
 
     more: policy.Sums
-    """What its trips add that they did not before."""
+    """Sums that its trips add."""
     how: Accumulation
     at_ms: int
 
@@ -134,9 +134,9 @@ def _sums(score: TripScore | None) -> policy.Sums:
 
 
 def _accumulate(tx: WriteTx, vehicle_id: str, change: _Change) -> None:
-    """Let a vehicle's accumulated score say what its trips say now.
+    """Update a vehicle's accumulated score.
 
-    Exact sums are added to and taken from, so that it is, bit for bit, what all its trips give.
+    The sums are exact, so adding and subtracting gives the same bits as summing all its trips.
     """
     before = scores.total(tx, vehicle_id)
     if before is None or before.sums is None:
@@ -153,7 +153,7 @@ def _accumulate(tx: WriteTx, vehicle_id: str, change: _Change) -> None:
         sums=of_trips.written(),
     )
     if change.more == policy.NOTHING and before is not None and _says(before) == _says(total):
-        return  # Another policy, and the same by it.
+        return  # Another policy gives the same score.
     scores.keep_total(tx, total)
 
 

@@ -1,12 +1,12 @@
-"""The scorer: takes due jobs, judges their trips, keeps the results; wakes when a trip was closed.
+"""The scorer: take due jobs, judge their trips and store the results; closing a trip wakes it.
 
-Three steps, on either store: take (a short transaction), judge (in none), keep (one transaction, which drops results
-whose jobs changed meanwhile). A job's row goes with the commit of its result, so a scorer that is stopped anywhere
-begins again where it was. A job that fails is tried again after growing pauses and holds up no other.
+Three steps, on either store: take (a short transaction), judge (outside any transaction), store (one transaction, which
+drops results whose jobs have changed). The commit of a result also deletes its job, so a scorer that stops at any point
+resumes there. A failed job is retried after growing pauses and delays no other job.
 
-On a shared store any number of scorers work side by side. Whoever takes a job leases it: for the others it becomes due
-when the lease ends, which is renewed while its batch is judged. The lease only saves work; that nothing is kept twice
-is up to the comparison (`results.py`).
+On a shared store any number of scorers work side by side. A scorer leases its jobs: to the others they become due when
+the lease ends, and it is renewed while the batch is judged. The lease only avoids duplicate work; the comparison in
+`results.py` prevents storing a result twice.
 """
 
 import asyncio
@@ -38,25 +38,25 @@ if TYPE_CHECKING:
     from tripline.services.scores import results as scores_results
     from tripline.services.scores.judgement import Result
 else:
-    # They bring numpy, which no process needs that has nothing to score. `with_samples` loads it, off the event loop.
+    # They import numpy, which only scoring needs. `with_samples` loads it off the event loop.
     judgement = Later("tripline.services.scores.judgement")
     scores_results = Later("tripline.services.scores.results")
 
 JOBS: Final = 32
-"""Jobs in one batch at most: its transaction delays the commit of what devices send."""
+"""Most jobs in one batch: its transaction delays the commit of device messages."""
 SAMPLES: Final = 100_000
-"""Samples after which a batch takes no further job: some 10 MB of rows and arrays."""
+"""A batch takes no further job after this many samples: some 10 MB of rows and arrays."""
 INLINE_SAMPLES: Final = 4_000
 """Up to this many samples are judged on the event loop (under a millisecond); more, or any with maps, on a thread."""
 LEASE_MS: Final = 10_000
-"""How long a job taken on a shared store is left to the process that has it: after that it is taken for dead."""
+"""Lease of a job on a shared store; when it expires, another process may take the job."""
 RENEW_S: Final = 3.0
-"""How often the leases of a batch are renewed while it is judged. That takes milliseconds, a trip of a million samples
-less than a second; but where a server is asked for roads, as long as its answers do, one after another."""
+"""How often to renew the leases of a batch while it is judged. Judging takes milliseconds, or under a second for a trip
+of a million samples; with a road server, as long as its answers, one after another."""
 UNSUMMED: Final = 100
-"""Scores from before there were sums that are put there in one transaction: some 10 ms."""
+"""Most older scores added to the sums in one transaction: some 10 ms."""
 LOOK_S: Final = 1.0
-"""How often to look for jobs unasked: those that become due by the clock, and those of other processes."""
+"""Interval between checks for jobs without a notification: jobs that fall due, and jobs of other processes."""
 LEAVE_S: Final = 2.0
 FIRST_PAUSE_MS: Final = 1_000
 LONGEST_PAUSE_MS: Final = 3_600_000
@@ -65,12 +65,12 @@ log = logger("scorer")
 
 
 def pause_ms(attempts: int) -> int:
-    """How long a job rests after it failed for the `attempts`-th time: doubling from a second to an hour."""
+    """Pause of a job after its `attempts`-th failure: doubling from a second to an hour."""
     return min(FIRST_PAUSE_MS << min(attempts - 1, 20), LONGEST_PAUSE_MS)
 
 
 class Scorer:
-    """Scores the trips that wait for it."""
+    """Scores the trips that are waiting."""
 
     def __init__(
         self,
@@ -83,34 +83,34 @@ class Scorer:
         zone: ZoneInfo,
         roads: RoadMatcher | None = None,
     ) -> None:
-        """`roads`: what tells limits; None: nothing does."""
+        """`roads`: the source of speed limits; None: no limits."""
         self._store = store
         self._roads = roads
         self._rules = rules
         self._policies: dict[int | None, Policy] = {}
-        """Those seen so far; None: that of the settings."""
+        """Policies by number; None: the policy of the settings."""
         self._ids = ids
         self._clock = clock
         self._zone = zone
-        """Of days."""
+        """Time zone of days."""
         self._leased: dict[int, Job] = {}
-        """The jobs in hand on a shared store by their trips, as the latest lease says."""
+        """Leased jobs on a shared store, by trip, each under its latest lease."""
         self._summed_to: int | None = 0
-        """Scores of trips up to this one are in sums; None: all are."""
+        """Scores of trips up to this one are in the sums; None: all are."""
         self._poll_loop = PollLoop(signals, SIGNAL_SCORING_DUE, look_s=LOOK_S)
 
     async def run(self) -> None:
-        """Score what is due, until cancelled. Trouble with the store, or with no job in particular, costs a pause."""
+        """Score due jobs until cancelled; pause after a failure that affects all jobs."""
         await self._poll_loop.run(self._poll, log=log, failed="score.failed")
 
     async def _poll(self) -> int:
-        """A batch of due jobs; while none is due, scores that are in no sum yet."""
+        """Score a batch of due jobs; if none is due, add older scores to the sums."""
         return await self.score_due() or await self.sum_some()
 
     async def sum_some(self) -> int:
-        """Put some scores from before there were sums into these; how many. Raises `Outage`.
+        """Add some scores from before sums existed to the sums; return how many. Raises `Outage`.
 
-        Whatever scores now puts them there at once, so one walk over all of them does.
+        New scores are added when they are stored, so a single pass over older scores is enough.
         """
         after = self._summed_to
         if after is None:
@@ -129,7 +129,7 @@ class Scorer:
         sums.move(tx, before, sums.shares(tx, trip_nos))
 
     async def score_due(self) -> int:
-        """Score one batch of due jobs; how many were handled. Raises `Outage` when the store is away."""
+        """Score one batch of due jobs; return how many were handled. Raises `Outage`."""
         await self._know_policies(set())
         tasks = await self._take()
         if not tasks:
@@ -142,12 +142,12 @@ class Scorer:
         return len(tasks)
 
     async def own_policy(self) -> Policy:
-        """The policy of the settings; settings that no process had before become one."""
+        """Return the policy of the settings, storing it if it is new."""
         await self._know_policies(set())
         return self._policies[None]
 
     async def _know_policies(self, numbers: set[int | None]) -> None:
-        """Look up those that were not seen before; none ever changes."""
+        """Load the policies that are not cached; policies never change."""
         if None not in self._policies:
             self._policies[None] = await self._kept_policy()
         if not numbers <= self._policies.keys():
@@ -162,14 +162,14 @@ class Scorer:
     async def _score_all(self, tasks: Sequence[Task]) -> None:
         try:
             await self._score(tasks)
-        except Exception as error:  # a job that cannot be judged must not hold up the others
+        except Exception as error:  # a job that cannot be judged must not delay the others
             if _stops_all(error):
                 raise
             for task in tasks:
                 await self._score_alone(task)
 
     async def _take(self) -> list[Task]:
-        """Due jobs with their samples, as many as make one batch; on a shared store leased."""
+        """Take one batch of due jobs with their samples; lease them on a shared store."""
         if not self._store.shared:
             return await self._store.read(lambda tx: with_samples(tx, self._due(tx, JOBS)))
         if not await self._store.read(lambda tx: self._due(tx, 1)):
@@ -187,8 +187,7 @@ class Scorer:
         return [task._replace(job=scores.put_off(tx, task.job, due_ms=now_ms + LEASE_MS)) for task in tasks]
 
     async def _renew(self, lease_ms: int) -> None:
-        """Have the jobs in hand for another while, but those that were asked for anew; when the store is away they
-        become due for others."""
+        """Renew the leases of our jobs, except jobs that were requested again; if the store is down, they expire."""
         if not self._leased:
             return
 
@@ -200,13 +199,13 @@ class Scorer:
             self._leased = await self._store.write(put_off, locked=True)
 
     async def _give_back(self) -> None:
-        """Let others have the jobs at once, at the end."""
+        """Return our jobs to other scorers at shutdown."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LEAVE_S):
                 await self._renew(0)
 
     def _in_hand(self, job: Job) -> Job:
-        """A job that was taken, as its lease is now."""
+        """The job under its latest lease."""
         return self._leased.get(job.trip_no, job)
 
     async def _score(self, tasks: Sequence[Task]) -> None:
@@ -227,10 +226,10 @@ class Scorer:
         return await judged_aside(judge, renew=partial(self._renew, LEASE_MS))
 
     async def _score_alone(self, task: Task) -> None:
-        """Score a job by itself; put it off when it fails."""
+        """Score a job by itself; postpone it if it fails."""
         try:
             await self._score([task])
-        except Exception as error:  # any bug, bad row or lost map; it is kept with the job and logged
+        except Exception as error:  # a bug, bad row or lost map; stored with the job and logged
             if _stops_all(error):
                 raise
             job = self._in_hand(task.job)
@@ -245,12 +244,12 @@ class Scorer:
 
 
 def _stops_all(error: Exception) -> bool:
-    """Whether no job can be done: something is away that each of them needs."""
+    """True if the outage affects every job."""
     return isinstance(error, Outage) and not isinstance(error, RoadsOutage)
 
 
 async def judged_aside(judge: "Callable[[], list[Result]]", *, renew: Callable[[], Awaitable[None]]) -> "list[Result]":
-    """What it judges, on a thread; leases are renewed meanwhile."""
+    """Run `judge` on a thread and return its results; renew leases meanwhile."""
     judging = asyncio.get_running_loop().run_in_executor(None, judge)
     try:
         while not (await asyncio.wait([judging], timeout=RENEW_S))[0]:
@@ -261,7 +260,7 @@ async def judged_aside(judge: "Callable[[], list[Result]]", *, renew: Callable[[
 
 
 def with_samples(tx: ReadTx, jobs: Sequence[Job]) -> list[Task]:
-    """The jobs with their samples, as many as make one batch."""
+    """The first jobs with their samples, enough for one batch."""
     tasks: list[Task] = []
     size = 0
     for job in jobs:

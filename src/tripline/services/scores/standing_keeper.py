@@ -1,10 +1,10 @@
-"""Counts percentiles of scores: of each period whose scores changed, a minute after the first change.
+"""Compute percentiles of scores, for each period with changed scores, a minute after the first change.
 
 Requests read percentiles by key (`store/scores/trends.py`). The worker leases one period, reads its members in pages,
-and rests after each page for four times its duration: it takes a fifth of one core at most, and devices never wait. The
-latest period comes first. When very many change, such as all days of a deleted vehicle, earlier ones take longer.
+and rests after each page for four times its duration: it uses at most a fifth of one core and does not delay devices.
+The latest period comes first. When many change, such as all days of a deleted vehicle, earlier ones take longer.
 
-Not here: the figures (`scoring/percentiles.py`), noting changes (`store/scores/sums.py`).
+Not here: the calculation (`scoring/percentiles.py`), noting changes (`store/scores/sums.py`).
 """
 
 import asyncio
@@ -27,24 +27,24 @@ from tripline.store.transactions import ReadTx, Store
 if TYPE_CHECKING:
     from tripline.scoring import percentiles
 else:
-    # It brings numpy, which no process needs that has no percentiles to count.
+    # It imports numpy, which a process without percentiles to compute does not need.
     percentiles = Later("tripline.scoring.percentiles")
 
 EVERY_MS: Final = 60_000
-"""A period is counted so long after the first change since it was last counted."""
+"""Delay from the first change of a period to its next count."""
 LEASE_MS: Final = 60_000
-"""Lease of a period, renewed when half of it is over."""
+"""Lease of a period, renewed when half of it has passed."""
 LOOK_S: Final = 5.0
 PAGE: Final = 1_000
 """Members in one read: some 5 ms."""
 ROWS: Final = 500
-"""Rows in one write, unless a single service type has a few more: some 5 ms."""
+"""Rows in one write, or slightly more for a single service type: some 5 ms."""
 NOTED: Final = 500
-"""Changes that are turned into periods in one write."""
+"""Most changes turned into periods in one write."""
 REST: Final = 4.0
 """Rest after a read or write, in multiples of its duration."""
 LATEST_DAYS: Final = 35
-"""Days that a starting worker counts again: an earlier version of the program notes no changes."""
+"""Days that a starting worker counts again, because an earlier version of the program notes no changes."""
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ log = logger("standings")
 
 
 class StandingKeeper:
-    """One for each process that scores trips. `stopwatch` gives seconds since some instant; `zone`: of days."""
+    """One for each process that scores trips. `stopwatch` returns seconds; `zone`: time zone of days."""
 
     def __init__(self, *, store: Store, clock: Clock, zone: ZoneInfo, stopwatch: Callable[[], float]) -> None:
         self._store = store
@@ -62,11 +62,11 @@ class StandingKeeper:
         self._begun = False
 
     async def run(self) -> None:
-        """Count until cancelled. Trouble costs a pause."""
+        """Count due periods until cancelled; pause after a failure."""
         await poll_loop.periodically(self.keep, every_s=LOOK_S, log=log, failed="standings.failed")
 
     async def keep(self) -> int:
-        """Turn noted changes into periods, and count one that is due; 0: there was neither. Raises `Outage`."""
+        """Turn noted changes into periods, and count one due period; 0: nothing to do. Raises `Outage`."""
         now_ms = self._clock()
         if not self._begun:
             today = trends.day_of(now_ms, self._zone)
@@ -87,7 +87,7 @@ class StandingKeeper:
         return noted + (taken is not None)
 
     async def _counted(self, taken: Taken) -> Taken | None:
-        """Replace the percentiles of a period; the period under its latest lease, None: another worker took it."""
+        """Replace the percentiles of a period; return it under its latest lease, or None if another worker took it."""
         held: Taken | None = taken
         for kind in Subject:
             groups: dict[str, array[float]] = defaultdict(lambda: array("d"))
@@ -112,7 +112,7 @@ class StandingKeeper:
         return await self._rested(self._store.read(read, consistent=False))
 
     async def _renewed(self, held: Taken) -> Taken | None:
-        """The period under a longer lease, once half of it is over; None: another worker took it."""
+        """Renew the lease of a period once half of it has passed; None: another worker took it."""
         now_ms = self._clock()
         if now_ms < held.lease_ms - LEASE_MS // 2:
             return held
@@ -121,7 +121,7 @@ class StandingKeeper:
     async def _groups(
         self, taken: Taken, kind: Subject, members: "Mapping[str, array[float]]"
     ) -> dict[str, list[Step]]:
-        """The percentiles of each service type; empty for a group that has shrunk."""
+        """Percentiles of each service type; empty for a group that became too small."""
         before = await self._store.read(lambda tx: standings.types(tx, kind, taken.period, taken.day))
         return {name: [] for name in before} | await asyncio.to_thread(_steps, members)
 
@@ -158,7 +158,7 @@ def _steps(members: "Mapping[str, array[float]]") -> dict[str, list[Step]]:
 
 
 def _batches(groups: Mapping[str, list[Step]]) -> Iterator[dict[str, list[Step]]]:
-    """The service types in lots of so many rows."""
+    """Split the service types into batches of about `ROWS` rows."""
     some: dict[str, list[Step]] = {}
     rows = 0
     for name, steps in groups.items():

@@ -1,7 +1,7 @@
-"""Rankings of companies, as they were read up to a minute ago.
+"""Cached rankings of companies, up to a minute old.
 
-A company may have 100,000 vehicles, and each page of a ranking would read all of them: so a process remembers a ranking
-for a minute.
+A company may have 100,000 vehicles, and each page of a ranking would read them all: so each process caches rankings for
+a minute.
 
 Not here: pages of rankings (`trends.py`), their rows (`store/scores/trends.py`), percentiles (`standing_keeper.py`).
 """
@@ -14,18 +14,18 @@ from typing import Final
 
 LIFE_MS: Final = 60_000
 MOST: Final = 400_000
-"""Members that all rankings have together, about 100 bytes each. Beyond it the one that was read first is forgotten."""
+"""Most members of all cached rankings, about 100 bytes each; beyond it the oldest ranking is dropped."""
 OF_ITSELF: Final = 100
-"""Members that each ranking counts for by itself, so that empty ones are bounded too."""
+"""Members added to the size of each ranking, so that the number of empty rankings is bounded too."""
 Key = tuple[str, str, int, str]
-"""Kind, period, its first day, and the company."""
+"""Kind, period, its first day, and company."""
 
 
 class Ranking:
-    """A company's vehicles or drivers in a period, the best first; of equal ones the smaller id."""
+    """A company's vehicles or drivers in a period, best first; ties by smaller id."""
 
     def __init__(self, members: Sequence[tuple[str, float]]) -> None:
-        """`members`: with their badness, in this order."""
+        """`members`: subjects with their badness, in this order."""
         self._subjects = [subject for subject, _ in members]
         self._badness = array("d", [badness for _, badness in members])
 
@@ -33,17 +33,17 @@ class Ranking:
         return len(self._subjects)
 
     def behind(self, subject: str) -> int:
-        """The place behind a subject. Raises `ValueError` when it has none."""
+        """Return the position after a subject. Raises `ValueError` if it is not ranked."""
         return self._subjects.index(subject) + 1
 
     def places(self, begin: int, limit: int) -> list[tuple[str, float, int]]:
-        """Subject, badness and rank of some from a place on; ranks are from 1, equal ones share one."""
+        """Subject, badness and rank from a position on; ranks begin at 1, and equal subjects share one."""
         chosen = zip(self._subjects[begin : begin + limit], self._badness[begin : begin + limit], strict=True)
         return [(subject, badness, bisect_left(self._badness, badness) + 1) for subject, badness in chosen]
 
 
 class Standings:
-    """Rankings that a process knows, up to so many members together. For any thread."""
+    """The rankings that a process caches, bounded by their total members. Thread-safe."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
@@ -52,13 +52,13 @@ class Standings:
         self._lock = Lock()
 
     def of(self, key: Key, *, now_ms: int) -> Ranking | None:
-        """What was read under this key; None: nothing within the last minute."""
+        """Return the ranking cached under this key within the last minute."""
         with self._lock:
             at_ms, found = self._known.get(key, (0, None))
         return found if 0 <= now_ms - at_ms < LIFE_MS else None
 
     def keep(self, key: Key, read: Ranking, *, now_ms: int) -> None:
-        """Keep it in place of what is there, unless it has too many members by itself."""
+        """Cache a ranking, unless it alone exceeds the bound."""
         with self._lock:
             self._forget(key)
             if _size(read) <= self._most:

@@ -1,7 +1,8 @@
-"""Explains a vehicle's accumulated score: what each of its trips cost of the 100 points.
+"""Explain a vehicle's accumulated score: the points that each of its trips cost.
 
-Pooled, a trip's burden is its distance times the logarithm of what its score lacks; by the mean of trips it is what its
-score lacks. A trip costs its burden's share of 100 minus the accumulated score, so all costs add up to that.
+If trips are pooled, a trip's burden is its distance times the logarithm of its score deficit; for the mean of trips,
+the deficit itself. A trip's share of the total burden is its share of 100 minus the accumulated score, so all costs add
+up to that.
 """
 
 import heapq
@@ -20,37 +21,37 @@ from tripline.store.scores import reads as rows
 from tripline.store.transactions import ReadTx
 
 SHOWN: Final = 100
-"""Trips that are shown one by one."""
+"""Trips shown one by one."""
 TRIPS: Final = 50_000
-"""Scored trips of a vehicle that is explained at most: 27 a day for five years."""
+"""Most scored trips of a vehicle that can be explained: 27 a day for five years."""
 
 
 class TripCost(msgspec.Struct, frozen=True):
-    """A trip and what it cost, points."""
+    """A trip and its cost in points."""
 
     trip_id: str
     score: float
     distance_m: float
     cost: float
     quality: Quality | None = None
-    """None: it was judged before this was kept."""
+    """None: the trip was judged before quality was stored."""
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is to say of an accumulated score."""
+    """The explanation of an accumulated score."""
 
     score: float
     count: int
     distance_m: float
     how: Accumulation
     dearest: list[TripCost]
-    """Those that cost most, the dearest first; of equal ones the smaller id."""
+    """The most expensive trips first; ties by smaller id."""
     others: int
     others_cost: float
 
 
 def explained(tx: ReadTx, *, actor: Actor, of: str) -> Explanation:
-    """The explanation of a vehicle's accumulated score. Raises `NotFound`, `Forbidden`, `NoScoreYet`, `TooLong`."""
+    """Explain a vehicle's accumulated score. Raises `NotFound`, `Forbidden`, `NoScoreYet`, `TooLong`."""
     admit_to_vehicle(tx, actor=actor, of=of)
     kept = rows.total_of_vehicle(tx, of)
     if kept is None:
@@ -81,11 +82,11 @@ def _quality(kept: bytes | None) -> Quality | None:
 
 
 def _burden(score: float, distance_m: float, how: Accumulation) -> float:
-    # Not `score.lacking`: its exact logarithm takes a hundred times as long, and nothing is added up for ever here.
+    # Not `score.lacking`: its exact logarithm takes a hundred times as long, and these sums are not stored.
     return 100.0 - score if how == "trip_mean" else distance_m * (0.0 - math.log(score / 100.0))
 
 
 def _accumulation(tx: ReadTx, vehicle_id: str) -> Accumulation:
-    """As the policy of the trip that was judged last says; a score from before policies is pooled."""
+    """The accumulation of the newest policy that judged a trip; a score from before policies existed is pooled."""
     newest = policies.one(tx, rows.newest_policy(tx, vehicle_id))
     return "pooled" if newest is None else newest.rules.scoring.accumulate

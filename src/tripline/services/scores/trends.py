@@ -1,6 +1,6 @@
 """Trends of scores by day, week and month, and rankings, within the reader's reach.
 
-Not here: the figures of sums (`domain/trends.py`), their rows (`store/scores/trends.py`, `sums.py`), percentiles
+Not here: figures of sums (`domain/trends.py`), their rows (`store/scores/trends.py`, `sums.py`), percentiles
 (`standing_keeper.py`).
 """
 
@@ -23,16 +23,16 @@ from tripline.store.transactions import ReadTx
 
 
 class Place(msgspec.Struct, frozen=True):
-    """One place of a ranking."""
+    """One entry of a ranking."""
 
     rank: int
-    """From 1; equal scores share one."""
+    """From 1; equal scores share a rank."""
     subject: str
     sums: Sums
 
 
 def admit_to_company(tx: ReadTx, *, actor: Actor, of: str) -> None:
-    """Let pass who may read what the company drove. Raises `NotFound`, `Forbidden`."""
+    """Admit an actor who may read the company's driving data. Raises `NotFound`, `Forbidden`."""
     scope = access.scope_of(actor, Action.DRIVING_READ)
     access.admit(companies.inside(tx, scope, CompanyId(of)), access.Thing.COMPANY)
 
@@ -55,7 +55,7 @@ def trend(
     ascending: bool,
     limit: int,
 ) -> list[Point]:
-    """The periods of a subject from that which holds the first day to that which holds the last."""
+    """The periods of a subject from the one that contains the first day to the one that contains the last."""
     return rows.of_subject(
         *(tx, kind, of, rows.service_type(tx, kind, of), period),
         first=trends.first_day(first, period),
@@ -77,10 +77,10 @@ def ranking(
     limit: int,
     now_ms: int,
 ) -> Sequence[Place]:
-    """The company's vehicles or drivers in the period that holds a day, the best first; of equal ones the smaller id.
+    """The company's vehicles or drivers in the period that contains a day, best first; ties by smaller id.
 
-    Whoever is on the page is there now and has this score now; a rank may be a minute old. `after`: the last one of
-    the page before. Raises `UnknownOffset`.
+    Members and scores on the page are current; a rank may be a minute old. `after`: the last subject of the previous
+    page. Raises `UnknownOffset`.
     """
     first = trends.first_day(day, period)
     key: Key = kind.value, period.value, first, company_id
@@ -107,7 +107,7 @@ def _page(
     *,
     read_now: bool = False,
 ) -> list[Place] | None:
-    """A page as its rows are now; None: the ranking does not have the offset, or its rows have changed since."""
+    """A page of current rows; None: the offset is not in the ranking, or its rows have changed."""
     try:
         begin = 0 if after is None else known.behind(after)
     except ValueError:
