@@ -23,8 +23,10 @@ def history(app, login, sensor_id, *, limit=10, before=None):
 
 
 def listed(app, login):
-    turn = PageRequest(limit=10, by="serial")
-    return app.store.read(lambda tx: lists.lines_of(tx, actor=login.actor, filters=Filters(), turn=turn))
+    page_request = PageRequest(limit=10, by="serial")
+    return app.store.read(
+        lambda tx: lists.lines_of(tx, actor=login.actor, filters=Filters(), page_request=page_request)
+    )
 
 
 def told(known):
