@@ -1,1 +1,1 @@
-"""Roads: their limits by their tags, and which of them was driven. Pure, on values and arrays."""
+"""Roads: their limits by their tags, and matching of drives to them. Pure, on values and arrays."""

@@ -1,4 +1,4 @@
-"""Anchors: the mean place of every 3 s of a trip. Where the vehicle stood there are none: noise would mislead."""
+"""Anchors: the mean place of every 3 s of a trip. None while the vehicle stands: noise would mislead."""
 
 from typing import Final, NamedTuple
 
@@ -9,9 +9,9 @@ from tripline.scoring.drives import Flags, Floats, Ints
 
 THINNED_MS: Final = 3_000
 STILL_KMH: Final = 2.0
-"""Up to this speed a vehicle stands; its direction and its place are noise."""
+"""Up to this speed a vehicle counts as standing; its direction and its place are noise."""
 GAP_MS: Final = 60_000
-"""With a longer time between two anchors, the way between them is unknown."""
+"""With a longer time between two anchors, the path between them is unknown."""
 HEADING_M: Final = 12.0
 """At this distance between two anchors, their direction counts half."""
 
@@ -20,14 +20,14 @@ class Anchors(NamedTuple):
     """Places in order of trip and time."""
 
     sample: Ints
-    """The middle one of the samples that the anchor is the mean of."""
+    """The middle one of the samples that the anchor averages."""
     lat: Floats
     """The mean of those samples, which is closer to the truth than any of them; `lon` likewise."""
     lon: Floats
     travelled: Floats
     """Distance to the next anchor by speed, at least the straight line, metres; one element fewer."""
     broken: Flags
-    """Whether the next anchor belongs to another trip, or comes later than `GAP_MS`; one element fewer."""
+    """True where the next anchor belongs to another trip, or comes later than `GAP_MS`; one element fewer."""
 
 
 class Directions(NamedTuple):

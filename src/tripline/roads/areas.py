@@ -1,4 +1,4 @@
-"""Areas, and points that lie inside them: countries, and built-up land as it is mapped."""
+"""Areas and the points within them: countries, and mapped built-up land."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -9,7 +9,7 @@ from tripline.roads.index import Coordinates
 from tripline.scoring.drives import Flags, Ints
 
 AT_ONCE: Final = 1_000_000
-"""Pairs of an edge and a point beside it that are in memory, and those of one edge more."""
+"""Most pairs of an edge and a point beside it in memory, plus the pairs of one edge."""
 
 
 class Ring(NamedTuple):
@@ -20,7 +20,7 @@ class Ring(NamedTuple):
 
 
 class Points:
-    """Points in order of their latitude, to be found by areas."""
+    """Points sorted by latitude, for lookup by area."""
 
     def __init__(self, lat: Coordinates, lon: Coordinates) -> None:
         self._order = np.argsort(lat, kind="stable")
@@ -28,7 +28,7 @@ class Points:
         self._lon = lon[self._order].astype(np.float64)
 
     def inside(self, rings: Sequence[Ring]) -> Ints:
-        """Which points lie inside an area: within an odd number of its rings, outer and inner ones."""
+        """Indexes of the points inside an area: within an odd number of its rings, outer and inner ones."""
         first = np.searchsorted(self._lat, min(ring.lat.min() for ring in rings), side="left")
         last = np.searchsorted(self._lat, max(ring.lat.max() for ring in rings), side="right")
         odd = np.zeros(last - first, np.bool_)
@@ -37,7 +37,7 @@ class Points:
         return self._order[first:last][odd]
 
     def _cross(self, ring: Ring, offset: int, odd: Flags) -> None:
-        """Flip those points from which a ray to the east crosses an edge."""
+        """Flip the points whose ray to the east crosses an edge."""
         lat, lon = ring.lat.astype(np.float64), ring.lon.astype(np.float64)
         low, high = np.minimum(lat[:-1], lat[1:]), np.maximum(lat[:-1], lat[1:])
         firsts = np.searchsorted(self._lat, low, side="left")

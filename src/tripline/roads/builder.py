@@ -18,15 +18,15 @@ from tripline.scoring.drives import Flags, Ints
 
 Number = TypeVar("Number", np.int32, np.int64)
 MOST_NAME: Final = 200
-"""Characters of a name that are kept."""
+"""Longest stored name, characters."""
 _STEP_M: Final = 50.0
-"""How far apart the points of a segment are that look for its cells."""
+"""Distance between the points of a segment that are used to find its cells."""
 _CROWD: Final = 64
-"""Roads at one node whose neighbourhood is told; no junction has as many."""
+"""Most roads at one node that become neighbours; no junction has as many."""
 
 
 class Builder:
-    """Takes roads and areas one by one; compact, for an extract has millions of vertices."""
+    """Collects roads and areas one by one; compact, because an extract has millions of vertices."""
 
     def __init__(self) -> None:
         self._lat, self._lon = array("i"), array("i")
@@ -40,11 +40,11 @@ class Builder:
 
     @property
     def roads(self) -> int:
-        """How many there are."""
+        """The number of roads."""
         return len(self._link)
 
     def road(self, link: int, tags: Tags, line: Sequence[tuple[int, int, int]]) -> None:
-        """Take a road that vehicles drive on. `line`: node, latitude, longitude of two vertices or more."""
+        """Add a road that vehicles drive on. `line`: node, latitude, longitude of two vertices or more."""
         for node, lat, lon in line:
             self._node.append(node)
             self._lat.append(lat)
@@ -55,15 +55,15 @@ class Builder:
         self._tags.append(self._known_tags.setdefault(kept, len(self._known_tags)))
 
     def country(self, code: str, rings: Sequence[Ring]) -> None:
-        """Take a part of a country."""
+        """Add a part of a country."""
         self._countries.setdefault(code, []).append(rings)
 
     def built_up(self, rings: Sequence[Ring]) -> None:
-        """Take a built-up area."""
+        """Add a built-up area."""
         self._built_up.append(rings)
 
     def built(self, *, otherwise: str) -> tuple[RoadIndex, Texts]:
-        """The index. `otherwise`: the country of roads that lie in none that is known whole."""
+        """Build the index. `otherwise`: the country of roads outside every completely mapped country."""
         lat, lon = np.array(self._lat, np.int32), np.array(self._lon, np.int32)
         starts, node = np.array(self._starts, np.int64), np.array(self._node, np.int64)
         road = np.repeat(np.arange(self.roads, dtype=np.int32), np.diff(starts))
@@ -106,19 +106,19 @@ class Builder:
 
 
 def _counts(key: str) -> bool:
-    """Whether a tag counts for what is kept of a road."""
+    """True if a road's tag is used."""
     return key in ("highway", "name", "ref", "oneway", "junction", "motorroad") or key.startswith(
         ("maxspeed", "zone:", "source:maxspeed")
     )
 
 
 def _name(tags: Mapping[str, str]) -> str:
-    """What people call the road: its name and number, as far as it has them."""
+    """The name for display: number and name of the road, if tagged."""
     return " ".join(tags[key] for key in ("ref", "name") if tags.get(key))[:MOST_NAME]
 
 
 def _facts(tags: Mapping[str, str]) -> tuple[int, int, int]:
-    """Rank, direction, and whether it is a road beside others."""
+    """Rank, direction, and 1 for a side road (`classes.SIDE`)."""
     road_class = classes.class_of(tags) or ""
     return classes.rank(road_class), classes.one_way(tags), int(road_class in classes.SIDE)
 
@@ -130,7 +130,7 @@ def _rules(
     country: Ints,
     built_up: Flags,
 ) -> tuple[list[limits.RoadLimits], Numbers]:
-    """The limits that occur, and which ones each road has."""
+    """The distinct limits, and the index into them for each road."""
     facts, place = np.unique(np.stack([own, country, built_up], axis=1), axis=0, return_inverse=True)
     known: dict[limits.RoadLimits, int] = {}
     numbers = []
@@ -143,7 +143,7 @@ def _rules(
 
 
 def _grid(lat: Coordinates, lon: Coordinates, road: Numbers) -> tuple[Ints, Ints, Numbers]:
-    """Cells, where their segments begin, and these."""
+    """Cells, the start of each cell's segments, and the segments."""
     begins = np.flatnonzero(road[:-1] == road[1:])
     a_lat, a_lon = lat[begins].astype(np.float64), lon[begins].astype(np.float64)
     d_lat, d_lon = lat[begins + 1] - a_lat, lon[begins + 1] - a_lon
@@ -163,7 +163,7 @@ assert 2 * _AROUND_M < CELL_M
 
 
 def _neighbours(node: Ints, road: Numbers, roads: int) -> tuple[Ints, Numbers, Numbers]:
-    """Where the neighbours of each road begin, these, and where they meet it."""
+    """The start of each road's neighbours, the neighbours, and the vertices where they meet it."""
     order = np.lexsort((road, node))
     nodes, at = node[order], road[order].astype(np.int64)
     found = [(np.empty(0, np.int64), np.empty(0, np.int64))]
@@ -179,7 +179,7 @@ def _neighbours(node: Ints, road: Numbers, roads: int) -> tuple[Ints, Numbers, N
 
 
 def _pairs(first: Ints, second: NDArray[Number]) -> tuple[Ints, NDArray[Number]]:
-    """Pairs in order, each once; much less time and memory than `np.unique` of rows takes."""
+    """Sort pairs and remove duplicates; much less time and memory than `np.unique` of rows."""
     order = np.lexsort((second, first))
     first, second = first[order], second[order]
     fresh = np.append(True, (first[1:] != first[:-1]) | (second[1:] != second[:-1]))[: first.size]

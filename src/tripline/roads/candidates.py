@@ -9,15 +9,15 @@ from tripline.roads.index import METRES, REACH_M, UNITS, RoadIndex
 from tripline.scoring.drives import Flags, Floats, Ints
 
 SIGMA_M: Final = 10.0
-"""How far from its road a point usually is. Up to there costs are those of a normal distribution; beyond they grow
-evenly, for errors that drift are far larger, and stay so for many points."""
+"""Usual distance of a point from its road. Up to it costs follow a normal distribution; beyond it they grow linearly,
+because drifting errors are far larger and last for many points."""
 HEADING: Final = 6.0
 """The cost of a road at right angles to the direction of travel. A one-way road driven the wrong way costs
 twice that."""
 SIDE: Final = 0.75
 """The cost of a side road: fewer vehicles use it."""
 MOST: Final = 7
-"""At most so many candidates of a point are kept."""
+"""Most candidates of a point."""
 _REACH: Final = REACH_M / METRES
 
 
@@ -44,7 +44,7 @@ class Candidates(NamedTuple):
     cost: Floats
     """Infinite where `road` is -1."""
     backward: Flags
-    """Whether the road would be driven against its line."""
+    """True if the road would be driven against its line."""
     off_north: Floats
     """From the point to the road, metres; `off_east` the same."""
     off_east: Floats
@@ -61,7 +61,7 @@ def nearby(index: RoadIndex, lat: Floats, lon: Floats) -> Nearby:
     segment = index.segments[np.repeat(begins - np.cumsum(counts) + counts, counts) + np.arange(point.size)]
     narrow = np.cos(np.radians(lat / UNITS))
     for column, own, reach in ((index.lat, lat, _REACH), (index.lon, lon, _REACH / narrow)):
-        # A cell is much wider than the reach: leave out what lies beyond before anything is worked out.
+        # A cell is much wider than the reach: drop farther segments before the costly steps.
         one, other = column[segment], column[segment + 1]
         low, high = (own - reach)[point], (own + reach)[point]
         near = np.flatnonzero(((one >= low) | (other >= low)) & ((one <= high) | (other <= high)))

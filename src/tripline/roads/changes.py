@@ -13,31 +13,31 @@ from tripline.scoring.drives import Floats, Ints
 TO_NEXT: Final = 1.0
 """The cost of a change to a road that shares a node."""
 SLACK_M: Final = 10.0
-"""So much longer than what was travelled the way over the node may be."""
+"""The path over the node may be this much longer than the distance travelled."""
 DETOUR_M: Final = 10.0
-"""More than that costs 1 for each of these."""
+"""Each further detour of this length costs 1."""
 ACROSS: Final = 2.8
-"""Of a change to a road that shares a node with a road between."""
+"""The cost of a change to a road that shares a node with a road between."""
 JUMP: Final = 7.0
-"""Of a change to any other road."""
+"""The cost of a change to any other road."""
 ASIDE: Final = 4.0
 """The cost of leaving the roads, and of coming back."""
 BLOCK: Final = 512
-"""Anchors at a time: their candidates are a few hundred roads, whose neighbourhood is one small table."""
+"""Anchors per block: their candidates are a few hundred roads, whose neighbourhood is one small table."""
 
 
 class _Joints(NamedTuple):
     """Pairs of roads with a node that they share: equally long arrays, ascending by pair."""
 
     pairs: Ints
-    """`first * known.size + second`, places among the roads asked about."""
+    """`first * known.size + second`, indexes into the known roads."""
     nodes: Numbers
 
 
 def costs(index: RoadIndex, found: Candidates, anchors: Anchors) -> Iterator[Floats]:
-    """What changes from each candidate of an anchor to each of the next cost, in blocks of anchors.
+    """The costs of changes from each candidate of an anchor to each candidate of the next, in blocks of anchors.
 
-    Shape n x (`MOST` + 1) x (`MOST` + 1); the last place is no road.
+    Shape n x (`MOST` + 1) x (`MOST` + 1); the last index means no road.
     """
     for first in range(0, anchors.broken.size, BLOCK):
         last = min(first + BLOCK, anchors.broken.size)
@@ -78,7 +78,7 @@ def _between(index: RoadIndex, found: Candidates, anchors: Anchors, first: int, 
 
 
 def _joints(index: RoadIndex, known: Ints) -> _Joints:
-    """The pairs of these roads that share a node, one for each shared node; -1 stands for no road."""
+    """The pairs of these roads that share a node, one for each shared node; -1 means no road."""
     real = np.flatnonzero(known >= 0)
     starts, ends = index.near_starts[known[real]], index.near_starts[known[real] + 1]
     counts = ends - starts

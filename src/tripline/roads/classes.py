@@ -1,16 +1,16 @@
-"""Classes of road: which ones are driven on, and the `rank` that GPS events name (spec/scoring 4)."""
+"""Classes of road: the drivable ones, and the `rank` that GPS events name (spec/scoring 4)."""
 
 from collections.abc import Mapping
 from typing import Final
 
 Tags = Mapping[str, str]
-"""What OpenStreetMap says of a road, key by key."""
+"""OpenStreetMap tags of a road, by key."""
 
 RANKS: Final = {"motorway": 101, "trunk": 102, "primary": 103, "secondary": 104, "tertiary": 107, "residential": 107}
 OTHER: Final = 108
 """The rank of every other road."""
 SIDE: Final = frozenset({"service", "track", "busway"})
-"""Roads that a vehicle is on rarely and slowly, and that run beside others."""
+"""Roads beside others that a vehicle uses rarely and slowly."""
 _DRIVEN: Final = {*RANKS, *SIDE, "unclassified", "living_street", "road"}
 _LINK: Final = "_link"
 _CLOSED: Final = {"no", "agricultural", "forestry"}
@@ -18,7 +18,7 @@ _OPENED: Final = ("psv", "bus", "hgv", "motorcar", "motor_vehicle")
 
 
 def class_of(tags: Tags) -> str | None:
-    """The class of a road that vehicles drive on, with that of the road for its ramps; None: they do not."""
+    """The class of a road that vehicles drive on; ramps have the class of their road. None: not drivable."""
     highway = tags.get("highway", "").removesuffix(_LINK)
     if highway not in _DRIVEN or tags.get("area") == "yes":
         return None

@@ -1,7 +1,7 @@
-"""Conditional limits (`maxspeed:conditional`): those that hold on some days, at some times, for some vehicles.
+"""Conditional limits (`maxspeed:conditional`): limits for some days, times or vehicles.
 
-What rests on anything else is left out: rain, weight, holidays, children, the sun. Nobody can tell from a position
-whether it holds, and a wrong limit is worse than none.
+Other conditions are left out: rain, weight, holidays, children, the sun. A position does not show if they are met, and
+a wrong limit is worse than none.
 """
 
 import re
@@ -13,7 +13,7 @@ from tripline.roads import values
 ALWAYS: Final = 0b1111111
 DAY_MIN: Final = 1_440
 MOST: Final = 16
-"""Conditions of one tag that are read; no road has as many."""
+"""Most conditions that are read from one tag; no road has as many."""
 VEHICLES: Final = ("hgv", "bus")
 _DAYS: Final = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
 _RULE: Final = re.compile(r"([^@;]+)@\s*(?:\(([^)]*)\)|([^;(]+))")
@@ -23,28 +23,28 @@ _SPAN: Final = re.compile(rf"{_DAY.pattern}|{_TIME.pattern}|[\s,]+", re.ASCII)
 
 
 class Timed(NamedTuple):
-    """A limit that holds on some days from one minute to another."""
+    """A limit that applies on some days from one minute to another."""
 
     limit: values.Limit
     days: int = ALWAYS
     """Bit 0 is Monday."""
     begin_min: int = 0
     end_min: int = DAY_MIN
-    """Not after `begin_min`: on the next day."""
+    """If not after `begin_min`: on the next day."""
     vehicle: str = ""
     """`hgv` or `bus`; empty: any."""
 
     def holds(self, weekday: int, minute: int) -> bool:
-        """Whether it holds then; weekday 0 is Monday."""
+        """True if it applies at this time; weekday 0 is Monday."""
         if self.begin_min < self.end_min:
             return bool(self.days >> weekday & 1) and self.begin_min <= minute < self.end_min
-        # Over midnight: what begins on a day ends on the next.
+        # Over midnight: a period that begins on a day ends on the next.
         began = self.days >> weekday & 1 if minute >= self.begin_min else self.days >> (weekday - 1) % 7 & 1
         return bool(began) and (minute >= self.begin_min or minute < self.end_min)
 
 
 def timed(text: str) -> list[Timed]:
-    """The conditions of a value that can be told; the last that holds counts."""
+    """The supported conditions of a value; the last one that applies counts."""
     found: list[Timed] = []
     if len(text) > values.MOST_TEXT:
         return found
@@ -56,7 +56,7 @@ def timed(text: str) -> list[Timed]:
 
 
 def _conditions(limit: values.Limit, text: str) -> Iterator[Timed]:
-    """`hgv`, `Mo-Fr 07:00-17:00; Sa`, or both: `hgv AND 22:00-06:00`."""
+    """Parse `hgv`, `Mo-Fr 07:00-17:00; Sa`, or both: `hgv AND 22:00-06:00`."""
     parts = [part.strip() for part in text.split(" AND ")]
     vehicles = [part for part in parts if part in VEHICLES]
     rest = [part for part in parts if part not in VEHICLES]
@@ -72,7 +72,7 @@ def _conditions(limit: values.Limit, text: str) -> Iterator[Timed]:
 
 
 def _hours(text: str) -> list[tuple[int, int, int]]:
-    """Days, begin and end of `Mo-Fr 07:00-17:00,19:00-20:00, Sa 10:00-12:00`; none when anything else is in it."""
+    """Days, begin and end of `Mo-Fr 07:00-17:00,19:00-20:00, Sa 10:00-12:00`; empty for any other text."""
     spans: list[tuple[int, list[tuple[int, int]]]] = [(0, [])]
     at = 0
     while at < len(text):
@@ -82,7 +82,7 @@ def _hours(text: str) -> list[tuple[int, int, int]]:
         at = found.end()
         if found[1]:
             if spans[-1][1]:
-                # A day behind a time begins the next rule.
+                # A day after a time begins the next rule.
                 spans.append((0, []))
             days, times = spans[-1]
             spans[-1] = (days | _run(_DAYS.index(found[1]), _DAYS.index(found[2] or found[1])), times)

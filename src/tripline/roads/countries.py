@@ -1,7 +1,7 @@
-"""Limits that hold where no sign says otherwise, country by country, as OpenStreetMap's wiki lists them for cars.
+"""Default limits on roads without a sign, country by country, as OpenStreetMap's wiki lists them for cars.
 
-Where a country has several for one kind of road, by lanes or region, the highest stands here: nobody is told of an
-offence that was none. A country that is not here has no defaults.
+Where a country has several for one kind of road, by lanes or region, the table has the highest, so that no driver is
+charged with a false offence. Countries outside the table have no defaults.
 
 Not here: how a road names one of them (`values.py`), when the default of its class counts (`limits.py`).
 """
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 MPH: Final = 1.609344
 """km/h."""
 WALK_KMH: Final = 7.0
-"""Walking pace, where it is the limit: courts call 7 km/h still walking."""
+"""Limit where walking pace is required: courts call 7 km/h still walking."""
 NO_LIMIT: Final = 0.0
 
 
@@ -22,7 +22,7 @@ class Country(NamedTuple):
     rural: float
     motorway: float | None = None
     expressway: float | None = None
-    """A road for motor vehicles alone (`motorroad`)."""
+    """A road for motor vehicles only (`motorroad`)."""
     living_street: float | None = None
     in_mph: bool = False
     """Its signs are in miles an hour."""
@@ -61,7 +61,7 @@ COUNTRIES: Final = {
 """By ISO 3166-1 alpha-2."""
 MILES: Final = {name for name, country in COUNTRIES.items() if country.in_mph} | {"US"}
 _BY_PLATE: Final = {"FL": "LI", "UK": "GB"}
-"""What mappers write in place of the code."""
+"""Codes that mappers use in place of the ISO code."""
 _ZONES: Final = {
     "urban": "urban",
     "rural": "rural",
@@ -95,7 +95,7 @@ def of_zone(country: str, zone: str) -> float | None:
 
 
 def of_class(country: str, road_class: str, *, motorroad: bool, built_up: bool) -> float | None:
-    """The default of a road in a country; None: it has none that is known."""
+    """The default of a road in a country; None: unknown."""
     if country not in COUNTRIES:
         return None
     zone = "urban" if built_up or road_class == "residential" else "rural"

@@ -1,8 +1,8 @@
 """Crossings: finds the sample at which a drive passes from one road to the next.
 
-The node that both roads share and the distance travelled show where. A single position tells the place along a road no
-better than its noise. So means are compared: the mean position and the mean distance travelled (integrated from speeds)
-of the samples before the node, and the same of those after it.
+The node that both roads share and the distance travelled locate it. A single position locates a place along a road only
+within its noise, so means are compared: the mean position and the mean distance travelled (integrated from speeds)
+of the samples before the node, and the same of the samples after it.
 """
 
 from typing import Final, NamedTuple
@@ -13,9 +13,9 @@ from tripline.roads.index import DEGREE_M, UNITS, RoadIndex
 from tripline.scoring.drives import Floats, Ints
 
 AROUND_M: Final = 150.0
-"""Positions this near before and behind a change tell where it was."""
+"""Positions within this distance before and after a change are averaged to locate it."""
 ASTRAY_M: Final = 25.0
-"""What positions and speeds may differ by there; else the change stays where it was."""
+"""Most that positions and speeds may differ there; beyond it the change is not moved."""
 
 
 class Moved(NamedTuple):
@@ -32,7 +32,7 @@ class _Means(NamedTuple):
     to_node_m: Floats
     """In a straight line."""
     come_m: Floats
-    """How far the vehicle had come there."""
+    """Distance that the vehicle had come."""
 
 
 class _Crossings(NamedTuple):
@@ -41,14 +41,14 @@ class _Crossings(NamedTuple):
     changes: Ints
     """The first sample on the other road."""
     node: Ints
-    """The nearest that they share."""
+    """The nearest shared node."""
 
 
 def placed(index: RoadIndex, road: Ints, lat: Floats, lon: Floats, come_m: Floats, changes: Ints) -> Moved:
-    """The samples that belong to another road than they were matched to.
+    """The samples that belong to another road than the matched one.
 
-    Samples are in order of trip and time. `changes`: the first ones on another road of the same trip; `come_m`: how far
-    the vehicle had come at each sample, metres, never falling.
+    Samples are in order of trip and time. `changes`: the first ones on another road of the same trip; `come_m`: the
+    distance that the vehicle had come at each sample, metres, never falling.
     """
     changes, node = _nodes(index, road, lat, lon, changes)
     runs = np.append(np.flatnonzero(np.append(True, np.diff(road) != 0)), road.size)

@@ -1,6 +1,6 @@
 """A road index: the roads of one area as flat arrays, with a grid of cells to find those near a point.
 
-Coordinates are whole units of 1e-7 degrees. A segment goes by the vertex where it begins; the last vertex of a road
+Coordinates are whole units of 1e-7 degrees. A segment is named by the vertex where it begins; the last vertex of a road
 begins none. The grid has rows of `CELL_M` and cells as wide at the latitude of their row.
 
 Not here: making one (`builder.py`), its files (`adapters/maps/files.py`), finding roads (`matcher.py`).
@@ -27,18 +27,18 @@ METRES: Final = DEGREE_M / UNITS
 """In a unit of latitude."""
 CELL_M: Final = 160.0
 REACH_M: Final = 50.0
-"""How far from a road a point may be to find it in the grid."""
+"""Largest distance of a point from a road that the grid finds."""
 _ROW: Final = CELL_M / METRES
 
 
 class RoadIndex(msgspec.Struct, frozen=True):
-    """Roads 0..n-1; those of one OpenStreetMap way may be several, where the extract lacks a part of it."""
+    """Roads 0..n-1; one OpenStreetMap way may be several roads, if the extract lacks a part of it."""
 
     lat: Coordinates
-    """Of each vertex, road by road."""
+    """Latitude of each vertex, road by road."""
     lon: Coordinates
     road: Numbers
-    """Of each vertex."""
+    """The road of each vertex."""
     link: Ints
     """Of each road: the id of its way."""
     rank: Bytes
@@ -46,27 +46,27 @@ class RoadIndex(msgspec.Struct, frozen=True):
     one_way: Bytes
     """Of each road: `classes.one_way`."""
     side: Bytes
-    """Of each road: 1 for one beside others (`classes.SIDE`)."""
+    """Of each road: 1 for a side road (`classes.SIDE`)."""
     limits: Numbers
-    """Of each road: its place in `Texts.limits`."""
+    """Of each road: its index in `Texts.limits`."""
     name: Numbers
-    """Of each road: its place in `Texts.names`."""
+    """Of each road: its index in `Texts.names`."""
     cells: Ints
     """Numbers of the cells that have roads, ascending."""
     cell_starts: Ints
-    """Where the segments of each cell begin in `segments`, and their number."""
+    """The start of each cell's segments in `segments`, and the number of segments."""
     segments: Numbers
-    """Cell by cell: those that come within `REACH_M` of a point in it."""
+    """Cell by cell: the segments within `REACH_M` of a point in it."""
     near_starts: Ints
-    """Where the neighbours of each road begin in `near`, and their number."""
+    """The start of each road's neighbours in `near`, and their number."""
     near: Numbers
-    """Road by road, ascending: those that share a node with it, once for each node."""
+    """Road by road, ascending: the roads that share a node with it, once for each node."""
     near_at: Numbers
-    """Where they meet: a vertex of the road."""
+    """The shared node: a vertex of the road."""
 
 
 class Texts(msgspec.Struct, frozen=True):
-    """What belongs to an index and is no array."""
+    """Contents of an index that are not arrays."""
 
     limits: list[RoadLimits]
     names: list[str]
@@ -79,7 +79,7 @@ def cell_numbers(lat: Floats, lon: Floats) -> Ints:
 
 
 def cells_around(lat: Floats, lon: Floats, reach_m: float) -> Ints:
-    """The cells that have points within reach of each point: shape n x 4, repeated where they are fewer.
+    """The cells with points within reach of each point: shape n x 4, with repetitions if they are fewer.
 
     A cell is wider than twice the reach.
     """

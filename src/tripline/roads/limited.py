@@ -1,6 +1,6 @@
-"""Limits of samples: the limit that each sample has on its road, by direction, kind of vehicle and local time.
+"""Limits of samples: the limit of each sample on its road, by direction, kind of vehicle and local time.
 
-Not here: the limits of a road by its tags (`limits.py`), the default where no road is known
+Not here: the limits of a road by its tags (`limits.py`), the default for an unknown road
 (`scoring/overspeed.py`).
 """
 
@@ -24,7 +24,7 @@ Sources = NDArray[np.int8]
 
 
 class Limits(NamedTuple):
-    """The limit of each sample, and how it is known: equally long arrays."""
+    """The limit of each sample, and its source: equally long arrays."""
 
     kmh: Floats
     """NaN: unknown."""
@@ -33,7 +33,7 @@ class Limits(NamedTuple):
 
 
 def limits_of(index: RoadIndex, texts: Texts, drives: Drives, found: Matches, *, offset_ms: Ints) -> Limits:
-    """The limit of each sample. `offset_ms`: of each trip's local time."""
+    """The limit of each sample. `offset_ms`: offset of each trip's local time."""
     trip = drives.trips
     on_road = np.flatnonzero(found.road >= 0)
     rule = index.limits[found.road[on_road]].astype(np.int64)

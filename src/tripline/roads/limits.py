@@ -1,8 +1,8 @@
 """The limits of one road by its tags: by direction, kind of vehicle and time (spec/scoring 4).
 
-What is nearer to the vehicle counts first: a condition that holds, then what is said of its kind, then of its
-direction, then of the road, then of its zone, then of its place, then of its class. A condition for all
-vehicles counts for a kind with a limit of its own where it is lower.
+The most specific limit counts: a condition that applies, then the kind of vehicle, the direction, the road, the zone,
+the place, and last the class. A kind with a limit of its own obeys a condition for all vehicles only where that is
+lower.
 
 Not here: one value (`values.py`), one condition (`conditions.py`), which direction was driven (`matcher.py`).
 """
@@ -21,7 +21,7 @@ from tripline.scoring.rules import Column
 
 DIRECTIONS: Final = ("forward", "backward")
 _KINDS: Final = {Column.CAR: "", Column.BUS: "bus", Column.TRUCK: "hgv"}
-"""What tags call the vehicles of a column; empty: nothing of their own."""
+"""Tag part for the vehicles of a column; empty: no tags of their own."""
 _ZONES: Final = ("zone:maxspeed", "maxspeed:type", "source:maxspeed", "zone:traffic")
 
 
@@ -31,25 +31,25 @@ class Lane(NamedTuple):
     limit: Limit | None
     """At any time; None: unknown."""
     timed: tuple[Timed, ...] = ()
-    """At some times, in place of that; the last that holds counts."""
+    """At some times, in place of that; the last one that applies counts."""
 
 
 RoadLimits = tuple[Lane, ...]
-"""Six: forward for car, bus and truck, then backward; `at` is their order."""
+"""Six lanes: forward for car, bus and truck, then backward; `at` is their order."""
 
 
 Place = TypeVar("Place", int, NDArray[np.int64])
 
 
 def at(direction: Place, column: Place) -> Place:
-    """Where a direction (0 forward, 1 backward) and a `Column` stand in `RoadLimits`; of arrays, each."""
+    """Index of a direction (0 forward, 1 backward) and a `Column` in `RoadLimits`; arrays element by element."""
     return direction * len(_KINDS) + column
 
 
 def of_road(tags: Tags, road_class: str, *, country: str, built_up: bool) -> RoadLimits:
     """The limits of a road.
 
-    `country`: where it lies, ISO 3166-1 alpha-2; empty: unknown. `built_up`: it lies in a built-up area that is mapped.
+    `country`: ISO 3166-1 alpha-2; empty: unknown. `built_up`: true in a mapped built-up area.
     """
     default = _default(tags, road_class, country, built_up=built_up)
     return tuple(_lane(tags, direction, kind, default) for direction in DIRECTIONS for kind in _KINDS.values())
@@ -62,7 +62,7 @@ def _lane(tags: Tags, direction: str, kind: str, default: Limit | None) -> Lane:
 
 
 def _keys(direction: str, kind: str) -> tuple[str, str]:
-    """The keys that say it of a kind of vehicle, or of any; the nearer first."""
+    """The keys with the limit of a kind of vehicle, or of any; the most specific first."""
     base = f"maxspeed:{kind}" if kind else "maxspeed"
     return f"{base}:{direction}", base
 
@@ -78,7 +78,7 @@ def _implied(tags: Tags, direction: str) -> Limit | None:
 
 
 def _timed(tags: Tags, direction: str, kind: str, own: Limit | None) -> tuple[Timed, ...]:
-    """The conditions, the nearest last. `own`: what is said of the kind; a condition for all does not raise that."""
+    """The conditions, the most specific last. `own`: the limit of the kind; a condition for all does not raise it."""
     keys = [key for each in dict.fromkeys(("", kind)) for key in reversed(_keys(direction, each))]
     found = [
         each._replace(vehicle=each.vehicle or (kind if f":{kind}" in key else ""))

@@ -15,7 +15,7 @@ class Road(NamedTuple):
     link: str
     rank: int
     name: str
-    """The number and name of the road; empty where it has neither."""
+    """The number and name of the road; empty if it has neither."""
 
 
 class Located(NamedTuple):

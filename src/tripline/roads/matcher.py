@@ -1,10 +1,9 @@
-"""Road matching: finds the road of each sample of a trip, by position, direction, speed and which roads connect.
+"""Road matching: finds the road of each sample of a trip, by position, direction, speed and connections of roads.
 
 The candidates of an anchor are the nearest roads, and "no road". The cheapest chain of candidates is the drive (by the
 Viterbi algorithm). Between two anchors on different roads, the samples are split where that fits their positions best.
 
-Not here: anchors (`anchors.py`), candidates of a point (`candidates.py`), what a change of road costs (`changes.py`),
-limits (`limited.py`).
+Not here: anchors (`anchors.py`), candidates of a point (`candidates.py`), costs of a change of road (`changes.py`),
 """
 
 from typing import Final, NamedTuple
@@ -27,9 +26,9 @@ class Matches(NamedTuple):
     """The road of each sample."""
 
     road: Ints
-    """-1: none that is known."""
+    """-1: no known road."""
     backward: Flags
-    """Whether it was driven against its line."""
+    """True if the road was driven against its line."""
 
 
 class Samples(NamedTuple):
@@ -44,10 +43,10 @@ class Samples(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """The samples of trips, and their anchors. A trip has the same anchors whichever trips are judged with it."""
+    """The samples of trips, and their anchors. The anchors of a trip do not depend on the other trips."""
 
     order: Ints
-    """Where each sample stands among those that were given."""
+    """Index of each sample among the given ones."""
     samples: Samples
     anchors: Anchors
 
@@ -93,7 +92,7 @@ def _nowhere(trace: Trace) -> Matches:
 
 
 def _chain(index: RoadIndex, found: Candidates, anchors: Anchors) -> Ints:
-    """The candidate of each anchor on the cheapest chain; `MOST` stands for no road."""
+    """The candidate of each anchor on the cheapest chain; `MOST` means no road."""
     points = len(found.road)
     own = np.concatenate([found.cost, np.full((points, 1), OFF_ROAD)], axis=1)
     before = np.zeros((points, MOST + 1), np.int64)
@@ -122,7 +121,7 @@ def _carried(index: RoadIndex, found: Matches, anchors: Anchors, samples: Sample
     is_anchor[anchors.sample] = 1
     left = np.cumsum(is_anchor) - 1
     right = np.minimum(left + 1, anchors.sample.size - 1)
-    # Before the first anchor of a trip that one counts, behind the last the last; in a gap the nearer one.
+    # Samples before a trip's first anchor use that one, samples after the last use the last; in a gap the nearer one.
     at_ms = samples.time_ms[anchors.sample]
     in_gap = (at_ms[right] - at_ms[left] > GAP_MS) & (of_trip[right] == trip)
     strange = (left < 0) | (of_trip[left] != trip) | in_gap & (samples.time_ms * 2 > at_ms[left] + at_ms[right])
@@ -139,7 +138,7 @@ def _carried(index: RoadIndex, found: Matches, anchors: Anchors, samples: Sample
 
 
 def _is_behind(index: RoadIndex, found: Matches, turn: Ints, lat: Floats, lon: Floats) -> Flags:
-    """Whether each sample between two roads is on the second one. `turn`: the anchor before the sample."""
+    """True for each sample between two roads that is on the second one. `turn`: the anchor before the sample."""
     near = nearness.nearby(index, lat, lon)
     road = index.road[near.segment]
     first, second = np.full(lat.size, REACH_M**2), np.full(lat.size, REACH_M**2)
@@ -147,7 +146,7 @@ def _is_behind(index: RoadIndex, found: Matches, turn: Ints, lat: Floats, lon: F
         own = road == found.road[anchor][near.point]
         np.minimum.at(squared, near.point[own], near.squared[own])
     gain = first - second
-    # Of each turn the sums of the gain before each sample; from where they are least on it is behind.
+    # For each turn, sum the gain before each sample; the second road begins where the sum is least.
     begins = np.flatnonzero(np.append(True, np.diff(turn) != 0))
     counts = np.diff(np.append(begins, turn.size))
     starts = begins + np.arange(begins.size)

@@ -1,4 +1,4 @@
-"""One value of a tag on limits: a number, miles an hour, `none`, `walk`, or a name such as `KR:urban`."""
+"""One value of a limit tag: a number, miles an hour, `none`, `walk`, or a name such as `KR:urban`."""
 
 import re
 from typing import Final, NamedTuple
@@ -8,26 +8,26 @@ from tripline.scoring.quality import LimitSource
 
 LEAST_KMH: Final = 1.0
 MOST_KMH: Final = 200.0
-"""Numbers beyond these are a mapper's mistake: no limit is taken from them."""
+"""Numbers beyond these are a mapper's mistake and ignored."""
 MOST_TEXT: Final = 255
-"""Characters of a value; OpenStreetMap allows no more. A longer one says nothing."""
+"""Longest value that OpenStreetMap allows, characters. A longer one is ignored."""
 _NUMBER: Final = re.compile(r"(\d{1,3}(?:\.\d{1,2})?) ?(km/h|kmh|kph|mph|knots)?", re.ASCII)
 _NAMED: Final = re.compile(r"([A-Z]{2})(?:-[A-Z0-9]{1,3})?:(?:zone:?)?([a-z0-9_. ]+)", re.ASCII)
 _UNITS: Final = {"km/h": 1.0, "kmh": 1.0, "kph": 1.0, "mph": countries.MPH, "knots": 1.852}
 
 
 class Limit(NamedTuple):
-    """A limit, and how it is known."""
+    """A limit and its source."""
 
     kmh: float
-    """0: there is none by law."""
+    """0: none by law."""
     source: LimitSource
 
 
 def limit(text: str) -> Limit | None:
-    """The limit that a value of `maxspeed` and its relatives says; None: none that can be read.
+    """The limit in a value of `maxspeed` and related tags; None: unreadable.
 
-    A number is of a sign; a name is of a zone or a kind of place. Of several numbers the greatest counts.
+    A number comes from a sign, a name from a zone or a kind of place. Of several numbers the greatest counts.
     """
     if len(text) > MOST_TEXT:
         return None
@@ -45,7 +45,7 @@ def _height(limit: Limit) -> float:
 
 
 def zone(text: str) -> Limit | None:
-    """The limit that `zone:maxspeed`, `maxspeed:type` and `source:maxspeed` say, which is implied."""
+    """The limit in `zone:maxspeed`, `maxspeed:type` and `source:maxspeed`, which is implied."""
     known = limit(text)
     return None if known is None else Limit(known.kmh, LimitSource.IMPLIED)
 
@@ -62,7 +62,7 @@ def _one(text: str) -> Limit | None:
     country, of_what = countries.named(name[1]), name[2]
     kmh = countries.WALK_KMH if of_what == "walk" else countries.of_zone(country, of_what)
     if kmh is None and not (country in countries.MILES and of_what.isdigit()):
-        # A bare number is of a sign in km/h, or nobody knows in what.
+        # A bare number is km/h; in countries with miles its unit would be unknown.
         kmh = _number(of_what)
     return None if kmh is None else Limit(kmh, LimitSource.IMPLIED)
 

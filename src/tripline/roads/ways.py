@@ -1,6 +1,6 @@
 """Roads by the answer of another matcher. It names OpenStreetMap ways; roads and limits come from our own index.
 
-Not here: asking it (`roads_osm.Asked`).
+Not here: the request to it (`roads_osm.Asked`).
 """
 
 from typing import NamedTuple
@@ -20,20 +20,20 @@ class Ways(NamedTuple):
     link: Ints
     """The id of the way; -1: none."""
     backward: Flags
-    """Whether it was driven against its line."""
+    """True if the way was driven against its line."""
     lat: Floats
     """Where on the way the anchor is; `lon` the same."""
     lon: Floats
 
     def of(self, trips: Ints) -> "Ways":
-        """Those of these trips, which are ascending, as trips 0..n-1."""
+        """The ways of these trips (ascending), renumbered as trips 0..n-1."""
         own = np.flatnonzero(np.isin(self.trip, trips))
         trip = np.searchsorted(trips, self.trip[own])
         return Ways(trip, self.link[own], self.backward[own], self.lat[own], self.lon[own])
 
 
 def matched(index: RoadIndex, drives: Drives, ways: Ways, told: Flags) -> Matches:
-    """The roads of these trips. `told`: for each trip, whether to use `ways`; else our own matcher finds its roads."""
+    """The roads of these trips. `told`: for each trip, true to use `ways`, false to run our own matcher."""
     by_ways = matcher.carried(index, matcher.trace_of(drives), Matches(_roads(index, ways), ways.backward))
     if told.all():
         return by_ways
@@ -42,14 +42,14 @@ def matched(index: RoadIndex, drives: Drives, ways: Ways, told: Flags) -> Matche
 
 
 def _roads(index: RoadIndex, ways: Ways) -> Ints:
-    """The road of each anchor: of those that are its way, which may be several, the nearest; -1: there is none."""
+    """The road of each anchor: the nearest road of its way, which may consist of several; -1: none."""
     found = np.full(ways.link.size, -1, np.int64)
     if not index.cells.size:
         return found
     near = candidates.nearby(index, ways.lat, ways.lon)
     road = index.road[near.segment]
     own = np.flatnonzero(index.link[road] == ways.link[near.point])
-    # Of several the last one written counts, which is the nearest.
+    # If there are several, the last one written counts, which is the nearest.
     order = own[np.argsort(-near.squared[own], kind="stable")]
     found[near.point[order]] = road[order]
     return found
