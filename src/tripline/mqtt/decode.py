@@ -1,7 +1,7 @@
 """Bytes to packets: the body of one packet, and a reader of packets from a stream cut anywhere.
 
-`PacketReader` is for clients and tests. The server's session (`session.py`) walks chunks by itself, because a publish
-there must cost about a microsecond; a property test holds the two to the same results.
+`PacketReader` is for clients and tests. The server's session (`session.py`) parses chunks itself, because a publish
+there must cost about a microsecond; a property test checks that both give the same results.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def packet(first: int, body: bytes) -> Packet:
 
 
 class PacketReader:
-    """Packets from a stream of bytes, however it is cut. Holds at most one incomplete packet of `limit` bytes."""
+    """Packets from a stream of bytes, cut anywhere. Buffers at most one incomplete packet of `limit` bytes."""
 
     def __init__(self, *, limit: int = packets.MAX_REMAINING_LENGTH) -> None:
         self._limit = limit
@@ -42,7 +42,7 @@ class PacketReader:
         self._needed = 0
 
     def receive(self, data: bytes) -> list[Packet]:
-        """The packets completed by these bytes. Raises ProtocolError; the reader is of no use after that."""
+        """The packets completed by these bytes. Raises ProtocolError; discard the reader after that."""
         self._held += data
         if len(self._held) < self._needed:
             return []
@@ -97,7 +97,7 @@ def _connect(reader: FieldReader) -> packets.Connect:
         raise ProtocolError("CONNECT has a will retain flag without a will.", "MQTT-3.1.2-15")
     if has_password and not has_user_name:
         raise ProtocolError("CONNECT has a password without a user name.", "MQTT-3.1.2-22")
-    # [MQTT-3.1.3-1] the order of the fields behind the flags.
+    # [MQTT-3.1.3-1] the order of the fields after the flags.
     return packets.Connect(
         client_id=reader.text(),
         clean_session=bool(flags & 0x02),

@@ -1,6 +1,6 @@
-"""Packets to bytes, for both ends: what a server sends and what a client sends.
+"""Packets to bytes, for servers and clients.
 
-`packet` takes any packet; the functions below it are for callers that already hold the values.
+`packet` encodes any packet; the functions below it are for callers that already have the values.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def publish(topic: str, body: bytes, *, qos: int, packet_id: int = 0, retain: bo
 
 
 def suback(packet_id: int, codes: tuple[int, ...]) -> bytes:
-    """The bytes of a SUBACK: one code a filter, in the order asked [MQTT-3.9.3-1]."""
+    """The bytes of a SUBACK: one code a filter, in the order of the SUBSCRIBE [MQTT-3.9.3-1]."""
     return _frame(0x90, number_bytes(packet_id) + bytes(codes))
 
 

@@ -1,4 +1,4 @@
-"""The events of a server session: what it makes of the bytes it was given.
+"""The events of a server session, made from received bytes.
 
 A publish is a plain tuple, because there are a hundred thousand of them a second; everything else is rare and named.
 """
@@ -27,7 +27,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Oversized(msgspec.Struct, frozen=True):
-    """A publish with a body above the limit was read and thrown away but for its head; `token` as in a frame."""
+    """A publish with a body above the limit was read and discarded except for its head; `token` as in a frame."""
 
     topic: str
     head: bytes
@@ -42,17 +42,17 @@ class Delivered(msgspec.Struct, frozen=True):
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """The session is over: send what is to be sent, then close. `reason` is one of the words below, stable for logs."""
+    """The session is over: send the output, then close. `reason` is one of the words below, stable for logs."""
 
     reason: str
     detail: str = ""
 
 
 DISCONNECTED: Final = "disconnected"
-"""The client said DISCONNECT."""
+"""The client sent DISCONNECT."""
 PROTOCOL_ERROR: Final = "protocol_error"
 REFUSED: Final = "refused"
 FLOODED: Final = "flooded"
-"""Too much was sent before the CONNECT, or too many SUBSCRIBEs before the first of them, were answered."""
+"""The client sent too much before its CONNECT was answered, or too many SUBSCRIBEs before the first answer."""
 
 SessionEvent: TypeAlias = Frames | Asked | Oversized | Delivered | Ended

@@ -1,8 +1,8 @@
-"""Topic filters: which are well-formed, and which topic names they cover (standard, 4.7)."""
+"""Topic filters: their validity, and the topic names they match (standard, 4.7)."""
 
 
 def fault(wanted: str) -> tuple[str, str] | None:
-    """What is wrong with the filter, and the statement it breaks; None when it is well-formed."""
+    """The filter's fault and the statement it breaks; None if it is well-formed."""
     if not wanted:
         return "is empty", "MQTT-4.7.3-1"
     *above, last = wanted.split("/")
@@ -14,7 +14,7 @@ def fault(wanted: str) -> tuple[str, str] | None:
 
 
 def matches(wanted: str, topic: str) -> bool:
-    """Whether the filter covers the topic name."""
+    """True if the filter matches the topic name."""
     # [MQTT-4.7.3-4] no normalisation: levels are compared as they are.
     parts, levels = wanted.split("/"), topic.split("/")
     if topic.startswith("$") and parts[0] in ("+", "#"):

@@ -1,8 +1,8 @@
-"""The one walk over each chunk a client sends: what is complete becomes frames and packets, the rest is held.
+"""The single pass over each chunk a client sends: complete packets become frames and events, the rest is buffered.
 
-Plain publishes are taken apart here, in place, because that loop decides the speed of the device listener; it gives up
-on anything unusual, which then goes through `decode.py` and is judged in `session.py`. Bodies above the limit are
-thrown away as they arrive, so a connection never holds more than one packet of the allowed size.
+Plain publishes are parsed here, in place, because that loop decides the speed of the device listener; it stops at
+anything unusual, which then goes through `decode.py` and is checked in `session.py`. Bodies above the limit are
+discarded as they arrive, so a connection never buffers more than one packet of the allowed size.
 """
 
 from abc import ABC, abstractmethod
@@ -15,19 +15,19 @@ from tripline.mqtt.packets import Kind, ProtocolError, Publish
 HEAD: Final = 1_024
 """Bytes kept of an oversized body."""
 MAX_LENGTH: Final = 16 * 1_048_576
-"""A larger remaining length ends the connection, whatever the packet is."""
+"""A larger remaining length ends the connection for any type of packet."""
 MAX_CONTROL: Final = 65_536
-"""Largest remaining length of any packet but a publish of a live session."""
+"""Largest remaining length of any packet except a publish in a live session."""
 LOT_BYTES: Final = 32_768
-"""Bytes walked at once; shortest publishes of so many bytes take about 3 ms."""
+"""Bytes parsed in one go; this many bytes of the shortest publishes take about 3 ms."""
 LOT_PACKETS: Final = 256
-"""Packets other than plain publishes walked at once: less than a millisecond."""
+"""Packets other than plain publishes parsed in one go: less than a millisecond."""
 _MAX_TOPICS: Final = 512
 _MAX_TOPIC_LENGTH: Final = 128
 
 
 class _Oversized(NamedTuple):
-    """A publish whose body is thrown away."""
+    """A publish whose body is being discarded."""
 
     publish: Publish
     """With the head of its body."""
@@ -53,23 +53,23 @@ class Inbound(ABC):
 
     def __init__(self, *, max_body: int, topics: dict[bytes, str]) -> None:
         self._topics = topics
-        """Topic names already checked, of every session of the owner; emptied when it holds `_MAX_TOPICS`."""
+        """Checked topic names of all sessions of the owner; cleared when it has `_MAX_TOPICS`."""
         self._max_body = max_body
         self._reading = True
         self._live = False
         self._heard = False
-        """Whether a whole packet came since someone last looked."""
+        """True if a whole packet arrived since the last keep-alive check."""
         self._held = bytearray()
         self._needed = 0
-        """How many held bytes make another look worth while."""
+        """Number of buffered bytes at which parsing is worth another try."""
         self._skip = 0
-        """Bytes of an oversized body still to be thrown away."""
+        """Bytes of an oversized body still to be discarded."""
         self._oversized: _Oversized | None = None
         self.more = False
-        """Whole packets may be left: walk on with no bytes once others were served, and before new bytes."""
+        """Whole packets may be left: continue with no bytes after serving others, and before new bytes."""
 
     def _learn(self, topic: str) -> None:
-        """Let the fast loop take publishes on this topic, whose name was checked; not on one of unusual length."""
+        """Let the fast loop accept publishes on this checked topic; not on one of unusual length."""
         if len(topic) > _MAX_TOPIC_LENGTH:
             return
         if len(self._topics) >= _MAX_TOPICS:
@@ -78,19 +78,19 @@ class Inbound(ABC):
 
     @abstractmethod
     def _packet(self, first: int, body: bytes, found: list[SessionEvent]) -> None:
-        """Act on one packet; may end the session or stop the reading."""
+        """Act on one packet; may end the session or stop reading."""
 
     @abstractmethod
     def _take(self, publish: Publish, size: int, found: list[SessionEvent]) -> None:
-        """Act on a publish whose body has `size` bytes, of which at least the head is there."""
+        """Act on a publish with a body of `size` bytes; at least the head of the body is present."""
 
     def _resumed(self, data: bytes, found: list[SessionEvent]) -> bytes:
-        """The bytes to walk now that more arrived; none while a packet is incomplete. Raises ProtocolError."""
+        """The bytes to parse after new data; empty while a packet is incomplete. Raises ProtocolError."""
         if self._skip:
             return self._thrown_away(data, found)
         self.more = False
         self._held += data
-        # A packet that comes byte by byte is put together once, not at each byte.
+        # A packet that arrives byte by byte is assembled once, not at each byte.
         if len(self._held) < self._needed:
             return b""
         whole = bytes(self._held)
@@ -98,7 +98,7 @@ class Inbound(ABC):
         return whole
 
     def _walk(self, data: bytes, found: list[SessionEvent]) -> None:
-        """Append the events of these bytes to `found` and hold incomplete packets. Raises ProtocolError."""
+        """Append the events of these bytes to `found` and buffer incomplete packets. Raises ProtocolError."""
         at, size, packets = 0, len(data), 0
         while at < size and self._reading:
             if self._live:
@@ -130,10 +130,10 @@ class Inbound(ABC):
             self._hold(data, at)
 
     def _publishes(self, data: bytes, at: int, frames: Frames) -> int:
-        """Take publishes at QoS 0 and 1 until something else, or something unusual, follows.
+        """Parse publishes at QoS 0 and 1 until another or an unusual packet follows.
 
-        Returns where it stopped, within `LOT_BYTES`. It raises nothing: a packet it does not like is left to the
-        careful way.
+        Returns the position where it stopped, within `LOT_BYTES`. It raises nothing: an unsuitable packet is left to
+        the general parser.
         """
         known_topic = self._topics.get
         append = frames.append
@@ -174,7 +174,7 @@ class Inbound(ABC):
         return at
 
     def _check(self, first: int, length: int) -> None:
-        """Judge a packet by its header, before its bytes arrive."""
+        """Check a packet by its header, before its bytes arrive."""
         if not self._live and first >> 4 != Kind.CONNECT:
             raise ProtocolError("The first packet is not CONNECT.", "MQTT-3.1.0-1")
         is_publish = first >> 4 == Kind.PUBLISH
@@ -183,13 +183,13 @@ class Inbound(ABC):
             raise ProtocolError(f"A packet of {length} bytes is above the limit of {limit}.", "2.2.3")
 
     def _hold(self, data: bytes, at: int) -> None:
-        """Keep the incomplete packet at the end of the chunk, or begin to throw it away when its body is too large."""
+        """Buffer the incomplete packet at the end of the chunk, or start discarding it if its body is too large."""
         if not self._live or not self._begin_oversized(data, at):
             self._held += data[at:]
             header = primitives.remaining_length(data, at + 1)
             self._needed = 2 if header is None else header.start + header.body - at
             if self._live and header is not None and header.body > self._max_body:
-                # An oversized publish is looked at as soon as its head may be there, not when all of it has arrived.
+                # Parse an oversized publish as soon as its head may be complete, not when all of it has arrived.
                 self._needed = min(self._needed, len(data) - at + HEAD)
 
     def _begin_oversized(self, data: bytes, at: int) -> bool:
@@ -202,7 +202,7 @@ class Inbound(ABC):
         body_at = start + 2 + (data[start] << 8 | data[start + 1]) + (2 if data[at] & 0b110 else 0)
         body_size = start + length - body_at
         head_end = body_at + HEAD
-        # The header counts the topic, too: the body may be within the limit after all.
+        # The header counts the topic too: the body may be within the limit.
         if body_size <= self._max_body or head_end > len(data):
             return False
         publish = decode.packet(data[at], data[start:head_end])
@@ -212,7 +212,7 @@ class Inbound(ABC):
         return True
 
     def _thrown_away(self, data: bytes, found: list[SessionEvent]) -> bytes:
-        """Let the oversized body pass; the bytes behind it."""
+        """Discard bytes of the oversized body; return the bytes after it."""
         dropped = min(self._skip, len(data))
         self._skip -= dropped
         if self._skip == 0 and self._oversized is not None:

@@ -1,6 +1,6 @@
 """Messages from the server on one connection: granted filters, packet ids in flight.
 
-Nothing here outlives the connection, so nothing is sent again; QoS 2 is never granted.
+Nothing here outlives the connection, so messages are never resent; QoS 2 is never granted.
 """
 
 from typing import ClassVar, Final
@@ -9,15 +9,15 @@ from tripline.mqtt import encode
 from tripline.mqtt.filters import matches
 
 MAX_GRANTED: Final = 16
-"""Filters of one session; more are answered with failure."""
+"""Filters of one session; further ones are refused."""
 _MAX_PACKET_ID: Final = 65_535
 
 
 class Outbound:
     """Subscriptions of one session and its unacknowledged messages, `limit` at most.
 
-    Some devices take messages at QoS 1 and never acknowledge. They stay reachable: beyond the limit the oldest message
-    is given up. Nothing would have been sent again anyway, and its packet id is not used again for a long time.
+    Some devices accept messages at QoS 1 and never acknowledge. They stay reachable: beyond the limit the oldest
+    message is given up. It would not be resent anyway, and its packet id is not reused for a long time.
     """
 
     __slots__ = ("_granted", "_in_flight", "_last", "_limit")
@@ -33,7 +33,7 @@ class Outbound:
         self._last = 0
 
     def grant(self, wanted: str, qos: int) -> int | None:
-        """The QoS granted, or None when the session holds too many filters already."""
+        """The QoS granted, or None if the session already has too many filters."""
         if wanted not in self._granted and len(self._granted) >= MAX_GRANTED:
             return None
         # [MQTT-3.8.4-3] a repeated filter replaces the older subscription.
@@ -45,7 +45,7 @@ class Outbound:
         self._granted.pop(wanted, None)
 
     def granted_qos(self, topic: str) -> int | None:
-        """The highest QoS the topic was asked for with, or None when no granted filter matches it."""
+        """The highest QoS granted for the topic, or None if no granted filter matches it."""
         # [MQTT-3.3.5-1] one copy at the highest QoS, however many filters overlap.
         return max((qos for wanted, qos in self._granted.items() if matches(wanted, topic)), default=None)
 
@@ -60,14 +60,14 @@ class Outbound:
         return packet_id, encode.publish(topic, body, qos=qos, packet_id=packet_id)
 
     def acknowledged(self, packet_id: int) -> bool:
-        """Whether the PUBACK answers something under way."""
+        """Remove an acknowledged message; false if it is not in flight."""
         if packet_id not in self._in_flight:
             return False
         del self._in_flight[packet_id]
         return True
 
     def _next_id(self) -> int:
-        # [MQTT-2.3.1-4] an id in use is not used a second time.
+        # [MQTT-2.3.1-4] an id in flight is not used again.
         while True:
             self._last = self._last % _MAX_PACKET_ID + 1
             if self._last not in self._in_flight:

@@ -1,7 +1,7 @@
-"""MQTT 3.1.1 control packets as values, and the one error malformed bytes give.
+"""MQTT 3.1.1 control packets as values, and the errors of malformed bytes.
 
 Bytes become packets in `decode.py`, packets become bytes in `encode.py`. Statement numbers in comments and errors
-([MQTT-x.y.z-n]) are those of the OASIS standard MQTT Version 3.1.1.
+([MQTT-x.y.z-n]) come from the OASIS standard MQTT Version 3.1.1.
 """
 
 from enum import IntEnum
@@ -10,13 +10,13 @@ from typing import Final, TypeAlias
 import msgspec
 
 MAX_REMAINING_LENGTH: Final = 268_435_455
-"""What four length bytes can say (standard, 2.2.3)."""
+"""Largest length that four bytes can encode (standard, 2.2.3)."""
 SUBSCRIPTION_FAILED: Final = 0x80
 """Return code of a filter that was not granted (standard, 3.9.3)."""
 
 
 class ProtocolError(Exception):
-    """The peer's bytes break the standard. `rule` is the statement or section, `sentence` says what was wrong."""
+    """The peer's bytes break the standard. `rule` is the statement or section, `sentence` describes the fault."""
 
     def __init__(self, sentence: str, rule: str) -> None:
         super().__init__(f"{sentence} [{rule}]")
@@ -59,7 +59,7 @@ class ConnectCode(IntEnum):
 
 
 class Will(msgspec.Struct, frozen=True):
-    """What a client asks to be published when it vanishes."""
+    """The message that a client wants published when it vanishes."""
 
     topic: str
     body: bytes
@@ -68,7 +68,7 @@ class Will(msgspec.Struct, frozen=True):
 
 
 class Connect(msgspec.Struct, frozen=True):
-    """Request of a client to begin a session. `keep_alive_s` 0 means never silent too long."""
+    """Request of a client to begin a session. `keep_alive_s` 0 disables the check for silence."""
 
     client_id: str
     clean_session: bool = True
@@ -121,7 +121,7 @@ class Pubcomp(msgspec.Struct, frozen=True):
 
 
 class Subscribe(msgspec.Struct, frozen=True):
-    """Wanted filters, each with the highest QoS wanted."""
+    """Requested filters, each with the highest QoS requested."""
 
     packet_id: int
     filters: tuple[tuple[str, int], ...]
@@ -135,7 +135,7 @@ class Suback(msgspec.Struct, frozen=True):
 
 
 class Unsubscribe(msgspec.Struct, frozen=True):
-    """Filters no longer wanted."""
+    """Filters to remove."""
 
     packet_id: int
     filters: tuple[str, ...]
@@ -148,11 +148,11 @@ class Unsuback(msgspec.Struct, frozen=True):
 
 
 class Pingreq(msgspec.Struct, frozen=True):
-    """The client is alive."""
+    """Sign of life from the client."""
 
 
 class Pingresp(msgspec.Struct, frozen=True):
-    """So is the server."""
+    """Answer to PINGREQ."""
 
 
 class Disconnect(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The pieces packets are made of: two-byte numbers, text, binary fields, packet ids, the remaining length.
+"""Building blocks of packets: two-byte numbers, text, binary fields, packet ids, the remaining length.
 
 Follows sections 1.5 and 2.2-2.3 of the standard.
 """
@@ -20,7 +20,7 @@ class Length(NamedTuple):
 
 
 class FieldReader:
-    """Reads one field after the other from the body of a packet; raises ProtocolError where the body is too short."""
+    """Reads fields one by one from the body of a packet; raises ProtocolError where the body is too short."""
 
     __slots__ = ("_at", "_body", "_packet")
 
@@ -31,7 +31,7 @@ class FieldReader:
 
     @property
     def exhausted(self) -> bool:
-        """Whether every byte was read."""
+        """True if every byte was read."""
         return self._at == len(self._body)
 
     def take(self, count: int) -> bytes:
@@ -58,7 +58,7 @@ class FieldReader:
         return packet_id
 
     def binary(self) -> bytes:
-        """A field of bytes behind its two-byte length."""
+        """A field of bytes after its two-byte length."""
         return self.take(self.number())
 
     def text(self) -> str:
@@ -66,17 +66,17 @@ class FieldReader:
         return checked_text(self._packet, self.binary())
 
     def rest(self) -> bytes:
-        """Everything not yet read."""
+        """All unread bytes."""
         return self.take(len(self._body) - self._at)
 
     def end(self) -> None:
-        """Refuse bytes behind the last field."""
+        """Refuse bytes after the last field."""
         if not self.exhausted:
             raise ProtocolError(f"{self._packet} has bytes behind its last field.", "2.2.3")
 
 
 def checked_text(packet: str, raw: bytes) -> str:
-    """The text in the bytes; ill-formed UTF-8, surrogates and U+0000 raise ProtocolError."""
+    """Decode text; ill-formed UTF-8, surrogates and U+0000 raise ProtocolError."""
     try:
         text = raw.decode()  # Python refuses surrogates and overlong forms, as [MQTT-1.5.3-1] demands.
     except UnicodeDecodeError:
@@ -94,7 +94,7 @@ def checked_topic(raw: bytes) -> str:
 
 
 def check_topic(packet: str, topic: str, rule: str) -> None:
-    """Refuse an empty topic name, and one with wildcards by the rule given."""
+    """Refuse an empty topic name, and one with wildcards under the rule given."""
     if not topic:
         raise ProtocolError(f"{packet} has an empty topic name.", "MQTT-4.7.3-1")
     if "+" in topic or "#" in topic:
@@ -102,7 +102,7 @@ def check_topic(packet: str, topic: str, rule: str) -> None:
 
 
 def remaining_length(data: bytes, at: int) -> Length | None:
-    """The remaining length whose first byte is `data[at]`; None when bytes are missing."""
+    """The remaining length whose first byte is `data[at]`; None if bytes are missing."""
     length = 0
     for index in range(4):
         if at + index >= len(data):
@@ -132,7 +132,7 @@ def number_bytes(number: int) -> bytes:
 
 
 def binary_bytes(value: bytes) -> bytes:
-    """A field of bytes behind its length."""
+    """A field of bytes after its length."""
     if len(value) > _MAX_FIELD:
         raise ValueError(f"A field cannot hold {len(value)} bytes.")
     return number_bytes(len(value)) + value

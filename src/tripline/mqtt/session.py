@@ -1,11 +1,11 @@
 """The server's side of one MQTT 3.1.1 connection: bytes in, events and answers out.
 
-It does no I/O and reads no clock. Its owner (`gateway/connection.py`) gives it what arrived, acts on the events, sends
-what `take_output` holds, and calls `settled` when publishes are durable: only then are they acknowledged.
+It does no I/O and reads no clock. Its owner (`gateway/connection.py`) passes received bytes in, acts on the events,
+sends the bytes of `take_output`, and calls `settled` when publishes are durable: only then are they acknowledged.
 
-Which filters are granted is the owner's to say. A session is always clean: nothing outlives the connection, CONNACK
-never says "session present", and a Will is checked and forgotten. How bytes are cut into packets is in `inbound.py`.
-The tests hold this code to the rest of the standard by a subclass that routes topics between clients.
+The owner decides which filters are granted. A session is always clean: nothing outlives the connection, CONNACK
+never reports "session present", and a Will is checked and forgotten. Splitting bytes into packets is in `inbound.py`.
+The tests check this code against the rest of the standard with a subclass that routes topics between clients.
 """
 
 import struct
@@ -23,16 +23,16 @@ from tripline.mqtt.outbound import Outbound
 from tripline.mqtt.packets import ConnectCode, ProtocolError
 
 MAX_WAITING: Final = 1_048_576
-"""Bytes that may wait for the answer to CONNECT."""
+"""Most bytes that wait for the answer to CONNECT."""
 MAX_HELD_SUBACKS: Final = 32_768
-"""Bytes of SUBACKs that may be held back: more than the longest SUBSCRIBE needs."""
+"""Most bytes of delayed SUBACKs: more than the longest SUBSCRIBE needs."""
 DEFAULT_IN_FLIGHT: Final = 32
 _GRACE: Final = 1.5
 """Keep-alive intervals of silence that end a session [MQTT-3.1.2-24]."""
 
 
 class State(Enum):
-    """Where a session is; the value completes an error's sentence."""
+    """The state of a session; the value completes an error's sentence."""
 
     FRESH = "before CONNECT"
     ASKED = "while CONNECT is being answered"
@@ -41,14 +41,14 @@ class State(Enum):
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """What the owner of sessions decides, and what its sessions know together."""
+    """Limits and permissions from the owner, and data that its sessions share."""
 
     max_body: int
     may_subscribe: Callable[[str], bool]
     max_in_flight: int = DEFAULT_IN_FLIGHT
-    """Our messages under way to one client."""
+    """Our messages in flight to one client."""
     topics: dict[bytes, str] = msgspec.field(default_factory=dict)
-    """Topic names already checked."""
+    """Checked topic names."""
 
 
 class ServerSession(Inbound):
@@ -64,37 +64,37 @@ class ServerSession(Inbound):
         self._held_ids: HeldIds | None = None
         self._outbound: Outbound | None = None
         self._subacks: bytearray | None = None
-        """Answers to SUBSCRIBE that are held back; None: they are not."""
+        """Delayed answers to SUBSCRIBE; None: answers are not delayed."""
         self._keep_alive_s = 0
         self._heard_at = 0.0
 
     @property
     def state(self) -> State:
-        """Where the session is."""
+        """The state of the session."""
         return self._state
 
     @property
     def held(self) -> int:
-        """Bytes that came and are not acted on yet."""
+        """Received bytes that are not processed yet."""
         return len(self._held)
 
     @property
     def holds_subacks(self) -> bool:
-        """Whether an answer to a SUBSCRIBE is held back."""
+        """True if an answer to a SUBSCRIBE is delayed."""
         return bool(self._subacks)
 
     def hold_subacks(self) -> None:
-        """Answer no SUBSCRIBE before `release_subacks`. A subscription holds from its SUBSCRIBE on (3.8.4)."""
+        """Delay answers to SUBSCRIBE until `release_subacks`. A subscription starts with its SUBSCRIBE (3.8.4)."""
         self._subacks = bytearray()
 
     def release_subacks(self) -> None:
-        """Answer what was subscribed to, and from now on at once."""
+        """Send the delayed answers, and answer immediately from now on."""
         if self._subacks is not None:
             self._output += self._subacks
             self._subacks = None
 
     def receive(self, data: bytes) -> list[SessionEvent]:
-        """What these bytes of the client mean, in order. Bytes that break the standard give one `Ended`, once."""
+        """The events of these bytes, in order. Bytes that break the standard give one `Ended`, once."""
         found: list[SessionEvent] = []
         try:
             if self._reading:
@@ -108,7 +108,7 @@ class ServerSession(Inbound):
         return found
 
     def take_output(self) -> bytes:
-        """The bytes to be sent now; they are handed out once."""
+        """Take the bytes to be sent now."""
         if not self._output:
             return b""
         output = bytes(self._output)
@@ -116,18 +116,18 @@ class ServerSession(Inbound):
         return output
 
     def admit(self) -> list[SessionEvent]:
-        """Accept the client that asked; the events of what it sent meanwhile [MQTT-3.1.4-5]."""
+        """Accept the client; return the events of bytes that it sent meanwhile [MQTT-3.1.4-5]."""
         self._accept()
         self._enter(State.LIVE)
         # The time before CONNACK was ours, not the client's silence.
         self._heard = True
-        # What came while CONNECT was being answered is read now, in its order.
+        # Bytes received while CONNECT was being answered are parsed now, in order.
         waiting = bytes(self._held)
         self._held.clear()
         return self.receive(waiting)
 
     def refuse(self, code: ConnectCode) -> None:
-        """Turn the client away; the owner closes after sending [MQTT-3.2.2-5]."""
+        """Refuse the client; the owner closes after sending [MQTT-3.2.2-5]."""
         self._output += encode.connack(code)
         self._enter(State.ENDED)
 
@@ -137,14 +137,14 @@ class ServerSession(Inbound):
             for token in tokens:
                 if token >= PUBREC_TOKEN:
                     self._held_ids.record(token - PUBREC_TOKEN)
-        if len(tokens) == 1:  # Without the format string: most devices wait for each answer.
+        if len(tokens) == 1:  # No format string: most devices wait for each answer.
             return tokens[0].to_bytes(4, "big")
         return struct.pack(f">{len(tokens)}I", *tokens)
 
     def publish(self, topic: str, body: bytes, *, qos: int) -> int | None:
-        """Send a message at the QoS given (0 or 1), or less when less was granted.
+        """Send a message at the QoS given (0 or 1), or a lower granted one.
 
-        Returns its packet id (0 at QoS 0), or None when the client did not subscribe.
+        Returns its packet id (0 at QoS 0), or None if the client is not subscribed.
         """
         outbound = self._outbound
         granted = outbound.granted_qos(topic) if outbound else None
@@ -155,13 +155,13 @@ class ServerSession(Inbound):
         return packet_id
 
     def is_subscribed(self, topic: str) -> bool:
-        """Whether a granted filter matches the topic."""
+        """True if a granted filter matches the topic."""
         return self._outbound is not None and self._outbound.granted_qos(topic) is not None
 
     def overdue(self, now: float) -> bool:
-        """Whether the client was silent too long at `now` (seconds of a steady clock).
+        """True if the client was silent too long at `now` (seconds of a steady clock).
 
-        Silence is counted from the first look after the last whole packet: ask every second or so.
+        Silence is counted from the first call after the last whole packet: call it every second or so.
         """
         if self._heard:
             self._heard = False
@@ -198,7 +198,7 @@ class ServerSession(Inbound):
         act(self, packet, found)
 
     def _not_this_protocol(self, detail: str, found: list[SessionEvent]) -> None:
-        # The decoder judges the version before anyone asks in which state the session is.
+        # The decoder checks the version before the session checks its state.
         if self._state is not State.FRESH:
             raise ProtocolError("A second CONNECT in one session.", "MQTT-3.1.0-2")
         self.refuse(ConnectCode.UNACCEPTABLE_PROTOCOL)  # [MQTT-3.1.2-2]
@@ -235,7 +235,7 @@ class ServerSession(Inbound):
         if self._held_ids is None:
             self._held_ids = HeldIds()
         new = self._held_ids.offer(packet_id)
-        # Sent again after it was stored: the PUBREC was lost. One that is not stored yet is answered with its batch.
+        # Resent after it was stored: the PUBREC was lost. A publish that is not stored yet is answered with its batch.
         if not new and self._held_ids.recorded(packet_id):
             self._output += encode.answer(0x50, packet_id)
         return new
@@ -291,7 +291,7 @@ class ServerSession(Inbound):
         (State.LIVE, packets.Pingreq): _on_pingreq,
         (State.LIVE, packets.Disconnect): _on_disconnect,
     }
-    """What is done with a packet; a pair that is missing ends the session."""
+    """The handler of each packet by state; a missing pair ends the session."""
 
 
 def _unexpected(state: State, packet: packets.Packet) -> ProtocolError:
