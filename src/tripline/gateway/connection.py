@@ -1,9 +1,9 @@
 """One device's connection: bytes to the session, frames to the intake, answers back to the device.
 
-One call for each chunk of bytes: the session walks it once, its frames are offered, and whatever can be answered at
-once leaves in one write. Acknowledgements leave in `settled`, one write for each commit.
+Each chunk of bytes takes one call: the session parses it once, its frames are offered, and immediate answers leave in
+one write. Acknowledgements leave in `settled`, one write for each commit.
 
-Not here: MQTT's rules (`mqtt/session.py`), who is admitted and the timer (`listener.py`).
+Not here: MQTT's rules (`mqtt/session.py`), admission and the timer (`listener.py`).
 """
 
 import asyncio
@@ -25,30 +25,30 @@ from tripline.ports.devices import TAKEN_OVER, Intake, Presence
 from tripline.wire import addresses
 
 TOO_LARGE: Final = "too_large"
-"""Reason under which a publish above `max_packet` is kept in the rejected-message log."""
+"""Reason of a publish above `max_packet` in the rejected-message log."""
 SLOW_READER: Final = "slow_reader"
 SILENT: Final = "silent"
 LATE: Final = "no_connect"
 OUTAGE: Final = "store_away"
 BUG: Final = "error"
 SUBACK_S: Final = 30.0
-"""How long a SUBACK may wait for the store; then the connection ends, and the device comes again."""
+"""Longest delay of a SUBACK by the store; then the connection ends, and the device reconnects."""
 LOST: Final = "lost"
 """The peer or the network ended the connection without a DISCONNECT."""
 
 _log = observe.logger("gateway")
 
-# Why a connection is not read: bits of one plain number, because every commit checks it.
+# Reasons to stop reading a connection: bits of one plain number, because every commit checks it.
 ADMISSION: Final = 1
 UNACKNOWLEDGED: Final = 2
 CROWDED: Final = 4
 STOPPING: Final = 8
 UNREAD: Final = 16
-"""Bytes that came are left for the next turn of the loop, so that a connection that sends much delays no other."""
+"""Received bytes are left for the next turn of the loop, so that a busy connection delays no other."""
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What every connection of a listener shares."""
+    """Dependencies that all connections of a listener share."""
 
     config: Devices
     rules: session.Rules
@@ -61,9 +61,9 @@ class Surroundings(msgspec.Struct, frozen=True):
     number_session: Callable[[], RowNo]
     """Makes the number of a new session, greater than every one before."""
     opened: Callable[["Connection", asyncio.Transport], None]
-    """Registers a new connection; at a full listener one of the newcomers is ended, perhaps this one."""
+    """Registers a new connection; a full listener ends one of the newcomers, perhaps this one."""
     asked: Callable[["Connection", str], None]
-    """Told of a CONNECT with its user name; answers with `admitted` or `refused`."""
+    """Called with the user name of a CONNECT; answers with `admitted` or `refused`."""
     closed: Callable[["Connection"], None]
 
 
@@ -93,12 +93,12 @@ class Connection(asyncio.Protocol):
         self._around = around
         self._session = session.ServerSession(around.rules)
         self.session_no = RowNo(0)
-        """Of two connections of a sensor, the one that asked later has the greater number."""
+        """Of two connections of a sensor, the one with the later CONNECT has the greater number."""
         self.credential = ""
         self._entered = False
-        """Whether roster and presence know of it: they hear of each end once, the moment it is decided."""
+        """True while roster and presence list the session: they learn of each end once, when it is decided."""
         self.seen_ms = 0
-        """When something was last heard, epoch ms."""
+        """Time of the last bytes received, epoch ms."""
         self._transport: asyncio.Transport | None = None
         self._opened_at: float | None = None
         self._holds = 0
@@ -107,7 +107,7 @@ class Connection(asyncio.Protocol):
         self._detail = ""
         self._ending_looks = 0
         self._suback_since: float | None = None
-        """When a held-back SUBACK was first noticed; seconds of the loop's clock."""
+        """When a delayed SUBACK was first noticed; seconds of the loop's clock."""
 
     @property
     def address(self) -> str:
@@ -131,7 +131,7 @@ class Connection(asyncio.Protocol):
         self._around.opened(self, self._transport)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes came."""
+        """Process received bytes."""
         try:
             self._act_on(self._session.receive(data))
         except Exception as error:  # noqa: BLE001  a bug costs this connection, never the process
@@ -155,7 +155,7 @@ class Connection(asyncio.Protocol):
         _log.debug("device.closed", sensor=self.sensor_id, reason=self._reason or LOST, detail=self._detail)
 
     def settled(self, tokens: list[int]) -> None:
-        """Acknowledge what is committed, in one write."""
+        """Acknowledge committed messages, in one write."""
         self._under_way -= len(tokens)
         if self._transport is None or self._reason:
             return
@@ -164,14 +164,14 @@ class Connection(asyncio.Protocol):
             self._release(UNACKNOWLEDGED)
 
     def abandoned(self) -> None:
-        """Nothing offered is kept: the device must send it again, on a new connection."""
+        """Close after the loss of all offered frames: the device must resend them, on a new connection."""
         self._under_way = 0
         self.end(OUTAGE)
 
     def publish(self, topic: str, body: bytes, *, qos: int) -> int | None:
-        """Send a message; its packet id (0 at QoS 0), or None when the device did not subscribe or lags behind.
+        """Send a message; its packet id (0 at QoS 0), or None if the device is not subscribed or lags behind.
 
-        It lags behind when half of `write_buffer` is unread; at all of it the connection is closed.
+        It lags behind when half of `write_buffer` is unread; when all of it is, the connection is closed.
         """
         if self._transport is None or self._transport.get_write_buffer_size() > self._around.config.write_buffer // 2:
             return None
@@ -180,11 +180,11 @@ class Connection(asyncio.Protocol):
         return packet_id
 
     def is_subscribed(self, topic: str) -> bool:
-        """Whether the device asked for messages on the topic."""
+        """True if the device subscribed to the topic."""
         return self._session.is_subscribed(topic)
 
     def admitted(self, sensor_id: SensorId) -> None:
-        """The user name is this sensor's: begin its session, ending an older one."""
+        """Begin the session of the sensor with this user name, ending an older one."""
         if self._transport is None or self._reason:
             return
         around = self._around
@@ -217,21 +217,21 @@ class Connection(asyncio.Protocol):
         self.close(events.REFUSED)
 
     def close(self, reason: str) -> None:
-        """Close once everything written is sent."""
+        """Close after sending everything written."""
         if self._transport is not None and not self._reason:
             self._reason = reason
             self._transport.close()
             self._leave()
 
     def end(self, reason: str) -> None:
-        """Close at once."""
+        """Close immediately."""
         if self._transport is not None:
             self._reason = self._reason or reason
             self._transport.abort()
             self._leave()
 
     def look(self, now: float) -> None:
-        """Close what is late, silent, or will not close; called about every second with a steady clock (s)."""
+        """Close late, silent and unclosable connections; called about every second with a steady clock (s)."""
         if self._opened_at is None:
             self._opened_at = now
         if self._reason:
@@ -251,7 +251,7 @@ class Connection(asyncio.Protocol):
             self.close(OUTAGE)
 
     def stop_reading(self) -> None:
-        """Take nothing more from the device; what was offered is still acknowledged."""
+        """Stop reading from the device; offered frames are still acknowledged."""
         self._hold(STOPPING)
 
     def _act_on(self, found: list[events.SessionEvent]) -> None:
@@ -282,7 +282,7 @@ class Connection(asyncio.Protocol):
             self._transport.write(output)
 
     def _callable(self) -> None:
-        """Every process can reach the session: say so to the device."""
+        """Release the SUBACKs: every process can reach the session now."""
         if self._transport is None or self._reason:
             return
         self._session.release_subacks()
@@ -294,7 +294,7 @@ class Connection(asyncio.Protocol):
             asyncio.get_running_loop().call_soon(self._read_on)
 
     def _read_on(self) -> None:
-        """Walk the bytes that were left, unless there is another reason to wait."""
+        """Process the bytes that were left, unless there is another reason to wait."""
         if self._holds != UNREAD or self._transport is None or self._reason:
             return
         self.data_received(b"")
@@ -317,10 +317,10 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def _leave(self) -> None:
-        """Tell whom it concerns that the session is over."""
+        """Report the end of the session to roster and presence."""
         if not self._entered:
             return
-        # Before the socket closes: no call waits for a goodbye, which TLS lets take two seconds (docs/decisions/107).
+        # Before the socket closes: no call waits for a TLS goodbye, which may take two seconds (docs/decisions/107).
         self._entered = False
         around, reason = self._around, self._reason or LOST
         around.roster.leave(self.sensor_id, self)
@@ -335,7 +335,7 @@ class Connection(asyncio.Protocol):
     def _on_oversized(self, publish: events.Oversized, received_ms: int) -> None:
         if publish.token:
             self._under_way += 1
-        # Settled like a frame: closed, the device would send the same again for ever (docs/decisions/104).
+        # Settled like a frame: if it were closed, the device would resend it for ever (docs/decisions/104).
         self._around.intake.refuse(
             self, publish.topic, publish.head, received_ms, publish.token, TOO_LARGE, publish.size
         )
@@ -355,7 +355,7 @@ class Connection(asyncio.Protocol):
         _log.info("device.refused", code=int(code), peer=peer[0] if peer else "")
 
     def fail(self, error: Exception) -> None:
-        """Close after an unexpected error, and say so."""
+        """Log an unexpected error and close."""
         _log.error("device.error", sensor=self.sensor_id, exc_info=error)
         self.end(BUG)
 
@@ -364,4 +364,4 @@ class Connection(asyncio.Protocol):
         events.Oversized: _on_oversized,
         events.Ended: _on_ended,
     }
-    """What is done with an event that is not a run of frames; the others concern no one here."""
+    """Handlers of events other than runs of frames; further events need none."""

@@ -1,7 +1,7 @@
 """Connections that are not read because the pipeline has too much queued.
 
-Looks again every few milliseconds while anyone waits, and not at all otherwise: frames at QoS 0 are never settled, so
-no call would come to wake a connection that sends only those.
+Checks every few milliseconds while a connection waits, and not at all otherwise: frames at QoS 0 are never settled, so
+no call would wake a connection that sends only those.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ LOOK_S: Final = 0.01
 
 
 class Crowd:
-    """Calls everyone who waits as soon as the intake has room."""
+    """Resumes all waiting connections as soon as the intake has room."""
 
     def __init__(self, intake: Intake, loop: asyncio.AbstractEventLoop) -> None:
         self._intake = intake
@@ -22,7 +22,7 @@ class Crowd:
         self._waiting: list[Callable[[], None]] = []
 
     def wait(self, resume: Callable[[], None]) -> None:
-        """Call `resume` once the intake is no longer crowded."""
+        """Call `resume` once the intake has room again."""
         if not self._waiting:
             self._loop.call_later(LOOK_S, self._look)
         self._waiting.append(resume)

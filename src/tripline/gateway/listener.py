@@ -1,6 +1,6 @@
-"""The device listener: listening sockets, admission, the one timer for all connections, and an orderly end.
+"""The device listener: listening sockets, admission, the one timer for all connections, and an orderly shutdown.
 
-Use it as an async context manager: its tasks live inside, and leaving closes what is still open.
+Use it as an async context manager: its tasks live inside, and leaving it closes all open connections.
 
 Not here: one connection (`connection.py`), the TLS context (made where the program is wired).
 """
@@ -30,22 +30,22 @@ from tripline.ports.devices import Intake, Presence
 from tripline.ports.outages import Outage
 
 Admit: TypeAlias = Callable[[str], Awaitable[SensorId | None]]
-"""The sensor whose credential is this user name, or None. May raise `ports.outages.Outage`."""
+"""Returns the sensor whose credential is this user name, or None. May raise `ports.outages.Outage`."""
 
 SWEEP_S: Final = 1.0
 """How often we check for silent and late connections."""
 LOOKS: Final = 1_000
-"""How many connections we check before the loop serves the others."""
+"""Connections checked in one go before the loop serves others."""
 ADMISSIONS: Final = 64
 """Concurrent look-ups of credentials; further CONNECTs wait in line."""
 BACKLOG: Final = 4_096
-"""Connections the kernel queues: a fleet comes back all at once after a restart."""
+"""Connections the kernel queues: a whole fleet reconnects at once after a restart."""
 TLS_SHUTDOWN_S: Final = 2.0
 PEER_IDLE_S: Final = 60
 PEER_PROBES: Final = 5
 PEER_PROBE_S: Final = 15
-"""A peer whose network went away without a word is asked after a minute of silence, and given up after five questions
-without answer. It finds devices that asked for no keep-alive; MQTT's own is faster for all others."""
+"""The system probes a peer after a minute of silence, and drops it after five unanswered probes. This finds dead
+connections of devices without keep-alive; MQTT's own check is faster for all others."""
 _DRAIN_LOOK_S: Final = 0.005
 STOPPED: Final = "server_stopping"
 
@@ -72,7 +72,7 @@ class DeviceListener:
         self._turns = Turns(self._loop)
         self._wrong_tokens = WrongTokens(longest_s=config.connect_timeout_s / 3)
         self._admissions = Line()
-        """CONNECTs that wait for a look-up."""
+        """CONNECTs waiting for a look-up."""
         self._admitting = 0
         self._stopped = False
         self._connections: set[Connection] = set()
@@ -95,7 +95,7 @@ class DeviceListener:
 
     @property
     def connections(self) -> int:
-        """Open connections, admitted or not, also those that have not finished TLS."""
+        """Open connections, admitted or not, including unfinished TLS handshakes."""
         return len(self._connections) + sum(len(listener.unfinished) for listener in self._listeners)
 
     async def __aenter__(self) -> "DeviceListener":
@@ -112,8 +112,8 @@ class DeviceListener:
         metrics.CONNECTIONS.labels("device").set_function(lambda: 0)
 
     async def start_on(self, bound: socket.socket, ssl_context: ssl.SSLContext | None) -> tuple[str, int]:
-        """Open a listener on a socket that is bound already; the address. Without a context it is plain: the caller
-        sees to it that its address is a loopback one."""
+        """Open a listener on a bound socket; return the address. Without a context it is plain: the caller ensures
+        that its address is a loopback one."""
         made: Callable[[], asyncio.Protocol] = self._connection
         if ssl_context is not None:
             times: dict[str, Any] = {"handshake_s": self._config.connect_timeout_s, "shutdown_s": TLS_SHUTDOWN_S}
@@ -135,9 +135,9 @@ class DeviceListener:
         return host, port
 
     async def drain(self, timeout_s: float) -> None:
-        """Accept no one, read nothing more, wait until what was offered is acknowledged, close every connection.
+        """Stop accepting and reading, wait until offered frames are acknowledged, close every connection.
 
-        What is not settled after `timeout_s` is not acknowledged: its devices send it again.
+        Frames that are not settled after `timeout_s` stay unacknowledged: their devices resend them.
         """
         for server in self._servers:
             server.close()
@@ -154,7 +154,7 @@ class DeviceListener:
         self._servers.clear()
 
     def sweep(self, now: float) -> None:
-        """Close who is late or silent at `now` (seconds of the loop's clock)."""
+        """Close late and silent connections at `now` (seconds of the loop's clock)."""
         for connection in list(self._connections):
             connection.look(now)
 
@@ -167,7 +167,7 @@ class DeviceListener:
             self._count(transport)
 
     def _count(self, transport: asyncio.Transport) -> None:
-        """Count a socket that was opened, and make room for it."""
+        """Count an opened socket, and make room for it."""
         self.newcomers.add(transport)
         if self.connections > self._config.max_connections:
             self.newcomers.make_room()
@@ -239,7 +239,7 @@ class DeviceListener:
 
 
 def _watch_for_dead_peers(listening: socket.socket) -> None:
-    """Have the system find peers that are gone; accepted sockets inherit it."""
+    """Have the system find dead peers; accepted sockets inherit it."""
     for level, option, value in (
         (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
         (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, PEER_IDLE_S),

@@ -1,8 +1,8 @@
 """Connections that are not admitted yet, by address: unfinished TLS, and no accepted CONNECT.
 
 They share two limits with all others: the open connections of the listener, and the bytes of their CONNECTs (one may be
-long, because of its Will). When a limit is full, the address with most of it gives up its oldest newcomer. No address
-has a fixed limit, because a whole fleet may stand behind one; once admitted, a device does not count.
+long, because of its Will). When a limit is reached, the address with the largest share loses its oldest newcomer. No
+address has a fixed limit, because a whole fleet may share one; admitted devices do not count.
 """
 
 import asyncio
@@ -12,9 +12,9 @@ from tripline.gateway.shares import Shares
 from tripline.wire import addresses
 
 MAX_HELD: Final = 33_554_432
-"""Bytes of CONNECTs, whole or in part, and of packets behind them."""
+"""Bytes of CONNECTs, whole or in part, and of packets after them."""
 FREE: Final = 1_024
-"""Bytes of each connection that do not count: the CONNECT of a device has fewer."""
+"""Bytes of each connection that do not count: the CONNECT of a device is shorter."""
 
 
 class Newcomers:
@@ -31,11 +31,11 @@ class Newcomers:
         return self._bytes.total
 
     def add(self, transport: asyncio.Transport) -> None:
-        """A connection was opened."""
+        """Count a new connection."""
         self._open.put(transport, address_of(transport), 1)
 
     def note(self, transport: asyncio.Transport, size: int) -> None:
-        """Note how many bytes the connection holds now. Ends others, or this one, if all hold too many."""
+        """Record the bytes that the connection buffers now. Ends others, or this one, if the total is too large."""
         if size <= FREE:
             self._bytes.drop(transport)
             return
@@ -44,11 +44,11 @@ class Newcomers:
             self._end(self._bytes.oldest_of_largest())
 
     def make_room(self) -> None:
-        """End the oldest newcomer of the address that has most."""
+        """End the oldest newcomer of the address with most of them."""
         self._end(self._open.oldest_of_largest())
 
     def forget(self, transport: asyncio.Transport) -> None:
-        """The connection is admitted, or closed."""
+        """Remove a connection that is admitted or closed."""
         self._open.drop(transport)
         self._bytes.drop(transport)
 

@@ -1,6 +1,6 @@
 """The live sessions: one for each sensor.
 
-A session is found by its sensor, never by the client identifier: many boxes share one compiled-in identifier
+Sessions are keyed by sensor, never by client identifier: many boxes share one compiled-in identifier
 (spec/device-messages C3).
 """
 
@@ -13,36 +13,36 @@ from tripline.domain.ids import RowNo, SensorId
 from tripline.ports.devices import TAKEN_OVER, Delivery
 
 QUICK_MS: Final = 60_000
-"""A session that is taken over when it is younger was not a dead one."""
+"""A session that is taken over at a younger age was still alive."""
 CONTENDED: Final = 3
 """Quick take-overs in a row before a warning is logged, and ..."""
 CONTENDED_AGAIN: Final = 100
-"""... said again after so many more."""
+"""... repeated after this many more."""
 
 
 _log = observe.logger("gateway")
 
 
 class LiveSession(Protocol):
-    """What the roster keeps: an admitted connection."""
+    """An admitted connection, as the roster uses it."""
 
     seen_ms: int
-    """When something was last heard, epoch ms."""
+    """Time of the last bytes received, epoch ms."""
 
     session_no: RowNo
-    """Greater than that of a connection that asked earlier."""
+    """Greater than the number of a connection with an earlier CONNECT."""
 
     credential: str
-    """The user name that it was admitted with."""
+    """The user name of its CONNECT."""
 
     def publish(self, topic: str, body: bytes, *, qos: int) -> int | None:
-        """Send a message; its packet id (0 at QoS 0), or None when it cannot be sent."""
+        """Send a message; its packet id (0 at QoS 0), or None if it cannot be sent."""
 
     def is_subscribed(self, topic: str) -> bool:
-        """Whether the device asked for messages on the topic."""
+        """True if the device subscribed to the topic."""
 
     def end(self, reason: str) -> None:
-        """Close the connection at once."""
+        """Close the connection immediately."""
 
 
 class Roster:
@@ -54,7 +54,7 @@ class Roster:
         self._dropped: dict[SensorId, int] = {}
         self._admissions = 0
         self._contended: dict[SensorId, int] = {}
-        """Of sensors with a session: how often in a row one was taken over soon after it had begun."""
+        """Number of quick take-overs in a row, by connected sensor."""
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -62,7 +62,7 @@ class Roster:
     def enter(self, sensor_id: SensorId, session: LiveSession) -> bool:
         """Make this the sensor's session; an older one is ended [MQTT-3.1.4-2], by user name.
 
-        False when the sensor's session is one that asked later: it was admitted first, and this one has lost its place.
+        False if the current session has a later CONNECT: it was admitted first, and this one is obsolete.
         """
         other = self._sessions.get(sensor_id)
         if other is not None and other.session_no > session.session_no:
@@ -75,7 +75,7 @@ class Roster:
         return True
 
     def _note(self, sensor_id: SensorId, older: RowNo, newer: RowNo) -> None:
-        """Say it when connections with the same token take each other's place again and again."""
+        """Log a warning when connections with the same token keep taking each other over."""
         if ids.ms_of_no(newer) - ids.ms_of_no(older) >= QUICK_MS:
             self._contended.pop(sensor_id, None)
             return
@@ -84,7 +84,7 @@ class Roster:
             _log.warning("device.contended", sensor=sensor_id, times=times)
 
     async def admitted(self, ask: Callable[[], Awaitable[SensorId | None]]) -> SensorId | None:
-        """The sensor that `ask` finds; asked again when it was dropped meanwhile, for what was found may be stale."""
+        """The sensor that `ask` returns; if it was dropped meanwhile, the result may be stale and `ask` is repeated."""
         self._admissions += 1
         try:
             while True:
@@ -98,7 +98,7 @@ class Roster:
                 self._dropped.clear()
 
     def leave(self, sensor_id: SensorId, session: LiveSession) -> None:
-        """Forget the session, unless a newer one took its place."""
+        """Remove the session, unless a newer one replaced it."""
         if self._sessions.get(sensor_id) is session:
             del self._sessions[sensor_id]
             self._contended.pop(sensor_id, None)
@@ -109,31 +109,31 @@ class Roster:
         return self._sessions.get(sensor_id)
 
     def sessions(self) -> list[tuple[SensorId, str, RowNo]]:
-        """Of each live session the sensor, the credential it came with, and its number."""
+        """The sensor, credential and number of each live session."""
         return [(sensor_id, each.credential, each.session_no) for sensor_id, each in self._sessions.items()]
 
     def end_older(self, sensor_id: SensorId, session_no: RowNo, reason: str) -> None:
-        """End the sensor's session when it is older than one with this number."""
+        """End the sensor's session if it is older than this number."""
         session = self._sessions.get(sensor_id)
         if session is not None and session.session_no < session_no:
             session.end(reason)
 
     def session_of(self, sensor_id: SensorId) -> RowNo | None:
-        """The number of the sensor's session; None: it has none."""
+        """The number of the sensor's session; None: no session."""
         session = self._sessions.get(sensor_id)
         return None if session is None else session.session_no
 
     def heard(self) -> list[tuple[SensorId, int]]:
-        """The connected sensors, and when each was last heard of (epoch ms)."""
+        """The connected sensors, each with the time of its last bytes (epoch ms)."""
         return [(sensor_id, session.seen_ms) for sensor_id, session in self._sessions.items()]
 
     def heard_of(self, sensor_id: SensorId) -> int | None:
-        """When the connected sensor was last heard of (epoch ms); None: it is not connected."""
+        """Time of a connected sensor's last bytes (epoch ms); None: not connected."""
         session = self._sessions.get(sensor_id)
         return None if session is None else session.seen_ms
 
     async def send(self, sensor_id: SensorId, topic: str, body: bytes) -> Delivery:
-        """Send a message at QoS 1, or less when the device asked for less."""
+        """Send a message at QoS 1, or at a lower granted one."""
         session = self._sessions.get(sensor_id)
         if session is None:
             return Delivery.NOT_CONNECTED
@@ -142,7 +142,7 @@ class Roster:
         return Delivery.CONGESTED if session.is_subscribed(topic) else Delivery.NOT_SUBSCRIBED
 
     def drop(self, sensor_id: SensorId, reason: str) -> None:
-        """End the sensor's session, if there is one: it was deleted or its credential changed."""
+        """End the session of a sensor that was deleted or has a new credential."""
         if self._admissions:
             self._drops += 1
             self._dropped[sensor_id] = self._drops

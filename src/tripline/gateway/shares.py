@@ -1,6 +1,6 @@
-"""Items with a weight by holder, and the holder with the greatest weight: whose oldest item makes room for newcomers.
+"""Weighted items by holder. The oldest item of the holder with the greatest weight makes room for newcomers.
 
-Every step takes the same short time however many items there are.
+Every operation takes the same short time for any number of items.
 """
 
 from collections import OrderedDict
@@ -11,7 +11,7 @@ Item = TypeVar("Item", bound=Hashable)
 
 
 class Shares(Generic[Item]):
-    """Weights are whole numbers above 0. `rank`: holders whose weights have one rank count as equal."""
+    """Weights are whole numbers above 0. `rank`: holders whose weights have the same rank count as equal."""
 
     def __init__(self, rank: Callable[[int], int] = int) -> None:
         self.total = 0
@@ -21,12 +21,12 @@ class Shares(Generic[Item]):
         """By holder, oldest first."""
         self._weights: dict[str, int] = {}
         self._ranks: dict[int, OrderedDict[str, None]] = {}
-        """Holders by rank, the one that has had it longest first."""
+        """Holders by rank, the one with the longest time at this rank first."""
         self._top = 0
         """No holder has a higher rank."""
 
     def put(self, item: Item, holder: str, weight: int) -> None:
-        """Add an item, or change the weight of one; its age stays."""
+        """Add an item, or change its weight; its age stays."""
         items = self._items.setdefault(holder, OrderedDict())
         change = weight - items.get(item, 0)
         items[item] = weight
@@ -34,7 +34,7 @@ class Shares(Generic[Item]):
         self._change(holder, change)
 
     def drop(self, item: Item) -> None:
-        """Forget the item, if it is here."""
+        """Remove the item, if present."""
         holder = self._holders.pop(item, None)
         if holder is not None:
             items = self._items[holder]

@@ -1,10 +1,10 @@
-"""The subscriptions of a device: the topic on which its requests come, and no other."""
+"""The only subscriptions of a device: topics of requests to it."""
 
 from tripline.wire import topics
 
 
 def may_subscribe(wanted: str) -> bool:
-    """Whether this is the request filter or one exact topic under it (spec/interface, Device channel)."""
+    """True for the request filter and for one exact topic under it (spec/interface, Device channel)."""
     request_id = wanted.removeprefix(topics.RPC_REQUEST)
     if request_id in (wanted, ""):
         return False

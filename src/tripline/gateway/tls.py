@@ -1,10 +1,10 @@
 """TLS between a socket and a connection: an `ssl.SSLObject` over two memory buffers.
 
-The connection sees a transport like any other. What sets it apart from the event loop's own TLS: no buffer of its own
-for each connection, no exception to learn that nothing more is there, one call into OpenSSL and one write each way.
-The two buffers are the listener's, not the connection's: whatever a step puts into them it takes out again.
+The connection sees a transport like any other. Differences from the event loop's own TLS: no buffer for each
+connection, no exception to detect the end of the data, one call into OpenSSL and one write each way.
+The two buffers belong to the listener, not the connection: each step empties them before it ends.
 
-Not here: certificates and the context (`adapters/tls/local.py`), what is done with the bytes (`connection.py`).
+Not here: certificates and the context (`adapters/tls/local.py`), processing of the plain bytes (`connection.py`).
 """
 
 import asyncio
@@ -22,20 +22,20 @@ from tripline.gateway.turns import Turns
 RECORD: Final = 16_384
 """The largest plain text of one TLS record (RFC 8446 5.1)."""
 MAX_HELLO: Final = 65_536
-"""Bytes that a client may send before its first answer; a hello is a few hundred."""
+"""Most bytes that a client may send before our first answer; a hello is a few hundred."""
 MAX_CLIENT_HELLO: Final = 16_384
-"""Bytes that a ClientHello may announce; OpenSSL takes 128 KiB of memory for nine bytes that announce as much."""
+"""Largest ClientHello that may be announced; OpenSSL allocates 128 KiB for nine bytes that announce as much."""
 _HANDSHAKE: Final = 22
 _RECORDS: Final = range(20, 24)
 """Types of TLS records."""
 RETRY: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
-"""The random of a ServerHello that asks for another ClientHello (RFC 8446 4.1.3)."""
+"""The random of a ServerHello that requests another ClientHello (RFC 8446 4.1.3)."""
 
 _log = observe.logger("gateway")
 
 
 class TlsListener:
-    """What the connections of a listener share: certificate, times, buffers, and whose handshake begins next.
+    """State that the connections of a listener share: certificate, time limits, buffers, and the queue of handshakes.
 
     A handshake takes at most `handshake_s`, not counting the time it waits for its turns; a close waits at most
     `shutdown_s` for the other side. `opened` and `gone` are called with each socket. Make it on the running event loop.
@@ -61,11 +61,11 @@ class TlsListener:
         self.incoming = ssl.MemoryBIO()
         self.outgoing = ssl.MemoryBIO()
         self.unfinished: OrderedDict[TlsShell, None] = OrderedDict()
-        """Sockets whose handshake is not done, oldest first."""
+        """Sockets with an unfinished handshake, oldest first."""
         self.opened = opened
         self.gone = gone
         self.of_devices = of_devices
-        """Whether to report failed handshakes: those of HTTP clients say nothing about devices."""
+        """True to report failed handshakes: failures of HTTP clients do not concern devices."""
         self._context = context
 
     def begin(self) -> ssl.SSLObject:
@@ -73,7 +73,7 @@ class TlsListener:
         return self._context.wrap_bio(self.incoming, self.outgoing, server_side=True)
 
     def abort(self) -> None:
-        """Close every socket whose handshake is not done."""
+        """Close every socket with an unfinished handshake."""
         for shell in list(self.unfinished):
             shell.abort()
 
@@ -81,7 +81,7 @@ class TlsListener:
 class TlsShell(asyncio.Protocol, asyncio.Transport):
     """The protocol of a socket's transport, and the transport of the connection within.
 
-    The connection is made once the handshake is done, and never hears of one that failed.
+    The connection is made after a successful handshake, and never sees a failed one.
     """
 
     __slots__ = (
@@ -107,14 +107,14 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         self._tls: ssl.SSLObject | None = None
         self._inner: asyncio.Protocol | None = None
         self._hello = b""
-        """What came of the handshake since its last turn."""
+        """Handshake bytes received since its last turn."""
         self._missing: int | None = 0
-        """Bytes of a ClientHello that are still to come; None: none is."""
+        """Bytes of a ClientHello still to be received; None: no ClientHello is expected."""
         self._queued = False
         self._closing = False
         self._transport: asyncio.Transport | None = None
         self._left_s = listener.handshake_s
-        """Time that the client has left for its handshake."""
+        """Time left for the client's handshake."""
         self._timer: asyncio.TimerHandle | None = listener.loop.call_later(self._left_s, self.abort)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -125,7 +125,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         self._listener.opened(self)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes of the wire came: whole records go to the connection, in one piece."""
+        """Decrypt received bytes and pass the content of whole records to the connection, in one piece."""
         if self._closing:
             return
         if self._inner is None or self._tls is None:
@@ -144,12 +144,12 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
             self._inner.data_received(plain)
 
     def pause_writing(self) -> None:
-        """Too much is unsent."""
+        """Forward that too many bytes are unsent."""
         if self._inner is not None:
             self._inner.pause_writing()
 
     def resume_writing(self) -> None:
-        """It was sent after all."""
+        """Forward that the bytes were sent."""
         if self._inner is not None:
             self._inner.resume_writing()
 
@@ -170,8 +170,8 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
             self._transport.write(self._listener.outgoing.read())
 
     def close(self) -> None:
-        """Say goodbye once everything is sent, and wait for the other side: a socket closed with unread bytes would
-        take back what was sent."""
+        """Say goodbye once everything is sent, and wait for the other side: closing a socket with unread bytes would
+        discard sent data."""
         if self._transport is None or self._closing or self._tls is None:
             return
         self._closing = True
@@ -183,37 +183,37 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         self._timer = self._listener.loop.call_later(self._listener.shutdown_s, self.abort)
 
     def abort(self) -> None:
-        """Close at once."""
+        """Close immediately."""
         self._closing = True
         self._listener.unfinished.pop(self, None)
         if self._transport is not None:
             self._transport.abort()
 
     def is_closing(self) -> bool:
-        """Whether `close` or `abort` was called, or the socket is closed."""
+        """True after `close` or `abort`, or if the socket is closed."""
         return self._closing
 
     def pause_reading(self) -> None:
-        """Leave what arrives in the socket."""
+        """Leave incoming bytes in the socket."""
         if self._transport is not None:
             self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Go on."""
+        """Read incoming bytes again."""
         if self._transport is not None:
             self._transport.resume_reading()
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """How many unsent bytes are too much."""
+        """Set the number of unsent bytes that pauses writing."""
         if self._transport is not None:
             self._transport.set_write_buffer_limits(high=high, low=low)
 
     def get_write_buffer_size(self) -> int:
-        """How many bytes are unsent."""
+        """The number of unsent bytes."""
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """What the socket's transport knows."""
+        """Extra information from the socket's transport."""
         return default if self._transport is None else self._transport.get_extra_info(name, default)
 
     def get_protocol(self) -> asyncio.BaseProtocol:
@@ -221,7 +221,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         return self if self._transport is None else self._transport.get_protocol()
 
     def _wait(self, hello: bytes) -> None:
-        """Keep it until it is this connection's turn; the time that takes is not the client's fault."""
+        """Buffer handshake bytes until this connection's turn; waiting does not use up the client's time."""
         self._hello += hello
         if len(self._hello) > MAX_HELLO:
             self.abort()
@@ -233,7 +233,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
             self._listener.turns.wait(self._turn, address=self._address, begun=self._tls is not None)
 
     def _turn(self) -> None:
-        """One more step of the handshake; with the last one the connection within is made."""
+        """Perform one step of the handshake; the last one makes the connection."""
         self._queued = False
         whole = _whole(self._hello)
         hello, self._hello = self._hello[:whole], self._hello[whole:]
@@ -262,7 +262,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
             self._enter(plain)
 
     def _say_failed(self, error: ssl.SSLError) -> None:
-        """Nobody else can: which device it is was not said. A client that trusts nothing here says so in an alert."""
+        """Count and log the failure; its device is unknown. A client that distrusts our certificate sends an alert."""
         if not self._listener.of_devices:
             return
         metrics.HANDSHAKES_FAILED.inc()
@@ -277,7 +277,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
             inner.data_received(plain)
 
     def _plain(self, tls: ssl.SSLObject) -> bytes:
-        """What the records that are here say. A part of a record costs an exception, nothing else does."""
+        """Decrypt the received records. Only a partial record costs an exception."""
         pieces: list[bytes] = []
         incoming, read = self._listener.incoming, tls.read
         try:
@@ -293,7 +293,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         return b"".join(pieces)
 
     def _fits(self, records: bytes) -> bool:
-        """Whether the ClientHello in these records, if one is to come, announces no more than it may have."""
+        """True if an expected ClientHello in these records does not announce more than the limit."""
         at = 0
         while self._missing is not None and at < len(records) and records[at] in _RECORDS:
             size = int.from_bytes(records[at + 3 : at + 5], "big")
@@ -314,7 +314,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         return data
 
     def _give_up(self) -> None:
-        """The client breaks TLS: send the alert, close."""
+        """Send the alert for a client that breaks TLS, and close."""
         self._closing = True
         self._listener.incoming.read()
         self._flush()
@@ -328,7 +328,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
 
 
 def _whole(data: bytes) -> int:
-    """How many of the bytes are whole records; all of them where they are no records."""
+    """The number of bytes in whole records; all of them if they are not records."""
     at = 0
     while at < len(data) and data[at] in _RECORDS:
         if len(data) < at + 5:

@@ -1,10 +1,9 @@
-"""Costly steps done a few at a time: between two lots the event loop serves everybody else.
+"""Costly steps done a few at a time: between two lots the event loop serves other connections.
 
-A fleet that comes back after a restart wants ten thousand TLS handshakes at once, about a millisecond each. Devices
-that are connected already must not wait for all of them; nor for the ends of ten thousand connections, when a network
-fails.
+A fleet that reconnects after a restart needs ten thousand TLS handshakes at once, about a millisecond each. Connected
+devices must not wait for all of them; nor for the ends of ten thousand connections, when a network fails.
 
-Every other step is the one that has waited longest, so that a fleet behind one address gets its part however many
+Every other step is the one that has waited longest, so that a fleet behind one address gets its share however many
 addresses others use. The steps between go from address to address, so that a flood from one address delays no other.
 """
 
@@ -20,14 +19,14 @@ STEPS: Final = 4
 
 
 class Line:
-    """Steps that wait."""
+    """Waiting steps."""
 
     def __init__(self) -> None:
         self._added = 0
         self._in_order: OrderedDict[int, str] = OrderedDict()
         """Addresses by the number of their step, oldest first."""
         self._of: OrderedDict[str, deque[tuple[int, Step]]] = OrderedDict()
-        """Steps of each address, oldest first; the address whose turn is next first."""
+        """Steps of each address, oldest first; the address with the next turn first."""
         self._takes_oldest = False
 
     def __len__(self) -> int:
@@ -40,7 +39,7 @@ class Line:
         self._of.setdefault(address, deque()).append((self._added, step))
 
     def take(self) -> Step:
-        """The next step, taken out: the oldest and one of the next address by turns."""
+        """Take the next step: alternately the oldest, and one of the next address."""
         self._takes_oldest = not self._takes_oldest
         address = next(iter(self._in_order.values() if self._takes_oldest else self._of))
         steps = self._of[address]

@@ -1,9 +1,9 @@
 """Delays of CONNECTs after wrong tokens, before the look-up in the store. Counts are in memory only.
 
-A box with a wrong token that dials again and again waits longer each time. An address that sends many different wrong
-tokens has each unknown token wait. A token that was right never waits, and each admitted device takes back one wrong
-token of its address: a fleet behind one address goes on beside a box, or some, with wrong tokens. A wait
-never replaces the look-up: every token is checked after it.
+A box that keeps dialling with a wrong token waits longer each time. If an address sends many different wrong tokens,
+each unknown token from it waits. A right token never waits, and each admitted device cancels one wrong token of its
+address: a fleet behind one address keeps working beside some boxes with wrong tokens. A wait never replaces the
+look-up: every token is checked after it.
 
 Times are seconds of a steady clock.
 """
@@ -18,18 +18,18 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 REMEMBERED: Final = 50_000
-"""Right tokens, wrong tokens and addresses: the latest of each."""
+"""Most right tokens, wrong tokens and addresses: the latest of each."""
 FIRST_S: Final = 0.5
 """Wait after the first refusal of a token; it doubles, ..."""
 LONGEST_S: Final = 5.0
 """... up to this. Devices give a server some seconds to answer."""
 FORGIVEN_S: Final = 60.0
-"""A token that was not refused for so long has no wait."""
+"""A token that was not refused for this long has no wait."""
 ALLOWED: Final = 20
 """Different wrong tokens of an address before unknown tokens wait; one is forgiven each second."""
 _MOST: Final = 200.0
 _STEP_S: Final = 0.05
-"""Wait for each token more."""
+"""Wait for each further token."""
 _DOUBLINGS_MAX: Final = 10
 
 
@@ -48,14 +48,14 @@ class Address(msgspec.Struct):
 
 
 class WrongTokens:
-    """The tokens that were right and wrong lately."""
+    """Recent right and wrong tokens."""
 
     def __init__(self, *, longest_s: float = LONGEST_S, remembered: int = REMEMBERED) -> None:
         self._longest_s = min(longest_s, LONGEST_S)
         self._remembered = remembered
         self._right: OrderedDict[str, None] = OrderedDict()
         self._wrong: OrderedDict[tuple[str, int], Refused] = OrderedDict()
-        """By address and hash of the token: a CONNECT may be long."""
+        """By address and hash of the token, because a token may be long."""
         self._addresses: OrderedDict[str, Address] = OrderedDict()
 
     def wait_s(self, address: str, token: str, *, now_s: float) -> float:
@@ -70,7 +70,7 @@ class WrongTokens:
         return min(wait_s, self._longest_s)
 
     def refused(self, address: str, token: str, *, now_s: float) -> None:
-        """No sensor has the token."""
+        """Count a token that no sensor has."""
         self._right.pop(token, None)
         key = address, hash(token)
         refused = self._wrong.get(key)
@@ -83,7 +83,7 @@ class WrongTokens:
         self._remember(self._wrong, key, refused)
 
     def admitted(self, address: str, token: str, *, now_s: float) -> None:
-        """A sensor has the token."""
+        """Record the token of a sensor."""
         self._remember(self._right, token, None)
         self._wrong.pop((address, hash(token)), None)
         if address in self._addresses:
