@@ -1,1 +1,1 @@
-"""The base map: what of the world it shows, and at which zooms."""
+"""The base map: selection of OpenStreetMap features by zoom, and their style."""

@@ -1,7 +1,7 @@
 """The colours of the base map, light and dark.
 
-Roads keep the order in which they stand out: a motorway more than a street. Texts have a contrast of 4.5 and more
-against their halo.
+Roads stand out in order of importance: a motorway more than a street. Texts have a contrast of 4.5 and more against
+their halo.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ Theme: TypeAlias = Literal["light", "dark"]
 
 
 class Colours(NamedTuple):
-    """Of one theme."""
+    """The colours of one theme."""
 
     ground: str
     land: Mapping[str, str]
@@ -26,7 +26,7 @@ class Colours(NamedTuple):
     road: Mapping[str, str]
     """By `kind` of road."""
     casing: Mapping[str, str]
-    """Likewise: the lines on either side."""
+    """By `kind` of road: the lines on either side."""
     text: str
     faint_text: str
     halo: str
@@ -130,4 +130,4 @@ LIMITS: Final = (
     (91, "#e2701b"),
     (111, "#c0392b"),
 )
-"""Of limits from so many km/h on, in both themes."""
+"""Least limit, km/h, and its colour, in both themes."""

@@ -1,6 +1,6 @@
-"""Choice of what the base map shows of OpenStreetMap: its layer, what is told of it, and from which zoom on.
+"""Selection of OpenStreetMap features for the base map: layer, properties and least zoom of each.
 
-Not here: reading it (`adapters/maps/features.py`), cutting it into tiles (`adapters/maps/tiles.py`).
+Not here: reading the file (`adapters/maps/features.py`), cutting tiles (`adapters/maps/tiles.py`).
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from tripline.basemap.layers import LARGEST_ZOOM, Feature, Layer, Told
 
 Tags = Mapping[str, str]
 MOST_NAME: Final = 200
-"""Characters of a name that are kept."""
+"""Longest stored name, characters."""
 _ROADS: Final = {
     "motorway": ("motorway", 5),
     "trunk": ("trunk", 6),
@@ -34,7 +34,7 @@ _WATER_LINES: Final = {"river": 8, "canal": 10, "stream": 13}
 _PLACES: Final = {"city": 5, "town": 8, "village": 10, "suburb": 11, "hamlet": 12, "neighbourhood": 13, "locality": 14}
 _BOUNDARIES: Final = {"2": 3, "3": 6, "4": 6, "6": 9, "8": 11}
 _LARGE_PLACES: Final = ((1_000_000, 4), (200_000, 6), (50_000, 7), (10_000, 8))
-"""People, and from which zoom on a place of so many is shown at least."""
+"""Population, and the least zoom of a place of that size."""
 _LAND: Final = {
     ("landuse", "forest"): ("wood", 8),
     ("natural", "wood"): ("wood", 8),
@@ -60,15 +60,15 @@ _LAND: Final = {
 }
 _WATERS: Final = {("natural", "water"), ("waterway", "riverbank"), ("landuse", "reservoir"), ("landuse", "basin")}
 POINT_KEYS: Final = ("place",)
-"""A node without any of them shows nothing."""
+"""A node without any of these keys is not shown."""
 LINE_KEYS: Final = ("highway", "railway", "waterway", "boundary")
-"""A way without any of them shows no line."""
+"""A way without any of these keys is not shown as a line."""
 AREA_KEYS: Final = ("building", "natural", "waterway", "landuse", "leisure")
-"""An area without any of them shows nothing."""
+"""An area without any of these keys is not shown."""
 
 
 def of_point(tags: Tags) -> Feature | None:
-    """What a node shows."""
+    """The feature of a node; None: not shown."""
     zoom, name = _PLACES.get(tags.get("place", "")), _text(tags, "name")
     if zoom is None or not name:
         return None
@@ -79,7 +79,7 @@ def of_point(tags: Tags) -> Feature | None:
 
 
 def of_line(tags: Tags) -> Feature | None:
-    """What a way shows as a line."""
+    """The feature of a way as a line; None: not shown."""
     highway = tags.get("highway", "")
     if (road := _ROADS.get(highway.removesuffix("_link"))) is not None:
         if tags.get("area") == "yes":
@@ -99,7 +99,7 @@ def of_line(tags: Tags) -> Feature | None:
 
 
 def of_area(tags: Tags) -> Feature | None:
-    """What an area shows."""
+    """The feature of an area; None: not shown."""
     if tags.get("building", "no") != "no":
         return Feature(Layer.BUILDING, LARGEST_ZOOM, {})
     if any(tags.get(key) == text for key, text in _WATERS):
@@ -111,7 +111,7 @@ def of_area(tags: Tags) -> Feature | None:
 
 
 def of_limit(kmh: float, source: str) -> Feature:
-    """What the limit of a road shows; `source`: how it is known."""
+    """The feature of a road's limit. `source`: the name of its `LimitSource`."""
     return Feature(Layer.LIMIT, 12, {"kmh": round(kmh), "source": source})
 
 

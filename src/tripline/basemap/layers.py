@@ -1,24 +1,24 @@
-"""Layers of the base map, and the things in them.
+"""Layers of the base map, and the features in them.
 
-Not here: which thing is in which (`features.py`).
+Not here: the choice of layer (`features.py`).
 """
 
 from enum import IntEnum
 from typing import Final, NamedTuple
 
 Told = dict[str, str | int]
-"""What is told of a thing, by name."""
+"""Properties of a feature, by name."""
 
 LARGEST_ZOOM: Final = 14
-"""Closer looks are drawn from tiles of this zoom."""
+"""Higher zooms are drawn from tiles of this zoom."""
 MOST_ZOOM: Final = 22
-"""Of tiles from elsewhere."""
+"""Largest zoom of tiles from elsewhere."""
 ATTRIBUTION: Final = "© OpenStreetMap contributors"
-"""Whom to name beside what is made of their data."""
+"""Credit required beside maps made from their data."""
 
 
 class Layer(IntEnum):
-    """What tiles are divided into, in the order in which it is drawn."""
+    """Layers of the tiles, in drawing order."""
 
     LANDUSE = 0
     WATER = 1
@@ -31,14 +31,14 @@ class Layer(IntEnum):
 
     @property
     def label(self) -> str:
-        """What tiles call it."""
+        """The layer's name in tiles."""
         return self.name.lower()
 
 
 class Feature(NamedTuple):
-    """A thing that is shown."""
+    """A feature on the map."""
 
     layer: Layer
     zoom: int
-    """The least at which it is shown."""
+    """The least zoom that shows it."""
     told: Told

@@ -1,9 +1,9 @@
-"""The style in which the base map is drawn: a MapLibre style over its layers, light or dark.
+"""The style of the base map: a MapLibre style over its layers, light or dark.
 
-Texts are drawn in the reader's own fonts, and nothing has a picture, so the style names no other address than that of
-the tiles. Limits are layers of their own, which are there and not shown: whoever wants them makes `LIMITS` visible.
+Texts use the reader's own fonts, and features have no pictures, so the style needs no address except the tiles'.
+Limits have their own layers, hidden by default: make the layers `LIMITS` visible to show them.
 
-Not here: what is in the tiles (`features.py`).
+Not here: the contents of the tiles (`features.py`).
 """
 
 import math
@@ -19,14 +19,14 @@ Part: TypeAlias = dict[str, Any]
 """A part of a style, as JSON."""
 SOURCE: Final = "base"
 LIMITS: Final = ("limit", "limit-label")
-"""Layers that show limits of roads."""
+"""Layers of road limits."""
 _PLAIN: Final = ["sans-serif"]
 # MapLibre takes the weight from the first name. No font has that name, so the browser takes the second.
 _BOLD: Final = ["Bold", "sans-serif"]
 
 
 _CLASSES: Final = ("service", "minor", "tertiary", "secondary", "primary", "trunk", "motorway")
-"""Those of roads that have a casing, from below to above."""
+"""Kinds of road that have a casing, from bottom to top."""
 _WIDTHS: Final[tuple[tuple[int, tuple[float, ...]], ...]] = (
     (5, (0.0, 0.0, 0.0, 0.0, 0.5, 0.8, 1.0)),
     (9, (0.0, 0.0, 0.4, 0.8, 1.2, 1.6, 2.0)),
@@ -47,8 +47,8 @@ def style(
 ) -> Part:
     """The style as JSON.
 
-    `tiles`: address of a tile with `{z}`, `{x}` and `{y}`. `bounds`: of what there is; without them there
-    is no map, and the style is one plain colour. `zooms`: least and greatest of the tiles.
+    `tiles`: address of a tile with `{z}`, `{x}` and `{y}`. `bounds`: the mapped area; None: no map, and the style is
+    one plain colour. `zooms`: least and greatest of the tiles.
     """
     colours = COLOURS[theme]
     ground = {"id": "ground", "type": "background", "paint": {"background-color": colours.ground}}
@@ -162,7 +162,7 @@ def _lines(colours: Colours) -> list[Part]:
 
 
 def _roads(colours: Colours) -> list[Part]:
-    """Tunnels below the ground's roads, bridges above; of each first all casings, so that junctions are open."""
+    """Tunnels below ordinary roads, bridges above; in each group casings come first, so that junctions are open."""
     tunnel, bridge = ["has", "tunnel"], ["has", "bridge"]
     ways = {"tunnel": tunnel, "road": ["!", ["any", tunnel, bridge]], "bridge": bridge}
     found = []
@@ -215,7 +215,7 @@ def _roads(colours: Colours) -> list[Part]:
 
 
 def _widths(edge: float) -> list[Any]:
-    """Of roads, with so many pixels on either side."""
+    """Widths of roads by zoom, plus this many pixels on either side."""
 
     def at(zoom: int, widths: tuple[float, ...]) -> list[Any]:
         across = _by_kind(dict(zip(_CLASSES, widths, strict=True)), widths[1])
@@ -237,7 +237,7 @@ def _limits(colours: Colours) -> list[Part]:
             paint={
                 "line-color": colour,
                 "line-width": _by_zoom((12, 1.2), (14, 2.5), (18, 8)),
-                # What the tags say, beside what only follows from the country's rules.
+                # Limits from tags are opaque, implied ones fainter.
                 "line-opacity": ["match", ["get", "source"], "tagged", 0.9, 0.5],
             },
         ),
