@@ -1,8 +1,8 @@
-"""`tripline demo`: a real server, a company registered over REST, real drives played over MQTTS, and what comes back.
+"""`tripline demo`: a real server, a company registered over REST, real drives played over MQTTS, and the results.
 
-With a map, one more vehicle speeds along its roads. An outsider with a terminal: it uses the commands, the published
-REST operations and the simulator; of the inside it reads the roads of the imported map alone.
-Not here: the server process (`server.py`), the REST calls (`company.py`), what is printed (`report.py`).
+With a map, one more vehicle speeds along its roads. The demo acts from outside, through commands, published REST
+operations and the simulator; internally it reads only the roads of the imported map.
+Not here: the server process (`server.py`), the REST calls (`company.py`), the output (`report.py`).
 """
 
 import asyncio
@@ -35,35 +35,35 @@ TROUBLES: Final = (
     locks.NoAreaError,
     TimeoutError,
 )
-"""What can end a demo; the text of each is the one line to show."""
+"""Errors that end a demo; the text of each is shown as one line."""
 SCORES_WITHIN_S: Final = 30.0
 FLEET: Final = {
     "12GA3456": ("drive_01", "drive_03", "drive_04", "drive_05"),
     "34NA5678": ("drive_08", "drive_13", "drive_15", "drive_31"),
     "56DA7890": ("drive_06", "drive_11", "drive_17", "drive_32"),
 }
-"""Vehicle numbers, and the recorded drives that each vehicle makes; one of each is too short for a score."""
+"""Vehicle numbers, and the recorded drives of each vehicle; one drive of each is too short for a score."""
 SPEEDER: Final = "78RA9012"
-"""The vehicle that speeds along the roads of a map."""
+"""Number of the vehicle that speeds along the roads of a map."""
 _SPEEDING_S: Final = 600.0
 _LATER_S: Final = 60.0
-"""How long ago that drive ended, at least."""
+"""Least age of that drive's end."""
 _SEED: Final = 1
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """How a demo runs."""
+    """Options of a demo."""
 
     data: Path | None
-    """Where it keeps its data; None: a folder that is deleted at the end."""
+    """Data folder; None: a temporary folder."""
     keep: bool
-    """Whether the server stays up."""
+    """True to leave the server running."""
     map: Path | None = None
     """OpenStreetMap extract to import; None: no drive along roads."""
 
 
 async def run(plan: Plan, console: Console) -> bool:
-    """Play the demo; whether it came to its end. With `keep` the server runs until SIGINT or SIGTERM.
+    """Play the demo; false if it was stopped early. With `keep` the server runs until SIGINT or SIGTERM.
 
     Raises one of `TROUBLES`.
     """
@@ -111,7 +111,7 @@ async def _play(data: Path, plan: Plan, console: Console) -> None:
 
 
 async def _drive(server: Server, vehicles: Sequence[Vehicle], extract: Path | None, steps: report.Steps) -> int:
-    """Play each vehicle's drives on its own connection, all at once; the number of messages acknowledged."""
+    """Play each vehicle's drives on its own connection, all at once; return the number of acknowledged messages."""
     try:
         async with asyncio.TaskGroup() as roads:
             trips = [
@@ -141,7 +141,7 @@ async def _speed(server: Server, vehicle: Vehicle, extract: Path | None, steps: 
 
 
 def _speeding(maps: Path) -> Track:
-    """A drive over the limit, along roads of the map, that has just ended."""
+    """A recent drive over the limit, along roads of the map."""
     [area] = files.areas(maps)
     roads = network.Network(*files.load(maps, area))
     chance = random.Random(_SEED)  # noqa: S311  a drive, not a secret
@@ -160,7 +160,7 @@ def _link(server: Server, vehicle: Vehicle, drives: Sequence[Track]) -> link.Lin
 
 
 async def _judged(company: Company, vehicles: Sequence[Vehicle]) -> list[Driven]:
-    """Every trip with its score or the reason why it has none. Raises `TimeoutError`."""
+    """Every trip with its score or the reason for having none. Raises `TimeoutError`."""
     try:
         async with asyncio.timeout(SCORES_WITHIN_S):
             return [

@@ -1,6 +1,6 @@
-"""The demo's customer: registers a company with vehicles, sensors and drivers over REST, and reads what they drove.
+"""The demo's customer: registers a company with vehicles, sensors and drivers over REST, and reads their trips.
 
-Only published operations, as a customer's program would call them. Not here: what is printed (`report.py`).
+It uses only published operations, like a customer's program. Not here: the output (`report.py`).
 """
 
 import asyncio
@@ -21,15 +21,15 @@ from tripline.demo.server import Server
 
 EMAIL: Final = "admin@demo.example"
 LOGIN_FILE: Final = "demo-login.json"
-"""Body of the log-in request, readable by the owner of the data folder alone: nobody has to type or print it."""
+"""File with the body of the log-in request, readable only by the owner, so that it need not be typed or printed."""
 OVERSPEED: Final = 5
-"""Type of event."""
+"""Type of overspeed events."""
 _POLL_S: Final = 0.1
 _PAGE: Final = 1000
 
 
 class RejectedError(Exception):
-    """A request was answered with an error; the text is the one line to show."""
+    """A request was refused; the text is shown as one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +43,27 @@ class Vehicle:
 
     @property
     def token_file(self) -> str:
-        """Name of the file that holds the token, likewise."""
+        """Name of the file with the token, readable only by the owner."""
         return f"demo-token-{self.number}"
 
 
 class Cause(msgspec.Struct, frozen=True):
-    """What a trip lost points for: of which event type, from when on (epoch ms), and how many points."""
+    """A reason for lost points: event type, begin (epoch ms) and number of points."""
 
     type: int
     time_ms: int
     cost: float
     speed_kmh: float
-    """Of overspeed the fastest, else the speed at its beginning."""
+    """The fastest for overspeed, else the speed at its beginning."""
     end_kmh: float = 0.0
     seconds: float = 0.0
     limit_kmh: float = 0.0
     road: str | None = None
-    """Of overspeed; None: no map knows it."""
+    """Name of the road, for overspeed; None: on no map."""
 
 
 class Driven(msgspec.Struct, frozen=True):
-    """One trip: when, how far, its score or why there is none, how many GPS events of each type."""
+    """One trip: time, distance, score or the reason for having none, and GPS events by type."""
 
     trip_id: str
     vehicle: str
@@ -85,7 +85,7 @@ class Company:
     @staticmethod
     @contextlib.asynccontextmanager
     async def registered(server: Server) -> AsyncIterator["Company"]:
-        """Granted, registered, logged in."""
+        """Grant the account, register the company and log in."""
         password = secrets.token_urlsafe(16)
         await server.granted(EMAIL, password)
         async with httpx.AsyncClient(base_url=server.api, timeout=20, trust_env=False) as http:
@@ -111,7 +111,7 @@ class Company:
         return registered
 
     async def driven(self, vehicle: Vehicle, expected: int) -> list[Driven]:
-        """Every trip of the vehicle, oldest first, once each has a score or a reason for none."""
+        """Every trip of the vehicle, oldest first, once each has a score or a reason for having none."""
         while True:
             trips = await self._all(f"/api/tre/v1/vehicle/{vehicle.id}/trips")
             answers = [await self._score(_id(trip)) for trip in trips]
@@ -129,7 +129,7 @@ class Company:
         return sorted(found, key=lambda trip: trip.start)
 
     async def causes(self, trip_id: str) -> list[Cause]:
-        """What the trip lost points for, by time."""
+        """The reasons for the trip's lost points, by time."""
         told = await self._get(f"/api/tre/v1_3/trip/{trip_id}/analytics/drivingScore/explanation")
         found = [
             *(_harsh(record) for record in told["harshEvents"]),
@@ -143,7 +143,7 @@ class Company:
         return total["score"], total["distance"] / 1000, total["count"]
 
     async def _score(self, trip_id: str) -> dict[str, Any] | None:
-        """The score record, or the answer that says why there is none; None while the trip waits to be judged."""
+        """The score record, or the answer with the reason for having none; None while the trip waits for its score."""
         answer = await self._http.get(f"/api/tre/v1_3/trip/{trip_id}/analytics/drivingScore")
         record: dict[str, Any] = answer.json()
         if "errorCode" not in record or "is not scored" in record["message"]:

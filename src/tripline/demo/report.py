@@ -1,6 +1,6 @@
-"""The output of the demo: its steps, the scores, why the worst trip has its score, and how to go on.
+"""The output of the demo: its steps, the scores, the explanation of the worst trip, and commands to try next.
 
-Not here: where the figures come from (`company.py`).
+Not here: the source of the figures (`company.py`).
 """
 
 import datetime
@@ -20,14 +20,14 @@ from tripline.simulator import recordings
 _SCORES: Final = "Scores, and how often driving was harsh (over: samples over the limit)"
 EVENT_NAMES: Final = {1: "sudden start", 2: "acceleration", 3: "deceleration", 4: "sudden stop", OVERSPEED: "overspeed"}
 SPARE_DRIVE: Final = "drive_06"
-"""A recorded drive that the first vehicle has not made yet."""
+"""A recorded drive that the first vehicle has not driven yet."""
 _CAUSES_SHOWN: Final = 10
 _ZONE: Final = datetime.timezone(datetime.timedelta(hours=9), "UTC+9")
-"""The service's default zone, in which REST gives startDt."""
+"""The service's default zone, used for startDt in REST."""
 
 
 class Steps:
-    """Prints each step when it is done, with the seconds since the beginning."""
+    """Prints each finished step, with the seconds since the beginning."""
 
     def __init__(self, console: Console, clock: Callable[[], float]) -> None:
         self._console = console
@@ -35,12 +35,12 @@ class Steps:
         self._began = clock()
 
     def done(self, text: str) -> None:
-        """One more step is done."""
+        """Print a finished step."""
         self._console.print(f"[bold]{self._clock() - self._began:5.1f} s[/]  {text}", soft_wrap=True)
 
 
 def scores(console: Console, driven: Sequence[Driven], totals: Mapping[str, tuple[float, float, int]]) -> None:
-    """One line for each trip, one for each vehicle, and why some trips have no score."""
+    """Print one line for each trip, one for each vehicle, and the reasons of trips without a score."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title=_SCORES, title_justify="left")
     table.add_column("vehicle", style="bold", no_wrap=True)
     table.add_column(f"trip from ({_ZONE})", no_wrap=True)
@@ -62,7 +62,7 @@ def scores(console: Console, driven: Sequence[Driven], totals: Mapping[str, tupl
 
 
 def explanation(console: Console, trip: Driven, causes: Sequence[Cause]) -> None:
-    """What cost the trip its points, the dearest first, with the names of the roads."""
+    """Print the costs of the trip in points, the largest first, with the names of the roads."""
     assert trip.score is not None
     title = f"Why {trip.vehicle} has {trip.score:.1f} of 100 points for its trip from {trip.start[:16]}"
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title=title, title_justify="left")
@@ -85,7 +85,7 @@ def worst(driven: Sequence[Driven]) -> Driven:
 
 
 def without_a_map(console: Console) -> None:
-    """What a demo without a map leaves out."""
+    """Mention the parts that need a map."""
     console.print(
         "No map was given: every limit is the default, and no vehicle drove along roads with limits of their own.\n"
         "With an OpenStreetMap extract: tripline demo --map FILE.osm.pbf\n",
@@ -94,7 +94,7 @@ def without_a_map(console: Console) -> None:
 
 
 def way_into_portal(console: Console, link: str) -> None:
-    """The link that signs the company's administrator in, on a line of its own so that terminals make it one."""
+    """Print the administrator's sign-in link, on its own line so that terminals make it clickable."""
     console.print(
         "[bold]Look at the fleet in the portal[/] (this link signs you in once, within 15 minutes):\n", soft_wrap=True
     )
@@ -102,7 +102,7 @@ def way_into_portal(console: Console, link: str) -> None:
 
 
 def how_to_go_on(console: Console, server: Server, vehicle: Vehicle, trip: Driven) -> None:
-    """Command lines that work as printed while the server runs; secrets stay in files of the data folder."""
+    """Print commands that work while the server runs; secrets stay in files of the data folder."""
     header = '-H "X-Authorization: Bearer $TOKEN"'
     analytics = f"$API/api/tre/v1_3/vehicle/{vehicle.id}/analytics"
     login, token_file, ca, drive = (

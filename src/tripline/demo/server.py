@@ -1,6 +1,6 @@
-"""The demo's server: `tripline serve` as a process of its own, on the default ports where they are free.
+"""The demo's server: `tripline serve` as a process of its own, on the default ports if they are free.
 
-Not here: what is asked of it (`company.py`).
+Not here: requests to it (`company.py`).
 """
 
 import asyncio
@@ -22,7 +22,7 @@ _READY: Final = re.compile(r"ready api=(\S+) analytics=\S+ devices=(\S+) ca=(.+)
 
 
 class ServerError(Exception):
-    """The server did not do what it should; the text is the one line to show."""
+    """The server failed; the text is shown as one line."""
 
 
 class Server:
@@ -37,7 +37,7 @@ class Server:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator["Server"]:
-        """Started on an empty data folder, stopped at the end. Raises `ServerError`."""
+        """Start on an empty data folder; stop at the end. Raises `ServerError`."""
         if self.data.exists() and any(self.data.iterdir()):
             raise ServerError(f"{self.data} is not empty; the demo needs an empty data folder.")
         self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -49,25 +49,25 @@ class Server:
             await _stopped(process)
 
     async def granted(self, email: str, password: str) -> None:
-        """Make a granted service account with the command that an operator uses."""
+        """Create a granted service account with the operator's command."""
         await self._asked("admin", "grant", "--email", email, "--password-stdin", said=f"{password}\n")
 
     @property
     def maps(self) -> Path:
-        """Where imported maps lie."""
+        """Folder of imported maps."""
         return Config(data=self.data).maps
 
     async def imported(self, file: Path) -> str:
-        """Import a map with the command that an operator uses; the line in which it says that it has."""
+        """Import a map with the operator's command; return its report line."""
         said = await self._asked("map", "import", str(file))
         return said.partition("\n")[0]
 
     async def sign_in_link(self, email: str) -> str:
-        """The address that signs this account in to the portal, once, made with the command that an operator uses."""
+        """Make a link that signs this account in to the portal once, with the operator's command."""
         return (await self._asked("admin", "sign-in-link", "--email", email, "--url", self.api)).strip()
 
     async def _asked(self, *command: str, said: str = "") -> str:
-        """The output of a command on this installation. Raises `ServerError` with what it complains of."""
+        """The output of a command on this installation. Raises `ServerError` with its error message."""
         process = await asyncio.create_subprocess_exec(
             *_TRIPLINE,
             *command,
