@@ -1,1 +1,1 @@
-"""A fleet that is not there: an outsider that knows Tripline only by its wire."""
+"""A simulated fleet: an outsider that knows Tripline only by its protocols."""

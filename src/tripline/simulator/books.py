@@ -1,7 +1,7 @@
-"""The books of a simulated fleet: what each vehicle sent, what was acknowledged, and what must therefore be stored.
+"""The books of a simulated fleet: messages sent and acknowledged by each vehicle, and records that must be stored.
 
-An acknowledged message must be stored, unless it is known to make no record (a redelivery, a body that is no message).
-A message that was not acknowledged may be stored. Not here: counting what is stored (`office.py`).
+An acknowledged message must be stored, unless it makes no record (a redelivery, an unreadable body). A message without
+an acknowledgement may be stored. Not here: counting stored records (`office.py`).
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ import msgspec
 from tripline.simulator.drafts import Kind, Message
 
 COUNTED: Final = (Kind.MICROTRIP, Kind.TRIP, Kind.EVENT)
-"""What the platform can be asked for."""
+"""Kinds that can be counted on the platform."""
 Stored = Mapping[Kind, int]
 
 
@@ -20,15 +20,15 @@ class Row(msgspec.Struct):
     """The books of one kind of message."""
 
     sent: int = 0
-    """Publishes, those that were sent again among them."""
+    """Publishes, including resent ones."""
     resent: int = 0
     acknowledged: int = 0
     without_record: int = 0
-    """Acknowledged ones that are known to make no record."""
+    """Acknowledged messages that make no record."""
     due: int = 0
     """Records that must be stored."""
     maybe: int = 0
-    """Records that may be stored as well: of messages that nobody acknowledged, or that came twice unrecognised."""
+    """Records that may also be stored: from unacknowledged messages, or from unrecognised duplicates."""
 
     def add(self, other: "Row") -> None:
         """Add another vehicle's books."""
@@ -42,10 +42,10 @@ class Ledger(msgspec.Struct):
     rows: dict[Kind, Row] = msgspec.field(default_factory=lambda: {kind: Row() for kind in Kind})
     connections: int = 0
     failure: str | None = None
-    """Why the device gave up."""
+    """The reason why the device gave up."""
 
     def sent(self, message: Message) -> None:
-        """A publish is on its way."""
+        """Count a publish."""
         again = message.written
         row = self.rows[message.kind]
         row.sent += 1
@@ -54,14 +54,14 @@ class Ledger(msgspec.Struct):
             row.maybe += message.kept
 
     def acknowledged(self, message: Message) -> None:
-        """Its PUBACK came."""
+        """Count its PUBACK."""
         row = self.rows[message.kind]
         row.acknowledged += 1
         row.due += message.kept
         row.without_record += not message.kept
 
     def left(self, message: Message) -> None:
-        """Nobody will acknowledge it any more."""
+        """Count a message that will not be acknowledged any more."""
         self.rows[message.kind].maybe += message.kept
 
     def add(self, other: "Ledger") -> None:
@@ -71,7 +71,7 @@ class Ledger(msgspec.Struct):
         self.connections += other.connections
 
     def agrees_with(self, stored: Stored) -> bool:
-        """Whether everything is stored that must be, and nothing that cannot be."""
+        """True if every required record is stored, and no impossible one."""
         return all(
             self.rows[kind].due <= stored[kind] <= self.rows[kind].due + self.rows[kind].maybe for kind in COUNTED
         )

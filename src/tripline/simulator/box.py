@@ -1,7 +1,7 @@
-"""One simulated device: sends its steps when they are due, keeps each message until it is acknowledged, answers calls.
+"""One simulated device: sends its steps when they are due, keeps messages until they are acknowledged, answers calls.
 
-At most a window of messages is under way; what a lost connection leaves is sent again, in order, with the DUP flag, on
-the next one. Not here: what is sent (`itinerary.py`), how calls are answered (`calls.py`), the bytes (`client.py`).
+At most a window of messages is in flight; after a lost connection, unacknowledged messages are resent in order with
+the DUP flag. Not here: the messages (`itinerary.py`), answers to calls (`calls.py`), the bytes (`client.py`).
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from tripline.wire import topics
 
 WINDOW: Final = 20
 REPLIES: Final = 100
-"""Answers under way or waiting; more calls than that are not answered."""
+"""Most answers in flight or waiting; further calls are not answered."""
 _FIRST_PAUSE_S: Final = 0.2
 _LONGEST_PAUSE_S: Final = 10.0
 
@@ -39,12 +39,12 @@ class Pace(msgspec.Struct):
 
 
 class Access(msgspec.Struct, frozen=True):
-    """What all devices of a fleet need to connect."""
+    """Shared data that the devices of a fleet need to connect."""
 
     gateway: Gateway
     trusted: ssl.SSLContext
     doorway: asyncio.Semaphore
-    """How many may shake hands at the same time."""
+    """Limits concurrent handshakes."""
     patience_s: float
 
 
@@ -68,7 +68,7 @@ class Box:
     _nap: asyncio.Future[bool] | None = None
 
     async def run(self, ready: asyncio.Future[Iterator[Step]], pace: Pace) -> None:
-        """Connect, and when `ready` gives the steps, send them until all is acknowledged; then leave."""
+        """Connect, send the steps once `ready` has them, wait for all acknowledgements, then leave."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 keeping = tasks.create_task(self._keep_connected())
@@ -98,16 +98,16 @@ class Box:
                     return
 
     def hurry(self) -> None:
-        """What is due later is not waited for."""
+        """Stop waiting for later steps."""
         if self._nap is not None and not self._nap.done():
             self._nap.set_result(False)
 
     async def _until(self, pace: Pace, due_s: float) -> bool:
-        """Returns when something is due; false when it would be due later, but the device is to hurry."""
+        """Wait until a step is due; false if it is due later, but the device is to hurry."""
         loop = asyncio.get_running_loop()
         wait_s = pace.wait_s(due_s, loop.time())
         if wait_s <= 0:
-            await asyncio.sleep(0)  # even in haste the others and the acknowledgements have their turn
+            await asyncio.sleep(0)  # even in a hurry, let others run and acknowledgements arrive
             return True
         nap: asyncio.Future[bool] = loop.create_future()
         self._nap = nap
@@ -129,13 +129,13 @@ class Box:
             await self._changed.wait()
 
     async def _settled(self) -> None:
-        """Returns when nothing is under way and no answer is still to come."""
+        """Wait until no message is in flight and no answer is due."""
         while not self._gone and (self._under_way or self._replies):
             self._changed.clear()
             await self._changed.wait()  # as above
 
     def _publish(self, message: Message) -> None:
-        """Write it, and keep it when it is to be acknowledged."""
+        """Write it, and keep it if it will be acknowledged."""
         packet_id = 0
         if message.qos:
             packet_id = self._free_id()
@@ -185,7 +185,7 @@ class Box:
         self._changed.set()
 
     async def _keep_connected(self) -> None:
-        """Connect, send what is under way again, wait for the end; and again. Raises when that is of no use."""
+        """Connect, resend messages in flight, wait for the end, repeat. Raises when retrying is of no use."""
         loop = asyncio.get_running_loop()
         trouble_since: float | None = None
         pause_s = _FIRST_PAUSE_S
@@ -203,7 +203,7 @@ class Box:
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
                 continue
             trouble_since, pause_s = None, _FIRST_PAUSE_S
-            await asyncio.shield(connection.ended)  # whoever cancels the keeper does not end the connection
+            await asyncio.shield(connection.ended)  # cancelling the keeper does not end the connection
             self._connection = None
             self.online.clear()
             away_s, self._away_s = self._away_s, 0.0

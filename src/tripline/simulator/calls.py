@@ -1,6 +1,6 @@
-"""Answers of simulated devices to calls: in the manner of published clients, refused, or none (spec/rpc 4.2).
+"""Answers of simulated devices to calls: like published clients, refused, or none (spec/rpc 4.2).
 
-Not here: the topics and the sending (`box.py`).
+Not here: topics and sending (`box.py`).
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ _KNOWN_TO_SDK: Final = frozenset({"activationReq", "fwupdate", "fwupchunk", "res
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """One answer. `is_result` tells the topic."""
+    """One answer. `is_result` selects the topic."""
 
     is_result: bool
     body: bytes
@@ -26,7 +26,7 @@ class _Call(msgspec.Struct, frozen=True):
     params: Any
 
     def told(self) -> dict[str, Any]:
-        """What a result adds: the vehicle of an activation, the serial number that was asked for."""
+        """Further content of a result: the vehicle of an activation, the requested serial number."""
         if self.method == "activationReq" and isinstance(self.params, dict):
             return {"vid": self.params.get("vid")}
         return {"sn": "SIM-0001"} if self.method == "serial" else {}
@@ -62,11 +62,11 @@ MANNERS: Final[dict[str, Callable[[_Call], list[tuple[bool, Any, float]]]]] = {
     "failing": lambda _: [(False, {"results": 2000}, 0), (True, {"results": 4002}, 0)],
     "silent": lambda _: [],
 }
-"""Name of the manner -> (is it the result, body, seconds to wait) for each answer, in order."""
+"""Name of the manner -> (true for a result, body, seconds to wait) for each answer, in order."""
 
 
 def replies(manner: str, request: bytes) -> list[Reply]:
-    """What a device of this manner answers to the request's body; nothing when it cannot read it."""
+    """The answers of a device of this manner to the request's body; empty if it is unreadable."""
     try:
         wanted = msgspec.json.decode(request)
     except msgspec.DecodeError:

@@ -1,7 +1,7 @@
 """A light MQTT 3.1.1 client for many devices in one process: one asyncio protocol a connection, no task, no thread.
 
-It connects, subscribes, publishes and keeps the connection alive; what is under way is its owner's business. Why it is
-our own: decision 604. Not here: what is sent again on the next connection (`box.py`, `link.py`).
+It connects, subscribes, publishes and keeps the connection alive; its owner tracks messages in flight. The reason for
+our own client: decision 604. Not here: resending on the next connection (`box.py`, `link.py`).
 """
 
 import asyncio
@@ -17,23 +17,23 @@ from tripline.mqtt.decode import PacketReader
 from tripline.mqtt.packets import ProtocolError
 
 CONNECT_TIMEOUT_S: Final = 15.0
-"""What the published device programs wait for a connection (spec/device-messages 1.2)."""
+"""Connect timeout of the published device programs (spec/device-messages 1.2)."""
 KEEP_ALIVE_S: Final = 60
 _PINGREQ: Final = encode.packet(packets.Pingreq())
 _DISCONNECT: Final = encode.packet(packets.Disconnect())
 _FAREWELL_S: Final = 1.0
 _LARGEST: Final = 65_536
-"""Bytes of a packet from the platform: calls are short (spec/rpc 1)."""
+"""Largest packet from the platform, bytes: calls are short (spec/rpc 1)."""
 _FINAL: Final = {4: "bad user name", 5: "not authorised"}
-"""CONNACK return codes that no new attempt changes (spec/device-messages C4)."""
+"""CONNACK return codes that make retrying useless (spec/device-messages C4)."""
 
 
 class RefusedError(Exception):
-    """The platform does not let this device in, and will not later; the text is the one line to show."""
+    """The platform refuses this device permanently; the text is shown as one line."""
 
 
 class TokenRefusedError(RefusedError):
-    """CONNECT was answered with a return code that no new attempt changes."""
+    """CONNECT was refused with a return code that makes retrying useless."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"The platform refused a device's token (return code {code}: {_FINAL[code]}).")
@@ -41,11 +41,11 @@ class TokenRefusedError(RefusedError):
 
 
 class UnreachableError(Exception):
-    """No connection for longer than the patience; the text is the one line to show."""
+    """No connection for longer than the patience; the text is shown as one line."""
 
 
 class Gateway(msgspec.Struct, frozen=True):
-    """Where devices connect, and the certificate authority they trust."""
+    """The address for devices, and the certificate authority they trust."""
 
     host: str
     port: int
@@ -53,14 +53,14 @@ class Gateway(msgspec.Struct, frozen=True):
 
 
 class Ears(msgspec.Struct, frozen=True):
-    """Receives what the platform sends."""
+    """Receives acknowledgements and messages from the platform."""
 
     on_puback: Callable[[int], None]
     on_publish: Callable[[packets.Publish], None]
 
 
 class Connection(asyncio.Protocol):
-    """One connection. `ended` is done when it is over."""
+    """One connection. `ended` is done after its end."""
 
     def __init__(self, connect: packets.Connect, ears: Ears) -> None:
         loop = asyncio.get_running_loop()
@@ -77,13 +77,13 @@ class Connection(asyncio.Protocol):
 
     @property
     def open(self) -> bool:
-        """Whether it is not over."""
+        """True until the connection ends."""
         return not self.ended.done()
 
     async def ready(self, subscription: str | None) -> None:
-        """Returns when the platform has let the device in and granted the subscription, if there is one.
+        """Wait until the platform has accepted the device and granted the subscription, if any.
 
-        Raises `RefusedError`, or `OSError` when it is worth another try.
+        Raises `RefusedError`, or `OSError` if retrying makes sense.
         """
         code = await self._granted
         if code in _FINAL:
@@ -99,7 +99,7 @@ class Connection(asyncio.Protocol):
             raise RefusedError("The platform refused the subscription to calls.")
 
     def write(self, data: bytes) -> bool:
-        """Send; false when the connection is over."""
+        """Send; false after the end of the connection."""
         if self._left or self._transport is None or self._transport.is_closing():
             return False
         self._wrote = self._loop.time()
@@ -107,27 +107,27 @@ class Connection(asyncio.Protocol):
         return True
 
     def leave(self) -> None:
-        """End the connection in good order: the platform closes it, and after a second we close it ourselves.
+        """End the connection in good order: the platform closes it, or we do after a second.
 
-        Closing it here as well would have two ends of TLS wait for each other's last word.
+        If we closed it immediately, both ends of TLS would wait for each other's goodbye.
         """
         if self.write(_DISCONNECT):
             self._left = True
             self._loop.call_later(_FAREWELL_S, self.vanish)
 
     def vanish(self) -> None:
-        """End the connection as a pulled plug does."""
+        """End the connection abruptly, like a pulled plug."""
         if self._transport is not None:
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """TLS is done: ask to be let in."""
+        """Send CONNECT after the TLS handshake."""
         self._transport = cast(asyncio.Transport, transport)  # uvloop's own class does not derive from it
         self.write(encode.packet(self._connect))
         self._alarm = self._loop.call_later(KEEP_ALIVE_S / 2, self._keep_alive)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes of the platform."""
+        """Process bytes from the platform."""
         self._heard = self._loop.time()
         try:
             for packet in self._reader.receive(data):
@@ -136,14 +136,14 @@ class Connection(asyncio.Protocol):
             self.vanish()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Over, for whatever reason."""
+        """Finish after any kind of end."""
         if self._alarm is not None:
             self._alarm.cancel()
         if not self.ended.done():
             self.ended.set_result(None)
         if not self._granted.done():
             self._granted.set_exception(exc or ConnectionResetError("closed by the platform"))
-            self._granted.exception()  # nobody may be waiting any more
+            self._granted.exception()  # mark as retrieved: `ready` may not be waiting
 
     def _take(self, packet: packets.Packet) -> None:
         if isinstance(packet, packets.Puback):
@@ -175,7 +175,7 @@ async def connected(
     *,
     subscription: str | None = None,
 ) -> Connection:
-    """A connection that is ready for publishes. Raises `RefusedError`, or `OSError` when it is worth another try."""
+    """A connection that is ready for publishes. Raises `RefusedError`, or `OSError` if retrying makes sense."""
     connection: Connection | None = None
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
@@ -202,7 +202,7 @@ async def connected(
 
 
 def trusted(ca: Path) -> ssl.SSLContext:
-    """What a device needs to trust the authority in the file. Raises `RefusedError`."""
+    """The TLS context of a device that trusts the authority in the file. Raises `RefusedError`."""
     try:
         return ssl.create_default_context(cafile=ca)
     except (OSError, ssl.SSLError) as error:

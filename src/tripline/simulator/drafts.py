@@ -1,6 +1,6 @@
-"""A message before it is bytes, so that a habit can bend it; and the publish that it becomes.
+"""Drafts of messages, which habits can change before encoding, and the resulting publishes.
 
-Not here: the bending (`habits.py`), what is written into one (`payloads.py`, `incidents.py`), sending (`box.py`).
+Not here: the habits (`habits.py`), payloads (`payloads.py`, `incidents.py`), sending (`box.py`).
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from tripline.wire import topics
 
 
 class Kind(Enum):
-    """What a publish is about; the values are what the table calls it."""
+    """The kind of a publish; the values are its labels in the table."""
 
     MICROTRIP = "microtrips"
     TRIP = "trips"
@@ -31,7 +31,7 @@ class Draft(msgspec.Struct, kw_only=True):
     ts: int | None
     content: Payload | list[Any]
     number: int
-    """How many messages the device wrote before."""
+    """Number of earlier messages of the device."""
     extra: Payload = msgspec.field(default_factory=dict)
     """More header keys."""
     topic: str = topics.TRE
@@ -40,7 +40,7 @@ class Draft(msgspec.Struct, kw_only=True):
     """MessagePack spelled out as hexadecimal digits."""
     has_header: bool = True
     spoiled: bool = False
-    """A comma too many: no JSON."""
+    """Add a comma that makes the JSON invalid."""
     qos: int = 1
     retain: bool = False
     copies: int = 1
@@ -51,7 +51,7 @@ class Draft(msgspec.Struct, kw_only=True):
         return self.content if isinstance(self.content, list) else [self.content]
 
     def body(self) -> bytes:
-        """What is published."""
+        """The encoded body."""
         whole: Any = self.content
         if self.has_header:
             header = {"ty": self.ty} if self.ts is None else {"ty": self.ty, "ts": self.ts}
@@ -65,32 +65,32 @@ class Draft(msgspec.Struct, kw_only=True):
 
 @dataclass(slots=True, kw_only=True)
 class Message:
-    """One publish, and what the platform is to make of it."""
+    """One publish, and the expected result on the platform."""
 
     due_s: float
-    """When it is sent: seconds of the fleet's clock after its start."""
+    """Time of sending: seconds of the fleet's clock after its start."""
     kind: Kind
     topic: str
     body: bytes = field(repr=False)
     qos: int = 1
     retain: bool = False
     again: bool = False
-    """Sent before: as the DUP flag says."""
+    """A repetition, with the DUP flag."""
     kept: int = 1
-    """Records that it makes."""
+    """Number of records that it makes."""
     recognised: bool = True
-    """A second delivery is known to be one; false: it may be kept twice, for the message says no time at all."""
+    """True if the platform can recognise a duplicate; false: it may be stored twice, because it has no time."""
     written: bool = False
-    """Whether it left the device at least once."""
+    """True if it left the device at least once."""
 
 
 class Cut(msgspec.Struct, frozen=True, kw_only=True):
-    """The connection ends: in good order, or as when somebody pulls the plug."""
+    """The end of a connection: in good order, or like a pulled plug."""
 
     due_s: float
     tidy: bool
     away_s: float
-    """How long until the device is back."""
+    """Time until the device reconnects."""
     for_good: bool = False
 
 

@@ -1,9 +1,9 @@
-"""`tripline simulate`: many vehicles driven over MQTTS at once, in one process, and what became of what they sent.
+"""`tripline simulate`: many vehicles driven over MQTTS at once, in one process, and a check of the stored records.
 
-In order: the office registers the fleet, every device connects, those that must be are activated, all drive, and what
-is stored is held against what was acknowledged.
+In order: the office registers the fleet, every device connects, sensors that need it are activated, all drive, and
+stored records are compared with acknowledged messages.
 
-Not here: one device (`box.py`), what it sends (`itinerary.py`), REST (`office.py`), what is shown (`summary.py`).
+Not here: one device (`box.py`), its messages (`itinerary.py`), REST (`office.py`), the output (`summary.py`).
 """
 
 import asyncio
@@ -34,16 +34,16 @@ TROUBLES: Final = (
     client.UnreachableError,
     recordings.TrackError,
 )
-"""What can end a simulation before its end; the text of each is the one line to show."""
+"""Errors that end a simulation early; the text of each is shown as one line."""
 SHAKING_HANDS: Final = 40
-"""Connections made at the same time: so none waits longer for TLS than the platform allows."""
+"""Concurrent connection attempts: few enough that none exceeds the platform's time for TLS."""
 _TICK_S: Final = 0.25
 _GRACE_S: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Company:
-    """Where the fleet is registered, and as whom."""
+    """The fleet's company, and the account that registers it."""
 
     api: str
     email: str
@@ -52,7 +52,7 @@ class Company:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Who drives."""
+    """The composition of the fleet."""
 
     vehicles: int
     prefix: str = "SIM"
@@ -60,23 +60,23 @@ class Wanted:
     styles: Mapping[str, float]
     habits: Mapping[str, float]
     manners: Sequence[str] = ("script", "sdk", "documented")
-    """How the devices answer calls, in turn."""
+    """Manners of answering calls, assigned in turn."""
     packed_share: float = 0.0
     activation_share: float = 0.0
     tokens: Sequence[tuple[str, str]] = field(default=(), repr=False)
-    """Tokens and types of sensors that are there already; then nothing is registered."""
+    """Tokens and types of existing sensors; if set, no vehicle is registered."""
     seed: int = 0
 
 
 class Simulation(msgspec.Struct, frozen=True, kw_only=True):
-    """Who drives what, where and how fast."""
+    """Options of a simulation: fleet, drives, place and speed."""
 
     gateway: Gateway
     company: Company | None
     wanted: Wanted
     journeys: Journeys
     speed: float = 1.0
-    """Times real time; 0: as fast as it is acknowledged."""
+    """Times real time; 0: as fast as messages are acknowledged."""
     patience_s: float = 60.0
 
 
@@ -96,7 +96,7 @@ def routes(files: Sequence[Path]) -> list[list[Leg]]:
 
 
 def tokens(file: Path) -> list[tuple[str, str]]:
-    """Tokens and types in the lines of a file: `token` or `token,type`; the type is GPS when none is given."""
+    """Tokens and types in the lines of a file: `token` or `token,type`; the default type is GPS."""
     try:
         lines = file.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -108,9 +108,9 @@ def tokens(file: Path) -> list[tuple[str, str]]:
 
 
 async def run(simulation: Simulation, console: Console, clock: Callable[[], int]) -> bool:
-    """Drive the fleet to its end, or until SIGINT or SIGTERM; whether everything acknowledged is stored.
+    """Drive the fleet to its end, or until SIGINT or SIGTERM; true if everything acknowledged is stored.
 
-    `clock` tells epoch ms. Raises one of `TROUBLES`.
+    `clock` returns epoch ms. Raises one of `TROUBLES`.
     """
     access = Access(
         simulation.gateway,
@@ -133,7 +133,7 @@ async def _office(company: Company | None) -> AsyncIterator[Office | None]:
 
 
 async def _enlisted(wanted: Wanted, company: Office | None, console: Console) -> list[Mounted]:
-    """The sensors that drive, registered and mounted as far as that needs no device."""
+    """The fleet's sensors, registered, and mounted unless they need an activation."""
     if wanted.tokens:
         if company is not None:
             return await company.of_tokens([token for token, _ in wanted.tokens])
@@ -148,7 +148,7 @@ async def _enlisted(wanted: Wanted, company: Office | None, console: Console) ->
 
 
 def _unknown(number: int, token: str, device: str) -> Mounted:
-    """A sensor of which only the token is known."""
+    """A sensor with only a token."""
     plate = f"line {number}"
     return Mounted(
         sensor_id="", vehicle_id="", plate=plate, device=device, token=token, is_mounted=True, needs_activation=False
@@ -192,7 +192,7 @@ class _Fleet:
         ]
 
     async def run(self) -> bool:
-        """As the function of this name."""
+        """Run the simulation; see the function `run`."""
         company = self._company
         before = [Before()] * len(self._mounted) if company is None else await company.before(self._mounted)
         with self._stoppable():
@@ -220,7 +220,7 @@ class _Fleet:
                 await self._watch(running, show)
 
     async def _activate(self) -> None:
-        """Mount the sensors that wait for an activation, now that their devices can answer."""
+        """Mount the sensors that need an activation, now that their devices can answer."""
         waiting = [
             number
             for number, each in enumerate(self._mounted)
@@ -235,8 +235,8 @@ class _Fleet:
             self._boxes[number].ledger.failure = f"not activated: {why}"
 
     def _start(self, ready: Sequence[asyncio.Future[Iterator[Step]]]) -> None:
-        """The fleet's clock begins, so that nothing is sent before its time: the last drive ends now, or when the
-        drives are over at this speed."""
+        """Start the fleet's clock so that no message has a future time: the last drive ends now, or when the drives
+        are over at this speed."""
         journeys, speed = self._simulation.journeys, self._simulation.speed
         takes_s = journeys.length_s / speed if speed > 0 else 0.0
         base_ms = self._clock() - round((journeys.length_s - takes_s) * 1_000)
@@ -247,7 +247,7 @@ class _Fleet:
             each.set_result(iter(()) if idle else steps)
 
     async def _watch(self, running: Sequence["asyncio.Task[None]"], show: Callable[[str], None]) -> None:
-        """Returns when every device is done; after a stop, those that are not done in time are given up."""
+        """Wait until every device is done; after a stop, cancel devices that take too long."""
         loop = asyncio.get_running_loop()
         give_up_at: float | None = None
         pending = set(running)
@@ -265,7 +265,7 @@ class _Fleet:
 
     @contextlib.contextmanager
     def _stoppable(self) -> Iterator[None]:
-        """SIGINT and SIGTERM end the drives where they are, with their trip messages."""
+        """Let SIGINT and SIGTERM end the drives immediately, with their trip messages."""
         loop = asyncio.get_running_loop()
         signals = (signal.SIGINT, signal.SIGTERM)
         for each in signals:

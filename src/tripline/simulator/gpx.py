@@ -1,6 +1,6 @@
-"""Routes from GPX files: the places of their tracks and routes, in order, with speeds where the times tell them.
+"""Routes from GPX files: the places of their tracks and routes, in order, with speeds computed from times if present.
 
-Not here: routes from CSV files (`recordings.py`), what becomes of a route (`roads.py`).
+Not here: routes from CSV files (`recordings.py`), legs of a route (`roads.py`).
 """
 
 import datetime
@@ -19,7 +19,7 @@ _FASTEST_KMH: Final = 250.0
 
 
 def read(path: Path) -> list[Fix]:
-    """The route in a file. Raises `TrackError` when there is none."""
+    """The route in a file. Raises `TrackError` if it has none."""
     try:
         root = ElementTree.parse(path).getroot()  # noqa: S314  the caller's own file, and expat bounds what entities may grow to
         points = list(_points(root))

@@ -1,8 +1,8 @@
-"""Bad habits of real devices, one function and one row each: what the device does, what the platform makes of it.
+"""Bad habits of real devices, one function and one row each: the behaviour, and the platform's interpretation.
 
 Each was seen in a published device program or in the documents' own examples (spec/device-messages 1.2, 3.3, 4, 7, 8,
-9); the rule letters are those of spec/device-messages. A device has one habit or none. Not here: which vehicle has
-which (`mix.py`).
+9); the rule letters come from spec/device-messages. A device has one habit or none. Not here: the assignment of habits
+to vehicles (`mix.py`).
 """
 
 import datetime
@@ -24,7 +24,7 @@ _LOST_EVERY: Final = 5
 
 
 class Habit(msgspec.Struct, frozen=True):
-    """One row. `types` are the types of devices that can have it."""
+    """One row. `types`: the types of devices that can have it."""
 
     does: str
     read: str
@@ -32,7 +32,7 @@ class Habit(msgspec.Struct, frozen=True):
     types: tuple[str, ...] = TYPES
     client_id: str | None = None
     unplugged: bool = False
-    """Its power goes in the middle of a drive, for good."""
+    """Its power is cut in the middle of a drive, permanently."""
 
 
 def _numeric_strings(draft: Draft) -> None:

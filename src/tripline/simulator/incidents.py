@@ -25,7 +25,7 @@ EVENTS: Final[dict[str, tuple[int, ...]]] = {
 
 
 class Scene(msgspec.Struct, frozen=True):
-    """Where and when it happened."""
+    """Place and time of an event."""
 
     device: str
     tid: int
@@ -40,7 +40,7 @@ class Scene(msgspec.Struct, frozen=True):
 
     @property
     def recorded(self) -> Payload:
-        """What every event of a driving tag carries."""
+        """Keys of every event of a driving tag."""
         return {"tid": self.tid, **self.place, "clt": self.time_ms}
 
 

@@ -1,7 +1,7 @@
 """The messages of one simulated device, in order: drives with events, parking and cut connections, made one by one.
 
 Pure: the same for the same seed; it neither sends nor waits. A drive of a black box is followed by its parking record.
-Not here: how a vehicle moves (`motion.py`), what messages say (`payloads.py`, `incidents.py`), sending (`box.py`).
+Not here: movement (`motion.py`), contents of messages (`payloads.py`, `incidents.py`), sending (`box.py`).
 """
 
 import random
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from tripline.simulator.network import Network
 
 STAGGER_S: Final = 10.0
-"""Vehicles begin within this time, not all at once."""
+"""Vehicles start at random within this time."""
 _PARKED_EVERY_S: Final = 30.0
 _OWN_TIMES: Final = frozenset({"clt", "stt", "edt", "unpt", "pt", "tm", "tim"})
 
 
 class Journeys(msgspec.Struct, frozen=True, kw_only=True):
-    """What every vehicle does. Times in seconds of the fleet's clock."""
+    """The plan of every vehicle. Times in seconds of the fleet's clock."""
 
     trips: int = 1
     duration_s: float = 600.0
@@ -45,16 +45,16 @@ class Journeys(msgspec.Struct, frozen=True, kw_only=True):
     routes: Sequence[Sequence[Leg]] = ()
     """Recorded routes."""
     maps: Sequence["Network"] = ()
-    """Roads to drive on where there are no recorded routes; none of either: roads made from nothing."""
+    """Roads to drive on without recorded routes; if both are empty, roads are made up."""
 
     @property
     def length_s(self) -> float:
-        """From the first message that any vehicle may send to the last."""
+        """Time from the earliest possible message of any vehicle to the last."""
         return STAGGER_S + self.trips * (self.duration_s + self.pause_s)
 
 
 class Character(msgspec.Struct, frozen=True, kw_only=True):
-    """Who a vehicle is: its number in the fleet (from 1) and what it was given."""
+    """The identity of a vehicle: its number in the fleet (from 1) and its properties."""
 
     number: int
     device: str
@@ -66,16 +66,16 @@ class Character(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
 
     def chance(self) -> random.Random:
-        """The vehicle's own dice, the same for the same seed."""
+        """The vehicle's own random numbers, the same for the same seed."""
         return random.Random(f"{self.seed}/{self.number}/{self.plate}")  # noqa: S311  a drive, not a secret
 
 
 def steps(
     character: Character, journeys: Journeys, *, base_ms: int, halted: Callable[[], bool] = lambda: False
 ) -> Iterator[Step]:
-    """Every message and every cut of the vehicle. `base_ms` is the epoch time of second 0 of the fleet's clock.
+    """Every message and every cut of the vehicle. `base_ms`: epoch time of second 0 of the fleet's clock.
 
-    When `halted` says so, the drive ends where it is, with its trip message, and is the last.
+    When `halted` returns true, the current drive ends immediately, with its trip message, and is the last.
     """
     return _Device(character, journeys, base_ms, halted).steps()
 
@@ -90,7 +90,7 @@ class _Device:
         self._box = Instruments(character.device, self._rng, character.plate)
         self._habit: Habit | None = HABITS[character.habit] if character.habit else None
         self._number = 0
-        # Like a counter that goes on after a restart: no number is used again within the hours that trips may reopen.
+        # Like a counter that survives restarts: no number repeats within the hours that trips may reopen.
         self._tid = base_ms // 1_000 % 1_000_000_000
 
     def steps(self) -> Iterator[Step]:
@@ -175,7 +175,7 @@ class _Device:
         return self._message(at_s, Kind.EVENT, number, incidents.payload(number, scene))
 
     def _parking(self, from_s: float, until_s: float, where: Moment) -> Iterator[Message]:
-        """The record of a parked black box: samples, and a trip message of its own, under the drive's number."""
+        """The record of a parked black box: samples and a separate trip message, under the drive's number."""
         at_s = from_s + 1
         while at_s < until_s - 1 and not self._halted():
             item = self._box.parked(self._tid, self._ms(at_s), round(at_s - from_s))

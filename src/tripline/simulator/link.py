@@ -1,8 +1,8 @@
-"""A device's link to the platform: publishes an outbox over MQTTS, over as many connections as it takes.
+"""A device's link to the platform: publishes an outbox over MQTTS, reconnecting as needed.
 
-QoS 1, a bounded number of messages in flight, growing pauses between attempts; what was not acknowledged when a
-connection ended is sent again on the next one. Not here: what is sent (`messages.py`), in which order and what counts
-as resent (`outbox.py`), MQTT (`client.py`).
+QoS 1, a bounded number of messages in flight, growing pauses between attempts; messages without an acknowledgement
+are resent on the next connection. Not here: the messages (`messages.py`), their order and the count of resent ones
+(`outbox.py`), MQTT (`client.py`).
 """
 
 import asyncio
@@ -21,14 +21,14 @@ from tripline.wire import topics
 
 
 class Manner(msgspec.Struct, frozen=True, kw_only=True):
-    """How a replay goes."""
+    """Options of a replay."""
 
     speed: float = 0.0
-    """How many times faster than the drive was; 0: as fast as it is acknowledged."""
+    """Times the speed of the real drive; 0: as fast as messages are acknowledged."""
     window: int = 20
-    """Messages in flight at most."""
+    """Most messages in flight."""
     patience_s: float = 60.0
-    """How long to go on without a connection."""
+    """Time to keep trying without a connection."""
     first_pause_s: float = 0.25
     longest_pause_s: float = 15.0
 
@@ -43,10 +43,10 @@ class Link:
     manner: Manner = field(default_factory=Manner)
     on_progress: Callable[[Tally], None] = lambda _: None
     on_trouble: Callable[[str], None] = lambda _: None
-    """Told why a connection ended or was not made, in one line."""
+    """Called with the reason when a connection ended or failed, in one line."""
 
     async def deliver(self) -> Tally:
-        """Return when everything is acknowledged. Raises `RefusedError` or `UnreachableError`."""
+        """Return after the last acknowledgement. Raises `RefusedError` or `UnreachableError`."""
         loop = asyncio.get_running_loop()
         authority = client.trusted(self.gateway.ca)
         outbox = Outbox(len(self.messages))
@@ -73,7 +73,7 @@ class Link:
             pause = min(pause * 2, self.manner.longest_pause_s)
 
     async def _one_connection(self, authority: ssl.SSLContext, outbox: Outbox, started: float) -> str | None:
-        """Publish until everything is acknowledged (None) or the connection ends (why)."""
+        """Publish until everything is acknowledged (None) or the connection ends (reason)."""
         room = asyncio.Semaphore(self.manner.window)
         under_way: dict[int, int] = {}
 
@@ -116,17 +116,17 @@ class Link:
         room: asyncio.Semaphore,
         under_way: dict[int, int],
     ) -> None:
-        """Return when everything is acknowledged. No time-out: either the PUBACKs come, or the connection's end
+        """Return after the last acknowledgement. No time-out: either the PUBACKs arrive, or the connection's end
         (keep-alive at the latest) cancels this."""
         while (number := outbox.next) is not None:
             await self._until_due(self.messages[number], started)
             await room.acquire()
             number = outbox.sending()
-            # As many are under way as the window has room for, so an identifier has been free for long.
+            # At most a window of messages is in flight, so an identifier is free again long before its reuse.
             packet_id = number % 65_535 + 1
             under_way[packet_id] = number
             connection.write(encode.publish(topics.TRE, self.messages[number].body, qos=1, packet_id=packet_id))
-        for _ in range(self.manner.window):  # the whole room is free again: nothing is under way
+        for _ in range(self.manner.window):  # the whole window is free again: no message is in flight
             await room.acquire()
 
     async def _until_due(self, message: Message, started: float) -> None:
@@ -139,5 +139,5 @@ class Link:
 
 async def _until_it_ends(connection: Connection) -> None:
     """Raises `ConnectionResetError` when the connection ends."""
-    await asyncio.shield(connection.ended)  # whoever stops waiting does not end the connection
+    await asyncio.shield(connection.ended)  # cancelling this wait does not end the connection
     raise ConnectionResetError

@@ -13,7 +13,7 @@ from tripline.simulator.recordings import Point, Track
 
 
 class Message(msgspec.Struct, frozen=True):
-    """One publish: its body, and when a real drive would send it, seconds after the replay's start at speed 1."""
+    """One publish: its body, and its time in a real drive, seconds after the replay's start at speed 1."""
 
     due_s: float
     body: bytes

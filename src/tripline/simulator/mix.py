@@ -1,4 +1,4 @@
-"""Shares types, styles, habits and manners out over the vehicles of a simulated fleet.
+"""Distributes types, styles, habits and manners over the vehicles of a simulated fleet.
 
 Not here: registering them (`office.py`).
 """
@@ -15,11 +15,11 @@ T = TypeVar("T")
 
 
 class MixError(Exception):
-    """A mix names something unknown or has no weight; the text is the one line to show."""
+    """A mix names something unknown or has no weight; the text is shown as one line."""
 
 
 def mix(text: str, known: Sequence[str], what: str) -> dict[str, float]:
-    """The weights in a text such as `GPS=3,OBD`, of which `all` means all alike. Raises `MixError`."""
+    """The weights in a text such as `GPS=3,OBD`; `all` gives all names the same weight. Raises `MixError`."""
     if text.strip().lower() == ALL:
         return dict.fromkeys(known, 1.0)
     folded = {name.lower(): name for name in known}
@@ -38,7 +38,7 @@ def mix(text: str, known: Sequence[str], what: str) -> dict[str, float]:
 
 
 def shared_out(weights: Mapping[T, float], count: int) -> list[T]:
-    """So many names, as evenly mixed as their weights allow from the first on."""
+    """`count` names, mixed as evenly as their weights allow from the first on."""
     whole = sum(weights.values())
     given = dict.fromkeys(weights, 0)
     names = []
@@ -57,8 +57,8 @@ def characters(
     packed_share: float = 0.0,
     seed: int = 0,
 ) -> list[Character]:
-    """The vehicles of these types and number plates. Among each type the styles go round, so that every type is driven
-    in every style; of the habits that its type can have a vehicle gets the one that is rarest so far, by weight."""
+    """The vehicles of these types and number plates. Styles rotate within each type, so that every type is driven in
+    every style; each vehicle gets the habit of its type that is rarest so far, by weight."""
     lists: dict[str, list[str]] = {}
     seen: dict[str, int] = {}
     given = dict.fromkeys(habits, 0)
@@ -83,7 +83,7 @@ def characters(
 
 
 def _rarest(device: str, habits: Mapping[str, float], given: dict[str, int]) -> str:
-    """The habit that this type can have and fewest have yet, for its weight; counted in `given`."""
+    """The possible habit of this type that is rarest so far, relative to its weight; counted in `given`."""
     fitting = [name for name in habits if habits[name] and (name == NONE or device in HABITS[name].types)]
     if not fitting:
         return NONE

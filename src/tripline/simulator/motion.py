@@ -1,8 +1,8 @@
-"""A vehicle's movement along legs of a road in one style, as its instruments see it at every sample.
+"""A vehicle's movement along legs of a road in one style, as its instruments measure it at every sample.
 
-A state machine of five manoeuvres at two steps a second: pull away, cruise, brake for what ends the leg, stand, and the
-last stop. Position and speed carry the noise of a receiver (spec/scoring 7). Not here: what a device makes of a moment
-(`payloads.py`).
+A state machine of five manoeuvres at two steps a second: pull away, cruise, brake for the end of the leg, stand, and
+the last stop. Position and speed have the noise of a receiver (spec/scoring 7). Not here: a device's message about a
+moment (`payloads.py`).
 """
 
 import math
@@ -24,11 +24,11 @@ _SPEED_NOISE_KMH: Final = 0.3
 _PLACE_NOISE_M: Final = 0.7
 _STANDING_S: Final = (3.0, 20.0)
 _SHORTEST_S: Final = 1.0
-"""Between samples: a clock that counts seconds tells them apart."""
+"""Least time between samples: distinct for a clock with whole seconds."""
 _LAST_STOP_S: Final = 15.0
-"""How long before its end a drive comes to its last stop."""
+"""Time from a drive's last stop to its end."""
 _SIGHT_M: Final = 800.0
-"""How far beyond its leg a vehicle sees what it must brake for: as far as it needs to stop from 130 km/h."""
+"""Distance beyond its leg that a vehicle looks ahead for reasons to brake: the braking distance from 130 km/h."""
 
 START: Final = 0x01
 LEFT: Final = 0x02
@@ -47,7 +47,7 @@ class _Doing(Enum):
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """What the instruments of a vehicle show at one sample."""
+    """The values of a vehicle's instruments at one sample."""
 
     at_s: float
     """Seconds after the drive's start."""
@@ -63,18 +63,18 @@ class Moment(msgspec.Struct, frozen=True):
     flags: int
     """Harsh manoeuvres since the last sample, as bits of `em` (spec/device-messages 4.6)."""
     limit_kmh: float
-    """Of the leg there."""
+    """Limit of the leg there."""
 
 
 class _Ahead(msgspec.Struct, frozen=True):
-    """A leg that is still to be driven, and how fast; km/h."""
+    """A leg ahead, and its speeds in km/h."""
 
     leg: Leg
     length_m: float
     pieces_m: list[float]
     cruise: float
     goal: float
-    """At its end."""
+    """Speed at its end."""
 
 
 def drive(
@@ -93,7 +93,7 @@ def drive(
 
 
 class _Car:
-    """Speed, place and intent; `step` moves it on."""
+    """A vehicle's speed, place and intent; `step` advances it."""
 
     def __init__(self, rng: random.Random, style: Style, legs: Iterator[Leg], seconds: float) -> None:
         self.at_s = 0.0
@@ -101,7 +101,7 @@ class _Car:
         self._style = style
         self._legs = legs
         self._ahead: deque[_Ahead] = deque()
-        """The leg that is driven, and those in sight behind it."""
+        """The current leg, and the visible ones after it."""
         self._last_stop_s = seconds - _LAST_STOP_S
         self._speed = 0.0
         self._shown = 0.0
@@ -118,11 +118,11 @@ class _Car:
 
     @property
     def over(self) -> bool:
-        """Whether the drive has come to its last stop."""
+        """True after the last stop of the drive."""
         return self._doing is _Doing.OVER
 
     def seen(self) -> Moment:
-        """What the instruments show; the flags are shown once."""
+        """Read the instruments; this resets the flags."""
         lat, lon = self._place()
         if self._speed > 0:
             lat, lon = roads.moved((lat, lon), self._rng.uniform(0, 360), self._rng.gauss(0, _PLACE_NOISE_M))
@@ -144,7 +144,7 @@ class _Car:
         )
 
     def step(self) -> None:
-        """Half a second later."""
+        """Advance by half a second."""
         before = self._speed
         self._decide()
         self.at_s += _STEP_S
@@ -223,7 +223,7 @@ class _Car:
         self._begin()
 
     def _begin(self) -> None:
-        """Look ahead from the beginning of a leg, and decide how to drive it."""
+        """Look ahead from the start of a leg, and decide how to drive it."""
         self._goal = self._look_ahead()
         self._piece, self._piece_m = 0, 0.0
         self._length_m, self._done_m = self._ahead[0].length_m, 0.0
@@ -232,7 +232,7 @@ class _Car:
         self._brake = self._rng.uniform(*(self._style.harsh_brake if harsh else self._style.brake))
 
     def _look_ahead(self) -> float:
-        """The speed at the end of this leg from which the vehicle can brake for whatever comes after it."""
+        """The speed at the end of this leg that still allows braking for all legs in sight."""
         ahead, rng, style = self._ahead, self._rng, self._style
         seen_m = sum(each.length_m for each in ahead) - (ahead[0].length_m if ahead else 0.0)
         while seen_m < _SIGHT_M and (leg := next(self._legs, None)) is not None:

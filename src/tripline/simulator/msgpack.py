@@ -5,7 +5,7 @@ from typing import Any
 
 
 def packed(value: Any) -> bytes:
-    """The bytes of an object of JSON's kinds."""
+    """The bytes of a JSON value."""
     if isinstance(value, dict):
         head = _head(len(value), 0x80, 0xDE)
         return head + b"".join(packed(key) + packed(element) for key, element in value.items())

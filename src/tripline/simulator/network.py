@@ -1,8 +1,8 @@
 """The roads of an imported map as a network to drive on: routes from junction to junction, and their legs.
 
-A vehicle rather stays on its road, takes main roads before small ones, and seldom drives a piece twice. It drives by
-the limit of cars; limits that hold at some times only are left out. Not here: made-up roads and recorded routes
-(`roads.py`), how a leg is driven (`motion.py`).
+A vehicle prefers its current road, then main roads to small ones, and seldom drives a piece twice. It drives by the
+limit for cars; limits that apply only at some times are ignored. Not here: made-up roads and recorded routes
+(`roads.py`), driving along a leg (`motion.py`).
 """
 
 import math
@@ -20,32 +20,32 @@ from tripline.simulator import roads
 from tripline.simulator.roads import Leg, Place
 
 WEIGHTS: Final = {101: 8.0, 102: 8.0, 103: 6.0, 104: 6.0, 107: 3.0, 108: 1.5}
-"""How willingly a vehicle takes a road, by its rank."""
+"""Preference for a road, by its rank."""
 _SIDE_WEIGHT: Final = 0.1
 _SAME_ROAD: Final = 4.0
 _DRIVEN: Final = 8.0
-"""How much less willingly a piece that was driven already."""
+"""Reduction of the preference for a piece that was already driven."""
 _STARTS: Final = 1_000
-"""Places tried before a drive begins on a side road."""
+"""Places tried before a drive starts on a side road."""
 _UNKNOWN_KMH: Final = 40.0
-"""Driven where the map knows no limit."""
+"""Speed on roads with an unknown limit."""
 _FASTEST_KMH: Final = 120.0
-"""Driven where there is no limit by law."""
+"""Speed on roads without a limit by law."""
 _SIDE_KMH: Final = 30.0
-"""Driven on roads beside others at most, whatever their limit is."""
+"""Top speed on side roads with a higher limit."""
 _BEND_M: Final = 20.0
-"""Over so many metres a change of direction is felt as one bend."""
+"""Length over which changes of direction count as one bend."""
 _SHARP: Final = 45.0
 _LIGHTS: Final = 0.06
-"""How many junctions have a red light."""
+"""Share of junctions with a red light."""
 _FAST_RANK: Final = 102
-"""Roads of this rank and better have none."""
+"""Roads of this rank and better have no red lights."""
 _LONGEST_M: Final = 400.0
-"""A leg ends after so many metres, so that a vehicle changes its pace."""
+"""Longest leg, so that a vehicle changes its pace."""
 
 
 class Edge(NamedTuple):
-    """From a vertex to the next or the one before."""
+    """A connection from a vertex to the next or the previous one."""
 
     at: int
     to: int
@@ -59,7 +59,7 @@ class _Speeds(NamedTuple):
 
 
 class Network:
-    """The roads of one map. Its arrays stay where they are; what is kept beside them is two numbers a vertex."""
+    """The roads of one map. It uses the index's arrays, and adds two numbers a vertex."""
 
     def __init__(self, index: RoadIndex, texts: Texts) -> None:
         self._index, self._texts = index, texts
@@ -69,7 +69,7 @@ class Network:
         self._firsts = np.searchsorted(self._node[self._vertices], np.arange(int(self._node.max()) + 2))
 
     def out(self, node: int) -> list[Edge]:
-        """The edges that lead away from a node."""
+        """The edges that leave a node."""
         edges = []
         index, last = self._index, self._index.road.size - 1
         for at in self._vertices[self._firsts[node] : self._firsts[node + 1]].tolist():
@@ -82,7 +82,7 @@ class Network:
         return edges
 
     def walk(self, chance: random.Random) -> Iterator[Edge]:
-        """A route from anywhere on; back at dead ends, so that only a one-way road that is cut off ends it."""
+        """A route from a random place; it turns at dead ends, so that only a cut-off one-way road ends it."""
         edge: Edge | None = self._start(chance)
         seen: dict[tuple[int, int], int] = defaultdict(int)
         while edge is not None:
@@ -96,7 +96,7 @@ class Network:
             edge = chance.choices(onward, weights)[0] if onward else None
 
     def legs(self, chance: random.Random) -> Iterator[Leg]:
-        """A route as legs: each of one limit and without a sharp bend."""
+        """A route as legs: each with one limit and without a sharp bend."""
         line: list[Place] = []
         length_m = 0.0
         recent: deque[tuple[float, float]] = deque()
@@ -152,7 +152,7 @@ class Network:
         return roads_there > 2 and self._index.rank[edge.road] > _FAST_RANK and chance.random() < _LIGHTS
 
     def _bend(self, recent: deque[tuple[float, float]], step_m: float, edge: Edge, following: Edge) -> float:
-        """The change of direction within the last metres, at the end of the edge too; degrees, clockwise."""
+        """The change of direction within the last metres, including the end of the edge; degrees, clockwise."""
         before = roads.heading(self._place(edge.at), self._place(edge.to))
         after = roads.heading(self._place(following.at), self._place(following.to))
         for number, (past_m, turn) in enumerate(recent):

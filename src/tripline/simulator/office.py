@@ -1,7 +1,7 @@
-"""The simulated fleet's company at the REST interface: registers and mounts what is missing, counts what is stored.
+"""The simulated fleet's company at the REST interface: registers and mounts missing vehicles, counts stored records.
 
-Only published operations, as a customer's program would call them. What it registers has recognisable names, and what
-is there already is used again. Not here: what the vehicles send.
+It uses only published operations, like a customer's program. Registered objects have recognisable names, and existing
+ones are used again. Not here: the vehicles' messages.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from tripline.simulator.drafts import Kind
 from tripline.simulator.payloads import TYPES
 
 PLACEHOLDER: Final = "13814000-1dd2-11b2-8080-808080808080"
-"""The id that means none (spec/interface, Conventions)."""
+"""The placeholder id for none (spec/interface, Conventions)."""
 ACTIVATED_WITHIN_S: Final = 30.0
 _TIMEOUT_S: Final = 60.0
 _PAGE: Final = 1_000
@@ -36,12 +36,12 @@ A = TypeVar("A")
 
 
 class OfficeError(Exception):
-    """The platform did not do what was asked; the text is the one line to show."""
+    """A request to the platform failed; the text is shown as one line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mounted:
-    """A sensor, and the vehicle that it is on or is to be on."""
+    """A sensor, and its current or future vehicle."""
 
     sensor_id: str
     vehicle_id: str
@@ -51,18 +51,18 @@ class Mounted:
     is_mounted: bool
     needs_activation: bool
     is_new: bool = False
-    """The vehicle was registered a moment ago: it has nothing stored."""
+    """The vehicle was just registered: it has no stored records."""
 
 
 class Before(msgspec.Struct, frozen=True):
-    """What a vehicle had stored before the drives: the newest trip and event; None: nothing."""
+    """A vehicle's newest stored trip and event before the drives; None: none."""
 
     trip_id: str | None = None
     event_id: str | None = None
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """Which fleet is wanted. `types` has one entry for each vehicle, for those that are not there yet."""
+    """The requested fleet. `types` has one entry for each vehicle, used for missing ones."""
 
     prefix: str
     types: Sequence[str]
@@ -81,7 +81,7 @@ class Office:
     @staticmethod
     @contextlib.asynccontextmanager
     async def opened(api: str, email: str, password: str) -> AsyncIterator["Office"]:
-        """Logged in until the block ends. Raises `OfficeError`."""
+        """Log in until the block ends. Raises `OfficeError`."""
         async with httpx.AsyncClient(base_url=api, timeout=_TIMEOUT_S, trust_env=False) as http:
             office = Office(http, email, password)
             await office._log_in()
@@ -92,7 +92,7 @@ class Office:
             yield office
 
     async def fleet(self, order: Order) -> list[Mounted]:
-        """The fleet's sensors and vehicles, in their order; those that were missing are registered."""
+        """The fleet's sensors and vehicles, in order; missing ones are registered."""
         plates = [f"{order.prefix}-{number:05d}" for number in range(1, len(order.types) + 1)]
         known, registered = await self._found(order.prefix)
         missing = [(plate, 1_000, "GASOLINE", "AUTO") for plate in plates if plate not in known]
@@ -108,7 +108,7 @@ class Office:
         return [_mounted(plate, vehicles[plate], sensors[plate], is_new=plate not in known) for plate in plates]
 
     async def of_tokens(self, tokens: Sequence[str]) -> list[Mounted]:
-        """The company's sensors with these tokens, in their order. Raises `OfficeError` when one is on no vehicle."""
+        """The company's sensors with these tokens, in order. Raises `OfficeError` if one is on no vehicle."""
         sensors = await self._named("/api/tre/v1/sensors", "serialNo", "")
         by_token = {sensor["credentialsId"]: sensor for sensor in sensors.values()}
         found = []
@@ -120,12 +120,12 @@ class Office:
         return found
 
     async def mount(self, boxes: Sequence[Mounted]) -> None:
-        """Mount the sensors that need no activation, and are on no vehicle."""
+        """Mount the unmounted sensors that need no activation."""
         waiting = [box for box in boxes if not box.is_mounted and not box.needs_activation]
         await self._each(waiting, lambda box: self._json("POST", _mount_path(box)))
 
     async def activate(self, box: Mounted) -> str | None:
-        """Mount a sensor whose device is connected and asks to be activated; None, or why it is not mounted."""
+        """Mount a sensor whose connected device must be activated; return None, or the reason for failure."""
         for _ in range(_ATTEMPTS):
             answer = await self._request("POST", _mount_path(box))
             if answer.status_code != _NOT_CONNECTED:
@@ -134,7 +134,7 @@ class Office:
         try:
             _accepted(answer)
             async with asyncio.timeout(ACTIVATED_WITHIN_S):
-                while not await self._is_activated(box):  # noqa: ASYNC110  the platform is asked, it does not tell
+                while not await self._is_activated(box):  # noqa: ASYNC110  REST has no notification for it
                     await asyncio.sleep(_POLL_S)
         except OfficeError as error:
             return str(error)
@@ -147,15 +147,15 @@ class Office:
         return bool(sensor["status"] == "ACTIVATED")
 
     async def activate_all(self, boxes: Sequence[Mounted]) -> list[str | None]:
-        """`activate` of each."""
+        """Run `activate` on each."""
         return await self._each(boxes, self.activate)
 
     async def before(self, boxes: Sequence[Mounted]) -> list[Before]:
-        """What each vehicle has stored now."""
+        """The newest stored records of each vehicle."""
         return await self._each(boxes, self._before)
 
     async def stored(self, boxes: Sequence[tuple[Mounted, Before]]) -> list[dict[Kind, int]]:
-        """How many records each vehicle has that it had not before."""
+        """The number of new records of each vehicle."""
         return await self._each(boxes, self._stored)
 
     async def _before(self, box: Mounted) -> Before:
@@ -182,7 +182,7 @@ class Office:
         return {Kind.MICROTRIP: microtrips, Kind.TRIP: with_message, Kind.EVENT: events}
 
     async def _records(self, path: str, after: str | None) -> AsyncIterator[dict[str, Any]]:
-        """Every record of a list by time that is newer than the one with this id, oldest first."""
+        """Every record of a list that is newer than the one with this id, oldest first."""
         query: dict[str, Any] = {"limit": _PAGE, "ascOrder": "true"}
         has_next = True
         while has_next:
@@ -193,7 +193,7 @@ class Office:
             after = page["nextPageLink"]["idOffset"] if has_next else None
 
     async def _found(self, prefix: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The vehicles by number and the sensors by serial number whose names begin so."""
+        """The vehicles by number and the sensors by serial number, with this prefix."""
         vehicles = self._named(f"/api/tre/v1/company/{self._company_id}/vehicles", "vehicleNo", f"{prefix}-")
         sensors = self._named("/api/tre/v1/sensors", "serialNo", f"{prefix}-")
         return await vehicles, await sensors
@@ -222,7 +222,7 @@ class Office:
             raise OfficeError(f"{what} could not be registered: {report['errors'][0]['message']}")
 
     async def _each(self, items: Sequence[A], work: Callable[[A], Awaitable[T]]) -> list[T]:
-        """The work done on all, some at the same time. Raises the first error alone."""
+        """Run the work on all items, some at the same time. Raises only the first error."""
 
         async def gated(item: A) -> T:
             async with self._gate:
@@ -244,7 +244,7 @@ class Office:
         return _accepted(await self._request(method, path, params=query))
 
     async def _request(self, method: str, path: str, **how: Any) -> httpx.Response:
-        """The answer, after logging in anew when the log-in is over."""
+        """The answer, after another log-in if the session has expired."""
         answer = await self._sent(method, path, **how)
         if answer.status_code == _UNAUTHORISED:
             await self._log_in()
@@ -299,5 +299,5 @@ def _token() -> str:
 
 
 def _spread(share: float, count: int) -> list[bool]:
-    """So many of `count` as the share says, evenly."""
+    """Mark this share of `count`, evenly spread."""
     return [int(number * share) > int((number - 1) * share) for number in range(1, count + 1)]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 
 class Tally(msgspec.Struct, frozen=True):
-    """How far a replay is. `sent` counts every publish, `resent` the repeated ones."""
+    """The progress of a replay. `sent` counts every publish, `resent` the repeated ones."""
 
     total: int
     sent: int = 0
@@ -19,12 +19,12 @@ class Tally(msgspec.Struct, frozen=True):
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to send or to wait for."""
+        """True if every message is acknowledged."""
         return self.acknowledged == self.total
 
 
 class Outbox:
-    """Numbers of messages (0 to total - 1): waiting, under way, or acknowledged."""
+    """Numbers of messages (0 to total - 1): waiting, in flight, or acknowledged."""
 
     def __init__(self, total: int) -> None:
         self.tally = Tally(total)
@@ -34,16 +34,16 @@ class Outbox:
 
     @property
     def next(self) -> int | None:
-        """The message that is to be sent next; None when all are under way or acknowledged."""
+        """The next message to send; None if all are in flight or acknowledged."""
         return self._waiting[0] if self._waiting else None
 
     @property
     def under_way(self) -> int:
-        """How many messages wait for their acknowledgement."""
+        """The number of messages in flight."""
         return len(self._under_way)
 
     def sending(self) -> int:
-        """Take the next message; it is under way from now on."""
+        """Take the next message; it is in flight from now on."""
         number = self._waiting.popleft()
         self._under_way[number] = None
         again = number < self._never_sent
@@ -52,11 +52,11 @@ class Outbox:
         return number
 
     def acknowledged(self, number: int) -> None:
-        """The platform has the message for good."""
+        """Remove a message that the platform has stored."""
         del self._under_way[number]
         self.tally = replace(self.tally, acknowledged=self.tally.acknowledged + 1)
 
     def connection_lost(self) -> None:
-        """Nobody will acknowledge what was under way: it waits again, in its order, before everything later."""
+        """Queue the messages in flight again, in order, before all later ones."""
         self._waiting.extendleft(sorted(self._under_way, reverse=True))
         self._under_way.clear()

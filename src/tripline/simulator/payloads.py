@@ -15,16 +15,16 @@ from tripline.simulator.motion import Moment
 Payload = dict[str, Any]
 
 TYPES: Final = ("GPS", "OBD", "ADAS", "BLACKBOX", "DTAG", "DTG", "AVN")
-"""The types of devices, as they are registered."""
+"""The types of devices, as registered."""
 TRIP_NUMBER: Final = {"GPS": 1, "OBD": 3, "ADAS": 5, "BLACKBOX": 7, "DTAG": 9, "DTG": 9, "AVN": 11}
-"""`ty` of the trip message of a type; its microtrip's is one more."""
+"""`ty` of the trip message of a type; its microtrip has the next number."""
 DRIVING: Final = 1
 PARKING: Final = 2
 """Values of `try` (BlackBox)."""
 
 
 class Journey(msgspec.Struct, frozen=True, kw_only=True):
-    """A drive that has come to its end; times in epoch ms."""
+    """A finished drive; times in epoch ms."""
 
     tid: int
     start_ms: int
@@ -35,7 +35,7 @@ class Journey(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def metres(self) -> int:
-        """How far it went."""
+        """Its length."""
         return round(self.last.distance_m)
 
     @property
@@ -45,7 +45,7 @@ class Journey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Instruments:
-    """What a vehicle has on board: writes payloads of one type of device, plausible and the same for the same seed."""
+    """A vehicle's instruments: write payloads of one type of device, plausible and the same for the same seed."""
 
     def __init__(self, device: str, rng: random.Random, plate: str) -> None:
         self._sample = _SAMPLES[device]

@@ -1,7 +1,7 @@
 """Recorded drives: CSV files read into tracks of points, faulty rows counted with their line, never guessed.
 
 A file has a header row; the columns `t_ms` (epoch ms), `lat`, `lon` (WGS84 degrees) are required, `speed_kmh` is used
-when present and not empty, all others are ignored. Not here: what a device makes of a track (`messages.py`).
+if present and not empty, all others are ignored. Not here: a device's messages about a track (`messages.py`).
 """
 
 import csv
@@ -15,13 +15,13 @@ from msgspec.structs import replace
 
 REQUIRED: Final = ("t_ms", "lat", "lon")
 FOLDER: Final = Path(__file__).parent / "drives"
-"""The recorded drives that come with the package."""
+"""The recorded drives in the package."""
 _EARLIEST_MS: Final = 1_262_304_000_000
-"""2010-01-01: the platform reads no older time (spec/device-messages T2)."""
+"""2010-01-01: the platform ignores older times (spec/device-messages T2)."""
 
 
 class TrackError(Exception):
-    """A file holds no drive; the text is the one line to show."""
+    """A file contains no drive; the text is shown as one line."""
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -34,14 +34,14 @@ class Point(msgspec.Struct, frozen=True):
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """A row that was left out."""
+    """A skipped row."""
 
     line: int
     reason: str
 
 
 class Track(msgspec.Struct, frozen=True):
-    """One drive: at least one point, times never going back."""
+    """One drive: at least one point, times never decreasing."""
 
     name: str
     points: Sequence[Point]
@@ -68,7 +68,7 @@ def read(path: Path) -> Track:
 
 
 def parse(name: str, lines: Iterable[str]) -> Track:
-    """The drive in the lines of a file. Raises `TrackError` when a required column or every row is missing."""
+    """The drive in the lines of a file. Raises `TrackError` if a required column or every row is missing."""
     rows = csv.DictReader(lines)
     missing = [column for column in REQUIRED if column not in (rows.fieldnames or ())]
     if missing:
@@ -86,7 +86,7 @@ def parse(name: str, lines: Iterable[str]) -> Track:
 
 
 def ending_at(tracks: Sequence[Track], end_ms: int, *, pause_ms: int = 60_000) -> list[Track]:
-    """The same drives moved in time: the last one ends at `end_ms`, each earlier one a pause before the next begins."""
+    """Move the drives in time: the last one ends at `end_ms`, each earlier one a pause before the next begins."""
     moved: list[Track] = []
     for track in reversed(tracks):
         shift = end_ms - track.end_ms

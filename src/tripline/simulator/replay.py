@@ -1,6 +1,6 @@
-"""`tripline replay`: recorded drives played as one device over MQTTS, and how far it is.
+"""`tripline replay`: recorded drives played as one device over MQTTS, with progress.
 
-Not here: reading files (`recordings.py`), what a device makes of them (`messages.py`), the connection (`link.py`).
+Not here: reading files (`recordings.py`), their messages (`messages.py`), the connection (`link.py`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,13 +18,13 @@ from tripline.simulator.outbox import Tally
 from tripline.simulator.recordings import Track
 
 TROUBLES = (recordings.TrackError, RefusedError, UnreachableError)
-"""What can end a replay; the text of each is the one line to show."""
+"""Errors that end a replay; the text of each is shown as one line."""
 _FAULTS_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """What to play, as whom and where. With `ending_ms` the drives are moved to end then."""
+    """The drives to play, the device and the server. With `ending_ms` the drives are moved to end then."""
 
     files: Sequence[Path]
     gateway: Gateway
@@ -35,7 +35,7 @@ class Replay:
 
 
 async def play(replay: Replay, console: Console) -> Tally:
-    """Publish every drive until the platform has acknowledged all of it. Raises one of `TROUBLES`."""
+    """Publish every drive until the platform has acknowledged all messages. Raises one of `TROUBLES`."""
     drives = [recordings.read(path) for path in replay.files]
     for drive in drives:
         _report(drive, console)
@@ -67,7 +67,7 @@ def _report(drive: Track, console: Console) -> None:
 
 @contextmanager
 def _progress(console: Console, total: int) -> Iterator[Callable[[Tally], None]]:
-    """Shows each tally: a bar on a terminal, elsewhere a line for each tenth."""
+    """Show each tally: as a bar on a terminal, else a line for each tenth."""
     if not console.is_terminal:
         yield _lines(console, total)
         return

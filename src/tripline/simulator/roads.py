@@ -1,7 +1,7 @@
-"""The roads that simulated vehicles drive: legs of a road, made from nothing or cut from a recorded route.
+"""The roads that simulated vehicles drive: legs of a road, made up or cut from a recorded route.
 
 A leg ends at a junction: straight on, at a turn, or at a red light. Made-up roads have the limits and lengths of towns,
-country roads and motorways and stay around one place. Not here: how a leg is driven (`motion.py`).
+country roads and motorways and stay around one place. Not here: driving along a leg (`motion.py`).
 """
 
 import math
@@ -15,7 +15,7 @@ METRES_PER_DEGREE: Final = 111_195.08
 Place = tuple[float, float]
 """Latitude, longitude: degrees WGS84."""
 Fix = tuple[float, float, float | None]
-"""A place and the speed there, km/h, when it is known."""
+"""A place and the speed there, km/h, if known."""
 
 _ROADS: Final = {
     30: (10, (120, 400)),
@@ -24,9 +24,9 @@ _ROADS: Final = {
     80: (12, (600, 1_800)),
     110: (8, (1_500, 4_000)),
 }
-"""Limit (km/h) -> how common the road is, and how long its legs are (metres)."""
+"""Limit (km/h) -> frequency of the road, and range of its legs' lengths (metres)."""
 _FARTHEST_M: Final = 15_000
-"""A made-up road turns back when it is farther from where it is to be."""
+"""A made-up road turns back at this distance from its centre."""
 _SPREAD_M: Final = 4_000
 _LEG_M: Final = 300.0
 _NEAR_M: Final = 4.0
@@ -39,13 +39,13 @@ class Leg(msgspec.Struct, frozen=True):
     line: tuple[Place, ...]
     """Two places or more."""
     limit_kmh: float
-    """Infinite: none is known, or there is none."""
+    """Infinite: unknown, or none."""
     stop: bool
-    """A red light stands at its end."""
+    """True for a red light at its end."""
     turn: float
     """Change of direction at its end, degrees, clockwise."""
     driven_kmh: float | None = None
-    """What vehicles go by, where that is not the limit."""
+    """Speed that vehicles drive by, if it is not the limit."""
 
 
 def distance_m(one: Place, other: Place) -> float:
@@ -56,7 +56,7 @@ def distance_m(one: Place, other: Place) -> float:
 
 
 def moved(place: Place, heading: float, metres: float) -> Place:
-    """The place that lies so far in this direction (degrees from north)."""
+    """The place at this distance and direction (degrees from north)."""
     north, east = metres * math.cos(math.radians(heading)), metres * math.sin(math.radians(heading))
     return (
         place[0] + north / METRES_PER_DEGREE,
@@ -72,7 +72,7 @@ def heading(one: Place, other: Place) -> float:
 
 
 def made_up(rng: random.Random, around: Place) -> Iterator[Leg]:
-    """A road without end, begun near the place."""
+    """An endless road that starts near the place."""
     here = moved(around, rng.uniform(0, 360), rng.uniform(0, _SPREAD_M))
     direction = rng.choice((0, 90, 180, 270)) + rng.uniform(-15, 15)
     limit = 50
@@ -89,7 +89,7 @@ def made_up(rng: random.Random, around: Place) -> Iterator[Leg]:
 
 
 def along(route: Sequence[Fix]) -> list[Leg]:
-    """The legs of a recorded route, to its end. Its limits are the tens above the speeds that were driven there."""
+    """The legs of a recorded route, to its end. Limits are the speeds driven there, rounded up to tens."""
     fixes = [route[0]]
     for fix in route[1:]:
         if distance_m(fixes[-1][:2], fix[:2]) >= _NEAR_M:

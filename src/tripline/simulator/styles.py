@@ -1,7 +1,7 @@
-"""Driving styles: how fast, how hard on the pedals, how often too hard. Each style is a row of numbers.
+"""Driving styles: speed, use of the pedals, share of harsh manoeuvres. Each style is a row of numbers.
 
-The harsh rates lie at least 1.3 times above the criteria by which cars are judged at one sample a second, the others
-at most 0.7 times (spec/scoring 3), so that a style is told by its score. Not here: the movement itself (`motion.py`).
+The harsh rates are at least 1.3 times the criteria for cars at one sample a second, the others at most 0.7 times
+(spec/scoring 3), so that scores separate the styles. Not here: the movement itself (`motion.py`).
 """
 
 from typing import Final

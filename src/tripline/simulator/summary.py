@@ -20,7 +20,7 @@ _LINE_EVERY_S: Final = 5.0
 
 
 class Driven(msgspec.Struct, frozen=True):
-    """One vehicle at the end. `stored` is None when nobody could be asked."""
+    """One vehicle at the end. `stored` is None if the stored records could not be counted."""
 
     character: Character
     ledger: Ledger
@@ -28,12 +28,12 @@ class Driven(msgspec.Struct, frozen=True):
 
     @property
     def is_well(self) -> bool:
-        """Whether the device came to its end and everything acknowledged is stored."""
+        """True if the device finished and everything acknowledged is stored."""
         return self.ledger.failure is None and (self.stored is None or self.ledger.agrees_with(self.stored))
 
 
 def total(ledgers: Sequence[Ledger]) -> Ledger:
-    """The books of all."""
+    """The books of all vehicles together."""
     whole = Ledger()
     for each in ledgers:
         whole.add(each)
@@ -42,7 +42,7 @@ def total(ledgers: Sequence[Ledger]) -> Ledger:
 
 @contextmanager
 def progress(console: Console, clock: Callable[[], float]) -> Iterator[Callable[[str], None]]:
-    """Shows each line: in place on a terminal, elsewhere one now and then."""
+    """Show each line: in place on a terminal, else one now and then."""
     if console.is_terminal:
         with console.status("") as status:
             yield status.update
@@ -68,7 +68,7 @@ def so_far(ledgers: Sequence[Ledger], online: int) -> str:
 
 
 def table(console: Console, fleet: Sequence[Driven]) -> None:
-    """The closing table, what each habit explains, and what is wrong."""
+    """Print the closing table, the effects of each habit, and the faults."""
     whole = total([each.ledger for each in fleet])
     stored = _stored(fleet)
     shown = Table(title=f"{len(fleet):,} vehicles, {whole.connections:,} connections")
@@ -93,7 +93,7 @@ def _stored(fleet: Sequence[Driven]) -> Stored | None:
 
 
 def _habits(console: Console, fleet: Sequence[Driven]) -> None:
-    """Which habits there were, and what became of their messages."""
+    """Print the habits and the results of their messages."""
     by_habit: dict[str, list[Driven]] = {}
     for each in fleet:
         if each.character.habit is not None:
