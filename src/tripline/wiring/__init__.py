@@ -1,1 +1,1 @@
-"""The parts of the program, wired to each other and to their adapters."""
+"""The parts of the program, connected to each other and to their adapters."""

@@ -1,6 +1,6 @@
-"""Chooses what stands at the border of the program by the settings: TLS, sockets, carrier, mail, webhooks.
+"""Chooses the program's adapters by the settings: TLS, sockets, carrier, mail, webhooks.
 
-Here adapters are chosen; what they are given to is in `wiring/server.py`, when they are opened in `app.py`.
+Their users are wired in `wiring/server.py`; `app.py` decides when they are opened.
 """
 
 import asyncio
@@ -84,7 +84,7 @@ _log = observe.logger("app")
 
 
 def troubles() -> tuple[type[Exception], ...]:
-    """What can stand in the way of a command; each says so in one line."""
+    """Expected errors of a command; each has a one-line message."""
     return (
         data_folder.DataFolderError,
         sockets.ListenerError,
@@ -97,10 +97,10 @@ def troubles() -> tuple[type[Exception], ...]:
 
 
 class Listeners:
-    """The listening sockets that the roles need, bound; and what the ready line says of them. Raises
-    `listeners.ListenerError`.
+    """The bound listening sockets that the roles need, and the ready line. Raises
+    `sockets.ListenerError`.
 
-    Health and metrics are on the API port; where this process serves no REST, on its loopback side alone, without TLS.
+    Health and metrics are on the API port; without REST in this process, only on its loopback side and without TLS.
     """
 
     def __init__(self, config: Config, opened: contextlib.AsyncExitStack) -> None:
@@ -125,28 +125,28 @@ class Listeners:
         self.api_port = sockets.port_of(self._api)
         serves = self._analytics is not None
         if serves and not config_files.is_loopback(config.host) and config.host not in sockets.EVERY_ADDRESS:
-            # Health and metrics are asked on the API port's loopback side, which one specific address leaves out.
+            # Health and metrics use the API port's loopback side, which a single specific address leaves out.
             self.http["health"] = self._bind(LOOPBACK, self.api_port, "health")
 
     @property
     def uses_https(self) -> bool:
-        """Whether the HTTP listeners speak HTTPS."""
+        """True if the HTTP listeners use HTTPS."""
         return self._scheme == "https"
 
     @property
     def shows_certificate(self) -> bool:
-        """Whether somebody is shown a certificate at a listener."""
+        """True if at least one listener presents a certificate."""
         return self.devices is not None or self.uses_https
 
     @property
     def api_url(self) -> str:
-        """The API port's address, one that can be connected to."""
+        """The API port's URL, with a connectable address."""
         host = self._host if self._analytics is not None else LOOPBACK
         return f"{self._scheme}://{self._address(self._api, host)}"
 
     def ready_line(self, ca: Path) -> str:
-        """`ready api=URL analytics=URL devices=HOST:PORT ca=PATH`, with addresses one can connect to; of a process with
-        some of the roles the listeners that it has, and `health=URL` where that is no API."""
+        """`ready api=URL analytics=URL devices=HOST:PORT ca=PATH`, with connectable addresses; only for the listeners
+        of this process's roles, and with `health=URL` if it serves no API."""
         told = ["ready"]
         if self._analytics is not None:
             told += [f"api={self.api_url}", f"analytics={self._scheme}://{self._address(self._analytics, self._host)}"]
@@ -168,15 +168,15 @@ class Listeners:
 
 
 def migrated(config: Config, folder: Path, *, now_ms: int, new: bool = False) -> str:
-    """Bring the store to the present schema, making it when missing; the schema version. `new`: also where an
-    installation has lost its file. Raises `DatabaseError`, `DataFolderError`."""
+    """Upgrade the store to the current schema, creating it if missing; return the schema version. `new`: create it even
+    if an installation has lost its file. Raises `DatabaseError`, `DataFolderError`."""
     if config.store.url:
         return migrate.upgrade_shared(config.store.url, now_ms=now_ms)
     return _upgraded(folder, new=new)
 
 
 def _upgraded(folder: Path, *, new: bool = False) -> str:
-    """Bring the folder's file to the present schema. Who lost a database must not begin anew without being asked."""
+    """Upgrade the folder's file to the current schema. A lost database is not replaced unless `new` is set."""
     database = folder / data_folder.DATABASE
     if not new and data_folder.is_left_behind(folder) and sqlite_files.is_empty(database):
         raise data_folder.lost(folder)
@@ -184,8 +184,8 @@ def _upgraded(folder: Path, *, new: bool = False) -> str:
 
 
 def store(config: Config, folder: Path) -> Store:
-    """The store that the settings choose, at the present schema: a file is brought there, a shared database must have
-    been (`tripline migrate`). Raises `DatabaseError`, `DataFolderError`."""
+    """The configured store, at the current schema: a file is upgraded, a shared database must have been upgraded
+    (`tripline migrate`). Raises `DatabaseError`, `DataFolderError`."""
     if config.store.url:
         migrate.check_shared(config.store.url)
         return postgres.PostgresStore(config.store.url, readers=config.store.readers, writers=config.store.writers)
@@ -194,12 +194,12 @@ def store(config: Config, folder: Path) -> Store:
 
 
 def signals(config: Config) -> Signals:
-    """What carries notifications: through the shared store, or inside this process."""
+    """The carrier of notifications: through the shared store, or inside this process."""
     return signals_postgres.PostgresSignals(config.store.url) if config.store.url else signals_local.LocalSignals()
 
 
 async def topics_made(config: Config) -> None:
-    """Make the topics of ours that are missing; while brokers cannot be asked, try again and again."""
+    """Create our missing topics; retry while the brokers cannot be reached."""
     while config.bus.url:
         try:
             await kafka_topics.make(config.bus)
@@ -218,30 +218,30 @@ class Frames(msgspec.Struct, frozen=True):
 
 
 class Adapters(msgspec.Struct, frozen=True):
-    """Whom the program speaks to."""
+    """The adapters of the program."""
 
     carrier: CarrierLines
     webhooks: WebhookSender
     mailer: Mailer
     maps: MapKeeper
     letters: BusWriter | None = None
-    """What writes dead letters; None: there is no bus, or this process does not read customers' topics."""
+    """Writer of dead letters; None: without a bus, or if this process does not read customers' topics."""
     customers: BusReader | None = None
-    """What brings customers' messages; None: nothing does, or not to this process."""
+    """Reader of customers' messages; None: without a bus, or in another process."""
     frames: Frames | None = None
-    """What brings frames that gateways wrote; None: nothing does, or not to this process."""
+    """Frames that gateways wrote; None: not written to a bus, or read in another process."""
     buffer: BusWriter | None = None
-    """What writes frames; None: they are stored here, or devices do not come to this process."""
+    """Writer of frames; None: frames are stored here, or this process has no devices."""
     roads: RoadMatcher | None = None
-    """What tells limits of roads; None: nothing does."""
+    """Source of road limits; None: not configured."""
     base_map: BaseMap | None = None
-    """The map that pages show; None: this process serves no pages."""
+    """The base map of pages; None: this process serves no pages."""
     areas: Callable[[str], Touched] = Touched
-    """What the map of an area touches now."""
+    """The current map of an area and its bounds."""
 
 
 def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.AsyncExitStack) -> Adapters:
-    """Whom these settings name; closed with `opened`. Raises `tls_local.TlsError`, `TileFileError`."""
+    """The configured adapters; closed with `opened`. Raises `tls_local.TlsError`, `TileFileError`."""
     return Adapters(
         _carrier(config, store, clock, opened),
         _webhooks(config, opened),
@@ -258,7 +258,7 @@ def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.Asy
 
 
 def roads(config: Config) -> RoadMatcher | None:
-    """What tells limits of roads; None: nothing is to."""
+    """The source of road limits; None: not configured."""
     if config.map.roads == "none":
         return None
     asked = None
@@ -271,7 +271,7 @@ def roads(config: Config) -> RoadMatcher | None:
 
 
 def unreadable_tiles(config: Config) -> str | None:
-    """Why the file cannot be shown that the settings name in place of imported maps; None: it can, or there is none."""
+    """The fault of the configured tile file (`map.tiles`); None: usable, or not configured."""
     try:
         if config.map.tiles:
             base_maps.check(Path(config.map.tiles))
@@ -290,24 +290,24 @@ def _base_map(config: Config) -> BaseMap | None:
 
 
 def touched(config: Config, area: str) -> Touched:
-    """What the map of an area touches, as it is there now."""
+    """The current map of an area and its bounds."""
     known = [] if config.map.roads == "none" else map_files.areas(config.maps)
     found = next((each for each in known if each.name == area), None)
     return Touched(area) if found is None else Touched(area, found.map, found.bounds)
 
 
 def lost_maps(matcher: RoadMatcher | None) -> Sequence[LostMap]:
-    """The maps that it cannot read."""
+    """The unreadable maps."""
     return () if matcher is None else matcher.lost()
 
 
 def reach_roads(config: Config, matcher: RoadMatcher | None) -> Callable[[], None] | None:
-    """What asks the server that finds roads how it is; None: no server does. Raises `RoadsOutage` when called."""
+    """The health check of the road server; None: not configured. It raises `RoadsOutage` when called."""
     return None if matcher is None or config.map.roads != "valhalla" else matcher.reach
 
 
 def certificates(config: Config, folder: Path, *, now_ms: int) -> "tls_renewal.ServedCertificates":
-    """The certificates of the listeners: the operator's, or some of our own. Raises `tls_local.TlsError`."""
+    """The certificates of the listeners: the operator's, or our own. Raises `tls_local.TlsError`."""
 
     def supplied(_now_ms: int) -> "tls_local.Material":
         return tls_local.supplied(Path(config.tls.cert), Path(config.tls.key))
@@ -321,7 +321,7 @@ def certificates(config: Config, folder: Path, *, now_ms: int) -> "tls_renewal.S
 
 
 def _carrier(config: Config, store: Store, clock: Clock, opened: contextlib.AsyncExitStack) -> CarrierLines:
-    """The carrier that is asked to lift pauses."""
+    """The carrier that lifts pauses."""
     if not config.carrier.url:
         return carrier_simulated.SimulatedCarrier(store=store, clock=clock)
     carrier = carrier_http.HttpCarrier(config.carrier)
@@ -330,7 +330,7 @@ def _carrier(config: Config, store: Store, clock: Clock, opened: contextlib.Asyn
 
 
 def _letters(config: Config, opened: contextlib.AsyncExitStack) -> BusWriter | None:
-    """What writes dead letters, where customers' topics are read."""
+    """The writer of dead letters, if customers' topics are read here."""
     if not config.bus.url or not config_files.does(config, "worker"):
         return None
     writer = kafka_writer.KafkaWriter(config.bus)
@@ -339,7 +339,7 @@ def _letters(config: Config, opened: contextlib.AsyncExitStack) -> BusWriter | N
 
 
 def _customers(config: Config, opened: contextlib.AsyncExitStack) -> BusReader | None:
-    """What reads customers' topics, where this process works on what they bring."""
+    """The reader of customers' topics, if this process handles their messages."""
     if not config.bus.url or not config_files.does(config, "worker"):
         return None
     reader = kafka_reader.KafkaReader(config.bus, topics=list(config_bus.topics(config.bus)), group=config.bus.group)
@@ -348,7 +348,7 @@ def _customers(config: Config, opened: contextlib.AsyncExitStack) -> BusReader |
 
 
 def _frames(config: Config, opened: contextlib.AsyncExitStack) -> Frames | None:
-    """What reads what gateways wrote, where this process keeps it."""
+    """The reader of gateways' frames, if this process stores them."""
     if not config.bus.url or not config.bus.buffer_devices or not config_files.does(config, "worker"):
         return None
     topic = config.bus.buffer_topic
@@ -358,7 +358,7 @@ def _frames(config: Config, opened: contextlib.AsyncExitStack) -> Frames | None:
 
 
 def _buffer(config: Config, opened: contextlib.AsyncExitStack) -> BusWriter | None:
-    """What writes frames, where devices come and the bus stands between."""
+    """The writer of frames, if devices connect here and the bus buffers them."""
     if not config.bus.url or not config.bus.buffer_devices or not config_files.does(config, "gateway"):
         return None
     writer = kafka_writer.KafkaWriter(config.bus, patient=True)
@@ -376,7 +376,7 @@ def _webhooks(config: Config, opened: contextlib.AsyncExitStack) -> WebhookSende
 
 
 def _mailer(config: Config, clock: Clock) -> Mailer:
-    """What sends mails: the mail server, or a folder where there is none."""
+    """The mail server, or a folder without one."""
     if config.mail.host:
         return mail_smtp.SmtpMailer(config.mail, clock=clock)
     folder = Path(config.mail.folder or config.data / "mail")

@@ -1,6 +1,6 @@
-"""The parts that take in what devices and customers' systems send, wired to each other: gateway, pipeline, bus.
+"""The parts that receive data from devices and customers' systems, connected: gateway, pipeline, bus.
 
-Not here: the other parts (`wiring/server.py`), the adapters that these are given (`wiring/adapters.py`).
+Not here: the other parts (`wiring/server.py`), their adapters (`wiring/adapters.py`).
 """
 
 import zoneinfo
@@ -28,11 +28,11 @@ from tripline.store.transactions import Crew, Store
 from tripline.wiring.adapters import Adapters
 
 Worker: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
-"""Works on rows until it is cancelled."""
+"""Runs until it is cancelled."""
 
 
 class Ground(TypedDict):
-    """What nearly every part is given."""
+    """Common dependencies of nearly every part."""
 
     store: Store
     ids: TimeIds
@@ -41,28 +41,28 @@ class Ground(TypedDict):
 
 
 def of_devices(ground: Ground) -> Ground:
-    """The same, with the store for work that an acknowledgement depends on."""
+    """The same, with the store for work that acknowledgements wait for."""
     return Ground(
         store=ground["store"].of(Crew.DEVICES), ids=ground["ids"], signals=ground["signals"], clock=ground["clock"]
     )
 
 
 class Ingress(msgspec.Struct, frozen=True, kw_only=True):
-    """What a gateway is made of."""
+    """The parts of a gateway."""
 
     intake: Intake | BufferIntake
     listener: DeviceListener
 
 
 class Buffered(NamedTuple):
-    """What takes in frames that gateways wrote to the bus."""
+    """The parts that process frames from the bus."""
 
     intake: Intake
     drain: Drain
 
 
 def buffered(config: Config, ground: Ground, others: Adapters, positions: PositionKeeper) -> Buffered | None:
-    """What takes in frames that gateways wrote to the bus; None: they write none there."""
+    """The parts that process frames from the bus; None: gateways do not write to it."""
     if others.frames is None:
         return None
     progress = Progress(log=others.frames.log, store=ground["store"])
@@ -76,7 +76,7 @@ def buffered(config: Config, ground: Ground, others: Adapters, positions: Positi
 def pipeline_intake(
     config: Config, ground: Ground, positions: PositionKeeper, *, stored_until: StoredUntil | None = None
 ) -> Intake:
-    """The intake of the pipeline. `stored_until`: how far what devices were told is kept stands in the store."""
+    """The intake of the pipeline. `stored_until`: returns the time up to which acknowledged frames are stored."""
     return Intake(
         settings=config.ingest,
         scoring_grace_s=config.scoring.grace_s,
@@ -90,7 +90,7 @@ def pipeline_intake(
 def ingress(
     config: Config, ground: Ground, others: Adapters, presence: PresenceKeeper, positions: PositionKeeper
 ) -> Ingress:
-    """A gateway: before the pipeline itself, or before the bus."""
+    """A gateway that feeds the pipeline, or the bus."""
     intake: Intake | BufferIntake
     if others.buffer is not None:
         intake = BufferIntake(others.buffer, topic=config.bus.buffer_topic, patience_s=config.bus.timeout_s)
@@ -108,7 +108,7 @@ def ingress(
 
 
 def bus_batches(config: Config, ground: Ground, pipeline: Intake, positions: PositionKeeper) -> BusBatches:
-    """What takes in batches of customers' messages, from the bus or from a file."""
+    """The processor of batches of customers' messages, from the bus or from a file."""
     return BusBatches(
         store=ground["store"],
         ids=ground["ids"],
@@ -125,7 +125,7 @@ def bus_batches(config: Config, ground: Ground, pipeline: Intake, positions: Pos
 def bus_consumer(
     config: Config, ground: Ground, others: Adapters, pipeline: Intake | None, positions: PositionKeeper
 ) -> tuple[Worker, ...]:
-    """What takes in customers' messages, when a bus brings them, and what ends their trips, however they came."""
+    """The worker that ends silent trips, and with a bus the consumer of customers' messages."""
     store, signals, clock = ground["store"], ground["signals"], ground["clock"]
     silence = Silence(store=store, settings=config.ingest, signals=signals, clock=clock)
     if others.customers is None or others.letters is None or pipeline is None:
@@ -143,7 +143,7 @@ def bus_consumer(
 
 
 def _admission(store: Store) -> Admit:
-    """Who may connect as a device: whoever knows a sensor's credential."""
+    """The admission of devices by a sensor's credential."""
 
     async def admit(user_name: str) -> SensorId | None:
         return await store.read_short(lambda tx: sensors.holder_of(tx, user_name))

@@ -1,7 +1,7 @@
-"""The parts of the server, wired to each other: which there are, and who is given whom.
+"""The parts of the server, connected to each other.
 
-Not here: what takes in messages (`wiring/ingest.py`), the adapters that some parts are given (`wiring/adapters.py`), in
-which order they start and stop (`app.py`).
+Not here: the parts that receive messages (`wiring/ingest.py`), adapters (`wiring/adapters.py`), the order of start and
+stop (`app.py`).
 """
 
 import time
@@ -77,12 +77,12 @@ from tripline.wiring.ingest import Ground, Ingress, Worker
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts that are started and stopped one by one, and those that just work beside them."""
+    """The parts with their own start and stop, and the workers beside them."""
 
     http: ASGIApp
-    """What the HTTP listeners serve: everything, or health and metrics."""
+    """The application of the HTTP listeners: everything, or health and metrics."""
     contexts: Contexts | None
-    """Of REST and the portal; None: this process serves neither."""
+    """State of REST and the portal; None: this process serves neither."""
     ingress: Ingress | None
     presence: PresenceKeeper | None
     pusher: Pusher | None
@@ -90,7 +90,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     workers: tuple[Worker, ...]
 
     def stop(self) -> None:
-        """Stop callers waiting for work that will not finish."""
+        """Release callers that wait for unfinished work."""
         if self.contexts is not None:
             self.contexts.rpc.calls.stop()
         if self.pusher is not None:
@@ -109,9 +109,9 @@ def wired(
     readiness: Readiness,
     settings: Callable[[], Sequence[InForce]],
 ) -> Server:
-    """Every part that the roles need; nothing of it runs yet."""
+    """Build every part that the roles need, without starting them."""
     store, signals, clock = ground["store"], ground["signals"], ground["clock"]
-    # Work that an acknowledgement depends on waits neither for requests nor for background work.
+    # Work that acknowledgements wait for is independent of requests and background work.
     of_devices = ingest.of_devices(ground)
     does = partial(config_files.does, config)
     presence = ingress = check = None
@@ -192,8 +192,8 @@ def readiness_of(
     certificate_end_ms: Callable[[], int | None],
     authority_end_ms: Callable[[], int | None],
 ) -> Readiness:
-    """What says whether this process can do its work. `certificate_end_ms`: of the one that its listeners show;
-    `authority_end_ms`: of our own authority, where that made it."""
+    """The check that this process can do its work. `certificate_end_ms`: end of the listeners' certificate;
+    `authority_end_ms`: end of our own authority, if that issued it."""
     on_our_disk = not config.store.url
     bus = others.buffer or others.letters
     topic = config.bus.buffer_topic if others.buffer else config.bus.dead_letters or config.bus.microtrips
@@ -208,7 +208,7 @@ def readiness_of(
         reserve_bytes=config.store.reserve_mib * 2**20 if on_our_disk else None,
         place=str(folder),
         reach_bus=None if bus is None else partial(bus.reach, topic),
-        # Only the portal tells of it.
+        # Only the portal shows it.
         reach_roads=reach_roads(config, others.roads) if config_files.does(config, "api") else None,
     )
 
@@ -227,7 +227,7 @@ def _contexts(
     ids, signals, clock = ground["ids"], ground["signals"], ground["clock"]
     store = RequestStore(ground["store"], readers=config.store.readers, writers=config.store.writers)
     roster = ingress.listener.roster if ingress is not None else None
-    # A call waits for its device; `Calls` bounds the calls of an account under way.
+    # A call waits for its device; `Calls` limits the concurrent calls of an account.
     of_devices = ingest.of_devices(ground)
     settling = Barrier(store=of_devices["store"], node=node, signals=signals)
     calls = Calls(devices=EveryDevice(here=roster, node=node, **of_devices), settings=config.rpc, **of_devices)
@@ -289,9 +289,9 @@ def _workers(
     positions: PositionKeeper,
     api_url: str,
 ) -> tuple[Worker, ...]:
-    """Scoring, scoring anew, erasing, overdue calls, given-up messages, mails, what has expired, partitions, the bus.
+    """Scoring, rescoring, erasing, overdue calls, dead-lettered pushes, mails, expiry, partitions, the bus.
 
-    `pipeline`: of this process, when it has one.
+    `pipeline`: the one of this process, if any.
     """
     store, signals, clock = ground["store"], ground["signals"], ground["clock"]
     postman = Postman(
