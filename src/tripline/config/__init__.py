@@ -1,7 +1,7 @@
 """Every setting: one frozen tree, each field with its meaning and default.
 
 Order: TOML file (`--config`), then `TRIPLINE_<SECTION>_<NAME>` (top-level fields: `TRIPLINE_<NAME>`), then flags.
-Unknown keys refuse to start. Each part is handed only its own branch. Not here: reading all that (`config/files.py`),
+Unknown keys refuse to start. Each part receives only its own branch. Not here: reading settings (`config/files.py`),
 the numbers of scoring (`scoring/rules.py`).
 """
 
@@ -15,7 +15,7 @@ from tripline.scoring.rules import Guards, Harsh, Rules, Scoring, Style
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 SECRET: Final = {"secret": True}
-"""Marks a setting whose value nobody is shown."""
+"""Marks a setting whose value is never shown."""
 
 
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -387,7 +387,7 @@ class Config(Section, frozen=True):
 
     @property
     def maps(self) -> Path:
-        """Where imported maps lie."""
+        """Folder of imported maps."""
         return Path(self.map.dir or self.data / "maps")
 
     @property

@@ -1,6 +1,6 @@
 """Reads the settings of the message bus together: brokers, topics, contradictions (`config.Bus`).
 
-Not here: the settings one by one (`config/`), the options of the client's library (`adapters/kafka/options.py`).
+Not here: the single settings (`config/`), the options of the client library (`adapters/kafka/options.py`).
 """
 
 import ipaddress
@@ -22,11 +22,11 @@ BusKind = Literal["microtrip", "trip", "event"]
 
 
 class BusSettingError(Exception):
-    """Settings of the bus that cannot be; the text is one line that names the setting and the way out."""
+    """Contradictory or invalid bus settings; the text is one line that names the setting and the fix."""
 
 
 class Carried(msgspec.Struct, frozen=True):
-    """What a topic carries: a kind of message, and whose, when only one company can write to it."""
+    """The content of a topic: a kind of message, and its company if only one may write to it."""
 
     kind: BusKind
     company_id: CompanyId | None = None
@@ -43,7 +43,7 @@ def brokers(settings: Bus) -> list[str]:
 
 
 def topics(settings: Bus) -> dict[str, Carried]:
-    """Topics of customers that are read, and what each carries. Raises `BusSettingError`."""
+    """The customers' topics to read, and the content of each. Raises `BusSettingError`."""
     kinds: list[tuple[str, BusKind]] = [
         (settings.microtrips, "microtrip"),
         (settings.trips, "trip"),
@@ -61,7 +61,7 @@ def topics(settings: Bus) -> dict[str, Carried]:
 
 
 def companies(settings: Bus) -> dict[str, CompanyId]:
-    """Prefix of topics -> the company whose they are. Raises `BusSettingError`."""
+    """Prefix of topics -> their company. Raises `BusSettingError`."""
     found: dict[str, CompanyId] = {}
     for entry in filter(None, map(str.strip, settings.companies)):
         prefix, equals, company = entry.partition("=")
@@ -75,7 +75,7 @@ def companies(settings: Bus) -> dict[str, CompanyId]:
 
 
 def verify(settings: Bus) -> None:
-    """Raise `BusSettingError` when the settings contradict each other. Without `bus.url` nothing else matters."""
+    """Raise `BusSettingError` if the settings contradict each other. Without `bus.url` the rest is ignored."""
     if not settings.url:
         if settings.buffer_devices:
             raise BusSettingError("bus.buffer_devices needs brokers: set bus.url, or unset it.")
@@ -94,7 +94,7 @@ def verify(settings: Bus) -> None:
 
 
 def _verify_network(settings: Bus, found: list[str]) -> None:
-    """What goes beyond this machine goes through TLS, unless the operator says that nobody else is there."""
+    """Require TLS to other machines, unless the operator declares the network trusted."""
     beyond = [each for each in found if not _is_loopback(_host(each))]
     if beyond and not settings.security.endswith("ssl") and not settings.trusted_network:
         raise BusSettingError(
@@ -132,7 +132,7 @@ def _host(broker: str) -> str:
     except ValueError:
         host, port = None, None
     if not host or not port or parts.path or parts.query or "@" in broker:
-        # What does not look like an address may hold a password: it is not repeated.
+        # A text that is not an address may contain a password: do not repeat it.
         raise BusSettingError("bus.url: each broker is HOST:PORT; name and password are bus.user and bus.password.")
     return host
 

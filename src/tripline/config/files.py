@@ -1,7 +1,7 @@
 """Reads and shows settings: a TOML file, `TRIPLINE_*` variables and flags become one `config.Config`.
 
-The order is file, then variables, then flags; the last one that names a setting decides. What is not known refuses to
-start with one line that names the nearest known. Contradictions between settings are found here too (`verify`).
+The order is file, then variables, then flags; the last one that names a setting decides. An unknown name refuses to
+start with one line that names the nearest known one. Contradictions between settings are detected here too (`verify`).
 
 Not here: the settings themselves, their defaults and meanings (`config/`).
 """
@@ -36,16 +36,16 @@ _NO_SETTINGS: Final = frozenset({DEVICE_TOKEN, LOGIN_PASSWORD})
 _ORIGIN: Final = re.compile(
     r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:]+\])(?::(?P<port>[0-9]{1,5}))?"
 )
-"""Apps in a web view have schemes of their own."""
+"""Apps in a web view have their own schemes."""
 _DEFAULT_PORTS: Final = {"https": "443", "http": "80"}
 
 
 class WrongSettingError(Exception):
-    """A setting is unknown, unreadable or contradicts another one; the text is the one line to show."""
+    """A setting is unknown, unreadable or contradicts another one; the text is shown as one line."""
 
 
 class Origin(StrEnum):
-    """Where the value of a setting comes from."""
+    """The source of a setting's value."""
 
     DEFAULT = "default"
     FILE = "file"
@@ -63,7 +63,7 @@ class Setting(msgspec.Struct, frozen=True):
     description: str
     bounds: str
     secret: bool
-    """Whether its value is shown to nobody."""
+    """True if its value is never shown."""
 
     @property
     def told(self) -> str:
@@ -75,7 +75,7 @@ class Setting(msgspec.Struct, frozen=True):
 def settings() -> tuple[Setting, ...]:
     """Every setting, in the order of the tree: the top level first, then section by section.
 
-    Read once: a start asks for them twice, and types are slow to read.
+    Cached: a start needs them twice, and reading types is slow.
     """
     return (*_leaves(Config, ""), *(leaf for name, section in sections() for leaf in _leaves(section, f"{name}.")))
 
@@ -98,7 +98,7 @@ def load(*, file: Path | None, variables: Mapping[str, str], flags: Mapping[str,
         try:
             values[name] = msgspec.convert(given, known[name].kind, strict=False, dec_hook=_path)
         except msgspec.ValidationError as error:
-            # What msgspec says of a pattern is for programmers, and the value may hold a password.
+            # msgspec's message about a pattern is for programmers, and the value may contain a password.
             form = f"What is expected: {known[name].description}."
             raise WrongSettingError(f"{place}: {form if 'regex' in str(error) else error}") from error
     tree = msgspec.convert(_nested(values), Config, dec_hook=_path)
@@ -107,13 +107,13 @@ def load(*, file: Path | None, variables: Mapping[str, str], flags: Mapping[str,
 
 
 def origins(*, file: Path | None, variables: Mapping[str, str], flags: Mapping[str, Any]) -> dict[str, Origin]:
-    """Where the settings that are given come from, by name; all others are defaults. As `load`."""
+    """The sources of the given settings, by name; all others are defaults. As `load`."""
     known = {setting.name: setting for setting in settings()}
     return {name: origin for name, _, origin, _ in _given(file, variables, flags, known)}
 
 
 def verify(config: Config) -> None:
-    """Raise `WrongSettingError` when settings contradict each other or ask for what this version does not have."""
+    """Raise `WrongSettingError` if settings contradict each other or are not supported by this version."""
     try:
         config_bus.verify(config.bus)
     except config_bus.BusSettingError as error:
@@ -174,7 +174,7 @@ def _is_port(text: str | None, default: str | None) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the host."""
+    """True if only this machine can reach the host."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -182,7 +182,7 @@ def is_loopback(host: str) -> bool:
 
 
 def uses_https(config: Config) -> bool:
-    """Whether the HTTP listeners speak HTTPS: as set, otherwise exactly when the host is not loopback."""
+    """True if the HTTP listeners use HTTPS: as set, otherwise exactly when the host is not loopback."""
     if config.https is None:
         return not is_loopback(config.host)
     return config.https
@@ -199,7 +199,7 @@ def promises_https(config: Config) -> bool:
 
 
 def does(config: Config, role: Role) -> bool:
-    """Whether this process does that part of the work."""
+    """True if this process has the role."""
     return "all" in config.roles or role in config.roles
 
 
@@ -217,7 +217,7 @@ def default_file() -> str:
 def _given(
     file: Path | None, variables: Mapping[str, str], flags: Mapping[str, Any], known: Mapping[str, Setting]
 ) -> Iterator[tuple[str, Any, Origin, str]]:
-    """Name, value, origin and where exactly, of everything that was set, the strongest last."""
+    """Name, value, origin and exact place of every given setting, the strongest last."""
     if file is not None:
         for name, value in _flat(_read(file)):
             if name not in known:
@@ -286,7 +286,7 @@ def _leaves(section: type[msgspec.Struct], prefix: str) -> list[Setting]:
 
 
 def _metas(hint: Any) -> Iterator[Any]:
-    """Everything said in `Annotated`, the inner levels (`Port | None`) included."""
+    """All metadata in `Annotated`, including inner levels (`Port | None`)."""
     for part in getattr(hint, "__metadata__", ()):
         yield part
     inner = getattr(hint, "__origin__", None) if hasattr(hint, "__metadata__") else None
@@ -315,7 +315,7 @@ def _toml(setting: Setting) -> str:
 
 
 def written(value: Any) -> str:
-    """A default as TOML writes it."""
+    """A default in TOML syntax."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
