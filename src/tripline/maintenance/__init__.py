@@ -1,4 +1,4 @@
-"""The work of commands in a data folder, beside a running server as well as without one.
+"""The work of commands in a data folder, with or without a running server.
 
-Not here: what commands print (`cli/`), the server (`app.py`).
+Not here: the output of commands (`cli/`), the server (`app.py`).
 """

@@ -1,6 +1,6 @@
-"""The accounts that commands make, list, disable, enable and let in, beside a running server as well as without one.
+"""Commands that create, list, disable, enable and sign in accounts, with or without a running server.
 
-Not here: what commands print (`cli/accounts.py`).
+Not here: the output of commands (`cli/accounts.py`).
 """
 
 from collections.abc import Callable
@@ -19,26 +19,26 @@ from tripline.store.accounts.directory import Entry, Which
 from tripline.store.transactions import WriteTx
 
 _AT_ONCE: Final = 500
-"""Accounts that are read in one transaction."""
+"""Accounts read in one transaction."""
 
 
 async def administrator_made(config: Config, *, email: str, password: str) -> ids.UserId:
-    """Make a platform administrator; its id. Raises `people.EmailTaken`."""
+    """Create a platform administrator and return its id. Raises `people.EmailTaken`."""
     return await _account_made(config, registry.create_platform_admin, email, password)
 
 
 async def grant_made(config: Config, *, email: str, password: str) -> ids.UserId:
-    """Make a granted service account; its id. Raises `people.EmailTaken`."""
+    """Create a granted service account and return its id. Raises `people.EmailTaken`."""
     return await _account_made(config, registry.grant_service_account, email, password)
 
 
 async def carrier_made(config: Config, *, email: str, password: str) -> ids.UserId:
-    """Make a carrier's account; its id. Raises `people.EmailTaken`."""
+    """Create a carrier's account and return its id. Raises `people.EmailTaken`."""
     return await _account_made(config, registry.create_carrier, email, password)
 
 
 async def listed(config: Config, which: Which, *, show: Callable[[Entry], None]) -> int:
-    """Show each of these accounts, by e-mail address; how many."""
+    """Show each of these accounts, by e-mail address, and return their number."""
     shown, after = 0, None
     async with stores.store_of(config) as store:
         while page := await store.read(partial(rows.page, which=which, after=after, limit=_AT_ONCE)):
@@ -50,7 +50,7 @@ async def listed(config: Config, which: Which, *, show: Callable[[Entry], None])
 
 
 async def disabled(config: Config, *, email: str) -> bool:
-    """Disable the account and end its sessions; whether it was enabled. Raises `NotFound`."""
+    """Disable the account and end its sessions; true if it was enabled. Raises `NotFound`."""
 
     def work(tx: WriteTx) -> bool:
         found = directory.of_email(tx, email=email)
@@ -62,7 +62,7 @@ async def disabled(config: Config, *, email: str) -> bool:
 
 
 async def enabled(config: Config, *, email: str) -> bool:
-    """Enable the account; whether it was disabled. Raises `NotFound`."""
+    """Enable the account; true if it was disabled. Raises `NotFound`."""
 
     def work(tx: WriteTx) -> bool:
         found = directory.of_email(tx, email=email)
@@ -74,8 +74,8 @@ async def enabled(config: Config, *, email: str) -> bool:
 
 
 async def sign_in_link(config: Config, *, email: str, url: str | None) -> str:
-    """A link that signs the account in once, below `url`, else `accounts.public_url`, else the address of the running
-    server of the data folder, else the API port's. Raises `NotFound`, `WrongSettingError`.
+    """A link that signs the account in once. Its base is `url`, else `accounts.public_url`, else the address of the
+    data folder's running server, else the API port's. Raises `NotFound`, `WrongSettingError`.
     """
     base = url or config.accounts.public_url or data_folder.address_of(config.data) or _address(config)
     async with stores.store_of(config) as store:
@@ -83,7 +83,7 @@ async def sign_in_link(config: Config, *, email: str, url: str | None) -> str:
 
 
 def _address(config: Config) -> str:
-    """The API port's address, one that can be connected to. Raises `WrongSettingError` when the port is any."""
+    """The API port's connectable address. Raises `WrongSettingError` if the port is chosen at start."""
     if not config.api_port:
         raise config_files.WrongSettingError("The server picks its port by itself: name its address with --url.")
     host = "127.0.0.1" if config.host in sockets.EVERY_ADDRESS else config.host

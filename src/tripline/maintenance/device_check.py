@@ -1,9 +1,8 @@
-"""Listening to a device beside a running server, for `tripline device check`.
+"""Watching a device beside a running server, for `tripline device check`.
 
-The command watches the sensor (a row that ends by itself), the pipeline notes what comes, and the command reads that.
-It writes twice, and every few minutes once: each write of another process makes the pipeline read its tracks again.
-
-Not here: what is printed (`cli/device.py`).
+The command adds a watch of the sensor (a row that expires), the pipeline records incoming messages, and the command
+reads the records. It writes twice, and once every few minutes: each write of another process makes the pipeline reload
+its tracks. Not here: the output (`cli/device.py`).
 """
 
 import asyncio
@@ -26,9 +25,9 @@ from tripline.store.devices import watches
 from tripline.store.transactions import Store, WriteTx
 
 WATCH_MS: Final = 300_000
-"""How long a watch lasts that nobody prolongs."""
+"""Duration of a watch without renewal."""
 RENEW_MS: Final = 120_000
-"""What is left of a watch when it is prolonged."""
+"""Remaining time that triggers a renewal of the watch."""
 MOST_WATCHED: Final = 50
 POLL_S: Final = 0.25
 _NO_SERVER: Final = "no server runs on this data folder: start it with `tripline serve`; waiting"
@@ -38,31 +37,31 @@ _SERVED: Final = "the server runs"
 
 
 _Served = Callable[[Store], Awaitable[str | None]]
-"""Why nothing can come; None when it can."""
+"""The reason why no messages can arrive; None if they can."""
 
 
 class Busy(Exception):  # noqa: N818  an answer to the caller
-    """Too many devices are listened to already; the text is the one line to show."""
+    """Too many devices are watched already; the text is shown as one line."""
 
 
 class Order(msgspec.Struct, frozen=True):
-    """What to listen to, and for how long."""
+    """The device to watch, and when to stop."""
 
     token: str
     for_s: float | None = None
     count: int | None = None
-    """Messages after which to end."""
+    """Number of messages after which to end."""
 
 
 class Heard(msgspec.Struct):
-    """What came."""
+    """Counts of received messages."""
 
     messages: int = 0
     rejected: int = 0
 
 
 async def listened(config: Config, order: Order, *, tell: Callable[[Told], None]) -> Heard:
-    """Listen until the order is met, or cancelled. Raises `NotFound` for an unknown token, and `Busy`."""
+    """Watch until the order is complete, or cancelled. Raises `NotFound` for an unknown token, and `Busy`."""
     served = _served_of(config)
     async with stores.store_of(config) as store:
         watched = await store.read(lambda tx: looks.find(tx, order.token, now_ms=clock.now_ms()))
@@ -77,7 +76,7 @@ async def listened(config: Config, order: Order, *, tell: Callable[[Told], None]
 
 
 class _Watch:
-    """The row that makes the pipeline note what the device sends."""
+    """The row that makes the pipeline record the device's messages."""
 
     def __init__(self, store: Store, watched: Watched) -> None:
         self._store = store
@@ -85,7 +84,7 @@ class _Watch:
         self._until_ms = 0
 
     async def prolong(self) -> None:
-        """Make the watch last again, when little of it is left or somebody ended it."""
+        """Renew the watch if it expires soon or was ended."""
         now_ms = clock.now_ms()
         running = await self._store.read(lambda tx: watches.watched(tx, SCOPE, now_ms=now_ms))
         until_ms = running.get(self.watched.sensor_id, 0)
@@ -95,7 +94,7 @@ class _Watch:
             await self._store.read(lambda tx: looks.still_there(tx, self.watched.sensor_id, now_ms=now_ms))
         if until_ms == 0 and len(running) >= MOST_WATCHED:
             raise Busy(f"{MOST_WATCHED} devices are listened to already; end one of the commands.")
-        # The odd millisecond tells our watch from that of a command that prolongs it in the same moment.
+        # The random milliseconds distinguish our watch from one that another command renews at the same moment.
         until_ms = self._until_ms = now_ms + WATCH_MS + secrets.randbelow(1000)
 
         def write(tx: WriteTx) -> None:
@@ -104,13 +103,13 @@ class _Watch:
         await self._store.write(write)
 
     async def end(self) -> None:
-        """End it, unless somebody else goes on."""
+        """End the watch, unless another command has renewed it."""
         until_ms = self._until_ms
         await self._store.write(lambda tx: watches.end(tx, SCOPE, self.watched.sensor_id, until_ms=until_ms))
 
 
 def _served_of(config: Config) -> _Served:
-    """Whether a server takes in what devices send: one on the data folder, or any on the shared store."""
+    """The check for a server that receives device messages: on the data folder, or any on the shared store."""
     if config.store.url:
 
         async def has_listener(store: Store) -> str | None:

@@ -1,6 +1,6 @@
-"""Registering what is in a CSV file, beside a running server as well as without one.
+"""Registering the rows of a CSV file, with or without a running server.
 
-Not here: what the command prints (`cli/imports.py`).
+Not here: the output of the command (`cli/imports.py`).
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ async def imported(
     order: registration.Order,
     progress: registration.Progress,
 ) -> registration.Report:
-    """Register what is in a CSV file, as the account with this e-mail address would; see `registration.run`."""
+    """Register the rows of a CSV file as the account with this e-mail address would; see `registration.run`."""
     async with stores.store_of(config) as store:
         actor = await store.read(lambda tx: registry.acting_as(tx, email=email))
         async with stores.numbering(store) as maker:

@@ -1,10 +1,10 @@
-"""Customers' messages from a file through the bus consumer's reader, with no bus: for old drives, trials and repairs.
+"""Customers' messages from a file through the bus consumer's code, without a bus: for old drives, trials and repairs.
 
-Works beside a running server as well as without one; trips that it ends are scored by the server, when it runs. A file
-that was taken in before changes nothing, so one that was broken off is simply given again; of lines that are a device's
-own messages that holds for as long as the pipeline remembers what it took in.
+Works with or without a running server; a running server scores the trips that it ends. Importing the same file again
+changes nothing, so an interrupted import is simply repeated; for a device's own messages that is true only while the
+pipeline remembers them.
 
-Not here: what is printed (`cli/ingest.py`), what happens to a batch (`services/bus/batches.py`).
+Not here: the output (`cli/ingest.py`), processing of a batch (`services/bus/batches.py`).
 """
 
 import asyncio
@@ -27,21 +27,21 @@ from tripline.wire.bus import reader as bus_reader
 from tripline.wiring import ingest
 
 BATCH_BYTES: Final = 4 * 2**20
-"""Messages of a batch, together."""
+"""Total size of a batch's messages."""
 GAP_S: Final = 0.02
-"""Between two batches: on a file of our own a server places what devices send anew whenever somebody else commits."""
+"""Pause between two batches: on a SQLite file, each commit of another process makes a server reload its tracks."""
 Progress = Callable[[int], None]
-"""Told how many lines are done."""
+"""Called with the number of finished lines."""
 Show = Callable[[Refused], None]
-"""Shown each message that cannot be used; its `offset` is the number of its line."""
+"""Called with each unusable message; its `offset` is the number of its line."""
 
 
 async def ingested(
     config: Config, file: IO[bytes], *, topic: str | None, progress: Progress, show: Show
 ) -> tuple[int, Outcome]:
-    """Take in a file of messages, one in each line: how many, and what became of them.
+    """Import a file of messages, one per line; return their number and outcome.
 
-    `topic` is that of lines that name none. Raises `Outage`; messages reported as done stay kept.
+    `topic`: the topic of lines without one. Raises `Outage`; messages reported as done stay stored.
     """
     total, lines = Outcome(), 0
     async with _batches(config) as batches:
@@ -50,7 +50,7 @@ async def ingested(
             lines += len(batch)
             for refused in outcome.refused:
                 show(refused)
-            # What was shown is not kept: a file may have millions of lines.
+            # Refused messages are shown, not collected: a file may have millions of lines.
             total.counts += outcome.counts
             total.counts["rejected"] += len(outcome.refused)
             for refused in outcome.refused:
@@ -64,7 +64,7 @@ async def ingested(
 async def _batches(config: Config) -> AsyncIterator[BusBatches]:
     observe.configure_logging(level="warning", as_json=False)
     async with stores.store_of(config) as store, stores.numbering(store) as maker:
-        # Servers look for themselves every few seconds, so this process gives no notifications.
+        # Servers poll every few seconds, so this process sends no notifications.
         ground = ingest.Ground(store=store, ids=maker, signals=local.LocalSignals(), clock=clock.now_ms)
         fastest_kmh = config.guards.fastest_kmh
         positions = PositionKeeper(store=store, signals=ground["signals"], fastest_kmh=fastest_kmh)

@@ -1,8 +1,8 @@
-"""Brings an installation to the present schema, and examines it.
+"""Upgrades an installation to the current schema, and examines it.
 
-Both work beside a running server as well as without one.
+Both work with or without a running server.
 
-Not here: what commands print (`cli/`), the server (`app.py`).
+Not here: the output of commands (`cli/`), the server (`app.py`).
 """
 
 import asyncio
@@ -33,14 +33,14 @@ else:
 
 
 def migrated(config: Config, *, new: bool = False) -> str:
-    """Bring the store to the present schema, making folder and file when missing; the schema version. `new`: also where
-    an installation has lost its file."""
+    """Upgrade the store to the current schema, creating a missing folder and file; return the schema version. `new`:
+    create them even if an installation has lost its file."""
     folder = config.data if config.store.url else data_folder.prepare(config.data)
     return wiring_adapters.migrated(config, folder, now_ms=clock.now_ms(), new=new)
 
 
 async def examined(config: Config) -> doctor.Report:
-    """What `tripline doctor` finds; changes nothing."""
+    """The findings of `tripline doctor`; changes nothing."""
     report = await (_examined_shared(config) if config.store.url else _examined_own(config))
     roads = wiring_adapters.roads(config)
     lost = doctor.maps(wiring_adapters.lost_maps(roads))
@@ -54,7 +54,7 @@ async def _examined_own(config: Config) -> doctor.Report:
     folder = data_folder.existing(config.data)
     database = folder / data_folder.DATABASE
     read_only = data_folder.is_read_only(folder)
-    # SQLite opens nothing there that a server has used.
+    # A read-only folder that a server has used cannot be opened by SQLite.
     damage: list[str] = []
     unreadable = None
     try:
@@ -88,7 +88,7 @@ async def _examined_own(config: Config) -> doctor.Report:
 
 
 async def _examined_shared(config: Config) -> doctor.Report:
-    """Disks of a database server, its copies and its log are its own administrator's affair."""
+    """Examine a shared store; the database server's disks, backups and log are its administrator's responsibility."""
     url, newest = config.store.url, migrate.newest()
     certificate = doctor.certificate(_certificate_end(config, config.data), now_ms=clock.now_ms())
     authority = doctor.authority(_authority_end(config, config.data), now_ms=clock.now_ms())
@@ -111,7 +111,7 @@ async def _examined_shared(config: Config) -> doctor.Report:
 
 
 def _certificate_end(config: Config, folder: Path) -> int | None:
-    """When the first of the certificates in use ends."""
+    """The earliest end of the certificates in use."""
     if config.tls.cert:
         return _first_end(Path(config.tls.cert))
     return _first_end(*(kind.server(folder / "tls")[0] for kind in tls_authority.KINDS))

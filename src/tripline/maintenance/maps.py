@@ -1,7 +1,7 @@
-"""Imported maps: making one from a file, listing and removing them, beside running servers or without one.
+"""Imported maps: creating one from a file, listing and removing them, with or without running servers.
 
-Not here: reading the file (`adapters/maps/osm_file.py`), where maps lie (`adapters/maps/files.py`), what is left of an
-import that was killed (`adapters/maps/work.py`).
+Not here: reading the file (`adapters/maps/osm_file.py`), the folder of maps (`adapters/maps/files.py`), files of a
+killed import (`adapters/maps/work.py`).
 """
 
 import tempfile
@@ -32,12 +32,12 @@ def imported(
     cancelled: Callable[[], None] | None = None,
     held: int | None = None,
 ) -> Area:
-    """Make a map of the file and put it in place of the former one of this name, if there is one.
+    """Make a map of the file; it replaces an existing one of this name.
 
-    An import of the same file that was killed goes on where it was. `told`: how many roads, then tiles, were made so
-    far. `country`: that of roads which lie in none that the file has whole. `cancelled`: ends this process once
-    somebody cancels the import, on another thread; None: that cannot be. `held`: the lock of the folder, where it was
-    taken for this import. Raises `MapFileError`, `NoAreaError`; what was there stays then.
+    A killed import of the same file is resumed. `told`: called with the number of roads, then tiles, made so far.
+    `country`: the country of roads outside every country that is complete in the file. `cancelled`: called on another
+    thread to end this process after a cancellation; None: not cancellable. `held`: the folder's lock, if already
+    taken for this import. Raises `MapFileError`, `NoAreaError`; an existing map is unchanged then.
     """
     with _changing(folder, held):
         source = Source(file.absolute())
@@ -57,7 +57,7 @@ def imported(
 
 
 def _begun_ms(folder: Path, name: str, file: Path, now_ms: int) -> int:
-    """When the upload began that brought the file, or an import of it that was killed; else now."""
+    """The begin of the file's upload, or of a killed import of it; else now."""
     told = imports.read(folder)
     if told is None or told.reason is not None or told.name != name or Path(told.file).absolute() != file:
         return now_ms
@@ -65,22 +65,22 @@ def _begun_ms(folder: Path, name: str, file: Path, now_ms: int) -> int:
 
 
 def listed(folder: Path) -> list[Area]:
-    """All maps whose description can be read, by name."""
+    """All maps with a readable description, by name."""
     return files.areas(folder)
 
 
 def lost(folder: Path) -> list[LostAreaError]:
-    """Those that cannot be read, by name."""
+    """The unreadable maps, by name."""
     return list(files.lost(folder))
 
 
 def under_way(folder: Path) -> Standing | None:
-    """The import that has not come to a good end."""
+    """The import that is running or has failed."""
     return imports.standing(folder)
 
 
 def removed(folder: Path, name: str) -> None:
-    """Forget a map. Raises `NoAreaError`."""
+    """Delete a map. Raises `NoAreaError`."""
     with _changing(folder):
         files.remove(folder, name)
 
@@ -99,7 +99,7 @@ def _changing(folder: Path, held: int | None = None) -> Iterator[None]:
 
 @contextmanager
 def _told_of(folder: Path, about: MapImport) -> Iterator[Telling]:
-    """Tells of an import, and why it fails."""
+    """Publish the state of an import and its failure."""
     try:
         telling = Telling(folder, about, clock.now_ms)
         try:

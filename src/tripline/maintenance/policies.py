@@ -1,6 +1,6 @@
-"""Scoring policies, for the operator of the machine: looked at, added, chosen.
+"""Scoring policies, for the operator of the machine: listing, adding and choosing them.
 
-Each works beside a running server as well as without one.
+All commands work with or without a running server.
 """
 
 from pathlib import Path
@@ -18,19 +18,19 @@ from tripline.store.transactions import ReadTx, WriteTx
 
 
 async def listed(config: Config) -> tuple[list[Policy], list[Chosen]]:
-    """All policies, the oldest first, and who is scored by which."""
+    """All policies, the oldest first, and the choices of companies and service types."""
     async with stores.store_of(config) as store:
         return await store.read(policies.every), await store.read(policies.choices)
 
 
 async def shown(config: Config, no: int) -> Policy:
-    """One policy. Raises `WrongSettingError` when there is none with this number."""
+    """One policy. Raises `WrongSettingError` for an unknown number."""
     async with stores.store_of(config) as store:
         return await store.read(lambda tx: known(tx, no))
 
 
 async def added(config: Config, file: Path) -> Policy:
-    """The policy with the scoring settings of a TOML file, the one that is there or a new one.
+    """The existing or new policy with the scoring settings of a TOML file.
 
     Raises `WrongSettingError`.
     """
@@ -40,10 +40,10 @@ async def added(config: Config, file: Path) -> Policy:
 
 
 async def chosen(config: Config, kind: Kind, subject: str, no: int | None, *, from_ms: int | None) -> None:
-    """Have trips of a company or a service type that begin then or later scored by a policy; None: by no own one.
+    """Choose the policy for trips of a company or a service type from this time on; None: remove the choice.
 
     `from_ms`: None is now.
-    Raises `WrongSettingError` when there is no such policy or nobody for whom it could be chosen.
+    Raises `WrongSettingError` for an unknown policy, or if no company matches.
     """
 
     def choose(tx: WriteTx) -> None:

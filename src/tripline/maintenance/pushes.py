@@ -1,6 +1,6 @@
-"""Messages to customers' servers that were given up, for the operator of the machine: listed, and sent again.
+"""Dead-lettered messages to customers' servers, for the operator of the machine: listing and resending them.
 
-Each works beside a running server as well as without one; a running one looks every few seconds.
+Both work with or without a running server; a running one polls every few seconds.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ PAGE: Final = 500
 
 
 async def listed(config: Config, which: Which, *, limit: int, bodies: bool, show: Callable[[Parked], None]) -> int:
-    """Show parked messages in the order in which they were put into the outbox, at most so many; how many it were."""
+    """Show up to `limit` dead-lettered messages in the order of the outbox; return their number."""
     async with stores.store_of(config) as store:
         after: RowNo | None = None
         shown = 0
@@ -42,7 +42,7 @@ async def _page(store: Store, which: Which, *, limit: int, after: RowNo | None, 
 
 
 async def resent(config: Config, which: Which, *, progress: Callable[[int], None]) -> Resent:
-    """Let parked messages wait again, and release waiting ones. `progress` gets the number after each step."""
+    """Queue dead-lettered messages again, and release waiting ones. `progress` gets the number after each step."""
     async with stores.store_of(config) as store, stores.numbering(store) as ids:
         sent = Resent(0, 0)
         async for sent in resender.resend_all(store, which=which, ids=ids, now_ms=clock.now_ms()):

@@ -1,6 +1,6 @@
-"""Scoring trips anew from the command line, beside running servers or without one.
+"""Rescoring trips from the command line, with or without running servers.
 
-Not here: what is printed (`cli/rescore.py`), the work itself (`services/scores/rescore.py`).
+Not here: the output (`cli/rescore.py`), the work itself (`services/scores/rescore.py`).
 """
 
 import zoneinfo
@@ -25,26 +25,26 @@ from tripline.store.scores.rescore import Choice
 from tripline.wiring import adapters
 
 LOOKED_AT: Final = 100_000
-"""Trips that an offer looks at; some seconds."""
+"""Most trips that an offer examines; takes some seconds."""
 
 
 class Offer(NamedTuple):
-    """How many scored trips a map touches."""
+    """The number of scored trips that a map touches."""
 
     trips: int
     whole: bool
-    """Whether every trip was looked at; else there may be more."""
+    """True if every trip was examined; else the number may be higher."""
 
 
 def touched(config: Config, area: str) -> Touched:
-    """What the map of an area touches: by the one that is there now, or when none is, by those before it."""
+    """The map of an area and its bounds; without a current map, the former maps of the area."""
     return adapters.touched(config, area)
 
 
 async def offered(config: Config, area: str, *, progress: Progress) -> Offer | None:
-    """How many scored trips the map of an area touches, looking at the oldest `LOOKED_AT`.
+    """Count the scored trips that the map of an area touches, among the oldest `LOOKED_AT`.
 
-    None: there is no store to ask, or none at the present schema. Changes nothing.
+    None: no store, or not at the current schema. Changes nothing.
     """
     choice, trips, looked_at, after = Choice(touched=touched(config, area)), 0, 0, 0
     try:
@@ -69,7 +69,7 @@ def _is_there(database: Path) -> bool:
 
 
 async def rescored(config: Config, choice: Choice, *, progress: Progress) -> Outcome:
-    """Score the chosen trips anew. Raises `Outage`; what was scored until then stays."""
+    """Rescore the chosen trips. Raises `Outage`; finished trips keep their new scores."""
     observe.configure_logging(level="warning", as_json=False)
     async with stores.store_of(config) as store, stores.numbering(store) as maker:
         scorer = Scorer(
@@ -85,9 +85,9 @@ async def rescored(config: Config, choice: Choice, *, progress: Progress) -> Out
 
 
 async def tried(config: Config, choice: Choice, *, policy_no: int | None, progress: Progress) -> Outcome:
-    """What scoring the chosen trips anew would change.
+    """The changes that rescoring the chosen trips would make.
 
-    `policy_no`: the policy to try in place of those in force. Raises `WrongSettingError` when it is unknown, `Outage`.
+    `policy_no`: the policy to try in place of the current ones. Raises `WrongSettingError` if it is unknown, `Outage`.
     """
     observe.configure_logging(level="warning", as_json=False)
     async with stores.store_of(config) as store:

@@ -1,9 +1,9 @@
 """Moving an installation to another store: from the embedded one to PostgreSQL, back, or from one server to another.
 
-No server may run on either, and the target is empty: it holds a whole, verified copy in the end, or nothing.
+Both stores must be without a running server, and the target empty: in the end it has a complete, verified copy, or
+nothing.
 
-Not here: what is copied and how both sides are compared (`store/database/transfer.py`), what the command prints
-(`cli/store.py`).
+Not here: copying and comparing rows (`store/database/transfer.py`), the output of the command (`cli/store.py`).
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from tripline.store.devices import connections
 from tripline.store.migrate import DatabaseError
 
 ALIVE_MS: Final = 10_000
-"""A process that was seen so lately is at work."""
+"""A process seen within this time counts as running."""
 SERVER_LOST: Final = "server_lost"
 
 Place = Path | str
@@ -32,14 +32,14 @@ Place = Path | str
 
 
 class Copied(msgspec.Struct, frozen=True):
-    """How many rows of each table were copied; the first that differ, in which case nothing was kept."""
+    """The number of copied rows by table, and the first rows that differ; any difference discards the copy."""
 
     rows: dict[str, int]
     differences: list[Difference]
 
 
 def copied(source: Place, target: Place, *, progress: Progress) -> Copied:
-    """Copy every row, and read both sides again to compare them. Raises `DatabaseError` and `DataFolderError`."""
+    """Copy every row, then reread both sides and compare them. Raises `DatabaseError` and `DataFolderError`."""
     with _source(source) as ours, _target(target) as theirs:
         if filled := theirs.filled():
             raise DatabaseError(f"The target is not empty: there are rows in {', '.join(filled)}.")
@@ -49,7 +49,7 @@ def copied(source: Place, target: Place, *, progress: Progress) -> Copied:
         except transfer.UnfitRowError as error:
             raise DatabaseError(f"The target cannot keep a row of the source: {error}.") from error
         if not differences:
-            # What a start says of sessions that a server left behind; no server of the target ever held them.
+            # As after a lost server: no server of the target ever had these device sessions.
             connections.end_all(theirs.tx, reason=SERVER_LOST)
             _run(theirs, "COMMIT")
         return Copied(rows, differences)
@@ -57,7 +57,7 @@ def copied(source: Place, target: Place, *, progress: Progress) -> Copied:
 
 @contextlib.contextmanager
 def _source(place: Place) -> Iterator[SqliteSide | PostgresSide]:
-    """One snapshot of it."""
+    """One snapshot of the source."""
     if isinstance(place, str):
         with _database(place, "source") as side:
             _run(side, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -72,7 +72,7 @@ def _source(place: Place) -> Iterator[SqliteSide | PostgresSide]:
 
 @contextlib.contextmanager
 def _target(place: Place) -> Iterator[SqliteSide | PostgresSide]:
-    """A transaction in it that nobody else writes beside."""
+    """A transaction in the target, closed to other writers."""
     if isinstance(place, str):
         with _database(place, "target") as side:
             _run(side, "BEGIN ISOLATION LEVEL READ COMMITTED")
@@ -134,7 +134,7 @@ def _database(url: str, which: str) -> Iterator[PostgresSide]:
 
 
 def _close(connection: Connection) -> None:
-    """Close it with the driver's own connection, which rolls back what was not committed."""
+    """Close it together with the driver's own connection, which rolls back uncommitted changes."""
     driver: Any = connection.connection.driver_connection
     connection.invalidate()
     connection.close()

@@ -1,4 +1,4 @@
-"""The store that a command works on, and who numbers the rows that it adds."""
+"""The store of a command, and the numbering of rows that it adds."""
 
 import contextlib
 import secrets
@@ -15,7 +15,7 @@ from tripline.wiring import adapters
 
 @contextlib.asynccontextmanager
 async def numbering(store: Store) -> AsyncIterator[ids.TimeIds]:
-    """An id maker beside those of running servers: in a slot of its own, or with a clock sequence of its own."""
+    """An id maker that does not collide with running servers: with its own slot, or its own clock sequence."""
     maker = await numbers.ids_of(store, clock_sequence=1 + secrets.randbelow(0x3FFF))
     node = numbers.node_of(store, maker, roles=shared_store.COMMAND)
     async with node.present():
@@ -24,8 +24,8 @@ async def numbering(store: Store) -> AsyncIterator[ids.TimeIds]:
 
 @contextlib.asynccontextmanager
 async def store_of(config: Config) -> AsyncIterator[Store]:
-    """The store at the present schema; beside a running server as well as without one."""
-    # What is in a shared store needs no folder on the machine where a command is typed.
+    """The store at the current schema; with or without a running server."""
+    # A shared store needs no data folder on the machine of the command.
     store = adapters.store(config, config.data if config.store.url else data_folder.prepare(config.data))
     try:
         yield store
