@@ -1,4 +1,4 @@
-"""Permissions: the only place that decides who may do what.
+"""Permissions: this module alone decides which role may do which action.
 
 `RULES` says, for each action and role, how far the role reaches: which companies', vehicles' or users' rows. A role
 without an entry may not do the action at all. `scope_of` turns an actor and an action into a `Scope`; every store
@@ -27,11 +27,11 @@ class Authority(StrEnum):
     DIRECTOR = "DIRECTOR"
     DRIVER = "DRIVER"
     CARRIER = "CARRIER"
-    """The telephone company whose lines devices use; it sends what became of them."""
+    """The telephone company whose lines devices use; it reports changes to them."""
 
 
 class Thing(Word, Enum):
-    """What a caller may ask for by its id."""
+    """A kind of object that callers request by id."""
 
     ADMINISTRATOR = "administrator"
     CALL = "call"
@@ -63,7 +63,7 @@ class Reach(Enum):
 
 
 class Action(Enum):
-    """Everything that needs a permission; the row of `RULES` that decides it."""
+    """An operation that needs a permission; each has a row in `RULES`."""
 
     ACCOUNT_MANAGE = "account.manage"
     """See every account of the installation, disable and enable any."""
@@ -76,7 +76,7 @@ class Action(Enum):
     """An operator, for an account without a company; a partner, for a company's administrator."""
     COMPANY_DELETE = "company.delete"
     COMPANY_HISTORY_READ = "company.history_read"
-    """Who changed the record of a company, its candidates, and imported what; of a deleted one too."""
+    """Read the changes of a company's record, of its candidates and its imports; also of a deleted company."""
     COMPANY_LIST = "company.list"
     COMPANY_MODIFY = "company.modify"
     COMPANY_READ = "company.read"
@@ -85,18 +85,19 @@ class Action(Enum):
     CANDIDATE_READ = "candidate.read"
     """List those companies; the row is the delegating company."""
     DISPUTE_DECIDE = "dispute.decide"
-    """Accept or reject what somebody contests of a score; the row is the trip."""
+    """Accept or reject a dispute of a score; the row is the trip."""
     DISPUTE_LIST = "dispute.list"
-    """List what is contested about a company's trips, as far as one may decide it; the row is the company."""
+    """List the disputes about a company's trips that the caller may decide; the row is the company."""
     DISPUTE_OPEN = "dispute.open"
     """Contest an event or a whole trip, and withdraw that; the row is the trip."""
     DRIVING_READ = "driving.read"
-    """Trips, microtrips, device events, scores, GPS events of a vehicle or driver. A company from which a vehicle was
-    taken back reads none of the vehicle any more; its people keep reach of what they drove (docs/delegation.md)."""
+    """Read trips, microtrips, device events, scores and GPS events of a vehicle or driver. A company from which a
+    vehicle was taken back loses access to all data of the vehicle; its people keep access to their own drives
+    (docs/delegation.md)."""
     INSTALLATION_READ = "installation.read"
     """See what the installation serves, how well it runs, and which settings are in force."""
     MAP_MANAGE = "map.manage"
-    """See, import and remove the maps that tell roads and their limits."""
+    """See, import and remove road maps with their speed limits."""
     PERSON_CREATE = "person.create"
     PERSON_DELETE = "person.delete"
     PERSON_LIST = "person.list"
@@ -105,31 +106,31 @@ class Action(Enum):
     """See the scoring policy of a company, preview and choose another, have stored trips scored anew; the row is the
     company."""
     PUSH_MANAGE = "push.manage"
-    """See what waits for the company's own server and what was given up, send it again, read and change the secret."""
+    """List waiting and parked messages for the company's own server, send them again, read and change the secret."""
     RIGHT_GIVE_DIRECTOR = "right.give_director"
-    """Make somebody DELEGATED_DIRECTOR of a vehicle, or take it back; the row is the vehicle."""
+    """Make a person DELEGATED_DIRECTOR of a vehicle, or revoke that; the row is the vehicle."""
     RIGHT_GIVE_DRIVER = "right.give_driver"
-    """Let somebody drive a vehicle, or take it back; the row is the vehicle."""
+    """Let a person drive a vehicle, or revoke that; the row is the vehicle."""
     RIGHT_RECEIVE_DIRECTOR = "right.receive_director"
     """Who may be made DELEGATED_DIRECTOR by the actor; the row is the person."""
     RIGHT_RECEIVE_DRIVER = "right.receive_driver"
     """Who may be let drive by the actor; the row is the person."""
     RIGHT_READ = "right.read"
-    """The rights that somebody holds; the row is the person."""
+    """List a person's rights; the row is the person."""
     RPC_CALL = "rpc.call"
     """Have a device do something; the row is the sensor."""
     RPC_READ = "rpc.read"
-    """Read what was asked of a device and what it answered; the row is the sensor, and the call by itself."""
+    """Read a device's calls and answers; the row is the sensor, and the call by itself."""
     SENSOR_CREATE = "sensor.create"
     SENSOR_CREDENTIAL_READ = "sensor.credential_read"
-    """See the access token in the record of a sensor; who may not sees null."""
+    """See the access token in a sensor's record; other readers see null."""
     SENSOR_DELETE = "sensor.delete"
     SENSOR_HISTORY_READ = "sensor.history_read"
     SENSOR_MODIFY = "sensor.modify"
     SENSOR_MOUNT = "sensor.mount"
     SENSOR_READ = "sensor.read"
     USER_FIND = "user.find"
-    """Look somebody up by e-mail address."""
+    """Look a person up by e-mail address."""
     USER_HISTORY_READ = "user.history_read"
     USER_READ = "user.read"
     VEHICLE_ACTIVATE = "vehicle.activate"
@@ -188,7 +189,7 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
     },
     Action.CANDIDATE_MANAGE: {Authority.COMPANY_ADMIN: _OWN},
     Action.CANDIDATE_READ: {Authority.COMPANY_ADMIN: _ADMIN},
-    # Not those who only have the use of the vehicle: its owner answers for what counts.
+    # Excludes companies that only use the vehicle: its owner is responsible for its scores.
     Action.DISPUTE_DECIDE: {Authority.COMPANY_ADMIN: _OWN, Authority.DIRECTOR: _MANAGED},
     Action.DISPUTE_LIST: {Authority.COMPANY_ADMIN: _OWN, Authority.DIRECTOR: _OWN},
     Action.DISPUTE_OPEN: _DRIVING,
@@ -202,7 +203,7 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
         Authority.DRIVER: _SELF,
     },
     Action.POLICY_CHOOSE: {Authority.SYS_ADMIN: _ALL, Authority.COMPANY_ADMIN: _ADMIN},
-    # Messages hold what partners' sensors sent, and the secret proves the sender: each company's own affair.
+    # Messages contain data from partners' sensors, and the secret proves the sender: only the company itself.
     Action.PUSH_MANAGE: {Authority.COMPANY_ADMIN: _OWN},
     # Rules 2 and 3 of the delegation chapter.
     Action.RIGHT_GIVE_DIRECTOR: {Authority.COMPANY_ADMIN: _HOLDER, Authority.DIRECTOR: _MANAGED},
@@ -221,14 +222,14 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
     Action.RPC_CALL: {Authority.COMPANY_ADMIN: _ADMIN_VEHICLE, Authority.DIRECTOR: _DIRECTING},
     Action.RPC_READ: {Authority.COMPANY_ADMIN: _ADMIN_VEHICLE, Authority.DIRECTOR: _DIRECTING},
     Action.SENSOR_CREATE: {Authority.COMPANY_ADMIN: _OWN},
-    # Whoever knows the access token can speak as the device: not those who only have the use of the vehicle.
+    # The access token lets its holder speak as the device: excludes companies that only use the vehicle.
     Action.SENSOR_CREDENTIAL_READ: {Authority.COMPANY_ADMIN: _ADMIN, Authority.DIRECTOR: _MANAGED},
     Action.SENSOR_DELETE: {Authority.COMPANY_ADMIN: _OWN},
-    # Where a sensor was before is nothing for those who have the use of the vehicle that it is on now.
+    # A sensor's earlier vehicles are hidden from companies that only use its present one.
     Action.SENSOR_HISTORY_READ: {Authority.COMPANY_ADMIN: _ADMIN},
     Action.SENSOR_MODIFY: {Authority.COMPANY_ADMIN: _OWN},
     Action.SENSOR_MOUNT: {Authority.COMPANY_ADMIN: _OWN},
-    # A sensor hangs on its vehicle. Drivers are left out: the record holds the device's access token.
+    # Access to a sensor follows its vehicle. Drivers are excluded: the record holds the device's access token.
     Action.SENSOR_READ: {Authority.COMPANY_ADMIN: _ADMIN_VEHICLE, Authority.DIRECTOR: _DIRECTING},
     Action.USER_FIND: {Authority.COMPANY_ADMIN: _ADMIN},
     Action.USER_HISTORY_READ: {
@@ -255,7 +256,7 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
     Action.VEHICLE_DELETE: {Authority.COMPANY_ADMIN: _OWN, Authority.DIRECTOR: _MANAGED},
     Action.VEHICLE_DELEGATE: {Authority.COMPANY_ADMIN: _OWN},
     Action.VEHICLE_DELEGATIONS_READ: {Authority.COMPANY_ADMIN: _ADMIN_VEHICLE, Authority.DIRECTOR: _DIRECTING},
-    # Not of those it is delegated to: it tells who else has it, and what was before.
+    # Excludes delegated companies: it names the other companies and earlier events.
     Action.VEHICLE_HISTORY_READ: {Authority.COMPANY_ADMIN: _ADMIN, Authority.DIRECTOR: _MANAGED},
     Action.VEHICLE_RECEIVE_DIRECTOR: {Authority.COMPANY_ADMIN: _OWN},
     Action.VEHICLE_RECEIVE_DRIVER: {
@@ -273,7 +274,7 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
 
 
 class Gate(Enum):
-    """Who is let in where no row of `RULES` decides."""
+    """Who may call a route that no row of `RULES` decides."""
 
     ANYONE = "anyone; no token needed"
     ACCOUNT = "every account, about itself alone"
@@ -319,9 +320,9 @@ def company_of(actor: Actor) -> CompanyId:
 
 
 def admit(inside: bool | None, thing: Thing) -> None:
-    """Let pass what is inside a scope. None stands for an unknown object: `NotFound`; False raises `Forbidden`.
+    """Check that an object is inside a scope: None (unknown) raises `NotFound`, False raises `Forbidden`.
 
-    What exists elsewhere is never called unknown (spec/rest 3.3).
+    An object outside of the scope is never reported as unknown (spec/rest 3.3).
     """
     if inside is None:
         raise NotFound("id", thing=thing)
@@ -330,7 +331,7 @@ def admit(inside: bool | None, thing: Thing) -> None:
 
 
 def admitted(found: tuple[T, bool] | None, thing: Thing) -> T:
-    """The object of a look-up that says whether it is inside; else as `admit`."""
+    """Return the object of a look-up that also says if it is inside the scope; raises as `admit`."""
     admit(None if found is None else found[1], thing)
     assert found is not None
     return found[0]

@@ -11,15 +11,15 @@ from tripline.domain.ids import UserId
 
 
 class Kind(StrEnum):
-    """How somebody came in."""
+    """How a session was opened."""
 
     REST = "rest"
     BROWSER = "browser"
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """A session as it is kept. `current` and `previous` are the `jti` of refresh tokens; of a browser `current` is the
-    hash of the cookie's secret."""
+    """A stored session. `current` and `previous` are the `jti` of refresh tokens; for a browser `current` is the hash
+    of the cookie's secret."""
 
     id: str
     user_id: UserId
@@ -28,9 +28,9 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     current: str
     previous: str | None
     rotated_ms: int
-    """When it was prolonged last: by its refresh token, or by a request of its browser."""
+    """When it was last prolonged: by its refresh token, or by a request of its browser."""
     kind: Kind
     agent: str | None
-    """What the client called itself."""
+    """How the client identified itself."""
     address: str | None
-    """From where it was opened."""
+    """Where it was opened from."""

@@ -1,4 +1,4 @@
-"""The steps of an activation: read from its call, and from whether it still counts.
+"""The steps of an activation, derived from its call and from whether it still counts.
 
 Follows spec/rpc 6. Not here: calls and their states (`rpc.py`), what an answer does to the mounting
 (`services/rpc/activation.py`).
@@ -17,21 +17,21 @@ class Step(StrEnum):
     REQUESTED = "requested"
     """Sent; the device has not answered yet."""
     SILENT = "silent"
-    """The device did not acknowledge it in time; its result counts all the same when it comes."""
+    """The device did not acknowledge it in time; a later result still counts."""
     ACKNOWLEDGED = "acknowledged"
-    """The device set about it."""
+    """The device has started on it."""
     DONE = "done"
     """The device reported success."""
     REFUSED = "refused"
-    """The device will not, or could not."""
+    """The device refused or failed."""
     UNDELIVERED = "undelivered"
     CANCELLED = "cancelled"
     SUPERSEDED = "superseded"
-    """Another request took its place."""
+    """Another request replaced it."""
 
 
 UNDER_WAY: Final = frozenset({Step.REQUESTED, Step.SILENT, Step.ACKNOWLEDGED})
-"""Steps that another one may follow."""
+"""Steps that another step may follow."""
 _OF_PLATFORM: Final = {
     rpc.PLATFORM_CODES[CallEvent.UNDELIVERABLE]: Step.UNDELIVERED,
     rpc.PLATFORM_CODES[CallEvent.CANCEL]: Step.CANCELLED,
@@ -44,7 +44,7 @@ _AWAITED: Final = {
 
 
 def step(state: State, *, acknowledged: int | None, result: int | None, counts: bool) -> Step:
-    """How far it is, from the call's state, the codes of acknowledgement and result, and whether it is awaited."""
+    """Return the step, from the call's state, the codes of acknowledgement and result, and whether it is awaited."""
     if state is State.DONE:
         return Step.DONE
     if state is State.FAILED:

@@ -1,4 +1,4 @@
-"""Applications for a service account: what the form may say, and how one is decided.
+"""Applications for a service account: the fields of the form, and the decision.
 
 Follows spec/interface (Authentication 1) and spec/rest 8.5 (service application).
 
@@ -17,7 +17,7 @@ from tripline.domain.refusals import Kind, Refusal
 
 
 class State(StrEnum):
-    """Where an application is."""
+    """State of an application."""
 
     SUBMITTED = "SUBMITTED"
     APPROVED = "APPROVED"
@@ -25,7 +25,7 @@ class State(StrEnum):
 
 
 class Decision(Enum):
-    """What a platform administrator does with one."""
+    """A platform administrator's decision."""
 
     APPROVE = "approve"
     REJECT = "reject"
@@ -35,7 +35,7 @@ NEXT: Final[dict[tuple[State, Decision], State]] = {
     (State.SUBMITTED, Decision.APPROVE): State.APPROVED,
     (State.SUBMITTED, Decision.REJECT): State.REJECTED,
 }
-"""The state after a decision; what is not here is refused."""
+"""The state after a decision; a missing pair is refused."""
 
 
 class AlreadyDecided(Refusal):
@@ -46,7 +46,7 @@ class AlreadyDecided(Refusal):
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True):
-    """What an applicant says, checked."""
+    """The validated fields of an application."""
 
     service_name: str
     company_name: str
@@ -63,7 +63,7 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Application(Form, frozen=True, kw_only=True):
-    """An application that was sent in."""
+    """A submitted application."""
 
     id: str
     created_ms: int
@@ -71,7 +71,7 @@ class Application(Form, frozen=True, kw_only=True):
     decided_ms: int | None
     decided_by_id: UserId | None
     reason: str | None
-    """Told to the applicant when rejected."""
+    """Sent to the applicant when rejected."""
     language: str
     """Of the applicant, for the mail."""
 
@@ -89,8 +89,8 @@ def form(
     provider_manager_email: str | None = None,
     notify_host: str | None = None,
 ) -> Form:
-    """The form when every rule holds; else raises the `BadParameter` of the first field that breaks one, with those of
-    the others."""
+    """Return the form when all fields are valid; else raise the `BadParameter` of the first invalid one, with the
+    others attached."""
     checked = fields.Checks()
     made = Form(
         service_name=checked(fields.required, "serviceName", service_name),
@@ -111,7 +111,7 @@ def form(
 
 
 def state_named(text: str | None) -> State | None:
-    """The state with this name, none for none."""
+    """The state with this name; None when no name is given."""
     return State(known) if (known := fields.one_of("state", text, list(State))) else None
 
 

@@ -1,7 +1,7 @@
-"""Second deliveries over the bus, and what a trip keeps of its trip message (spec/bus-messages 4.11, 4.15, 5).
+"""Redeliveries over the bus, and the part of a trip message that its trip keeps (spec/bus-messages 4.11, 4.15, 5).
 
-A customer's trip lives by the customer's `tripId`: the states are those of every trip (`trips.py`), but another number
-or a new mounting does not part it, what comes after silence goes on with it, and a sensor may have several open.
+A customer's trip is identified by the customer's `tripId`. Its states are the usual ones (`trips.py`), but neither
+another number nor a new mounting splits it, data after a silence continues it, and a sensor may have several open.
 
 Not here: the caller (`services/bus/placement.py`), rows (`store/trips/bus_trips.py`).
 """
@@ -16,16 +16,16 @@ SOURCE: Final = "bus"
 
 _OWNER_BITS: Final = 20
 _CONTENT_BITS: Final = 43
-"""Together 63: a positive number in a signed column. The records of one owner lie beside each other in the index."""
+"""Together 63: a positive number in a signed column. The records of one owner are adjacent in the index."""
 _REMEMBERED: Final = 4
-"""Trip messages of one trip that are known when they come again: the one that counts, and those before it."""
+"""Trip messages of one trip that are recognised when redelivered: the one that counts, and its predecessors."""
 _DIGEST_BYTES: Final = 4
 
 
 def record_key(owner: str, record: str, content: bytes = b"") -> int:
-    """The number by which a record is found again: by what the customer calls it, or by its content too.
+    """Return the look-up number of a record, from the customer's id for it and, if given, its content.
 
-    Another record may have the same number by chance, so who finds one compares the payload.
+    Different records may share a number by chance, so the caller compares the payloads.
     """
     head = hashlib.blake2b(owner.encode(), digest_size=8).digest()
     body = hashlib.blake2b(record.encode() + b"\0" + content, digest_size=8, salt=head).digest()
@@ -33,7 +33,7 @@ def record_key(owner: str, record: str, content: bytes = b"") -> int:
 
 
 def digest(*parts: bytes) -> str:
-    """A short text that tells one trip message of a trip from another."""
+    """A short text that distinguishes the trip messages of a trip."""
     return hashlib.blake2b(b"\0".join(parts), digest_size=_DIGEST_BYTES).hexdigest()
 
 
@@ -49,28 +49,28 @@ class Span(NamedTuple):
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What a trip keeps of its trip message besides payload and distance; `trip.message_key` is its text."""
+    """The part of a trip message that its trip keeps, besides payload and distance; `trip.message_key` is its text."""
 
     start_ms: int | None
-    """As the message says; None: the samples say."""
+    """From the message; None: from the samples."""
     end_ms: int | None
     parking: bool
-    """Whether the message says so."""
+    """True when the message marks the trip as parking."""
     alone: bool
-    """Whether the trip had no sample yet."""
+    """True when the trip had no sample yet."""
     digests: tuple[str, ...]
-    """Of the message that counts, and of those before it, the newest first."""
+    """Of the message that counts and of its predecessors, newest first."""
 
     @property
     def text(self) -> str:
-        """At most 64 characters."""
+        """The encoded form, at most 64 characters."""
         flags = ("p" if self.parking else "") + ("a" if self.alone else "")
         times = (("" if at_ms is None else str(at_ms)) for at_ms in (self.start_ms, self.end_ms))
         return ":".join([f"b{flags}", *times, "".join(self.digests[:_REMEMBERED])])
 
 
 def told(text: str) -> Told:
-    """The inverse of `Told.text`."""
+    """Parse the encoded form."""
     flags, start, end, digests = text.split(":")
     width = 2 * _DIGEST_BYTES
     return Told(

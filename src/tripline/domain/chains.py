@@ -1,7 +1,7 @@
-"""The chain of a vehicle: whose it is, who has it by delegation, who directs and drives it, and what each may do.
+"""The chain of a vehicle: its owner, delegated companies, directors and drivers, and the permissions of each.
 
-What somebody may do is read from `access.RULES`: the reaches that a company or person has on the vehicle, against those
-that each action asks for. Nothing here decides a permission.
+Permissions are read from `access.RULES`: the reaches of a company or person on the vehicle are matched against the
+reaches that each action requires. Nothing here decides a permission.
 
 Not here: which members an actor gets to see (`services/fleet/chains.py`).
 """
@@ -32,28 +32,28 @@ ON_VEHICLE: Final = (
     Action.VEHICLE_DELEGATE,
     Action.VEHICLE_DELETE,
 )
-"""What can be done with a vehicle, or with what hangs on it; the widest held first."""
+"""Actions on a vehicle and on the objects attached to it; the most widely granted first."""
 
 
 class Place(StrEnum):
-    """What a company is to the vehicle."""
+    """A company's relation to the vehicle."""
 
     OPERATOR = "operator"
-    """Of the partner that owns it."""
+    """Operator of the partner that owns it."""
     OWNER = "owner"
     DELEGATED = "delegated"
     """It has the vehicle by delegation."""
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody who directs or drives the vehicle."""
+    """A person who directs or drives the vehicle."""
 
     user_id: UserId
     name: str
     email: str
     authority: Authority
     manages: bool = False
-    """Whether this is the managing director."""
+    """True for the managing director."""
     rights: tuple[UserRole, ...] = ()
     drives_now: bool = False
     may: tuple[Action, ...] = ()
@@ -66,27 +66,27 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     place: Place
     since_ms: int | None = None
-    """Since when it has the vehicle by delegation; None: by none."""
+    """Since when the vehicle is delegated to it; None: not delegated."""
     automatic: bool = False
-    """Whether that delegation is for good."""
+    """True for a permanent delegation."""
     may: tuple[Action, ...] = ()
-    """What its administrators may do."""
+    """Permitted actions of its administrators."""
     people: tuple[Person, ...] = ()
-    """Those whom the reader may know."""
+    """Only people visible to the reader."""
     directors: int = 0
-    """Rights of delegated directors, of people whom the reader may not know too."""
+    """Number of delegated directors' rights, including people hidden from the reader."""
     drivers: int = 0
-    """Rights to drive, likewise."""
+    """Number of rights to drive, likewise."""
 
 
 class Chain(msgspec.Struct, frozen=True, kw_only=True):
-    """Everybody who has to do with a vehicle: the operator first, then the owner, then who has it by delegation."""
+    """All companies and people of a vehicle: the operator first, then the owner, then delegated companies."""
 
     vehicle_id: VehicleId
     vehicle_no: str
     members: tuple[Member, ...]
     more: bool = False
-    """Whether further companies have the vehicle."""
+    """True when further companies have the vehicle."""
 
     @property
     def owner(self) -> Member:
@@ -95,18 +95,18 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def may(authority: Authority, reaches: Iterable[Reach]) -> tuple[Action, ...]:
-    """What an account with this role may do with a vehicle that is within these reaches of it."""
+    """Return the actions that an account with this role and these reaches may perform on a vehicle."""
     held = frozenset(reaches)
     return tuple(action for action in ON_VEHICLE if access.RULES[action].get(authority, frozenset()) & held)
 
 
 def company_reaches(place: Place, *, delegated: bool) -> frozenset[Reach]:
-    """How a vehicle is within reach of a company at this place."""
+    """Return the reaches on the vehicle of a company at this place."""
     by_place = {Place.OPERATOR: {Reach.PARTNERS}, Place.OWNER: {Reach.OWN_COMPANY}, Place.DELEGATED: set[Reach]()}
     return frozenset(by_place[place] | ({Reach.DELEGATED_COMPANY} if delegated else set()))
 
 
 def person_reaches(company: frozenset[Reach], *, manages: bool, rights: Iterable[UserRole]) -> frozenset[Reach]:
-    """How it is within reach of somebody of that company."""
+    """Return the reaches on the vehicle of a person of that company."""
     by_right = {UserRole.DELEGATED_DIRECTOR: Reach.DIRECTING_RIGHT, UserRole.DRIVER: Reach.DRIVING_RIGHT}
     return company | {by_right[right] for right in rights} | ({Reach.MANAGED} if manages else set())

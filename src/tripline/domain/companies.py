@@ -1,4 +1,4 @@
-"""A company: what its registration may say and a change may alter, its service type, where its device tokens begin.
+"""A company: validation of registrations and changes, its service type, and the prefix of its device tokens.
 
 An operator is the master company of a service type; a partner joins the operator's. Follows the interface
 specification (Company), rules 1 and 6, spec/gaps G5, G31, G32, H2, H5, X5, spec/push 1 and N1 to N3, and spec/rest 8.5.
@@ -21,7 +21,7 @@ from tripline.domain.refusals import BadParameter, Kind, Refusal, Word
 
 PREFIX_LENGTH: Final = 5
 _PREFIX_DIGITS: Final = "0123456789ABCDEFGHJKLMNPQRSTUVWXYZ"
-"""Digits and capitals without I and O, which are read as 1 and 0."""
+"""Digits and capitals without I and O, which are easily mistaken for 1 and 0."""
 PREFIXES: Final = len(_PREFIX_DIGITS) ** PREFIX_LENGTH
 """How many token prefixes there are: 45 million."""
 
@@ -41,7 +41,7 @@ class ServiceTypeTaken(BadParameter):
 
 
 class ForeignServiceType(BadParameter):
-    """A partner was to be registered under a service type that is not its registrar's (G32)."""
+    """A partner's registration names another service type than its registrar's (G32)."""
 
     code = "company.foreign_service_type"
 
@@ -54,7 +54,7 @@ class OneCompanyOnly(Refusal):
 
 
 class ServiceTypeFixed(BadParameter):
-    """A company's service type was to be changed; its vehicles, sensors and partners live under it."""
+    """A change names another service type; the company's vehicles, sensors and partners depend on it."""
 
     code = "company.service_type_fixed"
 
@@ -66,21 +66,21 @@ class PasswordElsewhere(BadParameter):
 
 
 class InUse(Refusal):
-    """A company that still owns vehicles or sensors, or still has partners, was to be deleted."""
+    """A company cannot be deleted while it owns vehicles or sensors, or has partners."""
 
     code: ClassVar[str] = "company.in_use"
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
 class Holding(Word, Enum):
-    """What keeps a company from being deleted."""
+    """A reason against deleting a company."""
 
     FLEET = "vehicles or sensors"
     PARTNERS = "partners"
 
 
 class Details(msgspec.Struct, frozen=True, kw_only=True):
-    """What a company's record keeps of its registration."""
+    """The registration fields that a company's record keeps."""
 
     name: str
     region: str | None
@@ -100,11 +100,11 @@ class Details(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):
-    """What a registration says, checked; the password is for the administrator's account and goes nowhere else."""
+    """A validated registration; the password is used for the administrator's account alone."""
 
     details: Details
     service_type: str | None
-    """None: to be filled in from the registrar's company."""
+    """None: filled in from the registrar's company."""
     pic_passwd: str
 
 
@@ -115,9 +115,9 @@ class Company(Details, frozen=True, kw_only=True):
     created_ms: int
     service_type: str
     master: bool
-    """Whether it is an operator."""
+    """True for an operator."""
     master_id: CompanyId
-    """The operator: of a partner's partner too (H2)."""
+    """The operator; also for a partner's partner (H2)."""
     registered_by_id: CompanyId | None
     token_prefix: str
 
@@ -125,11 +125,11 @@ class Company(Details, frozen=True, kw_only=True):
 def registration(
     *, operator: bool = False, service_type: str | None = None, pic_passwd: str | None = None, **sent: Any
 ) -> Registration:
-    """The registration when every rule holds; else raises the `BadParameter` of the first field that breaks one, with
-    those of the others.
+    """Return the registration when all fields are valid; else raise the `BadParameter` of the first invalid one, with
+    the others attached.
 
     An operator must name its service type. Operators and partners may send either set of notify fields (older operators
-    sent `rpcNotify*`). `sent` is what `_details` takes.
+    sent `rpcNotify*`). `sent` holds the arguments of `_details`.
     """
     checked = fields.Checks()
     made = Registration(
@@ -142,10 +142,10 @@ def registration(
 
 
 def changed(company: Company, named: Mapping[str, Any]) -> Details:
-    """What the company's record says after a partial update: what `named` holds replaces what was, None clears it.
+    """Return the company's details after a partial update: values in `named` replace the old ones, None clears them.
 
-    `named` has the names of `registration`. The pic* fields are how to reach somebody: changing them changes no
-    account. Raises `BadParameter` as `registration` does, `ServiceTypeFixed` and `PasswordElsewhere`.
+    `named` has the names of `registration`. The pic* fields are contact data: changing them changes no account. Raises
+    `BadParameter` as `registration` does, `ServiceTypeFixed` and `PasswordElsewhere`.
     """
     sent = dict(named)
     if sent.pop("service_type", company.service_type) != company.service_type:
@@ -178,7 +178,7 @@ def _details(
     rpc_notify_port: int | None = None,
     rpc_notify_base_path: str | None = None,
 ) -> Details:
-    """What a record keeps."""
+    """Validate and return the fields of a record."""
     return Details(
         name=checked(fields.required, "name", name),
         region=checked(fields.text, "region", region),
@@ -211,7 +211,7 @@ def partner_service_type(asked: str | None, *, registrar: str) -> str:
 
 
 def service_type_taken(service_type: str) -> ServiceTypeTaken:
-    """The refusal of a second operator."""
+    """The refusal of a second operator with the service type."""
     return ServiceTypeTaken(field="serviceType", service_type=service_type)
 
 
@@ -241,7 +241,7 @@ def _message_types(name: str, sent: MessageTypes | None) -> MessageTypes | None:
 
 
 def without_credentials(company: Company) -> Company:
-    """The company as those see it who are no administrators: its addresses have no user, password and query."""
+    """Return the company for readers who are not administrators: its addresses have no user, password and query."""
     path = company.rpc_notify_base_path
     return replace(
         company,
@@ -252,13 +252,13 @@ def without_credentials(company: Company) -> Company:
 
 
 def _without_credentials(address: str | None) -> str | None:
-    """The address without user, password and query; None when it cannot be said where they end."""
+    """Return the address without user, password and query; None when their end cannot be determined."""
     found = None if address is None else _ADDRESS.fullmatch(_without_query(address))
     if found is None:
         return None
     scheme, authority, path = found.groups()
     server = authority.rpartition("@")[2]
-    # What is no port may be a password with a slash or a question mark in it.
+    # An invalid port may be part of a password that contains a slash or a question mark.
     return f"{scheme or ''}{server}{path}" if _SERVER.fullmatch(server) else None
 
 

@@ -18,7 +18,7 @@ from tripline.domain.refusals import BadParameter, Forbidden, Kind, NotFound, Re
 
 
 class UserRole(StrEnum):
-    """What a person may do with a vehicle that was delegated to them."""
+    """A person's right on a single vehicle."""
 
     DELEGATED_DIRECTOR = "DELEGATED_DIRECTOR"
     """See and control it, set it active or inactive, drive it."""
@@ -27,7 +27,7 @@ class UserRole(StrEnum):
 
 
 class Standing(Enum):
-    """What a company is to another one that may delegate vehicles to it."""
+    """A company's relation to another one that may delegate vehicles to it."""
 
     STRANGER = "stranger"
     CANDIDATE = "candidate"
@@ -37,7 +37,7 @@ class Standing(Enum):
 
 
 class Step(Enum):
-    """What the delegating company does."""
+    """An action of the delegating company."""
 
     REGISTER = "register as candidate"
     REMOVE = "remove the candidate"
@@ -45,13 +45,13 @@ class Step(Enum):
 
 
 class AlreadyRegistered(BadParameter):
-    """The company is a candidate, or a delegated company, already."""
+    """The company is already a candidate or a delegated company."""
 
     code = "candidate.already_registered"
 
 
 class OwnCompany(Refusal):
-    """A company was to be its own candidate."""
+    """A company cannot be its own candidate."""
 
     code: ClassVar[str] = "candidate.own_company"
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
@@ -65,14 +65,14 @@ class OtherServiceType(Refusal):
 
 
 class HoldsVehicles(Refusal):
-    """The company to be removed still has vehicles of the one that removes it."""
+    """The company to be removed still has vehicles of the delegating company."""
 
     code: ClassVar[str] = "candidate.holds_vehicles"
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
 class NotCandidate(Refusal):
-    """A vehicle was to be delegated to a company that was not registered as a candidate first (rule 1)."""
+    """A vehicle can only be delegated to a registered candidate (rule 1)."""
 
     code: ClassVar[str] = "delegation.not_candidate"
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
@@ -111,7 +111,7 @@ class NotDelegatedThere(Refusal):
 
 
 class Relation(msgspec.Struct, frozen=True, kw_only=True):
-    """That one company may delegate its vehicles to another."""
+    """A company may delegate its vehicles to another."""
 
     id: RecordId
     created_ms: int
@@ -156,10 +156,10 @@ NEXT: Final[dict[tuple[Standing, Step], Standing]] = {
     (Standing.CANDIDATE, Step.DELEGATE): Standing.DELEGATED,
     (Standing.DELEGATED, Step.DELEGATE): Standing.DELEGATED,
 }
-"""The standing after a step; the steps that are missing are refused.
+"""The standing after a step; missing pairs are refused.
 
-A standing is read from what is registered and delegated (`store/fleet/candidates.py`) and kept nowhere: when the last
-vehicle is taken back, or deleted, a delegated company is a candidate again.
+A standing is derived from candidates and delegations (`store/fleet/candidates.py`), not stored: when the last vehicle
+is taken back, or deleted, a delegated company is a candidate again.
 """
 
 REFUSALS: Final[dict[tuple[Standing, Step], Callable[[], Refusal]]] = {
@@ -169,13 +169,13 @@ REFUSALS: Final[dict[tuple[Standing, Step], Callable[[], Refusal]]] = {
     (Standing.DELEGATED, Step.REMOVE): HoldsVehicles,
     (Standing.STRANGER, Step.DELEGATE): NotCandidate,
 }
-"""The sentence for the caller instead."""
+"""The refusal of each missing pair."""
 
 
 def standing_after(standing: Standing, step: Step) -> Standing:
     """The standing after the step.
 
-    Raises `AlreadyRegistered`, `NotFound`, `HoldsVehicles` or `NotCandidate` when it cannot be done.
+    Raises `AlreadyRegistered`, `NotFound`, `HoldsVehicles` or `NotCandidate` when the step is not possible.
     """
     after = NEXT.get((standing, step))
     if after is None:
@@ -184,7 +184,7 @@ def standing_after(standing: Standing, step: Step) -> Standing:
 
 
 def check_pair(*, from_company: CompanyId, from_service_type: str, to_company: CompanyId, to_service_type: str) -> None:
-    """Let pass two companies that may delegate to each other. Raises `OwnCompany` or `OtherServiceType`."""
+    """Check that two companies may delegate to each other. Raises `OwnCompany` or `OtherServiceType`."""
     if from_company == to_company:
         raise OwnCompany()
     if from_service_type != to_service_type:
@@ -192,13 +192,13 @@ def check_pair(*, from_company: CompanyId, from_service_type: str, to_company: C
 
 
 def check_revocable(*, automatic: bool) -> None:
-    """Let pass a delegation that can be taken back. Raises `Irrevocable`."""
+    """Check that a delegation can be taken back. Raises `Irrevocable`."""
     if automatic:
         raise Irrevocable()
 
 
 def check_receiver(*, giver: UserId, receiver: UserId, role: UserRole, available: bool) -> None:
-    """Let pass a person who may get the right on a vehicle that the giver may give rights on.
+    """Check that a person may get the right on a vehicle that the giver may give rights on.
 
     `available`: the person's company owns the vehicle or has it by delegation. Raises `Oneself` or `NotDelegatedThere`.
     """
@@ -209,8 +209,9 @@ def check_receiver(*, giver: UserId, receiver: UserId, role: UserRole, available
 
 
 def may_end(*, actor: Actor, owner: CompanyId, could_give: bool) -> bool:
-    """Whether the actor may take back a right on a vehicle that it may give rights on.
+    """Return whether the actor may take back a right on a vehicle that it may give rights on.
 
-    Who could give the right to this person may; the administrators of the vehicle's company may take it from anybody.
+    An actor who could give the right to this person may; administrators of the vehicle's company may take back any
+    right.
     """
     return could_give or (actor.authority is Authority.COMPANY_ADMIN and actor.company_id == owner)

@@ -1,7 +1,7 @@
-"""Disputes of scores: somebody contests an event or a whole trip, and whoever manages the vehicle decides.
+"""Disputes of scores: a person contests an event or a whole trip, and a manager of the vehicle decides.
 
-An accepted dispute takes what it is about out of the judgement, by kind and time interval: it holds however often the
-trip is scored anew, which gives events new ids.
+An accepted dispute excludes an event, by kind and time interval, or the trip from the judgement. This survives
+rescoring, which gives events new ids.
 
 Not here: how a trip is judged without it (`scoring/annulments.py`), rows (`store/scores/disputes.py`).
 """
@@ -15,36 +15,36 @@ from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
 from tripline.domain.refusals import Kind, Refusal
 
 OF_TRIP: Final = 100
-"""Disputes of one trip at most, decided or not."""
+"""Most disputes of one trip, decided or not."""
 
 
 class Reason(StrEnum):
-    """Why something is contested."""
+    """Why an event or trip is contested."""
 
     NOT_DRIVER = "NOT_DRIVER"
-    """Somebody else drove."""
+    """Another person drove."""
     DEVICE = "DEVICE"
     """The device or its position was wrong."""
     LIMIT = "LIMIT"
-    """The speed limit was another."""
+    """The speed limit was different."""
     TRAFFIC = "TRAFFIC"
-    """Traffic left no choice: an emergency, somebody cut in."""
+    """Traffic left no choice: an emergency, or another vehicle cut in."""
     OTHER = "OTHER"
 
 
 class State(StrEnum):
-    """Where a dispute is in its life."""
+    """State of a dispute."""
 
     OPEN = "OPEN"
     ACCEPTED = "ACCEPTED"
-    """What it is about does not count any more."""
+    """The contested event or trip no longer counts."""
     REJECTED = "REJECTED"
     WITHDRAWN = "WITHDRAWN"
-    """By whoever opened it."""
+    """By the person who opened it."""
 
 
 class Cause(StrEnum):
-    """What moves a dispute."""
+    """An event that moves a dispute from state to state."""
 
     ACCEPT = "accept"
     REJECT = "reject"
@@ -57,25 +57,25 @@ NEXT: Final[dict[tuple[State | None, Cause | None], State]] = {
     (State.OPEN, Cause.REJECT): State.REJECTED,
     (State.OPEN, Cause.WITHDRAW): State.WITHDRAWN,
 }
-"""Every move there is; None is "no such dispute yet". What was decided stays decided."""
+"""All transitions; None is the state before the dispute exists. Decisions are final."""
 
 
 class Contested(msgspec.Struct, frozen=True):
     """The event that a dispute is about."""
 
     event_id: str
-    """Of the GPS event when the dispute was opened; scoring anew gives it another."""
+    """Id of the GPS event when the dispute was opened; rescoring replaces it."""
     event_type: int
     event_ms: int
     kind: str
-    """What of a score counts it: a key of `scoring.score.COUNTED`."""
+    """The count of the score that includes it: a key of `scoring.score.COUNTED`."""
     begin_ms: int
     end_ms: int
-    """From when to when the manoeuvre lasted, or the stretch over the limit, its last sample included."""
+    """Interval of the manoeuvre, or of the stretch over the limit, including its last sample."""
 
 
 class Dispute(msgspec.Struct, frozen=True, kw_only=True):
-    """A dispute with all that is kept of it."""
+    """A stored dispute."""
 
     id: str
     created_ms: int
@@ -85,9 +85,9 @@ class Dispute(msgspec.Struct, frozen=True, kw_only=True):
     trip_id: TripId
     vehicle_id: VehicleId | None
     driver_id: UserId | None
-    """Who drove."""
+    """The driver."""
     opened_by: UserId | None
-    """None: deleted meanwhile; the same for `decided_by`."""
+    """None: deleted since; likewise `decided_by`."""
     reason: Reason
     text: str
     event: Contested | None
@@ -97,13 +97,13 @@ class Dispute(msgspec.Struct, frozen=True, kw_only=True):
     decided_by: UserId | None = None
     answer: str | None = None
     score_before: float | None = None
-    """Of the trip when it was accepted."""
+    """The trip's score when it was accepted."""
     score_after: float | None = None
-    """Of the trip without it; None also where it has no score any more."""
+    """The trip's score without the contested part; None also when the trip no longer has a score."""
     rescored_ms: int | None = None
-    """When it was scored without it; None: not yet."""
+    """When the trip was rescored for it; None: not yet."""
     mail_language: str | None = None
-    """Of the mail that tells who opened it of the decision, unless the account chose one; None: none is wanted."""
+    """Language of the mail with the decision to the opener, unless the account chose one; None: no mail."""
 
 
 class AlreadyContested(Refusal):
@@ -114,7 +114,7 @@ class AlreadyContested(Refusal):
 
 
 class TooManyDisputes(Refusal):
-    """The trip has as many disputes as there may be."""
+    """The trip already has the maximum number of disputes."""
 
     code = "dispute.too_many"
     kind = Kind.CONFLICT
@@ -128,7 +128,7 @@ class NotOpen(Refusal):
 
 
 class OwnDispute(Refusal):
-    """Whoever opened the dispute, or drove, does not decide it."""
+    """The opener and the driver may not decide the dispute."""
 
     code = "dispute.own"
     kind = Kind.PERMISSION

@@ -1,6 +1,6 @@
-"""Exports: files made of all rows of a list, in the background, for the account that asked.
+"""Exports: files of all rows of a list, made in the background for the requesting account.
 
-Not here: who makes them (`services/exports.py`), what stands in them (`portal/`), rows (`store/exports.py`).
+Not here: the worker (`services/exports.py`), contents of the files (`portal/`), rows (`store/exports.py`).
 """
 
 from enum import Enum, StrEnum
@@ -13,24 +13,24 @@ from tripline.domain.refusals import Kind, Refusal
 from tripline.domain.shares import Shares
 
 OF_ACCOUNT: Final = 2
-"""Exports of an account that may wait or be under way."""
+"""Most exports of an account that wait or run."""
 SHARES: Final = Shares(total=20, operator=15, company=10, account=OF_ACCOUNT)
-"""The same of an operator with its partners, a company, and everybody."""
+"""The same for an operator with its partners, a company, and the installation."""
 KEPT: Final = 5
-"""Exports of an account that are kept; the oldest makes room."""
+"""Stored exports of an account; the oldest makes room."""
 KEPT_MS: Final = 3_600_000
-"""How long a file is kept."""
+"""Lifetime of a file."""
 
 
 class Form(StrEnum):
-    """What kind of file."""
+    """File format."""
 
     CSV = "csv"
     XLSX = "xlsx"
 
 
 class State(StrEnum):
-    """Where an export is."""
+    """State of an export."""
 
     WAITING = "WAITING"
     RUNNING = "RUNNING"
@@ -40,7 +40,7 @@ class State(StrEnum):
 
 
 class Event(Enum):
-    """What moves an export from state to state."""
+    """An event that moves an export from state to state."""
 
     TAKE = "somebody makes it"
     FINISH = "its file is there"
@@ -51,7 +51,7 @@ class Event(Enum):
 
 NEXT: Final[dict[tuple[State, Event], State]] = {
     (State.WAITING, Event.TAKE): State.RUNNING,
-    # Whoever made it fell silent: another one begins anew.
+    # The worker fell silent: another one starts over.
     (State.RUNNING, Event.TAKE): State.RUNNING,
     (State.RUNNING, Event.FINISH): State.DONE,
     (State.RUNNING, Event.FAIL): State.FAILED,
@@ -60,19 +60,19 @@ NEXT: Final[dict[tuple[State, Event], State]] = {
     (State.WAITING, Event.CANCEL): State.CANCELLED,
     (State.RUNNING, Event.CANCEL): State.CANCELLED,
 }
-"""Every move."""
+"""All transitions."""
 UNFINISHED: Final = (State.WAITING, State.RUNNING)
 
 
 class ManyExports(Refusal):
-    """Too many exports wait or are under way."""
+    """Too many exports wait or run."""
 
     code: ClassVar[str] = "export.many"
     kind: ClassVar[Kind] = Kind.CONFLICT
 
 
 class NotReady(Refusal):
-    """The file of an export was asked for that has none."""
+    """The export has no file yet, or no longer."""
 
     code: ClassVar[str] = "export.not_ready"
     kind: ClassVar[Kind] = Kind.CONFLICT
@@ -88,15 +88,15 @@ class Export(msgspec.Struct, frozen=True, kw_only=True):
     """Which list."""
     form: Form
     question: bytes
-    """JSON of what was asked of the list; its maker reads it."""
+    """The list query as JSON; the worker reads it."""
     name: str
-    """Of the file."""
+    """File name."""
     state: State
     done: int
-    """Rows that are in the file."""
+    """Rows written so far."""
     total: int | None
-    """Rows that it will have, as counted when it began."""
+    """Rows in total, as counted at the start."""
     size: int
     """Bytes of the file."""
     until_ms: int
-    """When it is forgotten."""
+    """When it expires."""

@@ -1,10 +1,10 @@
 """The bounds of registration fields: lengths, forms, ranges, allowed words. A refusal names the field.
 
-A field is given by the name that the sender used (`vehicleNo`), because the sentence is for the sender. Values are
-data: nothing in them is interpreted, escaped or trimmed. Bounds follow spec/gaps G5, required fields spec/rest 8.5.
+A field has the sender's name for it (`vehicleNo`), because the sentence is for the sender. Values are data: nothing in
+them is interpreted, escaped or trimmed. Bounds follow spec/gaps G5, required fields spec/rest 8.5.
 
-Not here: which fields a record has and what unset ones become (`companies`, `vehicles`, `sensors`, `people`); JSON
-types (`wire/rest/bodies.py`).
+Not here: the fields of a record and their defaults (`companies`, `vehicles`, `sensors`, `people`); JSON types
+(`wire/rest/bodies.py`).
 """
 
 import re
@@ -26,7 +26,7 @@ PORT_MAX: Final = 65535
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _CONTROL_IN_PROSE: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:(?![0-9])", re.IGNORECASE)
-"""A scheme, and no host before its port."""
+"""A scheme; does not match a host with a port."""
 _WEB_ADDRESS: Final = re.compile(r"https?://[^\s/?#]+([/?#]\S*)?", re.IGNORECASE)
 _INVISIBLE: Final = frozenset({"Cf", "Cn", "Co", "Zl", "Zp", "Zs"})
 _FILLERS: Final = "\u115f\u1160\u3164\uffa0"
@@ -65,26 +65,26 @@ class NotAllowed(BadParameter):
 
 
 class ReadOnly(BadParameter):
-    """The request would set a field that it cannot write: the record shows something else."""
+    """The request sets a read-only field to another value than the record shows."""
 
     code = "parameter.read_only"
 
 
 class Writer(Word, Enum):
-    """Who writes a field that the caller cannot."""
+    """The writer of a field that is read-only for the caller."""
 
     PLATFORM = "the platform"
     CARRIER = "the carrier"
 
 
 class Checks:
-    """The checks of one record: a field that breaks its rule does not keep those behind it from being looked at."""
+    """Validates one record and collects the refusals of all its fields."""
 
     def __init__(self) -> None:
         self._refusals: list[Refusal] = []
 
     def __call__(self, check: Callable[[str, V, Unpack[Ts]], T], name: str, value: V, *more: *Ts) -> T:
-        """What the check makes of the field's value; nothing of use when it refuses."""
+        """Return the check's result; None after noting its refusal."""
         try:
             return check(name, value, *more)
         except BadParameter as refusal:
@@ -92,12 +92,12 @@ class Checks:
             return cast(T, None)
 
     def refuse(self, refusal: BadParameter) -> None:
-        """Note a refusal of a field that was looked at elsewhere."""
+        """Note a refusal from a check made elsewhere."""
         self._refusals.append(refusal)
 
     def whole(self, rules: Callable[..., T], values: Mapping[str, Any]) -> T:
-        """What the rules of a whole record make of its values; nothing of use when they refuse. They do not know which
-        fields were refused before: of each the first refusal stands."""
+        """Return the result of a whole record's rules; None after noting their refusals. Fields that were refused
+        before keep their first refusal."""
         try:
             return rules(**values)
         except BadParameter as refusal:
@@ -106,7 +106,7 @@ class Checks:
             return cast(T, None)
 
     def end(self) -> None:
-        """Raises the first refusal, which has the others; nothing when every rule holds."""
+        """Raise the first refusal, with the others attached; return when there is none."""
         if self._refusals:
             first, *others = self._refusals
             first.others = tuple(others)
@@ -114,7 +114,7 @@ class Checks:
 
 
 def read_only(name: str, *, writer: Writer = Writer.PLATFORM) -> ReadOnly:
-    """The refusal of a field that somebody else writes."""
+    """The refusal of a field that the caller may not write."""
     return ReadOnly("writer", field=name, writer=writer)
 
 
@@ -153,7 +153,7 @@ def number(name: str, value: str | None) -> str:
 
 
 def email(name: str, value: str | None) -> str:
-    """A required e-mail address: one `@` with text on both sides, no blanks, and nothing that cannot be seen."""
+    """A required e-mail address: one `@` with text on both sides, no blanks, no invisible characters."""
     checked = required(name, value)
     if not _EMAIL.fullmatch(checked) or (not checked.isascii() and any(map(_is_invisible, checked))):
         raise WrongForm("email", field=name)
@@ -179,7 +179,7 @@ def web_address(name: str, value: str | None) -> str | None:
 
 
 def one_of(name: str, value: str | None, allowed: Collection[str]) -> str | None:
-    """An optional word out of a list; an empty text, which forms send for what nobody chose, is none."""
+    """An optional word from a list; None for an empty text, which forms send for no choice."""
     if not value:
         return None
     if value not in allowed:
@@ -204,7 +204,7 @@ def amount(name: str, value: float | None, most: int) -> float:
 
 
 def _is_invisible(character: str) -> bool:
-    """Whether two texts that differ in it alone look the same: zero width, direction marks, fillers."""
+    """True for a character that does not change how a text looks: zero width, direction marks, fillers."""
     return unicodedata.category(character) in _INVISIBLE or character in _FILLERS
 
 

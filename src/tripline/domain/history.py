@@ -1,10 +1,10 @@
 """History: who changed what and when, of vehicles, sensors, people and companies.
 
-An entry is one event. It stands in the history of everything that it names: a mounting in the sensor's and in the
-vehicle's, a right in the vehicle's and in the person's. An entry that names no vehicle, sensor or person is of its
-company. What goes with a deletion is counted in the entry of the deletion.
+An entry is one event. It belongs to the history of every object that it names: a mounting to the sensor's and the
+vehicle's, a right to the vehicle's and the person's. An entry that names no vehicle, sensor or person belongs to its
+company. The entry of a deletion counts the objects deleted with it.
 
-Not here: rows (`store/fleet/history.py`), who writes and reads them (`services/fleet/history.py`).
+Not here: rows (`store/fleet/history.py`), writing and reading entries (`services/fleet/history.py`).
 """
 
 from collections.abc import Collection, Iterable
@@ -23,11 +23,11 @@ OF_DAY: Final = 500_000
 """Entries of one account in a day (UTC), one more for each KiB of their values. Registering 100,000 vehicles with
 their sensors, mountings and delegations one by one takes 400,000; a file of any length takes one."""
 _IDS: Final = TimeIds(node=0)
-"""Entries are kept by their number; their id is the same number in another form."""
+"""Entries are stored by number; their id is the same number in another form."""
 
 
 class Event(StrEnum):
-    """What happened."""
+    """The kinds of events."""
 
     REGISTERED = "REGISTERED"
     VEHICLES_IMPORTED = "VEHICLES_IMPORTED"
@@ -52,13 +52,13 @@ class Event(StrEnum):
 
 
 class TooManyChanges(TryLater):
-    """The account has written as much history today as one account may."""
+    """The account has reached the day's limit of history."""
 
     code = "history.full"
 
 
 class Change(msgspec.Struct, frozen=True, array_like=True):
-    """One field, by its published name: what it was and what it is now. Of a secret neither is kept."""
+    """One field, by its published name, with its values before and after. Values of secrets are not stored."""
 
     field: str
     before: Scalar = None
@@ -67,13 +67,13 @@ class Change(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be kept of an event."""
+    """An event to be stored."""
 
     event: Event
     actor_id: UserId | None
-    """Whoever asked for it; None: nobody who is known."""
+    """The actor; None: no known account."""
     company_id: CompanyId | None
-    """Whose vehicle, sensor or person it is, or the company itself; None: an account of no company."""
+    """Owner of the vehicle, sensor or person, or the company itself; None: an account without a company."""
     vehicle_id: VehicleId | None = None
     sensor_id: SensorId | None = None
     user_id: UserId | None = None
@@ -83,7 +83,8 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """An event as a reader sees it; names outside of the reader's reach, and of what is deleted, are None."""
+    """An event as a reader sees it; names of deleted objects, and of objects outside of the reader's reach, are
+    None."""
 
     no: RowNo
     at_ms: int
@@ -91,7 +92,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     actor_id: UserId | None
     actor_name: str | None
     actor_authority: Authority | None
-    """The role of whoever asked for it, at that time."""
+    """The actor's role at that time."""
     actor_company_id: CompanyId | None
     actor_company_name: str | None
     company_id: CompanyId | None
@@ -104,11 +105,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     to_company_id: CompanyId | None
     to_company_name: str | None
     changes: tuple[Change, ...] | None
-    """None: erased, because they told of a person or company that was deleted."""
+    """None: erased, because they named a deleted person or company."""
 
     @property
     def id(self) -> str:
-        """The entry, as readers know it."""
+        """The entry's public id."""
         return _IDS.text(self.no)
 
 
@@ -121,7 +122,7 @@ def number_of(entry_id: str) -> RowNo | None:
 def differences(
     before: msgspec.Struct, after: msgspec.Struct, names: Iterable[str], *, secret: Collection[str] = ()
 ) -> tuple[Change, ...]:
-    """The fields among `names` that differ; those of `secret` are named without their values."""
+    """Return the fields among `names` that differ; secret ones without their values."""
     pairs = ((name, getattr(before, name), getattr(after, name)) for name in names)
     return tuple(
         Change(published(name), secret=True)
@@ -133,7 +134,7 @@ def differences(
 
 
 def first_values(new: msgspec.Struct, names: Iterable[str], *, secret: Collection[str] = ()) -> tuple[Change, ...]:
-    """The fields among `names` that something was registered with."""
+    """Return the fields among `names` that have a value at registration; secret ones without it."""
     return tuple(
         Change(published(name), secret=True) if name in secret else Change(published(name), after=_scalar(value))
         for name in names
@@ -142,7 +143,7 @@ def first_values(new: msgspec.Struct, names: Iterable[str], *, secret: Collectio
 
 
 def ended(**counts: int) -> tuple[Change, ...]:
-    """How many of what went with a deletion; what there was none of is left out."""
+    """Return the numbers of objects deleted with another one; zeros are omitted."""
     return tuple(Change(name, before=count) for name, count in counts.items() if count)
 
 
@@ -153,5 +154,5 @@ def published(name: str) -> str:
 
 
 def _scalar(value: Any) -> Scalar:
-    """A list of message types is kept as text."""
+    """Return the value; a list of message types as text."""
     return ",".join(str(each) for each in value) if isinstance(value, list) else value

@@ -26,7 +26,7 @@ RowNo = NewType("RowNo", int)
 """Time-ordered number of a row: 100 ns ticks since 1582-10-15."""
 
 PLACEHOLDER: Final = "13814000-1dd2-11b2-8080-808080808080"
-"""The version 1 UUID of epoch time 0: what an unset Id carries instead of null."""
+"""The version 1 UUID of epoch time 0: replaces null in an unset Id."""
 
 _EPOCH_TICKS: Final = 0x01B21DD213814000
 _TICKS_PER_MS: Final = 10_000
@@ -82,7 +82,7 @@ class TimeIds:
             self.reslot(slot)
 
     def reslot(self, slot: int) -> None:
-        """Make every further number in this slot: a program that lost its own has taken another."""
+        """Make every further number in this slot: the program lost its previous one."""
         if not 0 <= slot < SLOTS:
             raise ValueError(f"A slot is 0 to {SLOTS - 1}, not {slot}.")
         with self._lock:
@@ -93,7 +93,7 @@ class TimeIds:
         return RowNo(self.numbers(count, now_ms=now_ms).start)
 
     def numbers(self, count: int, *, now_ms: int) -> range:
-        """`count` row numbers, ascending; `text` gives the id of each, `texts` those of all."""
+        """`count` row numbers, ascending; `text` makes the id of one, `texts` of all."""
         first = now_ms * _TICKS_PER_MS + _EPOCH_TICKS
         with self._lock:
             if first <= self._last:
@@ -105,11 +105,11 @@ class TimeIds:
         return range(first, first + count * stride, stride)
 
     def behind(self, no: int, count: int = 1) -> range:
-        """`count` row numbers greater than this one, for rows that must come after all that are there.
+        """`count` row numbers greater than `no`, for rows that must follow all existing ones.
 
-        They are no ids, and `take` may make them too: for tables whose rows get all their numbers here. Whoever is in
-        no slot is alone inside a write transaction, where `no` is the greatest number there is; in a slot several
-        transactions may be under way, so each gets numbers greater than those of the one before.
+        They are not ids, and `take` may make them too: for tables whose rows get all their numbers here. A maker
+        without a slot is alone inside a write transaction, where `no` is the greatest number; in a slot several
+        transactions may be under way, so each gets greater numbers than the one before.
         """
         with self._lock:
             stride = self._stride

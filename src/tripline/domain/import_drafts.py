@@ -19,9 +19,9 @@ from tripline.domain.refusals import BadParameter, Kind, Refusal, Value, class_o
 DraftId = NewType("DraftId", str)
 
 KEPT_MS: Final = 86_400_000
-"""How long a draft is kept."""
+"""Lifetime of a draft."""
 ARRIVING_MS: Final = 3_600_000
-"""How long one is kept whose file never came to its end: the process that read it is gone."""
+"""Lifetime of a draft whose file is incomplete: the process that read it is gone."""
 OF_ACCOUNT: Final = 10
 OF_COMPANY: Final = 50
 OF_OPERATOR: Final = 100
@@ -29,16 +29,16 @@ OF_OPERATOR: Final = 100
 CELL_MAX: Final = 8_192
 """Characters of a cell: twice the longest field, so that a text that is too long can still be mended."""
 NAME_MAX: Final = 255
-"""Characters of a file's name that are kept."""
+"""Stored characters of a file's name."""
 
 
 class State(StrEnum):
-    """Where a draft stands."""
+    """State of a draft."""
 
     ARRIVING = "arriving"
     """Its rows are being read from the file."""
     MATCHING = "matching"
-    """It waits for its owner to say which column is which."""
+    """It waits for its owner to match the columns."""
     CHECKING = "checking"
     CHECKED = "checked"
     """Every row has its verdict; rows can be mended."""
@@ -48,17 +48,17 @@ class State(StrEnum):
 
 
 class DraftEvent(Enum):
-    """What moves a draft from state to state."""
+    """An event that moves a draft from state to state."""
 
     ARRIVE = auto()
     """The whole file was read."""
     CHECK = auto()
-    """Columns were matched, or the owner wants all rows checked anew."""
+    """Columns were matched, or the owner requested a new check of all rows."""
     FINISH_CHECK = auto()
     COMMIT = auto()
     CANCEL = auto()
     FAIL = auto()
-    """It cannot be registered: names were taken meanwhile, or its owner may not register them any more."""
+    """It cannot be registered: names were taken meanwhile, or its owner lost the permission."""
     REGISTER = auto()
 
 
@@ -75,21 +75,21 @@ NEXT: Final = {
     (State.COMMITTING, DraftEvent.FAIL): State.CHECKED,
     (State.COMMITTING, DraftEvent.REGISTER): State.DONE,
 }
-"""Every transition; a pair that is not here is refused."""
+"""All transitions; a missing pair is refused."""
 WORKED_ON: Final = (State.CHECKING, State.COMMITTING)
 """States in which a process works on a draft."""
 
 
 class Note(StrEnum):
-    """Why the latest work on a draft did not register anything."""
+    """Why the latest run registered nothing."""
 
     CANCELLED = "cancelled"
     TAKEN = "taken"
-    """Somebody registered names of it after it had been checked."""
+    """Some of its names were registered elsewhere after the check."""
     FORBIDDEN = "forbidden"
-    """Its owner may not register these things any more."""
+    """Its owner may no longer register these objects."""
     FULL = "full"
-    """Its owner has made as many changes today as one account may."""
+    """Its owner has reached the day's limit of changes."""
     FAILED = "failed"
     """A bug; the log has the rest."""
 
@@ -100,40 +100,40 @@ class RowState(IntEnum):
     GOOD = 0
     BAD = 1
     DUPLICATE = 2
-    """Its name stands in an earlier row, or is registered already."""
+    """Its name is in an earlier row, or already registered."""
     SKIPPED = 3
-    """Its owner leaves it out."""
+    """Left out by its owner."""
 
 
 class TooManyDrafts(Refusal):
-    """An account, a company or an operator with its partners has as many drafts as it may have."""
+    """An account, a company or an operator with its partners has the maximum number of drafts."""
 
     code: ClassVar[str] = "import.too_many_drafts"
     kind: ClassVar[Kind] = Kind.CONFLICT
 
 
 class NotNow(Refusal):
-    """A draft cannot do this in its present state."""
+    """The draft's state does not allow this."""
 
     code: ClassVar[str] = "import.not_now"
     kind: ClassVar[Kind] = Kind.CONFLICT
 
 
 class BadMatch(BadParameter):
-    """Columns of a draft are matched in a way that cannot be checked."""
+    """The matched columns of a draft cannot be checked."""
 
     code = "import.bad_match"
 
 
 class NothingGood(Refusal):
-    """A draft has no row that can be registered."""
+    """The draft has no row that can be registered."""
 
     code: ClassVar[str] = "import.nothing_good"
     kind: ClassVar[Kind] = Kind.CONFLICT
 
 
 class Trouble(msgspec.Struct, frozen=True, array_like=True):
-    """A refusal in the form in which it is kept."""
+    """The stored form of a refusal."""
 
     code: str
     case: str
@@ -149,17 +149,17 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     account_id: UserId
     company_id: CompanyId
     kind: str
-    """What its rows register: `vehicles` or `sensors`."""
+    """The kind of its rows: `vehicles` or `sensors`."""
     name: str
-    """Of the file, as it was sent."""
+    """Name of the file, as sent."""
     created_ms: int
     expires_ms: int
     state: State = State.ARRIVING
     version: int = 0
-    """Grows whenever columns, cells or verdicts change: who decided on an older version looks again."""
+    """Grows with every change to columns, cells or verdicts; a decision on an older version must be made again."""
     header: tuple[str, ...]
     columns: tuple[str | None, ...]
-    """For each column of the file the field it is matched with, by our name."""
+    """For each column of the file, our name of the matched field."""
     rows: int = 0
     blocks: int = 0
     good: int = 0
@@ -167,13 +167,13 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     duplicate: int = 0
     skipped: int = 0
     done: int = 0
-    """Rows that the work under way is through with."""
+    """Rows finished by the present run."""
     created: int = 0
     note: Note | None = None
     holder: str = ""
-    """Who works on it: a process."""
+    """The process that works on it."""
     held_until_ms: int = 0
-    """When others may take the work over."""
+    """When another process may take over."""
 
     def after(self, event: DraftEvent) -> State:
         """The state after the event. Raises `NotNow`."""
@@ -185,7 +185,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
         raise self.not_now()
 
     def not_now(self) -> NotNow:
-        """The refusal of what the draft cannot do in its state."""
+        """The refusal of an action in the draft's present state."""
         if self.state is State.DONE:
             return NotNow("done")
         return NotNow("unchecked") if self.state is State.MATCHING else NotNow("busy")
@@ -202,14 +202,14 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def trouble_of(refusal: Refusal) -> Trouble:
-    """The refusal to be kept."""
+    """Convert a refusal to its stored form."""
     return Trouble(
         refusal.code, refusal.case, refusal.field, {name: _plain(value) for name, value in refusal.values.items()}
     )
 
 
 def refusal_of(trouble: Trouble) -> Refusal:
-    """The refusal that was kept."""
+    """Restore a stored refusal."""
     known = class_of(trouble.code) or BadParameter
     return known(trouble.case, field=trouble.field, **trouble.values)
 

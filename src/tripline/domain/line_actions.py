@@ -23,7 +23,7 @@ _DEVICE: Final = re.compile(r"[0-9A-Za-z]{1,32}", re.ASCII)
 
 
 class Type(StrEnum):
-    """What became of the line."""
+    """Types of actions."""
 
     OPENING = "OPENING"
     DEVICE_CHANGE = "DEVICE_CHANGE"
@@ -43,7 +43,7 @@ KINDS: Final[dict[Type, dict[str, LineEvent]]] = {
     },
     Type.TERMINATION: {"ORDINARY": LineEvent.END, "AUTHORITY": LineEvent.END_BY_AUTHORITY},
 }
-"""The kinds of the actions that have some, and what each one is for the line."""
+"""The kinds of the actions that have several, and the line event of each."""
 
 NEEDED: Final[dict[Type, tuple[str, ...]]] = {
     Type.OPENING: ("mdn", "imei"),
@@ -68,20 +68,20 @@ _USED: Final[dict[Type, frozenset[str]]] = {
     Type.SUSPENSION: frozenset({"kind"}),
     Type.PLAN_CHANGE: frozenset({"subscription"}),
 }
-"""The fields that each action writes or chooses by, besides the number of its line."""
+"""The fields that each action writes or selects by, besides the number of its line."""
 _OF_OTHERS: Final = frozenset({"newImei", "newMdn", "kind"})
-"""Fields that say nothing of a line as it is: only the actions that use them may have them."""
+"""Fields that do not describe the present line: only the actions that use them may have them."""
 
 
 class ActionChanged(Refusal):
-    """An action with this id was sent before, and said something else."""
+    """An earlier action with this id has different content."""
 
     code: ClassVar[str] = "carrier.action_changed"
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
 class LineAction(msgspec.Struct, frozen=True, kw_only=True):
-    """An action, checked: what its type needs is there."""
+    """A validated action with all fields that its type requires."""
 
     type: Type
     event: LineEvent
@@ -97,15 +97,15 @@ class LineAction(msgspec.Struct, frozen=True, kw_only=True):
     device_type: str | None = None
     occurred_ms: int | None = None
     stated: tuple[tuple[str, str], ...] = ()
-    """What it says of the device and line beyond its type, by published names: it must be so (`require_stated`)."""
+    """Further fields about the device and line, by published names; they must match the record (`require_stated`)."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of an action: done, or refused."""
+    """The outcome of an action: done, or refused."""
 
     action_id: str
     sensor_id: SensorId | None = None
-    """The device that has the line now; after an owner change the one that had it."""
+    """The device that has the line now; after an owner change its previous device."""
     nw_status: NwStatus | None = None
     refused: Refusal | None = None
 
@@ -133,9 +133,9 @@ def action(
     device_type: str | None = None,
     occurred_time: int | None = None,
 ) -> LineAction:
-    """The action when every rule holds; else raises the `BadParameter` of the first field that breaks one.
+    """Return the action when all fields are valid; else raise the `BadParameter` of the first invalid one.
 
-    What the type of the action does not use is kept in `stated`, or refused when it says nothing of a line as it is.
+    Fields that the type does not use go to `stated`, or are refused when they do not describe the present line.
     """
     known = Type(str(fields.one_of("type", fields.required("type", type), tuple(Type))))
     sent = {"mdn": mdn, "imei": imei, "newImei": new_imei, "newMdn": new_mdn, "kind": kind}
@@ -169,7 +169,7 @@ def action(
 
 
 def require_stated(action: LineAction, device: Sensor, line: Line) -> None:
-    """Let an action pass that says of its device and line what is on record. Raises `fields.ReadOnly`."""
+    """Check the stated fields of an action against its device and line. Raises `fields.ReadOnly`."""
     recorded = {
         "imei": device.serial_no,
         "imsi": line.imsi,

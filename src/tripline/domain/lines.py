@@ -1,10 +1,10 @@
-"""A line: the telephone line of a device on a carrier's network, its states, and what moves them.
+"""A line: the telephone line of a device on a carrier's network, its states and transitions.
 
-Follows spec/interface (Sensor, nwStatus values; States, carrier network status) and spec/gaps G10. The picture
-of the moves in `docs/carrier.md` is made from `NEXT`.
+Follows spec/interface (Sensor, nwStatus values; States, carrier network status) and spec/gaps G10. The diagram in
+`docs/carrier.md` is made from `NEXT`.
 
-Not here: what the carrier's actions change besides the state (`services/lines/effects.py`), what they may say
-(`line_actions.py`), rows (`store/lines/lines.py`).
+Not here: further effects of the carrier's actions (`services/lines/effects.py`), their fields (`line_actions.py`), rows
+(`store/lines/lines.py`).
 """
 
 from enum import Enum, StrEnum
@@ -35,7 +35,7 @@ class NwStatus(StrEnum):
 
 
 class LineEvent(Word, Enum):
-    """What moves a line from state to state, or needs a state in which it may happen."""
+    """An event that moves a line from state to state, or requires a certain state."""
 
     OPEN = "opening"
     SUSPEND_USE = "suspension of use"
@@ -45,9 +45,9 @@ class LineEvent(Word, Enum):
     END = "ordinary termination"
     END_BY_AUTHORITY = "termination by authority"
     LEAVE = "leaving its device"
-    """The line goes to another device or owner; this is what the record it leaves shows."""
+    """The line moves to another device or owner; the record that it leaves shows this state."""
     KEEP = "change of device, owner, number, SIM or plan"
-    """What happens to a line in use without moving it."""
+    """A change to a line in use that keeps its state."""
 
 
 _SUSPENDED: Final = (NwStatus.USE_SUSPENDED, NwStatus.DORMANT, NwStatus.TERMINATION_SUSPENDED)
@@ -64,25 +64,25 @@ NEXT: Final[dict[tuple[NwStatus, LineEvent], NwStatus]] = {
     **{(state, LineEvent.LEAVE): NwStatus.NOT_OPENED for state in _IN_USE},
     **{(state, LineEvent.KEEP): state for state in _IN_USE},
 }
-"""Every move; a pair that is not here is refused."""
+"""All transitions; a missing pair is refused."""
 
 
 class WrongState(Refusal):
-    """The line is in a state in which this cannot happen."""
+    """The line's state does not allow this."""
 
     code: ClassVar[str] = "line.wrong_state"
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
 class LineBusy(Refusal):
-    """Something else is being done to the line at this moment."""
+    """Another change to the line is under way."""
 
     code: ClassVar[str] = "line.busy"
     kind: ClassVar[Kind] = Kind.CONFLICT
 
 
 class CarrierRefused(Refusal):
-    """The carrier will not do it, and says why."""
+    """The carrier refused the change."""
 
     code: ClassVar[str] = "line.carrier_refused"
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
@@ -107,36 +107,37 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def number_of(text: str) -> str | None:
-    """The telephone number, or the beginning of one, that somebody typed, as lines have it; None: it is none."""
+    """Return the typed telephone number, or the beginning of one, as lines store it; None: not a number."""
     typed = text.replace("-", "").replace(" ", "")
     digits = typed.removeprefix("+")
     return typed if digits.isdecimal() and digits.isascii() else None
 
 
 UNPAUSE: Final = "UNPAUSE"
-"""The `type` of a change that the company asked for; the others are the carrier's actions (`line_actions.Type`)."""
+"""The `type` of a change requested by the company; the others are the carrier's actions (`line_actions.Type`)."""
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a device's line."""
+    """A change of a device's line."""
 
     no: RowNo
     type: str
     nw_status: NwStatus
     """Afterwards."""
     occurred_ms: int
-    """As the carrier says."""
+    """According to the carrier."""
     refused: str | None = None
-    """Why the carrier did not lift the pause, in its words; empty: it gave none. None: it was done."""
+    """The carrier's reason for not lifting the pause; empty: it gave none. None: the change was made."""
 
     @property
     def written_ms(self) -> int:
-        """When we heard of it."""
+        """When we received it."""
         return ms_of_no(self.no)
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """A call to the carrier about a line: the only one under way until `until_ms`, afterwards one whose end is unknown.
+    """A call to the carrier about a line: the only one under way until `until_ms`, afterwards one with an unknown
+    outcome.
 
     Asking the carrier again with the same request id happens once, so a lost call is completed by repeating it.
     """
@@ -145,7 +146,7 @@ class Claim(msgspec.Struct, frozen=True):
     until_ms: int
 
     def holds(self, now_ms: int) -> bool:
-        """Whether the call may still be under way."""
+        """Return whether the call may still be under way."""
         return now_ms < self.until_ms
 
 
@@ -171,5 +172,5 @@ def carrier_refused(words: str) -> CarrierRefused:
 
 
 def busy() -> LineBusy:
-    """The refusal of a second thing at once."""
+    """The refusal of a simultaneous change."""
     return LineBusy("under_way")

@@ -1,6 +1,6 @@
-"""Maps as their administrator sees them: those that are imported, and the import that is running or unfinished.
+"""Maps as their administrator sees them: imported ones, and the running or unfinished import.
 
-Not here: the seam to whoever keeps them (`ports/maps.py`), where they lie (`adapters/maps/files.py`), reading them
+Not here: the seam to the store of maps (`ports/maps.py`), its files (`adapters/maps/files.py`), reading extracts
 (`adapters/maps/osm_file.py`).
 """
 
@@ -14,15 +14,15 @@ from msgspec import Meta
 from tripline.domain.refusals import BadParameter, Kind, Refusal
 
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}", re.ASCII)
-"""Of an area."""
+"""Name of an area."""
 SERVER: Final = "valhalla"
-"""Stands beside the maps that judged a trip where a Valhalla server found its roads: no area is called so."""
+"""Recorded beside the maps that judged a trip when a Valhalla server found its roads; no area may have this name."""
 COUNTRY: Final = re.compile(r"([A-Z]{2})?", re.ASCII)
-"""The country of roads that lie outside every country whose whole boundary is in the file; empty: unknown."""
+"""The country of roads outside every country whose whole boundary is in the file; empty: unknown."""
 
 
 class ImportState(StrEnum):
-    """Whether an import runs, and if not, why."""
+    """State of an import."""
 
     RUNNING = "RUNNING"
     INTERRUPTED = "INTERRUPTED"
@@ -43,10 +43,10 @@ class MapImport(msgspec.Struct, frozen=True, kw_only=True):
     """An import. A folder of maps has at most one."""
 
     name: str
-    """Of the area."""
+    """Name of the area."""
     country: str
     file: str
-    """Where the file lies."""
+    """Location of the file."""
     begun_ms: int
     told_ms: int
     """When it last reported its progress."""
@@ -56,20 +56,20 @@ class MapImport(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
     """Why it failed, an English sentence."""
     bad_file: bool = False
-    """Whether it failed for what is in its file."""
+    """True when it failed because of the file's contents."""
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """An import, with its state now."""
+    """An import with its present state."""
 
     told: MapImport
     stage: ImportState
     can_continue: bool
-    """Whether it is unfinished, and its file is on this machine and may be good."""
+    """True when it is unfinished, and its file is on this machine and may be good."""
 
 
 class Bounds(NamedTuple):
-    """What lies within a map: least and greatest longitude and latitude, degrees."""
+    """Bounds of a map: least and greatest longitude and latitude, degrees."""
 
     west: float
     south: float
@@ -115,34 +115,34 @@ class Maps(msgspec.Struct, frozen=True):
 
 
 class MapsBusy(Refusal):
-    """Maps are being changed by somebody else."""
+    """Another process is changing the maps."""
 
     code = "map.busy"
     kind = Kind.CONFLICT
 
 
 class ImportCancelled(Refusal):
-    """Somebody cancelled the import while its file was on its way."""
+    """The import was cancelled while its file was being received."""
 
     code = "map.import_cancelled"
     kind = Kind.CONFLICT
 
 
 class NothingToContinue(Refusal):
-    """No import of this area ended before it was done, or its file is gone."""
+    """The area has no unfinished import, or its file is gone."""
 
     code = "map.nothing_to_continue"
     kind = Kind.CONFLICT
 
 
 class BadMapFile(BadParameter):
-    """A file is no map."""
+    """The file is not a map."""
 
     code = "map.bad_file"
 
 
 def fault_of_name(name: str) -> BadParameter | None:
-    """Why no area can be imported under a name; None: one can."""
+    """Return why an area may not have this name; None: it may."""
     if name.lower() == SERVER:
         return BadParameter("map_name_server", field="area")
     return None if NAME.fullmatch(name) else BadParameter("map_name", field="area")

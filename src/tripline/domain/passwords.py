@@ -1,7 +1,7 @@
 """The bounds of a password that its owner chooses.
 
-Registrations over the published operations take any that is not empty, because the interface sets no minimum and
-programs rely on that (`domain/people.py`); whoever sets a password on a form meets the rule here.
+Registrations over the published operations accept any non-empty password, because the interface sets no minimum and
+programs rely on that (`domain/people.py`); this rule applies to passwords set on a form.
 
 Not here: hashes (`services/accounts/passwords.py`).
 """

@@ -1,4 +1,4 @@
-"""Administrators, directors and drivers: what their registration may say and a change may alter, and their record.
+"""Administrators, directors and drivers: validation of registrations and changes, and their record.
 
 Follows spec/interface (Director and Driver), rule 6, spec/gaps G5 and H5, spec/rest 8.5.
 
@@ -17,7 +17,7 @@ from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
 from tripline.domain.refusals import BadParameter, Kind, Refusal
 
 DRIVING_ROLES: Final = (Authority.DRIVER, Authority.DIRECTOR)
-"""Who is found among the drivers: a director may act as one (spec/rest 7.2)."""
+"""Roles listed among the drivers: a director may act as one (spec/rest 7.2)."""
 
 
 class EmailTaken(BadParameter):
@@ -27,21 +27,21 @@ class EmailTaken(BadParameter):
 
 
 class LastAdministrator(Refusal):
-    """The only administrator of a company was to be deleted."""
+    """The only administrator of a company cannot be deleted."""
 
     code: ClassVar[str] = "user.last_administrator"
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
 class OwnCredentials(Refusal):
-    """Somebody was about to change the log-in of the account in use: what a stolen token must not be enough for."""
+    """An account cannot change its own log-in this way, because a stolen token must not suffice."""
 
     code: ClassVar[str] = "user.own_credentials"
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):
-    """What a registration says about a person, checked."""
+    """The validated fields of a registration."""
 
     name: str
     email: str
@@ -51,13 +51,13 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person's account says after a partial update, checked."""
+    """The validated fields of a person's account after a partial update."""
 
     name: str
     email: str
     phone: str | None
     password: str | None
-    """None: as it was."""
+    """None: unchanged."""
 
 
 class User(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,14 +76,14 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     additional_info: str | None
     password_updated_ms: int
     enabled: bool
-    """Whether the person may sign in."""
+    """False: the person may not sign in."""
 
 
 def registration(
     *, name: str | None = None, email: str | None = None, phone: str | None = None, password: str | None = None
 ) -> Registration:
-    """The registration when every rule holds; else raises the `BadParameter` of the first field that breaks one, with
-    those of the others."""
+    """Return the registration when all fields are valid; else raise the `BadParameter` of the first invalid one, with
+    the others attached."""
     checked = fields.Checks()
     made = Registration(
         name=checked(fields.required, "name", name),
@@ -96,10 +96,10 @@ def registration(
 
 
 def changed(user: User, named: Mapping[str, Any]) -> Change:
-    """The account after a partial update: what `named` holds replaces what was, None clears it.
+    """Return the account's fields after a partial update: values in `named` replace the old ones, None clears them.
 
-    A password of None leaves the password as it is, because records show it so and are sent back. Raises `BadParameter`
-    as `registration` does.
+    A password of None leaves the password unchanged, because records show None and clients send them back. Raises
+    `BadParameter` as `registration` does.
     """
     checked, password = fields.Checks(), named.get("password")
     change = Change(
@@ -113,7 +113,7 @@ def changed(user: User, named: Mapping[str, Any]) -> Change:
 
 
 def refuse_own_credentials(user: User, change: Change) -> None:
-    """Raise `OwnCredentials` when the change, which the user asked for, is one of e-mail address or password."""
+    """Raise `OwnCredentials` when a user's change to the own account alters e-mail address or password."""
     if change.password is not None:
         raise OwnCredentials("password")
     if change.email != user.email:

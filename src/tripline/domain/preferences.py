@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Theme(StrEnum):
-    """How pages look; without one they look as the visitor's system does."""
+    """Look of the pages; without one it follows the visitor's system."""
 
     LIGHT = "light"
     DARK = "dark"

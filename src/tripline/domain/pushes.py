@@ -1,4 +1,4 @@
-"""Messages to customers' servers: which a company asked for, and which companies get one.
+"""Messages to customers' servers: the subscriptions of companies, and the receivers of a message.
 
 Follows spec/push 2 (rules N1 to N5) and 4.4. Not here: the body (`wire/push.py`), the rows that wait to be sent
 (`store/push/outbox.py`), who calls this (`services/push/notices.py`).
@@ -29,7 +29,7 @@ class Channel(StrEnum):
 
     @property
     def published(self) -> str:
-        """What the channel is called outside."""
+        """The channel's published name."""
         return "rpcNotify" if self is Channel.RPC_NOTIFY else "notify"
 
 
@@ -45,7 +45,7 @@ class Selector(IntEnum):
 
 
 class Name(StrEnum):
-    """What a message is called in its `ty`."""
+    """Names of messages in their `ty`."""
 
     TRIP = "TRIP"
     MICROTRIP = "MICROTRIP"
@@ -67,13 +67,13 @@ _NAMES: Final[dict[int, Name]] = {
 
 
 MUTE: Final = "takes messages and never answers"
-"""What a mute server does, in the words of every place that shows it (spec/push M3)."""
+"""Description of a mute server, the same wherever one is shown (spec/push M3)."""
 OF_DEVICES: Final = frozenset({*range(1, 13), *range(101, 117)})
-"""Numbers of messages that devices send. A device that sends one of the others is not heard as the platform."""
+"""Numbers of messages that devices send. A device cannot use the other numbers to imitate the platform."""
 
 
 TRIAL: Final = "TEST"
-"""The `ty` of a message that somebody sends to see whether it arrives; it tells of nothing."""
+"""The `ty` of a trial message, which reports no event."""
 
 
 class NoAddress(Refusal):
@@ -98,7 +98,7 @@ class Subscription(msgspec.Struct, frozen=True):
 
 
 class Wish(msgspec.Struct, frozen=True):
-    """A company that gets messages, and the numbers that it asked for."""
+    """A company that gets messages, and the numbers of its subscription."""
 
     company_id: CompanyId
     numbers: frozenset[int]
@@ -123,7 +123,7 @@ class Mute(msgspec.Struct, frozen=True):
 
 
 class State(StrEnum):
-    """What became of a message so far."""
+    """Delivery state of a message."""
 
     WAITING = "waiting"
     PARKED = "parked"
@@ -133,7 +133,7 @@ class State(StrEnum):
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """A message of the outbox, for whoever manages the company's messages."""
+    """A message of the outbox, as its company's administrators see it."""
 
     no: RowNo
     id: str
@@ -169,7 +169,7 @@ class Parked(msgspec.Struct, frozen=True):
     last_error: str | None
     parked_ms: int
     body: bytes | None
-    """None when it was not asked for."""
+    """None: not requested."""
 
     @property
     def created_ms(self) -> int:
@@ -188,14 +188,15 @@ def numbers_of(name: Name) -> tuple[int, ...]:
 
 
 def selected(asked: MessageTypes | None) -> frozenset[int]:
-    """The numbers in a `notifyMsgType` as it was sent; parts that are no number select nothing (N1 to N3)."""
+    """The numbers in a `notifyMsgType` as it was sent; other parts select nothing (N1 to N3)."""
     parts = ",".join(_text(part) for part in (asked if isinstance(asked, list) else [asked])).split(",")
     found = (_NUMBER.fullmatch(part.strip()) for part in parts)
     return frozenset(int(number[1]) for number in found if number)
 
 
 def wishes(operator: Subscription, owner: Subscription) -> tuple[Wish, ...]:
-    """Who may get messages about a sensor: each company once, unless it asked for none (N3, 4.4).
+    """Return the companies that may get messages about a sensor, each once, without companies that subscribed to none
+    (N3, 4.4).
 
     `operator` is the operator of the sensor's service type, `owner` the company that owns the sensor.
     """
@@ -205,13 +206,13 @@ def wishes(operator: Subscription, owner: Subscription) -> tuple[Wish, ...]:
 
 
 def chosen(wishes: Iterable[Wish], numbers: Iterable[int]) -> list[Receiver]:
-    """Who gets a message that has these numbers: its kind's, and the one that was sent (N4)."""
+    """The receivers of a message that has these numbers: the number of its kind, and the number that was sent (N4)."""
     found = ((wish.company_id, next((number for number in numbers if number in wish.numbers), None)) for wish in wishes)
     return [Receiver(company_id, selector) for company_id, selector in found if selector is not None]
 
 
 def receivers(operator: Subscription, owner: Subscription, numbers: Sequence[int]) -> list[Receiver]:
-    """Who gets a message about a sensor: `chosen` of the `wishes`."""
+    """The receivers of a message about a sensor: `chosen` of the `wishes`."""
     return chosen(wishes(operator, owner), numbers)
 
 
@@ -220,7 +221,7 @@ def _with_messages(company: Subscription) -> frozenset[int]:
 
 
 def _text(part: str | int | float | None) -> str:
-    """A part as one would write it: JSON knows no difference between 600 and 600.0."""
+    """A part as text: JSON does not distinguish 600 from 600.0."""
     if isinstance(part, float) and part.is_integer():
         return str(int(part))
     return "" if part is None else str(part)

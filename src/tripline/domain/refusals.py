@@ -1,7 +1,7 @@
-"""Refusals: foreseen trouble that the caller can mend, as data: a stable code, the field at fault, values.
+"""Refusals: foreseen problems that the caller can fix, as data: a stable code, the field at fault, values.
 
-A refusal class stands beside the rule that raises it; the kinds stand here. `http/errors.py` maps each kind to its HTTP
-status and numeric errorCode, `gateway/` to the MQTT return code, `language/` each refusal to its sentence.
+A refusal class is defined beside the rule that raises it; the kinds are defined here. `http/errors.py` maps each kind
+to its HTTP status and numeric errorCode, `gateway/` to the MQTT return code, `language/` each refusal to its sentence.
 
 Not here: outages (`ports.outages.Outage`), and bad samples on the hot path, which are values (`services/ingest`).
 """
@@ -27,28 +27,28 @@ class Kind(Enum):
 
 
 class Word(str):
-    """A value that each language writes in its own way. A vocabulary is a class with this one and `Enum` as bases."""
+    """A value with its own word in each language. A vocabulary is a class with this one and `Enum` as bases."""
 
     __slots__ = ()
 
 
 Value: TypeAlias = str | int | float | tuple[str, ...]
-"""What a sentence may hold; a tuple stands for alternatives."""
+"""Values for a sentence; a tuple lists alternatives."""
 _CLASSES: Final[dict[str, type["Refusal"]]] = {}
 
 
 class Refusal(Exception):  # noqa: N818  a refusal is an answer, not an error of ours
-    """A foreseen trouble. `code` is stable and documented; `case` tells apart the sentences of one code.
+    """A foreseen problem. `code` is stable and documented; `case` selects one of the sentences of a code.
 
-    `field` is the parameter at fault, by the name that the caller used; `values` are what the sentence holds. `others`
-    are the refusals of further fields of the same request: REST tells the first, a form of the portal all.
+    `field` is the parameter at fault, by the caller's name for it; `values` are filled into the sentence. `others` are
+    the refusals of further fields of the same request: REST reports the first, a form of the portal all.
     """
 
     code: ClassVar[str]
     kind: ClassVar[Kind]
 
     def __init__(self, case: str = "", /, *, field: str | None = None, **values: Value) -> None:
-        # Logs show these; values stay out of them, for they may name a person.
+        # Logs show these; values stay out of them, because they may name a person.
         super().__init__(case, field)
         self.case = case
         self.field = field
@@ -63,7 +63,7 @@ class Refusal(Exception):  # noqa: N818  a refusal is an answer, not an error of
 
 
 class TryLater(Refusal):
-    """Refused only for a while; `after_s` says for how many seconds."""
+    """Refused only for a while; `after_s` is the number of seconds."""
 
     kind = Kind.TOO_MANY
 

@@ -1,7 +1,7 @@
 """Rescorings: a company's stored trips are scored anew, in the background, because an administrator asked for it.
 
-One is a row first; workers go on with it a few trips at a time. So it goes on after any end of any process, and whoever
-asked sees how far it is.
+A rescoring is stored first; workers then process a few trips at a time. So it survives the end of any process, and the
+administrator can follow its progress.
 
 Not here: the work (`services/scores/rescorer.py`), rows (`store/scores/rescorings.py`).
 """
@@ -17,16 +17,16 @@ from tripline.domain.maps import Bounds
 from tripline.domain.refusals import Kind, Refusal
 
 KEPT: Final = 100
-"""Rescorings of a company that are kept, with the one that is under way."""
+"""Stored rescorings of a company, including the one under way."""
 
 
 class Stage(StrEnum):
-    """Where a rescoring is in its life."""
+    """State of a rescoring."""
 
     RUNNING = "RUNNING"
     DONE = "DONE"
     CANCELLED = "CANCELLED"
-    """Scores that changed before stay as they are now."""
+    """Scores that have already changed stay changed."""
 
 
 class Cause(StrEnum):
@@ -41,7 +41,7 @@ NEXT: Final[dict[tuple[Stage | None, Cause | None], Stage]] = {
     (Stage.RUNNING, Cause.FINISH): Stage.DONE,
     (Stage.RUNNING, Cause.CANCEL): Stage.CANCELLED,
 }
-"""Every move there is; None is "no such rescoring yet"."""
+"""All transitions; None is the state before the rescoring exists."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,52 +52,52 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     to_ms: int | None = None
     """Trips that began before this instant."""
     everything: bool = False
-    """Also trips whose score is by the policy in force for them already."""
+    """Include trips already scored by the policy in force for them."""
     dry_run: bool = False
-    """Only say what would change."""
+    """Only report the changes."""
     policy: int | None = None
-    """The policy to try in place of those in force; for a dry run alone."""
+    """The policy to try in place of the ones in force; only for a dry run."""
     area: str | None = None
-    """Trips that the map of this area touches, whichever policy their scores are by (`Touched`)."""
+    """Only trips that the map of this area touches, under any policy (`Touched`)."""
 
 
 class Touched(msgspec.Struct, frozen=True):
-    """The scored trips that the map of an area touches: those whose roads another map of it told, or one that was lost,
-    and those that were judged without it and driven within its bounds."""
+    """The scored trips that the map of an area touches: judged with another map of the area or a lost one, or judged
+    without it and driven within its bounds."""
 
     area: str
     map: str | None = None
-    """The one that is there now; None: none is, so that trips are touched which it judged before."""
+    """The present map; None: there is none, and trips judged by an earlier one are touched."""
     bounds: Bounds | None = None
 
 
 class Bite(msgspec.Struct, frozen=True):
-    """Trips that were asked for and wait to be scored."""
+    """Selected trips that wait to be scored."""
 
     trip_nos: list[int]
     before: dict[int, float]
-    """The scores of those that had one."""
+    """The scores of the trips that had one."""
 
 
 class Rescoring(msgspec.Struct, frozen=True, kw_only=True):
-    """A rescoring with all that is kept of it."""
+    """A stored rescoring."""
 
     no: RowNo
-    """Also says when it was asked for; trips that were registered later are not in it."""
+    """Also the time of the request; trips registered later are not included."""
     id: str
     company_id: CompanyId
     requested_by: UserId | None
-    """None: deleted meanwhile."""
+    """None: deleted since."""
     asked: Asked
     state: Stage
     due_ms: int
-    """When a worker goes on with it; whoever does moves it to the end of a lease."""
+    """When a worker may continue it; the worker moves this to the end of its lease."""
     first_no: int
-    """Row number of the first trip that there was."""
+    """Row number of the first existing trip."""
     after_no: int
-    """Row number of the last trip that was looked at."""
+    """Row number of the last trip examined."""
     looked_at: int
-    """How many trips were."""
+    """Number of trips examined."""
     outcome: bytes
     """JSON of the counts (`services/scores/rescore.py`)."""
     bite: Bite | None
@@ -105,12 +105,12 @@ class Rescoring(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def created_ms(self) -> int:
-        """When it was asked for."""
+        """When it was requested."""
         return ids.ms_of_no(self.no)
 
     @property
     def progress(self) -> float:
-        """How much of the time in which trips were registered has been looked through, 0 to 1."""
+        """Examined share of the time in which trips were registered, 0 to 1."""
         if self.state is Stage.DONE:
             return 1.0
         return min(1.0, max(0.0, (self.after_no - self.first_no) / max(1, self.no - self.first_no)))

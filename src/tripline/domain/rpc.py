@@ -1,7 +1,7 @@
-"""A call to a device: its states, what moves it, what counts of what the device answers.
+"""A call to a device: its states and transitions, and which of the device's answers count.
 
 Follows spec/rpc 4.3 (codes), 5.3 (errors), 6.3 (activation) and 8 (rules R3 to R6). Every decision is a function of
-values; asking and waiting is in `services/rpc/`, the bytes are in `wire/rpc.py`, the rows in `store/rpc/calls.py`.
+values; sending and waiting are in `services/rpc/`, the bytes in `wire/rpc.py`, the rows in `store/rpc/calls.py`.
 """
 
 from enum import Enum, StrEnum, auto
@@ -21,19 +21,19 @@ class State(StrEnum):
     """How far a call is; as published in its record (spec/rpc 7)."""
 
     REQUESTED = "REQUESTED"
-    """Kept, and on its way to the device."""
+    """Stored, and on its way to the device."""
     ACKED = "ACKED"
-    """The device acknowledged it; its result is awaited, for however long."""
+    """The device acknowledged it; the result may take any time."""
     DONE = "DONE"
     """The device reported success."""
     FAILED = "FAILED"
     """The device reported something else, or the platform ended the call."""
     TIMEOUT = "TIMEOUT"
-    """No acknowledgement came in time. What comes later is kept all the same (R5)."""
+    """No acknowledgement came in time. Later answers are still stored (R5)."""
 
 
 class CallEvent(Enum):
-    """What moves a call from state to state."""
+    """An event that moves a call from state to state."""
 
     ACK = auto()
     SUCCESS = auto()
@@ -66,7 +66,7 @@ NEXT: Final = {
     ): State.DONE,  # of a call that the platform ended, or whose result had no code (R4)
     (State.FAILED, CallEvent.FAILURE): State.FAILED,
 }
-"""Every transition; a pair that is not here changes nothing. Whether a result counts at all says `concluded`."""
+"""All transitions; a missing pair changes nothing. `concluded` decides whether a result counts."""
 
 PLATFORM_CODES: Final = {CallEvent.NO_ACK: 5001, CallEvent.UNDELIVERABLE: 5002, CallEvent.CANCEL: 5003}
 """Result codes of the platform's own, never put into a device's body (spec/rpc 4.3)."""
@@ -80,14 +80,14 @@ class NotConnected(Refusal):
 
 
 class NotSubscribed(Refusal):
-    """The device has a session and did not subscribe to the topic of requests."""
+    """The device has a session but is not subscribed to the request topic."""
 
     code: ClassVar[str] = "rpc.not_subscribed"
     kind: ClassVar[Kind] = Kind.CONFLICT
 
 
 class Congested(Refusal):
-    """The device does not take what was sent to it before."""
+    """The device does not read earlier messages."""
 
     code: ClassVar[str] = "rpc.congested"
     kind: ClassVar[Kind] = Kind.CONFLICT
@@ -108,7 +108,7 @@ class Cancelled(Refusal):
 
 
 class ActivationRefused(Refusal):
-    """The device answered that it will not be activated."""
+    """The device refused the activation."""
 
     code: ClassVar[str] = "rpc.activation_refused"
     kind: ClassVar[Kind] = Kind.CONFLICT
@@ -127,7 +127,7 @@ class TooManyCalls(TryLater):
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """A call as far as decisions need it. What was said, byte for byte, stays with its row."""
+    """The part of a call that decisions need. The exact bytes stay in its row."""
 
     no: RowNo
     id: RequestId
@@ -135,7 +135,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     company_id: CompanyId
     """Owner of the sensor when it was called."""
     vehicle_id: VehicleId | None
-    """Where the sensor was; of an activation, where it is to be mounted."""
+    """The sensor's vehicle; for an activation, the vehicle that it is to be mounted on."""
     user_id: UserId | None
     activation: bool
     method: str
@@ -145,9 +145,9 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     response_ms: int | None = None
     response_code: int | None = None
     result_ms: int | None = None
-    """When the device's result came that counts; None: the platform ended the call, or it has not ended."""
+    """When the device's result that counts arrived; None: the platform ended the call, or it has not ended."""
     result_code: int | None = None
-    """Of the device, or one of `PLATFORM_CODES`."""
+    """The device's code, or one of `PLATFORM_CODES`."""
 
 
 class StoredCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,7 +171,7 @@ class StoredCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def activation_fields(*, fuel_type: str | None, mission_type: str | None) -> tuple[str, str]:
-    """Fuel and transmission, without which there is no `activationReq` (spec/rpc 3.1). Raises `VehicleIncomplete`."""
+    """Return fuel and transmission, which `activationReq` requires (spec/rpc 3.1). Raises `VehicleIncomplete`."""
     if fuel_type and mission_type:
         return fuel_type, mission_type
     if fuel_type or mission_type:
@@ -180,12 +180,12 @@ def activation_fields(*, fuel_type: str | None, mission_type: str | None) -> tup
 
 
 def is_success(code: int | None) -> bool:
-    """Whether a code says that it worked (spec/rpc 4.3)."""
+    """Return whether a code means success (spec/rpc 4.3)."""
     return code is not None and 2000 <= code <= 2999
 
 
 def acknowledged(call: Call, *, code: int | None, at_ms: int) -> Call | None:
-    """The call with this acknowledgement; None when it has one: the first wins (R3)."""
+    """The call with this acknowledgement; None when it already has one: the first wins (R3)."""
     if call.response_ms is not None:
         return None
     return replace(call, state=NEXT[call.state, CallEvent.ACK], response_ms=at_ms, response_code=code)
@@ -200,6 +200,6 @@ def concluded(call: Call, *, code: int | None, at_ms: int) -> Call | None:
 
 
 def ended(call: Call, event: CallEvent) -> Call | None:
-    """The call after the platform ended it; None when it is past that: a device's answer came first."""
+    """The call after the platform ended it; None when a device's answer came first."""
     after = NEXT.get((call.state, event))
     return None if after is None else replace(call, state=after, result_code=PLATFORM_CODES[event])

@@ -9,7 +9,7 @@ from tripline.domain.refusals import Word
 
 
 class WhyNot(Word, Enum):
-    """Why a trip has no score, as kept with it."""
+    """Why a trip has no score, as stored with it."""
 
     TOO_SHORT = "too_short"
     SPARSE = "sparse"
@@ -25,5 +25,5 @@ class WhyNot(Word, Enum):
 
 
 def why_not(kept: str) -> WhyNot:
-    """The reason that is kept with a trip; `UNKNOWN` for one that only another version knows."""
+    """The reason stored with a trip; `UNKNOWN` for one from another version."""
     return WhyNot(kept) if kept in set(WhyNot) else WhyNot.UNKNOWN

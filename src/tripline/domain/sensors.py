@@ -1,4 +1,4 @@
-"""A sensor (the device's record): what its registration may say, its states, when it may be mounted on a vehicle.
+"""A sensor (the device's record): validation of registrations, its states, and when it may be mounted on a vehicle.
 
 Follows spec/interface (Sensor, States), spec/rpc 6.2, spec/gaps G8, G11, G12, H5 and spec/device-messages D29.
 
@@ -34,7 +34,7 @@ class Status(StrEnum):
 
 
 class SensorEvent(Enum):
-    """What moves a sensor from state to state."""
+    """An event that moves a sensor from state to state."""
 
     MOUNT = auto()
     UNMOUNT = auto()
@@ -44,7 +44,7 @@ NEXT: Final = {
     (Status.DEACTIVATED, SensorEvent.MOUNT): Status.ACTIVATED,
     (Status.ACTIVATED, SensorEvent.UNMOUNT): Status.DEACTIVATED,
 }
-"""Every transition; a pair that is not here is refused."""
+"""All transitions; a missing pair is refused."""
 
 
 class SerialTaken(BadParameter):
@@ -66,19 +66,19 @@ class AlreadyMounted(BadParameter):
 
 
 class NotMounted(Refusal):
-    """The sensor is on no vehicle, or not on the one that was named."""
+    """The sensor is not on a vehicle, or not on the named one."""
 
     code: ClassVar[str] = "sensor.not_mounted"
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):
-    """What a registration says about a sensor, checked."""
+    """The validated fields of a registration."""
 
     serial_no: str
     """Of a device on a carrier's network: its IMEI."""
     credentials_id: str | None
-    """The device's access token. None: it has none (carrier-linked devices alone), or the reader is not told."""
+    """The device's access token. None: it has none (carrier-linked devices alone), or it is hidden from the reader."""
     vendor: str | None
     type: str
     activation_required: bool
@@ -113,8 +113,8 @@ def registration(
     mission_type: str | None = None,
     additional_info: str | None = None,
 ) -> Registration:
-    """The registration when every rule holds; else raises the `BadParameter` of the first field that breaks one, with
-    those of the others.
+    """Return the registration when all fields are valid; else raise the `BadParameter` of the first invalid one, with
+    the others attached.
 
     A carrier-linked device (`linked`) need not have an access token.
     """
@@ -135,10 +135,10 @@ def registration(
 def modified(sensor: Sensor, changes: Mapping[str, Any]) -> Sensor:
     """The sensor with these fields of its registration changed; raises as `registration`.
 
-    A sensor on a vehicle stays on it also when it needs activation now: that concerns the next mounting.
+    A mounted sensor stays mounted even if it now needs activation: that applies to the next mounting.
     """
     said = {name: getattr(sensor, name) for name in Registration.__struct_fields__}
-    # Without a token before the carrier has opened its line, it is one of the carrier's devices all the same.
+    # A sensor without a token is carrier-linked even before the carrier has opened its line.
     linked = sensor.line is not None or sensor.credentials_id is None
     return replace(sensor, **msgspec.structs.asdict(registration(linked=linked, **{**said, **changes})))
 
@@ -154,9 +154,9 @@ def credentials_taken() -> CredentialsTaken:
 
 
 def mounted_status(sensor: Sensor, vehicle_id: VehicleId) -> Status | None:
-    """The state after mounting the sensor on the vehicle, or None when it is there already.
+    """The state after mounting the sensor on the vehicle, or None when it is already there.
 
-    Raises `AlreadyMounted` when it is on another vehicle. Whether its device must be activated before is not asked.
+    Raises `AlreadyMounted` when it is on another vehicle. Does not check whether its device must be activated first.
     """
     if sensor.vehicle_id == vehicle_id:
         return None
@@ -167,7 +167,7 @@ def mounted_status(sensor: Sensor, vehicle_id: VehicleId) -> Status | None:
 
 
 def unmounted_status(sensor: Sensor, vehicle_id: VehicleId | None) -> Status:
-    """The state after taking the sensor off the vehicle; None stands for whichever it is on. Raises `NotMounted`."""
+    """The state after taking the sensor off the vehicle; None: off its present one. Raises `NotMounted`."""
     after = NEXT.get((sensor.status, SensorEvent.UNMOUNT))
     if after is None or sensor.vehicle_id is None:
         raise NotMounted("nowhere")

@@ -1,6 +1,6 @@
 """Stored trips, microtrips and device events, as they are read back.
 
-Follows spec/gaps G2, G3, G4 and H9; spec/rest 8.1 to 8.3. A sensor id is None when the sensor was deleted since.
+Follows spec/gaps G2, G3, G4 and H9; spec/rest 8.1 to 8.3. A sensor id is None when the sensor was deleted.
 
 Not here: the life of a trip (`trips`), rows (`store/trips/`), JSON (`wire/rest/trips.py`).
 """
@@ -19,7 +19,7 @@ class StoredTrip(msgspec.Struct, frozen=True):
     vehicle_id: VehicleId | None
     sensor_id: SensorId | None
     user_id: UserId | None
-    """Who drove when it began."""
+    """The driver when it began."""
     device_type: str
     service_type: str
     start_ms: int | None
@@ -34,14 +34,14 @@ class StoredTrip(msgspec.Struct, frozen=True):
 
 
 class JudgedTrip(StoredTrip, frozen=True):
-    """One trip with what its judgement left beside the score."""
+    """One trip with the further results of its judgement."""
 
     quality: bytes | None
     """JSON of how good its samples were (`scoring/quality.py`); None: it was not judged."""
 
 
 class StoredMicrotrip(msgspec.Struct, frozen=True):
-    """One microtrip message, with what it shares with its trip."""
+    """One microtrip message, with the fields that it shares with its trip."""
 
     no: int
     """Row number; also says when it was created."""
@@ -69,7 +69,7 @@ class StoredEvent(msgspec.Struct, frozen=True):
     sensor_id: SensorId | None
     trip_id: TripId | None
     user_id: UserId | None
-    """Who drove."""
+    """The driver."""
     device_type: str
     ty: int
     event_ms: int

@@ -1,8 +1,8 @@
-"""Trends: sums of scored trips over days, weeks and months, and what they say: score, badge, counts per 100 km.
+"""Trends: sums of scored trips over days, weeks and months, and the scores, badges and rates derived from them.
 
-A trip adds whole numbers to the sums, so they can be added to and taken from for ever and nothing drifts. Its burden is
-its metres times the logarithm of what its score lacks, in millionths: by burden and metres the score of any trips
-together is known, whichever policies they were scored by (docs/spec/scoring.md, Trends).
+A trip adds whole numbers to the sums, so they can be added and subtracted for ever without drift. Its burden is its
+metres times -ln(score / 100), in millionths: burden and metres give the combined score of any trips, under any policies
+(docs/spec/scoring.md, Trends).
 
 Not here: keeping the sums (`store/scores/sums.py`), reading them (`services/scores/trends.py`).
 """
@@ -17,15 +17,15 @@ from zoneinfo import ZoneInfo
 from tripline.domain import instants
 
 GROUP: Final = 20
-"""Members of a service type from which a percentile is told: among fewer it would tell of single ones."""
+"""Smallest group of a service type that has percentiles: a smaller one would reveal single members."""
 LONGEST_M: Final = 10_000_000
-"""Metres with which a trip counts at most, and `HEAVIEST` the burden: a month of any company stays below 2^63."""
+"""Most metres that a trip adds, and `HEAVIEST` its most burden: a month of any company stays below 2^63."""
 HEAVIEST: Final = 10**13
 LONGEST_MS: Final = 10**10
-"""Driving time with which a trip counts at most, ms."""
+"""Most driving time that a trip adds, ms."""
 _MILLIONTHS: Final = 1_000_000
 _KNOWN_DAYS: Final = 4_096
-"""Days whose beginning and text are kept: pages tell the same ones again and again."""
+"""Days whose beginning and text are cached: pages show the same ones again and again."""
 _EPOCH: Final = datetime.date(1970, 1, 1).toordinal()
 
 
@@ -69,7 +69,7 @@ class Sums(NamedTuple):
     driving_ms: int
     distance_m: int
     burden: int
-    """Millionths of metres times the logarithm of what scores lack."""
+    """Millionths of metres times -ln(score / 100)."""
 
     @property
     def score(self) -> float:
@@ -78,7 +78,7 @@ class Sums(NamedTuple):
 
     @property
     def badness(self) -> float:
-        """Rankings go by this, the smallest first; the database computes the same."""
+        """The sort key of rankings, smallest first; the database computes the same."""
         return float(self.burden) / float(self.distance_m)
 
     @property
@@ -100,9 +100,9 @@ class Step(NamedTuple):
 
     badness: float
     percentile: float
-    """Of exactly this badness."""
+    """At exactly this badness."""
     above: float
-    """Of any badness between this one and the next step's."""
+    """At any badness between this one and the next step's."""
 
 
 NOTHING: Final = Sums(0, 0, 0, 0, 0, 0, 0, 0)

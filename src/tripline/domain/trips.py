@@ -1,4 +1,4 @@
-"""The life of a trip: its states, what a microtrip or trip message does to it, its times, and whether it is scored.
+"""The life of a trip: its states, the effects of microtrips and trip messages, its times, and whether it is scored.
 
 A sensor has at most one open trip. Microtrips open and extend it; a trip message, silence, another trip number or a new
 mounting of the sensor ends it (spec/device-messages 4.2 T5, 4.4 I1-I6). The bus consumer uses the same states and
@@ -16,7 +16,7 @@ from tripline.domain.ids import RowNo, TripId, UserId, VehicleId
 
 
 class State(StrEnum):
-    """Where a trip is in its life."""
+    """State of a trip."""
 
     OPEN = "OPEN"
     """Microtrips may join it."""
@@ -27,7 +27,7 @@ class State(StrEnum):
 
 
 class Cause(Enum):
-    """What moves a trip."""
+    """An event that moves a trip from state to state."""
 
     SAMPLE = auto()
     """A microtrip that belongs to no open trip."""
@@ -42,7 +42,7 @@ class Cause(Enum):
     REMOVED = auto()
     """The sensor was deleted."""
     RESUMED = auto()
-    """A microtrip that names it: over the bus the customer's id says which trip it is."""
+    """A microtrip that names it: over the bus the customer's id identifies the trip."""
 
 
 NEXT: Final[dict[tuple[State | None, Cause], State]] = {
@@ -56,7 +56,7 @@ NEXT: Final[dict[tuple[State | None, Cause], State]] = {
     (State.LAPSED, Cause.MESSAGE): State.COMPLETE,
     (State.LAPSED, Cause.RESUMED): State.OPEN,
 }
-"""Every move there is; None is "no such trip yet"."""
+"""All transitions; None is the state before the trip exists."""
 
 SCORED_DEVICE_TYPES: Final = frozenset({"GPS", "OBD", "BLACKBOX"})
 MICROTRIP: Final = "MICROTRIP"
@@ -65,7 +65,7 @@ TRIP: Final = "TRIP"
 
 
 class LiveTrip:
-    """What placing needs to know of a trip. Instants are epoch ms; the object changes as samples join."""
+    """The fields of a trip that placing needs. Instants are epoch ms; the object changes as samples join."""
 
     __slots__ = ("closed_ms", "device_type", "first_ms", "id", "last_ms", "no", "parking", "state", "tid", "user_id",
                  "vehicle_id")  # fmt: skip
@@ -106,29 +106,30 @@ def move(state: State | None, cause: Cause) -> State:
 
 
 def belongs(trip: LiveTrip, tid: int | None, device_type: str, parking: bool, sample_ms: int, gap_ms: float) -> bool:
-    """Whether a microtrip is part of the open trip: same or missing number, no silence longer than the gap (I1), and
-    for a black box no change between driving and parking (I6). A late one is never too old: only the gap behind the
-    newest sample counts."""
+    """Return whether a microtrip is part of the open trip: same or missing number, no silence longer than the gap (I1),
+    and for a black box no change between driving and parking (I6). A microtrip is never too late: only the gap after
+    the newest sample counts."""
     return (
         (tid == trip.tid or tid is None)
         and sample_ms - trip.last_ms <= gap_ms
-        and (parking == trip.parking or device_type != "BLACKBOX")  # `is_of_kind`, spelled out: asked for every sample
+        and (parking == trip.parking or device_type != "BLACKBOX")  # `is_of_kind`, inlined: this runs for every sample
     )
 
 
 def is_of_kind(trip: LiveTrip, device_type: str, parking: bool) -> bool:
-    """Whether driving or parking is no reason against: it is one with a black box only (I6)."""
+    """Return whether trip and message agree on driving or parking, which only a black box requires (I6)."""
     return parking == trip.parking or device_type != "BLACKBOX"
 
 
 def is_about(trip: LiveTrip, tid: int | None) -> bool:
-    """Whether a trip message or event with this number is about the trip: a missing one on either side fits (I2)."""
+    """Return whether a trip message or event with this number is about the trip; a missing one on either side fits
+    (I2)."""
     return tid is None or trip.tid is None or tid == trip.tid
 
 
 def may_complete(trip: LiveTrip, tid: int | None, *, now_ms: int, reopen_ms: float) -> bool:
-    """Whether a trip message completes this trip, which ended without one: same number, ended less than `reopen_ms`
-    ago by the platform's clock (I2)."""
+    """Return whether a trip message completes this trip, which ended without one: same number, ended less than
+    `reopen_ms` ago by the platform's clock (I2)."""
     return (
         trip.state is State.LAPSED
         and is_about(trip, tid)
@@ -148,7 +149,7 @@ def end_ms(*, said_ms: int | None, last_ms: int | None, header_ms: int | None, r
 
 
 def why_not_scored(*, device_type: str, vehicle_id: VehicleId | None, parking: bool) -> str | None:
-    """The reason why a trip is not even given to the scorer, in the order of spec/scoring 1; None when it is."""
+    """The reason why a trip is not given to the scorer, in the order of spec/scoring 1; None: it is."""
     if device_type not in SCORED_DEVICE_TYPES:
         return "device_type"
     if vehicle_id is None:
@@ -161,17 +162,13 @@ class MessageKey(NamedTuple):
 
     text: str
     for_ever: bool
-    """Else a later message may have the same."""
+    """False: a later message may have the same key."""
 
 
 def message_key(
     *, tid: int | None, start_ms: int | None, end_ms: int | None, ts: int | None, payload: bytes
 ) -> MessageKey:
-    """The key of a trip message.
-
-    Number, start and end do (I3). A message that says neither start nor end (every ADAS trip) is recognised by its
-    header time and content, for as long as an equal microtrip is (O3).
-    """
+    """The key of a trip message."""
     if start_ms is None and end_ms is None:
         content = hashlib.blake2b(payload, digest_size=8).hexdigest()
         return MessageKey(f"{_text(tid)}={_text(ts)}={content}", for_ever=False)

@@ -1,4 +1,4 @@
-"""A vehicle: what its registration may say, what it starts with, its states.
+"""A vehicle: validation of registrations, its defaults and its states.
 
 Follows spec/interface (Vehicle), rules 2 to 5, spec/gaps G5, G9, H1 and H3.
 
@@ -32,7 +32,7 @@ _YEAR: Final = re.compile(r"\d{4}", re.ASCII)
 
 
 class Status(StrEnum):
-    """Whether drivers may drive it. Mounting a sensor does not change it (G9)."""
+    """Published states: drivers may drive an activated vehicle. Mounting a sensor does not change it (G9)."""
 
     DEACTIVATED = "DEACTIVATED"
     """The state at creation."""
@@ -40,7 +40,7 @@ class Status(StrEnum):
 
 
 class VehicleEvent(Enum):
-    """What moves a vehicle from state to state."""
+    """An event that moves a vehicle from state to state."""
 
     ACTIVATE = auto()
     DEACTIVATE = auto()
@@ -52,12 +52,12 @@ NEXT: Final = {
     (Status.ACTIVATED, VehicleEvent.DEACTIVATE): Status.DEACTIVATED,
     (Status.DEACTIVATED, VehicleEvent.DEACTIVATE): Status.DEACTIVATED,
 }
-"""Every transition. Nothing else moves a vehicle (G9), and asking for the state that it has changes nothing."""
+"""All transitions. Nothing else moves a vehicle (G9), and setting its present state changes nothing."""
 UNDOES: Final = {
     VehicleEvent.ACTIVATE: VehicleEvent.DEACTIVATE,
     VehicleEvent.DEACTIVATE: VehicleEvent.ACTIVATE,
 }
-"""By event: the one that leads back."""
+"""By event: its reverse."""
 
 
 class NumberTaken(BadParameter):
@@ -67,28 +67,28 @@ class NumberTaken(BadParameter):
 
 
 class OtherDirector(Refusal):
-    """Somebody else, or nobody, is the managing director that was to be unset."""
+    """The person to be unset is not the managing director."""
 
     code: ClassVar[str] = "vehicle.other_director"
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
 class OtherDriver(Refusal):
-    """Somebody else, or nobody, is set as the driver that was to be unset."""
+    """The person to be unset is not set as the driver."""
 
     code: ClassVar[str] = "vehicle.other_driver"
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
 class AssignedMeanwhile(Refusal):
-    """Somebody else changed who directs or drives the vehicle, or what the chosen one drives, after it was shown."""
+    """The director, the driver, or the vehicle of the chosen driver has changed since it was shown."""
 
     code: ClassVar[str] = "vehicle.assigned_meanwhile"
     kind: ClassVar[Kind] = Kind.CONFLICT
 
 
 class Occupied(Refusal):
-    """A driver wanted to take over a vehicle that somebody else is set to drive."""
+    """A driver wanted to take over a vehicle that has another driver."""
 
     code: ClassVar[str] = "vehicle.occupied"
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
@@ -102,14 +102,14 @@ class NotActivated(Refusal):
 
 
 class ChangedSince(Refusal):
-    """An action on a vehicle was to be undone, but somebody changed the vehicle since."""
+    """The vehicle has changed since the action that was to be undone."""
 
     code: ClassVar[str] = "vehicle.changed_since"
     kind: ClassVar[Kind] = Kind.CONFLICT
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):
-    """What a registration says about a vehicle, checked."""
+    """The validated fields of a registration."""
 
     vehicle_no: str
     vendor: str | None
@@ -144,12 +144,12 @@ class Vehicle(Registration, frozen=True, kw_only=True):
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """Who directed or drove a vehicle when somebody chose another director or driver for it."""
+    """The director or driver of a vehicle at the time when a user chose another one for it."""
 
     user_id: UserId | None
-    """Who directs or drives it; None: nobody."""
+    """The director or driver; None: the vehicle has none."""
     drives: VehicleId | None = None
-    """The vehicle that the chosen one drives; None: none."""
+    """The vehicle that the chosen driver drives; None: none."""
 
 
 def registration(
@@ -167,8 +167,8 @@ def registration(
     displacement: float | None = None,
     additional_info: str | None = None,
 ) -> Registration:
-    """The registration when every rule holds; else raises the `BadParameter` of the first field that breaks one, with
-    those of the others."""
+    """Return the registration when all fields are valid; else raise the `BadParameter` of the first invalid one, with
+    the others attached."""
     checked = fields.Checks()
     made = Registration(
         vehicle_no=checked(fields.number, "vehicleNo", vehicle_no),
@@ -189,7 +189,7 @@ def registration(
 
 
 def changed(vehicle: Vehicle, named: Mapping[str, Any]) -> Registration:
-    """What the vehicle's registration says after a partial update: `named` holds what changes, None clears it.
+    """Return the vehicle's registration after a partial update: `named` holds the changes, None clears a field.
 
     Raises `BadParameter` as `registration` does.
     """
@@ -210,16 +210,16 @@ def refuse_unset_driver(vehicle: Vehicle, driver_id: UserId) -> None:
 
 
 def refuse_unseen_director(vehicle: Vehicle, director_id: UserId, seen: Seen | None) -> None:
-    """Raise `AssignedMeanwhile` when somebody else directs the vehicle than was seen, and is not the one to be set.
+    """Raise `AssignedMeanwhile` when the vehicle's director is neither the one that was seen nor the one to be set.
 
-    None: nothing was seen, and anybody is replaced.
+    None: nothing was seen, and any director is replaced.
     """
     if seen is not None and vehicle.director_id not in (seen.user_id, director_id):
         raise AssignedMeanwhile("director")
 
 
 def refuse_unseen_driver(vehicle: Vehicle, driver_id: UserId, driven: Collection[VehicleId], seen: Seen | None) -> None:
-    """As `refuse_unseen_director`; `driven`: the vehicles that the one to be set drives, and leaves for this one."""
+    """As `refuse_unseen_director`; `driven`: the vehicles of the driver to be set, who leaves them for this one."""
     if seen is None:
         return
     if vehicle.current_driver_id not in (seen.user_id, driver_id):
