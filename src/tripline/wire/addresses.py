@@ -1,7 +1,7 @@
-"""Addresses of peers in the form in which they are counted, and the one that a proxy names in `X-Forwarded-For`.
+"""Addresses of peers in the form for counting, and the address that a proxy reports in `X-Forwarded-For`.
 
-An IPv6 address stands for its /64, which is what one subscriber is given at least. Of the hops in the header only the
-last one counts: that one the proxy in front wrote itself, the ones before it are what the sender claims.
+An IPv6 address is counted by its /64, the least that one subscriber gets. Only the last hop in the header counts: the
+proxy in front wrote it, while the sender may have forged the earlier ones.
 """
 
 import functools
@@ -19,7 +19,7 @@ def forwarded(hops: str) -> str:
 
 @functools.lru_cache(4_096)
 def form(text: str) -> str:
-    """The address in the form for counting; `unknown` when it cannot be read."""
+    """The address in the form for counting; `unknown` when it cannot be parsed."""
     try:
         address = ipaddress.ip_address(_without_port(text))
     except ValueError:

@@ -1,16 +1,15 @@
-"""A CSV file from anywhere, read as rows of text, one row in memory at a time; and small CSV files written.
+"""A CSV file of any origin, read as rows of text, one row in memory at a time; and writing of small CSV files.
 
-RFC 4180 as spreadsheets write it: UTF-8 with or without byte-order mark, CP949, or an encoding that the sender names;
-lines that end in LF or CRLF, cells separated by `,` `;` or tab (the one with which the header names the most known
-columns). A row has the number that a spreadsheet shows beside it: a cell of several lines is one row, empty rows count
-and are left out.
+RFC 4180 as spreadsheets write it: UTF-8 with or without byte-order mark, CP949, or an encoding named by the sender;
+lines that end in LF or CRLF; cells separated by `,` `;` or tab (the separator with the most known columns in the
+header). Rows are numbered as in a spreadsheet: a cell of several lines is one row, empty rows count and are left out.
 
-What is no such file is refused as a whole and named by line or row: wrong encoding, NUL, a workbook, a quote that is
-never closed, a row of more than `ROW_MAX` bytes, more than `COLUMNS_MAX` columns. However large or hostile a file is,
-no more than a row of it is held.
+Other files are refused as a whole, with the line or row: wrong encoding, NUL, a workbook, an unclosed quote, a row of
+more than `ROW_MAX` bytes, more than `COLUMNS_MAX` columns. Memory holds at most one row, even of a large or hostile
+file.
 
-Not here: the meaning of the cells (`csv_registrations.py`), marks of formulas (`csv_formulas.py`), text that is CP949
-by chance (`csv_misreadings.py`), the largest size of a file (`services/imports/registration.py`).
+Not here: the meaning of the cells (`csv_registrations.py`), marks of formulas (`csv_formulas.py`), text that happens to
+be valid CP949 (`csv_misreadings.py`), the largest size of a file (`services/imports/registration.py`).
 """
 
 import codecs
@@ -31,16 +30,16 @@ ROW_MAX: Final = 65_536
 """Bytes of one row; every field at its longest, in Korean, takes a third of it."""
 COLUMNS_MAX: Final = 100
 EMPTY_MAX: Final = 1_000_000
-"""Empty rows that are passed over; a spreadsheet has that many."""
+"""Empty rows that are skipped; a spreadsheet has that many."""
 SEPARATORS: Final = ",;\t"
 
 Cell: TypeAlias = str | int | float | None
-"""A value that is written; None leaves the cell empty."""
+"""A value to write; None leaves the cell empty."""
 _BOM: Final = b"\xef\xbb\xbf"
 
 
 class Foreign(Word, Enum):
-    """What is taken for CSV by mistake."""
+    """Kinds of files mistaken for CSV."""
 
     ARCHIVE = "a workbook or a ZIP archive"
     WORKBOOK = "a workbook"
@@ -57,11 +56,11 @@ _FOREIGN: Final = {
     b"\xff\xfe": Foreign.UTF16,
     b"\xfe\xff": Foreign.UTF16,
 }
-"""First bytes of files of another kind."""
+"""First bytes of foreign files."""
 
 
 class BadFile(BadParameter):
-    """A file is not CSV that can be read: its encoding, its quotes, its header."""
+    """The file cannot be read as CSV: its encoding, its quotes, its header."""
 
     code = "import.bad_file"
 
@@ -95,7 +94,7 @@ class Header(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One row: the text of each known column that is not empty; `surplus` says that it has cells beyond the header."""
+    """One row: the text of each known, non-empty column; `surplus` marks cells beyond the header."""
 
     number: int
     cells: dict[str, str]
@@ -120,8 +119,8 @@ class Table(msgspec.Struct, frozen=True):
 def read(file: IO[bytes], *, known: Collection[str], encoding: Encoding | None = None) -> tuple[Header, Iterator[Row]]:
     """The header of a file, read from its beginning, and its rows, read on demand.
 
-    Column names are compared by their keys (`domain/keys.py`); `encoding` is the one that the sender named.
-    Raises `BadFile`, at once or at the row.
+    Column names are compared by their keys (`domain/keys.py`); `encoding` is the sender's. Raises `BadFile`, at once or
+    at the row.
     """
     encoding = _encoding(file, encoding)
     names = {keys.key(name): name for name in known}
@@ -137,8 +136,8 @@ def read(file: IO[bytes], *, known: Collection[str], encoding: Encoding | None =
 def read_table(file: IO[bytes], *, column_of: Callable[[str], str | None], encoding: Encoding | None = None) -> Table:
     """Read a file with all its cells, without the marks of `csv_formulas`.
 
-    `column_of` returns the column that a heading names. The separator is the one with which the header names most known
-    columns, and of equal ones has the most cells. Raises as `read`, also when two headings name one column.
+    `column_of` returns the column that a heading names. The separator is the one with the most known columns in the
+    header, then with the most cells. Raises as `read`, also when two headings name one column.
     """
     encoding = _encoding(file, encoding)
 
@@ -163,7 +162,7 @@ def read_table(file: IO[bytes], *, column_of: Callable[[str], str | None], encod
 
 
 def written(rows: Iterable[Iterable[Cell]]) -> bytes:
-    """The rows as CSV with a byte-order mark, for spreadsheets; nothing in it is run by one."""
+    """The rows as CSV with a byte-order mark; no cell runs as a formula in a spreadsheet."""
     return _BOM + written_on(rows)
 
 
@@ -177,10 +176,10 @@ def written_on(rows: Iterable[Iterable[Cell]]) -> bytes:
 
 
 def _encoding(file: IO[bytes], named: Encoding | None) -> Encoding:
-    """The encoding of the whole file: the one that its sender named, else UTF-8, else CP949.
+    """The encoding of the whole file: the sender's, else UTF-8, else CP949.
 
-    Raises `BadFile` for a file that is not in that encoding, and without a name for one that CP949 gives Korean
-    characters inside words of Latin letters.
+    Raises `BadFile` for a file not in that encoding and, without a named encoding, when CP949 puts Korean characters
+    inside words of Latin letters.
     """
     file.seek(0)
     start = file.read(4)
@@ -212,7 +211,7 @@ def _has_bom(file: IO[bytes]) -> bool:
 def _first_unreadable(
     file: IO[bytes], encoding: Encoding, *, check: Callable[[str, int], None] | None = None
 ) -> int | None:
-    """The first line that is not text in this encoding; looked for in blocks, several times faster than in lines.
+    """The first line that is not text in this encoding; read in blocks, several times faster than in lines.
 
     `check` gets the text block by block, with the last characters of the block before, and its first line number.
     """
@@ -224,7 +223,7 @@ def _first_unreadable(
         try:
             text = before + decoder.decode(block)
         except UnicodeDecodeError as error:
-            # The decoder kept a part of one character of the last block, which holds no line end.
+            # The decoder retained part of a character of the last block, which contains no line end.
             return lines + error.object[: error.start].count(b"\n")
         if check is not None:
             check(text, lines - before.count("\n"))
@@ -270,7 +269,7 @@ def _long_line(number: int) -> BadFile:
 
 
 class _Text:
-    """Lines as text for the reader of CSV, and how much of them the present row has taken."""
+    """Lines as text for the CSV reader, with the size of the present row so far."""
 
     def __init__(self, file: IO[bytes], encoding: Encoding) -> None:
         self._lines = _lines(file)
@@ -313,7 +312,7 @@ def _records(file: IO[bytes], encoding: Encoding, separator: str) -> Iterator[tu
 
 
 def _not_csv(number: int, trouble: str) -> BadFile:
-    """The CSV reader's complaint for whoever made the file."""
+    """The CSV reader's error as a refusal."""
     if "end of data" in trouble:
         return BadFile("quote_open", row=number)
     if "new-line" in trouble:
@@ -322,7 +321,7 @@ def _not_csv(number: int, trouble: str) -> BadFile:
 
 
 def _separator(file: IO[bytes], encoding: Encoding, names: Collection[str]) -> str:
-    """The separator with which the header names the most known columns; the first of them when they are equal."""
+    """The separator with the most known columns in the header; the first of equal ones."""
 
     def known_with(separator: str) -> int:
         try:

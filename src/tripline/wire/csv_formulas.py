@@ -20,5 +20,5 @@ def marked(text: str) -> str:
 
 
 def unmarked(text: str) -> str:
-    """Return the text that `marked` was given."""
+    """Reverse `marked`."""
     return _MARKED.sub(r"\1", text)

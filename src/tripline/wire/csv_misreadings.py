@@ -1,8 +1,8 @@
-"""Latin text that was read as CP949 by chance: Korean characters inside words of Latin letters (decision 421).
+"""Latin text accidentally read as CP949: Korean characters inside words of Latin letters (decision 421).
 
 An accented letter in Windows-1252 and the ASCII letter behind it are read as one of the syllables that Korean hardly
-uses: `Škoda` becomes `둲oda`. One of these beside a Latin letter decides. Common characters decide between small
-letters alone, because Korean joins them to Latin abbreviations (`LG전자`, `A동B호`).
+uses: `Škoda` becomes `둲oda`. One such syllable beside a Latin letter is enough. Common characters count between small
+letters only, because Korean joins them to Latin abbreviations (`LG전자`, `A동B호`).
 """
 
 import functools

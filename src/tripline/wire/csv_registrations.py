@@ -1,10 +1,10 @@
-"""Registrations in CSV: which columns a file may have, and how the text of a cell becomes the value of a field.
+"""Registrations in CSV: the columns of a file, and conversion of cells to field values.
 
-The columns are the fields of the request that registers one, in any order (spec/gaps H17): what a request gains, its
-file gains. An empty cell is a field that was not sent. Text stands as it is in the file; a number has digits and a
-decimal point and nothing else, a flag is `true` or `false` in any letter case.
+The columns are the fields of the matching registration request, in any order (spec/gaps H17): a new field of a request
+is a new column. An empty cell counts as not sent. Text is used as it is in the file; a number has digits and a decimal
+point only, a flag is `true` or `false` in any letter case.
 
-Not here: the file itself (`csv_files.py`), which values are allowed (`domain/`).
+Not here: the file itself (`csv_files.py`), allowed values (`domain/`).
 """
 
 import re
@@ -33,21 +33,22 @@ class Sheet:
 
     request: type[msgspec.Struct]
     required: tuple[str, ...]
-    """Columns without which no row can be good."""
+    """Columns that every good row needs."""
     sample: tuple[Mapping[str, str], ...]
     """Rows of the sample file."""
 
     @cached_property
     def columns(self) -> dict[str, tuple[str, type | None]]:
-        """For each column the field's name in Python and what its text is read as: float, bool, or None for text."""
+        """For each column the field's name in Python and the type of its cells: float, bool, or None for text."""
         known = inspect.type_info(self.request)
         assert isinstance(known, inspect.StructType)
         return {field.encode_name: (field.name, _read_as(field.type)) for field in known.fields}
 
     def record(self, rules: Callable[..., T], cells: Mapping[str, str]) -> T:
-        """What the rules make of a row's fields, which they get by their names in Python.
+        """Apply the rules to a row's fields, by their Python names, and return the result.
 
-        Raises the `BadParameter` of a cell that is no number or flag or breaks a rule, with those of the others.
+        Raises the `BadParameter` of a cell that is not a number or flag or breaks a rule, with the other refusals
+        attached.
         """
         checked, columns, values = fields.Checks(), self.columns, {}
         for name, text in cells.items():
@@ -60,7 +61,7 @@ class Sheet:
         return made
 
     def sample_file(self, headings: Sequence[str] | None = None) -> bytes:
-        """A file with every column and a few rows, as a start; the columns have our names, or these headings."""
+        """A sample file with every column and a few rows; the columns have our names, or these headings."""
         names = list(self.columns)
         return csv_files.written([headings or names, *([row.get(name, "") for name in names] for row in self.sample)])
 
@@ -105,7 +106,7 @@ SENSORS: Final = Sheet(
 
 
 def _read_as(field: inspect.Type) -> type | None:
-    """What a cell of this field is read as. A year is a number that may come as text, and is checked as such."""
+    """The type of a field's cells. A year may be sent as text, and is validated as such."""
     if isinstance(field, inspect.Metadata):
         field = field.type
     kinds = {type(each) for each in (field.types if isinstance(field, inspect.UnionType) else (field,))}

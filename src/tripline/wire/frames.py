@@ -1,6 +1,6 @@
 """A device's message on its way from a gateway to a worker, on our own topic of the bus: MessagePack of a few values.
 
-Version 1 is [version, topic, receipt (epoch ms), body] and, of a publish that the gateway refused, its reason and
+Version 1 is [version, topic, receipt (epoch ms), body] and, for a publish that the gateway refused, its reason and
 detail. The key of the message on the bus is the sensor.
 """
 
@@ -12,14 +12,14 @@ VERSION: Final = 1
 
 
 class Frame(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """What a device published."""
+    """A device's publish."""
 
     version: int
     topic: str
     received_ms: int
     body: bytes
     reason: str | None = None
-    """Why the gateway refused it; then the body is its beginning."""
+    """Why the gateway refused it; the body is then cut to its beginning."""
     detail: str | None = None
 
 

@@ -1,6 +1,6 @@
-"""JSON of messages to customers' servers: one envelope for all that go to `notifyHost` (spec/push 4.2).
+"""JSON of messages to customers' servers: one envelope for all messages to `notifyHost` (spec/push 4.2).
 
-Ids are bare UUID texts; a vehicle that is not set is the placeholder. Not here: who gets one (`domain/pushes.py`).
+Ids are bare UUID texts; an unset vehicle is the placeholder. Not here: the receivers (`domain/pushes.py`).
 """
 
 from typing import Annotated
@@ -15,7 +15,7 @@ from tripline.wire.device import values as device_values
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A message; `msg_ty` is there for what a device sent with a number, `request_id` for results of RPC."""
+    """A message; device messages with a number have `msg_ty`, results of RPC have `request_id`."""
 
     master_company_id: Annotated[
         CompanyId, Meta(description="operator of the service type", examples=["a1f0e7c0-c801-11ef-9d5c-6b1f6f2a4c11"])
@@ -46,19 +46,19 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Connection(msgspec.Struct, frozen=True, rename="camel"):
-    """What a CONNECTION message says."""
+    """The payload of a CONNECTION message."""
 
     connected: Annotated[bool, Meta(description="whether the device came or went", examples=[True])]
 
 
 class NetworkStatus(msgspec.Struct, frozen=True, rename="camel"):
-    """What a NWSTATUS message says."""
+    """The payload of a NWSTATUS message."""
 
     nw_status: Annotated[str, Meta(description="state of the line, two digits", examples=["01"])]
 
 
 class Dispute(msgspec.Struct, frozen=True, rename="camel"):
-    """What a DISPUTE message says: what is contested and where it stands, not by whom nor in which words."""
+    """The payload of a DISPUTE message: the contested event or trip and the state, without persons or texts."""
 
     dispute_id: Annotated[str, Meta(description="id of the dispute", examples=["5d0e4b60-c802-11ef-9d5c-6b1f6f2a4c11"])]
     trip_id: Annotated[TripId, Meta(description="id of the trip", examples=["0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"])]
@@ -73,17 +73,17 @@ class Dispute(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def payload(value: msgspec.Struct) -> msgspec.Raw:
-    """What goes into `pld`; a payload kept as JSON bytes goes in as `msgspec.Raw` of them."""
+    """Encode a value for `pld`; a payload stored as JSON bytes goes in as `msgspec.Raw`."""
     return msgspec.Raw(msgspec.json.encode(value))
 
 
 def sent_payload(payload: bytes) -> msgspec.Raw:
-    """A stored payload as it goes into `pld`: an object, or an array of an aggregate's samples."""
+    """A stored payload for `pld`: an object, or an array of an aggregate's samples."""
     return msgspec.Raw(payload)
 
 
 def message_ms(ts: int | None, received_ms: int) -> int:
-    """Time of a device's message: its header's `ts`, or its receipt when that is missing or no time (T1, T2)."""
+    """Time of a device's message: its header's `ts`, or its receipt when that is missing or invalid (T1, T2)."""
     sent_ms = device_values.instant(ts, received_ms)
     return received_ms if sent_ms is None else sent_ms
 

@@ -1,10 +1,9 @@
-"""Readings: a device's publish in the words of the program, past the border of its short keys.
+"""Readings: a device's publish in the program's terms, without the short wire keys.
 
-`wire/device/publish.py` makes these from bytes; `services/ingest` places and keeps them. They are structs without
-garbage-collector tracking, because they are made by the ten thousand a second.
+`wire/device/publish.py` makes these from bytes; `services/ingest` places and stores them. They are structs without
+garbage-collector tracking, because ten thousand of them are made per second.
 
-Not here: the packed form of samples (`domain/samples.py`), what REST returns of a payload
-(`wire/device/stored_payloads.py`).
+Not here: the packed form of samples (`domain/samples.py`), payloads in REST answers (`wire/device/stored_payloads.py`).
 """
 
 import msgspec
@@ -18,7 +17,7 @@ class Microtrip(msgspec.Struct, gc=False, kw_only=True):
     device_type: str
     """GPS, OBD, ADAS, BLACKBOX, DTAG, DTG or AVN, after classification."""
     ts: int | None
-    """Header `ts` as sent when it is a whole number: half of what makes a redelivery (O3)."""
+    """Header `ts` as sent when it is a whole number: half of the key of a redelivery (O3)."""
     tid: int | None
     parking: bool
     payload: bytes
@@ -67,14 +66,14 @@ class DeviceEvent(msgspec.Struct, gc=False, kw_only=True):
 
 
 class LatestValues(msgspec.Struct, gc=False, kw_only=True):
-    """A body that is no event: updates the sensor's latest values under `name` (`latest` or `cm`)."""
+    """A body other than an event: updates the sensor's latest values under `name` (`latest` or `cm`)."""
 
     name: str
     payload: bytes
 
 
 class Rejected(msgspec.Struct, gc=False, kw_only=True):
-    """Something that cannot be used, with the reason (a stable short word) and a sentence for the device maker."""
+    """Unusable data, with the reason (a stable short word) and a sentence for the device maker."""
 
     reason: str
     detail: str
@@ -82,7 +81,7 @@ class Rejected(msgspec.Struct, gc=False, kw_only=True):
 
 
 class RpcAnswer(msgspec.Struct, gc=False, kw_only=True):
-    """A device's answer to a call: its acknowledgement, or its result. The body is as sent, whatever it is."""
+    """A device's answer to a call: its acknowledgement, or its result. The body is as sent, in any form."""
 
     is_result: bool
     request_id: str

@@ -1,6 +1,6 @@
 """Bytes of calls to devices and of their answers (spec/rpc 2 to 4).
 
-Not here: what follows from an answer (`services/rpc/`), the JSON of records (`wire/rest/rpc.py`).
+Not here: the effects of an answer (`services/rpc/`), the JSON of records (`wire/rest/rpc.py`).
 """
 
 import codecs
@@ -32,13 +32,13 @@ _ANY: Final = msgspec.json.Decoder()
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What an application wants of a device."""
+    """An application's request to a device."""
 
     method: str
     params: bytes
     """JSON, byte for byte as sent (Q1)."""
     message: bytes
-    """What goes to the device: an object of exactly `method` and `params`."""
+    """The message to the device: an object of exactly `method` and `params`."""
     ack_ms: int
     """How long the device may take to acknowledge it."""
 
@@ -47,18 +47,17 @@ class Said(msgspec.Struct, frozen=True):
     """The body of an acknowledgement or result."""
 
     text: bytes
-    """Its JSON: as sent, or a JSON string of what is no JSON (B4)."""
+    """Its JSON: as sent, or wrapped in a JSON string if it is not JSON (B4)."""
     code: int | None
-    """Normalised result code (B1); None: there is no usable one."""
+    """Normalised result code (B1); None: missing or unusable."""
     info: Any
     """Additional information (B2): an object or a text; None: none."""
 
 
 def asked(body: dict[str, Any], content: bytes) -> Asked:
-    """What the body of a request asks for; `body` is the JSON object that `content` holds.
+    """Parse the body of a request; `body` is the JSON object in `content`.
 
-    Raises `BadParameter` (Q5); a method is a line of text as any other (G5). Whatever else stands in it is not
-    forwarded (Q4).
+    Raises `BadParameter` (Q5); a method is a line of text like any other (G5). Other keys are not forwarded (Q4).
     """
     method = body.get("method")
     if method is None or method == "":
@@ -67,7 +66,7 @@ def asked(body: dict[str, Any], content: bytes) -> Asked:
         raise BadParameter("plain_text", field="method")
     fields.text("method", method)
     parts = _PARTS.decode(content.removeprefix(codecs.BOM_UTF8))
-    # Q2: the published sample application says `param`.
+    # Q2: the published sample application uses `param`.
     named = next((parts[name] for name in ("params", "param") if name in parts), None)
     params = _NO_PARAMS if named is None else bytes(named)
     sent = message(bytes(parts["method"]), params)
@@ -77,7 +76,7 @@ def asked(body: dict[str, Any], content: bytes) -> Asked:
 
 
 def message(method: bytes, params: bytes) -> bytes:
-    """The bytes that go to the device, without blanks: small boxes have small buffers (spec/rpc 1)."""
+    """The bytes for the device, without blanks: small boxes have small buffers (spec/rpc 1)."""
     return b'{"method":' + method + b',"params":' + params + b"}"
 
 
@@ -96,7 +95,7 @@ def activation_params(
 
 
 def answer(topic: str, body: bytes) -> RpcAnswer | None:
-    """The answer that came on the topic; None for a topic that no answer comes on."""
+    """The answer received on the topic; None for any topic without answers."""
     for prefix, is_result in ((topics.RPC_RESPONSE, False), (topics.RPC_RESULT, True)):
         request_id = topic.removeprefix(prefix)
         if request_id != topic and request_id and "/" not in request_id:
@@ -105,7 +104,7 @@ def answer(topic: str, body: bytes) -> RpcAnswer | None:
 
 
 def said(body: bytes) -> Said:
-    """What the body of an answer says: an object, also as MessagePack (R7), any other JSON, or no JSON at all."""
+    """Parse the body of an answer: an object, also as MessagePack (R7), any other JSON, or other bytes."""
     decoded = device_body.decode("", body)
     if isinstance(decoded, device_body.Body):
         return Said(decoded.text, _code(decoded.fields), _info(decoded.fields))
@@ -120,7 +119,7 @@ def said(body: bytes) -> Said:
 
 
 def as_object(text: bytes) -> tuple[bytes, dict[str, msgspec.Raw]]:
-    """An acknowledgement as the object that the caller gets (A2), and the keys of it that the device sent."""
+    """An acknowledgement as the object for the caller (A2), and the keys that the device sent."""
     if text.lstrip()[:1] == b"{":
         return text, _PARTS.decode(text)
     return b'{"value":' + text + b"}", {}
@@ -132,7 +131,7 @@ def _code(fields: dict[str, Any]) -> int | None:
 
 
 def _number(value: Any) -> int | None:
-    """A code: a whole number, or a text that spells one; a boolean is none (B1)."""
+    """A code: a whole number, or a text that spells one; never a boolean (B1)."""
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
@@ -150,7 +149,7 @@ def _info(fields: dict[str, Any]) -> Any:
 
 
 def _ack_ms(timeout: Any) -> int:
-    """Q4: an integer of 1000 to 20000 shortens the time for the acknowledgement; anything else does not."""
+    """Q4: an integer of 1000 to 20000 shortens the time for the acknowledgement; other values do not."""
     if type(timeout) is int and SHORTEST_ACK_MS <= timeout <= LONGEST_ACK_MS:
         return timeout
     return LONGEST_ACK_MS

@@ -1,7 +1,7 @@
-"""Shapes of what passes through verbatim, as the published description tells them: calls, answers, headers of pushes.
+"""Shapes of data that passes through verbatim, for the published description: calls, answers, headers of pushes.
 
-The program forwards most of these without taking them apart, so nothing reads or writes them through these structs; a
-test holds real calls and pushes against them. Follows spec/rpc 2 to 4, spec/push 3 and 4.
+The program forwards most of this data without decoding it, so nothing uses these structs to read or write; a test
+checks real calls and pushes against them. Follows spec/rpc 2 to 4, spec/push 3 and 4.
 
 Not here: the documented messages of devices (`wire/device/meanings.py`).
 """
@@ -27,7 +27,7 @@ METHODS: Final = {
     "bbxsettingReq": "Change settings; `params` has the keys of the settings report (message 110).",
     "bbxcapimgReq": "Take a picture and upload it to `url`.",
 }
-"""Documented methods and what they do; any other is forwarded as well."""
+"""Documented methods and their effects; other methods are forwarded as well."""
 
 
 class RpcRequest(msgspec.Struct, kw_only=True):
@@ -48,7 +48,7 @@ class Activation(msgspec.Struct, kw_only=True):
 
 
 class RpcAnswer(msgspec.Struct, rename="camel", kw_only=True):
-    """What a device says of a call. Codes: 2000 to 2999 done, 4000 to 4999 the device's trouble."""
+    """A device's answer to a call. Codes: 2000 to 2999 success, 4000 to 4999 failure on the device."""
 
     result: Annotated[int | str | None, Meta(description="the code", examples=[2000])] = None
     results: Annotated[int | str | None, Meta(description="the same, in other programs", examples=[2000])] = None

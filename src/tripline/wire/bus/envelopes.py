@@ -1,7 +1,7 @@
 """Messages on the bus of a customer's own collecting system: the documented envelopes (spec/bus-messages 1 to 3).
 
-Payloads are those of devices. The structs say what the published description promises, and what a dead letter is; how
-messages are really read, with all tolerance, is in `reader.py`.
+Payloads have the form of device payloads. The structs describe the published form and dead letters; `reader.py` reads
+real messages, with all tolerance.
 """
 
 import base64
@@ -29,7 +29,7 @@ DeviceType = Annotated[str, Meta(description="device type: GPS, OBD, ADAS, BLACK
 
 
 class Common(msgspec.Struct, rename="camel", kw_only=True):
-    """What every message's `data` has."""
+    """Fields common to every message's `data`."""
 
     payload: Payload
     sensor_id: Annotated[
@@ -70,7 +70,7 @@ class MicrotripData(Common, kw_only=True):
 
 
 class TripData(Common, kw_only=True):
-    """A drive that has ended."""
+    """A finished drive."""
 
     trip_id: Annotated[str, Meta(description="the customer's id of the trip, bare UUID", examples=[_TRIP])]
     start_ts: Annotated[int | None, Meta(description="start of the trip, epoch ms", examples=[1735689600000])] = None
@@ -87,7 +87,7 @@ class TripData(Common, kw_only=True):
 
 
 class EventData(Common, kw_only=True):
-    """Something that happened while driving."""
+    """An event during a drive."""
 
     ty: Annotated[int | str | None, Meta(description="number of the event, 101 to 116", examples=[102])] = None
     event_id: Annotated[
@@ -108,7 +108,7 @@ class EventData(Common, kw_only=True):
 
 
 class LatestTrip(msgspec.Struct, rename="camel", kw_only=True):
-    """The latest trip that the customer's system knows of; not needed."""
+    """The latest trip known to the customer's system; not needed."""
 
     device_type: DeviceType
     id: Annotated[str | None, Meta(description="its id, when it is known", examples=[_TRIP])] = None
@@ -143,7 +143,7 @@ ENVELOPES: Final[dict[str, type[msgspec.Struct]]] = {MICROTRIPS: BusMicrotrip, T
 
 
 class DeadLetter(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
-    """A message that could not be used, as it goes to the dead-letter topic."""
+    """The form of an unusable message on the dead-letter topic."""
 
     topic: Annotated[str, Meta(description="where it was read", examples=[MICROTRIPS])]
     partition: Annotated[int | None, Meta(description="and in which partition", examples=[0])]
@@ -168,7 +168,7 @@ _LETTERS = msgspec.json.Encoder()
 def dead_letter(
     *, topic: str, partition: int | None, offset: int | None, reason: str, detail: str, body: bytes, cut: bool
 ) -> bytes:
-    """The letter as JSON; of a message that is `cut`, the beginning."""
+    """The letter as JSON, with only the beginning of a message that is `cut`."""
     kept = body[:_BEGINNING] if cut else body
     try:
         text = kept.decode()

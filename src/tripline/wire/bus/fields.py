@@ -1,6 +1,6 @@
-"""Single values of a bus message's fields: where they stand, ids, times (spec/bus-messages 3.1, 4.4, 4.5, 4.8, 4.13).
+"""Single values of a bus message's fields: look-up, ids, times (spec/bus-messages 3.1, 4.4, 4.5, 4.8, 4.13).
 
-A value that cannot be read is None, never an error. Not here: what the fields mean together (`reader.py`).
+An unreadable value is None, never an error. Not here: combined meaning of the fields (`reader.py`).
 """
 
 import datetime
@@ -24,7 +24,7 @@ _LONGEST_KEY: Final = 255
 
 
 class Values:
-    """The fields of one message: those of `data`, and where one is missing there, the envelope's (4.13)."""
+    """The fields of one message: from `data`, or from the envelope when `data` lacks them (4.13)."""
 
     __slots__ = ("_data", "_envelope")
 
@@ -42,17 +42,17 @@ class Values:
         return None
 
     def id_of(self, name: str) -> str | None:
-        """The id in the field in canonical form; None when there is none, or the placeholder for none."""
+        """The canonical id in the field; None when it is missing, unreadable, or the placeholder."""
         read = uuid(self.get(name))
         return None if read == ids.PLACEHOLDER else read
 
     def said(self, name: str) -> str | None:
-        """The id in the field as `id_of`, but one that cannot be read is the placeholder; None: nothing is said."""
+        """The id as from `id_of`, but the placeholder when it is unreadable; None: the field is missing."""
         value = self.get(name)
         return None if value is None else uuid(value) or ids.PLACEHOLDER
 
     def key(self, name: str) -> str | None:
-        """What the customer calls a record, UUID or not, as text."""
+        """The customer's key of a record, UUID or not, as text."""
         value = _bare(self.get(name))
         if isinstance(value, int) and not isinstance(value, bool):
             value = str(value)
@@ -61,7 +61,7 @@ class Values:
         return value.strip()[:_LONGEST_KEY] or None
 
     def instant(self, number: str, text: str | None, zone: datetime.tzinfo, received_ms: int) -> int | None:
-        """The time in the first field, or when that is none, the one in the second, text or number (3.1)."""
+        """The time in the first field, or else the time in the second, text or number (3.1)."""
         at_ms = device_values.instant(self.get(number), received_ms)
         if at_ms is None and text is not None:
             value = self.get(text)

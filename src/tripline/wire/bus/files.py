@@ -1,7 +1,7 @@
-"""Bus messages in a file, one JSON document in each line: the message itself, or `{"topic": ..., "value": ...}` as
-tools that copy topics write it.
+"""Bus messages in a file, one JSON document per line: the message itself, or `{"topic": ..., "value": ...}` as written
+by tools that copy topics.
 
-Not here: what a message says (`reader.py`).
+Not here: the contents of a message (`reader.py`).
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ class Unwrapped(NamedTuple):
 
 
 def lines(file: IO[bytes], *, longest: int) -> Iterator[bytes]:
-    """The lines without their ends; of one that is longer the beginning, one byte longer than the longest."""
+    """The lines without their ends; a longer one is cut one byte past `longest`."""
     while line := file.readline(longest + 2):
         if not line.endswith(b"\n") and len(line) > longest + 1:
             while (rest := file.readline(longest)) and not rest.endswith(b"\n"):

@@ -28,9 +28,9 @@ from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Rejecte
 Usable: TypeAlias = Microtrip | Trip | DeviceEvent | LatestValues
 
 LONGEST_TYPE: Final = 32
-"""Characters of a device type that are kept."""
+"""Stored characters of a device type."""
 NO_NUMBER: Final = 0
-"""The message number of a device type that nobody knows."""
+"""The message number of an unknown device type."""
 
 
 class Context(msgspec.Struct, gc=False, kw_only=True):
@@ -50,14 +50,14 @@ class Context(msgspec.Struct, gc=False, kw_only=True):
         return self.said_device() or device_tables.device_type(self.sensor_type)[:LONGEST_TYPE]
 
     def said_device(self) -> str | None:
-        """The device type that the message says; one that nobody knows as sent."""
+        """The device type in the message; an unknown one as sent."""
         said = self.values.get("deviceType")
         if not isinstance(said, str):
             return None
         return device_tables.device_type("".join(filter(str.isprintable, said)).strip())[:LONGEST_TYPE] or None
 
     def header(self, *times: str) -> Header:
-        """What the objects of the payload share; `times` are the fields that may say when, the best first."""
+        """The shared header of the payload's objects; `times` are the candidate time fields, the best first."""
         at_ms = (self.values.instant(name, None, self.zone, self.received_ms) for name in (*times, "createdTime"))
         return Header(
             ts=device_values.whole(self.values.get(times[0])) if times else None,
@@ -67,7 +67,7 @@ class Context(msgspec.Struct, gc=False, kw_only=True):
         )
 
     def objects(self, refusals: list[Rejected]) -> Sequence[Sent]:
-        """The objects in the payload; `refusals` gets what is wrong with it, or with some of its elements (A4)."""
+        """The objects in the payload; errors of the payload or of some of its elements go to `refusals` (A4)."""
         if isinstance(self.payload, dict):
             return [Sent(self.payload, self.text)]
         if not isinstance(self.payload, list):
@@ -84,7 +84,7 @@ class Context(msgspec.Struct, gc=False, kw_only=True):
 
 
 def _microtrips(context: Context) -> list[Usable | Rejected]:
-    """One record of the whole payload: its trip is that of the message, whatever its items say."""
+    """One record of the whole payload, under the message's trip; trip numbers in its items are ignored."""
     device_type = context.device()
     number = device_tables.TRIP_OF.get(device_type, NO_NUMBER - 1) + 1
     header = context.header("ts")
@@ -109,14 +109,14 @@ def _microtrips(context: Context) -> list[Usable | Rejected]:
 
 
 class _Times(NamedTuple):
-    """When a trip was; None: not known."""
+    """Start and end of a trip; None: unknown."""
 
     start_ms: int | None
     end_ms: int | None
 
 
 def _trip(context: Context) -> list[Usable | Rejected]:
-    """The message of a trip that ended; the times that it says, the best first (4.11)."""
+    """The message of a finished trip, with the times in its fields, the best first (4.11)."""
     payload, text = context.payload, context.text
     if isinstance(payload, list) and len(payload) == 1:
         payload, text = payload[0], device_body.element_texts(text)[0]
@@ -131,7 +131,7 @@ def _trip(context: Context) -> list[Usable | Rejected]:
 
 
 def _times(context: Context, stt_ms: int | None, edt_ms: int | None) -> _Times:
-    """Start and end: the message's when its end is after its start, the payload's when those can be, else none."""
+    """Start and end: the message's if in order, else the payload's if in order, else none."""
     values, zone, received_ms = context.values, context.zone, context.received_ms
     start_ms = values.instant("startTs", "startDt", zone, received_ms)
     end_ms = values.instant("endTs", "endDt", zone, received_ms)
@@ -186,7 +186,7 @@ def _headed(context: Context) -> list[Usable | Rejected]:
 
 
 def compact(payload: bytes) -> bytes:
-    """The same JSON without white space between its values: what two deliveries of one payload share."""
+    """The same JSON without white space between its values, which is equal for all deliveries of one payload."""
     if b" " in payload or b"\n" in payload or b"\t" in payload or b"\r" in payload:
         return msgspec.json.format(payload, indent=-1)
     return payload

@@ -1,9 +1,8 @@
-"""A customer's bus message, from bytes to readings (spec/bus-messages 2 to 4; the numbers of the rules stand beside the
-code).
+"""A customer's bus message, from bytes to readings (spec/bus-messages 2 to 4; rule numbers are beside the code).
 
-Read in two steps, because what a payload is may depend on the sensor's registered type: `opened` takes the envelope
-apart, `readings` the payload, with the readers of devices' payloads. Neither raises; what cannot be used comes back as
-`Rejected` with its reason.
+Reading takes two steps, because the meaning of a payload may depend on the sensor's registered type: `opened` decodes
+the envelope, `readings` the payload, with the readers of device payloads. Neither raises; unusable messages become
+`Rejected` with a reason.
 
 Not here: single values (`fields.py`), the reasons (`reasons.py`), the documented form (`envelopes.py`), trips,
 redeliveries and the store (`services/bus/`).
@@ -24,24 +23,24 @@ from tripline.wire.device.body import Json
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Rejected, Trip
 
 Kind: TypeAlias = Literal["microtrip", "trip", "event", "header"]
-"""What a message carries; `header`: a device's message with its own header (4.14)."""
+"""The content of a message; `header`: a device's message with its own header (4.14)."""
 Usable: TypeAlias = Microtrip | Trip | DeviceEvent | LatestValues
 
 LARGEST: Final = 2**20
-"""Bytes of a message at most (spec/gaps G35)."""
+"""Maximum bytes of a message (spec/gaps G35)."""
 _KINDS: Final[dict[str, Kind]] = {"microtrip": "microtrip", "trip": "trip", "event": "event"}
 _BOM: Final = b"\xef\xbb\xbf"
 
 
 class Opened(msgspec.Struct, gc=False, kw_only=True):
-    """A message whose envelope can be used. Ids are canonical; None: not said."""
+    """A message with a usable envelope. Ids are canonical; None: missing."""
 
     kind: Kind
     sensor_id: str
     company_id: str | None
     vehicle_id: str | None
     user_id: str | None
-    """The placeholder when the message says that there is no driver, or names none that can be."""
+    """The placeholder when the message names no driver, or no possible one."""
     trip_id: str | None
     record: str | None
     """`microTripId` or `eventId` as sent, UUID or not."""
@@ -54,11 +53,11 @@ class Opened(msgspec.Struct, gc=False, kw_only=True):
     """JSON of the message as sent, without the payload (4.19)."""
     body: bytes
     of_device: bytes | None = None
-    """The message as the device would send it, when it names no trip: it is placed like what devices send (4.14)."""
+    """The message as the device would send it, when it names no trip: placed like device messages (4.14)."""
 
 
 def opened(body: bytes, *, topic_kind: Kind | None) -> Opened | Rejected:
-    """The message without looking into its payload; `topic_kind` is what its topic carries as a rule."""
+    """Decode the envelope but not the payload; `topic_kind` is the usual kind of message on its topic."""
     if len(body) > LARGEST:
         return rejected(bus_reasons.TOO_LARGE, body)
     read = device_body.json_value(body.removeprefix(_BOM), strict=False)
@@ -72,7 +71,8 @@ def opened(body: bytes, *, topic_kind: Kind | None) -> Opened | Rejected:
 def readings(
     message: Opened, *, sensor_type: str, zone: datetime.tzinfo, received_ms: int, max_items: int
 ) -> list[Usable | Rejected]:
-    """What the payload says, in the order sent; empty for an empty aggregate. `sensor_type` is the registered one."""
+    """The readings of the payload, in the order sent; empty for an empty aggregate. `sensor_type` is the registered
+    one."""
     context = bus_payloads.Context(
         values=message.values,
         payload=message.payload,
@@ -99,7 +99,7 @@ def _opened(envelope: dict[str, Any], text: bytes, body: bytes, topic_kind: Kind
     if kind is None:
         return rejected(bus_reasons.KIND, body)
     trip_id = values.id_of("tripId")
-    if trip_id is None and kind in ("microtrip", "trip"):  # 4.20; an event goes without
+    if trip_id is None and kind in ("microtrip", "trip"):  # 4.20; an event does without
         return rejected(bus_reasons.NO_TRIP, body)
     payload = Json(envelope, text) if is_header else _payload(values.get("payload"), data, envelope, text)
     if isinstance(payload, str):
@@ -134,13 +134,13 @@ def _data(envelope: dict[str, Any]) -> dict[str, Any] | str:
 
 
 def _kind(values: Values, topic_kind: Kind | None) -> Kind | None:
-    """What `msgType` says in any letter case (4.1); what the topic says when that says nothing (4.2)."""
+    """The kind from `msgType`, in any letter case (4.1), else from the topic (4.2)."""
     said = values.get("msgType")
     return (_KINDS.get(said.strip().lower()) if isinstance(said, str) else None) or topic_kind
 
 
 def _payload(payload: Any, data: dict[str, Any], envelope: dict[str, Any], text: bytes) -> Json | str:
-    """The payload with its JSON, from an object or array, or from JSON text (4.3); or what is wrong with it."""
+    """The payload with its JSON, from an object or array, or from JSON text (4.3); or the reason why it is unusable."""
     if payload is None:
         return bus_reasons.NO_PAYLOAD
     if isinstance(payload, str):
@@ -155,7 +155,7 @@ _BY_KEY = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def _of_device(text: bytes) -> bytes:
-    """What of the message is the device's, byte for byte as it stands there."""
+    """The device's part of the message, byte for byte."""
     said = _BY_KEY.decode(text)
     return b"{" + b",".join(b'"%b":%b' % (key.encode(), said[key]) for key in said if key in device_publish.KEYS) + b"}"
 
@@ -173,7 +173,7 @@ _IN_ENVELOPE = msgspec.json.Decoder(_Inside)
 
 
 def _raw(payload: Any, data: dict[str, Any], envelope: dict[str, Any], text: bytes) -> bytes:
-    """The JSON of the payload, byte for byte as it stands in the message."""
+    """The JSON of the payload, byte for byte from the message."""
     if data.get("payload") is None or data is envelope:
         return bytes(_IN_ENVELOPE.decode(text).payload)
     if envelope["data"] is data:

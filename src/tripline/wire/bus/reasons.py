@@ -1,7 +1,7 @@
 """Reasons against a message from the bus: a stable word for counting, a sentence for the customer's developer.
 
-The words are labels of the metric, of the rejected-message log, and of the dead-letter topic; the list in the
-documentation is made from them. Words that messages of devices have too mean the same there (`wire/device/reasons.py`).
+The words are labels of the metric, of the rejected-message log and of the dead-letter topic, and the source of their
+list in the documentation. Words shared with device messages have the same meaning there (`wire/device/reasons.py`).
 """
 
 from typing import Final
@@ -52,7 +52,7 @@ REASONS: Final[dict[str, str]] = {
     UNKNOWN_TYPE: "`ty` is below 100: events have the numbers 101 to 116, others from 100 on are kept as they are.",
     INTERNAL: "The program failed on this message, which is a bug; it was set aside so that the others go on.",
 }
-"""Reason -> what is wrong with the message and what to do about it."""
+"""Reason -> description of the error, with the fix."""
 
 
 def rejected(reason: str, body: bytes) -> Rejected:

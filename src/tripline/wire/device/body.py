@@ -1,10 +1,10 @@
 """The bytes of a device's publish as one decoded object, and the JSON text of the parts that are stored.
 
-JSON is read strictly (D23), with two things mended that are valid JSON but that no reader can hold: numbers beyond the
-range of doubles become null, halves of surrogate pairs become U+FFFD. MessagePack (spec/device-messages 8) becomes the
-JSON object it stands for. Whatever passes decodes again later: the store holds no payload that an answer cannot carry.
+JSON is read strictly (D23), with two repairs of valid JSON that no reader can hold: numbers beyond the range of doubles
+become null, halves of surrogate pairs become U+FFFD. MessagePack (spec/device-messages 8) becomes the equivalent JSON
+object. Every accepted payload decodes again later, so the store holds only payloads that an answer can carry.
 
-Not here: what the object means (`publish.py`).
+Not here: the meaning of the object (`publish.py`).
 """
 
 import json
@@ -50,7 +50,7 @@ _ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def decode(topic: str, body: bytes) -> Body | str:
-    """The object in the body, or the reason why there is none (`device_reasons`)."""
+    """Decode the object in the body, or return the reason why it is unusable (`device_reasons`)."""
     if device_msgpack.is_map(body):
         return _from_msgpack(body)
     if topic == topics.TRE_MSGPACK and body.lstrip()[:1] != b"{":
@@ -59,7 +59,7 @@ def decode(topic: str, body: bytes) -> Body | str:
 
 
 def payload_text(body: Body) -> bytes:
-    """The JSON of `pld`, byte for byte as it stands in the body."""
+    """The JSON of `pld`, byte for byte from the body."""
     return bytes(_PAYLOAD.decode(body.text).pld)
 
 
@@ -86,8 +86,8 @@ def _from_json(body: bytes) -> Body | str:
 
 
 def json_value(body: bytes, *, strict: bool) -> Json | str:
-    """The value, and its JSON byte for byte as it stands in the body unless something was mended; or the reason why
-    there is none. Texts may hold raw control characters when not `strict`."""
+    """The value, and its JSON byte for byte from the body unless it was repaired; or the reason why it is unusable.
+    Texts may hold raw control characters when not `strict`."""
     text = body
     parts = body.count(b"[") + body.count(b"{")
     if parts > MAX_PARTS:

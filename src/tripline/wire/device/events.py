@@ -1,6 +1,6 @@
-"""Event payloads: when and where it happened (spec/device-messages T4, P1, 6).
+"""Event payloads: time and place of the event (spec/device-messages T4, P1, 6).
 
-Not here: which event a message is (`kinds.py`).
+Not here: identifying the event (`kinds.py`).
 """
 
 from typing import Final
@@ -14,7 +14,7 @@ from tripline.wire.device.values import Place
 from tripline.wire.readings import DeviceEvent
 
 _TIME_KEY: Final = {105: "unpt", 109: "tim", 111: "tm", 112: "tim"}
-"""Where an event keeps its time when it has no `clt` (D27); `tim` of 114 counts only for the AVN event."""
+"""The time key of an event without `clt` (D27); `tim` of 114 counts only for the AVN event."""
 POSITION_KEYS: Final = {
     102: (("dclat", "dclon"), ("dcwlat", "dcwlon")),
     103: (("plat", "plon"), ("pclat", "pclon")),
@@ -53,7 +53,7 @@ def _time(number: int, item: Item, header: Header, device: str) -> int:
 
 
 def time_keys(number: int, device: str) -> tuple[str, ...]:
-    """Where the event's own time stands, the first that is valid counts (T4)."""
+    """Keys of the event's own time; the first valid one counts (T4)."""
     key = "tim" if device == device_tables.AVN else _TIME_KEY.get(number, "clt")
     return ("clt",) if key == "clt" else ("clt", key)
 

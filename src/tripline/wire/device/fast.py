@@ -1,12 +1,12 @@
 """The common microtrip message without a detour through dicts: documented keys, documented kinds, nothing odd.
 
-Whatever is unusual in the least (an unknown key, a number as text, a time out of range, another trip number inside the
-aggregate) makes `microtrip` answer None, and `publish.py` reads the message with all its tolerance. Both must agree on
-every message that is read here: `tests/properties/test_device_reading.py`.
+Any irregularity (an unknown key, a number as text, a time out of range, another trip number inside the aggregate) makes
+`microtrip` return None, and `publish.py` reads the message with all its tolerance. Both must agree on every message
+read here: `tests/properties/test_device_reading.py`.
 
-The payload is decoded once and copied once: as a rule `pld` stands last in the message, so the bytes before it make a
-header, the bytes behind it the payload, and each half is decoded strictly by itself. If the cut were in the wrong
-place, the halves would not be JSON.
+The payload is decoded once and copied once: `pld` is usually last in the message, so the bytes before it make a header,
+the bytes after it the payload, and each half is decoded strictly by itself. After a cut in the wrong place the halves
+would not be JSON.
 """
 
 import functools
@@ -26,7 +26,7 @@ _Millis = Annotated[int, Meta(ge=device_values.EARLIEST_MS, lt=10**13)]
 _Counter = Annotated[int, Meta(ge=-(2**63) + 1, le=2**63 - 1)]
 _Driving = Literal[1]
 _Stored = float | str | None
-"""A documented key that is only kept."""
+"""A documented key that is only stored."""
 _KINDS: Final[dict[str, Any]] = {
     "tid": _Counter | None,
     "clt": _Millis | None,
@@ -61,7 +61,7 @@ class _Message(_Header, gc=False, kw_only=True, forbid_unknown_fields=True):
 
 
 class _Item(Protocol):
-    """What is read of an item. A position is required: without one the message may be an event (K2)."""
+    """The fields of an item that are used. A position is required: without one the message may be an event (K2)."""
 
     tid: int | None
     lat: float
@@ -69,7 +69,7 @@ class _Item(Protocol):
     sp: float
     clt: int | None
     em: int | str | None
-    """Of OBD items only."""
+    """OBD items only."""
 
 
 class _Form(msgspec.Struct):
@@ -89,7 +89,7 @@ _manoeuvres = functools.lru_cache(maxsize=1024)(device_values.manoeuvres)
 
 
 def microtrip(body: bytes, *, received_ms: int, sensor_type: str, max_items: int) -> Microtrip | None:
-    """The microtrip in the body of a publish on `.../tre`; None: read it the tolerant way."""
+    """The microtrip in the body of a publish on `.../tre`; None: read it tolerantly."""
     try:
         return _of_body(body, sensor_type, received_ms, max_items)
     except (ValueError, RecursionError):
@@ -99,7 +99,7 @@ def microtrip(body: bytes, *, received_ms: int, sensor_type: str, max_items: int
 def of_payload(
     payload: bytes, *, ty: int, ts: int | None, received_ms: int, sensor_type: str, max_items: int
 ) -> Microtrip | None:
-    """The same of a payload that came without its header; `ts`, when there is one, must be a valid instant."""
+    """The same for a payload without header; `ts`, if any, must be a valid instant."""
     header = _Header(ty=ty, ts=ts)
     try:
         return _of_payload(payload, header, sensor_type, received_ms, max_items)
@@ -108,7 +108,7 @@ def of_payload(
 
 
 def _of_body(body: bytes, sensor_type: str, received_ms: int, max_items: int) -> Microtrip | None:
-    """Cuts the payload out; raises ValueError when there is more in the header than that."""
+    """Cut the payload out; raise ValueError when the header has further content."""
     start = body.find(_PAYLOAD_KEY) + len(_PAYLOAD_KEY)
     if start < len(_PAYLOAD_KEY):
         return None
@@ -117,7 +117,7 @@ def _of_body(body: bytes, sensor_type: str, received_ms: int, max_items: int) ->
         header = _HEAD.decode(body[:start] + b"0}")
         return _of_payload(body[start:-1].strip(_SPACE), header, sensor_type, received_ms, max_items)
     if b"\\" in body or body.find(_PAYLOAD_KEY, start) >= 0:
-        return None  # a payload that is overruled by a second one would not be looked at
+        return None  # a payload overridden by a second one would go unchecked
     message = _MESSAGE.decode(body)
     return _of_payload(bytes(message.pld), message, sensor_type, received_ms, max_items)
 
@@ -138,7 +138,7 @@ def _one(item: _Item, payload: bytes, header: _Header, device: str, received_ms:
     ts = header.ts
     time_ms = item.clt or ts or received_ms
     latest_ms = received_ms + device_values.AHEAD_MS
-    # Latitude and longitude 0 are what boxes send that have no fix.
+    # Boxes without a fix send latitude and longitude 0.
     if time_ms > latest_ms or (ts is not None and ts > latest_ms) or item.lat == item.lon == 0:
         return None
     em = _manoeuvres(item.em) if device == device_tables.OBD else samples.NO_FLAGS
@@ -185,9 +185,9 @@ def _form(ty: int, sensor_type: str) -> _Form | None:
 
 
 def _fields(ty: int, device: str) -> list[tuple[str, Any] | tuple[str, Any, Any]]:
-    """The keys of the table but those that would tell another device type (K6).
+    """The keys of the table, without keys that mark another device type (K6).
 
-    An OBD sensor may send GPS payloads under the GPS number, and is read as OBD all the same (K4).
+    An OBD sensor may send GPS payloads under the GPS number, and is still read as OBD (K4).
     """
     keys = list(device_tables.TABLES[ty] | device_tables.table_of(ty, device))
     if device == device_tables.OBD:

@@ -1,4 +1,4 @@
-"""Microtrip items and trip payloads to records: times, packed samples, the cut of an aggregate into runs of one trip.
+"""Microtrip items and trip payloads to records: times, packed samples, splitting an aggregate into runs of one trip.
 
 Rules: spec/device-messages T3, P1, E1, I5, I6, A5, A7, D25. Not here: the packed layout (`domain/samples.py`), the same
 for well-formed messages without a detour through dicts (`fast.py`).
@@ -19,7 +19,7 @@ from tripline.wire.readings import Microtrip, Trip
 PARKING: Final = 2
 """Value of `try`."""
 FARTHEST_M: Final = 1e9
-"""Longer distances are no trip's (D9): a million kilometres is more than a vehicle drives in its life."""
+"""Longer distances are not believed (D9): a million kilometres is more than a vehicle drives in its life."""
 
 
 class Sent(NamedTuple):
@@ -31,7 +31,7 @@ class Sent(NamedTuple):
 
 
 class Header(msgspec.Struct, gc=False, kw_only=True):
-    """What the items of a message share."""
+    """The header fields shared by the items of a message."""
 
     ts: int | None
     """`ts` as sent, when it is a whole number."""
@@ -62,7 +62,7 @@ def trip_number(item: Item) -> int | None:
 
 
 def is_parking(item: Item, header: Header) -> bool:
-    """Whether `try` is 2, the item's own before the header's copy (D25)."""
+    """Return whether `try` is 2, the item's own before the header's copy (D25)."""
     kind = device_values.whole(item.get("try"))
     return header.parking if kind is None else kind == PARKING
 
@@ -87,7 +87,7 @@ def sample(sent: Sent, header: Header, device: str) -> Sample:
 def microtrips(read: list[Sample], payload: bytes, header: Header, *, ty: int, device: str) -> list[Microtrip]:
     """One record for each run of items of one trip (A5).
 
-    `payload` is the JSON of all, kept as sent when they make one record (A7).
+    `payload` is the JSON of all items, stored as sent when they make one record (A7).
     """
     cuts = _cuts(read, at_parking=device == device_tables.BLACKBOX)
     if len(cuts) == 1:
@@ -127,7 +127,7 @@ def distance(value: object) -> float | None:
 
 
 def _cuts(read: list[Sample], *, at_parking: bool) -> list[int]:
-    """Where runs begin: another trip number (A5; a missing one fits any), or a black box parks or drives off (I6)."""
+    """Starts of runs: another trip number (A5; a missing one fits any), or a black box parks or drives off (I6)."""
     cuts = [0]
     tid = read[0].tid
     for index, item in enumerate(read):
@@ -141,7 +141,7 @@ def _cuts(read: list[Sample], *, at_parking: bool) -> list[int]:
 
 
 def record(run: list[Sample], payload: bytes, header: Header, *, ty: int, device: str) -> Microtrip:
-    """One record of these items, whatever trip numbers they have."""
+    """One record of these items, regardless of their trip numbers."""
     shared_ms = header.received_ms if header.time_ms is None else header.time_ms
     times = [shared_ms if item.own_ms is None else item.own_ms for item in run]
     usable = _usable(run)
@@ -163,7 +163,7 @@ def record(run: list[Sample], payload: bytes, header: Header, *, ty: int, device
 
 
 def _usable(run: list[Sample]) -> set[int]:
-    """Which items may take part in scoring: those with their own time; when none has one, a single one (T3)."""
+    """Items that may take part in scoring: all with their own time; if there are none, a single one (T3)."""
     own = {index for index, item in enumerate(run) if item.own_ms is not None}
     if own:
         return own

@@ -1,7 +1,7 @@
 """Decides the kind of a device's message: the rules K1 to K8 of spec/device-messages 3.4 and the signatures of 3.5.
 
 Real programs use other numbers than the documents: OBD payloads under 1 and 2, events under small numbers or without
-any. Not here: the keys of the tables (`tables.py`), how the message is then read (`publish.py`).
+any. Not here: the keys of the tables (`tables.py`), reading the message (`publish.py`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,17 +29,18 @@ def message_number(value: object) -> int | None:
 
 
 def has(item: Item, key: str) -> bool:
-    """Whether the key is there; null equals absent (V3)."""
+    """Return whether the key is present; null equals absent (V3)."""
     return item.get(key) is not None
 
 
 def has_any(items: Iterable[Item], keys: frozenset[str]) -> bool:
-    """Whether any of the items has any of the keys."""
+    """Return whether any of the items has any of the keys."""
     return any(has(item, key) for item in items for key in keys.intersection(item))
 
 
 def signature(item: Item) -> int | str | None:
-    """The event number, or the name of the latest value, that the payload's keys tell (3.5); None when they do not."""
+    """The event number, or the name of the latest value, recognised from the payload's keys (3.5); None when
+    unclear."""
     folded = {key.lower() for key in item if has(item, key)}
     if has(item, "dtcc"):
         return 101
@@ -59,7 +60,7 @@ def signature(item: Item) -> int | str | None:
 
 
 def misnumbered(number: int | None, item: Item) -> int | str | None:
-    """The signature of a payload whose small or missing number must not be believed (K2); None: believe the number."""
+    """The signature of a payload whose small or missing number must be ignored (K2); None: use the number."""
     if (number is not None and not 1 <= number <= 12) or has_any([item], device_tables.MOVING):
         return None
     return signature(item)

@@ -1,7 +1,7 @@
 """The meanings of devices' messages and their keys, in words: the source of every page that explains them.
 
-Source: spec/device-messages 5 and 6. Not here: which keys a message has and of which kind (`tables.py`), how
-they are read (`values.py`).
+Source: spec/device-messages 5 and 6. Not here: the keys of a message and their kinds (`tables.py`), reading the values
+(`values.py`).
 """
 
 from typing import Final
@@ -38,7 +38,7 @@ TITLES: Final = {
     115: "Cheating",
     116: "Cold start",
 }
-"""Message number -> what it is called."""
+"""Message number -> title."""
 
 _MANDATORY: Final = {
     1: "tid stt edt",
@@ -71,7 +71,7 @@ _MANDATORY: Final = {
     116: "tid clt ctime",
 }
 MANDATORY: Final = {number: frozenset(keys.split()) for number, keys in _MANDATORY.items()}
-"""Message number -> keys that the interface asks of a device. Tripline takes the message without them as well."""
+"""Message number -> keys that the interface requires from a device. Tripline also accepts the message without them."""
 
 _MEANINGS: Final = """
 acx      | "-12"           | acceleration along the vehicle, -1000 to +1000
@@ -255,7 +255,7 @@ _TWO_EVENTS: Final = 114
 
 
 def meaning(number: int, key: str) -> str:
-    """What the key means in messages of this number. Raises KeyError for a key that is documented nowhere."""
+    """The meaning of the key in messages of this number. Raises KeyError for an undocumented key."""
     return _row(number, key)[1]
 
 

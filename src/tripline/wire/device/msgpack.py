@@ -1,4 +1,4 @@
-"""MessagePack bodies as the JSON object they stand for (spec/device-messages 8, M1 to M4).
+"""MessagePack bodies as the equivalent JSON object (spec/device-messages 8, M1 to M4).
 
 Values that JSON does not have: binary becomes text (hexadecimal digits when it is not UTF-8), NaN and infinities
 become null, a MessagePack timestamp becomes epoch milliseconds, other extensions become null. Keys become text.
@@ -37,16 +37,16 @@ _LENGTHS: Final = {0xC4: (1, 0), 0xC5: (2, 0), 0xC6: (4, 0), 0xC7: (1, 1), 0xC8:
 
 
 class NotAMap(Exception):  # noqa: N818  an answer to the caller, not an error of ours
-    """The bytes are no MessagePack map that JSON could hold."""
+    """The bytes are not a MessagePack map that JSON can hold."""
 
 
 def is_map(body: bytes) -> bool:
-    """Whether the first byte announces a map; none of these bytes begins JSON."""
+    """Return whether the first byte announces a map; none of these bytes begins JSON."""
     return body[:1] != b"" and body[0] in _MAP_MARKERS
 
 
 def unhexed(body: bytes) -> bytes:
-    """The bytes that an even number of hexadecimal digits spells (M2); empty when the body is no such text."""
+    """The bytes encoded by an even number of hexadecimal digits (M2); empty when the body is other text."""
     digits = body.strip()
     if len(digits) % 2 or not _HEX_DIGITS.issuperset(digits):
         return b""
@@ -85,7 +85,7 @@ def decode(packed: bytes, max_depth: int) -> dict[str, Any]:
 
 
 def _plain(value: Any, levels: int) -> Any:
-    # Called for what may not be JSON alone: a device may send a quarter of a million values in a message.
+    # Called only for values that may not be JSON: a device may send a quarter of a million values in a message.
     kind = type(value)
     if kind is dict:
         inside = _inside(value, levels)
@@ -106,7 +106,7 @@ def _plain(value: Any, levels: int) -> Any:
 
 
 def _inside(value: dict[Any, Any] | list[Any] | tuple[Any, ...], levels: int) -> int:
-    """How many levels may follow inside a map or list. Raises NotAMap when something is inside that may not."""
+    """Remaining levels inside a map or list. Raises NotAMap when its contents are nested too deeply."""
     if levels == 0 and value:
         raise NotAMap
     return levels - 1

@@ -1,10 +1,10 @@
-"""A device's publish, from bytes to readings: the entry of everything the platform knows about device messages.
+"""A device's publish, from bytes to readings: the entry point for device messages.
 
-`read` never raises and drops nothing in silence: what cannot be used comes back as `Rejected` with its reason. It
-follows spec/device-messages (rule letters stand beside the code); the parts are `body.py` (bytes to one object),
-`kinds.py` (which message it is), `items.py` and `events.py` (what it says).
+`read` never raises and never drops data silently: unusable data becomes `Rejected` with its reason. It follows
+spec/device-messages (rule letters are beside the code); the parts are `body.py` (bytes to one object), `kinds.py` (kind
+of message), `items.py` and `events.py` (its contents).
 
-Not here: trips, redeliveries, the store (`services/ingest`); what REST returns of a payload (`stored_payloads.py`).
+Not here: trips, redeliveries, the store (`services/ingest`); payloads in REST answers (`stored_payloads.py`).
 """
 
 from typing import Any, Final
@@ -24,11 +24,11 @@ from tripline.wire.device.reasons import rejected
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Reading, Trip
 
 KEYS: Final = ("ty", "ts", "pld", "try", "ap", "sid")
-"""What a message with its header has, the payload among it."""
+"""Keys of a message with its header, including the payload."""
 
 
 def read(topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_items: int) -> list[Reading]:
-    """What the message says, in the order sent; empty for an empty aggregate (A3).
+    """Return the readings of the message, in the order sent; empty for an empty aggregate (A3).
 
     `sensor_type` is the sensor's registered type; `received_ms` the time of receipt (epoch ms).
     """
@@ -40,7 +40,7 @@ def read(topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_ite
 
 
 def read_tolerantly(topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_items: int) -> list[Reading]:
-    """The same for every message, without the short cut for well-formed microtrips."""
+    """The same for every message, without the fast path for well-formed microtrips."""
     if topic not in topics.DATA:
         return [rejected(device_reasons.TOPIC, body)]
     decoded = device_body.decode(topic, body)
@@ -55,12 +55,12 @@ def read_tolerantly(topic: str, body: bytes, *, received_ms: int, sensor_type: s
 
 
 def is_headerless(topic: str, fields: Item) -> bool:
-    """Whether the body itself is the payload (K8)."""
+    """Return whether the body itself is the payload (K8)."""
     return topic in topics.HEADERLESS and not (device_kinds.has(fields, "pld") and device_kinds.has(fields, "ty"))
 
 
 def header_of(fields: Item, received_ms: int) -> Header:
-    """What the objects of the message share."""
+    """The header shared by the objects of the message."""
     return Header(
         ts=device_values.whole(fields.get("ts")),
         time_ms=device_values.instant(fields.get("ts"), received_ms),
@@ -129,7 +129,7 @@ class _Message:
         return [*self._microtrips(usable, payload), *left_out]
 
     def _unknown(self) -> str | None:
-        """Why the number says nothing; None when it is a known one or may be an event's (K7)."""
+        """The reason against the message number; None when it is known or may be an event's (K7)."""
         if self._number is None:
             return device_reasons.NO_TYPE
         known = self._number in device_tables.TABLES or 100 <= self._number <= device_kinds.LARGEST

@@ -1,6 +1,6 @@
 """Reasons against a device's message: a stable word for counting, a sentence for the maker of the device.
 
-The words are labels of the metric and of the rejected-message log; the list in the documentation is made from them.
+The words are labels of the metric and of the rejected-message log, and the source of their list in the documentation.
 """
 
 from typing import Final
@@ -34,7 +34,7 @@ REASONS: Final[dict[str, str]] = {
     TOO_MANY_ITEMS: "The array in `pld` has too many items: send fewer samples in one message.",
     ITEM_FORM: "Elements of the array in `pld` are not objects and were left out; the others were used.",
 }
-"""Reason -> what is wrong with the message and what to do about it."""
+"""Reason -> description of the error, with the fix."""
 
 
 def rejected(reason: str, body: bytes) -> Rejected:

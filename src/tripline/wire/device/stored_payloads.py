@@ -1,8 +1,8 @@
 """Stored payloads for REST and pushes: as sent, with documented keys in their documented kind.
 
 Numeric keys sent as text become numbers (V1), text keys sent as numbers or booleans become text (V2), unknown keys and
-`em` stay byte for byte (V5, V6). Published clients format a few keys without looking at them
-(spec/rest 6); of these, null and what is no number are left out: the stored payload keeps them.
+`em` stay byte for byte (V5, V6). Published clients format a few keys without checking them (spec/rest 6); null and
+other values than numbers are left out of these keys, but stay in the stored payload.
 
 Not here: the tables (`tables.py`), the envelope of the answer (`wire/rest/trips.py`).
 """
@@ -26,11 +26,11 @@ _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 _VALUE = msgspec.json.Decoder()
 _LEFT_OUT: Final = b""
 _NOT_A_NUMBER: Final = re.compile(rb':[ \t\r\n]*["tfn\[{]')
-"""A value that is no number."""
+"""A value that is not a number."""
 
 
 class _Patterns(NamedTuple):
-    """What to search the payloads of a table for."""
+    """The search patterns for the payloads of a table."""
 
     text_key: re.Pattern[bytes]
     wrong: re.Pattern[bytes]
@@ -40,7 +40,7 @@ class _Patterns(NamedTuple):
 def coerced(payload: bytes, *, ty: int, device_type: str) -> bytes:
     """The JSON to answer with: the same bytes when every documented key already has its kind.
 
-    `payload` is a stored object or array of objects, `ty` and `device_type` those of its record.
+    `payload` is a stored object or array of objects; `ty` and `device_type` are its record's.
     """
     if not _may_change(payload, ty, device_type):
         return payload
@@ -51,7 +51,7 @@ def coerced(payload: bytes, *, ty: int, device_type: str) -> bytes:
 
 
 def _may_change(payload: bytes, ty: int, device_type: str) -> bool:
-    """Whether a closer look is needed. Most payloads hold nothing but numbers, which a cheap search tells."""
+    """Return whether values may need conversion. Most payloads hold only numbers, which a cheap search confirms."""
     if b"\\" in payload:
         return True  # a key may be written with escapes
     patterns = _patterns(ty, device_type)
@@ -71,7 +71,7 @@ def _patterns(ty: int, device_type: str) -> _Patterns:
 
 
 def _any_of(keys: Iterable[str]) -> str:
-    """A pattern for one of the quoted keys. Without any: for a byte that JSON cannot hold, which is found out fast."""
+    """A pattern for one of the quoted keys. Without keys: a byte that JSON cannot hold, which fails fast."""
     names = "|".join(keys)
     return f'"(?:{names})"' if names else r"\x00"
 

@@ -1,7 +1,7 @@
 """The documented keys of every message type, with the kind of value each one holds; device types; OBD and DTG marks.
 
 Source: spec/device-messages 5 (trips and microtrips), 6 (events), 3.4 (K4, K6); device type names: spec/bus-messages
-3.2. A key that is not listed is kept as sent (V5). Not here: how a value is read (`values.py`).
+3.2. An unlisted key is stored as sent (V5). Not here: how a value is read (`values.py`).
 """
 
 import functools
@@ -30,7 +30,7 @@ DEVICE_OF: Final = {
     **dict.fromkeys(range(101, 107), OBD), 107: ADAS, **dict.fromkeys(range(108, 113), BLACKBOX),
     **dict.fromkeys(range(113, 117), DTAG),
 }  # fmt: skip
-"""Message number -> the device type whose table it is."""
+"""Message number -> the device type that its table belongs to."""
 
 ATTRIBUTE_EVENTS: Final = frozenset({104, 105, 106})
 """Events of class Attributes: they also update the sensor's latest values (6.18)."""
@@ -38,13 +38,13 @@ ATTRIBUTE_EVENTS: Final = frozenset({104, 105, 106})
 OBD_ONLY: Final = frozenset(
     {"rpm", "em", "el", "vv", "tpos", "fc", "cdit", "cdlt", "xyz", "ctp", "coe", "fct", "idt", "btv", "gnv", "wut"}
 )
-"""Keys that tell an OBD payload under the numbers 1 and 2 (K4)."""
+"""Keys that mark an OBD payload under the numbers 1 and 2 (K4)."""
 DTG_ONLY: Final = frozenset(
     {"dmid", "vcat", "vrid", "vbid", "did", "dtr", "dctr", "bsg", "gan", "acx", "acy", "tploc", "door"}
 )
-"""Keys that tell a tachograph under the numbers 9 and 10 (K6)."""
+"""Keys that mark a tachograph under the numbers 9 and 10 (K6)."""
 MOVING: Final = frozenset({"lat", "lon", "stt", "edt", "stlat", "stlon"})
-"""With one of these a payload under a small number is no event (K2)."""
+"""A payload with one of these under a small number is not an event (K2)."""
 
 NUMERIC: Final = True
 TEXT: Final = False
@@ -64,7 +64,7 @@ _SETTINGS_A = (
 _SETTINGS_B = "sac saac vcc aspvc marc drmc prmc laoc"
 _SETTINGS_C = "datc mff crst sdupt"
 
-TABLES: Final[dict[int, Table]] = {  # microtrip keys stand in the order in which devices send them
+TABLES: Final[dict[int, Table]] = {  # microtrip keys in the order in which devices send them
     1: _table(f"tid stt edt dis {_ENDS} hsts mesp dtvt", "fwv"),
     2: _table("tid lat lon alt sp dop nos clt tdis"),
     3: _table(f"tid stt edt dis tdis fc {_ENDS} ctp coe fct hsts mesp idt btv gnv wut est dtvt", "usm fwv"),
@@ -117,8 +117,8 @@ def table_of(ty: int, device: str) -> Table:
 def kinds_of(ty: int, device: str) -> Table:
     """The kinds of the keys that a stored record may hold; `device` is its trip's device type.
 
-    A trip keeps the type of the samples that opened it, and its other messages may be of another table: so the number
-    sent counts too, and under 1 and 2 every OBD key (K4). No key has one kind here and another there.
+    A trip has the type of the samples that opened it, and its other messages may belong to another table: so the number
+    sent counts too, and under 1 and 2 every OBD key (K4). Every key has the same kind in all tables.
     """
     if ty not in TRIPS and ty not in MICROTRIPS:
         return table_of(ty, device)

@@ -1,7 +1,7 @@
 """Reads a single value of a device's payload: numbers, texts, times, positions, manoeuvre flags.
 
-A value that cannot be read is None, never an error (spec/device-messages V1-V4, T1-T2, P1, E1). Not here: which keys
-hold which kind of value (`tables.py`), which of several times counts (`items.py`, `events.py`).
+An unreadable value is None, never an error (spec/device-messages V1-V4, T1-T2, P1, E1). Not here: the kinds of the keys
+(`tables.py`), choosing among several times (`items.py`, `events.py`).
 """
 
 import datetime
@@ -57,7 +57,7 @@ def whole(value: object) -> int | None:
 
 
 def real(value: object) -> float | None:
-    """The number as a double; None when it is not one or lies outside the range of doubles."""
+    """The number as a double; None when it is not a number or out of the range of doubles."""
     read = number(value)
     if read is None:
         return None
@@ -70,14 +70,14 @@ def real(value: object) -> float | None:
 def instant(value: object, received_ms: int) -> int | None:
     """Epoch ms of a time in ms, in seconds, or as the digits YYYYMMDDhhmmss in UTC (T1).
 
-    None when it is none of these, before 2010, or more than five minutes after `received_ms` (T2).
+    None for any other value, before 2010, or more than five minutes after `received_ms` (T2).
     """
     at_ms = spelled_ms(value)
     return at_ms if at_ms is not None and EARLIEST_MS <= at_ms <= received_ms + AHEAD_MS else None
 
 
 def spelled_ms(value: object) -> int | None:
-    """Epoch ms of what the value spells as a time (T1), whenever that is; None when it spells none."""
+    """Epoch ms of any time that the value spells (T1); None for other values."""
     read = number(value)
     if read is None:
         return None
@@ -121,7 +121,7 @@ def position(lat: object, lon: object) -> Place | None:
 
 
 def manoeuvres(value: object) -> int:
-    """The manoeuvre flags 0..255 that the value's digits spell in hexadecimal; -1 when they spell none (E1)."""
+    """The manoeuvre flags 0..255 that the value spells in hexadecimal digits; -1 for other values (E1)."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return -1
     if isinstance(value, int) and not 0 <= value <= 99:

@@ -1,6 +1,6 @@
 """Explains a device's answer to a call: acknowledgement or result, its code, the names it used (spec/rpc 4).
 
-Not here: whether there is such a call (`services/rpc/answers.py`).
+Not here: checking that the call exists (`services/rpc/answers.py`).
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from tripline.wire.readings import RpcAnswer
 
 
 def findings(answer: RpcAnswer) -> Iterator[Finding]:
-    """What is to be said of the answer."""
+    """Yield the findings about the answer."""
     said = rpc.said(answer.body)
     kind = "result" if answer.is_result else "acknowledgement"
     code = "no code" if said.code is None else f"code {said.code}, {_meaning(said.code)}"

@@ -1,9 +1,9 @@
 """Explains one object of a payload key by key: converted, unused, another name, unknown, missing.
 
-Every answer comes from the functions that read the message (`wire/device/values.py`, `wire/device/items.py`,
-`wire/device/events.py`), so that the explanation cannot tell another story than the reader.
+All findings come from the functions that read the message (`wire/device/values.py`, `wire/device/items.py`,
+`wire/device/events.py`), so that explanation and reader cannot disagree.
 
-Not here: what the message as a whole became (`messages.py`).
+Not here: the result of the message as a whole (`messages.py`).
 """
 
 from collections.abc import Iterator
@@ -39,11 +39,11 @@ class Reader(msgspec.Struct, frozen=True, gc=False):
     """Keys of positions, in lower case where their case does not matter."""
 
     also: frozenset[str] = frozenset()
-    """Keys that are read although the table does not have them."""
+    """Keys that are read although they are missing from the table."""
 
     @property
     def is_event(self) -> bool:
-        """Whether the table is an event's."""
+        """True for the table of an event."""
         return self.number >= 100
 
 
@@ -62,7 +62,7 @@ def reader(number: int, device: str, header: Header) -> Reader:
 
 
 def remarks(item: Item, by: Reader) -> Iterator[Remark]:
-    """Everything worth saying of the object, in the order of its keys, then what is missing."""
+    """Yield remarks on the object, in the order of its keys, then on missing keys."""
     for key, value in item.items():
         if value is None:
             yield Remark(Sort.DROPPED, key, "null counts as absent: leave the key out")
@@ -113,7 +113,7 @@ def _kind(key: str, value: Any, by: Reader) -> Iterator[Remark]:
 
 
 def time(key: str, value: Any, received_ms: int) -> Iterator[Remark]:
-    """What is to be said of a time (T1, T2)."""
+    """Yield the remarks on a time (T1, T2)."""
     spelled = device_values.spelled_ms(value)
     text = words.shown(value)
     if spelled is None:

@@ -1,10 +1,10 @@
-"""A device's publish explained to the device's maker: what it was read as, and what was made of each key.
+"""A device's publish explained to the device's maker: its reading, and the effect of each key.
 
-`explain` reads the message with the reader itself (`device.read`) and says what came of it; the parts are
-`device_explain_item` (the keys of one object), `device_explain_scoring` (what keeps samples out of the score),
-`device_explain_rejects` (what exactly is wrong with a message that cannot be used), `device_explain_calls` (answers).
+`explain` reads the message with the reader itself (`device.read`) and reports the result; the parts are `items.py` (the
+keys of one object), `scoring.py` (reasons against scoring), `rejections.py` (exact errors of an unusable message),
+`calls.py` (answers).
 
-Not here: who listens and prints (`services/device_check`, `cli/device.py`).
+Not here: listening and printing (`services/device_check`, `cli/device.py`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -38,24 +38,24 @@ _TELLING: Final = {
     105: ("unpt", "pt"),
     106: ("rs",),
 }
-"""Keys, in lower case, that tell an event without its number (spec/device-messages 3.5)."""
+"""Keys, in lower case, that identify an event without its number (spec/device-messages 3.5)."""
 _VALUE = msgspec.json.Decoder()
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """What became of a message, and why."""
+    """The result of a message, with reasons."""
 
     readings: list[Reading]
     findings: list[Finding]
 
     @property
     def rejected(self) -> list[str]:
-        """The reasons of what could not be used."""
+        """The reasons of rejected parts."""
         return [reading.reason for reading in self.readings if isinstance(reading, Rejected)]
 
 
 def explain(topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_items: int) -> Explanation:
-    """What the reader makes of the message, in sentences. Never raises, as the reader does not."""
+    """Explain the reader's result in sentences. Never raises, as the reader does not."""
     answer = None if topic in topics.DATA else rpc.answer(topic, body)
     if answer is not None:
         return Explanation([], list(explanation_calls.findings(answer)))
@@ -74,7 +74,7 @@ def explain(topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_
 
 
 class _Message:
-    """A message that is an object, and what is said of it."""
+    """A message that is an object, and its findings."""
 
     def __init__(self, topic: str, body: bytes, decoded: Body, received_ms: int, sensor_type: str) -> None:
         self._topic = topic
@@ -87,7 +87,7 @@ class _Message:
         self._registered = device_tables.device_type(sensor_type)
 
     def findings(self, readings: list[Reading]) -> Iterator[Finding]:
-        """What is to be said, the whole first, then its parts."""
+        """Yield the findings, the whole first, then its parts."""
         used = [reading for reading in readings if not isinstance(reading, Rejected)]
         if not readings:
             yield Finding(Sort.READ, "pld", "empty array: acknowledged, nothing to keep")
@@ -99,7 +99,7 @@ class _Message:
             yield from self._of_header(bool(used))
 
     def _indexes(self) -> Iterator[int] | None:
-        """Where the objects of an array stood; None when the payload is no array."""
+        """Indexes of the objects in an array; None when the payload is not an array."""
         content = self._fields.get("pld")
         if self._headerless or not isinstance(content, list):
             return None
@@ -164,7 +164,7 @@ class _Message:
             yield Finding(Sort.NOTE, "", f"for trips and microtrips publish `ty`, `ts` and `pld` to {topics.TRE}")
 
     def _kind(self, reading: Microtrip | Trip | DeviceEvent, items: list[Item]) -> Iterator[Finding]:
-        """Why the message was read as another kind than its number says."""
+        """Explain why the message was read as another kind than its number indicates."""
         sent = self._number()
         if isinstance(reading, DeviceEvent) and (self._headerless or sent != reading.ty):
             yield from self._told(reading.ty, sent, items[0])
@@ -206,7 +206,7 @@ class _Message:
 
 
 def _summary(reading: Microtrip | Trip | DeviceEvent, header: Header) -> str:
-    """One sentence: what it is, of which device, when, where."""
+    """One sentence: kind of message, device, time, place."""
     device_name = words.with_article(reading.device_type) if reading.device_type else "a"
     trip = "" if reading.tid is None else f", trip {reading.tid}"
     if isinstance(reading, DeviceEvent):
@@ -229,7 +229,7 @@ def _summary(reading: Microtrip | Trip | DeviceEvent, header: Header) -> str:
 
 
 def _said(remarks: Iterable[list[Remark]], places: list[str]) -> Iterator[Finding]:
-    """The remarks on each object; those that repeat on many are said of the first, with their number."""
+    """The remarks on each object; a remark that repeats is reported once, for the first object, with the count."""
     grouped: dict[tuple[Any, ...], list[tuple[str, Remark]]] = {}
     for place, of_item in zip(places, remarks, strict=True):
         for remark in of_item:

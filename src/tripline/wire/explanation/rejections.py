@@ -1,6 +1,6 @@
 """Explains the rejection of one message: which key, which character, how many.
 
-The general sentence of each reason, which the rejected-message log keeps, is in `wire/device/reasons.py`.
+The general sentence of each reason, as in the rejected-message log, is in `wire/device/reasons.py`.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ _MOST_NAMED: Final = 5
 
 
 def finding(reason: str, topic: str, body: bytes, fields: dict[str, Any], max_items: int) -> Finding:
-    """The rejection with its reason and what exactly is wrong; `fields` is empty when the body is no object."""
+    """The rejection with its reason and the exact error; `fields` is empty when the body is not an object."""
     where, detail = _DETAILS[reason](topic, body, fields, max_items)
     said = f"{reason}: {device_reasons.REASONS[reason]}"
     return Finding(Sort.REJECTED, where, f"{said} Here: {detail}." if detail else said)
@@ -114,4 +114,4 @@ _DETAILS: Final[dict[str, Callable[[str, bytes, dict[str, Any], int], tuple[str,
     device_reasons.TOO_MANY_ITEMS: _too_many,
     device_reasons.ITEM_FORM: _item_form,
 }
-"""Reason -> the key it is about, and what exactly is wrong."""
+"""Reason -> the key at fault, and the exact error."""

@@ -1,6 +1,6 @@
 """Explains why a message, or some of its samples, is not scored (spec/device-messages 10, T3, O4).
 
-Not here: the score (`scoring/`). Its thresholds can be set by who runs the server; named here are the defaults.
+Not here: the score (`scoring/`). The operator can change its thresholds; these are the defaults.
 """
 
 import math
@@ -33,7 +33,7 @@ def samples_of(microtrip: Microtrip) -> list[Row]:
 
 
 def findings(reading: Microtrip | Trip | DeviceEvent, items: list[Item], header: Header) -> Iterator[Finding]:
-    """What stands in the way of scoring; of an event: what else it does."""
+    """Yield the reasons against scoring; for an event, its other effects."""
     if isinstance(reading, DeviceEvent):
         if reading.is_attribute:
             yield Finding(Sort.NOTE, "", "also shown among the sensor's latest values")

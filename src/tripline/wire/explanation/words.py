@@ -1,6 +1,6 @@
 """Words for a device's maker on how a message was read: findings, names of kinds, values and times.
 
-Not here: what is found (`messages.py` and its parts).
+Not here: the findings themselves (`messages.py` and its parts).
 """
 
 import datetime
@@ -16,22 +16,22 @@ from tripline.wire.device import tables as device_tables
 
 
 class Sort(StrEnum):
-    """What a finding is about."""
+    """The subject of a finding."""
 
     READ = "read"
-    """What the message, or a part of it, was read as."""
+    """The reading of the message, or of a part of it."""
     COERCED = "coerced"
-    """A value of another kind or form than documented, that could be read all the same."""
+    """A value of another kind or form than documented that was read anyway."""
     DROPPED = "dropped"
-    """A value that is kept as sent but not used."""
+    """A value that is stored as sent but not used."""
     ALIAS = "alias"
     """A key under another name than the documented one."""
     UNKNOWN = "unknown"
-    """A key that is not documented; kept as sent."""
+    """An undocumented key; stored as sent."""
     MISSING = "missing"
-    """A documented key that is not there."""
+    """A documented key that is absent."""
     SCORING = "scoring"
-    """What keeps the message, or some of its samples, out of scoring."""
+    """A reason against scoring the message, or some of its samples."""
     NOTE = "note"
     """Something worth knowing; nothing is wrong."""
     REJECTED = "rejected"
@@ -54,7 +54,7 @@ class Remark(msgspec.Struct, frozen=True, gc=False):
     key: str
     text: str
     about: str = ""
-    """What the sentence is about, when its text holds a value: remarks on many objects become one."""
+    """The topic of the sentence, when its text holds a value: remarks on many objects become one."""
 
 
 MANOEUVRES: Final = (
@@ -79,11 +79,11 @@ MISTAKEN: Final = {
     "latitude": "lat", "longitude": "lon", "lng": "lon", "long": "lon", "speed": "sp", "spd": "sp", "time": "clt",
     "timestamp": "clt", "collecttime": "clt", "altitude": "alt", "tripid": "tid", "trip": "tid",
 }  # fmt: skip
-"""Names that suggest themselves, in lower case -> the documented key that was probably meant."""
+"""Plausible wrong names, in lower case -> the documented key that was probably meant."""
 
 
 def mandatory(table: int, device: str, *, parking: bool) -> list[str]:
-    """The documented mandatory keys of a table, in its order; `dis` is to be left out when it is not exact (D9)."""
+    """The documented mandatory keys of a table, in its order; without `dis`, which is optional when inexact (D9)."""
     if table == 114 and device == device_tables.AVN:
         return ["wid"]
     asked = device_meanings.MANDATORY.get(table, frozenset())
@@ -94,7 +94,7 @@ def mandatory(table: int, device: str, *, parking: bool) -> list[str]:
 
 
 def event_name(number: int, device: str) -> str:
-    """What the event is called; empty for an unknown number."""
+    """The name of the event; empty for an unknown number."""
     if number == 114:
         return "event of an in-dash unit" if device == device_tables.AVN else "g-sensor"
     title = device_meanings.TITLES.get(number, "")
@@ -108,7 +108,7 @@ def shown(value: Any) -> str:
 
 
 def kind_of(value: Any) -> str:
-    """What sort of JSON value it is, with its article."""
+    """The sort of JSON value, with its article."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -3,8 +3,7 @@
 The answers of log-in and refresh are flat, strings only, because a client copies every key (spec/rest 2). Fields
 of an application follow spec/rest 8.5, with the names that a company's registration uses where it has the same.
 
-Not here: which values are allowed (`domain/applications.py`, `domain/passwords.py`), how a request is read
-(`bodies.py`).
+Not here: allowed values (`domain/applications.py`, `domain/passwords.py`), reading a request (`bodies.py`).
 """
 
 from typing import Annotated, Any, TypeAlias
@@ -70,7 +69,7 @@ NewPassword: TypeAlias = Annotated[
 
 
 class Login(msgspec.Struct):
-    """Who logs in."""
+    """Credentials of a log-in."""
 
     username: Annotated[str, Meta(description="E-mail address of the account", examples=["ops@hanbit.example"])]
     password: Annotated[str, Meta(description="its password", examples=["correct horse battery"])]
@@ -158,7 +157,7 @@ class Rejection(msgspec.Struct, kw_only=True):
 
 
 class ApplicationRecord(msgspec.Struct, rename="camel", kw_only=True):
-    """An application and what became of it."""
+    """An application and its outcome."""
 
     id: Annotated[Id, Meta(description="id of the application", extra_json_schema=_ID)]
     created_time: Annotated[int, Meta(description="when it was sent in, epoch ms", examples=[1735689600000])]
@@ -186,7 +185,7 @@ class ApplicationRecord(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def said(sent: ApplicationRequest) -> dict[str, Any]:
-    """What an application says, by the names of the domain. Raises `BadParameter`."""
+    """The fields of an application, by the names of the domain. Raises `BadParameter`."""
     return one_name(msgspec.structs.asdict(sent), ApplicationRequest, SECOND_NAMES)
 
 

@@ -1,6 +1,6 @@
-"""The shapes REST answers are made of: ids, pages, errors (spec/interface, Conventions; spec/rest 3, 5).
+"""The shapes of REST answers: ids, pages, errors (spec/interface, Conventions; spec/rest 3, 5).
 
-Not here: the records of each family (`rest_*.py`), how a page is cut (`http/pages.py`).
+Not here: the records of each family (the other modules), how a page is cut (`http/pages.py`).
 """
 
 from typing import Annotated, Any, Final
@@ -11,13 +11,13 @@ from msgspec import Meta
 from tripline.domain import ids
 
 CAME_WHOLE: Final = "tripline.came_whole"
-"""Extension in the ASGI scope of a request whose body came in the same piece as its head: it was not waited for."""
+"""Extension in the ASGI scope of a request whose body arrived together with its head, without waiting."""
 KEPT_ELSEWHERE: Final = "tripline.kept_elsewhere"
-"""Extension of the others: its `tell` is called by who does not keep the body in memory."""
+"""Extension of the other requests: a handler that does not hold the body in memory calls its `tell`."""
 
 
 class Id(msgspec.Struct, frozen=True, gc=False):
-    """An entity's identifier as it appears in records: an object around the UUID."""
+    """An entity's identifier in records: an object around the UUID."""
 
     id: Annotated[
         str,
@@ -29,11 +29,11 @@ class Id(msgspec.Struct, frozen=True, gc=False):
 
 
 UNSET: Final = Id(ids.PLACEHOLDER)
-"""What an Id field carries when nothing is set."""
+"""The value of an unset Id field."""
 
 
 def id_or_unset(value: str | None) -> Id:
-    """The Id object of a stored id; the placeholder for none."""
+    """The Id object of a stored id; the placeholder for None."""
     return UNSET if value is None else Id(value)
 
 
@@ -46,7 +46,7 @@ class Page(msgspec.Struct, rename="camel"):
 
 
 class TimeLink(msgspec.Struct, frozen=True, rename="camel", tag=False):
-    """How to fetch the next page of a list ordered by time."""
+    """Query of the next page of a list ordered by time."""
 
     limit: Annotated[int, Meta(description="items on a page", examples=[20])]
     start_time: Annotated[
@@ -73,7 +73,7 @@ class TimeLink(msgspec.Struct, frozen=True, rename="camel", tag=False):
 
 
 class TextLink(msgspec.Struct, frozen=True, rename="camel", tag=False):
-    """How to fetch the next page of a list ordered by a name."""
+    """Query of the next page of a list ordered by a name."""
 
     limit: Annotated[int, Meta(description="items on a page", examples=[20])]
     text_search: Annotated[
@@ -93,7 +93,7 @@ class TextLink(msgspec.Struct, frozen=True, rename="camel", tag=False):
 
 
 class HealthCheck(msgspec.Struct, frozen=True):
-    """One thing that a ready server needs."""
+    """One requirement of a ready server."""
 
     name: Annotated[
         str,
@@ -119,7 +119,7 @@ class Health(msgspec.Struct, frozen=True):
 
 
 class Readiness(msgspec.Struct, frozen=True):
-    """Whether the process can do its work."""
+    """The readiness of the process."""
 
     status: Annotated[str, Meta(description="ready, starting, stopping or failing", examples=["ready", "failing"])]
     checks: Annotated[
@@ -132,13 +132,13 @@ class Readiness(msgspec.Struct, frozen=True):
 
 
 class Count(msgspec.Struct, frozen=True):
-    """How many there are."""
+    """A number of objects."""
 
     count: Annotated[int, Meta(description="how many there are", examples=[12])]
 
 
 class ErrorBody(msgspec.Struct, frozen=True, rename="camel"):
-    """Every answer that is not a success; `status` repeats the HTTP status, `timestamp` is epoch ms."""
+    """The body of every answer other than a success; `status` repeats the HTTP status, `timestamp` is epoch ms."""
 
     status: Annotated[int, Meta(description="HTTP status, repeated", examples=[400])]
     message: Annotated[

@@ -1,8 +1,8 @@
-"""Reads the JSON object of a request into a struct, whole or in part, and small pieces that records share.
+"""Reads the JSON object of a request into a struct, whole or in part; and small helpers for records.
 
 Unknown fields of a request are ignored; a field of the wrong JSON type is refused by name.
 
-Not here: which values are allowed (`domain/fields.py`), fields that only a record has (`read_only.py`).
+Not here: allowed values (`domain/fields.py`), fields that only a record has (`read_only.py`).
 """
 
 import re
@@ -23,7 +23,7 @@ _TYPES: Final = re.compile(r"Expected `([^`]+)`, got `([^`]+)`")
 
 
 class JsonType(Word, Enum):
-    """JSON types as senders know them, whatever their language calls them."""
+    """JSON types by their general names, independent of the sender's language."""
 
     STR = "text"
     INT = "a whole number"
@@ -36,7 +36,7 @@ class JsonType(Word, Enum):
 def read(body: dict[str, Any], request: type[T]) -> T:
     """The request in a JSON object. Raises `BadParameter` with the name of a field that has the wrong type.
 
-    An empty text in place of a number or flag, which forms send for what nobody filled in, counts as not sent.
+    An empty text in place of a number or flag, which forms send for a blank input, counts as not sent.
     """
     sent = {name: value for name, value in body.items() if value != "" or name not in _NEVER_TEXT}
     try:
@@ -48,9 +48,9 @@ def read(body: dict[str, Any], request: type[T]) -> T:
 
 
 def read_partial(body: dict[str, Any], request: type[msgspec.Struct]) -> dict[str, Any]:
-    """The fields that the body of a partial update names, by the struct's own (Python) names; as `read` in the rest.
+    """The fields named in the body of a partial update, by the struct's own (Python) names; otherwise as `read`.
 
-    A null is a value: it clears what was there.
+    A null is a value: it clears the field.
     """
     sent = read(body, request)
     return {
@@ -76,11 +76,11 @@ def one_name(sent: Mapping[str, Any], request: type[msgspec.Struct], others: Map
 
 
 def _mistyped(name: str, trouble: str) -> BadParameter:
-    """The refusal: what was expected and what came; anything that is not about types stays as the decoder says it."""
+    """The refusal with the expected and the actual type; other errors have the decoder's own words."""
     found = _TYPES.fullmatch(trouble)
     if found is None:
         return BadParameter("type_trouble", field=name, trouble=trouble)
-    # Null is no type that anybody means to send.
+    # Null is not an intended type.
     expected = tuple(_known_type(each) for each in found[1].split(" | ") if each != "null")
     return BadParameter("type", field=name, expected=expected, got=_known_type(found[2]))
 
@@ -91,10 +91,10 @@ def _known_type(name: str) -> str:
 
 
 def if_set(value: Any) -> Any:
-    """The value, or what leaves the key out of the answer."""
+    """The value, or UNSET, which leaves the key out of the answer."""
     return UNSET if value is None else value
 
 
 def number(value: float) -> float:
-    """The number as it is usually sent: 2018, not 2018.0."""
+    """The number in its usual form: 2018, not 2018.0."""
     return int(value) if value == int(value) else value

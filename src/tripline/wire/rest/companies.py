@@ -1,8 +1,7 @@
-"""JSON of companies: what requests carry and what records look like, field by field.
+"""JSON of companies: the fields of requests and records.
 
-Follows spec/interface (Resources and fields), in its order, with the additions of spec/rest 8.5.
-Unset ids are the placeholder, other unset values null. Not here: which values are allowed (`domain/`), how a request
-is read (`bodies.py`).
+Follows spec/interface (Resources and fields), in its order, with the additions of spec/rest 8.5. Unset ids are the
+placeholder, other unset values null. Not here: allowed values (`domain/`), reading a request (`bodies.py`).
 """
 
 from collections.abc import Container, Mapping
@@ -54,7 +53,7 @@ SECOND_NAMES: Final = {
     "skt_manager_name": "provider_manager_name",
     "skt_manager_email": "provider_manager_email",
 }
-"""Fields that are another one under the name of the original interface."""
+"""Second names of fields in the original interface -> the first name."""
 _TASK = Meta(description="what the partner does, at most 4096 characters", examples=["Night deliveries"])
 _DESCRIPTION = Meta(description="further text, at most 4096 characters", examples=["Joined in spring"])
 _NOTIFY_HOST = Meta(
@@ -107,7 +106,7 @@ class NamedCompanyRequest(CompanyRequest, rename="camel", kw_only=True):
 
 
 class CompanyRecord(msgspec.Struct, rename="camel", kw_only=True):
-    """A company. `picPasswd` is there in the answer to a registration alone, `tokenPrefix` in reads alone."""
+    """A company. `picPasswd` is present only in the answer to a registration, `tokenPrefix` only in reads."""
 
     id: Annotated[Id, Meta(description="id of the company", examples=[_COMPANY])]
     created_time: Annotated[int, Meta(description="when it was registered, epoch ms", examples=[1735689600000])]
@@ -157,7 +156,7 @@ def named_id(body: dict[str, Any]) -> str:
 
 
 def said(sent: Mapping[str, Any]) -> dict[str, Any]:
-    """What a request says of a company, by the names of the domain. Raises `BadParameter`."""
+    """The company's fields in a request, by the names of the domain. Raises `BadParameter`."""
     return one_name(sent, CompanyRequest, SECOND_NAMES)
 
 

@@ -2,7 +2,7 @@
 
 Follows spec/interface (Company relation; Vehicle delegation to a company, to a user), in its order.
 
-Not here: who may be named (`domain/delegations.py`), how a request is read (`bodies.py`).
+Not here: permissions (`domain/delegations.py`), reading a request (`bodies.py`).
 """
 
 from typing import Annotated
@@ -31,7 +31,7 @@ VehicleNo = Annotated[str, Meta(description="number of the vehicle", examples=["
 
 
 class CandidateRequest(msgspec.Struct, rename="camel", kw_only=True):
-    """Which company becomes a delegation candidate."""
+    """The company that becomes a delegation candidate."""
 
     to_company_id: Annotated[
         Id | str | None,
@@ -40,7 +40,7 @@ class CandidateRequest(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class VehicleChoice(msgspec.Struct, rename="camel", kw_only=True):
-    """Which vehicle is delegated."""
+    """The vehicle to delegate."""
 
     vehicle_id: Annotated[Id | str | None, Meta(description="the vehicle; required", extra_json_schema=_VEHICLE)] = None
 
@@ -91,7 +91,7 @@ class RightRecord(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def id_of(sent: Id | str | None, name: str) -> str:
-    """The canonical id in an Id object or a bare text. Raises `BadParameter` when it is missing or no UUID."""
+    """The canonical id in an Id object or a bare text. Raises `BadParameter` when it is missing or not a UUID."""
     text = sent.id if isinstance(sent, Id) else sent
     if not text:
         raise BadParameter.missing(name)

@@ -1,4 +1,4 @@
-"""JSON of disputes of scores: opening, deciding, and what is kept of one. All ours, not of the interface."""
+"""JSON of disputes of scores: opening, deciding, and the record. An addition to the interface."""
 
 from typing import Annotated
 
@@ -29,7 +29,7 @@ class Contested(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Dispute(msgspec.Struct, frozen=True, rename="camel"):
-    """A dispute with all that is kept of it."""
+    """A dispute of a score."""
 
     id: Annotated[Id, Meta(description="id of the dispute", examples=_DISPUTE)]
     created_time: Annotated[int, Meta(description="when it was opened, epoch ms", examples=[1735700000000])]
@@ -62,7 +62,7 @@ class Disputes(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class OpenDispute(msgspec.Struct, rename="camel", kw_only=True):
-    """What is contested, and why."""
+    """The contested event or trip, and the reason."""
 
     event_id: Annotated[
         str | None,

@@ -2,7 +2,7 @@
 
 Ids are objects and never null, positions are numbers or null, the text time is in the zone of the settings.
 
-Not here: which events there are (`wire/device/tables.py`), GPS events, which scoring finds (`scores.py`).
+Not here: the kinds of events (`wire/device/tables.py`), GPS events, which scoring finds (`scores.py`).
 """
 
 from datetime import tzinfo
@@ -19,7 +19,7 @@ from tripline.wire.rest.base import Id, id_or_unset
 
 
 class DeviceEventRecord(msgspec.Struct, rename="camel", kw_only=True):
-    """What a device reported once."""
+    """An event reported by a device."""
 
     id: Annotated[Id, Meta(description="id of the event", examples=[{"id": "2f1b7a10-c802-11ef-9d5c-6b1f6f2a4c11"}])]
     created_time: Annotated[int, Meta(description="when it was received, epoch ms", examples=[1735689601000])]

@@ -1,4 +1,4 @@
-"""Answers that explain a trip's score and an accumulated one; ours, not of the interface (spec/rest 10.1)."""
+"""Explanations of a trip's score and of an accumulated score; an addition to the interface (spec/rest 10.1)."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ _EVENT: list[object] = [{"id": "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"}]
 
 
 class HarshEvent(msgspec.Struct, frozen=True, rename="camel"):
-    """One manoeuvre and what it cost."""
+    """One manoeuvre and its cost."""
 
     id: Annotated[Id | None, Meta(description="id of the GPS event", examples=_EVENT)]
     event_ty: Annotated[
@@ -43,7 +43,7 @@ class HarshEvent(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class OverspeedStretch(msgspec.Struct, frozen=True, rename="camel"):
-    """Samples over the limit, one behind the other, and what they cost."""
+    """Consecutive samples over the limit, and their cost."""
 
     ids: Annotated[list[Id], Meta(description="ids of the GPS events", examples=[_EVENT])]
     begin_ts: Annotated[int, Meta(description="the first sample, epoch ms", examples=[1735691500000])]
@@ -79,7 +79,7 @@ class OverspeedStretch(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class StyleItem(msgspec.Struct, frozen=True, rename="camel"):
-    """A braking or a corner and what it cost. It is no GPS event."""
+    """A braking or a corner and its cost. It has no GPS event."""
 
     begin_ts: Annotated[int, Meta(description="when it began, epoch ms", examples=[1735691232000])]
     end_ts: Annotated[int, Meta(description="when it ended, epoch ms", examples=[1735691235000])]
@@ -93,7 +93,7 @@ class StyleItem(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DriveMeasures(msgspec.Struct, frozen=True, rename="camel"):
-    """What else the samples tell; none of it changes the score."""
+    """Further measures of the samples, without effect on the score."""
 
     driving: Annotated[float, Meta(description="seconds of driving", examples=[3480.0])]
     over_limit: Annotated[
@@ -117,7 +117,7 @@ class DriveMeasures(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ScoreExplanation(msgspec.Struct, frozen=True, rename="camel"):
-    """Why a trip has its score; its id is the trip's id."""
+    """The explanation of a trip's score; its id is the trip's id."""
 
     id: Annotated[Id, Meta(description="id of the trip", examples=_TRIP)]
     created_time: Annotated[
@@ -182,7 +182,7 @@ class ScoreExplanation(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class TripCost(msgspec.Struct, frozen=True, rename="camel"):
-    """One trip and what it cost."""
+    """One trip and its cost."""
 
     trip_id: Annotated[Id, Meta(description="id of the trip", examples=_TRIP)]
     score: Annotated[float, Meta(description="its score", examples=[70.97])]
@@ -199,7 +199,7 @@ class TripCost(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class AccumulatedExplanation(msgspec.Struct, frozen=True, rename="camel"):
-    """Why a vehicle has its accumulated score; its id is the vehicle's id."""
+    """The explanation of a vehicle's accumulated score; its id is the vehicle's id."""
 
     id: Annotated[Id, Meta(description="id of the vehicle", examples=_VEHICLE)]
     score: Annotated[float, Meta(description="the accumulated score; costs add up to 100 minus this", examples=[81.5])]

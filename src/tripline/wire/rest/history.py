@@ -1,6 +1,6 @@
 """JSON of history: who changed what and when.
 
-Not here: what an entry holds (`domain/history.py`), who may read one (`services/fleet/history.py`).
+Not here: the contents of an entry (`domain/history.py`), permissions (`services/fleet/history.py`).
 """
 
 from typing import Annotated
@@ -36,7 +36,7 @@ class ChangeRecord(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class HistoryRecord(msgspec.Struct, rename="camel", kw_only=True):
-    """An entry of history; names that the caller may not read, and those of deleted things, are null."""
+    """An entry of history; names of deleted objects, and names hidden from the caller, are null."""
 
     id: Annotated[Id, Meta(description="the entry", examples=[{"id": "91b1c0e0-c802-11ef-8000-010000000000"}])]
     created_time: Annotated[int, Meta(description="when it happened, epoch ms", examples=[1735689600000])]

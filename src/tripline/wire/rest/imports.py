@@ -1,4 +1,4 @@
-"""JSON of bulk registration: what became of a file.
+"""JSON of bulk registration: the report about a file.
 
 Not here: the file's own form (`wire/csv_files.py`, `wire/csv_registrations.py`).
 """
@@ -11,7 +11,7 @@ from msgspec import Meta
 
 
 class BadRow(msgspec.Struct, rename="camel", kw_only=True):
-    """A row that cannot be registered, and why."""
+    """A row that cannot be registered, and the reason."""
 
     row: Annotated[int, Meta(description="number of the row as a spreadsheet shows it; the header is 1", examples=[17])]
     field: Annotated[
@@ -23,7 +23,7 @@ class BadRow(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class ImportReport(msgspec.Struct, rename="camel", kw_only=True):
-    """What became of a file of registrations."""
+    """The result of a file of registrations."""
 
     rows: Annotated[int, Meta(description="rows of the file, without header and empty rows", examples=[3])]
     created: Annotated[

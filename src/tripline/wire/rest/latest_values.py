@@ -29,7 +29,7 @@ _MICROTRIP: Final = {
 
 
 class LatestRecord(msgspec.Struct, rename="camel", kw_only=True):
-    """What is known of a sensor's state."""
+    """The latest known state of a sensor."""
 
     sensor_id: Annotated[
         Id, Meta(description="id of the sensor", examples=[{"id": "0d8f4c50-c802-11ef-9d5c-6b1f6f2a4c11"}])
@@ -101,5 +101,5 @@ def latest_record(
 
 
 def _shown(name: str, payload: bytes) -> bytes:
-    """As the event's own record shows it; what is no event's stays as sent."""
+    """The payload as in the event's own record; other payloads as sent."""
     return device_stored_payloads.coerced(payload, ty=int(name), device_type="") if name.isdecimal() else payload

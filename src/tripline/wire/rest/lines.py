@@ -1,6 +1,7 @@
-"""JSON of carrier lines: the actions that a carrier sends, what came of each, and the request to lift a pause.
+"""JSON of carrier lines: the carrier's actions, their outcomes, and the request to lift a pause.
 
-Ours, except `mdn` of the last one (spec/rest 11). Not here: which values are allowed (`domain/line_actions.py`).
+An addition to the interface, except `mdn` of the request (spec/rest 11). Not here: allowed values
+(`domain/line_actions.py`).
 """
 
 import hashlib
@@ -21,7 +22,7 @@ _ID: Final[dict[str, object]] = {"examples": [{"id": "c4d91e60-c801-11ef-9d5c-6b
 
 
 class CarrierAction(msgspec.Struct, rename="camel", kw_only=True):
-    """What became of a line. Which fields an action needs depends on its type."""
+    """An action on a line. The required fields depend on its type."""
 
     action_id: Annotated[
         str | None,
@@ -80,7 +81,7 @@ class CarrierAction(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class CarrierActions(CarrierAction, kw_only=True):
-    """One action; or up to 1,000 of them in `actions`, done in their order."""
+    """One action, or up to 1,000 in `actions`, processed in order."""
 
     actions: Annotated[
         list[CarrierAction] | None,
@@ -92,7 +93,7 @@ class CarrierActions(CarrierAction, kw_only=True):
 
 
 class ActionOutcome(msgspec.Struct, rename="camel", kw_only=True):
-    """What came of an action."""
+    """The outcome of an action."""
 
     action_id: Annotated[str, Meta(description="the carrier's own number of the action", examples=["2025-000001"])]
     outcome: Annotated[str, Meta(description="DONE or REFUSED", examples=["DONE"])]
@@ -120,7 +121,7 @@ class ActionOutcome(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class ActionOutcomes(msgspec.Struct, kw_only=True):
-    """What came of each action, in the order sent."""
+    """The outcome of each action, in the order sent."""
 
     outcomes: Annotated[
         list[ActionOutcome],
@@ -141,7 +142,7 @@ class ActionOutcomes(msgspec.Struct, kw_only=True):
 
 
 class UnpauseRequest(msgspec.Struct, rename="camel", kw_only=True):
-    """Which line is to be normal again."""
+    """The line that returns to normal."""
 
     mdn: Annotated[str | None, Meta(description="telephone number of the line; required", examples=["01012345678"])] = (
         None
@@ -149,7 +150,7 @@ class UnpauseRequest(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def submitted(body: dict[str, Any]) -> list[dict[str, Any]]:
-    """The actions in a request, at least one. Raises `BadParameter` when it holds none, too many, or no objects."""
+    """The actions in a request, at least one. Raises `BadParameter` when there are none, too many, or other values."""
     if "actions" not in body:
         return [body]
     actions = body["actions"]
@@ -166,7 +167,7 @@ def submitted(body: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def digest(action: dict[str, Any]) -> str:
-    """SHA-256 of all that an action says, whatever the order of its fields. Raises `BadParameter`."""
+    """SHA-256 of the action's fields, independent of their order. Raises `BadParameter`."""
     try:
         return hashlib.sha256(msgspec.json.encode(action, order="sorted")).hexdigest()
     except RecursionError as error:
@@ -174,7 +175,7 @@ def digest(action: dict[str, Any]) -> str:
 
 
 def outcome(done: Outcome, error_code: int | None, message: str | None) -> ActionOutcome:
-    """The record; errorCode and message of one that was refused."""
+    """The record, with errorCode and message for a refused action."""
     return ActionOutcome(
         action_id=done.action_id,
         outcome="DONE" if done.refused is None else "REFUSED",

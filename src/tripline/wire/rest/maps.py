@@ -1,5 +1,4 @@
-"""JSON of maps: those that are imported, and the import that has not come to a good end. All ours, not of the
-interface."""
+"""JSON of maps: the imported ones, and an import that is running or unfinished. An addition to the interface."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ from tripline.domain.maps import Maps as EveryMap
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """What the roads of a map lie within, degrees."""
+    """The bounds of a map's roads, degrees."""
 
     west: Annotated[float, Meta(description="least longitude", examples=[9.47])]
     south: Annotated[float, Meta(description="least latitude", examples=[47.05])]
@@ -25,7 +24,7 @@ _BOUNDS: list[object] = [{"west": 9.47, "south": 47.05, "east": 9.64, "north": 4
 
 
 class Map(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """The map of an area. Of one whose description cannot be read, `area` and `lost` alone are known."""
+    """The map of an area. If its description is unreadable, only `area` and `lost` are set."""
 
     area: Annotated[str, Meta(description="name of the area", examples=["liechtenstein"])]
     map: Annotated[str | None, Meta(description="which map it is: as in `quality.maps`", examples=["1f0c2b7e9a44"])]
@@ -38,7 +37,7 @@ class Map(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class MapImport(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """An import that is under way, or ended before it was done."""
+    """A running or unfinished import."""
 
     area: Annotated[str, Meta(description="name of the area", examples=["liechtenstein"])]
     source: Annotated[str, Meta(description="name of its file", examples=["liechtenstein.osm.pbf"])]
@@ -59,14 +58,14 @@ class MapImport(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class Maps(msgspec.Struct, frozen=True, rename={"under_way": "import"}):
-    """Every map, and the import that has not come to a good end."""
+    """Every map, and the running or unfinished import."""
 
     maps: Annotated[list[Map], Meta(description="the maps, by the names of their areas", examples=[[]])]
     under_way: Annotated[MapImport | None, Meta(description="the import; null: there is none", examples=[None])]
 
 
 def every(found: EveryMap, *, say: Callable[[str], str]) -> Maps:
-    """All maps as JSON has them; `say`: reasons for whoever reads them."""
+    """All maps as JSON; `say` translates reasons for the reader."""
     failed = None if found.under_way is None else found.under_way.told.reason
     reason = None if failed is None else say(failed)
     under_way = None if found.under_way is None else map_import(found.under_way, reason=reason)
@@ -74,7 +73,7 @@ def every(found: EveryMap, *, say: Callable[[str], str]) -> Maps:
 
 
 def map_import(found: Standing, *, reason: str | None = None) -> MapImport:
-    """An import as JSON has it; `reason`: why it failed, for whoever reads it."""
+    """An import as JSON; `reason`: why it failed, in the reader's language."""
     told = found.told
     return MapImport(
         area=told.name,

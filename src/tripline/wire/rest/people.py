@@ -1,8 +1,7 @@
-"""JSON of people: directors, drivers, administrators: what requests carry and what records look like, field by field.
+"""JSON of people (directors, drivers, administrators): the fields of requests and records.
 
-Follows spec/interface (Resources and fields), in its order, with the additions of spec/rest 8.5.
-Unset ids are the placeholder, other unset values null. Not here: which values are allowed (`domain/`), how a request
-is read (`bodies.py`).
+Follows spec/interface (Resources and fields), in its order, with the additions of spec/rest 8.5. Unset ids are the
+placeholder, other unset values null. Not here: allowed values (`domain/`), reading a request (`bodies.py`).
 """
 
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""JSON of scoring policies: what they hold, by which a company's trips are scored, what another would do. All ours."""
+"""JSON of scoring policies: their contents, the choices of a company, and previews. An addition to the interface."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from tripline.wire.rest.base import Id
 from tripline.wire.rest.rescorings import Rescoring
 
 Section = dict[str, float | str | list[float]]
-"""Numbers by name: one, or one for each of car, bus and truck; a choice is a text."""
+"""Numbers by name: one, or one each for car, bus and truck; a choice is a text."""
 _ACCOUNT: list[object] = [{"id": "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"}]
 
 
@@ -24,13 +24,13 @@ class ScoringPolicy(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ScoringPolicies(msgspec.Struct, frozen=True, rename="camel"):
-    """The policies that are kept."""
+    """The stored policies."""
 
     data: Annotated[list[ScoringPolicy], Meta(description="the first one first", examples=[[]])]
 
 
 class PolicyChoice(msgspec.Struct, frozen=True, rename="camel"):
-    """Which policy is for a company, from a date on."""
+    """The policy of a company from a date on."""
 
     policy: Annotated[int | None, Meta(description="its number; null: none of its own any more", examples=[2])]
     from_time: Annotated[
@@ -46,7 +46,7 @@ class PolicyChoice(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class CompanyScoring(msgspec.Struct, frozen=True, rename="camel"):
-    """By which policies a company's trips are scored."""
+    """The policies that score a company's trips."""
 
     in_force: Annotated[
         int | None,
@@ -85,7 +85,7 @@ class TryPolicy(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class PolicyPreview(msgspec.Struct, frozen=True, rename="camel"):
-    """What a policy would do to the newest scored trips."""
+    """The effect of a policy on the newest scored trips."""
 
     trips: Annotated[int, Meta(description="trips that were judged", examples=[500])]
     same: Annotated[int, Meta(description="scores that would stay", examples=[460])]

@@ -10,7 +10,7 @@ from tripline.wire.rest.base import Id
 
 
 class PositionRecord(msgspec.Struct, rename="camel", kw_only=True):
-    """Where a vehicle was when it said so last."""
+    """The latest position of a vehicle."""
 
     vehicle_id: Annotated[
         Id, Meta(description="id of the vehicle", examples=[{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}])
@@ -39,7 +39,7 @@ class PositionRecord(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Positions(msgspec.Struct, rename="camel", kw_only=True):
-    """Positions of vehicles, and how to go on."""
+    """Positions of vehicles, and the query for the next ones."""
 
     data: Annotated[
         list[PositionRecord],
@@ -82,7 +82,7 @@ class Positions(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def position_record(position: Position, *, now_ms: int) -> PositionRecord:
-    """The record, with the state of now."""
+    """The record, with the present state."""
     return PositionRecord(
         vehicle_id=Id(position.vehicle_id),
         ts=position.time_ms,

@@ -1,4 +1,5 @@
-"""JSON of what is sent to a company's own server: what waits, what was given up, what signs it. All ours."""
+"""JSON of messages to a company's own server: waiting and parked messages, and the secret. An addition to the
+interface."""
 
 from typing import Annotated, Final
 
@@ -11,7 +12,7 @@ from tripline.domain.refusals import BadParameter
 from tripline.wire.rest.base import Id, id_or_unset
 
 IDS_MAX: Final = 1_000
-"""Messages that one request names."""
+"""Maximum number of messages named in one request."""
 _EXAMPLE: Final = "d3f1c2a0-c803-11ef-9d5c-6b1f6f2a4c11"
 _ID: Final[dict[str, object]] = {"examples": [{"id": _EXAMPLE}]}
 
@@ -28,7 +29,7 @@ class MuteReceiver(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class PushCounts(msgspec.Struct, rename="camel", kw_only=True):
-    """How the sending to the company's server keeps up."""
+    """The state of sending to the company's server."""
 
     waiting: Annotated[int, Meta(description="messages that are yet to be delivered", examples=[3])]
     parked: Annotated[int, Meta(description="messages that were given up; they are kept for some time", examples=[12])]
@@ -67,7 +68,7 @@ class PushCounts(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class ParkedPush(msgspec.Struct, rename="camel", kw_only=True):
-    """A message that was given up."""
+    """A parked message."""
 
     id: Annotated[Id, Meta(description="its `webhook-id`", extra_json_schema=_ID)]
     channel: Annotated[
@@ -87,7 +88,7 @@ class ParkedPush(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Resend(msgspec.Struct, rename="camel", kw_only=True):
-    """Which of the messages that were given up are sent again; without a field every one."""
+    """The parked messages to send again; without a field, all of them."""
 
     ids: Annotated[
         list[str] | None,
@@ -107,7 +108,7 @@ class Resend(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Resent(msgspec.Struct, rename="camel", kw_only=True):
-    """The messages that a request sends."""
+    """The messages that a request sends again."""
 
     count: Annotated[
         int,
@@ -120,7 +121,7 @@ class Resent(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class PushSecret(msgspec.Struct, rename="camel", kw_only=True):
-    """What signs the messages, as libraries of Standard Webhooks take it."""
+    """The secret that signs the messages, in the form of Standard Webhooks libraries."""
 
     secret: Annotated[
         str,
@@ -150,7 +151,7 @@ def mute(receiver: Mute) -> MuteReceiver:
 
 
 def parked(message: Parked) -> ParkedPush:
-    """The record of a message that was given up."""
+    """The record of a parked message."""
     return ParkedPush(
         id=Id(message.id),
         channel=message.channel.published,

@@ -1,4 +1,4 @@
-"""JSON of how good a trip's samples were, in the explanation of its score and in the trip (spec/rest 10.1)."""
+"""JSON of the quality of a trip's samples, in the explanation of its score and in the trip (spec/rest 10.1)."""
 
 from typing import Annotated
 
@@ -23,7 +23,7 @@ EXAMPLE: dict[str, object] = {
 
 
 class LimitShares(msgspec.Struct, frozen=True, rename="camel"):
-    """Shares of the distance, 0 to 1, by how the speed limit is known."""
+    """Shares of the distance, 0 to 1, by source of the speed limit."""
 
     tagged: Annotated[float, Meta(description="the road's own", examples=[0.0])]
     implied: Annotated[float, Meta(description="by its zone or place", examples=[0.0])]
@@ -33,7 +33,7 @@ class LimitShares(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DataQuality(msgspec.Struct, frozen=True, rename="camel"):
-    """How good the samples were."""
+    """The quality of the samples."""
 
     samples: Annotated[int, Meta(description="samples that take part", examples=[3600])]
     dropped: Annotated[

@@ -1,7 +1,7 @@
-"""Fields that a record has and its request has not: a body may repeat them and cannot set them.
+"""Fields that a record has and its request lacks: a body may repeat them but cannot set them.
 
-A known field never vanishes in silence: it is kept, or is what the record shows anyway, or is refused by name. A field
-that no record of the operation has is ignored.
+A known field is never ignored silently: it is stored, or matches the record, or is refused by name. A field that no
+record of the operation has is ignored.
 
 Not here: reading the fields of a request (`bodies.py`).
 """
@@ -16,12 +16,12 @@ from tripline.domain import fields, ids
 T = TypeVar("T", bound=msgspec.Struct)
 
 _MOVING: Final = frozenset({"latestTripId", "lastTripMsgType"})
-"""They move while vehicles drive: what a form read some minutes ago is no wish to change them."""
+"""They change while vehicles drive, so an older value from a form is not an attempt to change them."""
 _WRITERS: Final = dict.fromkeys(("mdn", "nwStatus"), fields.Writer.CARRIER)
 
 
 def registered(body: Mapping[str, Any], request: type[msgspec.Struct], record: T, *others: type[msgspec.Struct]) -> T:
-    """The record that a registration made, when the body says nothing else of the fields that only the record has.
+    """The record of a registration, unless the body contradicts its read-only fields.
 
     `others`: records that the operation answers in other cases. Raises `fields.ReadOnly`.
     """
@@ -34,14 +34,14 @@ def registered(body: Mapping[str, Any], request: type[msgspec.Struct], record: T
 
 
 def not_registered(body: Mapping[str, Any], request: type[msgspec.Struct], kind: type[msgspec.Struct]) -> None:
-    """As `registered`, of a record that the sender is not shown. Raises `fields.ReadOnly`."""
+    """As `registered`, for a record that is not shown to the sender. Raises `fields.ReadOnly`."""
     for name in _read_only(request, kind):
         if _plain(body.get(name)) is not None:
             raise fields.read_only(name)
 
 
 def changed(body: Mapping[str, Any], request: type[msgspec.Struct], record: T) -> T:
-    """The record, when the body of a change says of the fields that only the record has what the record shows.
+    """The record of a change, unless the body contradicts its read-only fields.
 
     Raises `fields.ReadOnly`.
     """
@@ -53,14 +53,14 @@ def changed(body: Mapping[str, Any], request: type[msgspec.Struct], record: T) -
 
 
 def _read_only(request: type[msgspec.Struct], *records: type[msgspec.Struct]) -> list[str]:
-    """Names of the fields that the records have and the request has not."""
+    """Names of the fields that the records have and the request lacks."""
     written = {field.encode_name for field in msgspec.structs.fields(request)}
     names = dict.fromkeys(field.encode_name for record in records for field in msgspec.structs.fields(record))
     return [name for name in names if name not in written]
 
 
 def _plain(value: Any) -> Any:
-    """A value as it is compared: an Id object or bare UUID in one form, None for what stands for nothing."""
+    """A value for comparison: an Id object or bare UUID in one form, None for an empty text or the placeholder."""
     if isinstance(value, dict) and value.keys() == {"id"}:
         value = value["id"]
     if value in ("", ids.PLACEHOLDER):

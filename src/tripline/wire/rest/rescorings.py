@@ -1,4 +1,4 @@
-"""JSON of rescorings: what is asked for, how far it is, what it changes. All ours, not of the interface."""
+"""JSON of rescorings: request, progress and changes. An addition to the interface."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ _ACCOUNT: list[object] = [{"id": "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"}]
 
 
 class BeginRescoring(msgspec.Struct, rename="camel", kw_only=True):
-    """Which stored trips to score anew, or to try that on."""
+    """The stored trips to score anew, or to try that on."""
 
     dry_run: Annotated[
         bool | None, Meta(description="true: only say what would change; false: score anew", examples=[True])
@@ -48,7 +48,7 @@ class BeginRescoring(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Rescoring(msgspec.Struct, frozen=True, rename="camel"):
-    """A rescoring: what was asked for, how far it is, what it has changed or would change so far."""
+    """A rescoring: its request, progress, and the changes so far, real or (in a dry run) computed."""
 
     id: Annotated[Id, Meta(description="id of the rescoring", examples=_RESCORING)]
     created_time: Annotated[
@@ -90,7 +90,7 @@ class Rescoring(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """What was counted, as the record needs it."""
+    """The counts that the record needs."""
 
     judged: int
     same: int

@@ -1,4 +1,4 @@
-"""JSON of calls to devices: what a request carries, what the caller gets, and records (spec/rpc 2, 5.2 and 7).
+"""JSON of calls to devices: requests, answers to the caller, and records (spec/rpc 2, 5.2 and 7).
 
 Not here: the bytes that go to and come from devices (`wire/rpc.py`).
 """
@@ -17,11 +17,11 @@ from tripline.wire.rest import sensors as rest_sensors
 from tripline.wire.rest.base import Id, id_or_unset
 
 _OURS: Final = frozenset({"requestId", "response", "status", "errorCode", "message", "timestamp"})
-"""Keys of an acknowledgement that are not repeated beside it: the platform's own, and those of errors (A1)."""
+"""Keys of an acknowledgement that are not repeated beside it: the platform's own keys and the keys of errors (A1)."""
 
 
 class CallRequest(msgspec.Struct, rename="camel", kw_only=True):
-    """What a device is to do. It gets `method` and `params` and nothing else."""
+    """A command for a device. The device gets only `method` and `params`."""
 
     method: Annotated[
         str | None,
@@ -50,7 +50,7 @@ class CallRequest(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class CallAnswer(msgspec.Struct, rename="camel", kw_only=True):
-    """The device's acknowledgement. Its own keys stand beside it once more, except those that mark errors."""
+    """The device's acknowledgement. Its own keys are repeated beside it, except keys that mark errors."""
 
     OPEN: ClassVar = True
 
@@ -148,7 +148,7 @@ def call_record(call: StoredCall) -> CallRecord:
 
 
 class MountedRecord(rest_sensors.SensorRecord, rename="camel", kw_only=True):
-    """A sensor; while its device activates itself, with the request that it acknowledged."""
+    """A sensor; during the activation of its device, with the acknowledged request."""
 
     request_id: Annotated[
         str | UnsetType,

@@ -1,6 +1,6 @@
 """Answers of the analytics operations (spec/interface: Driving score, Accumulated driving score, GPS event).
 
-Keys stand in the published order. Whole metres and metres per hour are sent without a decimal point, as published.
+Keys are in the published order. Whole metres and metres per hour are sent without a decimal point, as published.
 """
 
 from typing import Annotated, TypeAlias

@@ -1,11 +1,10 @@
-"""JSON of sensors: what requests carry and what records look like, field by field.
+"""JSON of sensors: the fields of requests and records.
 
-Follows spec/interface (Resources and fields), in its order, with the additions of spec/rest 8.5.
-Unset ids are the placeholder, other unset values null. A carrier-linked device has three fields more, and its
-`additionalInfo` is an object.
+Follows spec/interface (Resources and fields), in its order, with the additions of spec/rest 8.5. Unset ids are the
+placeholder, other unset values null. A carrier-linked device has three more fields, and its `additionalInfo` is an
+object.
 
-Not here: which values are allowed (`domain/`), how a request is read (`bodies.py`), latest values
-(`latest_values.py`).
+Not here: allowed values (`domain/`), reading a request (`bodies.py`), latest values (`latest_values.py`).
 """
 
 from typing import Annotated, Any
@@ -21,9 +20,8 @@ from tripline.wire.rest.bodies import if_set
 
 
 class CarrierInfo(msgspec.Struct, kw_only=True):
-    """`additionalInfo` of a carrier-linked device. Of these the carrier writes all but `extra`; a request may
-    repeat them.
-    """
+    """`additionalInfo` of a carrier-linked device. The carrier writes all of it but `extra`; a request may repeat the
+    rest."""
 
     extra: Annotated[
         str | UnsetType | None,
@@ -80,7 +78,8 @@ class SensorRequest(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class SensorRecord(msgspec.Struct, rename="camel", kw_only=True):
-    """A sensor. `missionType` is there only when it was sent, `mdn` and `nwStatus` only of a carrier-linked device."""
+    """A sensor. `missionType` is present only when it was sent, `mdn` and `nwStatus` only for a carrier-linked
+    device."""
 
     id: Annotated[Id, Meta(description="id of the sensor", examples=[{"id": "0d8f4c50-c802-11ef-9d5c-6b1f6f2a4c11"}])]
     created_time: Annotated[int, Meta(description="when it was registered, epoch ms", examples=[1735689600000])]
@@ -149,9 +148,9 @@ class SensorRecord(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def registration_fields(sent: dict[str, Any]) -> dict[str, Any]:
-    """What a request says of a sensor, by the names of the domain: `additionalInfo` as its text.
+    """The sensor's fields in a request, by the names of the domain: `additionalInfo` as its text.
 
-    An object without `extra` says nothing of it.
+    An object without `extra` leaves the text unchanged.
     """
     info = sent.get("additional_info")
     if not isinstance(info, CarrierInfo):
@@ -161,7 +160,7 @@ def registration_fields(sent: dict[str, Any]) -> dict[str, Any]:
 
 
 def require_carriers_own(info: object, sensor: Sensor) -> None:
-    """Let `additionalInfo` pass that says of the line what the record shows. Raises `fields.ReadOnly`."""
+    """Check that `additionalInfo` agrees with the line on record. Raises `fields.ReadOnly`."""
     if not isinstance(info, CarrierInfo):
         return
     for name in ("subscription", "imsi", "iccid"):
@@ -171,7 +170,7 @@ def require_carriers_own(info: object, sensor: Sensor) -> None:
 
 
 def names_carrier(sent: SensorRequest) -> bool:
-    """Whether a registration is that of a carrier-linked device, whose line the carrier opens later."""
+    """Return whether a registration is for a carrier-linked device, whose line the carrier opens later."""
     return isinstance(sent.additional_info, CarrierInfo)
 
 

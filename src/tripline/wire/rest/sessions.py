@@ -46,7 +46,7 @@ class SessionRecord(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def session_record(session: Session, *, current: str | None) -> SessionRecord:
-    """The record; `current` is the id of the session that asks."""
+    """The record; `current` is the id of the requesting session."""
     return SessionRecord(
         id=Id(session.id),
         created_time=session.created_ms,

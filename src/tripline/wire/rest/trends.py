@@ -1,4 +1,4 @@
-"""Answers about trends and rankings of scores; ours, not of the interface (spec/rest 10.5)."""
+"""Trends and rankings of scores; an addition to the interface (spec/rest 10.5)."""
 
 from typing import Annotated
 
@@ -41,7 +41,7 @@ class Per100Km(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class TrendSums(msgspec.Struct, frozen=True, rename="camel"):
-    """What scored trips of one period add up to."""
+    """Totals of the scored trips of one period."""
 
     score: Annotated[float, Meta(description="the score of all trips driven as one", examples=[93.4])]
     badge: Annotated[
@@ -84,7 +84,7 @@ class TrendPeriod(TrendSums, frozen=True, rename="camel", kw_only=True):
 
 
 class TrendLink(msgspec.Struct, frozen=True, rename="camel"):
-    """How to fetch the next page of a trend."""
+    """Query of the next page of a trend."""
 
     period: Annotated[str, Meta(description="as asked for", examples=["day"])]
     limit: Annotated[int, Meta(description="items on a page", examples=[20])]
@@ -111,7 +111,7 @@ class RankingPlace(TrendSums, frozen=True, rename="camel", kw_only=True):
 
 
 class RankingLink(msgspec.Struct, frozen=True, rename="camel"):
-    """How to fetch the next page of a ranking."""
+    """Query of the next page of a ranking."""
 
     of: Annotated[str, Meta(description="as asked for", examples=["vehicle"])]
     period: Annotated[str, Meta(description="as asked for", examples=["month"])]

@@ -3,7 +3,7 @@
 Ids are objects and never null, a payload is an object (microtrips: or an array) or null, text times are in the zone of
 the settings.
 
-Not here: how a payload's values are coerced (`wire/device/stored_payloads.py`).
+Not here: conversion of payload values (`wire/device/stored_payloads.py`).
 """
 
 from datetime import tzinfo
@@ -86,7 +86,7 @@ class TripRecord(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class JudgedTripRecord(TripRecord, rename="camel", kw_only=True):
-    """A trip by its id: what its judgement says, beside what lists do."""
+    """A trip by its id, with further results of its judgement."""
 
     not_scored: Annotated[
         str | None,
@@ -177,7 +177,7 @@ def trip_record(trip: StoredTrip, zone: tzinfo) -> TripRecord:
 
 
 def judged_trip_record(trip: JudgedTrip, zone: tzinfo) -> JudgedTripRecord:
-    """The record with the reason why it has no score, and how good its samples were."""
+    """The record, with the reason for a missing score and the quality of its samples."""
     record = trip_record(trip, zone)
     told = {name: getattr(record, name) for name in TripRecord.__struct_fields__}
     found = None if trip.quality is None else scoring_quality.read(trip.quality)
@@ -190,7 +190,7 @@ def judged_trip_record(trip: JudgedTrip, zone: tzinfo) -> JudgedTripRecord:
 
 
 def microtrip_record(microtrip: StoredMicrotrip) -> MicrotripRecord:
-    """The record; for a header `ts` that is no time (T1, T2) the time of creation stands in."""
+    """The record; an invalid header `ts` (T1, T2) is replaced by the time of creation."""
     created_ms = ids.ms_of_no(microtrip.no)
     sent_ms = device_values.instant(microtrip.ts, created_ms)
     return MicrotripRecord(
