@@ -22,7 +22,7 @@ class BusMessage(NamedTuple):
     key: bytes | None
     value: bytes
     timestamp_ms: int
-    """When it was written, epoch ms; 0 when nobody said so."""
+    """When it was written, epoch ms; 0 when unknown."""
 
     @property
     def of(self) -> BusPartition:
@@ -40,7 +40,7 @@ class BusMark(NamedTuple):
 
 
 class BusBatch(msgspec.Struct, frozen=True):
-    """Messages, those of a partition in their order. It goes back to the reader that it came from."""
+    """Messages, in order within each partition. It goes back to the reader that it came from."""
 
     messages: Sequence[BusMessage]
     number: int
@@ -48,16 +48,16 @@ class BusBatch(msgspec.Struct, frozen=True):
     marks: Mapping[BusPartition, BusMark]
     """How far the batch reaches into each of its partitions; for the reader."""
     came: bool = False
-    """Whether it is the first batch after a partition was assigned to this reader: another member may already have
-    stored some of these messages."""
+    """True for the first batch after a partition was assigned to this reader: another member may already have stored
+    some of these messages."""
 
 
 class BusReader(Protocol):
     """One member of a consumer group. Every message is read at least once; again, when its batch was not `done`.
 
-    Whoever cannot store (the store is away) keeps the batch and tries again: a reader that is not read pauses, stays in
-    its group, and drops nothing. A partition that moves to another member is let go only when the batches with
-    messages of it are done, or after five seconds; then it is theirs, and `kept` says so.
+    While the store is away the caller keeps the batch and retries: a reader that is not read pauses, stays in its
+    group, and drops nothing. A partition that moves to another member is released only when the batches with messages
+    of it are done, or after five seconds; then `kept` leaves its messages out.
     """
 
     async def read(self, most: int | None = None) -> BusBatch:
@@ -74,14 +74,14 @@ class BusReader(Protocol):
         """Say that everything before these offsets is stored: continue reading there. Cheap, never blocks."""
 
     def explain(self, doing: Callable[[], str]) -> None:
-        """Set the function that tells, for the log, what is being done with the last batch. Any thread may call it."""
+        """Set the function that describes, for the log, the work on the last batch. Any thread may call it."""
 
 
 class BusLog(Protocol):
     """The state of one topic: its identity and how far it reaches."""
 
     async def identity(self) -> str:
-        """The topic's name with the id that brokers gave it: another one for a topic made anew. Raises `Outage`."""
+        """The topic's name with the brokers' id for it, which changes when a topic is made anew. Raises `Outage`."""
 
     async def ends(self) -> dict[int, int]:
         """Partition -> the offset that its next message will have. Raises `Outage`."""
@@ -106,14 +106,14 @@ class BusNote(NamedTuple):
 
 
 class BusMessageRefusedError(Exception):
-    """The brokers will never take this message (too long, say); the text says why."""
+    """The brokers will never accept this message (too long, say); the text gives the reason."""
 
 
 class BusWriter(Protocol):
     """Writes to the bus, each message once, messages of one key in their order."""
 
     def send(self, note: BusNote, told: Receipts, ticket: Any) -> None:
-        """Queue a message; `told` learns its outcome. Cheap, never blocks. Raises `Outage` when the queue is full."""
+        """Queue a message; `told` receives its outcome. Cheap, never blocks. Raises `Outage` when the queue is full."""
 
     async def deliver(self, notes: Sequence[BusNote]) -> None:
         """Write messages and return when all of them are durable. Raises `Outage` or `BusMessageRefusedError`."""
@@ -123,8 +123,8 @@ class BusWriter(Protocol):
 
     @property
     def crowded(self) -> bool:
-        """Whether the queue is so long that senders should pause."""
+        """True when the queue is so long that senders should pause."""
 
     @property
     def away(self) -> bool:
-        """Whether the bus takes no messages: the most recent outcome was a failure."""
+        """True while the bus accepts no messages: the most recent outcome was a failure."""

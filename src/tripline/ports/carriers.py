@@ -1,17 +1,17 @@
-"""Lines of a carrier: the questions that it answers about one."""
+"""Lines of a carrier: requests to the carrier about a line."""
 
 from typing import Protocol
 
 
 class CarrierRefusedError(Exception):
-    """The carrier answered that it will not do it; the text says why, in its words cut short."""
+    """The carrier refused the request; the text gives its reason, cut short."""
 
 
 class CarrierLines(Protocol):
-    """What is asked of the carrier about a line."""
+    """Requests to the carrier about a line."""
 
     async def unpause(self, mdn: str, *, request_id: str) -> None:
-        """Lift the pause of the line with this telephone number; asked twice with one request id, it happens once.
+        """Lift the pause of the line with this telephone number; repeated calls with one request id take effect once.
 
-        Raises `CarrierRefusedError`, or `Outage` when it is not known whether it was done.
+        Raises `CarrierRefusedError`, or `Outage` when the outcome is unknown.
         """

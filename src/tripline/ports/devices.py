@@ -8,7 +8,7 @@ from tripline.domain.ids import RowNo, SensorId
 
 
 class Source(Protocol):
-    """Where frames came from, and whom to tell when they are durable. Implemented by the gateway's connection."""
+    """The source of frames, which learns when they are durable. Implemented by the gateway's connection."""
 
     sensor_id: SensorId
 
@@ -16,11 +16,11 @@ class Source(Protocol):
         """The frames with these tokens (in the order offered) are committed; called on the event loop."""
 
     def abandoned(self) -> None:
-        """The store is away: nothing offered since the last `settled` is kept. Close without acknowledging."""
+        """The store is away: frames offered since the last `settled` are lost. Close without acknowledging."""
 
 
 class Intake(Protocol):
-    """The listener of the ingest pipeline, offered to the gateway."""
+    """The entrance of the ingest pipeline, offered to the gateway."""
 
     def offer(self, source: Source, topic: str, body: bytes, received_ms: int, token: int) -> None:
         """Queue one frame. Cheap; never blocks. Frames of one source keep their order."""
@@ -28,32 +28,32 @@ class Intake(Protocol):
     def refuse(
         self, source: Source, topic: str, head: bytes, received_ms: int, token: int, reason: str, size: int
     ) -> None:
-        """Keep a frame the gateway could not take in: `head` is the first KiB of its `size` bytes.
+        """Record a frame that the gateway could not take in: `head` is the first KiB of its `size` bytes.
 
         It goes to the rejected-message log with the reason and is settled in order, like a frame.
         """
 
     @property
     def crowded(self) -> bool:
-        """Whether sources should stop reading until their next `settled`."""
+        """True when sources should stop reading until their next `settled`."""
 
     @property
     def away(self) -> bool:
-        """Whether nothing that is offered now would be kept: who comes had better come again later."""
+        """True while frames offered now would be lost: new connections should come again later."""
 
 
 TAKEN_OVER: Final = "taken_over"
-"""Why an older session of a sensor ends in the moment in which a newer one begins."""
+"""Reason for ending an older session of a sensor when a newer one begins."""
 
 
 class Presence(Protocol):
-    """Told by the gateway which devices are there. A session's number is greater than those of older sessions."""
+    """Receives the gateway's device connections. A session's number is greater than the numbers of older sessions."""
 
     def connected(self, sensor_id: SensorId, session_no: RowNo, at_ms: int, callable_now: Callable[[], None]) -> None:
         """A session began. Cheap; never blocks.
 
-        `callable_now` runs on the event loop once a call that any process makes reaches this session: at once where
-        there is one process, after a commit where there are several, never when a newer session took its place.
+        `callable_now` runs on the event loop once a call from any process can reach this session: at once with one
+        process, after a commit with several, never when a newer session took its place.
         """
 
     def lost(self, sensor_id: SensorId, session_no: RowNo, at_ms: int, *, seen_ms: int, reason: str) -> None:
@@ -64,7 +64,7 @@ class Presence(Protocol):
 
 
 class Delivery(Enum):
-    """What became of a message to a device."""
+    """The outcome of a message to a device."""
 
     SENT = "written to its connection"
     NOT_CONNECTED = "it has no live session"
@@ -73,7 +73,7 @@ class Delivery(Enum):
 
 
 class Devices(Protocol):
-    """Devices with a live session, on whichever gateway."""
+    """Devices with a live session, on any gateway."""
 
     async def send(self, sensor_id: SensorId, topic: str, body: bytes) -> Delivery:
         """Send a message at QoS 1, or less when the device asked for less."""

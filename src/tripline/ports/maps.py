@@ -1,4 +1,4 @@
-"""Maps: telling the roads of drives, showing tiles, and keeping both for their administrator.
+"""Maps: finding the roads of drives, showing tiles, and managing the stored maps.
 
 Not here: the records about maps and imports (`domain/maps.py`).
 """
@@ -28,14 +28,14 @@ class LostMap(NamedTuple):
 
 
 class RoadServer(NamedTuple):
-    """A server that is to find roads, as it was seen."""
+    """The state of a server that finds roads."""
 
     trouble: str = ""
-    """Why it is of no use, one sentence; empty: it answers."""
+    """Why it cannot be used, one sentence; empty: it answers."""
 
     @classmethod
     def asked(cls, reach: Callable[[], None]) -> "RoadServer":
-        """How it is, once it was asked; `reach` as `RoadMatcher.reach`."""
+        """Check the server with `reach`, which acts as `RoadMatcher.reach`."""
         try:
             reach()
         except RoadsOutage as outage:
@@ -44,16 +44,16 @@ class RoadServer(NamedTuple):
 
 
 class RoadMatcher(Protocol):
-    """Tells on which roads trips were driven, and the limits there."""
+    """Finds the roads that trips were driven on, and the limits there."""
 
     @property
     def has_maps(self) -> bool:
-        """Whether it has at least one map. Cheap."""
+        """True with at least one map. Cheap."""
 
     def located(self, drives: "Drives") -> "Located":
         """The drives with the road and the limit of each sample. Takes milliseconds; called on any thread.
 
-        Raises `RoadsOutage` while a map or server for one of the drives is away. After some minutes it no longer waits
+        Raises `RoadsOutage` while a map or server for one of the drives is away. After some minutes it stops waiting
         and answers without it.
         """
 
@@ -61,9 +61,9 @@ class RoadMatcher(Protocol):
         """The maps that it cannot read, sorted by name. Takes milliseconds; called on any thread."""
 
     def reach(self) -> None:
-        """Ask the server that finds roads for it how that is, where there is one. Takes seconds; called on any thread.
+        """Check the server that finds roads, if there is one. Takes seconds; called on any thread.
 
-        Raises `RoadsOutage` when it is of no use, with a sentence that does not name its address.
+        Raises `RoadsOutage` when it cannot be used, with a sentence that does not name its address.
         """
 
 
@@ -74,7 +74,7 @@ class MapTile(NamedTuple):
     """The version of the whole map. Another version may have another tile at this place."""
     body: bytes
     packed: bool
-    """Whether the body is packed with gzip."""
+    """True when the body is compressed with gzip."""
 
 
 class ShownMap(NamedTuple):
@@ -83,22 +83,22 @@ class ShownMap(NamedTuple):
     version: str
     """Changes when any tile may have changed."""
     bounds: Bounds | None
-    """None: there is no map."""
+    """None: no map."""
     least_zoom: int
     most_zoom: int
     attribution: str
-    """Whom to name beside it, plain text."""
+    """Attribution to show beside it, plain text."""
 
 
 NO_MAP: Final = ShownMap("0", None, 0, 0, "")
-"""The answer of `BaseMap.shown` where there is no map."""
+"""The answer of `BaseMap.shown` without a map."""
 
 
 class BaseMap(Protocol):
-    """The tiles of a map that pages show. Called on the event loop, and quick."""
+    """The tiles of the map on pages. Called on the event loop, and quick."""
 
     def shown(self) -> ShownMap:
-        """The map as it is shown now."""
+        """The present map."""
 
     async def tile(self, zoom: int, column: int, row: int) -> MapTile | None:
         """The tile at this place; None where the map has none. `column` and `row` are between 0 and 2^zoom - 1."""
@@ -127,7 +127,7 @@ class MapKeeper(Protocol):
         """All maps, and the running or unfinished import."""
 
     def arrival(self, name: str, *, country: str) -> AbstractAsyncContextManager[MapArrival]:
-        """A context that receives the file of an area. Without `finish` nothing of the file is kept."""
+        """A context that receives the file of an area. Without `finish` the file is discarded."""
 
     async def go_on(self, name: str) -> Standing:
         """Resume an unfinished import. Raises `NothingToContinue`, `MapsBusy`."""

@@ -1,25 +1,25 @@
-"""Outages: something that we need is away. Every port may raise them."""
+"""Outages: a system that we need is away. Every port may raise them."""
 
 from enum import Enum
 
 
 class Outage(Exception):  # noqa: N818  a state of the world, not an error of ours
-    """Something we need is away (store, bus, carrier). Retried, counted, 503; never a false acknowledgement."""
+    """A system that we need is away (store, bus, carrier). Retried, counted, 503; never a false acknowledgement."""
 
 
 class Fault(Enum):
-    """What is wrong with a store that cannot be used."""
+    """Reasons why a store cannot be used."""
 
     AWAY = "away"
-    """It is not reached, or others hold it."""
+    """It is unreachable, or other processes hold it."""
     FULL = "full"
     """Its disk has no room."""
     READ_ONLY = "read-only"
-    """It takes no writes."""
+    """It accepts no writes."""
     DISK = "disk error"
     """Its disk does not read or write."""
     DAMAGED = "damaged"
-    """What is on its disk is not what was written. It does not mend itself."""
+    """The data on its disk is corrupt. It does not repair itself."""
 
 
 class StoreOutage(Outage):

@@ -12,11 +12,11 @@ class Signals(Protocol):
     """
 
     def notify(self, subject: str, detail: str = "") -> None:
-        """Tell every subscriber of the subject; never blocks, never raises."""
+        """Notify every subscriber of the subject; never blocks, never raises."""
 
     def subscribe(self, subject: str, listener: Callable[[str], None]) -> None:
         """Call the listener (on the event loop, quickly) with the detail of each notification."""
 
     async def run(self) -> None:
-        """Let notifications pass between processes, where there are several, until cancelled; what waits then is still
-        sent."""
+        """Pass notifications between processes, if there are several, until cancelled; waiting ones are still sent
+        then."""

@@ -23,7 +23,8 @@ class Answered(msgspec.Struct, frozen=True):
 
 
 class WebhookFailedError(Exception):
-    """No status line came in time, or the address may not be asked; the text says why, without the address."""
+    """No status line came in time, or requests to the address are forbidden; the text gives the reason, without the
+    address."""
 
 
 UNANSWERED: Final = "The server took the message and did not answer."
@@ -37,7 +38,7 @@ class WebhookUnansweredError(WebhookFailedError):
 
 
 class Listening(msgspec.Struct, frozen=True):
-    """How to send to a server that takes messages and never answers: go on early, and listen on."""
+    """How to send to a server that takes messages and never answers: continue early, and keep listening."""
 
     place_s: float
     """How long to wait for an answer once the whole request is written."""
@@ -46,7 +47,7 @@ class Listening(msgspec.Struct, frozen=True):
 
 
 class WebhookReply(msgspec.Struct, frozen=True):
-    """What a customer's server answered, for somebody who wants to see it."""
+    """A customer's server's answer, for display."""
 
     status: int
     took_ms: int
@@ -59,10 +60,10 @@ class WebhookSender(Protocol):
     """Sends requests to servers of customers, and follows no redirect."""
 
     async def post(self, webhook: Webhook, listening: Listening | None = None) -> Answered | None:
-        """The answer, whose body is not waited for; None when the connection listens on.
+        """The answer, without waiting for its body; None when the connection keeps listening.
 
-        Raises `WebhookFailedError`, of which `WebhookUnansweredError` is one.
+        Raises `WebhookFailedError` or its subclass `WebhookUnansweredError`.
         """
 
     async def ask(self, webhook: Webhook) -> WebhookReply:
-        """The answer, as somebody wants to see it. Raises as `post`."""
+        """The answer, for display. Raises as `post`."""
