@@ -10,13 +10,13 @@ _RANGE: Final = re.compile(
 )
 _OURS: Final = frozenset(Language)
 RANGES_MAX: Final = 32
-"""Ranges that are read; browsers send fewer than ten."""
+"""Maximum number of ranges read; browsers send fewer than ten."""
 
 
 def asked(header: str | None) -> Language:
-    """The language with the highest quality, the one named first of equals; English where none of ours is asked for.
+    """The language with the highest quality, the one named first of equals; English when none of ours is requested.
 
-    A range that cannot be read is left out.
+    An unreadable range is left out.
     """
     qualities: dict[str, float] = {}
     for part in (header or "").split(",")[:RANGES_MAX]:
@@ -26,7 +26,7 @@ def asked(header: str | None) -> Language:
             qualities[primary] = max(qualities.get(primary, 0.0), float(found[2] or 1))
     rest = qualities.get("*", 0.0)
     named = [each for each in qualities if each in _OURS]
-    # After those that are named, whatever the request takes besides; the default is the first of these.
+    # After the named ones, the languages that a wildcard may accept; the default is the first of these.
     candidates = [Language(each) for each in named] + [each for each in (DEFAULT, *Language) if each not in named]
     best = max(candidates, key=lambda each: qualities.get(each, rest))
     return best if qualities.get(best, rest) > 0 else DEFAULT

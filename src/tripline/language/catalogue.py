@@ -1,16 +1,16 @@
-"""Sentences by language: one TOML file a language beside this module, read when its first text is wanted.
+"""Sentences by language: one TOML file a language beside this module, read when its first text is needed.
 
-`[refusals]` has a sentence for each code and case of a refusal (`code/case`), `[words]` what a `Word` is called,
-`[texts]` everything else that people read. The texts of the portal stand in `portal/`, one flat file an area and
-language (`vehicles.ko.toml`); their keys begin with `portal.` and the area. What the fields of vehicles and sensors
-are called in forms and files stands in `fields.toml`, both languages side by side.
+`[refusals]` has a sentence for each code and case of a refusal (`code/case`), `[words]` the name of each `Word`,
+`[texts]` all other texts for people. The portal's texts are in `portal/`, one flat file an area and language
+(`vehicles.ko.toml`); their keys begin with `portal.` and the area. The names of the fields of vehicles and sensors in
+forms and files are in `fields.toml`, both languages side by side.
 
-Placeholders are those of `str.format`. A text that says a number `n` may have a form for one and another for the rest:
-`portal.x.found.one` and `portal.x.found.other` are asked for as `portal.x.found`. Tests hold the languages equal in
-keys and placeholders, and the refusals of the program equal to `[refusals]`. Settings say in English what they mean;
-other languages have a file of their own (`settings.ko.toml`), with a text for each name.
+Placeholders follow `str.format`. A text with a number `n` may have a form for one and another for the rest:
+`portal.x.found.one` and `portal.x.found.other` are requested as `portal.x.found`. Tests compare keys and placeholders
+of the languages, and the refusals of the program with `[refusals]`. Settings have their English descriptions in the
+code; other languages have a file of their own (`settings.ko.toml`), with a text for each name.
 
-Not here: which language a request asks for (`asked.py`).
+Not here: choosing the language of a request (`asked.py`).
 """
 
 import functools
@@ -24,7 +24,7 @@ from tripline.domain.refusals import Refusal, Value, Word
 
 
 class Language(StrEnum):
-    """Languages that the program speaks, by their BCP 47 tags."""
+    """Languages of the program, by their BCP 47 tags."""
 
     ENGLISH = "en"
     KOREAN = "ko"
@@ -32,12 +32,12 @@ class Language(StrEnum):
 
 DEFAULT: Final = Language.ENGLISH
 PORTAL: Final = "portal."
-"""How keys of the portal's texts begin."""
+"""Prefix of the keys of the portal's texts."""
 FIELD: Final = "portal.field."
-"""How keys of the names of fields begin."""
+"""Prefix of the keys of field names."""
 _OWN_WORDS: Final = "portal.refusal."
 COUNT: Final = "n"
-"""The value of a text that decides between its forms."""
+"""The value that selects among the forms of a text."""
 FORMS: Final = {Language.ENGLISH: ("one", "other"), Language.KOREAN: ("other",)}
 """The forms of a text by its number, as in the plural rules of CLDR: the first for one, the last for all others."""
 _AREAS: Final = Path(__file__).with_name("portal")
@@ -49,7 +49,7 @@ Catalogue: TypeAlias = dict[str, dict[str, str]]
 
 @functools.cache
 def of(language: Language) -> Catalogue:
-    """The language's texts, those of the portal left out."""
+    """The language's texts, without the portal's."""
     return _read(Path(__file__).with_name(f"{language}.toml"))
 
 
@@ -64,13 +64,13 @@ def of_portal(language: Language) -> dict[str, str]:
 
 @functools.cache
 def of_fields() -> dict[str, dict[str, Any]]:
-    """The fields of vehicles and sensors: by language what each is called, its unit, what else files call it."""
+    """The fields of vehicles and sensors: name by language, unit, and further names in files."""
     return _read(Path(__file__).with_name("fields.toml"))
 
 
 @functools.cache
 def of_settings(language: Language) -> dict[str, str]:
-    """What settings mean, by their names; empty in English, for the settings themselves say it."""
+    """Descriptions of settings by name; empty in English, where the settings have their own."""
     path = Path(__file__).with_name(f"settings.{language}.toml")
     return {} if language is Language.ENGLISH else _read(path)
 
@@ -86,8 +86,8 @@ def key(refusal: Refusal) -> str:
 
 
 def sentence(refusal: Refusal, language: Language = DEFAULT, *, label: str | None = None) -> str:
-    """What to tell the caller; `label` names the field at fault as a form of the portal calls it, if it is of one. The
-    portal has words of its own where those of REST are published ones."""
+    """The refusal's sentence; `label` is the portal form's name of the field at fault, if the refusal names one. The
+    portal has texts of its own where REST must use published ones."""
     known = of(language)
     values = {name: _written(known, value) for name, value in refusal.values.items()}
     if refusal.field is not None:
@@ -98,13 +98,13 @@ def sentence(refusal: Refusal, language: Language = DEFAULT, *, label: str | Non
 
 
 def text(name: str, language: Language, /, **values: Value) -> str:
-    """A text that is no refusal."""
+    """A text other than a refusal."""
     return _filled(name, language, values) if values else _plain(name, language)
 
 
 @functools.cache
 def _plain(name: str, language: Language) -> str:
-    """A text in which nothing is filled in: a page has hundreds."""
+    """A text without values: a page has hundreds."""
     return _filled(name, language, {})
 
 

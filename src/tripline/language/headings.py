@@ -3,7 +3,7 @@
 Headings are compared by their keys (`domain/keys.py`) and without marks: `Vehicle No.` is `vehicleNo`, `차량 번호` is
 `차량번호`.
 
-Not here: what stands below them (`wire/csv_registrations.py`).
+Not here: the cells below them (`wire/csv_registrations.py`).
 """
 
 import functools
@@ -29,7 +29,7 @@ def shown(column: str, language: Language) -> str:
 
 
 def column_of(columns: Iterable[str], heading: str) -> str | None:
-    """The one of these columns that a heading names, if any."""
+    """The column that a heading names; None if it names no such column."""
     return _known(tuple(columns)).get(plain(heading))
 
 
@@ -40,18 +40,18 @@ def matched(columns: Iterable[str], header: Sequence[str]) -> tuple[str | None, 
 
 
 def names(column: str) -> tuple[str, ...]:
-    """Everything that the column is called."""
+    """All names of the column."""
     field = catalogue.of_fields()[column]
     return (column, *(field[language] for language in Language), *field["also"])
 
 
 def plain(heading: str) -> str:
-    """The heading as headings are compared."""
+    """The heading in the form for comparison."""
     folded = keys.key(heading)
     return _BETWEEN_WORDS.sub("", _REMARK.sub("", folded)) or _BETWEEN_WORDS.sub("", folded)
 
 
 @functools.cache
 def _known(columns: tuple[str, ...]) -> dict[str, str]:
-    """The column of each heading."""
+    """Columns by heading."""
     return {plain(name): column for column in columns for name in names(column)}

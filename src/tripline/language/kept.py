@@ -1,10 +1,10 @@
-"""Reasons that are kept in English, said in the language of whoever reads them.
+"""Reasons stored in English, shown in the reader's language.
 
-Why a message or a mail could not be sent is kept with it as one sentence; what a store or a bus lacks is one, too. The
-English texts whose keys begin with `kept.` are those sentences; what is none of them was said by another program, and
-stays in its words. Why something is so (`{why}`) may be a part of a sentence that is kept, too.
+A message or a mail that could not be sent is stored with the reason as one sentence; problems of a store or a bus are
+such sentences, too. Their English texts have keys that begin with `kept.`; a sentence of another program has no key and
+stays in its own words. The reason inside a sentence (`{why}`) may be a stored sentence, too.
 
-Not here: the sentences where they are made (`adapters/`, `store/database/`, `services/push/`).
+Not here: making the sentences (`adapters/`, `store/database/`, `services/push/`).
 """
 
 import functools
@@ -16,12 +16,12 @@ from tripline.language import catalogue, phrases
 from tripline.language.phrases import Phrase
 
 KEYS: Final = "kept."
-"""How the keys of the sentences begin."""
+"""Prefix of the keys of the sentences."""
 _WHY: Final = "why"
 
 
 def phrase_of(text: str, *, joint: str = "; ") -> Phrase:
-    """The kept sentence as a phrase; `joint` stands between it and the phrase before."""
+    """The stored sentence as a phrase; `joint` separates it from the previous phrase."""
     key = _plain().get(text)
     if key is not None:
         return phrases.phrase(key, joint=joint)
@@ -43,7 +43,7 @@ def _plain() -> dict[str, str]:
 
 @functools.cache
 def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """The other sentences, with something for each value."""
+    """The other sentences, with a pattern for each value."""
     return tuple((key, re.compile(_pattern(text), re.DOTALL)) for key, text in _sentences() if "{" in text)
 
 

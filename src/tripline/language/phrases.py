@@ -1,6 +1,6 @@
-"""Phrases: texts with their values, which are said in a language when somebody reads them.
+"""Phrases: texts with their values, translated when they are read.
 
-What decides says phrases, so that a command, a page and a program tell the same in their own ways. Not here: the texts
+Deciding code returns phrases, so that a command, a page and a program can each present them. Not here: the texts
 (`catalogue.py`).
 """
 
@@ -14,13 +14,13 @@ from tripline.language.catalogue import DEFAULT, Language
 
 
 class Phrase(msgspec.Struct, frozen=True):
-    """A text."""
+    """A text with its values."""
 
     name: str
     values: dict[str, "Value | Phrase"]
-    """What is filled in, phrases in the same language."""
+    """Values of the placeholders, phrases in the same language."""
     joint: str
-    """What stands between it and the phrase before."""
+    """Separator after the previous phrase."""
 
 
 def phrase(name: str, /, *, joint: str = "; ", **values: Value | Phrase) -> Phrase:
@@ -29,7 +29,7 @@ def phrase(name: str, /, *, joint: str = "; ", **values: Value | Phrase) -> Phra
 
 
 def verbatim(text: str) -> Phrase:
-    """What a program or database said in its own words."""
+    """A text of a program or database in its own words."""
     return phrase("verbatim", text=text)
 
 
