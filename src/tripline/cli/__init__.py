@@ -1,8 +1,8 @@
-"""The commands: what each one takes, prints and exits with. One module for each group of them.
+"""The commands: their arguments, output and exit codes. One module for each group.
 
 Exit codes: 0 done, 1 failed (one line on stderr), 2 wrong use (unknown flag, setting or value).
 
-Not here: what they do (`app.py`, `maintenance/`, `demo/`, `simulator/`).
+Not here: the work itself (`app.py`, `maintenance/`, `demo/`, `simulator/`).
 """
 
 import gc
@@ -76,7 +76,7 @@ _PLACES: Final = {**_COMMANDS, **_FAMILIES}
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and end the process with its exit code."""
-    # Whatever a command writes (accounts, mails, keys, where people drove) is its owner's alone, in any folder.
+    # Files written by a command (accounts, mails, keys, where people drove) are private to their owner, in any folder.
     os.umask(0o077)
     # Loading makes two hundred thousand objects that stay. With the usual 700, or the server's 50,000, a fifth of the
     # time of a start would go into walking over them.
@@ -85,11 +85,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: Sequence[str] | None = None, *, log_trouble: bool = False) -> int:
-    """Run one command; its exit code. `log_trouble`: set the process's log up to tell of trouble only."""
+    """Run one command and return its exit code. `log_trouble`: configure the process's log for problems only."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] not in _PLACES:
         for name in _PLACES:
-            # The list of commands says what each one does.
+            # The list of commands shows the purpose of each.
             commands[name]
     try:
         command, bound, _ = commands.parse_args(words, exit_on_error=False, print_error=False)
@@ -105,7 +105,7 @@ def run(arguments: Sequence[str] | None = None, *, log_trouble: bool = False) ->
             complain(error)
         return WRONG_USE
     except BrokenPipeError:
-        # The reader of our output has enough; what Python would still flush goes nowhere.
+        # The reader of our output has closed it; Python's last flush goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except KeyboardInterrupt:
@@ -117,5 +117,5 @@ def run(arguments: Sequence[str] | None = None, *, log_trouble: bool = False) ->
 
 
 def _only_shows(command: Callable[..., object]) -> bool:
-    """Whether this is the root's own help or version: no work that could be logged."""
+    """Return whether this is the root's own help or version, which does no work to log."""
     return isinstance(getattr(command, "__self__", None), App)

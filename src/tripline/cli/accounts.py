@@ -1,4 +1,4 @@
-"""`tripline admin`: the accounts that no other account can make, and what may be done with every account."""
+"""`tripline admin`: making the accounts that no other account can make, and managing every account."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated, Final, Literal
@@ -66,7 +66,7 @@ def carrier(
     password_stdin: Annotated[bool, Parameter(negative=(), help="read the password from standard input")],
     place: base.Place | None = None,
 ) -> int:
-    """Make a carrier's account, which says what became of its lines."""
+    """Make a carrier's account, which reports changes to its lines."""
     password = _password(password_stdin)
     user = uvloop.run(maintenance.carrier_made(base.settings(place, {}), email=email, password=password))
     base.line(f"carrier account {email} created, id {user}")
@@ -84,7 +84,7 @@ def list_all(
     disabled: Annotated[bool, Parameter(negative=(), help="only accounts that are disabled")] = False,
     place: base.Place | None = None,
 ) -> int:
-    """Show accounts by e-mail address: whether each may be used, its role, its company, since when it is there."""
+    """Show accounts by e-mail address: enabled or disabled, role, company, time of creation."""
     which = directory.Which(
         beginning=email,
         authority=None if role is None else access.Authority(role),
@@ -97,7 +97,7 @@ def list_all(
 
 @admin.command(help_epilogue="Example: tripline admin disable --email kim@example.com")
 def disable(*, email: _Email, place: base.Place | None = None) -> int:
-    """Bar the account: its sessions, tokens and links end at once, in every process."""
+    """Disable the account: its sessions, tokens and links end at once, in every process."""
     changed = uvloop.run(maintenance.disabled(base.settings(place, {}), email=email))
     base.line(f"account {base.printable(email)} {'disabled' if changed else 'was disabled already'}")
     return base.OK
@@ -105,7 +105,7 @@ def disable(*, email: _Email, place: base.Place | None = None) -> int:
 
 @admin.command(help_epilogue="Example: tripline admin enable --email kim@example.com")
 def enable(*, email: _Email, place: base.Place | None = None) -> int:
-    """Let the account be used again; its password is as it was."""
+    """Enable the account again; its password is unchanged."""
     changed = uvloop.run(maintenance.enabled(base.settings(place, {}), email=email))
     base.line(f"account {base.printable(email)} {'enabled' if changed else 'was enabled already'}")
     return base.OK

@@ -1,4 +1,4 @@
-"""Shared by all commands: the root they hang on, settings, exit codes, printing."""
+"""Shared by all commands: their root, settings, exit codes, printing."""
 
 import datetime
 import os
@@ -45,7 +45,7 @@ commands = App(
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which installation a command works on."""
+    """The installation that a command works on."""
 
     config: Annotated[Path | None, Parameter(help="TOML file of settings; `tripline config` prints one")] = None
     data: Annotated[Path | None, Parameter(help="data folder (default ./tripline-data)")] = None
@@ -82,7 +82,7 @@ def settings(place: Place | None, flags: dict[str, Any]) -> Config:
 
 
 def instant_ms(config: Config, at: datetime.datetime | None) -> int | None:
-    """An instant that was given; without an offset in the time zone of the service."""
+    """The given instant; without an offset it is in the time zone of the service."""
     if at is None:
         return None
     zoned = at if at.tzinfo else at.replace(tzinfo=zoneinfo.ZoneInfo(config.time_zone))
@@ -96,7 +96,7 @@ def day_text(config: Config, at_ms: int) -> str:
 
 
 def origins(place: Place | None, flags: dict[str, Any]) -> dict[str, Origin]:
-    """Where those settings come from that are no defaults, by name."""
+    """The sources of all settings that differ from the defaults, by name."""
     return config_files.origins(**_given(place, flags))
 
 
@@ -107,7 +107,7 @@ def _given(place: Place | None, flags: dict[str, Any]) -> dict[str, Any]:
 
 
 def printable(text: str) -> str:
-    """The text without what would steer the terminal: it came from a device or a file."""
+    """The text without control characters for the terminal: it came from a device or a file."""
     return "".join(char if char.isprintable() else "?" for char in text)
 
 
@@ -117,7 +117,7 @@ def line(text: str) -> None:
 
 
 def complain(trouble: object) -> None:
-    """Say on standard error, in one line, what stood in the way."""
+    """Print a one-line error on standard error."""
     said = catalogue.sentence(trouble) if isinstance(trouble, refusals.Refusal) else trouble
     print(f"tripline: {said}", file=sys.stderr)
 

@@ -1,4 +1,4 @@
-"""`tripline device`: what the maker of a device needs beside a running server."""
+"""`tripline device`: tools for the maker of a device, beside a running server."""
 
 import json
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -45,7 +45,7 @@ def check(
     as_json: Annotated[bool, Parameter(name="--json", negative=(), help="one JSON object a line")] = False,
     place: base.Place | None = None,
 ) -> int:
-    """Listen to one device and explain each message: how it was read, what was converted, what was rejected and why.
+    """Listen to one device and explain each message: its reading, conversions, and rejections with the reason.
 
     Works beside `tripline serve` on the same data folder. Exits 1 when nothing came or something was rejected.
     """

@@ -68,7 +68,7 @@ def import_csv(
 
 @contextmanager
 def _counting(console: Console) -> "Iterator[registration.Progress]":
-    """Shows how many rows are done: in place on a terminal, elsewhere a line for each 10,000."""
+    """Show the number of finished rows: in place on a terminal, elsewhere a line for each 10,000."""
     if console.is_terminal:
         with console.status("") as status:
             yield lambda doing, rows: status.update(f"{doing} {rows:,} rows")

@@ -23,7 +23,7 @@ else:
     maintenance = Later("tripline.maintenance.ingest")
 
 SHOWN: Final = 20
-"""Messages that could not be used that are shown one by one."""
+"""Unusable messages that are shown one by one."""
 _TOLD_EVERY: Final = 10_000
 _STORED: Final = {
     "microtrip": "microtrips",
@@ -48,8 +48,8 @@ def ingest(
 ) -> int:
     """Take in bus messages from a file, beside a running server or without one. Exits 1 when any cannot be used.
 
-    A line is {"data": ..., "msgType": ...} or {"topic": ..., "value": ...}. What was taken in before is a duplicate and
-    changes nothing, so a file that was broken off is given again; a device's own messages within 10 minutes. The server
+    A line is {"data": ..., "msgType": ...} or {"topic": ..., "value": ...}. Messages taken in earlier are duplicates
+    and change nothing, so an interrupted file can be given again; a device's own messages within 10 minutes. The server
     scores the trips when it runs.
     """
     config = base.settings(place, {})

@@ -37,7 +37,7 @@ def migrate(
 
 
 def doctor(*, place: base.Place | None = None) -> int:
-    """Say whether an installation is well, and which messages could not be used. Exits 1 when something is wrong."""
+    """Check an installation and show unusable messages. Exits 1 when something is wrong."""
     report = uvloop.run(maintenance.examined(base.settings(place, {})))
     for finding in report.findings:
         base.line(f"{'ok   ' if finding.well else 'WRONG'} {finding.subject}: {finding.text}")

@@ -1,4 +1,4 @@
-"""`tripline map`: maps that tell the roads of trips and their limits."""
+"""`tripline map`: road maps with speed limits for trips."""
 
 import os
 import shlex
@@ -57,7 +57,7 @@ def import_map(
     held: Annotated[int | None, Parameter(show=False)] = None,
     place: base.Place | None = None,
 ) -> int:
-    """Import an area, beside running servers or without one. One that was killed goes on where it was."""
+    """Import an area, beside running servers or without one. An interrupted import continues where it stopped."""
     if held is not None:
         map_process.humble()
     called = name or file.name.partition(".")[0].lower()
@@ -89,7 +89,7 @@ def import_map(
         return base.FAILED
     base.line(f"imported {area.name}: {area.roads} roads, map {area.map}")
     if held is not None:
-        return base.OK  # nobody reads the offer, and the server alone knows its store
+        return base.OK  # no user reads the offer, and only the server knows its store
     with progress.counting("trips", every=_TOLD_EVERY) as tell:
         offer = uvloop.run(rescoring.offered(config, area.name, progress=tell))
     if offer is not None:
@@ -102,11 +102,11 @@ def import_map(
 def _end_cancelled(area: str) -> None:
     progress.leave()
     base.complain(f"The import of {area} was cancelled.")
-    os._exit(base.FAILED)  # the main thread computes; whoever cancelled deletes what is left
+    os._exit(base.FAILED)  # the main thread computes; the canceller deletes the remains
 
 
 def _command(area: str, place: base.Place | None) -> str:
-    """The command that scores anew what a map touches. Without the store's address, which may hold a password."""
+    """The command that rescores the trips of a map. Without the store's address, which may hold a password."""
     where = place or base.Place()
     named = {"--config": where.config, "--data": where.data}
     words = [word for flag, value in named.items() if value is not None for word in (flag, str(value))]
@@ -152,7 +152,7 @@ def remove(
 
 
 def _said(standing: "known.Standing") -> str:
-    """How an import stands that has not come to a good end."""
+    """Describe an unfinished import."""
     told = standing.told
     match standing.stage:
         case known.ImportState.FAILED:

@@ -1,4 +1,4 @@
-"""`tripline policy`: scoring policies, and who is scored by which."""
+"""`tripline policy`: scoring policies, and the companies and service types that use them."""
 
 import datetime
 from pathlib import Path
@@ -32,7 +32,8 @@ policy = App(
 
 @policy.command(name="list", help_epilogue="Example: tripline policy list --data /srv/tripline")
 def list_policies(*, place: base.Place | None = None) -> int:
-    """Show the number of each policy, and who is scored by another one than that of the settings."""
+    """Show the number of each policy, and the companies and service types that do not use the policy of the
+    settings."""
     config = base.settings(place, {})
     kept, choices = uvloop.run(maintenance.listed(config))
     for each in kept:
@@ -61,7 +62,7 @@ def add(
     *,
     place: base.Place | None = None,
 ) -> int:
-    """Keep the scoring settings of a file as a policy and say its number. Equal ones keep the number that they have."""
+    """Store the scoring settings of a file as a policy and print its number. Equal settings keep their number."""
     kept = uvloop.run(maintenance.added(base.settings(place, {}), file))
     base.line(f"policy {kept.no}")
     return base.OK
@@ -84,8 +85,8 @@ def choose(
 ) -> int:
     """Have trips of a company or a service type scored by a policy from a date on.
 
-    Stored scores stay until `tripline rescore`; with --dry-run and --policy it says first what would change. It ends
-    what was chosen for later dates.
+    Stored scores stay until `tripline rescore`; with --dry-run and --policy it shows the changes first. Choices for
+    later dates end.
     """
     if (no is None) != settings:
         raise config_files.WrongSettingError("Give either the number of a policy or --settings.")
@@ -97,7 +98,7 @@ def choose(
 
 
 def _told(config: "Config", choices: "list[store.Chosen]", at: int) -> str:
-    """For whom a choice is, and for trips that begin when."""
+    """Describe the subject of a choice, and the period in which its trips begin."""
     choice = choices[at]
     text = f"{choice.kind} {choice.subject}"
     if choice.from_ms:
@@ -109,7 +110,7 @@ def _told(config: "Config", choices: "list[store.Chosen]", at: int) -> str:
 
 
 def _whose(company: str | None, service_type: str | None) -> "tuple[store.Kind, str]":
-    """For whom to choose. Raises `WrongSettingError`."""
+    """The company or service type of a choice. Raises `WrongSettingError`."""
     if company is None and service_type is not None:
         return store.Kind.SERVICE_TYPE, service_type
     if company is None or service_type is not None:

@@ -1,4 +1,4 @@
-"""Counts of what a command has done: in place on a terminal, elsewhere a line now and then."""
+"""Progress counts of a command: in place on a terminal, elsewhere an occasional line."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,13 +9,14 @@ from tripline.cli import base
 
 
 def leave() -> None:
-    """Leave a terminal as it was, for a process that ends at once."""
+    """Restore the terminal, for a process that ends at once."""
     Console().show_cursor()
 
 
 @contextmanager
 def counting(noun: str, *, every: int) -> Iterator[Callable[[int], None]]:
-    """Yields what takes how many are done so far. `noun`: what is counted; `every`: how many there are to a line."""
+    """Yield a function that takes the number done so far. `noun`: the counted things; `every`: number between two
+    lines."""
     console = Console(highlight=False)
     if console.is_terminal:
         with console.status("") as status:

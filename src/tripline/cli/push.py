@@ -1,4 +1,4 @@
-"""`tripline push`: messages to customers' servers that were given up."""
+"""`tripline push`: parked messages to customers' servers."""
 
 import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -58,7 +58,7 @@ def list_parked(
     body: Annotated[bool, Parameter(negative=(), help="show what the messages say too: it may tell positions")] = False,
     place: base.Place | None = None,
 ) -> int:
-    """Show messages that were given up, the oldest first: when, to whom, about which sensor, and why."""
+    """Show parked messages, the oldest first: time, receiver, sensor and reason."""
     which = _which(company, receiver, sensor, message, since)
     settings = base.settings(place, {})
     shown = uvloop.run(maintenance.listed(settings, which, limit=max(0, limit), bodies=body, show=_show))
@@ -80,10 +80,10 @@ def resend(
     ] = False,
     place: base.Place | None = None,
 ) -> int:
-    """Send messages that were given up again, with their ids; a running server begins within seconds.
+    """Send parked messages again, with their ids; a running server begins within seconds.
 
-    Without a filter: all of them, some hundred at a time; what is in line when the command is ended stays there. What
-    waits for a pause to end goes out at once, too.
+    Without a filter: all of them, some hundred at a time; messages already queued when the command ends stay queued.
+    Messages that wait for the end of a pause go out at once, too.
     """
     which = replace(_which(company, receiver, sensor, message, since), unconfirmed=unconfirmed)
     with progress.counting("messages", every=_TOLD_EVERY) as tell:
@@ -105,7 +105,7 @@ def _show(parked: Parked) -> None:
 def _which(
     company: str | None, receiver: str | None, sensor: str | None, message: list[str] | None, since: str | None
 ) -> "push_parked.Which":
-    """The filters as the store takes them. Raises `WrongSettingError`."""
+    """The filters in the store's form. Raises `WrongSettingError`."""
     company_id, sensor_id = _id("--company", company), _id("--sensor", sensor)
     return push_parked.Which(
         company_id=None if company_id is None else CompanyId(company_id),

@@ -47,7 +47,7 @@ def replay(
     ] = 20,
     patience: base.Patience = base.PATIENCE_S,
 ) -> int:
-    """Play drives (CSV with t_ms, lat, lon, speed_kmh) as one device over MQTTS, until all of it is acknowledged."""
+    """Play drives (CSV with t_ms, lat, lon, speed_kmh) as one device over MQTTS, until everything is acknowledged."""
     if not files:
         raise config_files.WrongSettingError("A replay needs at least one CSV file.")
     plan = replays.Replay(

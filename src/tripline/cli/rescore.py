@@ -55,8 +55,8 @@ def rescore(
 ) -> int:
     """Score stored trips anew, beside running servers or without one. Exits 1 when any cannot be judged.
 
-    Without --all or --map it takes trips whose score is by another policy than that in force, and those without a
-    score. A run that was broken off is simply started again. A score that stays the same keeps its times and events.
+    Without --all or --map it takes trips scored by another policy than the one in force, and trips without a score. To
+    resume an interrupted run, start it again. A score that stays the same keeps its times and events.
     """
     if policy is not None and not dry_run:
         raise config_files.WrongSettingError(

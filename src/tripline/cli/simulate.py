@@ -1,4 +1,4 @@
-"""`tripline simulate`: a fleet that is not there, driven over MQTTS."""
+"""`tripline simulate`: a simulated fleet, driven over MQTTS."""
 
 import os
 import sys
@@ -37,7 +37,7 @@ else:
 
 _SHARE: Final = validators.Number(gte=0, lte=1)
 _WIDE: Final = 132
-"""Columns of a table that no terminal bounds."""
+"""Columns of a table outside of a terminal."""
 _SEOUL: Final = "37.5665,126.978"
 _FILES: Final = validators.Path(exists=True, dir_okay=False)
 
@@ -45,7 +45,7 @@ _FILES: Final = validators.Path(exists=True, dir_okay=False)
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Who:
-    """Which fleet drives."""
+    """The fleet."""
 
     vehicles: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=99_999), help="how many vehicles")] = 10
     prefix: Annotated[str, Parameter(help="how the names of its vehicles and sensors begin")] = "SIM"
@@ -64,7 +64,7 @@ class Who:
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class What:
-    """What it drives."""
+    """The drives."""
 
     trips: Annotated[int, Parameter(validator=validators.Number(gte=1), help="drives of each vehicle")] = 1
     duration: Annotated[float, Parameter(validator=validators.Number(gte=30), help="length of a drive, seconds")] = 600
@@ -94,7 +94,7 @@ class What:
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """Which platform, and as whom."""
+    """The platform and the account."""
 
     api: Annotated[str, Parameter(help="its REST interface")] = "http://127.0.0.1:8080"
     email: Annotated[str | None, Parameter(help="account of the company's administrator")] = None
@@ -109,7 +109,7 @@ class Where:
 
 
 def simulate(*, who: Who | None = None, what: What | None = None, where: Where | None = None) -> int:
-    """Register a fleet of simulated vehicles and drive them over MQTTS; show what was sent, acknowledged and stored.
+    """Register a fleet of simulated vehicles and drive them over MQTTS; show the numbers sent, acknowledged and stored.
 
     Exits 1 when something acknowledged is not stored. Interrupted, the drives end where they are and the table follows.
     """
@@ -176,7 +176,7 @@ def _journeys(what: What) -> Journeys:
 
 
 def _maps(data: Path | None) -> "list[Network]":
-    """The roads of the imported maps, as it says. Raises `NoAreaError`."""
+    """The roads of the imported maps, whose names are printed. Raises `NoAreaError`."""
     folder = base.settings(base.Place(data=data), {}).maps
     areas = map_files.areas(folder) if folder.is_dir() else []
     if areas:

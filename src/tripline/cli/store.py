@@ -1,4 +1,4 @@
-"""`tripline store`: what is done with a store as a whole."""
+"""`tripline store`: operations on a whole store."""
 
 import time
 from collections.abc import Iterator
@@ -66,13 +66,13 @@ def _place(text: str) -> "store_copy.Place":
 
 
 def _is_place(text: str) -> bool:
-    """Whether it is no address of something else, which must not become the name of a folder with its password."""
+    """Return false for other addresses, which must not become the name of a folder with their password."""
     return text.startswith(_ADDRESSES) or "://" not in text
 
 
 @contextmanager
 def _telling(console: Console) -> "Iterator[Progress]":
-    """Shows what is done: in place on a terminal, elsewhere a line for each table and each 100,000 rows."""
+    """Show progress: in place on a terminal, elsewhere a line for each table and each 100,000 rows."""
     speed = _Speed()
     if console.is_terminal:
         with console.status("") as status:
@@ -88,7 +88,7 @@ def _telling(console: Console) -> "Iterator[Progress]":
 
 
 class _Speed:
-    """How fast rows go, table by table."""
+    """Rows per second, table by table."""
 
     def __init__(self) -> None:
         self._began = time.perf_counter()
