@@ -1,1 +1,1 @@
-"""The pipeline: decode, check, place, keep, acknowledge."""
+"""The ingest pipeline: decode, check, place, store, acknowledge."""

@@ -1,4 +1,4 @@
-"""Acknowledgements of a batch that is durable: each source hears once, a few in a turn of the event loop."""
+"""Acknowledge durable batches: once per source, a few sources per turn of the event loop."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from tripline.ports.devices import Source
 from tripline.services.device_frames import Frame
 
 TOLD_AT_ONCE: Final = 64
-"""Sources that are told in one turn of the event loop what is durable: two milliseconds."""
+"""Sources acknowledged in one turn of the event loop: two milliseconds."""
 _log = observe.logger("ingest")
 
 
 async def acknowledge(frames: Sequence[Frame]) -> None:
-    """Tell each source once which of its frames are durable; QoS 0 frames (token 0) wait for no answer."""
+    """Acknowledge the durable frames of each source in one call; QoS 0 frames (token 0) need none."""
     tokens: dict[Source, list[int]] = {}
     for frame in frames:
         if frame.token:
@@ -29,4 +29,4 @@ async def acknowledge(frames: Sequence[Frame]) -> None:
         except Exception:  # noqa: BLE001  one connection's bug must not stop the others' acknowledgements
             _log.exception("ingest.failed", sensor=source.sensor_id)
         if not number % TOLD_AT_ONCE:
-            await asyncio.sleep(0)  # each is encrypted and sent: others wait for some of them, not for all
+            await asyncio.sleep(0)  # each is encrypted and sent: let other tasks run in between

@@ -1,4 +1,4 @@
-"""A batch on its way through the pipeline, the readings in it, and what it writes: each step adds what it found out.
+"""A batch on its way through the pipeline, with its readings and pending writes; each step adds its findings.
 
 Not here: the steps (`pipeline.py`).
 """
@@ -23,35 +23,35 @@ Usable = Microtrip | Trip | DeviceEvent | LatestValues
 
 
 class Item(msgspec.Struct, gc=False, eq=False):
-    """A reading on its way: the frame it came in, its sensor's track, what it says, and what became of it."""
+    """A reading with its frame, its sensor's track, its vehicle and the keys of its entry."""
 
     frame: Frame
     track: Track
     reading: Usable
     vehicle_id: VehicleId | None
-    """The vehicle that it is of: the sensor's, but a trip message may tell of a trip from before the sensor moved."""
+    """The sensor's vehicle; for a trip message, the vehicle of its trip, which may predate a move of the sensor."""
     instant: int = 0
     mark: int | None = None
-    """By both a second delivery of a microtrip or event is known (`domain/deliveries.py`); None: of nothing else."""
+    """`instant` and `mark` identify a second delivery (`domain/deliveries.py`); None: not a microtrip or event."""
 
 
 class Batch(msgspec.Struct, gc=False, eq=False):
-    """The messages that go through together. Whoever follows what was kept is handed this: pushes, watching."""
+    """Messages processed together. Pushes and watches receive the batch once it is stored."""
 
     frames: Sequence[Frame]
     concerned: Collection[SensorId]
-    """Their sensors, and those of which something else is to be looked at."""
+    """Their sensors, and the sensors to check for silence or changes."""
     now_ms: int
     items: list[Item]
-    """Every usable reading, in the order received."""
+    """Every usable reading, in order of receipt."""
     answers: list[Answered]
     refusals: list[Refusal]
     new: Sequence[Item] = ()
-    """Of the items those that were not taken in before: they are placed and kept."""
+    """Items that are not redeliveries: they are placed and stored."""
 
 
 class Writes(NamedTuple):
-    """What a batch that was placed writes, beside its answers and refusals."""
+    """Rows, pushes and traces that a placed batch writes, besides its answers and refusals."""
 
     rows: Rows
     pushes: Sequence[Message]
@@ -59,9 +59,9 @@ class Writes(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What the transaction of a batch found out, for after its commit."""
+    """Results of a batch's transaction, for use after its commit."""
 
     told: list[Notification]
     taken: rpc_answers.Taken
     uncalled: Plan
-    """Rows for answers to no call."""
+    """Rows for answers that match no call."""

@@ -1,10 +1,10 @@
-"""The intake of the pipeline where the bus stands between: frames are written to a topic and acknowledged there.
+"""The pipeline's intake when a bus is configured: frames are written to a topic and acknowledged from there.
 
-The key is the sensor, so one partition has all frames of a sensor in their order. A frame is acknowledged when every
-replica that must have it has it. The writer tries for ever, since a frame that it dropped could fall behind later ones;
-a source that waits too long is abandoned and sends again what was not acknowledged.
+The key is the sensor, so one partition holds all frames of a sensor in order. A frame is acknowledged when every
+required replica has it. The writer retries without end, since a dropped frame could be overtaken by later ones; a
+source that waits too long is abandoned and resends its unacknowledged frames.
 
-Not here: placing and keeping (`drain.py`, in a worker), the bus itself (`adapters/`).
+Not here: placing and storing (`drain.py`, in a worker), the bus itself (`adapters/`).
 """
 
 import asyncio
@@ -19,64 +19,64 @@ from tripline.ports.outages import Outage
 from tripline.wire import frames
 
 REFUSED_BYTES: Final = 1_024
-"""Beginning of a body that the brokers do not take; the rest is lost to everybody but the device."""
+"""Bytes preserved of a body that the brokers refuse; only the device still has the rest."""
 TRIAL_S: Final = 2.0
-"""How long nobody is let in after the bus refused something."""
+"""How long connections are refused after the bus refused a frame."""
 LOOK_S: Final = 1.0
-"""Between two checks for frames that wait too long."""
+"""Interval between checks for frames that wait too long."""
 _log = observe.logger("ingest")
 
 
 class Ticket(NamedTuple):
-    """A frame that the writer has."""
+    """A frame handed to the writer."""
 
     source: Source
     token: int
-    """Given back to the source when the frame is acknowledged; 0: the source does not ask."""
+    """Returned to the source when the frame is acknowledged; 0: no acknowledgement is needed."""
 
 
 class BufferIntake:
     """Implements `ports.devices.Intake` and `ports.bus.Receipts`."""
 
     def __init__(self, writer: BusWriter, *, topic: str, patience_s: float) -> None:
-        """`writer` never drops a message that others of its key are behind. `patience_s`: how long a source waits
-        until it is abandoned."""
+        """`writer` never drops a message that precedes others of its key. `patience_s`: how long a source waits before
+        it is abandoned."""
         self._writer = writer
         self._topic = topic
         self._patience_s = patience_s
         self._stop = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._held: dict[Source, _Held] = {}
-        """Sources with frames that are under way, and those abandoned lately."""
+        """Sources with frames in flight, and recently abandoned ones."""
         self._under_way = 0
-        """Frames that the writer has, whoever still waits for them."""
+        """Frames in flight in the writer, including those from abandoned sources."""
         self._troubled = False
-        """Whether a failure was reported since the last delivery."""
+        """True if a failure was reported since the last delivery."""
         self._failed_s = 0.0
-        """When the latest was, by the clock of the loop."""
+        """Time of the latest failure, by the loop's clock."""
 
     def offer(self, source: Source, topic: str, body: bytes, received_ms: int, token: int) -> None:
-        """Write one frame. Cheap; never blocks. The order of a source's frames is kept."""
+        """Write one frame. Cheap; never blocks. Preserves the order of a source's frames."""
         self._send(source, frames.packed(topic, received_ms, body), token)
 
     def refuse(
         self, source: Source, topic: str, head: bytes, received_ms: int, token: int, reason: str, size: int
     ) -> None:
-        """Write a publish that the gateway did not take: its first bytes are for the rejected-message log."""
+        """Write a publish that the gateway refused: its first bytes go to the rejected-message log."""
         self._send(source, frames.packed_refusal(topic, received_ms, head, reason, f"{size} bytes"), token)
 
     @property
     def crowded(self) -> bool:
-        """Whether sources should stop reading until there is room."""
+        """True if sources should stop reading until there is room."""
         return self._writer.crowded
 
     @property
     def away(self) -> bool:
-        """Whether the bus takes nothing: as long as frames wait for it these are the trial, then who comes next is."""
+        """True if the bus is unavailable: pending frames serve as the trial, or else the next connection does."""
         return self._troubled and (self._under_way > 0 or self._loop.time() - self._failed_s < TRIAL_S)
 
     async def run(self) -> None:
-        """Abandon frames that wait too long, until `stop`. Whoever offers a frame writes it."""
+        """Abandon frames that wait too long, until `stop`; `offer` itself writes the frames."""
         while not self._stop.is_set():
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_S):
@@ -84,11 +84,11 @@ class BufferIntake:
             self._look()
 
     def stop(self) -> None:
-        """Let `run` return. Offer nothing afterwards."""
+        """Make `run` return. Do not offer frames afterwards."""
         self._stop.set()
 
     def delivered(self, tickets: list[Ticket]) -> None:
-        """Acknowledge what every replica has."""
+        """Acknowledge frames that every replica has."""
         self._troubled = False
         self._under_way -= len(tickets)
         now_s = self._loop.time()
@@ -107,7 +107,7 @@ class BufferIntake:
         metrics.FRAMES.labels("buffered").inc(len(tickets))
 
     def failed(self, tickets: list[Ticket]) -> None:
-        """Nothing of these sources that was not acknowledged is sure to be kept: tell each once."""
+        """Abandon these sources once each: their unacknowledged frames may be lost."""
         self._under_way -= len(tickets)
         self._abandon({ticket.source for ticket in tickets}, "The bus did not take them.")
 
@@ -116,7 +116,7 @@ class BufferIntake:
         if held is None:
             held = self._held[source] = _Held(self._loop.time())
         elif held.abandoned:
-            return  # it must not get ahead of those before it
+            return  # it must not overtake earlier frames
         held.frames += 1
         self._under_way += 1
         ticket = Ticket(source, token)
@@ -130,7 +130,7 @@ class BufferIntake:
             self.failed([ticket])
 
     def _look(self) -> None:
-        """What the writer has goes on waiting; its devices send it once more when they are back, behind it."""
+        """Abandon late sources; the writer still has their frames, and the devices resend them after reconnecting."""
         now_s = self._loop.time()
         for source in [source for source, held in self._held.items() if held.abandoned]:
             del self._held[source]
@@ -152,16 +152,16 @@ class BufferIntake:
 
 
 class _Held:
-    """What is under way of one source."""
+    """Frames of one source in flight."""
 
     __slots__ = ("abandoned", "frames", "since_s")
 
     def __init__(self, now_s: float) -> None:
         self.frames = 0
         self.since_s = now_s
-        """When the first of them was offered, or something before it delivered; by the clock of the loop."""
+        """When the first of them was offered, or an earlier one delivered; by the clock of the loop."""
         self.abandoned = False
-        """Kept until its connection is surely gone, so that nothing more of it is written."""
+        """Remains set until its connection is surely closed, so that no more of its frames are written."""
 
 
 def _key(sensor_id: SensorId) -> bytes:

@@ -1,9 +1,9 @@
-"""Cuts batches: when one is large, and behind a device's result, which may mount the device on a vehicle.
+"""Split batches: by size, and after a device's result, which may mount the device on a vehicle.
 
-What the same device sends after it belongs where the result put it, so it waits for the next batch, which reads the
-sensor anew. Answers need not wait for one another, and other devices for nobody.
+Data that the same device sends afterwards depends on that result, so it waits for the next batch, which reloads the
+sensor. Answers do not wait for one another, and other devices are not delayed.
 
-Not here: what a result does (`services/rpc/answers.py`).
+Not here: the effect of a result (`services/rpc/answers.py`).
 """
 
 from typing import NamedTuple
@@ -16,19 +16,19 @@ from tripline.wire import topics
 
 
 class Cut(NamedTuple):
-    """Frames in two."""
+    """Frames split in two."""
 
     together: list[Frame]
-    """Those that go through now."""
+    """Frames to process now."""
     later: list[Frame]
-    """Those that wait for the next batch."""
+    """Frames left for the next batch."""
 
 
 def fairly(frames: list[Frame], most: int, most_bytes: int) -> Cut:
-    """No more frames go through together than these, and with no longer bodies; the order of each source is kept.
+    """Limit a batch to `most` frames and `most_bytes` of bodies; the order of each source is preserved.
 
-    Of a source one long message goes, and what it sent before: whoever sends only such ones waits behind everybody
-    else. The first frame always goes.
+    Only one long message per source is included, with the source's earlier ones: a source that sends many waits behind
+    all others. The first frame is always included.
     """
     together: list[Frame] = []
     later: list[Frame] = []
@@ -37,7 +37,7 @@ def fairly(frames: list[Frame], most: int, most_bytes: int) -> Cut:
     size = 0
     for place, frame in enumerate(frames):
         source, length = frame.source, len(frame.body)
-        # A device that sent a hundred long ones kept the event loop for 25 s (docs/decisions/255).
+        # A device that sent a hundred long messages once blocked the event loop for 25 s (docs/decisions/255).
         if source in held or (source in long and length > LONG_BYTES):
             held.add(source)
             later.append(frame)
@@ -52,7 +52,7 @@ def fairly(frames: list[Frame], most: int, most_bytes: int) -> Cut:
 
 
 def behind_results(frames: list[Frame]) -> Cut:
-    """What follows a result of its sensor waits; the order of each sensor is kept."""
+    """Defer data that follows a result of its sensor; the order of each sensor is preserved."""
     if {frame.topic for frame in frames} <= topics.DATA:
         return Cut(frames, [])
     answered: set[SensorId] = set()
@@ -72,8 +72,8 @@ def behind_results(frames: list[Frame]) -> Cut:
 
 
 def beginning(frames: list[Frame], most_bytes: int) -> list[Frame]:
-    """The longest beginning that goes through together: the first frame, and those after it up to so many bytes or to
-    data of a sensor that has answered before."""
+    """The longest run of frames to process together: the first frame, then up to `most_bytes`, or up to data of a
+    sensor that has already sent a result."""
     answered: set[SensorId] = set()
     size = 0
     for place, frame in enumerate(frames):

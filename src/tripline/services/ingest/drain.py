@@ -1,8 +1,8 @@
-"""Taking in what gateways wrote to the bus: batches of frames, each stored once, of each sensor in its order.
+"""Store the frames that gateways wrote to the bus: in batches, each frame once, in the order of each sensor.
 
-How far a partition is stored is written in the transaction that stores it, so a frame that the bus delivers again, to
-this process or another, is left out; whoever lost a partition and does not know it yet stores nothing of it any more.
-While the store is away the batch waits, and the bus keeps the rest.
+The transaction that stores frames also advances the partition's offset, so a frame that the bus delivers again, to this
+process or another, is skipped; a process that lost a partition without noticing stores nothing more of it. While the
+store is down, the batch waits and the bus retains later frames.
 
 Not here: writing frames (`buffer.py`), placing them (`pipeline.py`), reading the bus (`adapters/`).
 """
@@ -28,17 +28,17 @@ from tripline.wire import frames
 from tripline.wire.readings import Rejected
 
 LONGEST_PAUSE_S: Final = 2.0
-"""Between two tries while the store is away."""
+"""Longest pause between tries while the store is down."""
 NOT_A_FRAME: Final = "not_a_frame"
 BUFFER: Final = "buffer"
-"""Where a batch comes from, for the log."""
+"""Origin of a batch, for the log."""
 OUTAGE: Final = "outage"
-"""What the drain is at when the store or the bus is away, or gave up."""
+"""State of the drain while the store or the bus is down or gave up."""
 _log = observe.logger("ingest")
 
 
 class Place:
-    """Where a frame stood on the bus: its source, as the pipeline sees it. Its token is the offset."""
+    """The partition that a frame came from: its source, as the pipeline sees it. Its token is the offset."""
 
     __slots__ = ("partition", "sensor_id")
 
@@ -47,34 +47,34 @@ class Place:
         self.partition = partition
 
     def settled(self, tokens: list[int]) -> None:
-        """Stored; the bus hears of the batch as a whole."""
+        """Do nothing: the bus is told about the whole batch."""
 
     def abandoned(self) -> None:
-        """Not stored; the batch waits."""
+        """Do nothing: the batch waits."""
 
 
 class _Ends(NamedTuple):
-    """Where every partition ended at an instant."""
+    """End offsets of all partitions at an instant."""
 
     at_ms: int
     offsets: dict[int, int]
 
 
 class Progress:
-    """How far a log is stored: the positions in the store, against what the bus says of its ends."""
+    """Progress of storing a log: offsets in the store, compared with the ends on the bus."""
 
     def __init__(self, *, log: BusLog, store: Store) -> None:
         self._bus_log = log
         self._store = store
         self._name = ""
-        """Of the log, once the bus has told it."""
+        """Identity of the log, once learned from the bus."""
         self._ends: _Ends | None = None
-        """Until where everything is stored before the next instant is asked about."""
+        """Ends to reach before the next instant is queried."""
 
     async def stored_until(self, now_ms: int) -> int | None:
-        """An instant until which everything that gateways acknowledged is stored; None: not known yet.
+        """Return an instant before which every acknowledged frame is stored; None: not known yet.
 
-        Asked again and again it goes on; with nothing left behind it is about the time of asking. Raises `Outage`.
+        Repeated calls advance it; without a backlog it is close to the time of the call. Raises `Outage`.
         """
         await self.learn()
         if self._ends is None:
@@ -86,17 +86,18 @@ class Progress:
         return ends.at_ms
 
     async def learn(self) -> None:
-        """Ask which log it is, unless that is known. Raises `Outage`."""
+        """Ask the bus for the identity of the log, unless it is cached. Raises `Outage`."""
         if not self._name:
             self._name = await self._bus_log.identity()
 
     async def positions(self) -> dict[int, int]:
-        """Partition -> its first offset that is not stored. Raises `Outage`."""
+        """Partition -> its first unstored offset. Raises `Outage`."""
         await self.learn()
         return await self._store.read(lambda tx: bus_offsets.positions(tx, self._name))
 
     def begin(self, tx: WriteTx, together: Sequence[Frame]) -> None:
-        """This transaction stores these frames. Raises `MovedError` when some of them are stored."""
+        """Advance the offsets past these frames in their transaction. Raises `MovedError` if any were stored
+        already."""
         offsets: dict[int, list[int]] = {}
         for frame in together:
             offsets.setdefault(_partition(frame), []).append(frame.token)
@@ -105,10 +106,10 @@ class Progress:
 
 
 class Drain:
-    """Reads frames and has them taken in, until it is cancelled."""
+    """Reads frames and passes them to the intake, until cancelled."""
 
     def __init__(self, *, reader: BusReader, progress: Progress, intake: Intake, clock: Clock, batch: int) -> None:
-        """`batch`: how many frames a transaction stores at most."""
+        """`batch`: most frames per transaction."""
         self._reader = reader
         self._progress = progress
         self._intake = intake
@@ -118,16 +119,16 @@ class Drain:
         reader.explain(self._doing)
 
     async def run(self) -> None:
-        """Take in what comes."""
+        """Store batches until cancelled."""
         while True:
             batch = await self._reader.read(self._pace.size)
             await self._store(batch)
             self._reader.done(batch)
 
     async def _store(self, batch: BusBatch) -> None:
-        """Try until the batch is stored, or is another member's."""
+        """Try until the batch is stored, or belongs to another member."""
         outages = 0
-        # Whoever had a partition before may have stored more of it than the bus heard of.
+        # The previous owner of a partition may have stored more of it than it committed to the bus.
         doubtful = batch.came
         left = [_frame(message, self._clock()) for message in batch.messages]
         while left := self._ours(left, batch):
@@ -138,7 +139,7 @@ class Drain:
                 else:
                     left = await self._beginning_stored(left)
                     outages = 0
-            # Another process stored some of these meanwhile. Which ones is asked before the next try.
+            # Another process stored some of these meanwhile; before the next try, look up which.
             except MovedError:
                 doubtful = True
             except Outage as outage:
@@ -152,7 +153,7 @@ class Drain:
                 doubtful = True
 
     def _ours(self, left: list[Frame], batch: BusBatch) -> list[Frame]:
-        """Those of partitions that are still this member's."""
+        """Frames of partitions that this member still owns."""
         marks = self._reader.kept(batch).marks
         if len(marks) == len(batch.marks):
             return left
@@ -160,8 +161,10 @@ class Drain:
         return [frame for frame in left if _partition(frame) in partitions]
 
     async def _unstored(self, left: list[Frame], batch: BusBatch) -> list[Frame]:
-        """Those that are not stored: by whoever had the partition before, or by a commit whose outcome was not heard.
-        The reader goes on behind what is. Raises `Outage`."""
+        """Frames not yet stored by the partition's previous owner, or by a commit with an unknown outcome.
+
+        Makes the reader skip stored frames. Raises `Outage`.
+        """
         stored = await self._progress.positions()
         behind = {
             each: stored.get(each.partition, 0)
@@ -173,7 +176,7 @@ class Drain:
         return [frame for frame in left if frame.token >= stored.get(_partition(frame), 0)]
 
     async def _beginning_stored(self, left: list[Frame]) -> list[Frame]:
-        """Store as many of these as go through together in about a second; the rest. Raises `Outage`."""
+        """Store the first frames, as many as take about a second; return the rest. Raises `Outage`."""
         await self._progress.learn()
         together = cuts.beginning(left[: self._pace.size], BATCH_BYTES)
         await self._intake.take_in(together, begin=self._progress.begin, kind=BUFFER)
@@ -191,8 +194,8 @@ def _partition(frame: Frame) -> int:
 
 
 def _frame(message: BusMessage, now_ms: int) -> Frame:
-    """The message as the pipeline takes it; what is none goes to the rejected-message log."""
-    # A key that is no text must not stop the partition for good.
+    """Convert a message to a frame; anything else becomes a refusal for the rejected-message log."""
+    # A key that is not valid text must not block the partition.
     source = Place(SensorId((message.key or b"").decode(errors="replace")), message.partition)
     try:
         frame = frames.unpacked(message.value)

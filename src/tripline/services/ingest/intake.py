@@ -1,12 +1,12 @@
-"""The intake of the pipeline: frames gather, batches go through one at a time, trips end by silence.
+"""The intake of the pipeline: collect frames, process batches one at a time, end silent trips.
 
-A batch starts `commit_ms` after its first frame, or when it is full; while one commits the next gathers. When the
-store is away nothing is acknowledged: every source hears of it, and the intake opens again after a pause.
+A batch starts `commit_ms` after its first frame, or when it is full; while one commits, the next collects. When the
+store is down, nothing is acknowledged: every source is abandoned, and the intake opens again after a pause.
 
 A second task sweeps: it finds silent trips and deletes old rows. Batches never wait for it; the silent trips end with
 the next batch.
 
-Not here: what happens to a batch (`pipeline.py`), which trips are silent (`silence.py`).
+Not here: processing a batch (`pipeline.py`), finding silent trips (`silence.py`).
 """
 
 import asyncio
@@ -32,19 +32,19 @@ from tripline.store.transactions import Store
 from tripline.wire.readings import Rejected
 
 _IDLE_MS: Final = 1_200_000
-"""A sensor without an open trip is forgotten after 20 minutes: longer than anything of it still matters."""
+"""A sensor without an open trip is forgotten after 20 minutes, when none of its data can matter any more."""
 BATCH_BYTES: Final = 2**20
-"""Bodies of a batch, together, unless one alone is longer; ordinary messages have some hundred bytes."""
+"""Most bytes of bodies in a batch, unless a single one is longer; ordinary messages have some hundred bytes."""
 DEVICES: Final = "devices"
 BUS: Final = "bus"
-"""Where a batch comes from, for the log: this process's own devices, or customers' systems."""
+"""Origin of a batch, for the log: this process's own devices, or customers' systems."""
 BACKLOG_BYTES: Final = 64 * 2**20
-"""Bodies that wait, together, above which sources should stop reading: `backlog` counts frames of any length."""
+"""Total bytes of waiting bodies above which sources should stop reading: `backlog` counts frames of any length."""
 _log = observe.logger("ingest")
 
 
 StoredUntil = Callable[[int], Awaitable[int | None]]
-"""An instant up to the given one until which everything that devices were told is kept stands in the store; None: not
+"""Return an instant, at most the given one, before which every message acknowledged to a device is stored; None: not
 known yet."""
 
 
@@ -53,7 +53,7 @@ async def _everything_is(now_ms: int) -> int:
 
 
 class Intake:
-    """Implements `ports.devices.Intake`. Make it on the event loop; `run` must be running for anything to happen."""
+    """Implements `ports.devices.Intake`. Create it on the event loop; it does nothing until `run` is started."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Intake:
         self._stored_until = stored_until or _everything_is
         self._commit_s = settings.commit_ms / 1000
         self.rejected = RejectedLog(store=store, settings=settings, ids=ids)
-        """Where messages go that cannot be used."""
+        """Receives messages that cannot be used."""
         self._pipeline = Pipeline(
             store=store,
             settings=settings,
@@ -91,47 +91,47 @@ class Intake:
         self._batch = settings.batch
         self._waiting: list[Frame] = []
         self._size = 0
-        """Bytes of the bodies that wait."""
+        """Total bytes of the waiting bodies."""
         self._changed: set[SensorId] = set()
         self._wake = asyncio.Event()
         self._passing = asyncio.Lock()
-        """Held while a batch goes through."""
+        """Locked while a batch is processed."""
         self._stop = asyncio.Event()
         self._silent: Sequence[SensorId] = ()
-        """Sensors whose trip ends with the next batch, if it is silent still."""
+        """Sensors whose trip ends with the next batch, if it is still silent."""
         self._ended = asyncio.Event()
-        """Set when a batch with such sensors is through."""
+        """Set when a batch with such sensors is done."""
         self._outages = 0
         self._shut = False
         self.swept = False
-        """Whether the last sweep left nothing to do."""
+        """True if the last sweep left nothing to do."""
         signals.subscribe(observe.SIGNAL_SENSOR_CHANGED, self._sensor_changed)
 
     def offer(self, source: Source, topic: str, body: bytes, received_ms: int, token: int) -> None:
-        """Queue one frame. Cheap; never blocks. The order of a source's frames is kept."""
+        """Queue one frame. Cheap; never blocks. Preserves the order of a source's frames."""
         self._queue(Frame(source, topic, body, received_ms, token))
 
     def refuse(
         self, source: Source, topic: str, head: bytes, received_ms: int, token: int, reason: str, size: int
     ) -> None:
-        """Queue a publish that the gateway did not take: its first bytes go to the rejected-message log, and it is
-        settled in its turn."""
+        """Queue a publish that the gateway refused: its first bytes go to the rejected-message log, and it is settled
+        in order."""
         refused = Rejected(reason=reason, detail=f"{size} bytes", body=head)
         self._queue(Frame(source, topic, head, received_ms, token, refused))
 
     @property
     def crowded(self) -> bool:
-        """Whether sources should stop reading until their next `settled`."""
+        """True if sources should stop reading until their next `settled`."""
         return len(self._waiting) >= self._settings.backlog or self._size >= BACKLOG_BYTES or self._shut
 
     @property
     def away(self) -> bool:
-        """Whether the store did not keep the latest batch and has not been tried since."""
+        """True if the store failed to commit the latest batch and has not been tried since."""
         return self._shut
 
     async def let_go_of(self, deleted: Collection[str]) -> None:
-        """Return when no batch is under way that knew these deleted vehicles or sensors, and none will: their rows are
-        all written; on a shared store, of no process. Raises `Outage`."""
+        """Wait until no batch refers to these deleted vehicles or sensors any more, in any process, so that all their
+        rows are written. Raises `Outage`."""
         async with self._passing:
             self._pipeline.tracks.forget_deleted(frozenset(deleted))
         if self._store.shared:
@@ -139,23 +139,23 @@ class Intake:
 
     @property
     def doing(self) -> str:
-        """The step that the batch under way is at; any thread may ask."""
+        """The current step of the batch being processed; thread-safe."""
         return self._pipeline.steps.doing
 
     @property
     def worked_s(self) -> float:
-        """How long the latest batch took apart from its turn, its locks and its commit: what grows with its size."""
+        """Duration of the latest batch without waiting, locks and commit: the part that grows with its size."""
         return self._pipeline.steps.worked_s
 
     async def take_in(self, frames: Sequence[Frame], *, begin: Begin, kind: str = BUS) -> Taken:
-        """Take a batch through that was cut elsewhere, between those of this intake. Raises `Outage`: nothing is kept
-        but what `begin` was asked for in transactions before. `kind`: where it comes from, for the log."""
+        """Process a batch that was cut elsewhere, in turn with this intake's batches. Raises `Outage`: then only the
+        transactions that ran `begin` before are stored. `kind`: origin of the batch, for the log."""
         async with self._in_turn(kind, frames):
             return await self._pipeline.take_in(frames, now_ms=self._clock(), begin=begin)
 
     @contextlib.asynccontextmanager
     async def _in_turn(self, kind: str, frames: Sequence[Frame]) -> AsyncIterator[None]:
-        """One batch after the other; one that takes long is logged."""
+        """Process one batch at a time; log a slow one."""
         offered_s = self._loop.time()
         async with self._passing:
             waited_s = self._loop.time() - offered_s
@@ -178,12 +178,12 @@ class Intake:
         await self.settle_rejected()
 
     async def settle_rejected(self) -> None:
-        """Write how many messages were only counted; where the store is away the log lines have to do."""
+        """Write the number of messages that were only counted; if the store is down, the log lines must do."""
         with contextlib.suppress(Outage):
             await self.rejected.settle(now_ms=self._clock())
 
     def stop(self) -> None:
-        """Let `run` take in what was offered, then end. Offer nothing afterwards."""
+        """Make `run` process the remaining frames and end. Do not offer frames afterwards."""
         self._stop.set()
         self._wake.set()
 
@@ -192,14 +192,14 @@ class Intake:
         waiting.append(frame)
         self._size += len(frame.body)
         count = len(waiting)
-        # The first frame starts the clock of a batch; those that follow wait no longer for it.
+        # The first frame starts the timer of a batch; later frames share it.
         if count == 1:
             self._loop.call_later(self._commit_s, self._wake.set)
         elif count == self._batch:
             self._wake.set()
 
     async def _turn(self) -> None:
-        """One batch of what waits. An outage abandons it and everything behind it."""
+        """Process one batch of waiting frames. An outage abandons it and all later frames."""
         if self._size <= BATCH_BYTES:
             cut = Cut(self._waiting[: self._batch], self._waiting[self._batch :])
         else:
@@ -227,10 +227,10 @@ class Intake:
             self._ended.set()
 
     def _abandon(self, frames: list[Frame], outage: Outage | None) -> None:
-        """Nothing of this and of what waits is kept: tell every source once."""
+        """Abandon these frames and all waiting ones: call each source once."""
         self._outages += 1
         self._shut = True
-        # What waits goes, too: of one device nothing may be acknowledged while something before it is not kept.
+        # Waiting frames are dropped, too: a device's frame must not be acknowledged before an earlier one is stored.
         frames = frames + self._waiting
         self._waiting, self._size = [], 0
         sources: dict[Source, None] = dict.fromkeys(frame.source for frame in frames)
@@ -240,12 +240,12 @@ class Intake:
             source.abandoned()
 
     async def _pause(self) -> None:
-        """Wait before the store is tried again, longer with every outage in a row."""
+        """Pause before the store is tried again, longer with every consecutive outage."""
         pause_s = batch_tries.pause_s(self._outages)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(pause_s):
                 await self._stop.wait()
-        # Open to the next batch, which is the trial: shut until one succeeds, no frame would ever come to be it.
+        # Open for the next batch, which is the trial: staying shut would never let a trial frame in.
         self._shut = False
         if self._waiting or self._changed:
             self._wake.set()
@@ -264,7 +264,7 @@ class Intake:
             await asyncio.sleep(pause_s)
 
     async def _sweep(self) -> bool:
-        """End the trips that fell silent and drop old rows; true if old rows are left. Raises `Outage`."""
+        """End silent trips and delete old rows; true if old rows are left. Raises `Outage`."""
         now_ms = self._clock()
         silent = await self._find_silent(now_ms)
         if silent:
@@ -274,13 +274,13 @@ class Intake:
             await self._ended.wait()
         more = await self.rejected.tend(now_ms=now_ms)
         more = await traces.purge(self._store, now_ms=now_ms) or more
-        # Between two batches: the one under way may need a track that was idle until now.
+        # Between two batches: the current one may need a track that was idle until now.
         async with self._passing:
             self._pipeline.tracks.forget_idle(before_ms=now_ms - _IDLE_MS)
         return more
 
     async def _find_silent(self, now_ms: int) -> list[SensorId]:
-        """Sensors whose open trip fell silent: what they sent may still be on its way to here."""
+        """Sensors whose open trip is silent, up to the instant before which all their messages are stored."""
         until_ms = await self._stored_until(now_ms)
         if until_ms is None:
             return []

@@ -1,12 +1,12 @@
-"""Messages to customers' servers about what devices sent: trips, microtrips and device events (spec/push 2, 4.2, 4.4).
+"""Messages to customers' servers about device data: trips, microtrips and device events (spec/push 2, 4.2, 4.4).
 
-We tell what was stored, one message for each stored record: an aggregate with two trip numbers is two records, so two
-messages. What was rejected or delivered again is not told, nor is a trip that silence ended: there is no message of it.
+Each stored record is one message: an aggregate with two trip numbers makes two records, so two messages. Rejected and
+redelivered messages are not pushed, nor is a trip that ended by silence, since the device sent no message for it.
 
-What companies want is remembered and read again when a company changes, here or in another process; while nobody wants
-anything a batch costs one look at its companies.
+The selectors of companies are cached and reloaded when a company changes, here or in another process; while no company
+wants any messages, a batch costs one lookup of its companies.
 
-Not here: the rows and their numbers (`services/push/notices.py`), the sending.
+Not here: the rows and their numbers (`services/push/notices.py`), sending.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -31,33 +31,33 @@ from tripline.wire.device import tables as device_tables
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Trip
 
 _NO_NUMBER: Final = 0
-"""Nobody can ask for it."""
+"""A number that cannot be selected."""
 Told: TypeAlias = Microtrip | Trip | DeviceEvent
 KNOWN_MS: Final = 3_000
-"""How long what companies want is believed on a shared store, where a signal from another process may be lost."""
+"""How long cached selectors are used on a shared store, where a signal from another process may be lost."""
 _INLINE: Final = 8
-"""Companies read on the event loop itself; more are read in a thread."""
+"""Most companies read on the event loop; more are read in a thread."""
 
 
 class Numbers(NamedTuple):
-    """The numbers by which a company may ask for a message (N4)."""
+    """The numbers by which a company may select a message (N4)."""
 
     kind: int
-    """Of its kind, after classification."""
+    """Number of its kind, after classification."""
     sent: int
-    """As sent; of a message that was sent without one, the kind's."""
+    """As sent; if the device sent none, the number of its kind."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """The operator above a company, and who wants what about the company's sensors."""
+    """The operator above a company, and the companies that want messages about its sensors."""
 
     operator_id: CompanyId
     wishes: tuple[Wish, ...]
     _chosen: dict[Numbers, list[Receiver]] = msgspec.field(default_factory=dict)
 
     def receivers(self, numbers: Numbers) -> list[Receiver]:
-        """Who gets a device's message with these numbers (N4)."""
-        # A device may send any number: those that nobody can ask for share one place.
+        """Receivers of a device's message with these numbers (N4)."""
+        # A device may send any number: numbers that cannot be selected share one entry.
         kind, sent = numbers
         numbers = Numbers(
             kind if kind in pushes.OF_DEVICES else _NO_NUMBER, sent if sent in pushes.OF_DEVICES else _NO_NUMBER
@@ -80,21 +80,21 @@ class Wishes:
             signals.subscribe(subject, lambda _: self.forget())
 
     def forget(self) -> None:
-        """Read everything again: an operator's wish counts for all its partners."""
-        # A new one: what a read under way brings goes into the old one, which nobody looks at again.
+        """Drop the cache: an operator's selectors apply to all its partners."""
+        # Replace the dictionary: a read under way writes to the old one, which is no longer used.
         self._of = {}
 
     @property
     def stale(self) -> bool:
-        """Whether another process committed since the first of them was read; exact inside a write."""
+        """True if another process committed since the first entry was read; exact inside a write."""
         return bool(self._of) and self._foreign_commits != self._store.foreign_commits
 
     async def about(self, batch: Batch) -> dict[CompanyId, Wanted]:
-        """The companies of a batch's sensors that somebody wants messages about. Raises `Outage`."""
+        """The batch's companies with receivers for messages about their sensors. Raises `Outage`."""
         return await self.of_companies({item.track.company_id for item in batch.new}, now_ms=batch.now_ms)
 
     async def of_companies(self, companies: Collection[CompanyId], *, now_ms: int) -> dict[CompanyId, Wanted]:
-        """Those of the companies about whose sensors somebody wants messages. Raises `Outage`."""
+        """The companies with receivers for messages about their sensors. Raises `Outage`."""
         if self._store.shared and abs(now_ms - self._read_ms) > KNOWN_MS:
             self._read_ms = now_ms
             self.forget()
@@ -121,7 +121,7 @@ def _wanted(tx: ReadTx, company_id: CompanyId) -> Wanted:
 
 
 def messages(batch: Batch, wanted: Mapping[CompanyId, Wanted]) -> list[Message]:
-    """What is to be sent about a batch that was placed, in the order received."""
+    """Messages to send about a placed batch, in order of receipt."""
     found: list[Message] = []
     if not wanted:
         return found
@@ -135,7 +135,7 @@ def messages(batch: Batch, wanted: Mapping[CompanyId, Wanted]) -> list[Message]:
 def of_one(
     about_whom: Track | Subject, reading: Told, received_ms: int, about: Wanted, vehicle_id: VehicleId | None
 ) -> Iterable[Message]:
-    """What is to be sent about one reading of a sensor that was stored."""
+    """Messages to send about one stored reading of a sensor."""
     numbers = numbers_of(reading)
     receivers = about.receivers(numbers)
     if not receivers:
@@ -155,7 +155,7 @@ def of_one(
 
 
 def numbers_of(reading: Told) -> Numbers:
-    """The numbers of a reading that was stored."""
+    """The numbers of a stored reading."""
     if isinstance(reading, DeviceEvent):
         return Numbers(reading.ty, reading.ty if reading.sent_ty is None else reading.sent_ty)
     trip = device_tables.TRIP_OF.get(reading.device_type)

@@ -1,17 +1,17 @@
-"""Sets how many bus frames make a batch: as many as take about a second to look up and place.
+"""Choose how many bus frames make a batch: as many as take about a second to look up and place.
 
-A worker that loses a partition waits for the batch under way, and an attempt that the store gave up begins anew. So a
-batch is bounded in time: after a slow one the next are smaller, and there is progress however slow look-ups are. What
-a commit takes does not count: it hardly depends on the size, and smaller batches would make the drain slower.
+A worker that loses a partition waits for the current batch, and a batch that the store gave up starts over. So batches
+are bounded in time: after a slow one the next are smaller, and slow lookups still make progress. The commit does not
+count: its duration hardly depends on the size, and smaller batches would slow the drain down.
 """
 
 from typing import Final
 
 AIM_S: Final = 1.0
-"""How long a batch should take before its transaction: below what is logged as slow (`steps.SLOW_S`), and a fraction of
-what a partition that moves waits for it (`adapters/kafka/reader.GIVE_UP_S`)."""
+"""Target duration of a batch before its transaction: below the limit for slow batches (`steps.SLOW_S`), and a fraction
+of the time that a moving partition allows (`adapters/kafka/reader.GIVE_UP_S`)."""
 LEAST: Final = 8
-"""Smaller batches are slower still: each costs a few round trips to the store."""
+"""Smaller batches are slower overall: each costs a few round trips to the store."""
 
 
 class Pace:
@@ -23,12 +23,12 @@ class Pace:
         self.size = most
 
     def took(self, number: int, worked_s: float) -> None:
-        """So many frames were stored after so much work."""
+        """Record that `number` frames took `worked_s` to process."""
         if worked_s > AIM_S:
             self.size = max(self._least, min(self.size, int(number * AIM_S / worked_s)))
         elif worked_s < AIM_S / 2:
             self.size = min(self._most, self.size * 2)
 
     def failed(self) -> None:
-        """The store gave up or was away: perhaps half of it is what can be done in the time that there is."""
+        """Halve the size, because the store gave up or was down."""
         self.size = max(self._least, self.size // 2)

@@ -1,6 +1,6 @@
-"""The journey of a batch: decode -> check -> place -> keep -> acknowledge.
+"""The journey of a batch: decode -> check -> place -> store -> acknowledge.
 
-One batch at a time goes through; later frames wait raw (`intake.py`). A batch is repeated if another process
+One batch at a time is processed; later frames wait undecoded (`intake.py`). A batch is repeated if another process
 changed the state that its placement depends on. A failure outside the store is narrowed down to its frame, for the log.
 
 Not here: queue and timers (`intake.py`), rules (`wire/device/publish.py`, `redeliveries.py`, `placement.py`).
@@ -46,48 +46,48 @@ from tripline.wire.device import publish as device_publish
 from tripline.wire.readings import Microtrip, Rejected
 
 Begin = Callable[[WriteTx, Sequence[Frame]], None]
-"""What a transaction that keeps these frames begins with. It may raise `Outage`: then they are not kept."""
+"""Called first in a transaction that stores these frames. If it raises `Outage`, they are not stored."""
 
 
 class Taken(msgspec.Struct):
-    """What became of a batch."""
+    """Counts and refusals of a processed batch."""
 
     counts: Counter[str] = msgspec.field(default_factory=Counter)
-    """How many readings were kept, by kind; how many were `redelivered`; how many were an `answer`."""
+    """Stored readings by kind; also `redelivered` and `answer`."""
     refusals: list[Refusal] = msgspec.field(default_factory=list)
 
     def add(self, other: "Taken") -> None:
-        """Both together."""
+        """Add another result to this one."""
         self.counts += other.counts
         self.refusals += other.refusals
 
 
 class Portion(NamedTuple):
-    """What is to go through together."""
+    """Frames and sensors to process together."""
 
     frames: Sequence[Frame]
     now_ms: int
     silent: Collection[SensorId]
-    """Sensors whose trip is over, unless they are heard of."""
+    """Sensors whose trip is over, unless a message arrives."""
     again: Collection[SensorId]
-    """Sensors that changed."""
+    """Changed sensors."""
     begin: Begin
 
     @property
     def concerned(self) -> set[SensorId]:
-        """Every sensor that it is about."""
+        """Every sensor of the portion."""
         return {*(frame.source.sensor_id for frame in self.frames), *self.silent, *self.again}
 
 
 LONG_BYTES: Final = 2**15
-"""A body that is not read on the event loop; usual ones have some hundred bytes, aggregates some thousand."""
+"""A longer body is not decoded on the event loop; usual ones have some hundred bytes, aggregates some thousand."""
 LONG_BATCH_BYTES: Final = 12 * LONG_BYTES
-"""Bodies of a batch, together, that are not; a full batch of usual ones is less."""
+"""A batch with a larger total is not decoded on the event loop; a full batch of usual bodies is smaller."""
 TRIES: Final = 12
-"""Times that a batch is placed anew because others write on the same sensors."""
+"""Most attempts to place a batch while other processes write to the same sensors."""
 ALONE_FROM: Final = 3
-"""Times that it is, on a file of our own, before no other process may commit meanwhile: a server and a command that
-takes a file in beside it must not keep each other out (docs/decisions/250)."""
+"""From this attempt on, on our own database file, other processes may not commit: a server and an import command beside
+it must not block each other (docs/decisions/250)."""
 _LONGEST_PAUSE_S: Final = 0.2
 _ALWAYS_STALE: Final = "Other processes take in data of the same sensors all the time."
 _MINUTE_MS: Final = 60_000
@@ -96,7 +96,7 @@ _log = observe.logger("ingest")
 
 
 def _nothing_else(_tx: WriteTx, _frames: Sequence[Frame]) -> None:
-    """A transaction begins with keeping the frames."""
+    """The default: no extra step before storing frames."""
 
 
 class Pipeline:
@@ -115,8 +115,8 @@ class Pipeline:
         positions: PositionKeeper,
         node_id: str | None = None,
     ) -> None:
-        """`log`: where messages go that cannot be used. `positions`: told where vehicles are. `node_id`: under which
-        sensors are claimed on a shared store, of no other pipeline and none before; default: a new one."""
+        """`log`: receives unusable messages. `positions`: receives vehicle positions. `node_id`: the unique name under
+        which this pipeline claims sensors on a shared store; default: a new one."""
         self._store = store
         self._settings = settings
         self._grace_s = scoring_grace_s
@@ -128,7 +128,7 @@ class Pipeline:
         self._signals = signals
         self._long_bodies = OwnThread("long-bodies")
         self.steps = Steps()
-        """What the batch under way is at."""
+        """The current step of the batch."""
         self._wishes = Wishes(store, signals)
         self._watches = ingest_traces.Watches(store)
         self._memory_ms = max(settings.reopen_minutes, settings.redelivery_minutes) * _MINUTE_MS
@@ -144,16 +144,16 @@ class Pipeline:
         again: Collection[SensorId] = (),
         begin: Begin = _nothing_else,
     ) -> Taken:
-        """Take a batch of frames to its end; end the trips of the `silent` sensors; read the sensors in `again` anew.
+        """Process a batch of frames; end the trips of the `silent` sensors; reload the sensors in `again`.
 
-        Raises `Outage` when the store is away: then every frame that was not settled is not kept, and no track of its
-        sensor is trusted.
+        Raises `Outage` if the store is down: then unsettled frames are not stored, and the tracks of their sensors are
+        discarded.
         """
         portion = Portion(frames, now_ms, silent, again, begin)
         return await batch_tries.narrowed_down(portion, self, store=self._store)
 
     async def through(self, portion: Portion) -> Taken:
-        """All of it as one batch, again for as long as another process changes meanwhile what it is placed against."""
+        """Process the portion as one batch; retry while other processes change the state it depends on."""
         self.tracks.forget(portion.again)
         concerned = portion.concerned
 
@@ -164,7 +164,7 @@ class Pipeline:
         async def again(turn: int) -> None:
             self.steps.again()
             if self._store.shared:
-                # Whom another process took a sensor from waits a while, or both would for ever.
+                # A process that lost a sensor's claim waits for a while, or both would retry forever.
                 self.tracks.forget(concerned)
                 await asyncio.sleep(random.uniform(0, min(0.002 * 2**turn, _LONGEST_PAUSE_S)))  # noqa: S311
             else:
@@ -174,13 +174,13 @@ class Pipeline:
 
         try:
             return await batch_tries.while_stale(attempt, again, tries=TRIES, outage=_ALWAYS_STALE)
-        # The tracks were moved on by a batch that is not kept: they are read anew.
+        # The tracks reflect a batch that was not stored: reload them.
         except Exception:
             self.tracks.forget(concerned)
             raise
 
     def halves(self, portion: Portion) -> Halves[Portion] | None:
-        """What is no frame's goes with the first."""
+        """Split the frames in two; silent and changed sensors stay with the first half."""
         frames = batch_tries.in_halves(portion.frames)
         if frames is None:
             return None
@@ -188,8 +188,10 @@ class Pipeline:
         return Halves(portion._replace(frames=frames.first), second)
 
     async def recover(self, portion: Portion) -> None:
-        """Skip row numbers that are taken: by another process, or by this installation before its clock was set back.
-        On a shared store others may have a clock that is far ahead."""
+        """Skip row numbers in use: by another process, or by this installation before its clock was set back.
+
+        On a shared store, rows from clocks far ahead are ignored.
+        """
         now_ms = portion.now_ms
         before_no = first_no(now_ms + _HOUR_MS) if self._store.shared else None
         self._ids.skip_to(await self._store.read_short(lambda tx: batch_rows.newest_no(tx, SCOPE, before_no=before_no)))
@@ -208,7 +210,7 @@ class Pipeline:
         traces = await self._watches.traces(batch)
         rows = self._place(batch, over)
         await self._keep(batch, Writes(rows, ingest_notices.messages(batch, wanted), traces), portion.begin)
-        # From here on the batch is durable: whoever follows what was kept is handed it here.
+        # From here on the batch is durable: positions and acknowledgements follow.
         self._note_positions(batch)
         await acknowledgements.acknowledge(frames)
         taken = Taken(_counts(rows, batch), batch.refusals)
@@ -216,7 +218,7 @@ class Pipeline:
         return taken
 
     async def _over(self, concerned: Collection[SensorId], silent: Collection[SensorId], now_ms: int) -> list[Ending]:
-        """Read the tracks that are missing; which of the concerned trips ended without a message being needed."""
+        """Load missing tracks; return the trips of concerned sensors that ended without a message."""
         read = await self.tracks.read(concerned, now_ms=now_ms)
         over = [Ending(track, Cause.REMOUNTED) for track in read if track.remounted]
         for sensor_id in await silence.still_silent(self._store, self._settings, silent, now_ms=now_ms):
@@ -227,7 +229,7 @@ class Pipeline:
 
     async def _decoded(self, frames: Sequence[Frame], concerned: Collection[SensorId], now_ms: int) -> Batch:
         """Decode the frames, long bodies on a thread: one of 256 KiB can hold a quarter of a million values, and a few
-        of them a second would take the whole event loop. The loop serves others between two lots of `LONG_BYTES`."""
+        of them a second would fill the event loop. Between two lots of `LONG_BYTES` the loop runs other tasks."""
         batch = Batch(frames, concerned, now_ms, [], [], [])
         sizes = [len(frame.body) for frame in frames]
         total = sum(sizes)
@@ -242,7 +244,7 @@ class Pipeline:
         return batch
 
     def _decode(self, frames: Iterable[Frame], batch: Batch) -> None:
-        """Turn bytes into readings, answers to calls, and refusals; apply the rules on single messages."""
+        """Decode bytes into readings, answers to calls, and refusals; apply the rules for single messages."""
         items, answers, refusals = batch.items, batch.answers, batch.refusals
         track_of = self.tracks.get
         read = device_publish.read
@@ -271,13 +273,13 @@ class Pipeline:
                     items.append(Item(frame, track, reading, track.vehicle_id))  # type: ignore[arg-type]  # not Rejected
 
     async def _check(self, batch: Batch) -> Sequence[Item]:
-        """What was taken in before goes no further."""
+        """Drop redeliveries."""
         return await redeliveries.without_redelivered(
             batch.items, store=self._store, settings=self._settings, now_ms=batch.now_ms
         )
 
     def _note_positions(self, batch: Batch) -> None:
-        """Where vehicles are, by what is durable now."""
+        """Update the live positions from durable samples."""
         saw = self._positions.saw
         for item in batch.new:
             reading, vehicle_id = item.reading, item.vehicle_id
@@ -285,7 +287,7 @@ class Pipeline:
                 saw(item.track.sensor_id, vehicle_id, reading.samples, reading.last_ms)
 
     def _place(self, batch: Batch, over: Collection[Ending]) -> Rows:
-        """Into trips, after ending those that are over."""
+        """End finished trips, then place the readings into trips."""
         placer = Placer(ids=self._ids, settings=self._settings, scoring_grace_s=self._grace_s, now_ms=batch.now_ms)
         for ending in over:
             placer.end(ending)
@@ -293,7 +295,7 @@ class Pipeline:
         return placer.rows
 
     async def _keep(self, batch: Batch, writes: Writes, begin: Begin) -> None:
-        """Everything of the batch, in one durable transaction. Answers to no call join its refusals."""
+        """Store the whole batch in one durable transaction. Unmatched answers join its refusals."""
         now_ms, answers, refusals = batch.now_ms, batch.answers, batch.refusals
         rows = writes.rows
         if refusals or answers:
@@ -323,7 +325,7 @@ class Pipeline:
         self.steps.at(steps.COMMIT)
         with metrics.COMMIT_SECONDS.time():
             kept = await self._store.write(write, locked=True)
-        # The notification is heard a turn of the loop later; the next batch may begin before.
+        # The notification arrives one turn of the loop later; the next batch may begin before.
         self.tracks.forget(kept.taken.mounted)
         self._rejected.done(unusable)
         self._rejected.done(kept.uncalled)
@@ -331,7 +333,7 @@ class Pipeline:
         notifications.send(self._signals, kept.told)
 
     async def set_aside(self, portion: Portion, error: Exception) -> Taken:
-        """Into the rejected-message log with the one frame."""
+        """Store the single frame in the rejected-message log."""
         frames, now_ms = portion.frames, portion.now_ms
         if not frames:
             raise error
@@ -353,7 +355,7 @@ class Pipeline:
         return taken
 
     def _entries(self, refusals: Sequence[Refusal]) -> list[Entry]:
-        """The row for the rejected-message log."""
+        """Rows for the rejected-message log."""
         entries: list[Entry] = []
         for refusal in refusals:
             frame, why = refusal.frame, refusal.rejected
@@ -364,7 +366,7 @@ class Pipeline:
         return entries
 
     def _tell(self, rows: Rows, taken: Taken) -> None:
-        """Who waits for scoring jobs; metrics; one log line for each reason of refusal."""
+        """Wake the scorer, update metrics, and log one line for each reason of refusal."""
         if rows.jobs:
             self._signals.notify(observe.SIGNAL_SCORING_DUE)
         for kind, count in taken.counts.items():
@@ -379,7 +381,7 @@ class Pipeline:
 
 
 def _lots(frames: Sequence[Frame], sizes: Sequence[int]) -> Iterator[Sequence[Frame]]:
-    """The frames in lots of at most `LONG_BYTES`, but one frame at least."""
+    """Split the frames into lots of at most `LONG_BYTES`, each with at least one frame."""
     begun = size = 0
     for at, each in enumerate(sizes):
         size += each
@@ -390,7 +392,7 @@ def _lots(frames: Sequence[Frame], sizes: Sequence[int]) -> Iterator[Sequence[Fr
 
 
 def _counts(rows: Rows, batch: Batch) -> Counter[str]:
-    """How many of the batch's readings are in the rows, by kind."""
+    """Number of the batch's readings in the rows, by kind."""
     kept = {
         "microtrip": len(rows.microtrips) // batch_rows.MICROTRIPS.width,
         "event": len(rows.events) // batch_rows.EVENTS.width,

@@ -1,8 +1,8 @@
-"""Placing: which trip each reading belongs to, also one that comes late, which trips it opens and ends, and the rows.
+"""Place readings: find the trip of each reading, including late ones, open and end trips, and build the rows.
 
-Nothing here waits or reads; a batch is placed against the tracks in one go, and its rows are written afterwards.
+Nothing here waits or reads; a batch is placed against the tracks at once, and its rows are written afterwards.
 
-Not here: the rules of a trip's life (`domain/trips.py`), the reading (`wire/device/publish.py`), the writing
+Not here: the rules of a trip's life (`domain/trips.py`), decoding (`wire/device/publish.py`), writing
 (`store/trips/batch_rows.py`).
 """
 
@@ -23,21 +23,21 @@ _MINUTE_MS: Final = 60_000
 
 
 class _TripKeys(NamedTuple):
-    """By what a new trip is known."""
+    """Row number and id of a new trip."""
 
     no: time_ids.RowNo
     id: TripId
 
 
 class Ending(NamedTuple):
-    """An open trip that is over without a message."""
+    """An open trip that ended without a message."""
 
     track: Track
     cause: Cause
 
 
 class Placer:
-    """Places one batch into `rows`. `now_ms` is the batch's instant: what is made or ended by it carries it."""
+    """Places one batch into `rows`. `now_ms` is the batch's instant, recorded in all rows that it creates or ends."""
 
     def __init__(self, *, ids: TimeIds, settings: Ingest, scoring_grace_s: float, now_ms: int) -> None:
         self.rows = Rows()
@@ -48,12 +48,12 @@ class Placer:
         self._reopen_ms = settings.reopen_minutes * _MINUTE_MS
 
     def place(self, items: Sequence[Item]) -> None:
-        """Place every reading, in the order received."""
+        """Place every reading, in order of receipt."""
         if not items:
             return
         numbers = self._ids.numbers(len(items), now_ms=self._now_ms)
         texts = self._ids.texts(numbers)
-        # The loop runs once for each message: what it uses stands in locals, and types are compared by identity.
+        # This loop runs once per message: it uses local variables and compares types by identity.
         gap_ms = self._gap_ms
         keep = self.rows.microtrips.extend
         enter = self.rows.entries.extend
@@ -91,7 +91,7 @@ class Placer:
                 self.rows.set_attribute(track.sensor_id, reading.name, item.frame.received_ms, reading.payload)
 
     def end(self, ending: Ending) -> None:
-        """The sensor's open trip ends without a trip message; it is scored from its samples (I1, H8)."""
+        """End the sensor's open trip without a trip message; it is scored from its samples (I1, H8)."""
         track, cause = ending
         trip = track.trip
         assert trip is not None
@@ -99,7 +99,7 @@ class Placer:
         track.lapse(trip, since_ms=int(self._now_ms - self._reopen_ms))
 
     def _open(self, track: Track, reading: Microtrip) -> LiveTrip:
-        """A new trip, after the one that was open (I1, I4, I6). Its driver is the vehicle's of now (H9)."""
+        """Open a new trip, ending the open one (I1, I4, I6). Its driver is the vehicle's current driver (H9)."""
         if track.trip is not None:
             self.end(Ending(track, Cause.GAP))
         trip = track.trip = LiveTrip(
@@ -118,7 +118,7 @@ class Placer:
         return trip
 
     def _message(self, track: Track, message: Trip, received_ms: int) -> VehicleId | None:
-        """A trip message completes the open trip, else one that ended lately, else makes a trip of its own (I2). The
+        """Complete the open trip, or else a recently ended one, or else create a trip for the message (I2). Return the
         vehicle of that trip."""
         trip = self._told_of(track, message)
         self.rows.messages += 1
@@ -133,8 +133,8 @@ class Placer:
         return trip.vehicle_id
 
     def _told_of(self, track: Track, message: Trip) -> LiveTrip | None:
-        """The trip that the message is about: the newest that its number fits; of a black box, rather one of its kind,
-        because a drive and the parking after it may share their number (I2, I6)."""
+        """The trip that the message completes: the newest with a matching number; for a black box, preferably one of
+        the same kind, because a drive and the parking after it may share their number (I2, I6)."""
         fitting = [
             ended
             for ended in reversed(track.ended)
@@ -146,7 +146,7 @@ class Placer:
         return next(of_kind, fitting[0] if fitting else None)
 
     def _alone(self, track: Track, message: Trip, received_ms: int) -> None:
-        """A trip of which only the message is known."""
+        """Create a trip for a message without microtrips."""
         times = _times(message, None, received_ms)
         trip = LiveTrip(
             *self._new_trip(),
@@ -165,7 +165,7 @@ class Placer:
             self._tell(track, trip.id, trips.TRIP)
 
     def _event(self, track: Track, event: DeviceEvent, received_ms: int, no: int, text: str) -> None:
-        """A device event; it belongs to the open trip when its number does not say otherwise."""
+        """Store a device event; it belongs to the open trip unless its number contradicts that."""
         trip = track.trip
         if trip is not None and not trips.is_about(trip, event.tid):
             trip = None
@@ -198,12 +198,12 @@ class Placer:
         self.rows.end(trip, start_ms=start_ms, end_ms=end_ms, closed_ms=self._now_ms, not_scored=not_scored, **said)
 
     def _ask_score(self, trip: LiveTrip) -> str | None:
-        """Put the ended trip before the scorer; the reason when it is none of its trips."""
+        """Queue the ended trip for scoring, or return the reason it gets no score."""
         reason = trips.why_not_scored(device_type=trip.device_type, vehicle_id=trip.vehicle_id, parking=trip.parking)
         if reason is None:
             self.rows.jobs[trip.no] = self._due_ms
         else:
-            # The message can show that a trip is parking which this very batch ended, and put before the scorer.
+            # The message may reveal a trip as parking after this batch ended it and queued it for scoring.
             self.rows.jobs.pop(trip.no, None)
         return reason
 
@@ -217,7 +217,7 @@ class Placer:
         )
 
     def _tell(self, track: Track, trip_id: TripId | None, kind: str) -> None:
-        """Vehicle, sensor and (of a new trip) driver follow."""
+        """Update vehicle, sensor and (for a new trip) driver."""
         track.kind = kind
         self.rows.sensors[track.sensor_id] = kind
         if track.vehicle_id is not None:
@@ -238,7 +238,7 @@ def message_key(message: Trip) -> MessageKey:
 
 
 def _said(message: Trip) -> dict[str, Any]:
-    """What the trip's row keeps of its message."""
+    """Columns of the trip's row that come from its message."""
     return {
         "message_ty": message.ty,
         "message_key": message_key(message).text,
@@ -248,7 +248,7 @@ def _said(message: Trip) -> dict[str, Any]:
 
 
 def _times(message: Trip, trip: LiveTrip | None, received_ms: int) -> dict[str, int]:
-    """Start and end of the trip that the message completes or makes (T5)."""
+    """Start and end of the trip that the message completes or creates (T5)."""
     header_ms = message.header_ms
     return {
         "start_ms": trips.start_ms(

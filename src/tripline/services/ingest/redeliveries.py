@@ -1,15 +1,15 @@
-"""Checking: which readings were taken in before (O3, I3), so that a redelivery changes nothing.
+"""Find readings that were received before (O3, I3), so that a redelivery changes nothing.
 
-A microtrip is surely new when its header time, or its last sample's own time, is larger than every one stored of the
-sensor lately; nearly all are, and cost two comparisons. Every other message with a time is looked for by its entry
-(`store/ingest/deliveries.py`), all of a batch together, and in the batch itself. So late data and redelivered data cost
-the same in a trip of any length. The first microtrip of a header time has the sensor's mark, so a late one is found by
-a single key, without a hash of its payload, unless the sensor lately sent one header time twice.
+A microtrip is new if its header time, or its last sample's own time, is later than every recently stored one of the
+sensor; this costs two comparisons and covers nearly all. Every other message with a time is looked up by its entry
+(`store/ingest/deliveries.py`), all messages of a batch together, and within the batch itself. So late data and
+redelivered data cost the same in a trip of any length. The first microtrip with a header time has the sensor's mark, so
+a late one needs a single key and no hash of its payload, unless the sensor recently sent one header time twice.
 
-A message that carries no time at all, neither in the header nor its own, is never taken for a redelivery: two equal
-ones may be two facts.
+A message without any time, neither in the header nor its own, never counts as a redelivery: two equal ones may be two
+facts.
 
-Not here: what makes a body unusable (`wire/device/publish.py`).
+Not here: rejecting unusable bodies (`wire/device/publish.py`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,41 +33,41 @@ from tripline.wire.readings import DeviceEvent, Microtrip, Trip
 
 _MINUTE_MS: Final = 60_000
 _MARGIN_MS: Final = _MINUTE_MS
-"""Row numbers of a batch may run ahead of its instant, by some milliseconds."""
+"""Row numbers of a batch may be some milliseconds ahead of its instant."""
 _TRACK: Final = attrgetter("track")
 _INLINE: Final = 128
-"""Look-ups done on the event loop itself; more are done in a thread."""
+"""Most lookups done on the event loop; more are done in a thread."""
 
 
 class Entry(NamedTuple):
-    """The key by which an item is looked up."""
+    """The lookup key of an item."""
 
     instant: int
     mark: int | None
 
 
 class _Sorted(msgspec.Struct):
-    """A batch's readings, told apart by whether they may have come before."""
+    """A batch's readings, sorted by the kind of lookup they need."""
 
     microtrips: list[Sent]
-    """Those that may have come before, by each mark that an equal one may have; likewise the events."""
+    """Possible redeliveries, once for each mark that an equal one may have; likewise `events`."""
     events: list[Sent]
     places: list[int]
     """Positions of both."""
     marks: dict[int, int]
-    """The mark of its own that a microtrip with a header time may have, by position, where it was needed."""
+    """Marks of microtrips with a header time, by position, where they had to be computed."""
     messages: list[int]
     """Positions of the trip messages."""
 
 
 async def without_redelivered(items: Sequence[Item], *, store: Store, settings: Ingest, now_ms: int) -> Sequence[Item]:
-    """The items that are new, in their order, with what they are found by again. Raises `Outage`."""
+    """Return the new items in order, each with its entry. Raises `Outage`."""
     since_ms = int(now_ms - settings.redelivery_minutes * _MINUTE_MS)
     told = _sorted(items, since_ms, now_ms)
     if not told.places and not told.messages:
         return items
 
-    # What is found is never changed, so nothing is gained by seeing it all at one instant.
+    # Stored rows never change, so a consistent snapshot is not needed.
     look = _looking_shared if store.shared else _looking
     found = await look(items, told, store, since_ms, now_ms)
     again = found.equal | _twice(items, told, found, now_ms)
@@ -77,8 +77,8 @@ async def without_redelivered(items: Sequence[Item], *, store: Store, settings: 
 
 
 def _sorted(items: Sequence[Item], since_ms: int, now_ms: int) -> _Sorted:
-    """Which may have come before. Each item gets what it is found by, a doubtful microtrip as if no other had its
-    header time."""
+    """Find possible redeliveries, and set the entry of each item; a suspect microtrip gets the entry of the first one
+    with its header time."""
     marked_ms = since_ms - _MARGIN_MS
     told = _Sorted([], [], [], {}, [])
     mark_of = deliveries.mark_of
@@ -87,7 +87,7 @@ def _sorted(items: Sequence[Item], since_ms: int, now_ms: int) -> _Sorted:
         if type(reading) is Microtrip:
             ts = reading.ts
             last_ms = reading.last_ms
-            # A last sample at the very instant of receipt has no time of its own (T3), unless by chance.
+            # A last sample at exactly the instant of receipt has no time of its own (T3), except by coincidence.
             if ts is not None and ts > track.newest_ts:
                 track.newest_ts = ts
                 track.new_ms = now_ms
@@ -134,7 +134,7 @@ def _sorted(items: Sequence[Item], since_ms: int, now_ms: int) -> _Sorted:
 
 
 async def _looking(items: Sequence[Item], told: _Sorted, store: Store, since_ms: int, _now_ms: int) -> Found:
-    """The doubtful readings of which an equal one is stored, and those of which another has the entry."""
+    """Suspect readings that are already stored, or whose key belongs to another reading."""
     sent = (*told.microtrips, *told.events)
 
     def look(tx: ReadTx) -> Found:
@@ -147,7 +147,7 @@ async def _looking(items: Sequence[Item], told: _Sorted, store: Store, since_ms:
 
 
 async def _looking_shared(items: Sequence[Item], told: _Sorted, store: Store, since_ms: int, now_ms: int) -> Found:
-    """As `_looking`, in a shared database: rows are read only where an entry was found."""
+    """Like `_looking`, in a shared database: rows are read only for entries that exist."""
     sent = (*told.microtrips, *told.events)
     noted = await entries.noted(store, SCOPE, sent, since_ms=since_ms, now_ms=now_ms)
 
@@ -162,7 +162,7 @@ async def _looking_shared(items: Sequence[Item], told: _Sorted, store: Store, si
 
 
 def _stored_messages(tx: ReadTx, items: Sequence[Item], places: Sequence[int], since_ms: int) -> Iterator[int]:
-    """Positions of the trip messages that are stored already."""
+    """Positions of stored trip messages."""
     for index in places:
         track, message = items[index].track, items[index].reading
         assert type(message) is Trip
@@ -173,11 +173,11 @@ def _stored_messages(tx: ReadTx, items: Sequence[Item], places: Sequence[int], s
 
 
 def _twice(items: Sequence[Item], told: _Sorted, stored: Found, now_ms: int) -> set[int]:
-    """Positions of the doubtful readings to which an earlier one of the batch is equal. A microtrip whose header time
-    another one has, stored or in the batch, gets a mark of its own."""
+    """Positions of suspect readings that repeat an earlier one of the batch. A microtrip that shares its header time
+    with another one, stored or in the batch, gets its own mark."""
     twice: set[int] = set()
     first = _certain(items, told, now_ms)
-    # As a rule a device that delivers old data sends nothing else meanwhile, and nothing of it twice.
+    # Usually a device that delivers old data sends nothing else meanwhile, and no message twice.
     are_alone = len({_entry(items[place]) for place in told.places}) == len(told.places)
     for place in () if are_alone and not (first or stored.other or told.marks) else told.places:
         if place in stored.equal:
@@ -215,7 +215,7 @@ def _twice(items: Sequence[Item], told: _Sorted, stored: Found, now_ms: int) -> 
 
 
 def _certain(items: Sequence[Item], told: _Sorted, now_ms: int) -> dict[Entry, int]:
-    """Entries of readings that are surely new, of the sensors that sent doubtful ones too: the position of each."""
+    """Entries and positions of new readings from sensors that also sent suspect ones."""
     doubtful = set(told.places)
     concerned = {track for track in {items[place].track for place in doubtful} if track.new_ms == now_ms}
     if not concerned:
@@ -229,7 +229,7 @@ def _entry(item: Item) -> Entry:
 
 
 def _are_equal(one: Item, other: Item) -> bool:
-    """Whether two readings are the same: they may have the same entry by chance."""
+    """True if two readings are equal; different ones may share an entry by coincidence."""
     return _content(one) == _content(other)
 
 

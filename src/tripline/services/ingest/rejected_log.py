@@ -1,13 +1,13 @@
-"""Shares the rejected-message log fairly: which messages it keeps, and whose go first.
+"""Share the rejected-message log fairly: decide which messages are stored, and which are deleted first.
 
-A sensor has its first `rejected_per_hour` messages of an hour kept, and whoever has no sensor as many on each topic.
-What comes beyond that is counted by reason, and the number becomes a row of its own: nothing is dropped in silence.
+Each sensor may store its first `rejected_per_hour` messages of an hour; senders without a sensor get as many for each
+topic. Further messages are counted by reason, and the count becomes a row of its own: no message is dropped silently.
 
-The log as a whole is bounded in rows and bytes, at any moment. Its keeper brings it down to three quarters of the
-bounds and takes from the largest holder first, the oldest first. From seven eighths on only companies that have less
-than their equal share may add messages, and at the bounds nobody may: such messages are counted too.
+The log as a whole is bounded in rows and bytes at any moment. Maintenance reduces it to three quarters of the bounds,
+deleting from the largest holder first, oldest rows first. Above seven eighths, only companies below their equal share
+may add messages, and at the bounds none may: such messages are counted too.
 
-What this process knows of the log it reads once a minute, and after it added much; in between it adds what it writes.
+This process reads the size of the log once a minute, and after adding many rows; in between it adds its own writes.
 
 Not here: the rows (`store/ingest/rejected.py`).
 """
@@ -29,16 +29,16 @@ from tripline.store.transactions import Store, WriteTx
 
 WINDOW_MS: Final = 3_600_000
 FIRST_COUNT_MS: Final = 60_000
-"""After this time the first number of messages that were only counted becomes a row."""
+"""Delay before the first count of a reason becomes a row."""
 NEXT_COUNT_MS: Final = 600_000
-"""After this time each further number does."""
+"""Delay before each further count becomes a row."""
 MOST_SENDERS: Final = 20_000
-"""Senders and pairs of sender and reason that are remembered, some 300 bytes each. The longest unheard is forgotten
-first: it may have messages kept anew."""
+"""Most senders, and pairs of sender and reason, in memory, some 300 bytes each. The least recent is forgotten first: it
+may then store messages again."""
 KNOWN_MS: Final = 60_000
-"""How long what was read of the log is good."""
+"""How long the size read from the log is used."""
 _KNOWN_PART: Final = 16
-"""It is read anew when this process added this part of the bounds."""
+"""The size is read again after this process added this fraction of the bounds."""
 _DAY_MS: Final = 86_400_000
 _MIB: Final = 2**20
 _NOTHING: Final = Holding(0, 0)
@@ -46,12 +46,12 @@ _MANY: Final = "many senders"
 
 
 class Entry(NamedTuple):
-    """A message that cannot be used."""
+    """An unusable message."""
 
     source: str
     sensor_id: SensorId | None
     company_id: CompanyId | None
-    """Whose it is; None: nobody's, as far as is known."""
+    """The sender's company; None: unknown."""
     topic: str
     reason: str
     detail: str
@@ -61,11 +61,11 @@ class Entry(NamedTuple):
 
     @property
     def sender(self) -> str:
-        """Who has a budget of its own."""
+        """The holder of a budget."""
         return self.sensor_id or f"{self.source} {self.company_id} {self.topic}"
 
     def shortened(self) -> "Entry":
-        """As it is kept."""
+        """Return it shortened for storage."""
         detail, body = rejected.shortened(self.detail, self.body)
         limit = rejected.TEXT_LIMIT
         if body is self.body and len(self.topic) <= limit and len(detail) <= limit:
@@ -73,12 +73,12 @@ class Entry(NamedTuple):
         return self._replace(topic=self.topic[:limit], detail=detail[:limit], body=body)
 
     def bare(self) -> "Entry":
-        """Who, where and why, without what."""
+        """Return it without detail and body."""
         topic = self.topic[: rejected.TEXT_LIMIT]
         return Entry(self.source, self.sensor_id, self.company_id, topic, self.reason, "", b"")
 
     def row(self, no: int, messages: int = 1) -> list[Any]:
-        """As `rejected.LOG` takes it."""
+        """Column values for `rejected.LOG`."""
         return [
             *(no, self.source, self.sensor_id, self.company_id, self.topic, self.reason, self.detail, self.body),
             *(self.size, messages, self.bus_partition, self.bus_offset),
@@ -86,26 +86,26 @@ class Entry(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Room that its row takes, bytes."""
+        """Size of its row in bytes."""
         return rejected.ROW_BYTES + len(self.topic.encode()) + len(self.detail.encode()) + len(self.body)
 
 
 class _Window(msgspec.Struct):
-    """A sender's hour."""
+    """Messages stored for a sender within an hour."""
 
     since_ms: int
     kept: int = 0
 
 
 class _Counted(msgspec.Struct):
-    """Messages of one sender and reason that were not kept, since the last row about them."""
+    """Messages of one sender and reason that were not stored, since the last row about them."""
 
     like: Entry
     since_ms: int
     last_ms: int
     messages: int = 0
     is_told: bool = False
-    """Whether there was a row in this hour."""
+    """True if a row was written in this hour."""
 
     def is_due(self, now_ms: int) -> bool:
         return abs(now_ms - self.since_ms) >= (NEXT_COUNT_MS if self.is_told else FIRST_COUNT_MS)
@@ -117,19 +117,19 @@ class _Counted(msgspec.Struct):
 
 
 class Plan(msgspec.Struct):
-    """What is to become of some messages; nothing is remembered of it before `RejectedLog.done`."""
+    """Decisions about some messages; they take effect in `RejectedLog.done`."""
 
     now_ms: int
     kept: list[Entry] = msgspec.field(default_factory=list)
     kept_of: Counter[str] = msgspec.field(default_factory=Counter)
-    """How many are kept, by sender."""
+    """Number of stored messages, by sender."""
     added: dict[CompanyId | None, Holding] = msgspec.field(default_factory=dict)
     total: Holding = _NOTHING
     counted: dict[tuple[str, str], list[Any]] = msgspec.field(default_factory=dict)
-    """Sender and reason -> such a message, without its body, and how many there are."""
+    """Sender and reason -> an example without its body, and the number of messages."""
 
     def keep(self, entry: Entry, sender: str) -> None:
-        """This one is kept."""
+        """Plan to store this message."""
         size = entry.size
         self.kept.append(entry)
         self.kept_of[sender] += 1
@@ -137,7 +137,7 @@ class Plan(msgspec.Struct):
         self.total = self.total.and_also(1, size)
 
     def write(self, tx: WriteTx, ids: TimeIds) -> None:
-        """Write the rows of those that are kept."""
+        """Write the rows of the messages to store."""
         numbers = ids.numbers(len(self.kept), now_ms=self.now_ms) if self.kept else ()
         rejected.LOG.insert(
             tx, [value for entry, no in zip(self.kept, numbers, strict=True) for value in entry.row(no)]
@@ -159,14 +159,14 @@ class RejectedLog:
         self._total = _NOTHING
         self._known_ms: int | None = None
         self._aged_ms: int | None = None
-        """When nothing was found that is too old."""
+        """When the log was last free of expired rows."""
         self._added = _NOTHING
-        """Since the log was read."""
+        """Added since the log was read."""
         self._windows: OrderedDict[str, _Window] = OrderedDict()
         self._counted: OrderedDict[tuple[str, str], _Counted] = OrderedDict()
 
     async def know(self, *, now_ms: int) -> None:
-        """Read how full the log is, unless that is known well enough. Raises `Outage`."""
+        """Read the size of the log, unless the cached one is recent enough. Raises `Outage`."""
         is_fresh = self._known_ms is not None and abs(now_ms - self._known_ms) < KNOWN_MS
         if is_fresh and all(added * _KNOWN_PART < most for added, most in zip(self._added, self._most, strict=True)):
             return
@@ -178,10 +178,10 @@ class RejectedLog:
         self._added = _NOTHING
 
     def plan(self, entries: Sequence[Entry], *, now_ms: int) -> Plan:
-        """Which of the messages are kept, and which only counted. Changes nothing."""
+        """Decide which messages are stored, and which only counted. Changes nothing."""
         plan = Plan(now_ms)
         left_of: dict[str, int] = {}
-        full: set[CompanyId | None] = set()  # who found no room in this batch: a flood costs no look at each message
+        full: set[CompanyId | None] = set()  # companies without room in this batch, so that a flood is cheap
         for entry in entries:
             sender = entry.sender
             left = left_of.get(sender)
@@ -203,7 +203,7 @@ class RejectedLog:
         return plan
 
     def done(self, plan: Plan) -> None:
-        """The plan was carried out."""
+        """Apply a plan that was written."""
         for sender, kept in plan.kept_of.items():
             window = self._window(sender, plan.now_ms) or _Window(plan.now_ms)
             window.kept += kept
@@ -216,15 +216,15 @@ class RejectedLog:
         self._add(plan.added)
 
     async def tend(self, *, now_ms: int) -> bool:
-        """Write what was counted and is due; delete what is too old or too much. Both some at a time: whether there may
-        be more to do. Raises `Outage`."""
+        """Write due counts, delete expired rows and reduce the log, a limited number at a time; true if more may
+        remain. Raises `Outage`."""
         await self.know(now_ms=now_ms)
         if await self._write_counts(now_ms):
             return True
         return await self._delete_old(now_ms) or await self._evict()
 
     async def settle(self, *, now_ms: int) -> None:
-        """Write everything that was counted and for which there is room. Raises `Outage`."""
+        """Write all counts that fit into the log. Raises `Outage`."""
         await self.know(now_ms=now_ms)
         while await self._write_counts(now_ms, everything=True):
             pass
@@ -267,7 +267,7 @@ class RejectedLog:
             self._added = self._added.and_also(*holding)
 
     async def _write_counts(self, now_ms: int, *, everything: bool = False) -> bool:
-        """Write some; whether there may be more. Numbers for which there is no room wait until there is."""
+        """Write some counts; true if more may remain. Counts that do not fit wait for room."""
         plan = Plan(now_ms)
         written: list[tuple[_Counted, Entry]] = []
         for key, counted in list(self._counted.items()):
@@ -293,7 +293,7 @@ class RejectedLog:
             for value in entry.row(no, messages)
         ]
         await self._store.write(lambda tx: rejected.LOG.insert(tx, rows), locked=True)
-        for counted, messages in told:  # more may have come meanwhile
+        for counted, messages in told:  # more may have arrived meanwhile
             counted.messages -= messages
             counted.since_ms, counted.is_told = now_ms, True
         self._add(plan.added)
@@ -312,7 +312,7 @@ class RejectedLog:
         return await self._store.write(lambda tx: rejected.purge(tx, SCOPE, before_ms=before_ms), locked=True) > 0
 
     async def _evict(self) -> bool:
-        """Delete from the largest holder."""
+        """Delete rows of the largest holder."""
         rows, size = self._total.rows - self._aim.rows, self._total.size - self._aim.size
         if (rows <= 0 and size <= 0) or not self._held:
             return False
@@ -328,7 +328,7 @@ class RejectedLog:
         return True
 
     def _part(self, company_id: CompanyId | None) -> float:
-        """What part of the log somebody has, of rows or of bytes, whichever is more."""
+        """The holder's share of the log, in rows or bytes, whichever is larger."""
         held = self._held[company_id]
         return max(held.rows / self._most.rows, held.size / self._most.size)
 

@@ -1,8 +1,8 @@
-"""Makes every process forget what was deleted, where several take data in.
+"""Make every process forget deleted vehicles, sensors and drivers, if several ingest data.
 
-The caller has committed the deletion. Batches that began before it may still write rows that name what was deleted,
-so we wait for them; then every sensor of which a process may remember a trip of the vehicle or driver is read
-anew, which the sensors' claims see to (`store/ingest/claims.py`).
+The caller has committed the deletion. Earlier batches may still write rows that refer to the deleted rows, so we wait
+for them; then releasing the sensors' claims (`store/ingest/claims.py`) makes every process reload the sensors whose
+trips may refer to the vehicle or driver.
 
 Not here: erasing the rows (`services/eraser.py`), this process's own pipeline (`intake.py`).
 """
@@ -22,12 +22,12 @@ _MINUTE_MS: Final = 60_000
 
 LOOK_S: Final = 0.02
 LONGEST_S: Final = 40.0
-"""A process that fell silent with a batch under way is given up by the server before."""
+"""By then the server has given up a process that fell silent during a batch."""
 
 
 async def everywhere(store: Store, settings: Ingest, deleted: Collection[str], *, now_ms: int) -> None:
-    """Return when no process has a batch under way that knew these deleted vehicles, sensors or drivers, and none
-    will: their rows are all written. For a shared store. Raises `Outage`."""
+    """Wait until no process has a batch that refers to these deleted vehicles, sensors or drivers, so that all their
+    rows are written. For a shared store. Raises `Outage`."""
     before = await store.read_short(_under_way)
     for _ in range(int(LONGEST_S / LOOK_S)):
         if not before:

@@ -1,9 +1,9 @@
 """Trips that end by silence.
 
-Which trips are silent is asked of the rows, not of the tracks, so it is the same after a restart. On a shared store any
-process may end them: first the one that keeps track of the sensor, and when that one is gone another.
+Silent trips are found in the rows, not in the tracks, so the result is the same after a restart. On a shared store any
+process may end them: first the one that tracks the sensor, and if it is gone, another.
 
-Not here: what ends with a trip (`placement.py`), when to ask (`intake.py`).
+Not here: the effects of ending a trip (`placement.py`), when to check (`intake.py`).
 """
 
 from collections.abc import Collection
@@ -18,9 +18,9 @@ from tripline.store.transactions import ReadTx, Store
 SWEEP_S: Final = 5.0
 """Pause between two sweeps."""
 _ENDED_AT_ONCE: Final = 500
-"""Trips ended in one sweep; the rest follow in the next."""
+"""Most trips ended in one sweep; the rest follow in the next."""
 _PATIENCE_MS: Final = 15_000
-"""How much longer a sensor is left to the process that keeps track of it."""
+"""Extra time before another process may end the trips of a sensor."""
 _MINUTE_MS: Final = 60_000
 
 
@@ -38,8 +38,8 @@ async def silent_sensors(store: Store, settings: Ingest, *, node_id: str, now_ms
 async def still_silent(
     store: Store, settings: Ingest, silent: Collection[SensorId], *, now_ms: int
 ) -> Collection[SensorId]:
-    """Return the sensors that are still silent. Call it while no other batch is under way and, on a shared store, they
-    are claimed: a message may have been stored since the sweep. Raises `Outage`."""
+    """Return the sensors that are still silent: a message may have been stored since the sweep. Call it between batches
+    and, on a shared store, with the sensors claimed. Raises `Outage`."""
     if not silent:
         return silent
     since_ms = _silent_since(settings, now_ms)

@@ -1,4 +1,4 @@
-"""Times the steps of a batch, and logs a slow batch with the step that was slow.
+"""Time the steps of a batch, and log a slow batch with its slowest step.
 
 Not here: the steps themselves (`pipeline.py`, `services/bus/batches.py`).
 """
@@ -24,12 +24,12 @@ COMMIT: Final = "commit"
 LOCKS: Final = "locks"
 RERUNS: Final = "reruns"
 STEPS: Final = (TURN, TRACKS, DECODE, REDELIVERY, PLACE, LOCKS, COMMIT, RERUNS)
-"""What takes the time of a batch, in this order; `docs/operating.md` says what each one does."""
+"""Steps of a batch in this order; `docs/operating.md` describes them."""
 _log = observe.logger("ingest")
 
 
 class Steps:
-    """Of one pipeline, which has one batch under way at a time. Any thread may ask what it is `doing`."""
+    """Steps of one pipeline, which processes one batch at a time. `doing` is thread-safe."""
 
     def __init__(self, *, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -39,7 +39,7 @@ class Steps:
 
     @contextlib.contextmanager
     def batch(self, kind: str, *, messages: int, size: int, waited_s: float = 0.0) -> Iterator[None]:
-        """A batch is under way while the block runs; `size` in bytes. It has waited so long for another one."""
+        """Time a batch while the block runs; `size` in bytes, `waited_s`: time spent waiting for another batch."""
         self._took = defaultdict(float, {TURN: waited_s})
         self._since_s = self._clock()
         self.doing = DECODE
@@ -62,18 +62,18 @@ class Steps:
 
     @property
     def worked_s(self) -> float:
-        """How long the latest batch took for what grows with its size."""
+        """Duration of the latest batch in the steps that grow with its size."""
         return sum(self._took[step] for step in (TRACKS, DECODE, REDELIVERY, PLACE))
 
     def at(self, step: str) -> None:
-        """This step begins, and the one before ends."""
+        """End the current step and begin this one."""
         now_s = self._clock()
         self._took[self.doing] += now_s - self._since_s
         self._since_s = now_s
         self.doing = step
 
     def again(self) -> None:
-        """Everything so far was for nothing: the batch is placed anew."""
+        """Count the time so far as a rerun: the batch is placed again."""
         self.at(RERUNS)
         waited_s = self._took.pop(TURN, 0.0)
         self._took = defaultdict(float, {TURN: waited_s, RERUNS: sum(self._took.values())})

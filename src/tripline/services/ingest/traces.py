@@ -1,10 +1,10 @@
-"""Notes the messages of watched devices for `tripline device check`, in the transaction of their batch.
+"""Record the messages of watched devices for `tripline device check`, in the transaction of their batch.
 
-Nothing happens here while no device is watched. Who is watched is read again after every commit of another process,
-for the command that watches is one; on a shared store, where nobody sees others commit, every second. A trace is
-bounded by age, by number and by bytes.
+Nothing happens here while no device is watched. The list of watches is reloaded after every commit of another process,
+such as the watching command; on a shared store, where other commits are not visible, every second. A trace is bounded
+by age, number and bytes.
 
-Not here: how a message is explained (`wire/explanation/messages.py`), who reads the trace (`services/device_check`).
+Not here: explaining messages (`wire/explanation/messages.py`), reading the trace (`services/device_check`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,20 +27,20 @@ EMPTY: Final = "empty"
 ANSWER: Final = "answer"
 """An acknowledgement or result of a call."""
 NOT_TRACED: Final = "not_traced"
-"""From here on messages are missing in the trace, for it is full."""
+"""Later messages are missing from the trace, because it is full."""
 KEPT_MS: Final = 60_000
-"""How long a trace is kept: who listens looks several times a second."""
+"""Lifetime of a trace: the watching command polls several times a second."""
 MOST: Final = 10_000
-"""Messages of one device that are traced in that time."""
+"""Most messages of one device traced in that time."""
 MOST_BYTES: Final = 16 * 2**20
 KNOWN_MS: Final = 1_000
-"""How long it is believed on a shared store who is watched."""
+"""How long a cached list of watches is used on a shared store."""
 OUTCOME_LIMIT: Final = 64
 TOPIC_LIMIT: Final = 255
 
 
 class _Room(msgspec.Struct):
-    """What one device's trace has taken since the instant."""
+    """Size of one device's trace since the instant."""
 
     since_ms: int
     rows: int = 0
@@ -49,7 +49,7 @@ class _Room(msgspec.Struct):
 
 
 class Watches:
-    """Which devices are watched, as the pipeline knows it."""
+    """The watched devices, as cached by the pipeline."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -58,11 +58,11 @@ class Watches:
         self._rooms: dict[SensorId, _Room] = {}
 
     def forget(self) -> None:
-        """Another process has committed: look again who is watched."""
+        """Reload the watches, because another process has committed."""
         self._until = None
 
     async def traces(self, batch: Batch) -> list[Trace]:
-        """What is to be noted of a batch that was checked. Raises `Outage`."""
+        """Traces to store for a checked batch. Raises `Outage`."""
         now_ms = batch.now_ms
         if self._until is None or (self._store.shared and abs(now_ms - self._read_ms) > KNOWN_MS):
             self._read_ms = now_ms
@@ -78,7 +78,7 @@ class Watches:
         return [trace for frame in watched for trace in self._noted(frame, outcomes.get(frame, EMPTY), now_ms)]
 
     def _noted(self, frame: Frame, outcome: str, now_ms: int) -> Iterator[Trace]:
-        """The trace of the message, as long as there is room for it."""
+        """The trace of the message, if there is room."""
         sensor_id = frame.source.sensor_id
         room = self._rooms.get(sensor_id)
         if room is None or now_ms - room.since_ms > KEPT_MS:
@@ -95,7 +95,7 @@ class Watches:
 
 
 def _outcomes(batch: Batch) -> dict[Frame, str]:
-    """What became of each message; of one that is not in it nothing did. The later outcomes count more."""
+    """The outcome of each message; messages without one are missing. Later outcomes take precedence."""
     outcomes = {refusal.frame: refusal.rejected.reason for refusal in reversed(batch.refusals)}
     outcomes |= {answered.frame: ANSWER for answered in batch.answers}
     outcomes |= {item.frame: REDELIVERED for item in batch.items}
@@ -121,7 +121,7 @@ def keep(
 
 
 async def purge(store: Store, *, now_ms: int) -> bool:
-    """Delete watches that have expired and traces that nobody reads any more; whether there may be more."""
+    """Delete expired watches and old traces; true if more may remain."""
     if not await store.read_short(lambda tx: watches.to_purge(tx, SCOPE, now_ms=now_ms, kept_ms=KEPT_MS)):
         return False
     return await store.write(lambda tx: watches.purge(tx, SCOPE, now_ms=now_ms, kept_ms=KEPT_MS), locked=True)

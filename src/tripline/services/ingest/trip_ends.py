@@ -1,6 +1,6 @@
-"""The end of a sensor's trips when the sensor itself goes, decided on the rows alone: no batch of it will come.
+"""End the trips of a sensor that is being removed, from the rows alone: no batch of it will follow.
 
-Not here: how trips end while their sensor lives (`placement.py`, `silence.py`).
+Not here: ending trips of an active sensor (`placement.py`, `silence.py`).
 """
 
 from tripline.domain import trips
@@ -13,9 +13,9 @@ from tripline.store.trips import batch_rows
 
 
 def end_open(tx: WriteTx, sensor_id: SensorId, *, now_ms: int) -> bool:
-    """End the sensor's open trips as they stand; whether that left anything for the scorer to do at once.
+    """End the sensor's open trips; true if any of them can be scored at once.
 
-    Nothing more will come of them, so the scorer need not wait. Asked again, it finds nothing to end.
+    No more data will arrive for them, so the scorer need not wait. Idempotent.
     """
     rows = batch_rows.Rows()
     for trip in tracks.open_trips(tx, SCOPE, sensor_id):
