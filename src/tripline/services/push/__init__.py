@@ -1,1 +1,1 @@
-"""Messages to customers' servers: putting them into the outbox, sending and signing them, what was given up."""
+"""Messages to customers' servers: queueing them in the outbox, signing and sending them, and parked ones."""

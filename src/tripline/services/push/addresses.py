@@ -1,6 +1,6 @@
 """The address of a receiver: a company's registration as a URL (spec/push 1, 4.3).
 
-Not here: whether it may be connected to (`adapters/webhooks/addresses.py`).
+Not here: which addresses are permitted (`adapters/webhooks/addresses.py`).
 """
 
 import re
@@ -16,7 +16,7 @@ _BARE_IPV6: Final = re.compile(r"[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*")
 
 
 def url_of(channel: Channel, addresses: Addresses) -> str | None:
-    """The URL of one of a company's two addresses; None when it has none."""
+    """Return the URL of one of a company's two addresses; None: it has none."""
     if channel is Channel.NOTIFY:
         host = (addresses.notify_host or "").strip()
         return _with_scheme(host) if host else None
@@ -25,7 +25,7 @@ def url_of(channel: Channel, addresses: Addresses) -> str | None:
 
 
 def _rpc(host: str, port: int | None, base_path: str | None) -> str:
-    """`http://{host}:{port}{basePath}`; a host that already has a scheme, port or path is the base of the rest."""
+    """`http://{host}:{port}{basePath}`; a host with its own scheme, port or path is extended by the rest."""
     parts = _AUTHORITY.fullmatch(_with_scheme(host))
     assert parts is not None
     scheme, authority, rest = parts.groups()

@@ -1,9 +1,9 @@
-"""One attempt at a message, and what comes of it: its address, its request, its outcome, written down.
+"""One attempt at a message: its address, its request, and recording its outcome.
 
 A mute receiver takes messages and never answers (spec/push M1 to M3). A request to it counts as sent after `PLACE_S`,
-while its connection listens on; the first status line has everything that nobody confirmed put in line again.
+while its connection keeps listening; the first status line queues all unconfirmed messages again.
 
-Not here: whose turn it is (`pusher.py`), what an outcome means for the queue (`queue.py`), how a request travels
+Not here: choosing the next message (`pusher.py`), the effect of an outcome on the queue (`queue.py`), sending a request
 (`adapters/webhooks/sender.py`).
 """
 
@@ -38,13 +38,13 @@ from tripline.store.push.receiver_state import Facts
 from tripline.store.transactions import Store, WriteTx
 
 ADDRESS_MS: Final = 60_000
-"""How long a company's addresses and secret are kept without a notification."""
+"""How long a company's addresses and secret are cached without a notification."""
 AGAIN_MS: Final = 1_000
-"""Pause after trouble of our own."""
+"""Pause after an internal failure."""
 PARK_BATCH: Final = 500
-"""Rows given up in one transaction: it delays the commit of what devices send."""
+"""Rows parked in one transaction: it delays the commit of device messages."""
 PLACE_S: Final = 0.25
-"""How long a message to a mute receiver waits for an answer before the next one goes out (spec/push M2)."""
+"""How long a message to a mute receiver waits for an answer before the next one is sent (spec/push M2)."""
 EARLY: Final = "The server answered before older messages of the sensor were confirmed."
 NO_ADDRESS: Final = "The company has no address for this any more."
 
@@ -55,7 +55,7 @@ class Deliveries:
     """Delivers single messages. `wake` is called when there may be more to do."""
 
     tasks: asyncio.TaskGroup
-    """Owns what goes on beside attempts; set before the first one."""
+    """Owns background work beside attempts; set before the first one."""
 
     def __init__(
         self,
@@ -79,13 +79,13 @@ class Deliveries:
         self._releases: set[asyncio.Task[None]] = set()
 
     def stop(self) -> None:
-        """Begin nothing more beside attempts; what nobody confirmed stays as it is."""
+        """Begin no more background work; unconfirmed messages stay as they are."""
         self._stopping = True
         for release in self._releases:
             release.cancel()
 
     async def deliver(self, receiver: Receiver, row: Row) -> None:
-        """One attempt at a message, and what comes of it."""
+        """Make one attempt at a message, and record the outcome."""
         try:
             while self._clock() >= receiver.known_until_ms:
                 await self.find_address(receiver)
@@ -117,7 +117,7 @@ class Deliveries:
                     outcome, error_text, retry_after = await self._attempt(webhook, listening)
                 finally:
                     receiver.attempts.discard(attempt)
-        except TimeoutError:  # broken off: the receiver has another address, or somebody asked to send at once
+        except TimeoutError:  # cancelled: the receiver has another address, or its pauses were ended
             receiver.queue.put_back(row, due_ms=self._clock())
             return
         self._hold(receiver, row, retry_after)
@@ -132,7 +132,7 @@ class Deliveries:
             await self._settle(receiver, row, outcome, error_text)
 
     async def _attempt(self, webhook: Webhook, listening: Listening | None) -> tuple[Outcome, str, str | None]:
-        """The outcome, the reason to keep with the message, and `Retry-After`."""
+        """Return the outcome, the reason to store with the message, and `Retry-After`."""
         try:
             answered = await self._sender.post(webhook, listening)
         except WebhookUnansweredError as unanswered:
@@ -147,7 +147,7 @@ class Deliveries:
         return outcome_of(answered.status), f"HTTP status {answered.status}.", answered.retry_after
 
     def _hold(self, receiver: Receiver, row: Row, retry_after: str | None) -> None:
-        """Ask the receiver nothing for the pause that it asked for, here and in a process that takes over."""
+        """Pause the receiver as it requested, here and in a process that takes over."""
         now_ms = self._clock()
         pause_ms = schedule.asked_pause_ms(retry_after, now_ms=now_ms)
         if pause_ms:
@@ -155,7 +155,7 @@ class Deliveries:
             self._ledger.held(receiver.key, held_ms=held_ms, facts=receiver.facts or Facts())
 
     async def _oldest_unconfirmed(self, receiver: Receiver) -> tuple[Row, Content] | None:
-        """The message to send in place of the next one; None: no message is unconfirmed, so the next one goes."""
+        """The oldest unconfirmed message, to send before the next one; None: all are confirmed."""
         await self._ledger.flushed()
         found = await self._store.read_short(lambda tx: receiver_state.oldest_unconfirmed(tx, receiver.key))
         if found is None:
@@ -163,7 +163,8 @@ class Deliveries:
         return found
 
     def _sounded(self, receiver: Receiver, no: RowNo, outcome: Outcome) -> None:
-        """The oldest unconfirmed message was sent once more, to a server that was away or has another address."""
+        """Record the outcome of resending the oldest unconfirmed message to a server that was away or has a new
+        address."""
         if outcome is Outcome.UNANSWERED:
             receiver.queue.sounding = False
             return
@@ -197,15 +198,15 @@ class Deliveries:
             log.warning("push.mute", company=receiver.key[0], channel=receiver.key[1].value)
 
     def _heard(self, receiver: Receiver, url: str, row: Row, answered: Answered) -> None:
-        """A status line came on a connection that listened on. It confirms nothing: its message is sent again in its
-        place behind older ones of the same sensor."""
+        """Handle a status line on a connection that kept listening. It confirms nothing: the message is resent in
+        order, after older ones of the same sensor."""
         if receiver.url == url and not receiver.dropped and not self._stopping:
             self._hold(receiver, row, answered.retry_after)
             receiver.queue.heard(self._clock(), well=outcome_of(answered.status) is not Outcome.FAILED)
             self.release_when_calm(receiver)
 
     def release_when_calm(self, receiver: Receiver) -> None:
-        """Put in line again what nobody confirmed, once nothing is under way."""
+        """Queue unconfirmed messages again, once no request is under way."""
         if receiver.queue.releasing and not (receiver.workers or receiver.releasing or self._stopping):
             receiver.releasing = True
             task = self.tasks.create_task(self._release(receiver))
@@ -247,13 +248,13 @@ class Deliveries:
                 await self._park_others(receiver, first_no(now_ms - self._patience_ms), error)
 
     def _park(self, receiver: Receiver, row: Row, error: str) -> None:
-        """Give a message up without an attempt."""
+        """Park a message without an attempt."""
         receiver.queue.give_up(row)
         PUSHES.labels("parked").inc()
         self._ledger.parked(receiver.key, Result(row.no, row.attempts, self._clock(), error))
 
     async def _park_others(self, receiver: Receiver, before_no: int, error: str) -> None:
-        """Give up everything that waits for the receiver and has a smaller number."""
+        """Park all messages that wait for the receiver and have a smaller number."""
         now_ms = self._clock()
         park = outbox.park_unaddressed if error == NO_ADDRESS else push_queue.park_waiting
         work = partial(park, key=receiver.key, before_no=before_no, error=error, now_ms=now_ms, limit=PARK_BATCH)
@@ -276,7 +277,7 @@ class Deliveries:
             poll_loop.report(trouble, log, failed="push.error", outage="push.outage")
 
     async def find_address(self, receiver: Receiver) -> None:
-        """Read where the receiver's messages go, and what signs them; makes a secret when there is none."""
+        """Load the receiver's address and secret; creates a missing secret."""
         company_id, channel = receiver.key
         now_ms, changes = self._clock(), receiver.changes
         found = await self._store.read_short(lambda tx: push_queue.addresses(tx, company_id))
@@ -287,6 +288,6 @@ class Deliveries:
         elif url is not None:
             made = await self._store.write(lambda tx: secrets.of(tx, company_id, now_ms=now_ms))
             sign = Sign(made.secret, made.former, made.former_until_ms)
-        # All at once: other requests to the receiver go on meanwhile.
+        # All at once, since other requests to the receiver continue meanwhile.
         if receiver.changes == changes:
             receiver.url, receiver.sign, receiver.known_until_ms = url, sign, now_ms + ADDRESS_MS

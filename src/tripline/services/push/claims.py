@@ -1,8 +1,8 @@
-"""The receivers of this process: all of them, or on a shared store those that it has claimed.
+"""The receivers of this process: all of them, or on a shared store the ones it has claimed.
 
-A claim is renewed long before it runs out. When it cannot be, nothing more is begun early enough that the last request
-has ended before another process takes over: so a receiver has one sender at a time, and one order. One whose process
-died is taken over when its claim has run out.
+A claim is renewed long before it expires. If renewal fails, no request begins unless it ends before another process may
+take over: so a receiver has one sender at a time, and one order. The receivers of a dead process are taken over when
+their claims expire.
 """
 
 import asyncio
@@ -16,20 +16,20 @@ from tripline.store.push.queue import Key
 from tripline.store.transactions import Store
 
 RENEW_S: Final = 3.0
-"""How often claims are renewed."""
+"""Interval between renewals of claims."""
 SPARE_S: Final = 10.0
-"""How much longer a claim holds than a request may take."""
+"""How much longer a claim lasts than a request may take."""
 MARGIN_S: Final = 1.0
-"""So much before the last moment nothing is begun any more."""
+"""Safety margin before the last moment to begin a request."""
 FOREIGN_S: Final = 2.0
-"""How long somebody else's receiver is not asked for again."""
+"""How long another process's receiver is left alone before trying to claim it again."""
 LEAVE_S: Final = 2.0
 MOST_FOREIGN: Final = 10_000
-"""Beyond it all are forgotten: asking again costs less than finding the oldest."""
+"""Beyond it the whole cache is cleared: claiming again costs less than finding the oldest."""
 
 
 class Claims:
-    """Receivers of this process. `request_s` is how long a request may take."""
+    """Receivers of this process. `request_s`: the longest duration of a request."""
 
     def __init__(self, *, store: Store, holder: str, request_s: float) -> None:
         self._store = store
@@ -37,19 +37,19 @@ class Claims:
         self._request_s = request_s
         self._lease_ms = round((request_s + SPARE_S) * 1_000)
         self._good_until: dict[Key, float] = {}
-        """Until when a request may begin, by the loop's clock: it has to be over before the claim is."""
+        """When the last request may begin, by the loop's clock: it must end before the claim does."""
         self._foreign_until: dict[Key, float] = {}
-        """Until when another process's receivers are not asked for."""
+        """When receivers of other processes may be claimed again."""
         self._renew_at = 0.0
 
     def hold(self, key: Key) -> bool:
-        """Whether a request to the receiver may begin now."""
+        """True if a request to the receiver may begin now."""
         if not self._store.shared:
             return True
         return asyncio.get_running_loop().time() < self._good_until.get(key, 0.0)
 
     async def wanted(self, keys: Iterable[Key]) -> list[Key]:
-        """Those of the receivers that are this process's, or are from now on. Raises `Outage`."""
+        """Claim free receivers, and return the ones that this process holds. Raises `Outage`."""
         keys = list(keys)
         if not self._store.shared or not keys:
             return keys
@@ -64,7 +64,7 @@ class Claims:
         return [key for key in keys if key in self._good_until]
 
     async def renew(self) -> set[Key]:
-        """Renew when it is time; the receivers that are another process's now. Raises `Outage`."""
+        """Renew claims when due; return the receivers that were lost to other processes. Raises `Outage`."""
         now_s = asyncio.get_running_loop().time()
         if not self._good_until or now_s < self._renew_at:
             return set()
@@ -79,22 +79,22 @@ class Claims:
         return held - kept
 
     async def leave_all(self) -> None:
-        """Let others send to every receiver, at the end; when the store is away they find out by themselves."""
+        """Release all receivers at shutdown; if the store is down, their claims expire."""
         with contextlib.suppress(Outage, TimeoutError):
             async with asyncio.timeout(LEAVE_S):
                 await self.leave(list(self._good_until))
 
     async def leave(self, keys: Iterable[Key]) -> None:
-        """Let others send to these receivers. Raises `Outage`."""
+        """Release these receivers. Raises `Outage`."""
         left = [key for key in keys if key in self._good_until]
         for key in left:
             del self._good_until[key]
-        # Forgotten first: once the row is gone another process may send, whether or not we hear of it.
+        # Removed first: once the row is gone another process may send, even if our commit seems to fail.
         if left:
             await self._store.write(lambda tx: push_claims.leave(tx, left, holder=self._holder), locked=True)
 
     def _believe(self, keys: Iterable[Key], asked_s: float) -> None:
-        """These hold from before the database was asked: its clock began no earlier."""
+        """Hold these claims from `asked_s`, before the query: the database's clock began no earlier."""
         until = asked_s + self._lease_ms / 1_000 - self._request_s - MARGIN_S
         self._good_until.update(dict.fromkeys(keys, until))
 

@@ -1,7 +1,7 @@
-"""The request that carries a message: its address, its headers, its body as it was put into the outbox.
+"""The HTTP request that carries a message: its address, its headers, its body from the outbox.
 
-A message to `notifyHost` is its body. A result for `rpcNotify*` has the device's own bytes as its body, so what it is
-about stands in headers (spec/push 4.3). Both are signed.
+A message to `notifyHost` is the body. A result for `rpcNotify*` has the device's own bytes as its body, so headers
+identify its call (spec/push 4.3). Both are signed.
 """
 
 from typing import Final
@@ -21,7 +21,7 @@ _VISIBLE: Final = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) !
 
 
 def request(channel: Channel, row: Row, content: Content, *, url: str, sign: Sign, now_ms: int) -> Webhook:
-    """The request for one attempt at a message."""
+    """Build the request for one attempt at a message."""
     signed = signatures.headers(sign.at(now_ms), message_id=row.id, body=content.body, now_ms=now_ms)
     if channel is Channel.NOTIFY:
         return Webhook(url, (JSON, *signed), content.body)
@@ -34,7 +34,7 @@ def request(channel: Channel, row: Row, content: Content, *, url: str, sign: Sig
 
 
 def header_text(text: str) -> str:
-    """Any text as the value of a header: what is no visible ASCII, and the per cent sign, percent-encoded as UTF-8."""
+    """Encode text as a header value: percent signs and anything but visible ASCII become percent-encoded UTF-8."""
     return quote(text, safe=_VISIBLE, errors="replace")
 
 

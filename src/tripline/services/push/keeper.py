@@ -1,4 +1,4 @@
-"""Keeps the push outbox: forgets what was given up long ago or is too much, and counts what waits for the metrics."""
+"""Maintenance of the push outbox: delete old and surplus parked messages, and update the metrics."""
 
 import asyncio
 from typing import Final
@@ -15,14 +15,14 @@ from tripline.store.transactions import Store
 EVERY_S: Final = 30.0
 PURGE_S: Final = 600.0
 BATCH: Final = 500
-"""Rows in one transaction: it delays the commit of what devices send."""
+"""Rows in one transaction: it delays the commit of device messages."""
 _MS_PER_DAY: Final = 86_400_000
 
 log = logger("push")
 
 
 class Keeper:
-    """Keeps in small transactions."""
+    """Maintains the outbox in small transactions."""
 
     def __init__(self, *, store: Store, settings: config.Push, clock: Clock) -> None:
         self._store = store
@@ -32,7 +32,7 @@ class Keeper:
         self._purge_s = 0.0
 
     async def run(self) -> None:
-        """Count at once and then every half minute, forget every ten, until cancelled."""
+        """Count at once and then every half minute, delete every ten, until cancelled."""
         await poll_loop.periodically(self._poll, every_s=EVERY_S, log=log, failed="push.error", outage="push.outage")
 
     async def _poll(self) -> int:
@@ -46,12 +46,12 @@ class Keeper:
         return 0
 
     async def purge(self) -> int:
-        """Forget a batch of what was given up or unconfirmed long ago, or unconfirmed beyond the number that is kept.
+        """Delete a batch of old parked or unconfirmed messages, and of unconfirmed ones beyond the limit.
 
-        How many. Raises `Outage`.
+        Returns the number of deleted messages. Raises `Outage`.
         """
         before_ms = self._clock() - self._kept_ms
-        # Looked for beside the thread that writes: there may be a million of them, and hardly ever an old one.
+        # Searched on a reading thread: there may be a million rows, and hardly ever an old one.
         found = await self._store.read(lambda tx: push_parked.old(tx, before_ms=before_ms, limit=BATCH))
         kept = self._unconfirmed_kept
         surplus = await self._store.read(lambda tx: push_parked.surplus(tx, kept=kept, limit=BATCH))
@@ -63,7 +63,7 @@ class Keeper:
         return len(found)
 
     async def count(self) -> None:
-        """Set the metrics to what is there. Raises `Outage`."""
+        """Update the metrics. Raises `Outage`."""
         counted, mute = await self._store.read(lambda tx: (push_parked.counts(tx), receiver_state.mute_count(tx)))
         PUSHES_WAITING.set(counted.waiting)
         PUSHES_PARKED.set(counted.parked)

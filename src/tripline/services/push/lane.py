@@ -1,4 +1,4 @@
-"""One sensor's messages to one receiver, as far as they are in memory: one after the other, by their numbers."""
+"""One sensor's messages to one receiver, as loaded in memory: sent one at a time, by number."""
 
 from collections import deque
 
@@ -9,19 +9,19 @@ from tripline.store.push.queue import Row
 
 
 class Lane(msgspec.Struct, eq=False):
-    """What is in memory of a sensor's messages."""
+    """A sensor's messages in memory."""
 
     sensor_id: SensorId
     rows: deque[Row] = msgspec.field(default_factory=deque)
     failing: bool = False
-    """Whether the first message failed before: nothing else of the lane is in memory."""
+    """True if the first message failed before: then no other message of the lane is in memory."""
     cut_no: RowNo | None = None
-    """The first message of the lane that was left out of memory, and with it all that follow."""
+    """The first message of the lane that is not in memory; all later ones are missing, too."""
     waits: int = 0
-    """Tells the heap's present entry of this lane from former ones; 0 when it does not wait."""
+    """Distinguishes the lane's current heap entry from outdated ones; 0 if it is not waiting."""
 
     def put(self, row: Row) -> None:
-        """Put a message in its place; not before the first one, which may be under way."""
+        """Insert a message in order, but not before the first one, which may be under way."""
         place = len(self.rows)
         while place > 1 and self.rows[place - 1].no > row.no:
             place -= 1

@@ -1,6 +1,6 @@
-"""Writes down what came of attempts, many in one transaction; until then a message counts as known, not as done.
+"""Record the outcomes of attempts, many in one transaction; until then a message stays known, but not done.
 
-A process that ends before that sends the messages of the last moment again, each under its own `webhook-id`.
+A process that ends before that resends the last messages, each under its own `webhook-id`.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ from tripline.store.push.receiver_state import Facts
 from tripline.store.transactions import Store, WriteTx
 
 GATHER_S: Final = 0.1
-"""How long results gather before they are written down."""
+"""How long outcomes are collected before they are written."""
 LARGEST: Final = 200
-"""Results that are written down without waiting for more."""
+"""Outcomes that are written without waiting for more."""
 FULL: Final = 2_000
-"""Results at which no more messages are sent until some are written down."""
+"""Outcomes at which sending stops until some are written."""
 AGAIN_S: Final = 1.0
 
 log = logger("push")
@@ -36,25 +36,25 @@ class _Page(msgspec.Struct):
     parked: list[Result] = msgspec.field(default_factory=list)
     unconfirmed: list[Result] = msgspec.field(default_factory=list)
     mute: dict[Key, tuple[int, int]] = msgspec.field(default_factory=dict)
-    """Receivers that never answer: since when, and when their address had changed last."""
+    """Mute receivers: since when, and when their address last changed."""
     held: dict[Key, tuple[int, Facts]] = msgspec.field(default_factory=dict)
-    """Receivers that asked for a pause: until when, and their facts as they were then."""
+    """Receivers that requested a pause: its end, and their facts at that time."""
     waiters: list[asyncio.Future[None]] = msgspec.field(default_factory=list)
     receivers: dict[Key, list[RowNo]] = msgspec.field(default_factory=dict)
-    """What is done with, by receiver."""
+    """Finished messages, by receiver."""
     failed: Counter[Key] = msgspec.field(default_factory=Counter)
     given_up: Counter[Key] = msgspec.field(default_factory=Counter)
     errors: dict[Key, str] = msgspec.field(default_factory=dict)
 
     def about(self, key: Key) -> dict[str, str]:
-        """What the log says of a receiver: neither its address nor what was sent."""
+        """Log fields of a receiver, without its address or any content."""
         return {"company": key[0], "channel": key[1].value, "error": self.errors[key]}
 
     def __len__(self) -> int:
         return len(self.delivered) + len(self.postponed) + len(self.parked) + len(self.unconfirmed) + len(self.held)
 
     def write(self, tx: WriteTx) -> None:
-        """Write all of it down."""
+        """Write the page."""
         push_queue.settle(
             tx,
             delivered=self.delivered,
@@ -69,7 +69,7 @@ class _Page(msgspec.Struct):
 
 
 class Ledger:
-    """Results that are to be written down."""
+    """Outcomes to write."""
 
     def __init__(self, *, store: Store, written: Callable[[Key, Iterable[RowNo]], None]) -> None:
         self._store = store
@@ -81,24 +81,24 @@ class Ledger:
 
     @property
     def full(self) -> bool:
-        """Whether too much waits to be written down: the store is away."""
+        """True if too many outcomes are waiting, because the store is down."""
         return len(self._page) >= FULL
 
     def delivered(self, key: Key, no: RowNo) -> None:
-        """The message was delivered."""
+        """Record a delivered message."""
         self._page.delivered.append(no)
         self._page.receivers.setdefault(key, []).append(no)
         self._wake()
 
     def postponed(self, key: Key, result: Result) -> None:
-        """The message is to be tried again."""
+        """Record a message to retry."""
         self._page.postponed.append(result)
         self._page.failed[key] += 1
         self._page.errors[key] = result.error
         self._wake()
 
     def parked(self, key: Key, result: Result) -> None:
-        """The message is given up."""
+        """Record a parked message."""
         self._page.parked.append(result)
         self._page.receivers.setdefault(key, []).append(result.no)
         self._page.given_up[key] += 1
@@ -106,22 +106,22 @@ class Ledger:
         self._wake()
 
     def unconfirmed(self, key: Key, results: Sequence[Result]) -> None:
-        """The messages count as delivered, though nobody answered."""
+        """Record messages that count as delivered without an answer."""
         self._page.unconfirmed.extend(results)
         self._page.receivers.setdefault(key, []).extend(result.no for result in results)
         self._wake()
 
     def mute(self, key: Key, *, since_ms: int, readdressed_ms: int) -> None:
-        """The receiver takes messages and never answers; there is an unconfirmed one."""
+        """Record a mute receiver; it has an unconfirmed message."""
         self._page.mute[key] = (since_ms, readdressed_ms)
 
     def held(self, key: Key, *, held_ms: int, facts: Facts) -> None:
-        """The receiver asked for a pause."""
+        """Record a pause that the receiver requested."""
         self._page.held[key] = (held_ms, facts)
         self._wake()
 
     async def flushed(self) -> None:
-        """Return when everything reported so far is written down."""
+        """Wait until everything recorded so far is written."""
         waiter = asyncio.get_running_loop().create_future()
         self._page.waiters.append(waiter)
         self._some.set()
@@ -129,18 +129,18 @@ class Ledger:
         await waiter
 
     def end(self) -> None:
-        """Write down what is there, then let `run` return."""
+        """Write the remaining outcomes, then make `run` return."""
         self._ended = True
         self._some.set()
         self._many.set()
 
     async def run(self) -> None:
-        """Write down until `end`; nothing is forgotten while the store is away."""
+        """Write until `end`; outcomes are retained while the store is down."""
         while True:
             await self._some.wait()
             if not self._ended:
                 await self._gather()
-            # What is reported while this page is written goes onto the next one.
+            # Outcomes recorded while this page is written go onto the next one.
             page, self._page = self._page, _Page()
             self._some.clear()
             self._many.clear()
@@ -160,7 +160,7 @@ class Ledger:
             pass
 
     async def _kept(self, page: _Page) -> bool:
-        """Write the page down, however often it takes; False when the store is away at the end."""
+        """Write the page, retrying as needed; False: the store is down at shutdown."""
         while True:
             try:
                 await self._store.write(page.write, locked=True)

@@ -1,6 +1,6 @@
-"""Puts messages to customers' servers into the outbox, in the transaction of the change that they tell of.
+"""Put messages to customers' servers into the outbox, in the transaction of the reported change.
 
-Each receiver has a row of its own, with its own `webhook-id`. Follows spec/push 4. Not here: the sending.
+Each receiver has its own row, with its own `webhook-id`. Follows spec/push 4. Not here: sending.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,7 @@ class Message(NamedTuple):
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """The sensor that a message is about, its owner, and the vehicle that it is on."""
+    """The sensor that a message concerns, its owner, and its vehicle."""
 
     sensor_id: SensorId
     company_id: CompanyId
@@ -39,7 +39,7 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 class Connected(msgspec.Struct, frozen=True):
-    """A device is connected since the instant, or is not any more."""
+    """A device connected or disconnected at the instant."""
 
     subject: Subject
     connected: bool
@@ -47,7 +47,7 @@ class Connected(msgspec.Struct, frozen=True):
 
 
 class _Wanted(NamedTuple):
-    """The operator above a company, and who wants messages about its sensors."""
+    """The operator above a company, and the receivers of messages about its sensors."""
 
     operator_id: CompanyId
     receivers: list[pushes.Receiver]
@@ -86,9 +86,9 @@ def network_status(
 def dispute(
     tx: WriteTx, found: Dispute, *, sensor_id: SensorId | None, at_ms: int, ids: TimeIds, now_ms: int
 ) -> tuple[Notification, ...]:
-    """Push where a dispute stands since `at_ms` (class 700); return the notifications for after the commit.
+    """Push the state of a dispute since `at_ms` (class 700); return the notifications for after the commit.
 
-    `sensor_id`: of its trip; None: it is gone.
+    `sensor_id`: the sensor of its trip; None: it was deleted.
     """
     operator, owner = outbox.subscriptions(tx, found.company_id)
     event = found.event
@@ -109,8 +109,8 @@ def dispute(
 def send(
     tx: WriteTx, *, notice: push.Notice, receivers: list[pushes.Receiver], ids: TimeIds, now_ms: int
 ) -> tuple[Notification, ...]:
-    """Put the message into the outbox behind all that is there, once for each receiver, due at once; what is to be
-    told after the commit."""
+    """Put the message into the outbox after all others, once for each receiver, due at once; return the notifications
+    for after the commit."""
     return put(tx, addressed(notice, receivers) if receivers else [], ids=ids, now_ms=now_ms)
 
 
@@ -121,7 +121,7 @@ def addressed(notice: push.Notice, receivers: Iterable[pushes.Receiver]) -> list
 
 
 def put(tx: WriteTx, messages: Sequence[Message], *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
-    """As `send`, for any number of messages, in this order."""
+    """Like `send`, for any number of messages, in this order."""
     if not messages:
         return ()
     made = ids.numbers(len(messages), now_ms=now_ms)
@@ -133,7 +133,7 @@ def put(tx: WriteTx, messages: Sequence[Message], *, ids: TimeIds, now_ms: int) 
 
 
 def _notice(subject: Subject, operator_id: CompanyId, selector: Selector, at_ms: int, pld: msgspec.Raw) -> push.Notice:
-    """The envelope of what the platform itself says of a sensor."""
+    """The envelope of a message that originates from the platform."""
     return push.Notice(
         master_company_id=operator_id,
         company_id=subject.company_id,

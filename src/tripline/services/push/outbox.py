@@ -1,7 +1,7 @@
-"""Reads the outbox for receivers: the next messages, and on a shared store those committed late.
+"""Read the outbox for receivers: the next messages, and on a shared store also rows that were committed late.
 
-There a row may be committed after rows with greater numbers, which others wrote at the same time. So what was passed a
-moment ago is looked at again at each reading; the pusher looks at everything now and then for what came even later.
+There a row may be committed after rows with greater numbers, which other processes wrote at the same time. So each read
+covers the last moment again; the pusher occasionally scans everything for even later rows.
 """
 
 from typing import Final
@@ -16,11 +16,11 @@ from tripline.store.push.queue import Key, Row
 from tripline.store.transactions import ReadTx, WriteTx
 
 LATE_MS: Final = 3_000
-"""How far back a reading goes: longer than nearly any transaction, and what fits in little memory."""
+"""How far back a read goes: longer than nearly any transaction, and small enough for memory."""
 
 
 class Span(msgspec.Struct, frozen=True):
-    """What is to be read for a receiver, from which numbers on."""
+    """The range of rows to read for a receiver."""
 
     key: Key
     after: RowNo
@@ -29,19 +29,19 @@ class Span(msgspec.Struct, frozen=True):
 
 
 def span(key: Key, queue: Queue) -> Span:
-    """What the queue wants to read now."""
+    """Begin a read for the queue, and return its range."""
     after = queue.reading()
     late_behind = _before(after)
     return Span(key, after, late_behind, queue.known_behind(late_behind))
 
 
 class AddressedError(Exception):
-    """The receiver has an address by now."""
+    """The receiver has an address now."""
 
 
 def park_unaddressed(tx: WriteTx, key: Key, *, before_no: int, error: str, now_ms: int, limit: int) -> int:
-    """As `push_queue.park_waiting`, for want of an address. Raises `AddressedError`, looking after what was parked:
-    whoever gives the company an address and then has messages sent again must not see these given up once more."""
+    """Like `push_queue.park_waiting`, for receivers without an address. Raises `AddressedError` if the company has one
+    after all: messages that were resent after adding the address must not be parked again."""
     count = push_queue.park_waiting(tx, key, before_no=before_no, error=error, now_ms=now_ms, limit=limit)
     company_id, channel = key
     found = push_queue.addresses(tx, company_id)
@@ -51,12 +51,12 @@ def park_unaddressed(tx: WriteTx, key: Key, *, before_no: int, error: str, now_m
 
 
 def newcomers(tx: ReadTx, behind: int) -> tuple[int, list[Key]]:
-    """The greatest number, and the receivers of what was put there behind a number, or late."""
+    """The greatest number, and the receivers of messages added after a number, or late."""
     return push_queue.newcomers(tx, _before(behind) if tx.shared else behind)
 
 
 def rows(tx: ReadTx, of: Span) -> tuple[list[Row], list[Row]]:
-    """The next rows, and those that came late."""
+    """The next rows, and the late ones."""
     late: list[Row] = []
     if tx.shared and of.after:
         late = push_queue.late(tx, of.key, behind=of.late_behind, up_to=of.after, known=of.known, limit=BATCH)
@@ -64,5 +64,5 @@ def rows(tx: ReadTx, of: Span) -> tuple[list[Row], list[Row]]:
 
 
 def _before(no: int) -> int:
-    """The number of a moment earlier."""
+    """The number `LATE_MS` earlier."""
     return max(0, first_no(ms_of_no(no) - LATE_MS))

@@ -1,17 +1,16 @@
-"""The pusher: sends what waits in the push outbox to customers' servers, with patience, and keeps them apart.
+"""The pusher: send the messages of the push outbox to customers' servers, retry patiently, and isolate receivers.
 
-One loop looks for work: at once when a notification says so, and every few seconds unasked. Each receiver (a company's
-address) has a `Queue`; requests run in a few tasks for each receiver, every one of which sends message after message. A
-row goes when a status line of 2xx came; what that means for the next one is decided in `queue.py` and `schedule.py`.
+One loop looks for work: on notification, and every few seconds. Each receiver (a company's address) has a `Queue`;
+requests run in a few tasks per receiver, each of which sends message after message. A row is deleted when a 2xx status
+line arrives; `queue.py` and `schedule.py` decide what an outcome means for the next message.
 
 On a shared store this process sends to the receivers that it has claimed (`claims.py`). Rows may be committed there
-after rows with greater numbers, so what was passed a moment ago is looked at again, and everything now and then.
+after rows with greater numbers, so each read covers the last moment again, and now and then everything.
 
-A receiver cannot harm another one: requests at the same time are shared out evenly among those that have something to
-send, those that are down or mute have at most a quarter of them together, and each keeps a bounded number of rows in
-memory.
+Receivers cannot harm each other: concurrent requests are divided evenly among receivers with due messages, down or mute
+ones share at most a quarter of them, and each has a bounded number of rows in memory.
 
-Not here: one attempt and what comes of it (`attempts.py`), writing down (`ledger.py`), old rows (`keeper.py`).
+Not here: a single attempt (`attempts.py`), recording outcomes (`ledger.py`), old rows (`keeper.py`).
 """
 
 import asyncio
@@ -38,15 +37,15 @@ from tripline.store.push.queue import Key, Row
 from tripline.store.transactions import ReadTx, Store
 
 LOOK_S: Final = 5.0
-"""How often to look for messages unasked: another program on this database gives no notifications."""
+"""Interval between checks without a notification: other programs on this database send none."""
 LEAST_LOOK_S: Final = 0.02
-"""Pause between looks at least, however many notifications come."""
+"""Shortest pause between checks, however many notifications arrive."""
 ANEW_S: Final = 300.0
-"""How often to look at all that waits, wherever it stands."""
+"""Interval between scans of all waiting messages."""
 ANEW_SHARED_S: Final = 15.0
-"""The same on a shared store, where receivers of processes that died wait to be taken over."""
+"""The same on a shared store, where the receivers of dead processes must be taken over."""
 DOWN_SHARE: Final = 4
-"""Those that are down have one of so many requests together."""
+"""Receivers that are down or mute share one of this many requests."""
 _MS_PER_HOUR: Final = 3_600_000
 _BEYOND: Final = 2**62
 
@@ -85,38 +84,38 @@ class Pusher:
             wake=self._asked.set,
         )
         self._new = True
-        """Whether there may be messages behind `_tail`."""
+        """True if there may be messages after `_tail`."""
         self._tail = 0
         self._workers = 0
         self._active: set[Receiver] = set()
-        """Those with requests under way, and the hungry."""
+        """Receivers with requests under way, and hungry ones."""
         self._hungry: dict[Receiver, None] = {}
-        """Those for whom no request was free, in the order of asking."""
+        """Receivers waiting for a free request, in order of arrival."""
         self._stopping = False
         self._anew = True
-        """Whether to look at everything, the next time."""
+        """True if the next check must scan everything."""
         self._unasked_s = 0.0
-        """When to look again at what no notification may have told of."""
+        """When to check for changes whose notification may be lost."""
         self._tasks: asyncio.TaskGroup
         signals.subscribe(SIGNAL_PUSH_DUE, lambda _: self._notified())
         signals.subscribe(SIGNAL_COMPANY_CHANGED, self._company_changed)
         signals.subscribe(SIGNAL_RESYNC, lambda _: self._resync())
 
     def stop(self) -> None:
-        """Send nothing more; `run` returns when what is under way has ended and is written down."""
+        """Send nothing more; `run` returns when requests under way have ended and are recorded."""
         self._stopping = True
         self._asked.set()
         self._deliveries.stop()
 
     async def run(self) -> None:
-        """Send until `stop`. Cancelled, it leaves what is under way to be sent again, under the same ids."""
+        """Send until `stop`. If cancelled, requests under way are sent again later, under the same ids."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._ledger.run())
                 async with asyncio.TaskGroup() as self._tasks:
                     self._deliveries.tasks = self._tasks
                     await self._look_on()
-                # Not before every request has ended: what came of each is still to be written down.
+                # Not before every request has ended: its outcome must still be written.
                 self._ledger.end()
         finally:
             await self._claims.leave_all()
@@ -133,7 +132,7 @@ class Pusher:
             try:
                 self._drop(await self._claims.renew())
                 await self._look(everything=everything)
-            except Exception as error:  # noqa: BLE001  the loop goes on, whatever stood in its way
+            except Exception as error:  # noqa: BLE001  the loop continues after any error
                 poll_loop.report(error, log, failed="push.error", outage="push.outage")
                 self._anew = True
                 await asyncio.sleep(AGAIN_MS / 1_000)
@@ -145,7 +144,7 @@ class Pusher:
             await self._pause()
 
     async def _look(self, *, everything: bool) -> None:
-        """Find out for whom there is something new, and read what waits for those who have room."""
+        """Find receivers with new messages, and read messages for queues that have room."""
         if everything:
             await self._look_at_all()
         now_s = asyncio.get_running_loop().time()
@@ -165,7 +164,7 @@ class Pusher:
             await self._read(asking, behind=self._tail if self._new else None)
 
     async def _learn(self, unsure: list[Receiver]) -> None:
-        """Read what was written down of these receivers, here or by others."""
+        """Load the stored facts of these receivers."""
         changes = [each.changes for each in unsure]
         found = await self._store.read(lambda tx: [receiver_state.facts(tx, each.key) for each in unsure])
         now_ms = self._clock()
@@ -182,7 +181,8 @@ class Pusher:
             self._start(each)
 
     async def _read(self, asking: list[Receiver], *, behind: int | None) -> None:
-        """Read what waits for these, and for whom something was put there behind a number, on one view."""
+        """Read waiting messages of these receivers, and find receivers with messages after a number, in one
+        snapshot."""
         self._new = False
         spans = [outbox.span(each.key, each.queue) for each in asking]
 
@@ -192,7 +192,7 @@ class Pusher:
 
         try:
             newest, fresh, found = await self._store.read(work)
-        # Cancelled, too: a receiver that counts as being read is read never again.
+        # Also if cancelled: a receiver marked as being read would never be read again.
         except BaseException:
             self._new = True
             for each in asking:
@@ -207,7 +207,7 @@ class Pusher:
             self._receiver(key).queue.more()
 
     async def _look_at_all(self) -> None:
-        """Begin anew: find every receiver, and forget those for whom nothing waits."""
+        """Scan everything: find every receiver, and drop the idle ones."""
         self._new = False
         newest, keys = await self._store.read(lambda tx: (push_queue.newest(tx), push_queue.receivers(tx)))
         self._tail = max(self._tail, newest)
@@ -218,16 +218,16 @@ class Pusher:
             self._receiver(key).queue.anew()
 
     def _drop(self, keys: Iterable[Key]) -> None:
-        """Forget receivers for whom nothing waits, or to whom others send now; what is under way ends."""
+        """Drop receivers that are idle or belong to another process; requests under way end by themselves."""
         for key in keys:
             if (dropped := self._receivers.pop(key, None)) is not None:
                 dropped.dropped = True
 
     async def _pause(self) -> None:
-        """Until there may be something to do: a notification, a due message, or `LOOK_S`."""
+        """Wait for a notification, a due message, or `LOOK_S`."""
         now_ms = self._clock()
         dues = [due_ms for each in self._receivers.values() if (due_ms := each.queue.due_ms(now_ms)) is not None]
-        # What is due already waits for a request to end, and whoever ends one starts the next.
+        # Messages already due wait for a request to end; its task then starts the next one.
         wait_ms = min((due_ms - now_ms for due_ms in dues if due_ms > now_ms), default=_BEYOND)
         try:
             async with asyncio.timeout(min(RENEW_S if self._store.shared else LOOK_S, wait_ms / 1_000)):
@@ -268,7 +268,7 @@ class Pusher:
     # Sending
 
     def _start(self, receiver: Receiver) -> None:
-        """Begin as many requests to a receiver as it has messages that are due, and as are free."""
+        """Begin requests for the receiver's due messages, within its allowance."""
         while not self._stopping and not self._ledger.full and receiver.workers < self._allowed(receiver):
             if self._workers >= self._settings.at_once:
                 now_ms = self._clock()
@@ -286,9 +286,9 @@ class Pusher:
             self._tasks.create_task(self._work(receiver, row))
 
     def _allowed(self, receiver: Receiver) -> int:
-        """Requests that the receiver may have under way: its share, and less while it is not well."""
+        """Number of concurrent requests that the receiver may have: its share, or fewer while it is unwell."""
         at_once = self._settings.at_once
-        # One that was dropped may have been made anew, or be another process's.
+        # A dropped receiver may have been recreated, or belong to another process.
         if not self._claims.hold(receiver.key) or self._receivers.get(receiver.key) is not receiver:
             return 0
         share = max(1, at_once // max(1, len(self._active)))
@@ -300,7 +300,7 @@ class Pusher:
         return allowed
 
     async def _work(self, receiver: Receiver, first: Row) -> None:
-        """Send this message and then, one after the other, whatever is due for the receiver."""
+        """Send this message and then the receiver's due messages, one after the other."""
         row: Row | None = first
         try:
             while row is not None:
@@ -308,7 +308,7 @@ class Pusher:
                 allowed = self._allowed(receiver)
                 if self._stopping or self._ledger.full or receiver.workers > allowed:
                     break
-                # Others wait for a place: whoever had one gives it up after a message.
+                # If others wait for a free request, release this one after a message.
                 if self._hungry and self._workers >= self._settings.at_once:
                     break
                 row = receiver.queue.take(self._clock())

@@ -1,19 +1,18 @@
-"""The messages that wait for one receiver, as far as they are in memory: which is next, and how an attempt ends.
+"""The messages that wait for one receiver, as loaded in memory: choose the next one, and apply outcomes.
 
-Messages of one sensor form a lane: one after the other, in the order of their numbers. Lanes go side by side. A message
-that fails holds up its lane alone; the rest of the lane is then dropped from memory and read again when it is its turn.
-A receiver that fails again and again, whatever the sensor, is down: it gets one message at a time, with rests
-between, and nothing more is read for it; the first answer from it makes everything due. One sensor whose messages fail
-holds up no other.
+Messages of one sensor form a lane: they are sent one at a time, in the order of their numbers. Lanes run in parallel. A
+failed message blocks only its lane; the rest of the lane is then dropped from memory and read again in its turn. A
+receiver with repeated failures across sensors is down: it gets one message at a time, with rests between, and nothing
+more is read for it; its first answer makes everything due. One sensor whose messages fail blocks no other.
 
 A receiver that takes a message twice and answers neither time is mute (spec/push M1 to M3): from then on each message
-is sent once and counts as delivered, unconfirmed. Other messages that went unanswered wait for the outcome of the
-second attempt. The first status line ends the state, and all unconfirmed messages are put in line again before anything
-else is sent (`released`). A success before that confirms nothing (`early`): older messages of the same sensor may be
-unconfirmed, and newer ones must not overtake them. When the receiver was away or has another address, its oldest
-unconfirmed message goes first (`sounding`).
+is sent once and counts as delivered, unconfirmed. Other unanswered messages wait for the outcome of the second attempt.
+The first status line ends the state, and all unconfirmed messages are queued again before anything else is sent
+(`released`). A success before that confirms nothing (`early`): older messages of the same sensor may be unconfirmed,
+and newer ones must not overtake them. When the receiver was away or has another address, its oldest unconfirmed message
+goes first (`sounding`).
 
-Only values: `now_ms` comes in, nothing is awaited. Not here: reading and sending (`pusher.py`), pauses of messages
+No I/O, no clock: `now_ms` is an argument. Not here: reading and sending (`pusher.py`), pauses of messages
 (`schedule.py`), rests of receivers (`rests.py`).
 """
 
@@ -30,13 +29,13 @@ from tripline.services.push.schedule import Outcome
 from tripline.store.push.queue import Row
 
 WINDOW: Final = 500
-"""Messages of one receiver in memory."""
+"""Most messages of one receiver in memory."""
 BATCH: Final = 250
 """Messages read at once."""
 UNPROVEN: Final = 2
-"""Requests at the same time to a receiver that has not answered yet, or whose last request failed."""
+"""Concurrent requests to a receiver that has not answered yet, or whose last request failed."""
 LOST_HOPE: Final = 5
-"""Attempts of a message after which those as old are given up with it while the receiver is down."""
+"""Attempts after which a parked message takes equally old ones with it, while the receiver is down."""
 
 
 class Queue:
@@ -57,11 +56,11 @@ class Queue:
         self._rests = Rests()
         self._proven = False
         self._hurried_ms = 0
-        """What was tried before this instant is due at once."""
+        """Messages tried before this instant are due at once."""
         self._doubt: RowNo | None = None
-        """The message that went unanswered first; its next attempt decides whether the receiver is mute."""
+        """The first unanswered message; its next attempt decides if the receiver is mute."""
         self._suspended: list[tuple[Lane, int]] = []
-        """Lanes whose message went unanswered meanwhile, and when it is due if the receiver is not mute."""
+        """Lanes with an unanswered message since then, and when it is due unless the receiver is mute."""
         self.mute = False
         """The receiver takes messages and never answers."""
         self._owed = False
@@ -80,9 +79,9 @@ class Queue:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is in memory, as far as is known nothing waits, and nothing is under way.
+        """True if no message is in memory, known to wait, or under way.
 
-        Never of a mute receiver: an answer may come yet.
+        A mute receiver is never idle: an answer may still arrive.
         """
         busy = self._lanes or self._more or self._reading or self._known or self.running
         return not (busy or self.mute or self.releasing)
@@ -99,7 +98,7 @@ class Queue:
 
     @property
     def slots(self) -> int:
-        """Requests at the same time that the receiver's behaviour allows; the settings allow fewer."""
+        """Concurrent requests that the receiver's behaviour allows; the settings allow fewer."""
         if self.down or self.sounding:
             return 1
         # A mute receiver never answers, so its capacity is unknown.
@@ -108,7 +107,7 @@ class Queue:
     # Stored facts about the receiver, and the events that end its pauses.
 
     def begin(self, *, mute: bool, owed: bool, hurried_ms: int, held_ms: int = 0) -> None:
-        """Go on where another process, or the one before, left off; before anything is admitted."""
+        """Restore the state left by another process or an earlier run; call it before `admit`."""
         self.mute, self._owed, self._hurried_ms = mute, owed, hurried_ms
         self.sounding = owed and not mute
         self._rests.held_ms = held_ms
@@ -125,12 +124,12 @@ class Queue:
         self._wake(now_ms, everything=True)
 
     def hold(self, row: Row, *, now_ms: int, pause_ms: int) -> int:
-        """Send nothing for so long, at most until the last attempt at this message; return the end of the pause."""
+        """Pause the receiver, at most until the last attempt at this message; return the end of the pause."""
         self._rests.held_ms = max(self._rests.held_ms, min(now_ms + pause_ms, row.began_ms + self._patience_ms))
         return self._rests.held_ms
 
     def heard(self, now_ms: int, *, well: bool) -> None:
-        """Record a status line: the receiver is not mute. If it is well, and was down or answers for the first time,
+        """Record an answer: the receiver is not mute. If it is well, and was down or answers for the first time,
         earlier failures are due at once."""
         self._dispel_doubt()
         if self.mute or self._owed:
@@ -144,7 +143,7 @@ class Queue:
         self._proven = True
 
     def released(self) -> None:
-        """What nobody confirmed is in line again, where it stood: read everything anew. Nothing is under way."""
+        """Read everything again, after unconfirmed messages were queued in order. No request is under way."""
         self._lanes.clear()
         self._ready.clear()
         self._waiting.clear()
@@ -158,38 +157,38 @@ class Queue:
 
     @property
     def wants_more(self) -> bool:
-        """Whether messages may wait that are not in memory, and there is room for them."""
+        """True if messages may be waiting outside memory, and there is room for them."""
         if self.releasing or not self._more or self._reading or len(self._known) > WINDOW - BATCH:
             return False
         return not (self.down and self._lanes)
 
     def more(self) -> None:
-        """Something was put into the outbox for this receiver."""
+        """Note new messages in the outbox for this receiver."""
         self._more = True
 
     def anew(self) -> None:
-        """Look at everything that waits once more, unless it is being read anyway."""
+        """Read all waiting messages again, unless a read is under way or due."""
         if not self._more and not self._reading:
             self._more, self._after = True, RowNo(0)
 
     def reading(self) -> RowNo:
-        """The number after which to read `BATCH` messages now."""
+        """Begin a read; return the number after which to read `BATCH` messages."""
         self._reading, self._more = True, False
         return self._after
 
     def not_read(self) -> None:
-        """The reading failed."""
+        """Record a failed read."""
         self._reading, self._more, self._rewound = False, True, False
         self._drop_forgotten()
 
     def known_behind(self, no: int) -> list[RowNo]:
-        """Messages with greater numbers that need not be read, up to what was read already."""
+        """Messages in memory with greater numbers, which need not be read."""
         return [known for known in self._known if known > no]
 
     def admit(self, rows: Sequence[Row], *, now_ms: int, late: Sequence[Row] = ()) -> None:
-        """Take in what was read, in the order of numbers; `late` are those that were committed after greater ones."""
+        """Add the messages read, in order of their numbers; `late`: rows committed after greater ones."""
         if self._rewound:
-            # Meanwhile a lane went on whose next message stands before what was read: read again from there.
+            # A lane advanced meanwhile whose next message precedes this read: read again from there.
             self.not_read()
             return
         self._reading = False
@@ -205,16 +204,16 @@ class Queue:
         self._drop_forgotten()
 
     def forget(self, numbers: Iterable[RowNo]) -> None:
-        """These were delivered or given up, and that is written down."""
+        """Forget messages whose delivery or parking has been written."""
         if self._reading:
-            self._forgotten.extend(numbers)  # what is being read may still show them
+            self._forgotten.extend(numbers)  # the current read may still include them
         else:
             self._known.difference_update(numbers)
 
     # Sending: `take`, then `settle` or `put_back`.
 
     def due_ms(self, now_ms: int) -> int | None:
-        """When `take` may have something: now or later; None while nothing waits."""
+        """When `take` may return a message: now or later; None: no message is waiting."""
         if self.releasing or ((self.down or self.sounding) and self.running):
             return None
         rest_ms = self._rests.until_ms
@@ -225,7 +224,7 @@ class Queue:
         return max(self._waiting[0][0], rest_ms) if self._waiting else None
 
     def take(self, now_ms: int) -> Row | None:
-        """The next message to send now; its lane waits until it is settled."""
+        """Return the next message to send now; its lane waits until it is settled."""
         if self.releasing or ((self.down or self.sounding) and self.running):
             return None
         if now_ms < self._rests.until_ms:
@@ -237,24 +236,25 @@ class Queue:
         return self._ready.popleft().rows[0]
 
     def put_back(self, row: Row, *, due_ms: int) -> None:
-        """It could not be tried, for a reason of our own; it is due again at this instant."""
+        """Postpone a message that was not tried for an internal reason; it is due again at this instant."""
         self.running -= 1
         self._wait(self._lanes[row.sensor_id], due_ms)
 
     def vanished(self, row: Row) -> None:
-        """It waits no longer: somebody deleted it or gave it up."""
+        """Drop a message that was deleted or parked elsewhere."""
         self._known.discard(row.no)
         self.give_up(row)
 
     def give_up(self, row: Row) -> None:
-        """It is given up without an attempt."""
+        """Drop a message that is parked without an attempt."""
         self.running -= 1
         if row.no == self._doubt:
             self._dispel_doubt()
         self._go_on(self._lanes[row.sensor_id])
 
     def settle(self, row: Row, outcome: Outcome, *, now_ms: int) -> int | None:
-        """An attempt ended so: when the message is due again, or None when it was delivered or is given up."""
+        """Apply the outcome of an attempt; return when the message is due again, None: it was delivered or is
+        parked."""
         self.running -= 1
         row.attempts += 1
         if outcome in (Outcome.FAILED, Outcome.LOST):
@@ -275,17 +275,17 @@ class Queue:
         return due_ms
 
     def early(self, row: Row, *, now_ms: int) -> Row:
-        """The receiver confirmed a message while others are `owed`: it counts as unconfirmed, and comes again in its
-        place behind them."""
+        """Count a success as unconfirmed while others are `owed`: the message is resent in order after them."""
         self.running -= 1
         row.attempts += 1
         self.heard(now_ms, well=True)
         return self._unconfirmed(self._lanes[row.sensor_id])
 
     def unanswered(self, row: Row, *, now_ms: int) -> tuple[int | None, list[Row]]:
-        """The receiver took the message and did not answer: when it is due again, and what counts as delivered now.
+        """Apply an unanswered attempt: return when the message is due again, and the messages that now count as
+        delivered.
 
-        Neither: its time is over, and it is given up.
+        Neither: its time is over, and it is parked.
         """
         self.running -= 1
         row.attempts += 1
@@ -313,7 +313,7 @@ class Queue:
         return due_ms, []
 
     def hopeless(self, row: Row) -> bool:
-        """Return true to give up all messages as old as this given-up one, too: the receiver has been down."""
+        """Return true to park all messages as old as this parked one, too: the receiver has been down."""
         return self._rests.failures >= DOWN_AFTER and row.attempts >= LOST_HOPE
 
     def _next_due_ms(self, row: Row, outcome: Outcome, now_ms: int) -> int | None:
@@ -331,13 +331,13 @@ class Queue:
         lane = self._lanes.get(row.sensor_id)
         if lane is None:
             lane = self._lanes[row.sensor_id] = Lane(row.sensor_id)
-            # A receiver that answers was away before: what failed then is due at once.
+            # A receiver that answers has recovered: earlier failures are due at once.
             if row.attempts and row.due_ms > now_ms and not self._proven and not self._is_hurried(row):
                 lane.failing = True
                 self._wait(lane, row.due_ms)
             else:
                 self._ready.append(lane)
-        # Something of the lane is missing in memory, and what follows must not pass it.
+        # Messages of the lane are missing in memory, and later ones must not overtake them.
         elif lane.cut_no is not None or lane.failing:
             lane.cut_no = row.no if lane.cut_no is None else min(lane.cut_no, row.no)
             return
@@ -345,7 +345,7 @@ class Queue:
         self._known.add(row.no)
 
     def _is_hurried(self, row: Row) -> bool:
-        """Whether the message was tried before every pause was ended."""
+        """True if the message was tried before all pauses were ended."""
         return row.due_ms - schedule.pause_ms(row.attempts, no=row.no) < self._hurried_ms
 
     def _unconfirmed(self, lane: Lane) -> Row:
@@ -355,14 +355,14 @@ class Queue:
         return row
 
     def _dispel_doubt(self) -> None:
-        """The receiver is not mute, or not known to be: what went unanswered waits like everything that failed."""
+        """Stop suspecting the receiver of being mute: its unanswered messages wait like failed ones."""
         self._doubt = None
         suspended, self._suspended = self._suspended, []
         for lane, due_ms in suspended:
             self._wait(lane, due_ms)
 
     def _hold(self, lane: Lane) -> None:
-        """Keep of a lane nothing but its first message, which failed."""
+        """Drop all messages of a lane from memory except the first, which failed."""
         lane.failing = True
         while len(lane.rows) > 1:
             lane.cut_no = lane.rows.pop().no
@@ -374,7 +374,7 @@ class Queue:
         heapq.heappush(self._waiting, (due_ms, lane.waits, lane))
 
     def _go_on(self, lane: Lane) -> None:
-        """The lane's first message is done with."""
+        """Finish the lane's first message and continue with the next."""
         lane.rows.popleft()
         lane.failing = False
         if lane.rows:
@@ -384,13 +384,13 @@ class Queue:
         if lane.cut_no is not None:
             self._after = min(self._after, RowNo(lane.cut_no - 1))
             self._more = True
-            # What is being read now begins behind that; it is read again from there.
+            # The current read begins after that point; read again from there.
             self._rewound = self._reading
 
     def _wake(self, now_ms: int, *, everything: bool = False) -> None:
         while self._waiting and (everything or self._waiting[0][0] <= now_ms):
             _, entry, lane = heapq.heappop(self._waiting)
-            # Entries of before stay in the heap: passing over them costs less than taking them out.
+            # Outdated entries stay in the heap: skipping them costs less than removing them.
             if entry == lane.waits:
                 lane.waits = 0
                 self._ready.append(lane)

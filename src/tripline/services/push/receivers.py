@@ -1,6 +1,6 @@
-"""A receiver as the pusher sees it: its queue, where it is, what was written down of it, and its requests under way.
+"""A receiver as the pusher sees it: its queue, its address, its stored facts, and its requests under way.
 
-Not here: what waits (`queue.py`), the rows (`store/push/receiver_state.py`).
+Not here: waiting messages (`queue.py`), the rows (`store/push/receiver_state.py`).
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from tripline.store.push.receiver_state import Facts
 
 
 class Receiver(msgspec.Struct, eq=False):
-    """A receiver that something waits for, as far as it is in memory."""
+    """A receiver with waiting messages, as loaded in memory."""
 
     key: Key
     queue: Queue
@@ -22,31 +22,31 @@ class Receiver(msgspec.Struct, eq=False):
     url: str | None = None
     sign: Sign | None = None
     known_until_ms: int = 0
-    """Until when address and secret need not be read again. What was read before the latest of `changes` is no good."""
+    """Expiry of the cached address and secret. Anything read before the latest of `changes` is invalid."""
     changes: int = 0
     facts: Facts | None = None
-    """As they were read last; None before the first time."""
+    """As read last; None: never read."""
     facts_of: int = -1
-    """Which of `changes` they tell of."""
+    """The value of `changes` when they were read."""
     dropped: bool = False
-    """Whether nothing waits for it any more, or others send to it."""
+    """True if it has no waiting messages any more, or another process sends to it."""
     attempts: set[asyncio.Timeout] = msgspec.field(default_factory=set)
-    """Requests under way, each of which can be broken off."""
+    """Requests under way, for cancelling."""
     releasing: bool = False
-    """Whether what nobody confirmed is being put in line again."""
+    """True while unconfirmed messages are being queued again."""
 
     @property
     def unsure(self) -> bool:
-        """Whether its facts are to be read again."""
+        """True if its facts must be read again."""
         return self.facts_of != self.changes
 
     def forget(self) -> None:
-        """Have address, secret and facts read again."""
+        """Reload address, secret and facts."""
         self.known_until_ms = 0
         self.changes += 1
 
     def hurry(self, *, now_ms: int, readdressed: bool) -> None:
-        """End its pauses. Requests to another address, or to a server that is down, are not waited for."""
+        """End its pauses, and cancel requests to an outdated address or a server that is down."""
         if readdressed or self.queue.down:
             while self.attempts:
                 self.attempts.pop().reschedule(0.0)

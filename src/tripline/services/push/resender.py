@@ -1,10 +1,10 @@
-"""Sends messages again that were given up: some thousands at once, the rest in the background.
+"""Send parked messages again: some thousands at once, the rest in the background.
 
-Messages are looked for beside the writing, and put in line in small transactions, so that nobody who writes waits for
-more than one of them. What a request leaves over is a row before it is answered: whoever goes on, after whatever end,
-finishes it.
+Messages are searched on a reading thread and queued in small transactions, so that other writers wait for one of them
+at most. The remainder of a request is stored as a row before the answer, so that any process can finish it after a
+crash.
 
-Not here: who may ask for it (`service.py`), the sending (`pusher.py`).
+Not here: permission to resend (`service.py`), sending (`pusher.py`).
 """
 
 import asyncio
@@ -31,34 +31,34 @@ from tripline.store.push.resends import Left
 from tripline.store.transactions import ReadTx, Store, WriteTx
 
 STEP: Final = 500
-"""Messages in one transaction: it delays the commit of what devices send by some 10 ms."""
+"""Messages in one transaction: it delays the commit of device messages by some 10 ms."""
 AT_ONCE: Final = 5_000
-"""Messages that a request puts in line itself; so many are looked for at a time in the background, too."""
+"""Messages that a request queues itself, and the most searched at a time in the background."""
 AT_ONCE_S: Final = 2.0
-"""After so long a request begins no other step."""
+"""After this time a request begins no other step."""
 LOOK_S: Final = 5.0
-"""How often to look for what is left unasked."""
+"""Interval between checks for remainders without a notification."""
 
 log = logger("push")
 
 Admit = Callable[[ReadTx], None]
-"""Lets pass who may still have messages sent again; raises a refusal."""
+"""Raises a refusal unless the caller may still resend messages."""
 
 
 class Resent(msgspec.Struct, frozen=True):
-    """The messages that a request sends."""
+    """The result of a request to resend."""
 
     count: int
-    """Kept messages that are put in line again."""
+    """Parked messages that are queued again."""
     released: int
-    """Messages that waited already, whose pauses end."""
+    """Waiting messages whose pauses end."""
 
 
 async def resend(store: Store, *, admit: Admit, which: Which, ids: TimeIds, now_ms: int) -> Resent:
-    """Send these messages again. Those beyond `AT_ONCE` follow in the background.
+    """Send these messages again. Messages beyond `AT_ONCE` follow in the background.
 
-    Messages that wait for the company's receivers go out at once, too. `which` names the company, and the latest
-    instant of giving up. Raises the refusals of `admit`, and `Outage`.
+    Messages that wait for the company's receivers are sent at once, too. `which` names the company, and the latest
+    instant of parking. Raises the refusals of `admit`, and `Outage`.
     """
     company_id = which.company_id
     assert company_id is not None
@@ -82,7 +82,7 @@ async def resend(store: Store, *, admit: Admit, which: Which, ids: TimeIds, now_
     loop = asyncio.get_running_loop()
     late_s = loop.time() + AT_ONCE_S
     tried = done = 0
-    # What is named one by one is little, and no row says what is left of it.
+    # Messages selected by id are few, and no remainder row can represent them.
     while tried < len(first) and (which.message_ids is not None or loop.time() < late_s):
         done += await store.write(partial(put_in_line, some=first[tried : tried + STEP]))
         tried += STEP
@@ -97,7 +97,7 @@ async def resend(store: Store, *, admit: Admit, which: Which, ids: TimeIds, now_
 async def resend_all(store: Store, *, which: Which, ids: TimeIds, now_ms: int) -> AsyncIterator[Resent]:
     """Send these messages again, for the operator of the machine: yields the numbers after each step.
 
-    What was given up later stays. Raises `Outage`; what is in line by then stays there.
+    Messages parked later are excluded. Raises `Outage`; messages queued by then stay queued.
     """
     which = replace(which, until_ms=now_ms)
 
@@ -119,7 +119,7 @@ async def resend_all(store: Store, *, which: Which, ids: TimeIds, now_ms: int) -
 
 
 class Resender:
-    """Goes on with what requests left over, in any process that sends messages."""
+    """Finishes the remainders of requests, in any process that sends messages."""
 
     def __init__(self, *, store: Store, signals: Signals, clock: Clock, ids: TimeIds) -> None:
         self._store = store
@@ -129,11 +129,11 @@ class Resender:
         self._poll_loop = PollLoop(signals, SIGNAL_RESEND_DUE, look_s=LOOK_S)
 
     async def run(self) -> None:
-        """Go on with what is left, until cancelled. Trouble costs a pause."""
+        """Process remainders until cancelled; pause after a failure."""
         await self._poll_loop.run(self.go_on, log=log, failed="push.error")
 
     async def go_on(self) -> int:
-        """Put some of what was asked for first in line; 0: nothing is left. Raises `Outage`."""
+        """Queue some messages of the oldest remainder; 0: nothing is left. Raises `Outage`."""
         left = await self._store.read(rows.oldest)
         if left is None:
             return 0
@@ -151,7 +151,7 @@ async def _chosen(store: Store, which: Which) -> Sequence[RowNo]:
 
 
 async def _steps(store: Store, numbers: Sequence[RowNo], *, ids: TimeIds, now_ms: int) -> AsyncIterator[int]:
-    """Put messages in line, step by step: how many each did. Half of the time is left to others who write."""
+    """Queue messages step by step, yielding the number of each. Half of the time is left to other writers."""
 
     def put_in_line(tx: WriteTx, some: Sequence[RowNo]) -> int:
         return push_parked.resend(tx, some, ids=ids, now_ms=now_ms)

@@ -1,6 +1,6 @@
-"""Rests between requests to a receiver: messages of several sensors failed in a row, or it asked for a pause.
+"""Rests between requests to a receiver, after failures across sensors, or a pause that it requested.
 
-Only values: `now_ms` comes in. Not here: the pauses of each message (`schedule.py`).
+No clock: `now_ms` is an argument. Not here: the pauses of each message (`schedule.py`).
 """
 
 from typing import Final
@@ -8,9 +8,9 @@ from typing import Final
 from tripline.domain.ids import SensorId
 
 DOWN_AFTER: Final = 3
-"""Failures in a row, each of another lane, after which the receiver counts as down."""
+"""Consecutive failures, each in another lane, after which the receiver counts as down."""
 RESTS_MS: Final = (1_000, 5_000, 30_000)
-"""Rest between requests to a receiver that is down; the last one repeats. Each message has its own pauses besides."""
+"""Rests between requests to a receiver that is down; the last one repeats. Each message also has its own pauses."""
 
 
 class Rests:
@@ -18,14 +18,14 @@ class Rests:
 
     def __init__(self) -> None:
         self.failures = 0
-        """In a row, of any lanes."""
+        """Consecutive failures in any lanes."""
         self._lanes: set[SensorId] = set()
-        """Lanes that failed since the last success; `DOWN_AFTER` of them at most."""
+        """Lanes that failed since the last success; at most `DOWN_AFTER` of them."""
         self._rests = 0
-        """Failures since the receiver is down."""
+        """Failures since the receiver went down."""
         self._until_ms = 0
         self.held_ms = 0
-        """The receiver asked for no request until this instant (`Retry-After`)."""
+        """The receiver requested a pause until this instant (`Retry-After`)."""
 
     @property
     def down(self) -> bool:
@@ -34,7 +34,7 @@ class Rests:
 
     @property
     def until_ms(self) -> int:
-        """The receiver gets no request before this instant."""
+        """Send no request before this instant."""
         return max(self._until_ms if self.down else 0, self.held_ms)
 
     def fail(self, sensor_id: SensorId, now_ms: int) -> None:

@@ -1,8 +1,8 @@
-"""Puts results of calls into the outbox, in the transaction in which they came (spec/push 4.2 to 4.4).
+"""Put results of calls into the outbox, in the transaction that stores them (spec/push 4.2 to 4.4).
 
-Each result goes twice: in the envelope of class 300 to operator and owner, who ask for it with `notifyMsgType`, and as
-the device sent it to the owner's `rpcNotify*`. What the platform itself ended has no body of a device: it goes in the
-envelope alone.
+Each result is sent twice: in the envelope of class 300 to operator and owner, if selected with `notifyMsgType`, and
+as the device sent it to the owner's `rpcNotify*`. A call that the platform ended has no device body: only the envelope
+is sent.
 """
 
 import msgspec
@@ -20,11 +20,11 @@ from tripline.wire import push
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What came of a call."""
+    """The result of a call."""
 
     call: Call
     vehicle_id: VehicleId | None
-    """Where the sensor is now."""
+    """The sensor's current vehicle."""
     at_ms: int
     text: bytes
     """JSON of the result."""
@@ -33,7 +33,7 @@ class Result(msgspec.Struct, frozen=True):
 
 
 class _Wishes(msgspec.Struct, frozen=True):
-    """What a company and its operator want of results."""
+    """Selections of a company and its operator for results."""
 
     operator_id: CompanyId
     receivers: list[Receiver]
@@ -41,14 +41,14 @@ class _Wishes(msgspec.Struct, frozen=True):
 
 
 class Post(msgspec.Struct):
-    """Gathers the results of a transaction; `send` puts all of them into the outbox."""
+    """Collects the results of a transaction; `send` puts all of them into the outbox."""
 
     tx: WriteTx
     _wishes: dict[CompanyId, _Wishes] = msgspec.field(default_factory=dict)
     _waiting: list[tuple[Result, CompanyId, Channel, bytes]] = msgspec.field(default_factory=list)
 
     def tell(self, result: Result) -> None:
-        """A result for whoever wants it."""
+        """Add a result for its receivers."""
         call = result.call
         wishes = self._wishes_of(call.company_id)
         if wishes.receivers:
@@ -68,11 +68,11 @@ class Post(msgspec.Struct):
             self._waiting.append((result, call.company_id, Channel.RPC_NOTIFY, result.body))
 
     def tell_ended(self, call: Call, vehicle_id: VehicleId | None, *, at_ms: int) -> None:
-        """The platform ended the call."""
+        """Add the result of a call that the platform ended."""
         self.tell(Result(call, vehicle_id, at_ms, b'{"result":%d}' % (call.result_code or 0), None))
 
     def send(self, *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
-        """Put the notices into the outbox, behind all that is there; return the notifications for after the commit."""
+        """Put the notices into the outbox, after all others; return the notifications for after the commit."""
         if not self._waiting:
             return ()
         made = ids.numbers(len(self._waiting), now_ms=now_ms)

@@ -1,10 +1,10 @@
-"""Decides on values alone when a message is sent again, and when it is given up (spec/push 3).
+"""Decide when a message is sent again, and when it is parked (spec/push 3); pure functions.
 
-The figures are: pauses of 1 s, 5 s, 30 s, 5 min, then hourly with jitter, for `push.patience_hours`;
-410 gives up at once, another 4xx after three attempts, except 408 and 429, which say "later". `Retry-After` of a 429 or
-503 makes a pause longer, never shorter.
+Pauses: 1 s, 5 s, 30 s, 5 min, then hourly with jitter, for `push.patience_hours`; 410 parks at once, another 4xx after
+three attempts, except 408 and 429, which mean "later". `Retry-After` of a 429 or 503 makes a pause longer, never
+shorter.
 
-Not here: what an outcome means for its receiver, which may be down or mute (`queue.py`).
+Not here: the effect of an outcome on its receiver, which may be down or mute (`queue.py`).
 """
 
 import email.utils
@@ -17,17 +17,17 @@ from typing import Final
 PAUSES_MS: Final = (1_000, 5_000, 30_000, 300_000)
 HOURLY_MS: Final = 3_600_000
 JITTER: Final = 0.1
-"""The part of an hourly pause by which it may be longer or shorter, so that receivers are not asked in step."""
+"""Fraction by which an hourly pause may be longer or shorter, so that requests spread out."""
 REFUSED_MAX: Final = 3
 """Attempts at a message that its receiver refuses."""
 LATER_MAX_MS: Final = 3_600_000
-"""The longest pause that a receiver may ask for."""
+"""The longest pause that a receiver may request."""
 _SECONDS: Final = re.compile(r"[0-9]{1,9}")
 _LATER: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
 
 
 class Outcome(Enum):
-    """What came of an attempt."""
+    """The outcome of an attempt."""
 
     DELIVERED = "2xx"
     GONE = "410: the receiver no longer wants this"
@@ -38,12 +38,12 @@ class Outcome(Enum):
 
     @property
     def answered(self) -> bool:
-        """Whether a status line came."""
+        """True if a status line arrived."""
         return self not in (Outcome.LOST, Outcome.UNANSWERED)
 
 
 def outcome_of(status: int) -> Outcome:
-    """What a status means."""
+    """Return the outcome for an HTTP status."""
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return Outcome.DELIVERED
     if status == HTTPStatus.GONE:
@@ -54,8 +54,8 @@ def outcome_of(status: int) -> Outcome:
 
 
 def asked_pause_ms(retry_after: str | None, *, now_ms: int) -> int:
-    """The pause that `Retry-After` asks for, in seconds or until a date of HTTP (RFC 9110 10.2.3), `LATER_MAX_MS` at
-    most; 0 when it is missing, malformed or over."""
+    """Return the pause that `Retry-After` requests, in seconds or until an HTTP date (RFC 9110 10.2.3), at most
+    `LATER_MAX_MS`; 0 if it is missing, malformed or over."""
     text = (retry_after or "").strip()
     if _SECONDS.fullmatch(text):
         return min(int(text) * 1_000, LATER_MAX_MS)
@@ -69,7 +69,7 @@ def asked_pause_ms(retry_after: str | None, *, now_ms: int) -> int:
 
 
 def pause_ms(attempts: int, *, no: int) -> int:
-    """How long a message rests after its `attempts`-th attempt; `no`, its number, decides the jitter."""
+    """Pause of a message after its `attempts`-th attempt; `no`, its number, decides the jitter."""
     if attempts <= len(PAUSES_MS):
         return PAUSES_MS[attempts - 1]
     share = (no + attempts) * 2_654_435_761 % 2**32 / 2**32
@@ -79,10 +79,10 @@ def pause_ms(attempts: int, *, no: int) -> int:
 def next_due_ms(
     outcome: Outcome, *, attempts: int, no: int, since_ms: int, now_ms: int, patience_ms: int, not_before_ms: int = 0
 ) -> int | None:
-    """When to try a message again that was not delivered at its `attempts`-th attempt; None: it is given up.
+    """Return when to retry a message that failed at its `attempts`-th attempt; None: park it.
 
-    `since_ms` is when it was put into the outbox. The last attempt is made when its time is over, not before. Until
-    `not_before_ms` its receiver asked for no request.
+    `since_ms`: when it was put into the outbox. The last attempt is made when its time is over, not before. Until
+    `not_before_ms` its receiver requested a pause.
     """
     if outcome is Outcome.GONE or (outcome is Outcome.REFUSED and attempts >= REFUSED_MAX):
         return None

@@ -1,6 +1,6 @@
-"""Shows a company's administrators the messages to its server, and has what waits sent at once.
+"""Show and manage the messages to a company's server, for its administrators.
 
-Not here: sending again what was given up (`resender.py`), the sending (`pusher.py`).
+Not here: resending parked messages (`resender.py`), sending (`pusher.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,13 +28,13 @@ from tripline.store.transactions import ReadTx, WriteTx
 
 
 def admit(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
-    """Let pass who manages the company's messages. Raises `NotFound` or `Forbidden`."""
+    """Admit an actor who manages the company's messages. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.PUSH_MANAGE)
     access.admit(companies.inside(tx, scope, company_id), access.Thing.COMPANY)
 
 
 def counts(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Counts:
-    """How many messages wait and were given up, and what is wrong. Raises `NotFound` or `Forbidden`."""
+    """Numbers of waiting and parked messages, and the last error. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
     counted = push_parked.counts(tx, company_id)
     failed = push_parked.waiting_error(tx, company_id) if counted.waiting else None
@@ -42,13 +42,13 @@ def counts(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Counts:
 
 
 def mute(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Sequence[Mute]:
-    """The company's receivers that take messages and never answer. Raises `NotFound` or `Forbidden`."""
+    """The company's mute receivers. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
     return receiver_state.mute(tx, company_id)
 
 
 def parked(tx: ReadTx, *, actor: Actor, company_id: CompanyId, span: Span) -> Sequence[Parked]:
-    """A page of what was given up. Raises `NotFound`, `Forbidden` or `UnknownOffset`."""
+    """A page of parked messages. Raises `NotFound`, `Forbidden` or `UnknownOffset`."""
     admit(tx, actor=actor, company_id=company_id)
     return push_parked.page(tx, company_id, span)
 
@@ -56,19 +56,19 @@ def parked(tx: ReadTx, *, actor: Actor, company_id: CompanyId, span: Span) -> Se
 def listed(
     tx: ReadTx, *, actor: Actor, company_id: CompanyId, filters: Filters, page_request: PageRequest
 ) -> Page[Message]:
-    """The company's messages of the page. Raises `NotFound` or `Forbidden`."""
+    """A page of the company's messages. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
     return browsing.page(tx, company_id, filters, page_request)
 
 
 def count(tx: ReadTx, *, actor: Actor, company_id: CompanyId, filters: Filters) -> int:
-    """How many these messages are. Raises `NotFound` or `Forbidden`."""
+    """Number of matching messages. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
     return browsing.count(tx, company_id, filters)
 
 
 def counts_up_to(tx: ReadTx, *, actor: Actor, company_id: CompanyId, most: int) -> Mapping[State, int]:
-    """How many messages are in each state, counted up to `most`. Raises `NotFound` or `Forbidden`."""
+    """Number of messages in each state, counted up to `most`. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
     return browsing.counts(tx, company_id, most=most)
 
@@ -81,19 +81,19 @@ def hurry(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> i
 
 
 def secret(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> Secret:
-    """What signs the company's messages, made on first need. Raises `NotFound` or `Forbidden`."""
+    """The secret that signs the company's messages, created on first use. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
     return secrets.of(tx, company_id, now_ms=now_ms)
 
 
 def kept_secret(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Secret | None:
-    """What signs the company's messages; None: nothing needed it yet. Raises `NotFound` or `Forbidden`."""
+    """The secret that signs the company's messages; None: not created yet. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
     return secret_rows.find(tx, company_id)
 
 
 def rotate(tx: WriteTx, *, actor: Actor, company_id: CompanyId, ids: TimeIds, now_ms: int) -> Secret:
-    """Another secret; the one before signs too for a day. Raises `NotFound` or `Forbidden`."""
+    """Replace the secret; the previous one also signs for a day. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
     changes = (Change("pushSecret", secret=True),)
     history.note(tx, actor, Event.CHANGED, company_id=company_id, changes=changes, ids=ids, now_ms=now_ms)

@@ -1,7 +1,7 @@
 """Signatures of messages to customers' servers: the Standard Webhooks headers (spec/push 3), scheme `v1`.
 
-The signature is over `id.timestamp.body`, so a receiver can check where a message comes from, how old it is, and
-whether it had it before. A secret is shown as `whsec_` and base64, as libraries of receivers take it.
+The signature covers `id.timestamp.body`, so a receiver can check the origin and age of a message, and detect
+repetitions. A secret is shown as `whsec_` and base64, as receivers' libraries expect.
 """
 
 import base64
@@ -16,7 +16,7 @@ _MS: Final = 1_000
 
 
 def shown(secret: bytes) -> str:
-    """A secret in the form in which receivers configure it."""
+    """Format a secret as receivers configure it."""
     return PREFIX + base64.b64encode(secret).decode()
 
 
@@ -27,7 +27,7 @@ def signature(secret: bytes, *, message_id: str, timestamp_s: int, body: bytes) 
 
 
 def headers(secrets: Sequence[bytes], *, message_id: str, body: bytes, now_ms: int) -> tuple[tuple[str, str], ...]:
-    """The three headers; with several secrets the signatures stand one behind the other, a blank between."""
+    """The three headers; several secrets give several signatures, separated by a space."""
     timestamp_s = now_ms // _MS
     signed = [signature(each, message_id=message_id, timestamp_s=timestamp_s, body=body) for each in secrets]
     return (

@@ -1,9 +1,9 @@
-"""Trial messages: sent at once to a company's server for an administrator, who is shown what the server answered.
+"""Trial messages: send one at once to a company's server, and show an administrator the server's answer.
 
-A trial goes the way of every other message (address guard, signature, no redirects), but stands in no queue and leaves
-no trace: it is not repeated, and says nothing of the receiver to the pusher.
+A trial is sent like every other message (address guard, signature, no redirects), but without queue or record: it is
+not repeated, and does not affect the pusher's view of the receiver.
 
-Not here: messages that tell of something (`pusher.py`).
+Not here: real messages (`pusher.py`).
 """
 
 from typing import Final
@@ -27,28 +27,28 @@ from tripline.store.transactions import Store, WriteTx
 from tripline.wire import push
 
 AT_ONCE: Final = Shares(total=16, operator=12, company=1, account=1)
-"""Trials under way in this process."""
+"""Concurrent trials in this process."""
 _NOTHING: Final = msgspec.Raw(b"{}")
 _METHOD: Final = "test"
 _AFTER_S: Final = 5
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a trial message."""
+    """The outcome of a trial message."""
 
     channel: Channel
     at_ms: int
     status: int | None = None
-    """Of HTTP; None: none came."""
+    """HTTP status; None: none arrived."""
     took_ms: int | None = None
     start: str = ""
-    """How the body of the answer begins."""
+    """Beginning of the response body."""
     trouble: str | None = None
-    """Why there is no answer, without the address."""
+    """Reason for a missing answer, without the address."""
 
     @property
     def is_delivered(self) -> bool:
-        """Whether the server took the message as delivered."""
+        """True if the server accepted the message as delivered."""
         return self.status is not None and 200 <= self.status <= 299
 
 
@@ -69,7 +69,7 @@ class Trials:
         self._places = Places(AT_ONCE)
 
     async def send(self, *, actor: Actor, company_id: CompanyId, channel: Channel) -> Trial:
-        """What came of a trial message to one of the company's addresses.
+        """Send a trial message to one of the company's addresses, and return its outcome.
 
         Takes as long as the server may take to connect and to answer. Raises `NotFound`, `Forbidden`,
         `pushes.NoAddress` or `pushes.TrialUnderWay`.
@@ -110,7 +110,7 @@ class Trials:
 
 
 def _prepared(tx: WriteTx, actor: Actor, company_id: CompanyId, channel: Channel, now_ms: int) -> _Prepared:
-    """Where the message goes and what signs it; makes a secret when there is none."""
+    """Load the address and secret of the message; creates a missing secret."""
     scope = access.scope_of(actor, Action.PUSH_MANAGE)
     company = access.admitted(companies.find(tx, scope, company_id), access.Thing.COMPANY)
     found = push_queue.addresses(tx, company_id)
