@@ -1,1 +1,1 @@
-"""Live positions of vehicles: kept by whoever takes data in, read by everybody who may see the vehicle."""
+"""Live positions of vehicles: written by the processes that ingest data, read by users who may see the vehicle."""

@@ -1,14 +1,13 @@
-"""Keeps the newest position of each vehicle whose data this process takes in: noted at once, written a little later.
+"""Keep the newest position of each vehicle whose data this process ingests: noted at once, written a little later.
 
-A position is noted when the sample is durable, and written with those of many other vehicles, at most once a second for
-each vehicle, so that it costs the stream of messages little. What moved is told after the commit, many vehicles in one
-notification. What was noted and not written is lost with a process that is killed: the vehicle's next sample mends
-that.
+A position is noted when its sample is durable, and written together with many other vehicles, at most once a second for
+each vehicle, so that it costs ingest little. Moves are announced after the commit, many vehicles in one notification. A
+killed process loses positions that were noted and not written; the vehicle's next sample corrects that.
 
-Two sensors on one vehicle: the newest sample of either is the vehicle's position (spec/positions L4). Its heading is
-made of samples of its own sensor.
+Two sensors on one vehicle: the newest sample of either is the vehicle's position (spec/positions L4). Its heading comes
+from samples of its own sensor.
 
-Not here: which sample is the newest (`domain/positions.py`), the rows (`store/positions.py`).
+Not here: choosing the newest sample (`domain/positions.py`), the rows (`store/positions.py`).
 """
 
 import asyncio
@@ -26,27 +25,27 @@ from tripline.store import positions as rows
 from tripline.store.transactions import Store
 
 EVERY_S: Final = 1.0
-"""From the end of a round of writing to the next, so that no vehicle is written more often."""
+"""Pause between two rounds of writing, so that no vehicle is written more often."""
 AT_ONCE: Final = 512
-"""Vehicles in one transaction: it delays the commit of what devices send by about three milliseconds."""
+"""Vehicles in one transaction: it delays the commit of device messages by about three milliseconds."""
 APART_S: Final = 0.15
-"""Between two transactions of a round. So 2,500 vehicles are written each second when 10,000 move, and what devices
-send never waits for two of them in a row."""
+"""Pause between two transactions of a round: 2,500 of 10,000 moving vehicles are written each second, and device
+messages never wait for two transactions in a row."""
 ROUND_S: Final = 3.0
-"""How long a round rests in all at most, however many vehicles move."""
+"""Longest total pause of a round, however many vehicles move."""
 TOLD_AT_ONCE: Final = 200
-"""Vehicles in one notification: what PostgreSQL carries in one notification."""
+"""Vehicles in one notification: as many as fit into a notification of PostgreSQL."""
 REMEMBERED: Final = 50_000
-"""Sensors with something to be remembered of; when there are more, those that did not move lately are forgotten, and
-with them what their next heading is made of."""
+"""Most sensors in memory; beyond it, sensors that did not move recently are forgotten, together with the samples for
+their next heading."""
 FINISH_S: Final = 5.0
-"""How long a stop waits for a store that is away."""
+"""How long shutdown waits for a store that is down."""
 _PAUSE_S: Final = 1.0
 _log = observe.logger("live")
 
 
 class _Seen:
-    """What is remembered of a sensor on a vehicle."""
+    """A sensor's newest samples on a vehicle."""
 
     __slots__ = ("newest_ms", "sensor_id", "tail", "vehicle_id")
 
@@ -62,17 +61,17 @@ class PositionKeeper:
     """Notes and writes positions. Use it on the event loop."""
 
     def __init__(self, *, store: Store, signals: Signals, fastest_kmh: float = positions.FASTEST_KMH) -> None:
-        """`fastest_kmh`: a greater speed is none."""
+        """`fastest_kmh`: a greater speed is ignored."""
         self._fastest_kmh = fastest_kmh
         self._store = store
         self._signals = signals
         self._seen: dict[SensorId, _Seen] = {}
         self._moved: dict[VehicleId, _Seen] = {}
-        """Vehicles whose position is to be written, with whose newest sample it is."""
+        """Vehicles with a position to write, and the sensor that has the newest sample."""
 
     def saw(self, sensor_id: SensorId, vehicle_id: VehicleId, packed: bytes, last_ms: int) -> None:
-        """Samples of a sensor on this vehicle are durable. `packed` is in the form of `domain/samples.py`, `last_ms`
-        the largest of their times. Cheap; never blocks. A redelivered message is not to come here."""
+        """Note durable samples of a sensor on this vehicle. `packed` is in the form of `domain/samples.py`, `last_ms`
+        the latest of their times. Cheap; never blocks. Do not call it for redelivered messages."""
         seen = self._seen.get(sensor_id)
         if seen is None or seen.vehicle_id != vehicle_id:
             seen = self._seen[sensor_id] = _Seen(sensor_id, vehicle_id)
@@ -84,12 +83,12 @@ class PositionKeeper:
             if positions.last_of(seen.tail) == positions.last_of(before):
                 return
             seen.newest_ms = positions.time_of(seen.tail)
-        # As a rule it waits already, and a sample costs no more than this look.
+        # Usually the vehicle is already waiting, so that a sample costs just this lookup.
         if self._moved.get(vehicle_id) is not seen:
             self._await_writing(seen)
 
     async def run(self) -> None:
-        """Write what moved, until cancelled. Trouble costs a pause; nothing that was noted is lost by it."""
+        """Write moves until cancelled; pause after a failure. Noted positions remain."""
         while True:
             await asyncio.sleep(EVERY_S)
             try:
@@ -98,7 +97,7 @@ class PositionKeeper:
                 poll_loop.report(error, _log, failed="live.failed", outage="live.outage")
 
     async def finish(self, timeout_s: float = FINISH_S) -> None:
-        """Write what is left, unless the store stays away. Nothing is to be noted any more."""
+        """Write the remaining positions, unless the store stays down. Nothing may be noted any more."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 while self._moved:
@@ -109,9 +108,9 @@ class PositionKeeper:
                         await asyncio.sleep(_PAUSE_S)
 
     async def write_down(self, *, apart_s: float = 0.0) -> None:
-        """Write what has moved by now, with so much time between two transactions. Raises `Outage`: what was not
-        written waits on."""
-        # In the order of the table, so that few of its pages are touched at a time.
+        """Write all moves so far, pausing `apart_s` between two transactions. Raises `Outage`: unwritten positions
+        remain."""
+        # In table order, so that few of its pages are touched at a time.
         waiting = sorted(self._moved)
         rest_s = min(apart_s, ROUND_S * AT_ONCE / max(len(waiting), 1))
         for start in range(0, len(waiting), AT_ONCE):
@@ -140,7 +139,7 @@ class PositionKeeper:
         return positions.position(seen.vehicle_id, seen.tail, fastest_kmh=self._fastest_kmh)
 
     def _await_writing(self, seen: _Seen) -> None:
-        """This is to be written, unless another sensor knows better where the vehicle is."""
+        """Queue the position for writing, unless another sensor has a newer one of the vehicle."""
         other = self._moved.get(seen.vehicle_id)
         if other is None or positions.is_newer(seen.tail, other.tail):
             self._moved[seen.vehicle_id] = seen

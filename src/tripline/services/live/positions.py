@@ -1,6 +1,6 @@
-"""Reads where a company's vehicles are, whole or what changed since an earlier answer (spec/positions L8, L9).
+"""Read the positions of a company's vehicles: all, or the changes since an earlier answer (spec/positions L8, L9).
 
-Not here: who keeps positions (`position_keeper.py`), the rows (`store/positions.py`).
+Not here: noting positions (`position_keeper.py`), the rows (`store/positions.py`).
 """
 
 import base64
@@ -21,7 +21,7 @@ from tripline.store import positions as rows
 from tripline.store.transactions import ReadTx
 
 CURSOR_MS: Final = 7 * 86_400_000
-"""How long a cursor is good: for less than it is known whose reach changed (`services/accounts/sweeper.py`)."""
+"""Lifetime of a cursor: shorter than changes of reach are stored (`services/accounts/sweeper.py`)."""
 _Whole = Annotated[int, Meta(ge=0, le=2**53)]
 
 
@@ -32,17 +32,17 @@ class UnknownCursor(BadParameter):
 
 
 class _Cursor(msgspec.Struct, array_like=True, forbid_unknown_fields=True, frozen=True):
-    """Where a reader stands: everything up to a number was answered, and of what came later the vehicles up to one."""
+    """A reader's progress: all changes up to a number, and later ones for the vehicles up to an id."""
 
     whose: str
     since_no: _Whole
     since_ms: _Whole
     """When that was the newest number."""
     until_no: _Whole
-    """While a walk through the vehicles goes on: the newest number when it began."""
+    """During a walk through the vehicles: the newest number when it began."""
     until_ms: _Whole
     after: str
-    """The vehicle that the walk has come to; empty: it is to begin."""
+    """The last vehicle of the walk; empty: the walk has not begun."""
 
 
 class Answer(NamedTuple):
@@ -50,17 +50,17 @@ class Answer(NamedTuple):
 
     positions: list[Position]
     left: list[VehicleId]
-    """Vehicles that the reader cannot see any more, or that have no position any more."""
+    """Vehicles that the reader can no longer see, or that no longer have a position."""
     since: str
-    """The cursor to go on with."""
+    """The cursor for the next call."""
     has_next: bool
-    """Whether there is more by now."""
+    """True if more changes are available now."""
 
 
 def read(tx: ReadTx, *, actor: Actor, company_id: CompanyId, since: str | None, limit: int, now_ms: int) -> Answer:
-    """What the actor may see of the company's own vehicles and those it was delegated; with a cursor what changed.
+    """Positions of the company's own and delegated vehicles that the actor may see; with a cursor, only changes.
 
-    Raises `UnknownCursor`; `companies.require` was asked before.
+    Raises `UnknownCursor`. Call `companies.require` first.
     """
     scope = access.scope_of(actor, Action.DRIVING_READ)
     newest_no, whose = rows.now_no(tx), _whose(actor, company_id)
@@ -83,12 +83,12 @@ def read(tx: ReadTx, *, actor: Actor, company_id: CompanyId, since: str | None, 
 
 
 def admit(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
-    """Let pass who may see the company. Raises `NotFound`, `Forbidden`."""
+    """Admit an actor who may see the company. Raises `NotFound`, `Forbidden`."""
     companies.require(tx, actor=actor, company_id=company_id)
 
 
 def _opened(text: str, whose: str, newest_no: int, now_ms: int) -> _Cursor:
-    """The cursor in this text."""
+    """Decode a cursor."""
     try:
         padded = text.encode("ascii") + b"=" * (-len(text) % 4)
         cursor = msgspec.json.decode(base64.b64decode(padded, altchars=b"-_", validate=True), type=_Cursor)
@@ -101,5 +101,5 @@ def _opened(text: str, whose: str, newest_no: int, now_ms: int) -> _Cursor:
 
 
 def _whose(actor: Actor, company_id: CompanyId) -> str:
-    """Tells readers apart: what one has been answered says nothing about another one."""
+    """A fingerprint of reader and company: a cursor is valid only for its reader."""
     return blake2b(f"{actor.user_id} {company_id}".encode(), digest_size=6).hexdigest()
