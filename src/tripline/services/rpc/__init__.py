@@ -1,1 +1,1 @@
-"""Calls to devices: making them, taking in what the devices answer, ending those that stay unanswered."""
+"""Calls to devices: making them, storing devices' answers, ending unanswered calls."""

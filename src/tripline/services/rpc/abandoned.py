@@ -1,7 +1,7 @@
-"""Ends calls whose process died before they ended, and forgets those that ended long ago.
+"""End calls whose process died before they ended, and delete old calls.
 
-Whoever makes a call ends it when its time is over (`calls.py`); this does it for those who cannot. Any number of
-processes may do it side by side: each takes calls that no other one has in hand.
+The process that makes a call ends it when its time is over (`calls.py`); this module ends the calls of dead processes.
+Any number of processes may do it side by side: each claims calls that no other one has.
 """
 
 from typing import Final
@@ -20,16 +20,16 @@ from tripline.store.transactions import ReadTx, Store, WriteTx
 
 EVERY_S: Final = 2.0
 MARGIN_MS: Final = 3_000
-"""How much longer than its time a call may be under way: whoever waits for it ends it first."""
+"""Grace beyond a call's deadline: the process that waits for it ends it first."""
 BATCH: Final = 100
-"""Calls in one transaction: it delays the commit of what devices send."""
+"""Calls in one transaction: it delays the commit of device messages."""
 _DAY_MS: Final = 86_400_000
 
 log = logger("rpc")
 
 
 class Overdue:
-    """Ends calls that are overdue, and forgets old ones, in small transactions."""
+    """Ends overdue calls and deletes old ones, in small transactions."""
 
     def __init__(self, *, store: Store, settings: config.Rpc, ids: TimeIds, signals: Signals, clock: Clock) -> None:
         self._store = store
@@ -39,11 +39,11 @@ class Overdue:
         self._clock = clock
 
     async def run(self) -> None:
-        """Look every few seconds, until cancelled."""
+        """Sweep every few seconds, until cancelled."""
         await poll_loop.periodically(self.sweep, every_s=EVERY_S, log=log, failed="rpc.failed")
 
     async def sweep(self) -> int:
-        """End and forget one batch of each sort; the greater number. Raises `Outage`."""
+        """End a batch of overdue calls and delete a batch of old ones; return the larger number. Raises `Outage`."""
         now_ms = self._clock()
         if not await self._store.read_short(lambda tx: self._is_due(tx, now_ms)):
             return 0

@@ -1,4 +1,4 @@
-"""Activation: what an answer of the device does to the mounting that waits for it (spec/rpc 6.3)."""
+"""Apply a device's answer to its pending activation (spec/rpc 6.3)."""
 
 from tripline.domain import rpc, sensors
 from tripline.domain.history import Event, Fact
@@ -10,15 +10,15 @@ from tripline.store.transactions import WriteTx
 
 
 def acknowledged(tx: WriteTx, call: Call) -> None:
-    """The device acknowledged an activation; one that it refuses is no longer awaited."""
+    """Handle an acknowledgement; a refused activation is no longer pending."""
     if refuses(call.response_code):
         rpc_activations.withdraw(tx, call)
 
 
 def concluded(tx: WriteTx, call: Call, *, ids: TimeIds, now_ms: int) -> bool:
-    """The device's result of an activation came: mount the sensor when it says success; whether it is mounted now.
+    """Handle the result of an activation: mount the sensor on success; true if it was mounted.
 
-    A request that was superseded or cancelled maps nothing. Nor does one whose vehicle is gone or another company's.
+    A superseded or cancelled request mounts nothing, nor does one whose vehicle was deleted or changed its company.
     """
     if not rpc_activations.withdraw(tx, call):
         return False
@@ -27,7 +27,7 @@ def concluded(tx: WriteTx, call: Call, *, ids: TimeIds, now_ms: int) -> bool:
     status = sensors.NEXT[sensors.Status.DEACTIVATED, sensors.SensorEvent.MOUNT]
     if not rpc_activations.mount(tx, call.sensor_id, call.vehicle_id, status):
         return False
-    # Whoever asked for the mounting did it, however long the device took.
+    # The requester counts as the person who mounted it, however long the device took.
     fact = Fact(
         event=Event.MOUNTED,
         actor_id=call.user_id,
@@ -40,5 +40,5 @@ def concluded(tx: WriteTx, call: Call, *, ids: TimeIds, now_ms: int) -> bool:
 
 
 def refuses(code: int | None) -> bool:
-    """Whether an acknowledgement's code refuses the activation; no code refuses nothing (spec/rpc 6.2)."""
+    """True if an acknowledgement's code refuses the activation; a missing code does not (spec/rpc 6.2)."""
     return code is not None and not rpc.is_success(code)

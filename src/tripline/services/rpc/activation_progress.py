@@ -1,4 +1,4 @@
-"""The progress of an activation, for the person who asked for it."""
+"""The progress of an activation, as shown to the requester."""
 
 import msgspec
 
@@ -23,37 +23,37 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     request_id: RequestId
     sensor: Sensor
     vehicle_id: VehicleId | None
-    """Where the sensor is mounted when the device succeeds; None: the vehicle is gone."""
+    """The vehicle to mount the sensor on if the device succeeds; None: the vehicle was deleted."""
     vehicle_no: str | None
     step: Step
     asked_ms: int
     acknowledged_ms: int | None
     ended_ms: int | None
     code: int | None
-    """Of the device's refusal or result."""
+    """Code of the device's refusal or result."""
     info: str | None
-    """What the device says besides, as JSON when it is no text."""
+    """The device's additional info, as JSON unless it is text."""
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more is to come."""
+        """True if no further answers are expected."""
         return self.step not in activations.UNDER_WAY
 
     @property
     def is_mounted(self) -> bool:
-        """Whether the sensor is on the vehicle now."""
+        """True if the sensor is on the vehicle now."""
         return self.vehicle_id is not None and self.sensor.vehicle_id == self.vehicle_id
 
 
 def awaited(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> RequestId | None:
-    """The activation of the sensor that is awaited; None: none is. Raises `NotFound` or `Forbidden`."""
+    """Id of the sensor's pending activation, if any. Raises `NotFound` or `Forbidden`."""
     records.admit(tx, actor=actor, sensor_id=sensor_id)
     found = rpc_activations.of_sensor(tx, sensor_id)
     return None if found is None else found[0]
 
 
 def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, request_id: RequestId) -> Progress:
-    """How far the activation is. Raises `NotFound` or `Forbidden`."""
+    """Return the progress of an activation. Raises `NotFound` or `Forbidden`."""
     records.admit(tx, actor=actor, sensor_id=sensor_id)
     call = records.read(tx, actor=actor, sensor_id=sensor_id, request_id=request_id)
     if call.method != ACTIVATION:

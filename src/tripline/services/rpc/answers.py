@@ -1,7 +1,7 @@
-"""Takes in devices' answers to calls, within the transaction of their batch (spec/rpc 4 and 8).
+"""Store devices' answers to calls, within the transaction of their batch (spec/rpc 4 and 8).
 
-Answers are decided in the order received, on calls that one look-up found, and written in a few statements. Not here:
-the rules (`domain/rpc.py`), what a body says (`wire/rpc.py`), what a result does to a mapping (`activation.py`).
+Answers are processed in order of receipt, on calls loaded by one query, and written in a few statements. Not here: the
+rules (`domain/rpc.py`), decoding a body (`wire/rpc.py`), the effect of a result on a mounting (`activation.py`).
 """
 
 from collections.abc import Sequence
@@ -27,25 +27,25 @@ from tripline.wire import rpc as wire
 from tripline.wire.readings import Rejected
 
 UNKNOWN_CALL = "unknown_call"
-"""Reason under which an answer to no call of this sensor is kept in the rejected-message log (R1, R2)."""
+"""Reason in the rejected-message log for an answer that matches no call of its sensor (R1, R2)."""
 LATER_RESULTS: Final = 16
-"""Results of one call kept beside the one that counts; a box that repeats itself for ever fills nothing."""
+"""Most results of one call stored beside the first one; a box that repeats itself forever fills nothing."""
 _SCOPE: Final = Scope.everything("take in what devices answer")
 
 
 class Taken(msgspec.Struct):
-    """What follows from a batch's answers."""
+    """Effects of a batch's answers."""
 
     notifications: list[Notification] = msgspec.field(default_factory=list)
     """Notifications for after the commit."""
     mounted: list[SensorId] = msgspec.field(default_factory=list)
-    """Sensors that results put on a vehicle: forget what is remembered of them."""
+    """Sensors mounted by results: drop their tracks."""
     refused: list[Refusal] = msgspec.field(default_factory=list)
-    """Answers that belong to no call."""
+    """Answers that match no call."""
 
 
 def take_in(tx: WriteTx, answers: Sequence[Answered], *, ids: TimeIds, now_ms: int) -> Taken:
-    """Keep every answer with its call, in the order received."""
+    """Store every answer with its call, in order of receipt."""
     batch = _Batch(tx, answers, ids, now_ms)
     taken = Taken()
     for answered in answers:
@@ -60,7 +60,7 @@ def take_in(tx: WriteTx, answers: Sequence[Answered], *, ids: TimeIds, now_ms: i
 
 
 class _Batch:
-    """The calls that a batch answers, as far as it got."""
+    """The calls that a batch answers, and their changes so far."""
 
     def __init__(self, tx: WriteTx, answers: Sequence[Answered], ids: TimeIds, now_ms: int) -> None:
         self._tx = tx
@@ -80,7 +80,7 @@ class _Batch:
         self.mounted: list[SensorId] = []
 
     def take(self, answered: Answered) -> bool:
-        """Take one answer; whether a call of the sensor has its Request-ID (R1, R2)."""
+        """Process one answer; true if a call of the sensor has its Request-ID (R1, R2)."""
         frame, said = answered.frame, answered.said
         call = self._calls.get(RequestId(said.request_id.lower()))
         if call is None or call.sensor_id != frame.source.sensor_id:
@@ -137,7 +137,7 @@ class _Batch:
         self._notifications += notifications.rpc_answered([call.id])
 
     def _later_result(self, call: Call, body: bytes, said: wire.Said, at_ms: int) -> None:
-        """R4: kept as history; told again only when its body was not told before."""
+        """R4: store a later result as history; push it only if its body is new."""
         if self._is_told_enough(call):
             return
         former = rpc_calls.result_bodies(self._tx, call.no)
@@ -155,9 +155,9 @@ class _Batch:
         rpc_calls.add_later_result(self._tx, self._ids, no, call.no, code, body)
 
     def _tell(self, call: Call, body: bytes, said: wire.Said, at_ms: int) -> None:
-        """Every result is an update of the sensor's latest values (spec/push 4.3), and pushed."""
+        """Update the sensor's latest values with a result (spec/push 4.3), and push it."""
         mounted_on = self._mounted_on[call.sensor_id]
         if call.vehicle_id == mounted_on or call.activation:
-            # What a box says of the vehicle it was on is not for those who see it on another one.
+            # A box's data about its former vehicle must not appear under another vehicle.
             self._attributes[call.sensor_id] = (at_ms, said.text)
         self._post.tell(Result(call, mounted_on, at_ms, said.text, body))

@@ -1,12 +1,12 @@
-"""A call from the application's request to the device's acknowledgement: keep it, send it, wait, answer.
+"""A call from the application's request to the device's acknowledgement: store it, send it, wait, answer.
 
-    kept (REQUESTED) --sent--> waits --ack, or result (R6)--> answered
-                     --not sent--> FAILED 5002, refused    --no ack in time--> TIMEOUT 5001, refused
+ stored (REQUESTED) --sent--> waits --ack, or result (R6)--> answered
+      --not sent--> FAILED 5002, refused --no ack in time--> TIMEOUT 5001, refused
 
-Whoever waits looks at the row: when a notification says that there is something to see, and now and then unasked. What
-came of a call does not hang on its caller: one who hung up leaves a call behind that goes on to its end.
+A waiter reads the row: on notification, and now and then without one. A call does not depend on its caller: it
+continues to its end after the caller disconnects.
 
-Not here: what is written (`requests.py`, `answers.py`), calls whose waiter died with its process (`abandoned.py`).
+Not here: writing (`requests.py`, `answers.py`), calls whose process died (`abandoned.py`).
 """
 
 import asyncio
@@ -37,12 +37,12 @@ from tripline.wire import topics
 from tripline.wire.rpc import LONGEST_ACK_MS, Asked
 
 WAITING: Final = 10_000
-"""Most calls that wait at a time. These three bounds hold for one process; several have their own each."""
+"""Most calls that wait at a time. These three bounds hold per process."""
 WAITING_OF_COMPANY: Final = 2_500
-"""Of these, calls of one company's accounts: a company with many silent devices leaves room for others."""
+"""Most of them for one company's accounts: a company with many silent devices leaves room for others."""
 WAITING_OF_SENSOR: Final = 32
 LOOK_S: Final = 1.0
-"""How often whoever waits looks unasked."""
+"""Interval between checks without a notification."""
 _TRY_AGAIN_S: Final = 1
 
 _UNDELIVERED: Final[dict[Delivery, Callable[[], Refusal]]] = {
@@ -57,12 +57,12 @@ class Answered(msgspec.Struct, frozen=True):
 
     call: Call
     body: bytes
-    """The acknowledgement as sent; the result, when that came without one (R6)."""
+    """The acknowledgement as sent; or the result, if there was no acknowledgement (R6)."""
     is_result: bool
 
 
 def _anybody(tx: ReadTx) -> None:
-    """Lets everybody pass."""
+    """Admit every caller."""
 
 
 class Calls:
@@ -87,14 +87,14 @@ class Calls:
         signals.subscribe(observe.SIGNAL_RESYNC, lambda _: self._look_at_all())
 
     def stop(self) -> None:
-        """Stop callers waiting: the server stops. Calls under way go on in their rows."""
+        """Stop callers waiting, because the server stops. Calls under way continue in their rows."""
         self._stopping = True
         self._look_at_all()
 
     async def call(
         self, *, actor: Actor, sensor_id: SensorId, asked: Asked, admit: Callable[[ReadTx], None] = _anybody
     ) -> Answered:
-        """The device's acknowledgement, read together with whether the caller may still have it: `admit` refuses.
+        """Make a call and return the device's acknowledgement; `admit` refuses callers who lost access meanwhile.
 
         Raises `NotFound`, `Forbidden`, `rpc.NotConnected`, `rpc.NotSubscribed`, `rpc.Congested`, `rpc.NoAck`,
         `rpc.Cancelled`, `rpc.TooManyCalls`, or `Outage` when the store is away or the server stops.
@@ -120,9 +120,9 @@ class Calls:
         ack_ms: int = LONGEST_ACK_MS,
         admit: Callable[[ReadTx], None] = _anybody,
     ) -> Answered | None:
-        """As `call`, for a call that `begin` keeps, with what is to be sent; None when `begin` does not make it.
+        """Like `call`, for a call that `begin` stores and returns with its message; None: `begin` makes no call.
 
-        `begin` gets the time in ms that the device has to acknowledge the call. Also raises what `begin` raises.
+        `begin` receives the device's time to acknowledge, in ms. Also raises the errors of `begin`.
         """
         ack_ms = min(ack_ms, round(self._settings.ack_s * 1000))
         until = asyncio.get_running_loop().time() + ack_ms / 1000
@@ -143,9 +143,9 @@ class Calls:
     async def start(
         self, actor: Actor, sensor_id: SensorId, begin: Callable[[WriteTx, int], tuple[Call, bytes] | None]
     ) -> Call | None:
-        """As `through`, for a caller that does not wait for the acknowledgement: the call, sent.
+        """Like `through`, for a caller that does not wait for the acknowledgement: return the call once it is sent.
 
-        Its row holds what comes of it. When none comes in time, `abandoned.py` ends the call. Raises as
+        Later answers are stored in its row. If none arrives in time, `abandoned.py` ends the call. Raises like
         `through`, but neither `NoAck` nor `Cancelled`.
         """
         ack_ms = min(LONGEST_ACK_MS, round(self._settings.ack_s * 1000))
@@ -159,7 +159,7 @@ class Calls:
         return call
 
     async def _sent(self, call: Call, message: bytes, until: float) -> None:
-        """Send the call; one that does not get there is ended, and refused."""
+        """Send the call; end and refuse an undeliverable one."""
         delivery = await self._send(call, message, until)
         if delivery is not Delivery.SENT:
             await self._end(call, CallEvent.UNDELIVERABLE)
@@ -175,7 +175,7 @@ class Calls:
     async def _acknowledged(
         self, call: Call, event: asyncio.Event, until: float, admit: Callable[[ReadTx], None]
     ) -> Standing | None:
-        """How the call stands when something is to be seen, or the time is over; None: it is gone with its sensor."""
+        """Wait for an answer or the deadline, and return the call's status; None: it was deleted with its sensor."""
 
         def look(tx: ReadTx) -> Standing | None:
             standing = rpc_calls.standing(tx, call.no)
@@ -190,16 +190,16 @@ class Calls:
                 await event.wait()
             finally:
                 unasked.cancel()
-            # Before the look: what is said after it sets the event once more.
+            # Before the read: a later answer sets the event again.
             event.clear()
-            # What the device says is read before whether the caller may still have it: one view of both is not needed.
+            # Access is checked after the answer is read: a consistent snapshot of both is not needed.
             standing = await self._store.read_short(look, consistent=False)
             if standing is None or _is_answered(standing):
                 return standing
             if self._stopping:
                 raise Outage("The server stops; the device's answer will be in the record of the call.")
         await self._end(call, CallEvent.NO_ACK)
-        # The acknowledgement may have come first: then the call was not ended, and the row says what it was.
+        # The acknowledgement may have come first: then the call was not ended, and the row has it.
         return await self._store.read_short(look)
 
     async def _end(self, call: Call, event: CallEvent) -> None:
@@ -219,7 +219,7 @@ class Calls:
 
     @contextlib.contextmanager
     def _place(self, company_id: CompanyId | UserId, sensor_id: SensorId) -> Iterator[None]:
-        """A place among those who wait. Raises `rpc.TooManyCalls`, or `Outage` when the server stops."""
+        """Reserve a place for a waiting call. Raises `rpc.TooManyCalls`, or `Outage` when the server stops."""
         if self._stopping:
             raise Outage("The server stops.")
         if (
@@ -244,17 +244,17 @@ class Calls:
 
 
 def _is_said(standing: Standing) -> bool:
-    """Whether the device said something."""
+    """True if the device sent an acknowledgement or a result."""
     return standing.response is not None or standing.result is not None
 
 
 def _is_answered(standing: Standing) -> bool:
-    """Whether the device said something, or the call was ended for good."""
+    """True if the device answered, or the call ended without an answer."""
     return _is_said(standing) or standing.result_code is not None
 
 
 def _answered(call: Call, standing: Standing | None) -> Answered:
-    """What the device said. Raises `rpc.Cancelled` or `rpc.NoAck` when it said nothing."""
+    """Return the device's answer. Raises `rpc.Cancelled` or `rpc.NoAck` if there was none."""
     if standing is not None and standing.response is not None:
         return Answered(call, standing.response, is_result=False)
     if standing is not None and standing.result is not None:

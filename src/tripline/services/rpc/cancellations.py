@@ -1,4 +1,4 @@
-"""Ending calls whose device is not asked any more: the sensor is deleted, taken off, or its vehicle goes (code 5003).
+"""Cancel calls because their sensor is deleted or unmounted, or its vehicle deleted (code 5003).
 
 Each function returns the notifications for after the commit.
 """
@@ -19,13 +19,13 @@ NEWEST: Final = 100
 
 
 def of_sensor(tx: WriteTx, sensor_id: SensorId, *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
-    """Cancel what is awaited of a sensor that is about to be deleted."""
+    """Cancel the pending calls of a sensor that is about to be deleted."""
     told = activation(tx, sensor_id, ids=ids, now_ms=now_ms)
     return (*told, *_end(tx, rpc_calls.without_end(tx, sensor_id, limit=NEWEST), ids=ids, now_ms=now_ms))
 
 
 def activation(tx: WriteTx, sensor_id: SensorId, *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
-    """Cancel the activation that is awaited of a sensor, if one is: a result that comes later maps nothing."""
+    """Cancel the pending activation of a sensor, if any: a later result mounts nothing."""
     pending = rpc_activations.of_sensor(tx, sensor_id)
     if pending is None:
         return ()

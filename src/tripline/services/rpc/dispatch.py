@@ -1,9 +1,8 @@
-"""Sending to devices wherever they are connected: here directly, on another gateway through a row and two
-notifications.
+"""Send to devices wherever they are connected: here directly, on another gateway through a row and two notifications.
 
-    asker: row --notification--> gateway: takes the row, sends --notification--> asker: what became of it
+ requester: row --notification--> gateway: takes the row, sends --notification--> requester: outcome
 
-A notification may be lost: the gateway looks every second, and so does the asker. Whoever asks is answered within
+A notification may be lost: the gateway checks every second, and so does the requester. The requester is answered within
 `within_s`; a message that was not taken by then is not sent any more.
 
 Not here: sessions (`gateway/roster.py`), the rows (`store/rpc/sends.py`).
@@ -34,13 +33,13 @@ log = observe.logger("rpc")
 
 
 class Here(Protocol):
-    """The devices that are connected to this process."""
+    """The devices connected to this process."""
 
     def session_of(self, sensor_id: SensorId) -> RowNo | None:
-        """The number of the sensor's session; None: it has none."""
+        """Number of the sensor's session; None: it has none."""
 
     async def send(self, sensor_id: SensorId, topic: str, body: bytes) -> Delivery:
-        """Send a message at QoS 1, or less when the device asked for less."""
+        """Send a message at QoS 1, or at the lower QoS that the device requested."""
 
 
 class EveryDevice:
@@ -60,7 +59,7 @@ class EveryDevice:
         signals.subscribe(observe.SIGNAL_DEVICE_SENT, self._sent)
 
     async def send(self, sensor_id: SensorId, topic: str, body: bytes) -> Delivery:
-        """Send a message at QoS 1, or less when the device asked for less. Raises `Outage`."""
+        """Send a message at QoS 1, or at the lower QoS that the device requested. Raises `Outage`."""
         if self._here is not None and await self._is_here(self._here, sensor_id):
             return await self._here.send(sensor_id, topic, body)
         if not self._node.shared:
@@ -75,7 +74,7 @@ class EveryDevice:
             self._signals.notify(observe.SIGNAL_DEVICE_SEND, gateway)
             return await self._answered(waiting, answer)
         except asyncio.CancelledError:
-            # Nobody waits for it any more: it is not to be sent later.
+            # The caller is gone: the message must not be sent later.
             with contextlib.suppress(Outage):
                 await self._gathering.write(lambda tx: sends.withdraw(tx, no))
             raise
@@ -83,7 +82,7 @@ class EveryDevice:
             del self._waiting[no]
 
     async def _is_here(self, here: Here, sensor_id: SensorId) -> bool:
-        """Whether the sensor's newest session is here; an older one may be open still while the device is elsewhere."""
+        """True if the sensor's newest session is here; an older one may be open while the device is elsewhere."""
         session_no = here.session_of(sensor_id)
         if session_no is None or not self._node.shared:
             return session_no is not None
@@ -91,14 +90,14 @@ class EveryDevice:
         return found is None or found.node_id == self._node.id or found.session_no < session_no
 
     async def _answered(self, waiting: Waiting, answer: asyncio.Future[Delivery]) -> Delivery:
-        """What became of the message; when nobody says so, what can be seen of it."""
+        """Wait for the outcome of the message; without one, infer it from the rows."""
         taken = False
         for _ in range(round(WITHIN_S / LOOK_S)):
             done, _ = await asyncio.wait([answer], timeout=LOOK_S)
             if done:
                 return answer.result()
             if taken:
-                break  # a second ago already: what was said of it is lost
+                break  # taken over a second ago: the outcome is lost
             taken = not await self._store.read_short(lambda tx: sends.waits(tx, waiting.no))
         if not taken and await self._gathering.write(lambda tx: sends.withdraw(tx, waiting.no)):
             return Delivery.NOT_CONNECTED
@@ -112,12 +111,12 @@ class EveryDevice:
 
 
 def _seen(tx: ReadTx, sensor_id: SensorId) -> Delivery:
-    """The gateway took the message and did not say what came of it: if the device is still there it has it."""
+    """Infer the outcome of a message that the gateway took: a connected device has it."""
     return Delivery.NOT_CONNECTED if connections.latest(tx, sensor_id) is None else Delivery.SENT
 
 
 class Deliverer:
-    """Sends what other processes ask this gateway to send."""
+    """Sends messages for other processes."""
 
     def __init__(self, *, here: Here, node: Node, store: Store, signals: Signals) -> None:
         self._here = here
@@ -129,7 +128,7 @@ class Deliverer:
         signals.subscribe(observe.SIGNAL_RESYNC, lambda _: self._asked.set())
 
     async def run(self) -> None:
-        """Send when a notification says so, and every second unasked, until cancelled."""
+        """Send on notification, and every second without one, until cancelled."""
         while self._node.shared:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_S):
@@ -144,7 +143,7 @@ class Deliverer:
                 log.exception("rpc.failed")
 
     async def deliver(self) -> int:
-        """Send some of what waits; how many. Raises `Outage`."""
+        """Send some waiting messages; return how many were taken. Raises `Outage`."""
         node_id = self._node.id
         taken = await self._store.write(lambda tx: sends.take(tx, node_id, limit=BATCH), locked=True)
         for each in taken:

@@ -1,7 +1,7 @@
-"""Small writes of many requests, gathered into one durable transaction: a commit costs the same for one and for fifty.
+"""Group commit: small writes of many requests share one durable transaction, since one commit costs as much as fifty.
 
-Whoever comes first writes for all that wait; what comes meanwhile is written together by the next. Nobody waits for
-company. One who is cancelled takes nobody along: what was not begun for him is not done, what was begun is ended.
+The first writer commits for all waiting ones; writes that arrive meanwhile form the next batch. No writer waits for
+others to arrive. Cancelling one writer affects no other: its pending work is dropped, and a commit under way completes.
 """
 
 import asyncio
@@ -15,11 +15,11 @@ from tripline.store.transactions import Store, WriteTx
 T = TypeVar("T")
 
 MOST: Final = 256
-"""Works in one transaction: it delays the commit of what devices send."""
+"""Writes in one transaction: it delays the commit of device messages."""
 
 
 class _Entry:
-    """One work and what came of it."""
+    """One write and its outcome."""
 
     __slots__ = ("done", "error", "result", "work")
 
@@ -31,9 +31,9 @@ class _Entry:
 
 
 class Gathering:
-    """Runs works in transactions that they share. A work that refuses must not have written anything before.
+    """Runs writes in shared transactions. A write that refuses must not have written anything before.
 
-    `locked` works take the locks that they need themselves (`Store.write`).
+    `locked` writes take their own locks (`Store.write`).
     """
 
     def __init__(self, store: Store, *, locked: bool = False) -> None:
@@ -43,17 +43,17 @@ class Gathering:
         self._passing = asyncio.Lock()
 
     async def write(self, work: Callable[[WriteTx], T]) -> T:
-        """What the work returns, once it is committed. Raises what the work raises, and `Outage`."""
+        """Return the result of the write, once it is committed. Raises its errors, and `Outage`."""
         entry = _Entry(work)
         self._waiting.append(entry)
         try:
             async with self._passing:
-                # Whoever led before may have written this one with his own.
+                # The previous leader may have committed this write with its own.
                 if not entry.done:
                     await self._pass(entry)
         except asyncio.CancelledError:
             if entry in self._waiting:
-                self._waiting.remove(entry)  # the next one would do it, whenever that comes
+                self._waiting.remove(entry)  # otherwise the next leader would run it
             raise
         if entry.error is not None:
             raise entry.error
@@ -61,21 +61,21 @@ class Gathering:
         return result
 
     async def _pass(self, first: _Entry) -> None:
-        """Commit what waits: at least the first."""
-        # Others are written before it only when more wait than fit, and then it leads again in a moment.
+        """Commit waiting writes until the first one is done."""
+        # Others precede it only if more wait than fit; then it leads again at once.
         while not first.done:
             batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
             ended = asyncio.Event()
             try:
-                # A commit under way cannot be called back, and others wait for it. Who is cancelled here waits for its
-                # end: else the next one would lead while this one still writes.
+                # A commit under way cannot be undone, and others wait for it. A cancelled leader waits for its end:
+                # otherwise the next one would lead while this one still writes.
                 await asyncio.shield(self._commit(batch, ended))
             except asyncio.CancelledError:
                 await ended.wait()
                 raise
 
     async def _commit(self, batch: list[_Entry], ended: asyncio.Event) -> None:
-        """Write the batch; what came of each stands in its entry."""
+        """Commit the batch; store each outcome in its entry."""
         try:
             await self._store.write(lambda tx: _run(tx, batch), locked=self._locked)
         except Outage as outage:
@@ -94,7 +94,7 @@ class Gathering:
 
     async def _one_by_one(self, batch: list[_Entry]) -> None:
         for entry in batch:
-            # The transaction that all shared was rolled back: what a work got out of it is void.
+            # The shared transaction was rolled back: results from it are void.
             entry.result = entry.error = None
             try:
                 entry.result = await self._store.write(entry.work, locked=self._locked)
@@ -107,6 +107,6 @@ def _run(tx: WriteTx, batch: list[_Entry]) -> None:
         entry.error = None
         try:
             entry.result = entry.work(tx)
-        # Caught inside the transaction, so that one refusal does not undo the work of all others.
+        # Caught inside the transaction, so that one refusal does not undo the other writes.
         except Refusal as refusal:
             entry.error = refusal

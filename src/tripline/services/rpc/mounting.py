@@ -1,9 +1,9 @@
-"""Mounting a sensor, with the activation of its device when that is needed (spec/rpc 6).
+"""Mount a sensor, with the activation of its device if needed (spec/rpc 6).
 
-    asked --sent--> awaits the result --2xxx--> mounted (in `answers.py`)
-                                      --other, or refused, superseded, cancelled--> as it was
+ requested --sent--> awaits the result --2xxx--> mounted (in `answers.py`)
+           --other, or refused, superseded, cancelled--> unchanged
 
-Nothing but the device's success writes the mapping; whoever asked is answered when the device acknowledges.
+Only the device's success mounts the sensor; the requester is answered when the device acknowledges.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from tripline.store.transactions import ReadTx, Store, WriteTx
 from tripline.wire import rpc as wire
 
 Look: TypeAlias = Callable[[ReadTx], None]
-"""Looks, in a transaction that is about to write, whether the sensor still is as somebody saw it, and raises if not."""
+"""Called before a write: raises if the sensor has changed since it was shown to the user."""
 _METHOD: Final = msgspec.json.encode(rpc.ACTIVATION)
 
 
@@ -51,7 +51,7 @@ class Mounter:
     async def mount(
         self, *, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId
     ) -> tuple[Sensor, Answered | None]:
-        """The sensor, on the vehicle; or as it is while its device activates itself, with the acknowledgement.
+        """Mount the sensor, or start its activation; return the sensor, with the acknowledgement of an activation.
 
         Raises `NotFound`, `Forbidden`, `sensors.AlreadyMounted`, `rpc.VehicleIncomplete`, `rpc.ActivationRefused`, and
         as `Calls.call`.
@@ -69,10 +69,11 @@ class Mounter:
     async def start(
         self, *, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId, look: Look | None = None
     ) -> tuple[Sensor, Call | None]:
-        """As `mount`, for a caller that does not wait for the acknowledgement: the call sent, if one is needed.
+        """Like `mount`, for a caller that does not wait for the acknowledgement: return the call sent, if one is
+        needed.
 
-        `activation_progress.py` says how far it is. Raises as `mount`, except for what the device answers, and what
-        `look` raises.
+        `activation_progress.py` reports its progress. Raises like `mount`, except for refusals by the device, and the
+        errors of `look`.
         """
         sensor, became = await self._mounted(actor, sensor_id, vehicle_id, look)
         if became is not Mounting.NEEDS_ACTIVATION:
@@ -88,7 +89,7 @@ class Mounter:
     async def _mounted(
         self, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId, look: Look | None = None
     ) -> tuple[Sensor, Mounting]:
-        """The sensor, on the vehicle when that needs no activation."""
+        """Mount the sensor if it needs no activation."""
         now_ms = self._clock()
 
         def work(tx: WriteTx) -> tuple[Sensor, Mounting]:
@@ -130,9 +131,9 @@ def begin(
     ids: TimeIds,
     now_ms: int,
 ) -> tuple[Call, bytes] | None:
-    """Keep an activation that is about to be sent, with what is sent; it supersedes one that was awaited.
+    """Store an activation, and return it with its message; it supersedes a pending one.
 
-    None when the sensor came to the vehicle meanwhile. Raises `NotFound`, `Forbidden`, `sensors.AlreadyMounted` or
+    None if the sensor was mounted on the vehicle meanwhile. Raises `NotFound`, `Forbidden`, `sensors.AlreadyMounted` or
     `rpc.VehicleIncomplete`.
     """
     scope = access.scope_of(actor, Action.SENSOR_MOUNT)
@@ -169,7 +170,7 @@ def _params(sensor: Sensor, vehicle: Vehicle, upload_period_s: int) -> bytes:
 
 
 def _require_willing(answered: Answered) -> None:
-    """Raise `rpc.ActivationRefused` when the device acknowledged that it will not, or that it failed (spec/rpc 6.2)."""
+    """Raise `rpc.ActivationRefused` if the device refused, or reported a failure (spec/rpc 6.2)."""
     code = wire.said(answered.body).code
     failed = not rpc.is_success(code) if answered.is_result else activation.refuses(code)
     if failed:

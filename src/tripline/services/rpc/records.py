@@ -1,4 +1,4 @@
-"""Reading what was asked of devices and what they answered (spec/rpc 7)."""
+"""Read calls to devices and the devices' answers (spec/rpc 7)."""
 
 from collections.abc import Sequence
 
@@ -14,18 +14,18 @@ from tripline.store.transactions import ReadTx
 
 
 def admit(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> None:
-    """Let pass who may read of calls to the sensor's device. Raises `NotFound` or `Forbidden`."""
+    """Admit an actor who may read the calls to the sensor's device. Raises `NotFound` or `Forbidden`."""
     access.admit(sensors.inside(tx, access.scope_of(actor, Action.RPC_READ), sensor_id), access.Thing.SENSOR)
 
 
 def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, request_id: RequestId) -> StoredCall:
-    """The call; `admit` was asked before. Raises `NotFound`, or `Forbidden` for one made outside the actor's reach."""
+    """Return a call, after `admit`. Raises `NotFound`, or `Forbidden` for one made outside the actor's reach."""
     scope = access.scope_of(actor, Action.RPC_READ)
     return access.admitted(rpc_records.find(tx, scope, sensor_id, request_id), access.Thing.CALL)
 
 
 def latest(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> StoredCall:
-    """The newest call made within the actor's reach; `admit` was asked before. Raises `NotFound` without any."""
+    """Return the newest call within the actor's reach, after `admit`. Raises `NotFound` if there is none."""
     found = rpc_records.latest(tx, access.scope_of(actor, Action.RPC_READ), sensor_id)
     if found is None:
         raise NotFound("call")
@@ -33,5 +33,5 @@ def latest(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> StoredCall:
 
 
 def of_sensor(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, span: Span) -> Sequence[StoredCall]:
-    """Calls made within the actor's reach; `admit` was asked before. Raises `UnknownOffset`."""
+    """Calls made within the actor's reach, after `admit`. Raises `UnknownOffset`."""
     return rpc_records.of_sensor(tx, access.scope_of(actor, Action.RPC_READ), sensor_id, span)

@@ -1,7 +1,7 @@
-"""Asking: the row of a call before anything goes to the device, and the end of a call that the device did not answer.
+"""The row of a call: stored before anything is sent to the device, and ended if the device does not answer.
 
-A call is committed before it is written to the device (docs/decisions/560), so that an answer always finds it. Not
-here: sending and waiting (`calls.py`), what devices answer (`answers.py`), activations (`activation.py`).
+A call is committed before it is sent to the device (docs/decisions/560), so that an answer always finds it. Not here:
+sending and waiting (`calls.py`), devices' answers (`answers.py`), activations (`activation.py`).
 """
 
 from tripline.domain import access, rpc
@@ -21,14 +21,14 @@ from tripline.wire.rpc import Asked
 
 
 def admit(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> None:
-    """Let pass who may call the sensor's device. Raises `NotFound` or `Forbidden`."""
+    """Admit an actor who may call the sensor's device. Raises `NotFound` or `Forbidden`."""
     access.admit(sensors.inside(tx, access.scope_of(actor, Action.RPC_CALL), sensor_id), access.Thing.SENSOR)
 
 
 def begin(
     tx: WriteTx, *, actor: Actor, sensor_id: SensorId, asked: Asked, ack_ms: int, ids: TimeIds, now_ms: int
 ) -> Call:
-    """Keep a call that is about to be sent. Raises `NotFound` or `Forbidden`."""
+    """Store a call before it is sent. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.RPC_CALL)
     placed = access.admitted(rpc_calls.owner_and_vehicle_inside(tx, scope, sensor_id), access.Thing.SENSOR)
     return insert(
@@ -57,9 +57,9 @@ def insert(
     placed: tuple[CompanyId, VehicleId | None] | None = None,
     activation_on: VehicleId | None = None,
 ) -> Call:
-    """Keep a call to a sensor that is there; of an activation, with the vehicle that it is for.
+    """Store a call to an existing sensor; for an activation, with its vehicle.
 
-    `placed`: the sensor's owner and where it is, if known.
+    `placed`: the sensor's owner and vehicle, if loaded.
     """
     placed = placed or rpc_calls.owner_and_vehicle(tx, sensor_id)
     if placed is None:
@@ -89,9 +89,9 @@ def insert(
 def end(
     tx: WriteTx, *, request_id: RequestId, event: CallEvent, ids: TimeIds, now_ms: int
 ) -> tuple[Standing | None, tuple[Notification, ...]]:
-    """End a call that the device did not answer, and tell whoever wants to know; how it stands, and what to tell.
+    """End an unanswered call and push its end; return its status and the notifications for after the commit.
 
-    What the device answered meanwhile stands.
+    An answer that arrived meanwhile takes precedence.
     """
     call = rpc_calls.find(tx, request_id)
     told = () if call is None else end_all(tx, [call], event=event, ids=ids, now_ms=now_ms)
@@ -99,10 +99,10 @@ def end(
 
 
 def end_all(tx: WriteTx, calls: list[Call], *, event: CallEvent, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
-    """End those of the calls that are not past it; return the notifications for after the commit.
+    """End the calls that can still end this way; return the notifications for after the commit.
 
-    An activation that could not be delivered, or is cancelled, is no longer awaited; one that was not acknowledged is,
-    for its result may still come (spec/rpc 6.3).
+    An undeliverable or cancelled activation is no longer pending; an unacknowledged one still is, since its result may
+    follow (spec/rpc 6.3).
     """
     post = Post(tx)
     ended = [after for call in calls if (after := rpc.ended(call, event)) is not None]
