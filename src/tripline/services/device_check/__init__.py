@@ -1,1 +1,1 @@
-"""Listening to one device on behalf of its maker: `tripline device check`."""
+"""Live reports on one device for its maker: `tripline device check`."""

@@ -1,6 +1,6 @@
-"""Reads a watched device's traced messages, connection, trips and calls, one look after the other.
+"""Read a watched device's traced messages, connection, trips and calls, one snapshot after the other.
 
-Everything here only reads; `reports.py` compares a look with the one before.
+Everything here only reads; `reports.py` compares a snapshot with the previous one.
 """
 
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ __all__ = ["CallState", "Look", "Session", "Traced", "TripState", "Watched", "be
 
 SCOPE: Final = Scope.everything("explain what a device sends to who runs the installation")
 AT_ONCE: Final = 200
-"""Messages of one look; the rest follow in the next."""
+"""Most messages in one snapshot; the rest follow in the next."""
 _NEWEST: Final = 5
-"""Trips and calls that are followed."""
+"""Number of trips and calls to follow."""
 
 
 class Watched(msgspec.Struct, frozen=True):
-    """The sensor that is listened to."""
+    """The watched sensor."""
 
     sensor_id: SensorId
     sensor_type: str
@@ -35,18 +35,18 @@ class Watched(msgspec.Struct, frozen=True):
 
 
 class Look(msgspec.Struct, frozen=True):
-    """Everything as it was at one instant."""
+    """A snapshot at one instant."""
 
     messages: Sequence[Traced]
     session: Session | None
     trips: Sequence[TripState]
     calls: Sequence[CallState]
     last_no: int
-    """Row number of the last traced message seen."""
+    """Row number of the last traced message."""
 
 
 def find(tx: ReadTx, token: str, *, now_ms: int) -> Watched:
-    """The sensor with this access token. Raises `NotFound`; the token is not in its text."""
+    """Find the sensor with this access token. Raises `NotFound`, without the token in its text."""
     sensor_id = sensors.holder_of(tx, token)
     known = None if sensor_id is None else tracks.load(tx, SCOPE, sensor_id, since_ms=now_ms)
     if sensor_id is None or known is None:
@@ -55,18 +55,18 @@ def find(tx: ReadTx, token: str, *, now_ms: int) -> Watched:
 
 
 def still_there(tx: ReadTx, sensor_id: SensorId, *, now_ms: int) -> None:
-    """Raise `NotFound` when the sensor was deleted."""
+    """Raise `NotFound` if the sensor was deleted."""
     if tracks.load(tx, SCOPE, sensor_id, since_ms=now_ms) is None:
         raise NotFound("sensor_deleted")
 
 
 def begin(tx: ReadTx, watched: Watched) -> Look:
-    """The state before the first report."""
+    """Take the snapshot before the first report."""
     return _look(tx, watched, (), watches.newest(tx, SCOPE, watched.sensor_id))
 
 
 def look(tx: ReadTx, watched: Watched, before: Look) -> Look:
-    """What is there now, with the messages that have come since."""
+    """Take a snapshot with the messages since the previous one."""
     messages = watches.since(tx, SCOPE, watched.sensor_id, after=before.last_no, limit=AT_ONCE)
     return _look(tx, watched, messages, messages[-1].no if messages else before.last_no)
 

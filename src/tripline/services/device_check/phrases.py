@@ -1,6 +1,6 @@
 """Sentences for a device's maker about messages, connections, trips and calls.
 
-Not here: what is said of a message's keys (`wire/explanation/messages.py`).
+Not here: sentences about a message's keys (`wire/explanation/messages.py`).
 """
 
 from typing import Final
@@ -18,7 +18,7 @@ REFUSED: Final = {
     "unknown_sensor": "the sensor was removed",
     "internal": "an error of the server's; its operator finds it in the log",
 }
-"""Why a message was refused before or after it was read: reason -> what to do."""
+"""Reason of a refused message -> its meaning and remedy."""
 OUTCOMES: Final = {
     traces.KEPT: "kept",
     traces.REDELIVERED: "sent before: acknowledged, not kept again",
@@ -42,7 +42,7 @@ ENDINGS: Final = {
     "server_lost": "the server was gone; connect again",
     "error": "an error of the server's; its operator finds it in the log",
 }
-"""Reason of the end of a session -> what it means for the device."""
+"""Reason of a session's end -> its meaning for the device."""
 NOT_SCORED: Final = {
     "device_type": "trips of this type of device are never scored",
     "unmapped": "the sensor was not mounted on a vehicle",
@@ -57,25 +57,25 @@ NOT_SCORED: Final = {
     "annulled": "the trip was contested as a whole, and rightly",
     "duplicate": "another sensor on the vehicle recorded more of the same drive",
 }
-"""Why a trip has no score -> in words (`docs/scoring.md`)."""
+"""Reason of a missing score -> explanation (`docs/scoring.md`)."""
 UNITS: Final = {
     Unit.MPH: "they look like miles per hour",
     Unit.KNOTS: "they look like knots",
     Unit.METRES_PER_SECOND: "they look like metres per second",
     Unit.NOTHING: "they are 0 while it drives",
 }
-"""What speeds that do not fit their positions look like."""
+"""Likely unit of speeds that do not match their positions."""
 
 
 def standing(now: Session | None) -> str:
-    """How the connection is at first."""
+    """Describe the connection at the beginning."""
     if now is None:
         return "the device has never connected"
     return "connected" if now.connected else f"not connected; last time: {_ending(now)}"
 
 
 def session(now: Session, before: Session | None) -> str:
-    """What happened to the connection."""
+    """Describe a change of the connection."""
     was_connected = before is not None and before.connected
     if now.connected:
         return f"connected again; {ENDINGS['taken_over']}" if was_connected else "connected"
@@ -88,7 +88,7 @@ def _ending(now: Session) -> str:
 
 
 def trip(now: TripState, before: TripState | None) -> str | None:
-    """What became of a trip; None when there is nothing to say."""
+    """Describe a change of a trip; None: no change."""
     name = f"trip {now.id}" if now.tid is None else f"trip {now.id} (number {now.tid})"
     if before is None or before.state != now.state:
         if now.state == "OPEN":
@@ -108,6 +108,6 @@ def _unscored(now: TripState) -> str:
 
 
 def call(now: CallState) -> str:
-    """How far a call is."""
+    """Describe the state of a call."""
     code = "" if now.result_code is None else f", code {now.result_code}"
     return f"call {now.id} ({now.method}): {now.state.lower()}{code}"

@@ -27,11 +27,11 @@ TRIP: Final = "trip"
 CALL: Final = "call"
 NOTE: Final = "note"
 _JUDGED: Final = 5
-"""Samples before we judge their period, and how many count: enough for one that is late."""
+"""Samples needed to judge their period, and a quarter of the samples considered: enough to tolerate a late one."""
 
 
 class Told(msgspec.Struct, frozen=True):
-    """One thing that happened."""
+    """A reported event."""
 
     at_ms: int
     kind: str
@@ -43,12 +43,12 @@ class Told(msgspec.Struct, frozen=True):
 
     @property
     def is_rejected(self) -> bool:
-        """Whether the message, or a part of it, could not be used."""
+        """True if the message, or a part of it, could not be used."""
         return any(finding.sort is Sort.REJECTED for finding in self.findings)
 
 
 class Listener:
-    """Tells what is new from one look to the next."""
+    """Reports the changes between snapshots."""
 
     def __init__(self, watched: Watched, first: Look, *, max_items: int) -> None:
         self.look = first
@@ -58,7 +58,7 @@ class Listener:
         self._judged_slow = False
 
     def beginning(self, now_ms: int) -> list[Told]:
-        """What is known before the first message."""
+        """Report the state before the first message."""
         session = self.look.session
         mounted = "" if self._watched.is_mapped else ", not mounted on a vehicle: trips are kept and not scored"
         told = [Told(now_ms, NOTE, f"listening to the sensor of type {self._watched.sensor_type}{mounted}")]
@@ -67,7 +67,7 @@ class Listener:
         return told
 
     def told(self, look: Look, now_ms: int) -> list[Told]:
-        """What is new, in the order of time; the look becomes the one that the next is compared with."""
+        """Report changes in order of time; the snapshot becomes the base of the next comparison."""
         before, self.look = self.look, look
         told = [
             *self._of_session(before, look),
@@ -110,7 +110,7 @@ class Listener:
             yield from self._of_period(readings, message.received_ms)
 
     def _of_period(self, readings: Iterable[Reading], at_ms: int) -> Iterator[Told]:
-        """Said once: that samples come too seldom to be scored, which no single message tells."""
+        """Report once if samples are too sparse for scoring, which no single message shows."""
         for reading in readings:
             if isinstance(reading, Microtrip):
                 rows = explanation_scoring.samples_of(reading)
