@@ -1,1 +1,1 @@
-"""The bus consumer: customers' messages are read, placed and kept in batches. `batches.py` is its list of contents."""
+"""The bus consumer: read, place and store customers' messages in batches. Begin with `batches.py`."""

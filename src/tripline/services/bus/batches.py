@@ -1,12 +1,12 @@
-"""A batch of customers' messages: open -> read -> admit -> place -> keep, all of it in one transaction.
+"""A batch of customers' messages: open -> read -> admit -> place -> store, in one transaction.
 
-The rows that a batch depends on are locked, in the order of `docs/locks.md`, before anything is decided, so two workers
-may have messages of one trip at the same time: the topics are independent of each other and have no keys. Nothing is
-remembered from one batch to the next. Devices' own messages go on to the pipeline, when the others are kept.
+The rows that a batch depends on are locked, in the order of `docs/locks.md`, before it is placed, so two workers may
+have messages of one trip at the same time: the topics are independent of each other and have no keys. No state is
+carried from one batch to the next. Devices' own messages go to the pipeline after the others are stored.
 
-What fails without being the store's fault is narrowed down to the message that causes it, which is set aside; the
-others go on. Not here: where messages come from (`consumer.py`, `maintenance/ingest.py`), the rules
-(`wire/bus/reader.py`, `placement.py`), devices' own messages (`device_messages.py`).
+A failure outside the store is narrowed down to the message that causes it, which is set aside; the others proceed. Not
+here: reading the bus (`consumer.py`, `maintenance/ingest.py`), the rules (`wire/bus/reader.py`, `placement.py`),
+devices' own messages (`device_messages.py`).
 """
 
 from collections import Counter
@@ -52,35 +52,35 @@ from tripline.wire.readings import DeviceEvent, Microtrip, Rejected
 
 SCOPE: Final = Scope.everything("take in what customers deliver over the bus")
 TRIES: Final = 8
-"""How often a batch is placed anew because what it depends on was changed meanwhile."""
+"""Most attempts to place a batch while others change the rows it depends on."""
 _DAY_MS: Final = 86_400_000
-"""Row numbers of several processes may differ by their clocks."""
+"""Margin for row numbers from processes with different clocks."""
 _log = observe.logger("bus")
 
 
 class _Portion(NamedTuple):
-    """Messages that are to go through together."""
+    """Messages to process together."""
 
     messages: Sequence[Message]
     now_ms: int
 
 
 class _OpenMessage(NamedTuple):
-    """A message, and what its envelope says or why it is unusable."""
+    """A message with its opened envelope, or the reason it is unusable."""
 
     message: Message
     opened: Opened | Rejected
 
 
 class _Known(NamedTuple):
-    """Records that may be there already: number -> payloads."""
+    """Records that may be stored already: number -> payloads."""
 
     microtrips: dict[int, list[bytes]]
     events: dict[int, list[bytes]]
 
 
 class _Kept(msgspec.Struct, frozen=True):
-    """What a transaction did."""
+    """Results of a transaction."""
 
     counts: Counter[str]
     refused: list[Refused]
@@ -90,7 +90,7 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 class BusBatches:
-    """Takes batches of customers' messages in, one at a time."""
+    """Stores batches of customers' messages, one at a time."""
 
     def __init__(
         self,
@@ -105,9 +105,8 @@ class BusBatches:
         log: RejectedLog,
         positions: PositionKeeper,
     ) -> None:
-        """`zone` is that of times as text; `grace_s` the wait between a trip message and its scoring; `devices` takes
-        in messages that are a device's own; `log` is where messages go that cannot be used; `positions` is told where
-        vehicles are."""
+        """`zone`: time zone of times as text; `grace_s`: delay from a trip message to its scoring; `devices`: receives
+        devices' own messages; `log`: receives unusable messages; `positions`: receives vehicle positions."""
         self._store = store
         self._ids = ids
         self._signals = signals
@@ -120,31 +119,31 @@ class BusBatches:
         self._positions = positions
         self._long_batches = OwnThread("long-batches")
         self.steps = Steps()
-        """What the batch under way is at."""
+        """The current step of the batch."""
 
     async def take_in(self, batch: Sequence[Message], *, now_ms: int) -> Outcome:
-        """Store the batch; taken in again it changes nothing. Raises `Outage` when the store is away: then it is to be
-        taken in again, for some of it may be kept."""
+        """Store the batch; storing it again changes nothing. Raises `Outage` if the store is down: then repeat the
+        batch, since parts of it may be stored."""
         with self.steps.batch(BUS, messages=len(batch), size=sum(len(message.body) for message in batch)):
             outcome = await batch_tries.narrowed_down(_Portion(batch, now_ms), self, store=self._store)
         if outcome.headed:
-            # Behind the others, which change nothing when an outage has them come again.
+            # After the others: if an outage repeats the batch, they change nothing.
             of_devices = await device_messages.take_in(outcome.headed, intake=self._devices, now_ms=now_ms)
             self._report(of_devices, counted=True)
             outcome.add(of_devices)
         return outcome
 
     async def recover(self, portion: _Portion) -> None:
-        """Skip row numbers that are taken."""
+        """Skip row numbers in use."""
         self._ids.skip_to(await self._store.read(lambda tx: batch_rows.newest_no(tx, SCOPE)))
 
     def halves(self, portion: _Portion) -> Halves[_Portion] | None:
-        """In the order that they came."""
+        """Split the messages in two, in order of receipt."""
         messages = batch_tries.in_halves(portion.messages)
         return messages and Halves(*(portion._replace(messages=half) for half in messages))
 
     async def set_aside(self, portion: _Portion, error: Exception) -> Outcome:
-        """Into the rejected-message log with the one message."""
+        """Store the single message in the rejected-message log."""
         outcome, now_ms = Outcome(), portion.now_ms
         if not portion.messages:
             raise error
@@ -164,7 +163,7 @@ class BusBatches:
         return outcome
 
     async def through(self, portion: _Portion) -> Outcome:
-        """What has a place among the customers' trips is kept, and what cannot be used is in the log."""
+        """Store messages that belong to customers' trips, and log unusable ones."""
         batch, now_ms = portion
         outcome = Outcome()
         self.steps.at(steps.DECODE)
@@ -190,7 +189,7 @@ class BusBatches:
         return outcome
 
     def _note_positions(self, placed: Sequence[Told]) -> None:
-        """Where vehicles are, by what is durable now."""
+        """Update the live positions from durable samples."""
         for told in placed:
             if isinstance(told.reading, Microtrip) and told.subject.vehicle_id is not None:
                 self._positions.saw(
@@ -198,7 +197,7 @@ class BusBatches:
                 )
 
     async def _sensors(self, messages: Sequence[_OpenMessage]) -> dict[str, Sensor]:
-        """The registered ones among those that the messages name."""
+        """The registered sensors that the messages refer to."""
         named = {each.opened.sensor_id for each in messages if isinstance(each.opened, Opened)}
         return await self._store.read(lambda tx: bus_facts.sensors(tx, SCOPE, named)) if named else {}
 
@@ -229,7 +228,7 @@ class BusBatches:
     async def _kept(
         self, reads: Sequence[Read], refused: Sequence[Refused], sensors: dict[str, Sensor], now_ms: int
     ) -> _Kept:
-        """What the transaction did that keeps the batch and its refusals."""
+        """Store the messages and refusals in one transaction, and return its results."""
         companies = {each.company_id for each in sensors.values()}
 
         async def attempt(_: int) -> _Kept:
@@ -256,7 +255,7 @@ class BusBatches:
     def _work(
         self, tx: WriteTx, reads: Sequence[Read], before: Sequence[Refused], wanted: dict[Any, Wanted], now_ms: int
     ) -> _Kept:
-        """Everything of the batch, on the rows as they are now."""
+        """Place and store the batch, based on the current rows."""
         refused: list[Refused] = []
         sensors = bus_facts.sensors(tx, SCOPE, {read.opened.sensor_id for read in reads})
         messages = placement.admitted(reads, sensors, refused)
@@ -274,7 +273,7 @@ class BusBatches:
         return _Kept(placer.counts, refused, told, unusable, placer.told)
 
     def _ground(self, tx: WriteTx, messages: Sequence[Admitted], sensors: dict[str, Sensor], now_ms: int) -> Ground:
-        """What the messages are placed by, locked: trips, jobs, sensors, vehicles, people."""
+        """Lock and load the rows that placement depends on: trips, jobs, sensors, vehicles, people."""
         named = {message.trip_id for message in messages if message.trip_id is not None}
         trips = bus_trips.lock(tx, SCOPE, named)
         facts = bus_facts.load(
@@ -300,7 +299,7 @@ class BusBatches:
         return Ground(facts, trips, jobs, known.microtrips, known.events, lambda no: bus_trips.bounds(tx, SCOPE, no))
 
     def _log_refused(self, tx: WriteTx, refused: Sequence[Refused], sensors: dict[str, Sensor], now_ms: int) -> Plan:
-        """Into the rejected-message log, where it came from with it."""
+        """Add refused messages to the rejected-message log, with their origin on the bus."""
         entries: list[Entry] = []
         for each in refused:
             message, why = each.message, each.rejected
@@ -313,8 +312,8 @@ class BusBatches:
         return plan
 
     def _report(self, outcome: Outcome, *, counted: bool = False) -> None:
-        """Metrics; one log line for each reason of refusal, with the place of the first such message. `counted`: the
-        reasons are in the metrics."""
+        """Update metrics, and log one line per reason of refusal, with the origin of the first such message. `counted`:
+        the reasons are already in the metrics."""
         for kind, count in outcome.counts.items():
             metrics.BUS_MESSAGES.labels(kind).inc(count)
         first: dict[str, Refused] = {}
@@ -358,7 +357,7 @@ def _known(tx: WriteTx, messages: Sequence[Admitted], trips: dict[str, BusTrip])
 
 
 def _write(tx: WriteTx, placer: Placer, trips: dict[str, BusTrip] | Any) -> None:
-    """The rows, in the order in which locks are taken."""
+    """Write the rows, in lock order."""
     bus_trips.change(tx, SCOPE, list(trips.values()))
     bus_records.MICROTRIPS.insert(tx, placer.microtrips)
     bus_records.EVENTS.insert(tx, placer.events)
@@ -367,7 +366,7 @@ def _write(tx: WriteTx, placer: Placer, trips: dict[str, BusTrip] | Any) -> None
 
 
 def _notices(placer: Placer, wanted: dict[Any, Wanted], now_ms: int) -> list[notices.Message]:
-    """Pushes to customers' servers, as for messages of devices."""
+    """Pushes to customers' servers, as for device messages."""
     found: list[notices.Message] = []
     for told in placer.told:
         about = wanted.get(told.subject.company_id)

@@ -1,11 +1,10 @@
-"""The bus consumer: reads batches, has them stored, writes dead letters, and only then lets the group go on.
+"""The bus consumer: read batches, store them, write dead letters, and only then commit the group's offsets.
 
-While the store or the bus is away the batch waits and nothing more is read; nothing is dropped. Messages that cannot be
-used hold up nobody: they are in the rejected-message log with the batch, and go to the dead-letter topic behind it. A
-process that dies in between is followed by one that reads the batch again; what is stored already changes nothing then,
-but a dead letter may be written twice.
+While the store or the bus is down the batch waits and no more are read; no message is dropped. Unusable messages block
+nothing: they are logged in the batch's transaction, and then written to the dead-letter topic. If a process dies in
+between, the batch is read again; stored messages change nothing then, but a dead letter may be written twice.
 
-Not here: what happens to a batch (`batches.py`), the client of the bus (`adapters/`).
+Not here: processing a batch (`batches.py`), the bus client (`adapters/`).
 """
 
 import asyncio
@@ -29,7 +28,7 @@ _log = observe.logger("bus")
 
 
 class BusConsumer:
-    """Takes in what customers' systems write to the bus, until it is cancelled."""
+    """Stores messages that customers' systems write to the bus, until cancelled."""
 
     def __init__(
         self,
@@ -42,8 +41,8 @@ class BusConsumer:
         clock: Clock,
         most: int,
     ) -> None:
-        """`dead_letters` is the topic for messages that cannot be used; empty: none is written. `most`: how many
-        messages a transaction stores at most."""
+        """`dead_letters`: topic for unusable messages; empty: none are written. `most`: most messages per
+        transaction."""
         self._reader = reader
         self._writer = writer
         self._batches = batches
@@ -55,12 +54,12 @@ class BusConsumer:
         reader.explain(self._doing)
 
     async def run(self) -> None:
-        """Take batches in, until cancelled. Trouble costs a pause, and no message."""
+        """Process batches until cancelled; pause after a failure, without losing messages."""
         while True:
             await self.turn()
 
     async def turn(self) -> None:
-        """Take one batch to its end, however long what it needs is away."""
+        """Process one batch to its end, waiting through outages."""
         batch = await self._reader.read(self._pace.size)
         refused = await self._stored(batch)
         if self._dead_letters and refused:
@@ -68,14 +67,14 @@ class BusConsumer:
         self._reader.done(batch)
 
     async def _stored(self, batch: BusBatch) -> Sequence[Refused]:
-        """Store what of the batch is still this member's; what could not be used."""
+        """Store messages from partitions that this member still owns; return the refused ones."""
         troubles = 0
         refused: list[Refused] = []
         while (batch := self._reader.kept(batch)).messages:
             together = batch.messages[: self._pace.size]
             try:
                 outcome = await self._batches.take_in([self._message(each) for each in together], now_ms=self._clock())
-            except Exception as error:  # noqa: BLE001  whatever stands in the way, the messages wait
+            except Exception as error:  # noqa: BLE001  the messages wait after any error
                 troubles += 1
                 self._pace.failed()
                 await self._pause(error, troubles, len(batch.messages))
@@ -87,7 +86,7 @@ class BusConsumer:
         return refused
 
     async def _written(self, refused: Sequence[Refused]) -> None:
-        """Every one of them is in the dead-letter topic when this returns."""
+        """Write all refused messages to the dead-letter topic."""
         try:
             await self._delivered([self._note(each) for each in refused])
         except BusMessageRefusedError:
@@ -95,7 +94,7 @@ class BusConsumer:
                 await self._written_alone(each)
 
     async def _written_alone(self, refused: Refused) -> None:
-        """The letter, or one with the beginning of a message that is too long; it is in the log in any case."""
+        """Write one dead letter, shortened if it is too long; the message is in the log in any case."""
         with contextlib.suppress(BusMessageRefusedError):
             try:
                 await self._delivered([self._note(refused)])
@@ -103,7 +102,7 @@ class BusConsumer:
                 await self._delivered([self._note(refused, cut=True)])
 
     async def _delivered(self, notes: Sequence[BusNote]) -> None:
-        """Write these, however long the brokers are away. Raises `BusMessageRefusedError`."""
+        """Write these notes, retrying while the brokers are down. Raises `BusMessageRefusedError`."""
         troubles = 0
         while True:
             try:

@@ -1,10 +1,10 @@
 """Devices' own messages on the bus: a device's MQTT message beside its sensor (spec/bus-messages 4.14).
 
-They name no trip, so they are placed by the life of a device's trips, by the very pipeline that takes in what devices
-send; what was delivered before is what it knows as a redelivery. What it cannot use it writes to the log of rejected
-messages as a device's; here it is told to the sender, like everything else that cannot be used.
+They name no trip, so the device pipeline places them by the rules for devices, and recognises redeliveries. It logs
+unusable ones as rejected device messages; here they are also returned to the sender like other unusable messages.
 
-Not here: which messages these are (`wire/bus/reader.py`), whose (`placement.py`), the pipeline (`services/ingest/`).
+Not here: recognising these messages (`wire/bus/reader.py`), checking their owner (`placement.py`), the pipeline
+(`services/ingest/`).
 """
 
 from collections.abc import Sequence
@@ -24,18 +24,18 @@ from tripline.wire import topics
 
 _SCOPE: Final = Scope.everything("see whose the sensors are that customers' devices speak for over the bus")
 _KINDS: Final = {"redelivered": "duplicate"}
-"""Kind of the pipeline's -> of the bus consumer's, where they differ."""
+"""Kinds of the pipeline -> kinds of the bus consumer, where they differ."""
 
 
 class TakesFrames(Protocol):
-    """The intake of the pipeline: of all pipelines of this process the only one on a store of its own."""
+    """The pipeline's intake; on a store of its own, the process has no other pipeline."""
 
     async def take_in(self, frames: Sequence[Frame], *, begin: Begin) -> Taken:
-        """Take a batch through. Raises `Outage`: nothing is kept but what `begin` was asked for before."""
+        """Process a batch. Raises `Outage`: then only transactions that ran `begin` before are stored."""
 
 
 class Sender:
-    """Who sends for a device: the source of its frames, as the pipeline sees it."""
+    """The source of a device's frames, as the pipeline sees it."""
 
     __slots__ = ("company_id", "sensor_id")
 
@@ -44,15 +44,15 @@ class Sender:
         self.company_id = company_id
 
     def settled(self, tokens: list[int]) -> None:
-        """Stored; the bus hears of the batch as a whole."""
+        """Do nothing: the bus is informed about the whole batch."""
 
     def abandoned(self) -> None:
-        """Not stored; the batch waits."""
+        """Do nothing: the batch waits."""
 
 
 async def take_in(messages: Sequence[Headed], *, intake: TakesFrames, now_ms: int) -> Outcome:
-    """What the pipeline made of them, in parts that go through together. Raises `Outage`: some may be kept, and are
-    redelivered ones when they come again."""
+    """Pass the messages to the pipeline in portions; return the outcome. Raises `Outage`: some may be stored, and count
+    as redeliveries when repeated."""
     outcome = Outcome()
     left = [_frame(each, now_ms) for each in messages]
     sent_as = dict(zip(left, messages, strict=True))
@@ -69,7 +69,7 @@ async def take_in(messages: Sequence[Headed], *, intake: TakesFrames, now_ms: in
 
 
 def _still_theirs(tx: WriteTx, frames: Sequence[Frame]) -> None:
-    """Raises `Outage` when a sensor has another owner than when the messages were let in, or none."""
+    """Raises `Outage` if a sensor was deleted or changed its owner after the messages were admitted."""
     senders = [frame.source for frame in frames if isinstance(frame.source, Sender)]
     owners = {(sender.sensor_id, sender.company_id) for sender in senders}
     found = bus_facts.sensors(tx, _SCOPE, {sensor_id for sensor_id, _ in owners})

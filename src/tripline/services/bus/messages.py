@@ -1,6 +1,6 @@
-"""A customer's message on its way through a batch: as it came, read, and refused.
+"""A customer's message at the stages of a batch: as received, read, and refused.
 
-Not here: the reading itself (`wire/bus/reader.py`), what is done with it (`placement.py`).
+Not here: reading (`wire/bus/reader.py`), placing (`placement.py`).
 """
 
 from collections import Counter
@@ -21,35 +21,35 @@ Usable: TypeAlias = Microtrip | Trip | DeviceEvent | LatestValues
 
 
 class Message(msgspec.Struct, frozen=True, eq=False):
-    """A message as it came."""
+    """A message as received."""
 
     topic: str
     body: bytes
     kind: Kind | None
-    """What its topic carries as a rule."""
+    """The usual content of its topic."""
     company_id: CompanyId | None = None
-    """The only company that can write to its topic."""
+    """The only company that may write to its topic."""
     partition: int | None = None
     offset: int | None = None
 
 
 class Refused(msgspec.Struct, frozen=True, eq=False):
-    """A message, or some part of it, that cannot be used."""
+    """A message, or a part of it, that cannot be used."""
 
     message: Message
     rejected: Rejected
     sensor_id: SensorId | None = None
-    """The sensor, when the message comes from its owner."""
+    """The sensor, if the message comes from its owner."""
 
 
 class Record(msgspec.Struct, frozen=True, eq=False):
-    """One reading with what tells a second delivery of it."""
+    """One reading with the keys that identify a second delivery."""
 
     reading: Usable
     content: bytes
     """Its payload without white space between the values."""
     by_name: int | None
-    """Its number by what the customer calls it; None: it has no name."""
+    """Its number by the customer's name for it; None: it has no name."""
     by_content: int
     """Its number by its content."""
 
@@ -61,7 +61,7 @@ class Read(msgspec.Struct, frozen=True, eq=False):
     opened: Opened
     records: Sequence[Record]
     left_out: Sequence[Rejected]
-    """What is wrong with it, or with some of its elements."""
+    """Problems of the message, or of some of its elements."""
 
 
 class Headed(msgspec.Struct, frozen=True, eq=False):
@@ -72,31 +72,31 @@ class Headed(msgspec.Struct, frozen=True, eq=False):
     company_id: CompanyId
     """The owner."""
     body: bytes
-    """As the device would send it."""
+    """The body as the device would send it."""
 
 
 class Outcome(msgspec.Struct):
-    """What became of a batch."""
+    """The outcome of a batch."""
 
     counts: Counter[str] = msgspec.field(default_factory=Counter)
-    """How many of each kind were stored, and how many were `duplicate`."""
+    """Stored messages by kind, and `duplicate`."""
     refused: list[Refused] = msgspec.field(default_factory=list)
-    """What could not be used; it is in the rejected-message log."""
+    """Unusable messages, which are in the rejected-message log."""
     reasons: Counter[str] = msgspec.field(default_factory=Counter)
-    """How many could not be used, by reason, when the caller counts them."""
+    """Unusable messages by reason, if the caller counts them."""
 
     headed: list[Headed] = msgspec.field(default_factory=list)
-    """What is a device's own and was not taken in yet."""
+    """Devices' own messages that are not processed yet."""
 
     def add(self, other: "Outcome") -> None:
-        """Both together."""
+        """Add another outcome to this one."""
         self.counts += other.counts
         self.refused += other.refused
         self.headed += other.headed
 
 
 def read(message: Message, opened: Opened, *, sensor_type: str, zone: tzinfo, received_ms: int, max_items: int) -> Read:
-    """The message with its payload read; `sensor_type` is the registered one."""
+    """Read the payload of a message; `sensor_type` is the registered one."""
     readings = bus_reader.readings(
         opened, sensor_type=sensor_type, zone=zone, received_ms=received_ms, max_items=max_items
     )
@@ -112,7 +112,7 @@ def _record(opened: Opened, reading: Usable) -> Record:
     content = bus_payloads.compact(reading.payload)
     if isinstance(reading, Trip | LatestValues):
         return Record(reading, content, None, 0)
-    # A microtrip is found among those of its trip, an event among those of its sensor.
+    # A microtrip is identified within its trip, an event within its sensor.
     owner = opened.trip_id or opened.sensor_id if isinstance(reading, Microtrip) else opened.sensor_id
     if opened.record is not None:
         named = bus.record_key(owner, opened.record)

@@ -1,7 +1,7 @@
-"""The newest trip of a vehicle and of its driver, and the kind of its last message, as a batch changes them.
+"""The newest trip of a vehicle and of its driver, and the kind of its last message, as changed by a batch.
 
-The latest trip is the one that began last: topics are independent, and old drives may be delivered late, so the order
-of arrival says nothing. Only what differs is written.
+The newest trip is the one with the latest start: topics are independent, and old drives may be delivered late, so the
+order of arrival does not matter. Only differences are written.
 """
 
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ class Telling:
         self._kinds = {sensor.id: sensor.kind for sensor in facts.sensors.values()}
 
     def of(self, trip: BusTrip, kind: str) -> None:
-        """A message of this kind came for the trip."""
+        """Record a message of this kind for the trip."""
         if trip.start_ms is None or trip.sensor_id is None:
             return
         if trip.vehicle_id is None:
@@ -40,7 +40,7 @@ class Telling:
             self._people[trip.user_id] = replace(person, trip_id=trip.id, start_ms=trip.start_ms)
 
     def in_order(self) -> Rows:
-        """The rows, those that are locked by writing them in the order of their ids."""
+        """Return the rows, with rows that get locked sorted by id."""
         self.rows.vehicles = dict(sorted(self.rows.vehicles.items()))
         self.rows.sensors = dict(sorted(self.rows.sensors.items()))
         self.rows.drivers = dict(sorted(self.rows.drivers.items()))

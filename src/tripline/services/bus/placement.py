@@ -1,10 +1,9 @@
-"""Placing customers' messages: which trip each belongs to, what it does to that trip, and the rows that follow.
+"""Place customers' messages: find the trip of each, change that trip, and build the rows.
 
-Nothing here waits or reads but the bounds of a trip whose message says no times; a batch is placed against what was
-locked for it (`Ground`), in the order of its messages.
+Nothing here waits or reads, except the bounds of a trip whose message has no times; a batch is placed against its
+locked rows (`Ground`), in the order of its messages.
 
-Not here: reading (`wire/bus/reader.py`), which rows are looked up (`batches.py`), trips of devices
-(`services/ingest/`).
+Not here: reading (`wire/bus/reader.py`), looking up rows (`batches.py`), trips of devices (`services/ingest/`).
 """
 
 import collections
@@ -32,12 +31,12 @@ from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Trip
 
 
 class Ground(msgspec.Struct, frozen=True):
-    """What was found and locked for a batch."""
+    """The rows that were loaded and locked for a batch."""
 
     facts: Facts
     trips: Mapping[str, BusTrip]
     jobs: Mapping[int, int]
-    """When trips that wait for the scorer are due."""
+    """Due times of trips that wait for the scorer."""
     microtrips: dict[int, list[bytes]]
     """Number of a stored record -> payloads; the batch adds its own."""
     events: dict[int, list[bytes]]
@@ -46,37 +45,37 @@ class Ground(msgspec.Struct, frozen=True):
 
 
 class _RecordKeys(NamedTuple):
-    """By what a new record is known."""
+    """The keys of a new record."""
 
     no: RowNo
     id: str
     key: int
-    """By which it is found when it comes again."""
+    """Identifies it when it is delivered again."""
 
 
 class Admitted(msgspec.Struct, frozen=True):
-    """A message whose sensor is its sender's."""
+    """A message whose sensor belongs to its sender."""
 
     read: Read
     sensor: Sensor
 
     @property
     def trip_id(self) -> str | None:
-        """The trip that it names and takes part in."""
+        """The trip that it names, unless it only has latest values."""
         records = self.read.records
         takes_part = any(not isinstance(record.reading, LatestValues) for record in records)
         return self.read.opened.trip_id if takes_part else None
 
 
 class Told(msgspec.Struct, frozen=True):
-    """A stored reading, for those who want to hear of it."""
+    """A stored reading, for pushes and positions."""
 
     subject: Subject
     reading: Microtrip | Trip | DeviceEvent
 
 
 def admitted(reads: Iterable[Read], sensors: Mapping[str, Sensor], refused: list[Refused]) -> list[Admitted]:
-    """The messages whose sensor is registered and of the company that the message and its topic name (4.17)."""
+    """Messages whose sensor is registered and belongs to the company of the message and its topic (4.17)."""
     found = []
     for read in reads:
         sensor = sensors.get(read.opened.sensor_id)
@@ -93,7 +92,7 @@ def admitted(reads: Iterable[Read], sensors: Mapping[str, Sensor], refused: list
 
 
 def headed(message: Message, opened: Opened, body: bytes, sensor: Sensor) -> Headed | Refused:
-    """The device's own message, which is `body`, when it comes from the owner of the sensor."""
+    """Return the device's own message, with this body, if it comes from the owner of the sensor."""
     if _is_foreign(message, opened, sensor):
         return Refused(message, bus_reasons.rejected(bus_reasons.COMPANY, message.body))
     return Headed(message, sensor.id, sensor.company_id, body)
@@ -104,7 +103,7 @@ def _is_foreign(message: Message, opened: Opened, sensor: Sensor) -> bool:
 
 
 def vehicle_of(message: Admitted, facts: Facts) -> VehicleId | None:
-    """The vehicle that the sensor is on; when it is on none, the one that the message names, if it is one of the same
+    """Return the sensor's vehicle; if it has none, the vehicle that the message names, if it belongs to the same
     company (4.16)."""
     if message.sensor.vehicle_id is not None:
         return message.sensor.vehicle_id
@@ -117,8 +116,8 @@ def vehicle_of(message: Admitted, facts: Facts) -> VehicleId | None:
 def new_trips(
     messages: Sequence[Admitted], known: Mapping[str, BusTrip], facts: Facts, *, ids_: TimeIds, now_ms: int
 ) -> dict[str, list[Any]]:
-    """Of each trip that is not there yet, the values of its row (`bus_trips.NEW`), by id; in the order of the ids, in
-    which everybody makes them."""
+    """Return the row values (`bus_trips.NEW`) of each missing trip, by id; sorted by id, the common order of
+    creation."""
     first: dict[str, Admitted] = {}
     for message in messages:
         trip_id = message.trip_id
@@ -137,7 +136,7 @@ def new_trips(
 
 
 class Placer:
-    """Places one batch. `now_ms` is the batch's instant: what is made or ended by it carries it."""
+    """Places one batch. `now_ms` is the batch's instant, recorded in all rows that it creates or ends."""
 
     def __init__(self, ground: Ground, *, ids_: TimeIds, grace_ms: int, now_ms: int) -> None:
         self._ground = ground
@@ -146,20 +145,20 @@ class Placer:
         self._grace_ms = grace_ms
         self._now_ms = now_ms
         self._spans: dict[int, Span] = {}
-        """Earliest and latest sample that the batch brought to a trip."""
+        """Earliest and latest samples that the batch added to a trip."""
         self.telling = Telling(ground.facts)
         self.rows = self.telling.rows
         self.microtrips: list[Any] = []
         """Values for `bus_records.MICROTRIPS`."""
         self.events: list[Any] = []
         self.driven: dict[int, UserId | None] = {}
-        """Trips that were ended before and have another driver now."""
+        """Ended trips that got another driver."""
         self.told: list[Told] = []
         self.refused: list[Refused] = []
         self.counts: collections.Counter[str] = collections.Counter()
 
     def place(self, messages: Sequence[Admitted]) -> None:
-        """Place every message, in the order received."""
+        """Place every message, in order of receipt."""
         for message in messages:
             trip = self._ground.trips.get(message.trip_id or "")
             if trip is not None and not _is_of(trip, message.sensor):
@@ -195,7 +194,7 @@ class Placer:
         self._tell_of(message.sensor, reading, trip.vehicle_id)
 
     def _join(self, trip: BusTrip, reading: Microtrip) -> None:
-        """The trip has more samples."""
+        """Add samples to the trip."""
         span = _span(reading)
         self._spans[trip.no] = self._spans.get(trip.no, span).and_also(span)
         if trip.live is State.COMPLETE:
@@ -215,7 +214,7 @@ class Placer:
         self.telling.of(trip, trips.MICROTRIP)
 
     def _join_ended(self, trip: BusTrip, reading: Microtrip) -> None:
-        """A microtrip behind its trip message: what the message did not say is said by the samples."""
+        """Add a microtrip after its trip message: the samples supply facts that are missing in the message."""
         told = bus.told(trip.message_key or "")
         if told.alone:
             span = _span(reading)
@@ -230,7 +229,7 @@ class Placer:
         self._ask_score(trip, again=True)
 
     def _message(self, message: Admitted, record: Record, reading: Trip, trip: BusTrip) -> None:
-        """The trip's message ends it, or when one came before, changes what that said (4.15)."""
+        """End the trip with its message, or apply changes since an earlier message (4.15)."""
         opened = message.read.opened
         digest = bus.digest(opened.envelope, record.content)
         before = bus.told(trip.message_key) if trip.live is State.COMPLETE and trip.message_key else None
@@ -260,7 +259,7 @@ class Placer:
         has_samples: bool,
         digest: str,
     ) -> None:
-        """What the message says becomes what the trip is."""
+        """Copy the message's facts to the trip."""
         opened = message.read.opened
         if trip.vehicle_id is None:
             trip.vehicle_id = vehicle_of(message, self._facts)
@@ -285,7 +284,7 @@ class Placer:
         trip.payload, trip.envelope = reading.payload, opened.envelope
 
     def _times(self, trip: BusTrip, reading: Trip, *, has_samples: bool) -> Span:
-        """Start and end: as the message says, else the samples', else when the message was made (4.11)."""
+        """Start and end: from the message, or else the samples, or else the message's header time (4.11)."""
         if reading.start_ms is not None and reading.end_ms is not None:
             return Span(reading.start_ms, reading.end_ms)
         spans = [self._spans.get(trip.no), self._ground.bounds(trip.no) if has_samples else None]
@@ -317,7 +316,7 @@ class Placer:
         self.told.append(Told(Subject(sensor.id, sensor.company_id, vehicle_id), reading))
 
     def _new_record(self, record: Record, name: str | None, stored: dict[int, list[bytes]]) -> _RecordKeys | None:
-        """Of a record that is not there yet; None when it is (4.15)."""
+        """Return the keys of a new record; None: it is stored already (4.15)."""
         same_name = stored.get(record.by_name, []) if record.by_name is not None else []
         both = (*same_name, *stored.get(record.by_content, ()))
         if any(bus_payloads.compact(payload) == record.content for payload in both):
@@ -326,12 +325,12 @@ class Placer:
         no = self._ids.take(1, now_ms=self._now_ms)
         is_first = record.by_name is not None and not same_name
         key = record.by_name if record.by_name is not None and is_first else record.by_content
-        # So that the same record is found when it comes once more in this batch.
+        # So that the same record is recognised when it is repeated in this batch.
         stored.setdefault(key, []).append(record.content)
         return _RecordKeys(no, (bus_fields.uuid(name) if is_first else None) or self._ids.text(no), key)
 
     def _person(self, user_id: str, sensor: Sensor, vehicle_id: VehicleId | None) -> UserId | None:
-        """Who the message says that drives, when it is somebody who may (4.18)."""
+        """The driver that the message names, if that person may drive the vehicle (4.18)."""
         person = self._facts.people.get(user_id)
         if person is None:
             return None
@@ -339,7 +338,7 @@ class Placer:
         return UserId(user_id) if allowed or _driver(self._facts, vehicle_id) == user_id else None
 
     def _ask_score(self, trip: BusTrip, *, again: bool) -> None:
-        """Put the ended trip before the scorer, after the grace. One that waits already waits no longer for it."""
+        """Queue the ended trip for scoring, after the grace. A trip already queued keeps its due time."""
         reason = trips.why_not_scored(device_type=trip.device_type, vehicle_id=trip.vehicle_id, parking=trip.parking)
         if reason is not None and not again:
             trip.not_scored = reason
@@ -348,7 +347,7 @@ class Placer:
         due_ms = self._ground.jobs.get(trip.no)
         if trip.no in self.rows.jobs or (again and due_ms is not None and due_ms > self._now_ms):
             return
-        # Another instant than before, so that a scorer that is at the job right now sees that it is another one.
+        # Use another instant than before, so that a scorer at work on the job notices the change.
         self.rows.jobs[trip.no] = max(self._now_ms + self._grace_ms, 0 if due_ms is None else due_ms + 1)
 
 
@@ -357,7 +356,7 @@ def _span(reading: Microtrip) -> Span:
 
 
 def _ordered(start_ms: int | None, end_ms: int | None, samples: Span) -> Span:
-    """What was said, else what the samples say; the end not before the start."""
+    """Stated times, or else those of the samples; the end is not before the start."""
     start = samples.first_ms if start_ms is None else start_ms
     end = samples.last_ms if end_ms is None else end_ms
     if start <= end:

@@ -1,10 +1,10 @@
-"""Trips over the bus whose trip message does not come end by silence, like those of devices (I1, spec/gaps H8).
+"""Trips over the bus without a trip message end by silence, like those from devices (I1, spec/gaps H8).
 
-The specification has no rule of its own for them: a customer's system may forget the message as a box may. Such a trip
-is scored from its samples. What comes for it later goes on with it, because the customer's id says so: a microtrip
-opens it again, a trip message completes it, each with a score anew.
+The specification has no separate rule: a customer's system may omit the message as a box may. Such a trip is scored
+from its samples. Later data with the customer's trip id continues it: a microtrip reopens it, a trip message completes
+it, each followed by rescoring.
 
-Which trips are silent is asked of the rows, so it is the same after a restart and in any process.
+Silent trips are found in the rows, so the result is the same after a restart and in any process.
 """
 
 from typing import Final, NamedTuple
@@ -21,23 +21,23 @@ from tripline.store.transactions import Store, WriteTx
 from tripline.store.trips import batch_rows, bus_trips
 
 LOOK_S: Final = 5.0
-"""Pause between two looks."""
+"""Pause between two checks."""
 _AT_ONCE: Final = 200
-"""Trips ended in one transaction; the rest follow at once."""
+"""Most trips ended in one transaction; the rest follow at once."""
 _MINUTE_MS: Final = 60_000
 _log = observe.logger("trips")
 
 
 class _Ended(NamedTuple):
-    """How many trips ended."""
+    """Numbers of ended trips."""
 
     trips: int
     asked: int
-    """How many of them are put before the scorer."""
+    """Trips queued for scoring."""
 
 
 class Silence:
-    """Ends trips over the bus of which nothing was received for the length of the gap."""
+    """Ends trips over the bus without any message for the length of the gap."""
 
     def __init__(self, *, store: Store, settings: Ingest, signals: Signals, clock: Clock) -> None:
         self._store = store
@@ -46,11 +46,11 @@ class Silence:
         self._clock = clock
 
     async def run(self) -> None:
-        """End what is silent, until cancelled."""
+        """End silent trips, until cancelled."""
         await periodically(self.end_silent, every_s=LOOK_S, log=_log, failed="trip.failed")
 
     async def end_silent(self) -> int:
-        """End some of the trips; how many. Raises `Outage`."""
+        """End some silent trips; return their number. Raises `Outage`."""
         now_ms = self._clock()
         since_ms = int(now_ms - self._gap_ms)
         found = await self._store.read(lambda tx: bus_trips.silent(tx, SCOPE, since_ms=since_ms, limit=_AT_ONCE))
@@ -65,9 +65,9 @@ class Silence:
 
 
 def _end(tx: WriteTx, found: list[str], *, since_ms: int, now_ms: int) -> _Ended:
-    """End those of the trips that are still silent."""
+    """End the trips that are still silent."""
     locked = bus_trips.lock(tx, SCOPE, found)
-    # A microtrip may have come between the look and the lock.
+    # A microtrip may have arrived between the search and the lock.
     still = set(bus_trips.silent(tx, SCOPE, since_ms=since_ms, limit=_AT_ONCE))
     rows = batch_rows.Rows()
     ended = [trip for trip in locked.values() if trip.id in still and trip.live is State.OPEN]
