@@ -1,1 +1,1 @@
-"""Bulk imports: files become drafts, and the rows of a file are registered."""
+"""Bulk imports: files become drafts, and their rows are registered."""

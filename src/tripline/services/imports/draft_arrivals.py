@@ -1,9 +1,9 @@
-"""A file becomes a draft: its rows are read on a thread of their own and kept some blocks at a time.
+"""Turn a file into a draft: rows are read on a thread and stored a few blocks at a time.
 
-However large the file is, some blocks of it are in memory. A process that dies meanwhile leaves a draft that nobody
-can use; it is swept after an hour.
+Only a few blocks are in memory, however large the file is. If the process dies meanwhile, the draft is unusable and
+deleted after an hour.
 
-Not here: how a file comes (`http/uploads.py`), how it is read (`wire/csv_files.py`).
+Not here: receiving a file (`http/uploads.py`), reading its format (`wire/csv_files.py`).
 """
 
 import asyncio
@@ -43,7 +43,7 @@ from tripline.store.transactions import Store, WriteTx
 from tripline.wire import csv_files
 
 AT_ONCE: Final = 4
-"""Blocks kept in one transaction: a few milliseconds of the writer's time."""
+"""Blocks stored in one transaction: a few milliseconds of the writer's time."""
 
 
 async def receive(
@@ -60,10 +60,10 @@ async def receive(
 ) -> tuple[Draft, csv_files.Encoding]:
     """Read a file, from its beginning, into a new draft; return the draft and the file's encoding.
 
-    When every required column has a heading that we know, it is due for its check at once; else its owner matches
-    columns first.
+    If every required column has a known heading, the draft is checked at once; otherwise its owner matches the columns
+    first.
 
-    Raises `Forbidden`, `csv_files.BadFile`, `TooManyRows` and `TooManyDrafts`; nothing is left then.
+    Raises `Forbidden`, `csv_files.BadFile`, `TooManyRows` and `TooManyDrafts`, and leaves no draft.
     """
     access.scope_of(actor, kind.action)
     table = await asyncio.to_thread(_opened, file, kind, encoding)
@@ -96,7 +96,7 @@ def _new(actor: Actor, kind: ImportKind, name: str, header: list[str], draft_id:
 
 
 def _admit(tx: WriteTx, new: Draft) -> None:
-    """Keep the draft unless there are too many. Raises `TooManyDrafts`."""
+    """Store the draft unless there are too many. Raises `TooManyDrafts`."""
     there = rows.numbers(tx, new)
     if there.of_account >= OF_ACCOUNT:
         raise TooManyDrafts("account", most=OF_ACCOUNT)
@@ -108,7 +108,7 @@ def _admit(tx: WriteTx, new: Draft) -> None:
 
 
 async def _keep(store: Store, draft: Draft, lines: Iterator[csv_files.Line], most_rows: int) -> Draft:
-    """Keep every row; the draft with their number."""
+    """Store every row; return the draft with their number."""
     counted = _Counted(cooperative.each(lines), most_rows)
     packed = draft_blocks.packed_rows(counted, len(draft.header), first=0)
     blocks = 0
@@ -125,7 +125,7 @@ def _some(packed: Iterator[Block]) -> list[Block]:
 
 
 class _Counted:
-    """The lines, of which there may be so many. Raises `TooManyRows`."""
+    """Counts the lines. Raises `TooManyRows` above the limit."""
 
     def __init__(self, lines: Iterator[csv_files.Line], most: int) -> None:
         self._lines = lines
@@ -144,7 +144,7 @@ class _Counted:
 
 
 def _arrived(tx: WriteTx, actor: Actor, draft: Draft, now_ms: int) -> Draft:
-    """The draft that has come to its end. Raises `NotFound` when it was swept or thrown away meanwhile."""
+    """Finish the received draft. Raises `NotFound` if it was deleted meanwhile."""
     if rows.find(tx, access.scope_of(actor, drafts.ANY_KIND), draft.id, now_ms=now_ms) is None:
         raise NotFound("id", thing=access.Thing.DRAFT)
     whole = replace(draft, state=draft.after(DraftEvent.ARRIVE), expires_ms=draft.created_ms + KEPT_MS)

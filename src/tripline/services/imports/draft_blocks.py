@@ -1,8 +1,8 @@
-"""Blocks of drafts: some hundred rows packed into one row of the store, and their verdicts.
+"""Blocks of drafts: some hundred rows packed into one row of the store, with their verdicts.
 
-A hundred thousand rows of 80 bytes take 200 blocks of 10 KB or so, each read and unpacked in a millisecond.
+A hundred thousand rows of 80 bytes take 200 blocks of about 10 KB, each read and unpacked in a millisecond.
 
-Not here: what makes a verdict (`draft_rows.py`).
+Not here: computing verdicts (`draft_rows.py`).
 """
 
 import zlib
@@ -24,7 +24,7 @@ else:
 
 ROWS: Final = 500
 TEXT: Final = 262_144
-"""Characters of a block, beyond which the next one begins: long rows are packed by fewer."""
+"""Characters after which the next block begins, so blocks of long rows have fewer rows."""
 _QUICKLY: Final = 1
 _COUNTED: Final = {
     RowState.GOOD: "good",
@@ -34,28 +34,28 @@ _COUNTED: Final = {
 }
 
 Names: TypeAlias = "NDArray[np.uint64]"
-"""One line for each name of a kind, one column for each row: what the name hashes to; 0 where the row claims none."""
+"""Hashes of names: one line per kind of name, one column per row; 0 if the row claims no name."""
 P = TypeVar("P")
 
 
 class Rows(msgspec.Struct, array_like=True):
-    """Rows as they stand in a file; numbers as a spreadsheet shows them."""
+    """Rows of a file; numbers as a spreadsheet shows them."""
 
     numbers: list[int]
     cells: list[list[str]]
 
 
 class Verdicts(msgspec.Struct, array_like=True):
-    """What is said of the rows of a block."""
+    """Verdicts on the rows of a block."""
 
     states: list[int]
-    """`RowState` of each."""
+    """`RowState` of each row."""
     troubles: dict[int, list[Trouble]]
-    """By the place in the block."""
+    """By position in the block."""
 
 
 def packed_rows(lines: Iterator[csv_files.Line], columns: int, *, first: int) -> Iterator[Block]:
-    """The rows in blocks, numbered from `first` on. Raises `BadFile`, for a cell that is too long too."""
+    """Pack rows into blocks, numbered from `first` on. Raises `BadFile`, also for a cell that is too long."""
     no = first
     gathered, size = Rows([], []), 0
     for line in lines:
@@ -70,44 +70,44 @@ def packed_rows(lines: Iterator[csv_files.Line], columns: int, *, first: int) ->
 
 
 def rows_of(block: Block) -> Rows:
-    """The rows of a block."""
+    """Unpack the rows of a block."""
     return _unpacked(block.cells, Rows)
 
 
 def compared(text: str) -> bytes:
-    """The text as a search compares it."""
+    """Normalise text for searching."""
     return text.encode("utf-8", "surrogatepass").lower()
 
 
 def text_of(packed: bytes) -> bytes:
     """A block's text, for a search with a `compared` text."""
-    # Texts are plain UTF-8 in there: to unpack the rows takes ten times as long.
+    # Texts are plain UTF-8 inside: unpacking the rows would take ten times as long.
     return zlib.decompress(packed).lower()
 
 
 def verdicts_of(block: Block) -> Verdicts | None:
-    """What was said of them; None: they were not checked yet."""
+    """Unpack the verdicts; None: the rows were not checked yet."""
     return None if block.verdicts is None else _unpacked(block.verdicts, Verdicts)
 
 
 def names_of(packed: bytes, keys: int) -> Names:
-    """The names of a block's rows."""
+    """Unpack the names of a block's rows."""
     return np.frombuffer(packed, np.uint64).reshape(keys, -1)
 
 
 def with_rows(block: Block, rows: Rows) -> Block:
-    """The block with other rows."""
+    """Return the block with other rows."""
     return msgspec.structs.replace(block, cells=_packed(rows))
 
 
 def judged(block: Block, verdicts: Verdicts, names: Names) -> Block:
-    """The block with these verdicts and names."""
+    """Return the block with these verdicts and names."""
     counts = {name: verdicts.states.count(state) for state, name in _COUNTED.items()}
     return msgspec.structs.replace(block, verdicts=_packed(verdicts), names=names.tobytes(), **counts)
 
 
 def counted(draft: Draft, before: Sequence[Block], after: Sequence[Block]) -> Draft:
-    """The draft whose blocks have changed."""
+    """Return the draft with the counts of its changed blocks."""
     changes: Mapping[str, int] = {
         name: sum(getattr(block, name) for block in after) - sum(getattr(block, name) for block in before)
         for name in _COUNTED.values()
@@ -118,7 +118,7 @@ def counted(draft: Draft, before: Sequence[Block], after: Sequence[Block]) -> Dr
 
 
 def _cells(line: csv_files.Line, columns: int) -> list[str]:
-    """The row's cells, those beyond the header only when there is something in them."""
+    """The row's cells, without empty cells beyond the header."""
     cells = line.cells
     while len(cells) > columns and not cells[-1].strip():
         cells.pop()

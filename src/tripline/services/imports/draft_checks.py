@@ -1,6 +1,6 @@
-"""Checking all rows of a draft: block by block, on a thread.
+"""Check all rows of a draft: block by block, on a thread.
 
-Not here: what makes a verdict (`draft_rows.py`), who checks when (`draft_worker.py`).
+Not here: computing verdicts (`draft_rows.py`), scheduling checks (`draft_worker.py`).
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ else:
 
 
 class Check:
-    """The check of a draft; give it every block in their order."""
+    """The check of a draft; pass every block in order."""
 
     def __init__(self, draft: Draft, service_type: str) -> None:
         self._draft = draft
@@ -32,7 +32,7 @@ class Check:
         self._seen: list[set[int]] = [set() for _ in self._kind.keys]
 
     def examined(self, block: Block) -> list[Examined | None]:
-        """The rows by themselves, None for those that are left out; takes a while."""
+        """Examine each row by itself, None for skipped rows; takes a while."""
         before = draft_blocks.verdicts_of(block)
         found: list[Examined | None] = []
         for at, cells in enumerate(cooperative.each(draft_blocks.rows_of(block).cells)):
@@ -41,11 +41,11 @@ class Check:
         return found
 
     def taken(self, tx: ReadTx, rows: Sequence[Examined | None]) -> Taken:
-        """Which of their names are registered."""
+        """Registered names among those in the rows."""
         return draft_rows.taken(tx, self._service_type, self._kind, [row for row in rows if row is not None])
 
     def judged(self, block: Block, rows: Sequence[Examined | None], taken: Taken) -> Block:
-        """The block with its verdicts."""
+        """Return the block with its verdicts."""
         verdicts = Verdicts([int(RowState.SKIPPED)] * len(rows), {})
         none = [0] * len(self._kind.keys)
         hashes = [none if row is None else draft_rows.hashed(row, self._kind) for row in cooperative.each(rows)]

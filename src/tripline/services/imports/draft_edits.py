@@ -1,9 +1,9 @@
-"""Mending a draft: cells of a row changed, a row left out or taken in again.
+"""Edit a draft: change cells of a row, skip it, or include it again.
 
-Only what changes with it is checked anew: the row itself, and of the names that it had or has now the rows which have
-them first. It is worked out on a reader thread and kept if nobody has changed the draft meanwhile.
+Only affected rows are rechecked: the row itself, and the first rows with its former and new names. The edit is computed
+on a reading thread and stored if the draft has not changed meanwhile.
 
-Not here: what makes a verdict (`draft_rows.py`).
+Not here: computing verdicts (`draft_rows.py`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,25 +29,25 @@ from tripline.store.transactions import ReadTx, Store, WriteTx
 
 
 class Edit(msgspec.Struct, frozen=True):
-    """What is to change in a row."""
+    """Changes to a row."""
 
     number: int
-    """As a spreadsheet shows it."""
+    """Row number as a spreadsheet shows it."""
     cells: Mapping[int, str] = {}
-    """New texts, by the column's place in the file."""
+    """New texts, by position of the column in the file."""
     skip: bool | None = None
-    """Whether it is left out; None: as before."""
+    """Skip or include the row; None: unchanged."""
 
 
 Look = Callable[[Sequence[str]], None]
-"""Looks at the cells of a row before they change; raises what speaks against it."""
+"""Validate a row before it is edited; raise the refusal."""
 
 
 class _Outcome(msgspec.Struct, frozen=True):
-    """What an edit changes."""
+    """The result of an edit."""
 
     draft: Draft
-    """As it was found."""
+    """The draft as read."""
     before: Sequence[Block]
     after: Sequence[Block]
 
@@ -55,10 +55,9 @@ class _Outcome(msgspec.Struct, frozen=True):
 async def edit(
     store: Store, *, actor: Actor, draft_id: DraftId, edit: Edit, now_ms: int, look: Look | None = None
 ) -> Draft:
-    """The draft with the row changed.
+    """Edit a row and return the draft.
 
-    Raises `NotFound`, `NotNow`, `BadParameter`, what `look` raises, and `Contended` when others change the draft all
-    the time.
+    Raises `NotFound`, `NotNow`, `BadParameter`, the refusals of `look`, and `Contended` if the draft keeps changing.
     """
     for _ in range(ATTEMPTS):
         outcome = await store.read(lambda tx: _worked_out(tx, actor, draft_id, edit, now_ms, look))
@@ -69,7 +68,7 @@ async def edit(
 
 
 def _kept(tx: WriteTx, actor: Actor, outcome: _Outcome, now_ms: int) -> Draft | None:
-    """The draft with the change; None when it is another draft by now."""
+    """Store the edit; None: the draft has changed since it was read."""
     draft = drafts.mine(tx, actor=actor, draft_id=outcome.draft.id, now_ms=now_ms)
     if draft.version != outcome.draft.version:
         return None
@@ -100,7 +99,7 @@ class _Editor:
         self._verdicts: dict[int, Verdicts] = {}
 
     def outcome(self, edit: Edit, look: Look | None) -> _Outcome:
-        """What the edit changes."""
+        """Compute the result of the edit."""
         no, at = place = self._find(edit.number)
         if look is not None:
             look(self._rows[no].cells[at])
@@ -132,7 +131,7 @@ class _Editor:
         self._verdicts[block.no] = verdicts
 
     def _write(self, place: Place, edit: Edit) -> None:
-        """Put the new texts into the row."""
+        """Write the new texts into the row."""
         no, at = place
         cells = self._rows[no].cells[at]
         columns = len(self._draft.header)
@@ -147,7 +146,7 @@ class _Editor:
             cells.pop()
 
     def _touched(self, place: Place, edit: Edit) -> list[Place]:
-        """The rows whose verdict may change when the row at this place has other names; they are other ones now."""
+        """Give the row at this place its new names; return the rows whose verdict may change."""
         no, at = place
         was_skipped = self._verdicts[no].states[at] == RowState.SKIPPED
         is_skipped = was_skipped if edit.skip is None else edit.skip

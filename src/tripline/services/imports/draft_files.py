@@ -3,7 +3,7 @@
 The corrected file can be uploaded unchanged: it has the columns of the first one, except columns added by an earlier
 download, and two more that imports ignore. An apostrophe marks each formula; the next upload removes it.
 
-Not here: how a file is written (`wire/csv_files.py`).
+Not here: writing CSV (`wire/csv_files.py`).
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class TooManyBadRows(BadParameter):
 
 
 class Words(msgspec.Struct, frozen=True):
-    """How the file speaks to its reader."""
+    """The words of the file in its reader's language."""
 
     row: str
     """Heading of the row numbers."""
@@ -51,8 +51,7 @@ class Words(msgspec.Struct, frozen=True):
 
 
 async def bad_rows(store: Store, draft: Draft, words: Words, turn: Turn) -> AsyncIterator[bytes]:
-    """The file, a block of rows at a time, each in a turn: every bad and duplicate row with its reasons. After
-    `require_few`."""
+    """The file, one block of rows per turn: every bad and duplicate row with its reasons. Call `require_few` first."""
     names = draft_pages.Names()
     own = [
         at for at, heading in enumerate(draft.header) if draft.columns[at] or heading not in (words.row, words.reason)
@@ -67,7 +66,7 @@ async def bad_rows(store: Store, draft: Draft, words: Words, turn: Turn) -> Asyn
 
 
 def ready(tx: ReadTx, *, actor: Actor, draft_id: DraftId, now_ms: int) -> Draft:
-    """The draft, whose rows have their verdicts. Raises `NotFound`, `Forbidden`, `NotNow`."""
+    """Return the draft if its rows have verdicts. Raises `NotFound`, `Forbidden`, `NotNow`."""
     draft = drafts.mine(tx, actor=actor, draft_id=draft_id, now_ms=now_ms)
     draft.require_verdicts()
     return draft

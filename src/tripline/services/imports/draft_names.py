@@ -1,8 +1,8 @@
-"""The names in a whole draft: which row has a name first.
+"""The names in a whole draft: find the first row with a name.
 
-Eight bytes for each name of each row, so that all names of 200,000 rows are looked through in a few milliseconds.
+Eight bytes for each name of each row, so that all names of 200,000 rows are searched in a few milliseconds.
 
-Not here: what a repeated name means (`draft_rows.py`).
+Not here: judging repeated names (`draft_rows.py`).
 """
 
 from typing import TYPE_CHECKING
@@ -20,11 +20,11 @@ else:
     np = Later("numpy")
 
 Place = tuple[int, int]
-"""A row: the number of its block and its place there."""
+"""A row: its block number and its position there."""
 
 
 class DraftNames:
-    """The names of every row of a draft whose rows are all checked, in their order."""
+    """The names of every row of a checked draft, in order."""
 
     def __init__(self, tx: ReadTx, draft_id: DraftId, kind: ImportKind) -> None:
         blocks: list[draft_blocks.Names] = [
@@ -34,11 +34,11 @@ class DraftNames:
         self._all = np.concatenate(blocks, axis=1) if blocks else np.zeros((len(kind.keys), 0), np.uint64)
 
     def at(self, place: Place) -> list[int]:
-        """What the row's names hash to."""
+        """Hashes of the row's names."""
         return [int(name) for name in self._all[:, self._index(place)]]
 
     def put(self, place: Place, names: list[int]) -> None:
-        """Give the row other names."""
+        """Replace the row's names."""
         self._all[:, self._index(place)] = np.array(names, np.uint64)
 
     def of_block(self, no: int) -> draft_blocks.Names:
@@ -46,7 +46,7 @@ class DraftNames:
         return self._all[:, self._starts[no] : self._starts[no + 1]]
 
     def first(self, key: int, name: int) -> Place | None:
-        """The first row that has the name; None for 0 and for a name that no row has."""
+        """Return the first row with the name; None for 0 and for an unused name."""
         if not name:
             return None
         has = self._all[key] == np.uint64(name)

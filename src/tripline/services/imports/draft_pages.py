@@ -1,9 +1,9 @@
-"""Rows of a draft as its owner sees them: by verdict, some at a time, each with what is wrong with which cell.
+"""Pages of a draft's rows, filtered by verdict, each row with the problems of its cells.
 
-A page goes by the number of a row, and reads the blocks that it needs and no other. A search looks through the packed
-texts of all blocks, and unpacks the rows of those alone that hold what is searched for.
+A page begins at a row number, and reads just the blocks it needs. A search scans the packed texts of all blocks, and
+unpacks only the blocks with a match.
 
-Not here: what makes a verdict (`draft_rows.py`).
+Not here: computing verdicts (`draft_rows.py`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,15 +27,15 @@ from tripline.store.transactions import ReadTx
 MOST: Final = 200
 """Rows of a page."""
 SEARCH: Final = "q"
-"""The value of a query with the text of a search."""
+"""The query parameter with the search text."""
 SEARCH_MAX: Final = 255
 """Characters of a search."""
 SEARCHED: Final = 128 * 2**20
-"""Bytes of text that a page of a search looks through: twice the largest file by default."""
+"""Bytes of text that a page of a search may scan: twice the largest file by default."""
 UNPACKED: Final = 400
-"""Blocks with the text that it unpacks: 200,000 rows, the most of a file by default."""
+"""Most matching blocks to unpack: 200,000 rows, the largest file by default."""
 _AT_ONCE: Final = 25
-"""Blocks that a search reads at once."""
+"""Blocks read at once by a search."""
 _LONGEST_NUMBER: Final = 9
 _BETWEEN: Final = "\0"
 _COUNTS: Final = {
@@ -51,10 +51,10 @@ class RowView(msgspec.Struct, frozen=True):
 
     number: int
     cells: Sequence[str]
-    """As many as the file has columns, and those beyond them that are not empty."""
+    """As many as the file has columns, plus non-empty ones beyond them."""
     state: RowState
     refusals: Sequence[Refusal]
-    """What is wrong with it; the `field` is our name of a column, None for the row as a whole."""
+    """Problems of the row; `field` is our name of a column, None for the whole row."""
 
 
 class SearchTooLong(BadParameter):
@@ -64,30 +64,30 @@ class SearchTooLong(BadParameter):
 
 
 class RowPage(msgspec.Struct, frozen=True):
-    """Some rows of a draft, in their order."""
+    """Some rows of a draft, in order."""
 
     draft: Draft
     rows: Sequence[RowView]
     before: int | None
-    """Number of the row before which the page before this one ends."""
+    """Row number before which the previous page ends."""
     after: int | None
-    """Number of the row behind which the next page begins."""
+    """Row number after which the next page begins."""
 
 
 class _Sought(msgspec.Struct, frozen=True):
-    """What a search is for."""
+    """A parsed search."""
 
     needle: bytes
     number: int | None
-    """The row with this number is meant, too."""
+    """Also match the row with this number."""
     columns: Sequence[int]
-    """Places of the columns that are used: nobody sees what others hold."""
+    """Positions of the columns in use: other cells are not shown."""
 
     def is_in(self, number: int, cells: Sequence[str]) -> bool:
-        """Whether the row is meant, or one of its cells that are seen has the text."""
+        """True if the row has the number, or one of its shown cells contains the text."""
         if number == self.number:
             return True
-        # Together, which takes a tenth of the time: no text that is searched for has what stands between them.
+        # Joined, which takes a tenth of the time: the separator cannot occur in a search text.
         return self.needle in draft_blocks.compared(
             _BETWEEN.join([cells[at] for at in self.columns if at < len(cells)])
         )
@@ -105,8 +105,8 @@ def page(
     before: int | None = None,
     search: str = "",
 ) -> RowPage:
-    """Rows with this verdict (None: every row), behind or before a row, and those of them alone that have this number,
-    or the text in a cell; the case of A to Z does not count. Raises `NotNow` when none were checked."""
+    """Rows with this verdict (None: every row), after or before a row; a search restricts them to rows with this number
+    or with the text in a cell, ignoring the case of A to Z. Raises `NotNow` if the draft was never checked."""
     draft = drafts.mine(tx, actor=actor, draft_id=draft_id, now_ms=now_ms)
     draft.require_verdicts()
     backwards = before is not None
@@ -132,7 +132,7 @@ def page(
 
 
 def one(tx: ReadTx, *, actor: Actor, draft_id: DraftId, number: int, now_ms: int) -> RowView:
-    """The row with this number. Raises `NotFound`, `NotNow`."""
+    """Return the row with this number. Raises `NotFound`, `NotNow`."""
     found = page(tx, actor=actor, draft_id=draft_id, state=None, limit=1, now_ms=now_ms, after=number - 1)
     if not found.rows or found.rows[0].number != number:
         raise NotFound("row", row=number)
@@ -140,7 +140,7 @@ def one(tx: ReadTx, *, actor: Actor, draft_id: DraftId, number: int, now_ms: int
 
 
 def first_values(tx: ReadTx, draft: Draft) -> list[str]:
-    """For each column of the file a value of its first rows, to tell what it holds; empty where they have none."""
+    """Sample values from the first rows, one per column of the file; empty if they have none."""
     found = [""] * len(draft.header)
     for block in import_blocks.read(tx, draft.id, first=0, count=1):
         for cells in draft_blocks.rows_of(block).cells:
@@ -151,13 +151,13 @@ def first_values(tx: ReadTx, draft: Draft) -> list[str]:
 
 
 class Names:
-    """Names of a draft, read again only after a change."""
+    """Names of a draft, reloaded only after a change."""
 
     def __init__(self) -> None:
         self._read: tuple[int, DraftNames] | None = None
 
     def of(self, tx: ReadTx, draft: Draft) -> DraftNames:
-        """The names as they are now."""
+        """Return the current names."""
         version = rows_of_drafts.version_of(tx, draft.id)
         if self._read is None or self._read[0] != version:
             self._read = version, DraftNames(tx, draft.id, drafts.kind_of(draft))
@@ -167,7 +167,7 @@ class Names:
 def every(
     tx: ReadTx, draft: Draft, block: Block, states: Sequence[RowState], names: Names | None = None
 ) -> list[RowView]:
-    """The rows of a block with one of these verdicts; `names`: where several blocks are read."""
+    """Rows of a block with one of these verdicts; pass `names` when reading several blocks."""
     return _with_row_numbers(tx, draft, [row for row in _views(block) if row.state in states], names)
 
 
@@ -183,7 +183,7 @@ def _sought(draft: Draft, search: str) -> _Sought | None:
 def _rows(
     tx: ReadTx, draft: Draft, state: RowState | None, sought: _Sought | None, *, start: int | None, backwards: bool
 ) -> Iterator[RowView]:
-    """The rows behind (or before, going back) the start."""
+    """Rows after (or before, going back) the start."""
     sums = import_blocks.sums(tx, draft.id)
     wanted = [
         each for each in sums if _has(each, state) and (start is None or not _is_past(each, sums, start, backwards))
@@ -198,13 +198,13 @@ def _rows(
 
 
 def _blocks(tx: ReadTx, draft: Draft, wanted: Sequence[Sum]) -> Iterator[Block]:
-    """The blocks, in this order."""
+    """Read the blocks, in this order."""
     for each in wanted:
         yield from import_blocks.read(tx, draft.id, first=each.no, count=1)
 
 
 def _hits(tx: ReadTx, draft: Draft, wanted: Sequence[Sum], sums: Sequence[Sum], sought: _Sought) -> Iterator[Block]:
-    """Blocks that may have the text, in this order. Raises `SearchTooLong`."""
+    """Blocks that may contain the text, in this order. Raises `SearchTooLong`."""
     searched = unpacked = 0
     for at in range(0, len(wanted), _AT_ONCE):
         some = wanted[at : at + _AT_ONCE]
@@ -222,7 +222,7 @@ def _hits(tx: ReadTx, draft: Draft, wanted: Sequence[Sum], sums: Sequence[Sum], 
 
 
 def _has_number(block: Sum, sums: Sequence[Sum], number: int | None) -> bool:
-    """Whether the row with this number can be in the block."""
+    """True if the row with this number can be in the block."""
     if number is None or number < block.first_row:
         return False
     return block.no + 1 == len(sums) or number < sums[block.no + 1].first_row
@@ -233,7 +233,7 @@ def _has(block: Sum, state: RowState | None) -> bool:
 
 
 def _is_past(block: Sum, sums: Sequence[Sum], start: int, backwards: bool) -> bool:
-    """Whether no row of the block can be on the page."""
+    """True if no row of the block can be on the page."""
     if backwards:
         return block.first_row >= start
     return block.no + 1 < len(sums) and sums[block.no + 1].first_row <= start + 1
@@ -257,7 +257,7 @@ def _refusal(trouble: Trouble) -> Refusal:
 
 
 def _with_row_numbers(tx: ReadTx, draft: Draft, views: list[RowView], names: Names | None = None) -> list[RowView]:
-    """The rows, those that repeat a name with the number of the row that has it first."""
+    """Add to each duplicate the number of the first row with the same name."""
     if not any(view.state is RowState.DUPLICATE for view in views):
         return views
     finder = _Finder(tx, draft, (names or Names()).of(tx, draft))
@@ -265,7 +265,7 @@ def _with_row_numbers(tx: ReadTx, draft: Draft, views: list[RowView], names: Nam
 
 
 class _Finder:
-    """Finds the row that has a name first."""
+    """Finds the first row with a name."""
 
     def __init__(self, tx: ReadTx, draft: Draft, names: DraftNames) -> None:
         self._tx = tx

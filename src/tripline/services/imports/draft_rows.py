@@ -1,10 +1,10 @@
-"""The verdict on rows of a draft: the rules of a single registration for each cell, and names for the row.
+"""The verdict on rows of a draft: each cell follows the rules of a single registration, and names must be unique.
 
-A row that breaks a rule is bad, and every cell that does is named. Of rows that are not, and that are not left out, the
-first has its names; later ones with the same name are duplicates, and so is a row whose name is registered. Which row
-is the first is found when rows are shown: it changes with every row that is mended.
+A row that breaks a rule is bad, and every such cell is reported. Among the other rows that are not skipped, the first
+with a name is good; later ones with the same name are duplicates, and so is a row whose name is registered. The
+first row is looked up when rows are shown, since every edit may change it.
 
-Not here: which rows are looked at (`draft_checks.py`, `draft_edits.py`).
+Not here: choosing rows to check (`draft_checks.py`, `draft_edits.py`).
 """
 
 import hashlib
@@ -21,19 +21,19 @@ from tripline.services.imports.kinds import ImportKind
 from tripline.store.transactions import ReadTx
 
 Columns = Sequence[str | None]
-"""For each column of a file the field that it is matched with."""
+"""The matched field of each column of a file."""
 _CASE: Final = "repeated"
 
 
 class Examined(msgspec.Struct, frozen=True):
-    """A row by itself: what it would register, or what is wrong with its cells."""
+    """A row by itself: its registration, or the problems of its cells."""
 
     registration: Any
     troubles: list[Trouble]
 
 
 def examined(cells: Sequence[str], columns: Columns, kind: ImportKind) -> Examined:
-    """The row by the rules of a single registration. Each cell that breaks one is named once."""
+    """Examine the row by the rules of a single registration. Each bad cell is reported once."""
     named = {column: cell for column, cell in zip(columns, cells, strict=False) if column is not None and cell}
     troubles: list[Trouble] = []
     if any(cell.strip() for cell in cells[len(columns) :]):
@@ -47,24 +47,24 @@ def examined(cells: Sequence[str], columns: Columns, kind: ImportKind) -> Examin
 
 
 def hashed(examined: Examined, kind: ImportKind) -> list[int]:
-    """What each of the row's names hashes to; 0 for a row that has none to claim."""
+    """Hashes of the row's names; 0 if it claims none."""
     if examined.registration is None:
         return [0] * len(kind.keys)
     return [_hash(key.name(examined.registration)) for key in kind.keys]
 
 
 Taken = Mapping[str, set[str]]
-"""For each key, by its column, names that are registered, as they are compared."""
+"""Registered names in normalised form, by the column of their key."""
 
 
 def taken(tx: ReadTx, service_type: str, kind: ImportKind, rows: Sequence[Examined]) -> Taken:
-    """Which of the names of these rows are registered."""
+    """Registered names among those of these rows."""
     good = [row.registration for row in rows if row.registration is not None]
     return {key.column: key.taken(tx, service_type, [key.name(each) for each in good]) for key in kind.keys}
 
 
 def judge(verdicts: Verdicts, at: int, row: Examined, kind: ImportKind, taken: Taken, repeated: Sequence[bool]) -> None:
-    """Write the verdict on the row at this place, which is not left out; `repeated`: which of its names others have."""
+    """Set the verdict on a row that is not skipped; `repeated`: for each name, true if an earlier row has it."""
     if row.registration is None:
         say(verdicts, at, RowState.BAD, row.troubles)
         return
@@ -81,7 +81,7 @@ def judge(verdicts: Verdicts, at: int, row: Examined, kind: ImportKind, taken: T
 
 
 def say(verdicts: Verdicts, at: int, state: RowState, troubles: list[Trouble]) -> None:
-    """Write this verdict on the row at this place."""
+    """Set this verdict on the row at this position."""
     verdicts.states[at] = int(state)
     if troubles:
         verdicts.troubles[at] = troubles
@@ -90,11 +90,11 @@ def say(verdicts: Verdicts, at: int, state: RowState, troubles: list[Trouble]) -
 
 
 def is_repetition(trouble: Trouble) -> bool:
-    """Whether the trouble is a name of an earlier row, whose number is still to be found."""
+    """True if the trouble is a name of an earlier row, whose number has to be looked up."""
     return trouble.code == BadParameter.code and trouble.case == _CASE
 
 
 def _hash(name: str) -> int:
-    """Of two different names in 200,000 the chance to hash to the same is one in a thousand million."""
+    """Hash a name; among 200,000 names the probability of any collision is one in a thousand million."""
     digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest) or 1

@@ -1,11 +1,11 @@
-"""The work on drafts: checking all their rows, and registering the good ones.
+"""Work on drafts: check all rows, and register the good ones.
 
-A process that works on a draft holds it for some seconds and says again and again that it goes on. When it dies,
-another one, or the same after its restart, begins the work anew: a check has kept nothing that matters, and
-registering is one transaction, in which the draft is done as well. So good rows are registered once, all or none,
-whatever is killed at whichever moment; and a draft that was cancelled before that transaction ends has none of them.
+A process leases a draft for some seconds and renews the lease as it proceeds. If it dies, another process, or the same
+one after a restart, begins the work again: an interrupted check has stored nothing final, and registering is one
+transaction that also completes the draft. So good rows are registered once, all or none, whenever a process is killed;
+and a draft cancelled before that transaction ends registers none of them.
 
-Not here: a file that registers its rows in one request (`registration.py`).
+Not here: registering a file in one request (`registration.py`).
 """
 
 import asyncio
@@ -45,22 +45,22 @@ from tripline.store.transactions import ReadTx, Store, WriteTx
 
 LOOK_S: Final = 5.0
 HELD_MS: Final = 20_000
-"""How long a draft stays with a process that says nothing any more."""
+"""Lease of a draft without renewal."""
 REGISTERING_MS: Final = 300_000
-"""The same while its rows go into the store: that is one transaction, which says nothing until its end."""
+"""The lease during the transaction that registers the rows, which cannot renew it."""
 SHORT_ROWS: Final = 2_500
 """Most rows of a short draft, which is checked in a few tenths of a second."""
 GONE_AT_ONCE: Final = 50
-"""Blocks of expired drafts that one transaction deletes: half a MiB or so."""
+"""Blocks of expired drafts that one transaction deletes: about half a MiB."""
 AT_ONCE: Final = 4
-"""Blocks that are worked on between two words of it."""
+"""Blocks processed between two renewals of the lease."""
 _EVERYTHING: Final = Scope.everything("import drafts")
 
 log = logger("imports")
 
 
 class _Gone(Exception):  # noqa: N818  never leaves this module
-    """The draft was cancelled, thrown away, or taken over by another process."""
+    """The draft was cancelled, deleted, or taken over by another process."""
 
 
 class _Taken(Exception):  # noqa: N818  rolls the transaction back; never leaves this module
@@ -94,14 +94,14 @@ class DraftWorker:
                 tasks.create_task(lane.loop.run(partial(self._work, lane), log=log, failed="imports.failed"))
 
     async def work(self) -> int:
-        """Delete some expired drafts, and work on one that waits; 0 when there was neither.
+        """Delete some expired drafts, and work on one waiting draft; 0: nothing to do.
 
         Raises `Outage`.
         """
         return await self._work(self._lanes[0]) or await self._work(self._lanes[1])
 
     async def _work(self, lane: _Lane) -> int:
-        """As `work`, for the drafts of one lane."""
+        """Like `work`, for the drafts of one lane."""
         holder = self._node.id
         now_ms = self._clock()
         gone, draft = await self._store.write(lambda tx: self._next(tx, lane, holder, now_ms))
@@ -125,7 +125,8 @@ class DraftWorker:
 
     @staticmethod
     def _next(tx: WriteTx, lane: _Lane, holder: str, now_ms: int) -> tuple[int, Draft | None]:
-        """Delete rows of expired drafts and claim the next draft; the number of deleted rows, and the draft."""
+        """Delete blocks of expired drafts and claim the next draft; return the number of deleted blocks and the
+        draft."""
         gone = rows.purge(tx, now_ms=now_ms, limit=GONE_AT_ONCE)
         there = lane.waiting(tx, holder=holder, now_ms=now_ms)
         if not there:
@@ -172,7 +173,7 @@ class DraftWorker:
         prepared = await asyncio.to_thread(
             kind.prepared, registrations, actor=actor, company=company, ids=self._ids, now_ms=self._clock()
         )
-        # One transaction may take longer than a lease, and says nothing meanwhile.
+        # One transaction may outlast a lease, and cannot renew it.
         await self._store.write(lambda tx: self._go_on(tx, draft, [], len(registrations), held_ms=REGISTERING_MS))
         try:
             async with bulk.staged(self._store, prepared) as insert:
@@ -181,23 +182,23 @@ class DraftWorker:
             await self._end(draft, DraftEvent.CHECK, Note.TAKEN)
 
     async def _registrations(self, draft: Draft, kind: ImportKind, first: int) -> list[Any]:
-        """What the good rows of some blocks register."""
+        """Registrations of the good rows in some blocks."""
         blocks = await self._store.read(lambda tx: import_blocks.read(tx, draft.id, first=first, count=AT_ONCE))
         return await asyncio.to_thread(_registrations, draft, kind, blocks)
 
     def _register(self, tx: WriteTx, draft: Draft, insert: Callable[[WriteTx], bool], count: int) -> None:
-        """Raises `_Taken`, `_Gone` and `Refusal`: nothing is kept then."""
+        """Register all rows. Raises `_Taken`, `_Gone` and `Refusal`, which roll everything back."""
         mine = self._still(tx, draft)
         actor, company = self._owner(tx, draft)
         if not insert(tx):
             raise _Taken
         event, now_ms = drafts.kind_of(draft).event, self._clock()
         history.note_import(tx, actor, event, company=company, count=count, no=None, ids=self._ids, now_ms=now_ms)
-        # Last, so that a cancellation meanwhile is not kept waiting: it collides with this, and is looked at again.
+        # Last, so that a concurrent cancellation does not wait: it conflicts with this update and is retried.
         rows.change(tx, replace(drafts.ended(mine, DraftEvent.REGISTER), created=count))
 
     def _owner(self, tx: ReadTx, draft: Draft) -> tuple[Actor, Company]:
-        """As whom rows are registered. Raises `Refusal` when the account may not do it, or not for this company."""
+        """The account and company that register the rows. Raises `Refusal` if the account lost the permission."""
         actor = accounts.actor(tx, draft.account_id)
         if actor is None or actor.company_id != draft.company_id:
             raise Forbidden("reach", thing=access.Thing.DRAFT)
@@ -205,13 +206,13 @@ class DraftWorker:
         return actor, companies.own(tx, actor=actor)
 
     def _go_on(self, tx: WriteTx, draft: Draft, judged: Sequence[Block], done: int, *, held_ms: int = HELD_MS) -> None:
-        """Keep verdicts, and say how far the work is. Raises `_Gone`."""
+        """Store verdicts and progress, and renew the lease. Raises `_Gone`."""
         mine = self._still(tx, draft)
         import_blocks.judge(tx, draft.id, judged)
         rows.change(tx, replace(mine, done=done, held_until_ms=self._clock() + held_ms))
 
     def _still(self, tx: WriteTx, draft: Draft) -> Draft:
-        """The draft, as long as it is this process's to work on. Raises `_Gone`."""
+        """Reload the draft, if this process still has it. Raises `_Gone`."""
         found = rows.find(tx, _EVERYTHING, draft.id, now_ms=self._clock())
         if found is None or (found[0].state, found[0].holder) != (draft.state, draft.holder):
             raise _Gone

@@ -1,9 +1,9 @@
-"""Drafts of imports: what their owners do with them.
+"""Drafts of imports: the operations of their owners.
 
-Whoever opened the transaction tells `notifications.import_due()` after a commit that leaves a draft to be worked on.
+The code that opened the transaction sends `notifications.import_due()` after committing a draft that needs work.
 
-Not here: how a file becomes a draft (`draft_arrivals.py`), rows and cells (`draft_pages.py`, `draft_edits.py`), the
-work on a draft (`draft_worker.py`).
+Not here: receiving a file (`draft_arrivals.py`), rows and cells (`draft_pages.py`, `draft_edits.py`), the work on a
+draft (`draft_worker.py`).
 """
 
 from collections.abc import Sequence
@@ -19,33 +19,33 @@ from tripline.store.fleet import import_drafts as rows
 from tripline.store.transactions import ReadTx, WriteTx
 
 ANY_KIND: Final = Action.VEHICLE_CREATE
-"""What everybody may do who may import anything."""
+"""Permitted to every account that may import anything."""
 
 
 def mine(tx: ReadTx, *, actor: Actor, draft_id: DraftId, now_ms: int) -> Draft:
-    """The actor's draft. Raises `NotFound`, also for one that has expired, or `Forbidden`."""
+    """Return the actor's draft. Raises `NotFound`, also if it has expired, or `Forbidden`."""
     draft = access.admitted(rows.find(tx, _scope(actor), draft_id, now_ms=now_ms), access.Thing.DRAFT)
     access.scope_of(actor, kind_of(draft).action)
     return draft
 
 
 def listed(tx: ReadTx, *, actor: Actor, now_ms: int) -> list[Draft]:
-    """The actor's drafts, the newest first."""
+    """The actor's drafts, newest first."""
     return rows.listed(tx, _scope(actor), now_ms=now_ms)
 
 
 def state_of(tx: ReadTx, draft_id: DraftId) -> State | None:
-    """Where a draft stands that its owner was let pass to; None when it is gone."""
+    """State of a draft, after its owner was admitted; None: it was deleted."""
     return rows.state_of(tx, draft_id)
 
 
 def kind_of(draft: Draft) -> ImportKind:
-    """What the draft's rows register."""
+    """The kind of things that the draft registers."""
     return KINDS[draft.kind]
 
 
 def match(tx: WriteTx, *, actor: Actor, draft_id: DraftId, columns: Sequence[str | None], now_ms: int) -> Draft:
-    """The draft with its columns matched: for each column of the file a field, or None. All rows are checked then.
+    """Match each column of the file with a field or None, and begin checking all rows; return the draft.
 
     Raises `BadMatch`, `NotNow`.
     """
@@ -56,7 +56,7 @@ def match(tx: WriteTx, *, actor: Actor, draft_id: DraftId, columns: Sequence[str
 
 
 def with_columns(draft: Draft, columns: Sequence[str | None]) -> Draft:
-    """The draft with its columns matched, to be checked. Raises `BadMatch`, `NotNow`."""
+    """Return the draft with its columns matched, to be checked. Raises `BadMatch`, `NotNow`."""
     sheet = kind_of(draft).sheet
     if len(columns) != len(draft.header) or any(column not in sheet.columns for column in columns if column):
         raise BadMatch("columns")
@@ -71,12 +71,12 @@ def with_columns(draft: Draft, columns: Sequence[str | None]) -> Draft:
 
 
 def missing_of(kind: str, columns: Sequence[str | None]) -> list[str]:
-    """The required fields that no column is matched with."""
+    """Required fields without a matched column."""
     return [name for name in KINDS[kind].sheet.required if name not in columns]
 
 
 def check(tx: WriteTx, *, actor: Actor, draft_id: DraftId, now_ms: int) -> Draft:
-    """The draft, whose rows are all checked anew: a dry run, for others register things meanwhile. Raises `NotNow`."""
+    """Check all rows again, because other registrations may have been added meanwhile. Raises `NotNow`."""
     draft = mine(tx, actor=actor, draft_id=draft_id, now_ms=now_ms)
     draft.require_checked()
     again = checking(draft)
@@ -85,12 +85,12 @@ def check(tx: WriteTx, *, actor: Actor, draft_id: DraftId, now_ms: int) -> Draft
 
 
 def checking(draft: Draft) -> Draft:
-    """The draft waiting for all its rows to be checked. Raises `NotNow`."""
+    """Return the draft waiting for a check of all its rows. Raises `NotNow`."""
     return _waiting(draft, DraftEvent.CHECK)
 
 
 def commit(tx: WriteTx, *, actor: Actor, draft_id: DraftId, now_ms: int) -> Draft:
-    """The draft, whose good rows are registered in the background: all at once, or none.
+    """Register the draft's good rows in the background: all at once, or none.
 
     Raises `NotNow`, `NothingGood`.
     """
@@ -103,7 +103,7 @@ def commit(tx: WriteTx, *, actor: Actor, draft_id: DraftId, now_ms: int) -> Draf
 
 
 def cancel(tx: WriteTx, *, actor: Actor, draft_id: DraftId, now_ms: int) -> Draft:
-    """The draft, on which nobody works any more: nothing of it is registered. Raises `NotNow` when it was too late."""
+    """Cancel the work on the draft, so that it registers nothing. Raises `NotNow` if it is too late."""
     draft = mine(tx, actor=actor, draft_id=draft_id, now_ms=now_ms)
     cancelled = replace(ended(draft, DraftEvent.CANCEL), note=Note.CANCELLED)
     rows.change(tx, cancelled)
@@ -111,12 +111,12 @@ def cancel(tx: WriteTx, *, actor: Actor, draft_id: DraftId, now_ms: int) -> Draf
 
 
 def ended(draft: Draft, event: DraftEvent) -> Draft:
-    """The draft after work on it ended in this way. Raises `NotNow`."""
+    """Return the draft after its work ended with this event. Raises `NotNow`."""
     return replace(draft, state=draft.after(event), version=draft.version + 1, holder="", held_until_ms=0, done=0)
 
 
 def throw_away(tx: WriteTx, *, actor: Actor, draft_id: DraftId, now_ms: int) -> Draft:
-    """The draft, which is gone from now on, whatever is done with it. Its rows go when it is swept."""
+    """Delete the draft at once, in any state; its rows are deleted later."""
     draft = mine(tx, actor=actor, draft_id=draft_id, now_ms=now_ms)
     gone = replace(draft, expires_ms=0, holder="")
     rows.change(tx, gone)

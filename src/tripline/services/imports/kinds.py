@@ -1,6 +1,6 @@
 """The differences between importing vehicles and importing sensors: columns, rules, names, inserts.
 
-Not here: how an import goes (`registration.py`).
+Not here: the import itself (`registration.py`).
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -28,39 +28,39 @@ _SORTED_AT_ONCE: Final = 2_000
 
 
 class Key(msgspec.Struct, frozen=True):
-    """A field that names one thing only."""
+    """A field with unique values."""
 
     column: str
     of: Callable[[Any], str]
-    """The field of a registration."""
+    """Gets the field of a registration."""
     taken: Callable[[ReadTx, str, Collection[str]], set[str]]
-    """Which of these are registered, in the form in which they are compared, given the service type."""
+    """Given the service type, returns the registered names among these, in normalised form."""
     refusal: Callable[[str], Refusal]
     compared: Callable[[str], str] = keys.key
-    """The form in which two of them are compared."""
+    """Normalises a name for comparison."""
 
     def name(self, registration: Any) -> str:
-        """Return the field of a registration as it is compared."""
+        """Return the normalised field of a registration."""
         return self.compared(self.of(registration))
 
 
 class Prepare(Protocol):
-    """Everything that can be done before the transaction."""
+    """Prepares rows before the transaction."""
 
     def __call__(
         self, registrations: Sequence[Any], *, actor: Actor, company: Company, ids: TimeIds, now_ms: int
     ) -> list[Rows]:
-        """The rows of the registrations; a name that was taken meanwhile is in the way of one of them."""
+        """Return the rows of the registrations; inserting them fails if a name was registered meanwhile."""
 
 
 class ImportKind(msgspec.Struct, frozen=True):
-    """A kind of thing that is imported."""
+    """A kind of record that can be imported."""
 
     noun: str
     action: Action
-    """What one must be permitted to do."""
+    """The required permission."""
     event: Event
-    """What history calls it."""
+    """The event in history."""
     sheet: csv_registrations.Sheet
     registration: Callable[..., Any]
     """The rules of a single registration; raises `BadParameter`."""
@@ -69,9 +69,9 @@ class ImportKind(msgspec.Struct, frozen=True):
 
 
 def _in_order(registrations: Sequence[Any], name: str) -> Sequence[Any]:
-    """By the name they are listed by: so they go into the indexes one beside the other, in half the time."""
+    """Sort by the name that lists are sorted by, so that index entries are adjacent, in half the time."""
     by, starts = attrgetter(name), range(0, len(registrations), _SORTED_AT_ONCE)
-    # One sort of them all would keep the interpreter for a tenth of a second.
+    # A single sort of all rows would hold the interpreter for a tenth of a second.
     runs = [sorted(registrations[start : start + _SORTED_AT_ONCE], key=by) for start in cooperative.each(starts)]
     return list(cooperative.each(merge(*runs, key=by)))
 
@@ -98,7 +98,7 @@ def _vehicles_prepared(
 def _sensors_prepared(
     registrations: Sequence[sensors.Registration], *, actor: Actor, company: Company, ids: TimeIds, now_ms: int
 ) -> list[Rows]:
-    """Sensors, on no vehicle; who registers one is not kept in it."""
+    """Sensors without a vehicle; the row does not name the account that registers them."""
     registrations = _in_order(registrations, "serial_no")
     new = (
         sensor_service.of_registration(registration, company=company, sensor_id=SensorId(sensor_id), now_ms=now_ms)

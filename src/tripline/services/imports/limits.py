@@ -1,4 +1,4 @@
-"""Limits on files of imports, on their way and on disk, and the turns in which they are imported.
+"""Limits on import files, while they arrive and on disk, and the turns in which they are imported.
 
 An import takes one core for some seconds and the memory of its rows. So one long import runs at a time, and one short
 one beside it, which never waits behind a long one. Every bound is shared between operators, companies and accounts
@@ -18,9 +18,9 @@ from tripline.wire import csv_files
 
 COME_AGAIN_S: Final = 10
 ARRIVING: Final = Shares.of(32)
-"""Files that may be here at the same time: on their way, waiting, or imported."""
+"""Most files at the same time: arriving, waiting, or being imported."""
 WHOLE_FILES: Final = 16
-"""The bytes on disk together, in files of the largest size."""
+"""Bound on the bytes on disk, in files of the largest size."""
 SHORT_BYTES: Final = 262_144
 """A file up to this size is a short import: some thousand rows, checked in about a tenth of a second."""
 _MIB: Final = 1_048_576
@@ -40,13 +40,14 @@ class ImportLimits:
         self.most_rows = settings.import_rows
         self.files = Places(ARRIVING)
         self.bytes = Places(Shares.of(WHOLE_FILES * self.most_bytes))
-        """Of the files that are here."""
+        """Bytes of the current files."""
         self.short, self.long = Turns(), Turns()
         self.downloads = Turns()
-        """At writing blocks of bad rows: several threads that compute would delay the event loop."""
+        """For writing blocks of bad rows: several computing threads would delay the event loop."""
 
     def opened(self, path: Path) -> IO[bytes]:
-        """A file on this machine, to be closed by the caller. Raises `BadFile`: too large, or no plain file."""
+        """Open a file on this machine; the caller closes it. Raises `BadFile` if it is too large, or not a plain
+        file."""
         if not path.is_file():
             raise csv_files.BadFile("irregular")
         if path.stat().st_size > self.most_bytes:
@@ -58,9 +59,9 @@ class ImportLimits:
 
     @asynccontextmanager
     async def arrival(self, holder: Holder) -> AsyncIterator["Arrival"]:
-        """Receive a file, which is here for the length of the block.
+        """Receive a file, which counts against the limits for the length of the block.
 
-        Raises `ManyImports` when the holder's share is full, or when the file has to make room for another holder's.
+        Raises `ManyImports` if the holder's share is full, or if the file has to make room for another holder's.
         """
         async with self.files.place(
             holder,
@@ -76,7 +77,7 @@ class ImportLimits:
 
 
 class Arrival:
-    """A file that is here."""
+    """A file being received or imported."""
 
     def __init__(self, limits: ImportLimits, file: Held[End], spooled: Held[End]) -> None:
         self._limits = limits
@@ -84,13 +85,13 @@ class Arrival:
         self._bytes = spooled
 
     def take(self, piece: int) -> None:
-        """Count a piece of so many bytes. Raises `ManyImports`."""
+        """Count a piece of this many bytes. Raises `ManyImports`."""
         if not self._limits.bytes.grow(self._bytes, piece):
             raise ManyImports("bytes", after_s=COME_AGAIN_S)
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait until the whole file may be imported; from then on it makes room for no other."""
+        """Wait until the whole file may be imported; from then on it does not make room for others."""
         size = self._bytes.size
         turns = self._limits.short if size <= SHORT_BYTES else self._limits.long
         async with turns.turn(self._file.holder.operator, size=size):

@@ -1,13 +1,12 @@
-"""Bulk registration: the rows of a CSV file, each like one registration (spec/gaps H17), checked first and then kept.
+"""Bulk registration: the rows of a CSV file, each like one registration (spec/gaps H17), checked and then stored.
 
-A file is read and checked outside any transaction, on a thread of its own: every row by the rules of a single
-registration, names against the rest of the file and against what is registered. Then rows are kept, by default all or
-none, in one transaction that does nothing but insert; when bad rows are to be left out, every row stands for itself and
-they are kept a few hundred at a time, so that devices hardly wait. Should a name be taken between check and
-insert, nothing of that transaction stays and its rows are checked anew: one of two who want a name gets it, the other
-is told.
+A file is read and checked outside any transaction, on a thread: every row by the rules of a single registration, names
+against the rest of the file and against registered ones. Then rows are stored, by default all or none, in one
+transaction that only inserts; if bad rows are to be skipped, rows are independent and stored a few hundred at a time,
+so that devices hardly wait. If a name is registered between check and insert, that transaction is rolled back and its
+rows are checked again: of two writers of one name, the first gets it and the other gets a refusal.
 
-Not here: the file (`wire/csv_files.py`), what differs between vehicles and sensors (`kinds.py`).
+Not here: the file format (`wire/csv_files.py`), the differences between vehicles and sensors (`kinds.py`).
 """
 
 import asyncio
@@ -31,15 +30,15 @@ from tripline.wire import csv_files
 ERRORS_TOLD: Final = 1_000
 """Most bad rows that are reported one by one; all are counted."""
 CHUNK: Final = 250
-"""Rows kept in one transaction when each stands for itself: some 10 ms of the writer's time."""
+"""Independent rows stored in one transaction: some 10 ms of the writer's time."""
 ATTEMPTS: Final = 3
-"""How often rows are checked anew because somebody registered the same names meanwhile."""
+"""Most checks of the same rows while others register their names."""
 
 _AT_A_STRETCH: Final = 64
 """Rows between two reports of progress."""
 
 Progress = Callable[[str, int], None]
-"""Told what is being done ("checked", "kept") and to how many rows so far."""
+"""Called with the current step ("checked", "kept") and the number of rows so far."""
 
 
 class TooManyRows(Refusal):
@@ -57,36 +56,36 @@ class Contended(Refusal):
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What is wanted of an import."""
+    """Options of an import."""
 
     dry_run: bool = False
     """Check only."""
     skip_bad_rows: bool = False
-    """Keep the good rows; else all rows or none."""
+    """Store the good rows; otherwise all rows or none."""
     encoding: csv_files.Encoding | None = None
-    """The one that the sender named."""
+    """The encoding that the sender named."""
     most_rows: int = 200_000
 
 
 class BadRow(msgspec.Struct, frozen=True):
-    """Why a row cannot be kept; `number` as a spreadsheet shows it."""
+    """The reason a row cannot be registered; `number` as a spreadsheet shows it."""
 
     number: int
     refusal: Refusal
 
 
 class Report(msgspec.Struct):
-    """What became of a file."""
+    """The result of an import."""
 
     dry_run: bool
     rows: int = 0
     created: int = 0
     bad: int = 0
-    """Bad rows in all; the first `ERRORS_TOLD` of them, by number, are in `errors`."""
+    """Number of bad rows; the first `ERRORS_TOLD` of them, by number, are in `errors`."""
     errors: list[BadRow] = msgspec.field(default_factory=list)
     unknown_columns: Sequence[str] = ()
     encoding: csv_files.Encoding = csv_files.Encoding.UTF_8
-    """In which the file was read."""
+    """Encoding of the file."""
 
     def complain(self, trouble: BadRow) -> None:
         """Count a bad row."""
@@ -96,7 +95,7 @@ class Report(msgspec.Struct):
 
 
 class _Good(msgspec.Struct, frozen=True):
-    """A row that may be kept."""
+    """A row that can be registered."""
 
     number: int
     registration: Any
@@ -117,10 +116,10 @@ async def run(
     now_ms: int,
     progress: Progress = lambda _what, _rows: None,
 ) -> Report:
-    """Register what is in the file for the actor's company, as `order` says.
+    """Register the rows of the file for the actor's company, with the options of `order`.
 
-    Raises `Forbidden`, `csv_files.BadFile`, `TooManyRows`, `Contended`; nothing is kept then, except rows of earlier
-    chunks when bad rows are left out.
+    Raises `Forbidden`, `csv_files.BadFile`, `TooManyRows`, `Contended`; then no rows are stored, except earlier chunks
+    if bad rows are skipped.
     """
     access.scope_of(actor, kind.action)
     company = await store.read(lambda tx: companies.own(tx, actor=actor))
@@ -137,7 +136,7 @@ async def run(
 
 
 def _checked(file: IO[bytes], kind: ImportKind, order: Order, report: Report, progress: Progress) -> list[_Good]:
-    """The rows that break no rule by themselves and repeat no name of an earlier row."""
+    """Rows that are valid by themselves and repeat no name of an earlier row."""
     header, rows = csv_files.read(file, known=kind.sheet.columns, encoding=order.encoding)
     missing = [name for name in kind.sheet.required if name not in header.columns]
     if missing:
@@ -163,14 +162,14 @@ def _checked(file: IO[bytes], kind: ImportKind, order: Order, report: Report, pr
 
 
 def _registration(row: csv_files.Row, kind: ImportKind) -> Any:
-    """What the row registers. Raises `BadParameter` as a single registration would."""
+    """Return the registration of the row. Raises `BadParameter` like a single registration."""
     if row.surplus:
         raise BadParameter("cells")
     return kind.sheet.record(kind.registration, row.cells)
 
 
 def _first_of_its_name(number: int, registration: Any, first_with: dict[Key, dict[str, int]]) -> None:
-    """Note the row's names. Raises `BadParameter` when an earlier good row has one of them."""
+    """Note the row's names. Raises `BadParameter` if an earlier good row has one of them."""
     names = [key.name(registration) for key in first_with]
     for name, (key, rows) in zip(names, first_with.items(), strict=True):
         earlier = rows.get(name)
@@ -183,7 +182,7 @@ def _first_of_its_name(number: int, registration: Any, first_with: dict[Key, dic
 async def _free(
     store: Store, company: Company, kind: ImportKind, good: Sequence[_Good], report: Report
 ) -> Sequence[_Good]:
-    """The rows whose names nobody has registered; the report gets the others."""
+    """Rows with unregistered names; the others are added to the report."""
     free: list[_Good] = []
     for part in _parts(good, CHUNK):
         clashes = await store.read(lambda tx, part=part: _clashes(tx, company, kind, part))  # type: ignore[misc]
@@ -207,7 +206,7 @@ def _clashes(tx: ReadTx, company: Company, kind: ImportKind, rows: Sequence[_Goo
 
 
 class _Keeping(msgspec.Struct):
-    """Keeps rows, part by part."""
+    """Stores rows, part by part."""
 
     store: Store
     actor: Actor
@@ -217,13 +216,14 @@ class _Keeping(msgspec.Struct):
     now_ms: int
     report: Report
     entry_no: RowNo | None = None
-    """Of the one entry in the history, when a part is kept."""
+    """Number of the single history entry, once a part is stored."""
 
     async def keep(self, rows: Sequence[_Good], *, all_or_none: bool) -> None:
-        """Keep the rows in one transaction; the report gets how many, and those whose names were taken meanwhile.
+        """Store the rows in one transaction; the report gets their number, and rows whose names were registered
+        meanwhile.
 
-        Rows of which each stands for itself are halved when somebody else is in the way again and again: of a row
-        alone it is known at once whether its name is taken.
+        If independent rows keep colliding with other writers, split the batch: a single row shows at once if its name
+        is registered.
         """
         for _ in range(ATTEMPTS):
             prepared = await asyncio.to_thread(self._prepared, rows)
@@ -250,7 +250,7 @@ class _Keeping(msgspec.Struct):
         )
 
     def _inserting(self, insert: Callable[[WriteTx], bool], count: int) -> Callable[[WriteTx], None]:
-        """The work of one transaction."""
+        """Return the work of one transaction."""
         return lambda tx: self._insert(tx, insert, count)
 
     def _insert(self, tx: WriteTx, insert: Callable[[WriteTx], bool], count: int) -> None:
