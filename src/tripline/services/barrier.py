@@ -1,12 +1,11 @@
-"""Waits until other processes have acted on a notification, for a process that must know it before it answers.
+"""Wait until other processes have acted on a notification, for a process whose answer depends on it.
 
-    asker: notification, question --> each process: acts on the notification, answers --> asker: all have answered
+ requester: notification, question --> each process: acts on the notification, answers --> requester: all have answered
 
-Notifications of one process arrive in order, so whoever answers has acted on every notification before the question. A
-process that lost notifications answers once it has made up for them.
+Notifications of one process arrive in order, so a process that answers has acted on every notification before the
+question. A process that lost notifications answers after recovering their effects.
 
-Not here: what is done on a notification (`session_check.py`, `ingest/pushing.py`), sending to devices
-(`rpc/sending.py`).
+Not here: the actions (`session_check.py`, `ingest/notices.py`), sending to devices (`rpc/dispatch.py`).
 """
 
 import asyncio
@@ -25,14 +24,14 @@ from tripline.store.database import nodes
 from tripline.store.transactions import Store
 
 WITHIN_S: Final = 5.0
-"""How long others may take to answer. A gateway that reaches the store has compared its sessions with the rows by then,
-and a pipeline has read anew what companies want."""
+"""Longest wait for answers. By then a gateway that reaches the store has compared its sessions with the rows, and a
+pipeline has reloaded companies' selectors."""
 LOOK_S: Final = 1.0
-"""How often a process that does not answer is asked again."""
+"""Interval between repeated questions to processes that do not answer."""
 GATEWAYS: Final = frozenset({"gateway", "all"})
-"""Roles of processes that hold sessions of devices."""
+"""Roles of processes that have device sessions."""
 PIPELINES: Final = GATEWAYS | {"worker"}
-"""Roles of processes that take in what devices send."""
+"""Roles of processes that ingest device messages."""
 log = observe.logger("nodes")
 
 
@@ -54,10 +53,9 @@ class Barrier:
         signals.subscribe(observe.SIGNAL_HINTS_SETTLED, self._settled)
 
     async def settled(self, roles: Collection[str]) -> None:
-        """Returns when each process of these roles has acted on the notifications that were given before, or after
-        `WITHIN_S`.
+        """Wait until each process of these roles has acted on all earlier notifications, or `WITHIN_S` has passed.
 
-        Where there is one process, notifications are acted on while they are given.
+        A single process acts on notifications immediately.
         """
         if not self._node.shared:
             return
@@ -77,7 +75,7 @@ class Barrier:
         try:
             there = await self._store.read_short(lambda tx: nodes.of_roles(tx, roles, for_ms=DEAD_MS))
         except Outage:
-            await asyncio.sleep(LOOK_S)  # nobody knows whom to wait for
+            await asyncio.sleep(LOOK_S)  # the processes are unknown
             raise TimeoutError from None
         others = there - {self._node.id}  # this process has acted on its own notifications already
         if others:
@@ -95,15 +93,15 @@ class Barrier:
 
 
 def _never() -> bool:
-    """A process that makes up for lost notifications the moment it hears of the loss."""
+    """For a process that recovers lost notifications immediately."""
     return False
 
 
 class Answering:
-    """Answers the others. Make it after everything that acts on notifications."""
+    """Answers other processes. Create it after all other listeners."""
 
     def __init__(self, *, node: Node, signals: Signals, is_behind: Callable[[], bool] = _never) -> None:
-        """`is_behind`: whether notifications were lost and not made up for. Then this process does not answer yet."""
+        """`is_behind`: returns true while lost notifications are not recovered; then this process does not answer."""
         self._node = node
         self._signals = signals
         self._is_behind = is_behind

@@ -1,7 +1,7 @@
-"""Trying batches again: when what they were placed by is stale, when they fail, and after an outage.
+"""Retry batches: after changes by other processes, after failures, and after an outage.
 
-The device pipeline, the drain and the bus intake use it. Not here: what a batch is, and what becomes of one message of
-it that cannot be used.
+Used by the device pipeline, the drain and the bus intake. Not here: processing a batch, and storing a message that
+cannot be used.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -12,18 +12,18 @@ from tripline.store.transactions import Store
 
 T = TypeVar("T")
 PAUSES_S: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""How long to wait after the first, second, ... outage in a row."""
+"""Pause after the first, second, ... consecutive outage."""
 
 
 class Stale(Exception):  # noqa: N818  a state of the world: read again
-    """Another process changed what was remembered."""
+    """Another process changed the cached state."""
 
 
 class Sum(Protocol):
-    """What became of a batch."""
+    """The result of a batch."""
 
     def add(self, other: Self, /) -> None:
-        """Both together."""
+        """Add another result to this one."""
 
 
 S = TypeVar("S", bound=Sum)
@@ -32,38 +32,38 @@ B = TypeVar("B")
 
 
 class Halves(NamedTuple, Generic[T]):
-    """All of a batch in two."""
+    """A batch split in two."""
 
     first: T
     second: T
 
 
 class Way(Protocol[B, S_co]):
-    """How batches of one kind go."""
+    """The operations on batches of one kind."""
 
     async def through(self, batch: B, /) -> S_co:
-        """To its end. Raises `Outage`."""
+        """Process the batch. Raises `Outage`."""
 
     async def recover(self, batch: B, /) -> None:
-        """It failed once: mend what the clock or another process may have done. Raises `Outage`."""
+        """Prepare a second attempt: repair effects of the clock or of other processes. Raises `Outage`."""
 
     def halves(self, batch: B, /) -> Halves[B] | None:
-        """The batch in two; None: it has one message, or none."""
+        """Split the batch in two; None: it has at most one message."""
 
     async def set_aside(self, batch: B, error: Exception, /) -> S_co:
-        """Its one message cannot be used. Raises `Outage`, and the error itself when there is no message."""
+        """Store its only message as unusable. Raises `Outage`, and the error itself if there is no message."""
 
 
 def pause_s(outages: int, *, longest_s: float = PAUSES_S[-1]) -> float:
-    """How long to wait after so many outages in a row; at least one."""
+    """Pause after consecutive outages; at least one."""
     return min(PAUSES_S[min(outages, len(PAUSES_S)) - 1], longest_s)
 
 
 async def while_stale(
     attempt: Callable[[int], Awaitable[T]], again: Callable[[int], Awaitable[None]], *, tries: int, outage: str
 ) -> T:
-    """What the attempt returns, as soon as it is not `Stale`; `again` runs between two. Both are given the number of
-    the turn, from 0 on. Raises `Outage` with this text when all are."""
+    """Return the result of the first attempt that is not `Stale`; `again` runs between attempts. Both receive the
+    number of the attempt, from 0 on. Raises `Outage` with this text after `tries` attempts."""
     for turn in range(tries):
         try:
             return await attempt(turn)
@@ -73,13 +73,13 @@ async def while_stale(
 
 
 async def narrowed_down(batch: B, way: Way[B, S], *, store: Store) -> S:
-    """Take the batch through. What fails without being the store's fault is tried again once, and then narrowed down to
-    the message that causes it, which is set aside; the others go on. Raises `Outage`."""
+    """Process the batch. A failure outside the store is retried once, and then narrowed down to the message that causes
+    it, which is set aside; the others proceed. Raises `Outage`."""
     try:
         return await way.through(batch)
     except Outage:
         raise
-    except Exception:  # noqa: BLE001  a second try tells what the clock or another process did
+    except Exception:  # noqa: BLE001  a second attempt rules out the clock and other processes
         await way.recover(batch)
     try:
         return await way.through(batch)
@@ -88,7 +88,7 @@ async def narrowed_down(batch: B, way: Way[B, S], *, store: Store) -> S:
     except Exception as error:
         damage = store.troubles.present
         if damage is not None and damage.fault is Fault.DAMAGED:
-            raise damage from error  # what was read may be no bug of ours: nothing is set aside while it may be so
+            raise damage from error  # the data read may be damaged: set no message aside
         halves = way.halves(batch)
         if halves is None:
             return await way.set_aside(batch, error)
@@ -98,6 +98,6 @@ async def narrowed_down(batch: B, way: Way[B, S], *, store: Store) -> S:
 
 
 def in_halves(messages: Sequence[T]) -> Halves[Sequence[T]] | None:
-    """The messages in two; None: there is one, or none."""
+    """Split the messages in two; None: there is at most one."""
     half = len(messages) // 2
     return Halves(messages[:half], messages[half:]) if half else None

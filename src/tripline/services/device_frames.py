@@ -1,7 +1,6 @@
-"""A device's message as it came, and its parts that belong to no trip: an answer to a call, or a refusal.
+"""A device's message as received, and its parts that belong to no trip: an answer to a call, or a refusal.
 
-Not here: its readings on their way (`services/ingest/batch.py`), the form in which frames cross the bus
-(`wire/frames.py`).
+Not here: its readings (`services/ingest/batch.py`), the encoding of frames on the bus (`wire/frames.py`).
 """
 
 import msgspec
@@ -11,14 +10,14 @@ from tripline.wire.readings import Rejected, RpcAnswer
 
 
 class Frame(msgspec.Struct, gc=False, eq=False):
-    """One message of a device, as it came."""
+    """One message of a device, as received."""
 
     source: Source
     topic: str
     body: bytes
     received_ms: int
     token: int
-    """Given back to the source when the frame is durable."""
+    """Returned to the source when the frame is durable."""
     refused: Rejected | None = None
     """The gateway's own refusal."""
 
@@ -31,7 +30,7 @@ class Answered(msgspec.Struct, gc=False, eq=False):
 
 
 class Refusal(msgspec.Struct, gc=False, eq=False):
-    """What cannot be used of a frame, and why."""
+    """An unusable part of a frame, with the reason."""
 
     frame: Frame
     rejected: Rejected

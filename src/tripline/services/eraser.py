@@ -1,9 +1,8 @@
 """The eraser: deletes the remaining data of deleted vehicles, sensors and persons, a little at a time.
 
-What waits is a list in the store (`store/erasure/erasures.py`), so an eraser that is stopped anywhere goes on where it
-was. It never keeps the one writer for long: a transaction takes as many rows as fit into `BUDGET_S`, however fast or
-slow the disk is, and what devices send goes between two of them. Of several processes one erases what is left of a
-thing.
+The pending work is a list in the store (`store/erasure/erasures.py`), so an eraser that stops at any point resumes
+there. It never blocks the single writer for long: a transaction deletes as many rows as fit into `BUDGET_S`, however
+fast or slow the disk is, and device messages go between two of them. Of several processes, one erases a given item.
 
 Not here: deleting the vehicle (`services/fleet/vehicles.py`) or sensor itself (`services/fleet/sensor_removal.py`),
 or the person (`services/fleet/removal.py`).
@@ -24,18 +23,18 @@ from tripline.store.erasure.erasures import Kind
 from tripline.store.transactions import Store, WriteTx
 
 BUDGET_S: Final = 0.003
-"""How long a transaction deletes; with its commit it takes two or three times that, below 20 ms."""
+"""Duration of the deletes in a transaction; its commit doubles or triples that, below 20 ms."""
 ROWS: Final = 50
-"""Rows between two looks at the stopwatch."""
+"""Rows deleted between two checks of the stopwatch."""
 REST_S: Final = 0.01
-"""Between two transactions, so that others get at least as much of the writer."""
+"""Pause between two transactions, so that others get at least as much of the writer."""
 LOOK_S: Final = 5.0
-"""How often to look unasked: for what other processes deleted, and after an outage."""
+"""Interval between checks without a notification: for deletions by other processes, and after an outage."""
 AT_ONCE: Final = 500
-"""Vehicles, sensors or persons taken from the list in one go."""
+"""Vehicles, sensors or persons taken from the list at once."""
 
 LetGo = Callable[[Sequence[str]], Awaitable[None]]
-"""Returns when nobody is about to write rows that name these, and nobody will (`Intake.let_go_of`)."""
+"""Waits until no batch can write rows that refer to these any more (`Intake.let_go_of`)."""
 
 _ERASE_SOME: Final[dict[Kind, Callable[[WriteTx, str, int], int]]] = {
     Kind.VEHICLE: lambda tx, owner_id, limit: vehicle_remains.erase_some(tx, VehicleId(owner_id), limit=limit),
@@ -47,17 +46,17 @@ log = logger("eraser")
 
 
 class _Done(NamedTuple):
-    """What one transaction did."""
+    """Results of one transaction."""
 
     looked_at: int
-    """Things that it need not look at again."""
+    """Number of items that need no further transaction."""
     through: int
-    """Those of them of which nothing is left now."""
+    """Items that are now fully erased."""
     rows: int
 
 
 class Eraser:
-    """Erases what deleted vehicles and sensors left behind. `stopwatch` gives seconds since some instant."""
+    """Erases the remaining data of deleted vehicles, sensors and persons. `stopwatch` returns seconds."""
 
     def __init__(self, *, store: Store, signals: Signals, let_go: LetGo, stopwatch: Callable[[], float]) -> None:
         self._store = store
@@ -66,18 +65,18 @@ class Eraser:
         self._poll_loop = PollLoop(signals, SIGNAL_ERASURE_DUE, look_s=LOOK_S)
 
     async def run(self) -> None:
-        """Erase what waits, until cancelled. Trouble costs a pause."""
+        """Erase pending items until cancelled; pause after a failure."""
         await self._poll_loop.run(self.erase_pending, log=log, failed="erase.failed")
 
     async def erase_pending(self) -> int:
-        """Erase everything of those of each kind that wait longest; how many of them. Raises `Outage`."""
+        """Erase the oldest pending items of each kind; return how many were finished. Raises `Outage`."""
         return sum([await self._erase(kind) for kind in Kind])
 
     async def _erase(self, kind: Kind) -> int:
         waiting = await self._store.read_short(lambda tx: erasures.pending(tx, limit=AT_ONCE, kind=kind))
         if not waiting:
             return 0
-        # What was placed before the deletion is written by now, and found below; nothing is placed on them again.
+        # Rows placed before the deletion are written by now, and found below; no more are placed on these items.
         await self._let_go(waiting)
         left, through, rows = waiting, 0, 0
         while left:
@@ -90,12 +89,12 @@ class Eraser:
         return through
 
     def _some(self, tx: WriteTx, kind: Kind, waiting: Sequence[str]) -> _Done:
-        """Erase for as long as a transaction may."""
+        """Erase until the time budget is spent."""
         began = self._stopwatch()
         looked_at = through = rows = 0
         while looked_at < len(waiting) and self._stopwatch() - began < BUDGET_S:
             if not erasures.hold(tx, waiting[looked_at]):
-                looked_at += 1  # another process is at it, or through with it
+                looked_at += 1  # another process is erasing it, or has finished
                 continue
             erased = _ERASE_SOME[kind](tx, waiting[looked_at], ROWS)
             if not erased:

@@ -1,6 +1,6 @@
-"""Files of exports on their way, written a few thousand rows at a time: CSV, and workbooks.
+"""Files of exports, written a few thousand rows at a time: CSV and workbooks.
 
-Not here: which rows (`exports.py`).
+Not here: reading the rows (`exports.py`).
 """
 
 import tempfile
@@ -24,7 +24,7 @@ PART: Final = 2**20
 
 
 class Csv:
-    """A CSV file on its way, in UTF-8 with a byte-order mark, that no spreadsheet takes for formulas."""
+    """A CSV file in UTF-8 with a byte-order mark, safe from formulas in spreadsheets."""
 
     def __init__(self) -> None:
         self._write = csv_files.written
@@ -44,11 +44,11 @@ class Csv:
         """End the rows."""
 
     def rest(self) -> list[bytes]:
-        """Nothing: all was ready before."""
+        """Return no more pieces: all were ready before."""
         return []
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no file is open."""
 
 
 class Xlsx:
@@ -66,7 +66,7 @@ class Xlsx:
         self._at = 0
         self._file: IO[bytes] | None = None
         self._lock = threading.Lock()
-        """An export that is cancelled closes the workbook while a thread may still write rows."""
+        """A cancelled export closes the workbook while a thread may still write rows."""
 
     def add(self, sheet: Sequence[Sequence[Cell]]) -> None:
         """Write these rows."""
@@ -80,11 +80,11 @@ class Xlsx:
             self._at += len(sheet)
 
     def ready(self) -> list[bytes]:
-        """Nothing, before the end."""
+        """Return no pieces before the end."""
         return []
 
     def end(self) -> None:
-        """End the rows, and put the workbook together."""
+        """End the rows, and assemble the workbook."""
         with self._lock:
             self._book.close()
             self._file = self._path.open("rb")
@@ -104,7 +104,7 @@ class Xlsx:
 
     def _write_text(self, row: int, column: int, text: str) -> None:
         if text.startswith("<r>") and text.endswith("</r>"):
-            # write_string takes this for the XML of a rich text; as three runs it is escaped.
+            # write_string would parse this as the XML of a rich text; as three runs it is escaped.
             self._sheet.write_rich_string(row, column, text[:1], text[1:2], text[2:])
         else:
             self._sheet.write_string(row, column, text)

@@ -37,7 +37,7 @@ from tripline.wire.csv_files import Cell
 AT_ONCE: Final = 2_000
 """Rows of a page; reading them takes about 40 ms."""
 LOOK_S: Final = 30.0
-"""How often to look, without a notification, for exports left by other processes and for expired ones."""
+"""Interval between checks, without a notification, for abandoned and expired exports."""
 FORGOTTEN_AT_ONCE: Final = 1
 """Files that one transaction deletes."""
 TOGETHER: Final = 2
@@ -51,20 +51,20 @@ class Sheet(msgspec.Struct, frozen=True, kw_only=True):
 
     rows: Sequence[Sequence[Cell]]
     last: Place | None
-    """Where the next ones begin; None: there are no more."""
+    """Position of the next rows; None: there are no more."""
 
 
 class Book(Protocol):
-    """One list, as an export reads it. `question` is what the export's owner asked."""
+    """One list, as an export reads it. `question`: the stored query of the export's owner."""
 
     def heading(self, question: bytes) -> Sequence[str]:
-        """What stands above each column."""
+        """Headings of the columns."""
 
     def count(self, tx: ReadTx, actor: Actor, question: bytes) -> int:
-        """How many rows there are. Raises refusals."""
+        """Number of rows. Raises refusals."""
 
     def sheet(self, tx: ReadTx, actor: Actor, question: bytes, *, after: Place | None, limit: int) -> Sheet:
-        """So many rows behind the place. Raises refusals."""
+        """The next rows after a position. Raises refusals."""
 
 
 def begin(
@@ -78,7 +78,7 @@ def begin(
     ids: TimeIds,
     now_ms: int,
 ) -> tuple[Export, Notification]:
-    """A new export of the actor, and the notification for after the commit. Raises `ManyExports`."""
+    """Begin an export; return it and the notification for after the commit. Raises `ManyExports`."""
     own = rows.of_account(tx, actor.user_id)
     if sum(each.state in exports.UNFINISHED for each in own) >= exports.OF_ACCOUNT:
         raise ManyExports("own", most=exports.OF_ACCOUNT)
@@ -117,32 +117,32 @@ def read(tx: ReadTx, *, actor: Actor, export_id: RecordId) -> Export:
 
 
 def own(tx: ReadTx, *, actor: Actor) -> Sequence[Export]:
-    """The actor's exports, the newest first."""
+    """The actor's exports, newest first."""
     return rows.of_account(tx, actor.user_id)
 
 
 def cancel(tx: WriteTx, *, actor: Actor, export_id: RecordId) -> Export:
-    """The actor's export, which goes on no longer if it was under way. Raises `NotFound`."""
+    """Cancel the actor's export if it is unfinished, and return it. Raises `NotFound`."""
     read(tx, actor=actor, export_id=export_id)
     rows.cancel(tx, actor.user_id, export_id)
     return read(tx, actor=actor, export_id=export_id)
 
 
 def piece(tx: ReadTx, *, actor: Actor, export_id: RecordId, no: int) -> bytes | None:
-    """A piece of the file; None behind the last. Raises `NotFound` and `NotReady`."""
+    """A piece of the file; None after the last. Raises `NotFound` and `NotReady`."""
     if read(tx, actor=actor, export_id=export_id).state is not exports.State.DONE:
         raise NotReady()
     return rows.piece(tx, export_id, no)
 
 
 class _GivenUpError(Exception):
-    """The export is not this maker's any more: it was cancelled, or another one took it."""
+    """The export was cancelled, or another process took it over."""
 
 
 class Exporter:
-    """Makes exports, up to two at a time and one of an operator; operators take turns.
+    """Makes exports, up to two at a time but one per operator; operators take turns.
 
-    `books` are the lists by their nouns; `maker_id` names this process.
+    `books`: the lists by their nouns; `maker_id`: the name of this process.
     """
 
     def __init__(
@@ -164,13 +164,13 @@ class Exporter:
         """The operators whose exports are under way."""
 
     async def run(self) -> None:
-        """Make waiting exports, until cancelled. Trouble costs a pause."""
+        """Make waiting exports until cancelled; pause after a failure."""
         async with asyncio.TaskGroup() as tasks:
             for each in self._poll_loop:
                 tasks.create_task(each.run(self.make_next, log=log, failed="export.failed"))
 
     async def make_next(self) -> int:
-        """Make the export that is next and forget one whose time is over; how many of both. Raises `Outage`."""
+        """Make the next export and delete an expired one; return the number of both. Raises `Outage`."""
         now_ms = self._clock()
         gone = await self._store.read_short(lambda tx: rows.old(tx, now_ms=now_ms, limit=FORGOTTEN_AT_ONCE))
         if gone:
@@ -190,7 +190,7 @@ class Exporter:
         return 1
 
     def _next(self, tx: WriteTx, now_ms: int) -> tuple[Export | None, str]:
-        """Claim the next export for this maker; the export and its operator."""
+        """Claim the next export for this process; return it and its operator."""
         waiting = [each for each in rows.waiting(tx, now_ms=now_ms) if each.holder.operator not in self._making]
         while waiting:
             following = self._rota.next(waiting, lambda each: (each.holder.operator, 0))
@@ -216,7 +216,7 @@ class Exporter:
         log.info("export.done", noun=taken.noun, rows=done)
 
     async def _written(self, taken: Export) -> int:
-        """Put the file into the store; how many rows it has."""
+        """Write the file into the store; return its number of rows."""
         book = self._books[taken.noun]
         total = await self._store.read(lambda tx: book.count(tx, self._owner(tx, taken), taken.question))
         await self._store.write(lambda tx: rows.expect(tx, taken.id, maker_id=self._maker_id, total=total))
@@ -243,14 +243,15 @@ class Exporter:
         return done
 
     def _owner(self, tx: ReadTx, taken: Export) -> Actor:
-        """Who asked, as the account is now. Raises `NotFound` when it is gone or disabled."""
+        """The export's owner with current permissions. Raises `NotFound` if the account is deleted or disabled."""
         actor = accounts.actor(tx, taken.account_id)
         if actor is None:
             raise NotFound("account_gone")
         return actor
 
     async def _add(self, taken: Export, done: int, no: int, pieces: Sequence[bytes]) -> int:
-        """Keep pieces of the file from this number on, and how far it is; how many. Raises `_GivenUpError`."""
+        """Store pieces of the file, numbered from `no` on, and the progress; return their number. Raises
+        `_GivenUpError`."""
         numbered = list(enumerate(pieces, no))
         now_ms = self._clock()
         held = await self._store.write(

@@ -1,7 +1,7 @@
 """The processes that share a store: slots of row numbers, heartbeats, and the burial of silent processes.
 
-A process that was away for too long (stopped, cut off) finds itself buried: it goes on as a new node, in another slot,
-and whoever subscribed to `renewed` says again what it holds. Alone on SQLite a node is an id and nothing else.
+A process that was silent for too long (stopped, cut off) is buried: it continues as a new node, in another slot, and
+listeners of `renewed` announce their state again. On SQLite a node is just an id.
 
 Not here: the rows (`store/database/nodes.py`), sessions (`presence.py`).
 """
@@ -23,14 +23,13 @@ BEAT_S: Final = 2.0
 DEAD_MS: Final = 10_000
 """Five heartbeats were missed."""
 PATIENCE_S: Final = 12.0
-"""How long the store must have been there before somebody is buried: after an outage everybody gets time to say that he
-is there."""
+"""How long the store must be reachable before a process is buried: after an outage all get time to send a heartbeat."""
 LEAVE_S: Final = 3.0
 log = logger("nodes")
 
 
 class Node:
-    """This process. `id` changes when it was taken for dead."""
+    """This process. `id` changes after it was buried."""
 
     def __init__(self, *, store: Store, ids: TimeIds, name: str, roles: str) -> None:
         self._store = store
@@ -44,15 +43,15 @@ class Node:
 
     @property
     def shared(self) -> bool:
-        """Whether there may be other nodes."""
+        """True if there may be other nodes."""
         return self._store.shared
 
     def renewed(self, listener: Callable[[], None]) -> None:
-        """Call the listener when this process goes on as another node."""
+        """Call the listener when this process continues as another node."""
         self._renewed.append(listener)
 
     async def enter(self) -> None:
-        """Take a slot; before this nothing is numbered. Raises `Outage`."""
+        """Take a slot; no row may be numbered before. Raises `Outage`."""
         if self._store.shared:
             node_id = self.id
             self._slot = await self._store.write(
@@ -62,7 +61,7 @@ class Node:
             log.info("node.entered", slot=self._slot, node=node_id, roles=self._roles)
 
     async def run(self) -> None:
-        """Say every few seconds that this process is there, until cancelled."""
+        """Send a heartbeat every few seconds, until cancelled."""
         while self._store.shared:
             await asyncio.sleep(BEAT_S)
             try:
@@ -74,13 +73,13 @@ class Node:
                 log.exception("node.failed")
 
     async def beat(self) -> None:
-        """One heartbeat; go on as a new node when this one was buried. Raises `Outage`."""
+        """Send a heartbeat; continue as a new node if this one was buried. Raises `Outage`."""
         async with self._beating:
             slot, node_id = self._slot, self.id
             if await self._store.write(lambda tx: nodes.beat(tx, slot, node_id), locked=True):
                 return
             log.warning("node.lost", slot=slot, node=node_id)
-            # Calls and sessions of the buried id are ended: under it nothing may go on.
+            # Calls and sessions of the buried id are ended, so its id must not be used any more.
             self.id = _new_id()
             await self.enter()
         for listener in self._renewed:
@@ -88,7 +87,7 @@ class Node:
 
     @contextlib.asynccontextmanager
     async def present(self) -> AsyncIterator[None]:
-        """Be there for the length of an `async with` block."""
+        """Be present for the length of an `async with` block."""
         await self.enter()
         trouble: Exception | None = None
         async with asyncio.TaskGroup() as tasks:
@@ -104,7 +103,7 @@ class Node:
             raise trouble
 
     async def leave(self) -> None:
-        """Say that this process is gone, unless the store is away."""
+        """Announce that this process is leaving, unless the store is down."""
         if not self._store.shared:
             return
         slot, node_id = self._slot, self.id
@@ -116,19 +115,19 @@ class Node:
 
 
 class Undertaker:
-    """Ends what lost nodes held."""
+    """Ends the sessions and calls of lost nodes."""
 
     def __init__(self, *, store: Store) -> None:
         self._store = store
         self._since_s: float | None = None
 
     async def run(self) -> None:
-        """Look every few seconds, until cancelled."""
+        """Check every few seconds, until cancelled."""
         while self._store.shared:
             try:
                 await self.look(asyncio.get_running_loop().time())
             except Outage as outage:
-                # While the store was away nobody could beat: patience begins anew.
+                # No process could send heartbeats while the store was down: start waiting again.
                 self._since_s = None
                 log.warning("node.away", reason=str(outage))
             except Exception:
@@ -137,7 +136,7 @@ class Undertaker:
             await asyncio.sleep(BEAT_S)
 
     async def look(self, now_s: float) -> int:
-        """Bury who is dead, when the store has been there for a while; how many. Raises `Outage`."""
+        """Bury dead nodes, once the store has been reachable for a while; return their number. Raises `Outage`."""
         found = await self._store.read_short(lambda tx: nodes.silent(tx, for_ms=DEAD_MS))
         if self._since_s is None:
             self._since_s = now_s

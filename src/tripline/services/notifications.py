@@ -22,17 +22,17 @@ def send(signals: Signals, notifications: Iterable[Notification]) -> None:
 
 
 def sensors_changed(sensor_ids: Iterable[SensorId]) -> tuple[Notification, ...]:
-    """These are on another vehicle now, have another driver or type, or are gone: the pipeline reads them again."""
+    """These have another vehicle, driver or type, or were deleted: the pipeline reloads them."""
     return tuple((observe.SIGNAL_SENSOR_CHANGED, sensor_id) for sensor_id in sensor_ids)
 
 
 def credential_ended(sensor_id: SensorId) -> tuple[Notification, ...]:
-    """The sensor's access token became invalid: the gateway disconnects whoever used it."""
+    """The sensor's access token became invalid: the gateway disconnects sessions that used it."""
     return ((observe.SIGNAL_CREDENTIAL_ENDED, sensor_id),)
 
 
 def sessions_began(began: Iterable[tuple[SensorId, int]]) -> tuple[Notification, ...]:
-    """Devices connected to another gateway: older sessions than these are over."""
+    """Devices connected to another gateway: older sessions have ended."""
     return tuple((observe.SIGNAL_SESSION_BEGAN, f"{sensor_id} {session_no}") for sensor_id, session_no in began)
 
 
@@ -47,7 +47,7 @@ def push_due() -> tuple[Notification, ...]:
 
 
 def resend_due() -> tuple[Notification, ...]:
-    """Messages may be left that are to be sent again."""
+    """Messages may be waiting to be resent."""
     return ((observe.SIGNAL_RESEND_DUE, ""),)
 
 
@@ -57,22 +57,22 @@ def mail_due() -> tuple[Notification, ...]:
 
 
 def scoring_due() -> tuple[Notification, ...]:
-    """Trips wait to be judged."""
+    """Trips wait to be scored."""
     return ((observe.SIGNAL_SCORING_DUE, ""),)
 
 
 def rescoring_due() -> tuple[Notification, ...]:
-    """Trips wait to be judged anew."""
+    """Trips wait to be rescored."""
     return ((observe.SIGNAL_RESCORING_DUE, ""),)
 
 
 def company_changed(company_id: CompanyId) -> tuple[Notification, ...]:
-    """A company was changed or deleted: what it wants pushed, and where to, is read again."""
+    """A company was changed or deleted: its selectors and addresses are reloaded."""
     return ((observe.SIGNAL_COMPANY_CHANGED, company_id),)
 
 
 def rpc_answered(request_ids: Iterable[RequestId]) -> tuple[Notification, ...]:
-    """Devices answered these calls, or they ended otherwise: whoever waits for one looks at it."""
+    """Devices answered these calls, or they ended otherwise: their waiters read the rows."""
     return tuple((observe.SIGNAL_RPC_ANSWERED, request_id) for request_id in request_ids)
 
 
@@ -82,10 +82,10 @@ def import_due() -> tuple[Notification, ...]:
 
 
 def deleted(sensor_ids: Iterable[SensorId]) -> tuple[Notification, ...]:
-    """A vehicle, person or sensor is gone; these sensors knew it. What it left behind is to be erased."""
+    """A vehicle, person or sensor was deleted, and its data must be erased; these sensors referred to it."""
     return (*sensors_changed(sensor_ids), (observe.SIGNAL_ERASURE_DUE, ""))
 
 
 def sensor_deleted(sensor_id: SensorId) -> tuple[Notification, ...]:
-    """The sensor is gone with its token; its open trip ended and is to be scored."""
+    """The sensor was deleted with its token; its open trip ended and needs a score."""
     return (*credential_ended(sensor_id), *scoring_due(), *deleted([sensor_id]))

@@ -1,4 +1,4 @@
-"""A thread for one kind of work, for when requests keep the shared threads busy."""
+"""A thread for one kind of work, independent of the shared threads that requests may keep busy."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class OwnThread:
-    """Runs one work after the other on its thread."""
+    """Runs one job after the other on its thread."""
 
     def __init__(self, name: str) -> None:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)

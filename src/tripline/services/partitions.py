@@ -1,9 +1,9 @@
-"""The keeper of partitions: weeks to come have their partitions before they begin, weeks of rejected messages and of
-what tells second deliveries go as a whole.
+"""Maintenance of partitions: create those of coming weeks in time, and drop whole weeks of rejected messages and
+delivery entries.
 
-Any number of them may run. Partitions are PostgreSQL's; on SQLite there is nothing to do.
+Any number of processes may run it. Partitions exist on PostgreSQL; on SQLite there is nothing to do.
 
-Not here: what a partition is, and how long others wait for one (`store/database/partitions.py`).
+Not here: defining partitions, and limiting the wait for them (`store/database/partitions.py`).
 """
 
 from typing import Final
@@ -26,7 +26,7 @@ log = logger("store")
 
 
 class PartitionKeeper:
-    """Makes and drops one partition in a transaction."""
+    """Makes and drops one partition per transaction."""
 
     def __init__(self, *, store: Store, settings: Ingest, clock: Clock) -> None:
         self._store = store
@@ -35,11 +35,11 @@ class PartitionKeeper:
         self._clock = clock
 
     async def run(self) -> None:
-        """Look at once and then every ten minutes, until cancelled."""
+        """Check at once and then every ten minutes, until cancelled."""
         await poll_loop.periodically(self.keep, every_s=EVERY_S, log=log, failed="partitions.failed")
 
     async def keep(self) -> int:
-        """Make what is missing and drop what was kept long enough; always 0: what fails now, fails at once again."""
+        """Make missing partitions and drop expired ones; always 0, since retrying a failure at once would not help."""
         now_ms = self._clock()
         for partition in await self._store.read(lambda tx: partitions.missing(tx, partitions.wanted(now_ms))):
             await self._make(partition)

@@ -57,7 +57,7 @@ async def periodically(
 
 
 def report(error: Exception, log: "FilteringBoundLogger", *, failed: str, outage: str) -> None:
-    """Log trouble that a worker survives, while it is handled: an outage in a line, anything else as the bug it is."""
+    """Log a failure that a worker survives, in its handler: an outage in one line, anything else with its traceback."""
     if isinstance(error, Outage):
         log.warning(outage, error=str(error))
     else:
@@ -65,7 +65,7 @@ def report(error: Exception, log: "FilteringBoundLogger", *, failed: str, outage
 
 
 async def _attempt(work: Work, log: "FilteringBoundLogger", failed: str, outage: str) -> int:
-    """What the work says; 0 when there was trouble."""
+    """Return the result of the work; 0 after a failure."""
     try:
         return await work()
     except Exception as error:  # noqa: BLE001  the worker goes on after any error

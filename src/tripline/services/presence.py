@@ -1,11 +1,10 @@
-"""The presence of devices in the store and for customers. Changes from the gateway are written a little later, many at
-a time, and news for customers (push class 500) goes into the outbox with them.
+"""The presence of devices, in the store and for customers: changes from the gateway are written in batches.
 
-A session that another one of its sensor took over ends unnoticed, also on another gateway: of sessions the one with the
-greatest number counts, the gateway with an older one is told. Nothing is lost while the store is away: of each
-sensor the newest state waits.
+Pushes to customers (class 500) go into the outbox in the same transactions. A session that was taken over by a newer
+one of its sensor ends unnoticed, also on another gateway: the session with the greatest number counts, and the gateway
+with an older one is notified. No state is lost while the store is down: the newest state of each sensor waits.
 
-Not here: who is connected to this process at this moment (`gateway/roster.py`), what is news (`domain/presence.py`).
+Not here: devices connected to this process (`gateway/roster.py`), which changes are pushed (`domain/presence.py`).
 """
 
 import asyncio
@@ -34,26 +33,26 @@ from tripline.store.devices.connections import Change
 from tripline.store.transactions import ReadTx, Store, WriteTx
 
 GATHER_S: Final = 0.1
-"""How often changes are written at most. One that comes alone is written at once, so that customers are told that a
-device is there before they are told what it sends."""
+"""Shortest interval between writes. A single change is written at once, so that customers learn that a device is
+connected before they receive its data."""
 LOOK_S: Final = 1.0
 """How often we check for absent devices."""
 SEEN_EVERY_MS: Final = 60_000
-"""How often it is written down who was heard of, of those that stay connected."""
+"""Interval between updates of when connected devices were last active."""
 BATCH: Final = 200
-"""Sensors in one transaction: it delays the commit of what devices send."""
+"""Sensors in one transaction: it delays the commit of device messages."""
 FINISH_S: Final = 5.0
-"""How long a stop waits for a store that is away; after that the next start ends these sessions."""
+"""How long shutdown waits for a store that is down; after that the next start ends these sessions."""
 _PAUSE_S: Final = 1.0
 SERVER_LOST: Final = "server_lost"
-"""Why the sessions of a server ended that did not end them itself."""
+"""Reason of sessions that a lost server did not end itself."""
 Heard: TypeAlias = Callable[[], Iterable[tuple[SensorId, int]]]
-"""The sensors with a live session, and when each was last heard of (epoch ms)."""
+"""Returns the sensors with a live session, and when each was last active (epoch ms)."""
 log = observe.logger("presence")
 
 
 class PresenceKeeper:
-    """Implements `ports.devices.Presence`. The newest change of each sensor waits: their number bounds its memory."""
+    """Implements `ports.devices.Presence`. Only the newest change of each sensor waits, which bounds its memory."""
 
     def __init__(
         self,
@@ -66,7 +65,8 @@ class PresenceKeeper:
         node: Node | None = None,
         tells_away: bool = True,
     ) -> None:
-        """`node`: this process, where there are others; `tells_away`: whether it looks who stayed away, of all."""
+        """`node`: this process, if there are others; `tells_away`: true if it reports absent devices of all
+        processes."""
         self._store = store
         self._ids = ids
         self._signals = signals
@@ -77,7 +77,7 @@ class PresenceKeeper:
         self._heard: Heard = tuple
         self._live: dict[SensorId, RowNo] = {}
         self._callable: dict[SensorId, tuple[RowNo, Callable[[], None]]] = {}
-        """Sessions that the rows do not name yet: the number, and whom to tell when they do."""
+        """Sessions without a committed row: their number, and a callback for when it is committed."""
         self._waiting: dict[SensorId, Change] = {}
         self._asked = asyncio.Event()
         self._watching_since_ms = self._seen_written_ms = clock()
@@ -86,7 +86,7 @@ class PresenceKeeper:
             self._node.renewed(self._say_again)
 
     def connected(self, sensor_id: SensorId, session_no: RowNo, at_ms: int, callable_now: Callable[[], None]) -> None:
-        """A session began. Other processes can call it once its row is committed; this one can at once."""
+        """Record a new session. Other processes can call it once its row is committed; this one can at once."""
         if self._node is None:
             callable_now()
         else:
@@ -97,11 +97,11 @@ class PresenceKeeper:
         self._live[sensor_id] = session_no
         change = Change(sensor_id, connected=True, at_ms=at_ms, seen_ms=at_ms, session_no=session_no)
         before = self._waiting.get(sensor_id)
-        # A loss that is not written yet goes along, or nobody would hear of it.
+        # Carry over a loss that is not written yet, or it would never be reported.
         self._put(change if before is None else replace(change, lost_ms=before.lost_ms, reason=before.reason))
 
     def lost(self, sensor_id: SensorId, session_no: RowNo, at_ms: int, *, seen_ms: int, reason: str) -> None:
-        """The session ended, unless a newer one took its place."""
+        """Record the end of a session, unless a newer one took its place."""
         metrics.DISCONNECTS.labels(reason).inc()
         self._pop_callable(sensor_id, session_no)
         if self._live.get(sensor_id) != session_no:
@@ -112,18 +112,17 @@ class PresenceKeeper:
             self._put(replace(change, lost_ms=at_ms, reason=reason))
 
     def unknown(self, sensor_id: SensorId, session_no: RowNo) -> None:
-        """The rows do not know of this session: say again that it is there, unless it ended or is about to be said."""
+        """Record a live session again that is missing in the rows, unless its change is already waiting."""
         if self._live.get(sensor_id) == session_no and sensor_id not in self._waiting:
             self._begins(sensor_id, session_no, time_ids.ms_of_no(session_no))
 
     async def begin(self) -> None:
-        """Where there is one process, no session of an earlier run is live. Call it before the device listener
-        opens."""
+        """In a single process, end all sessions of earlier runs. Call it before the device listener opens."""
         if self._node is None:
             await self._store.write(lambda tx: connections.end_all(tx, reason=SERVER_LOST))
 
     async def run(self, heard: Heard) -> None:
-        """Write what changes, and look who stayed away, until cancelled; `heard` tells of the live sessions."""
+        """Write changes and report absent devices, until cancelled; `heard` returns the live sessions."""
         self._heard = heard
         loop = asyncio.get_running_loop()
         next_at = loop.time()
@@ -139,7 +138,7 @@ class PresenceKeeper:
                 await asyncio.sleep(_PAUSE_S)
 
     async def finish(self, timeout_s: float = FINISH_S) -> None:
-        """Write what waits, unless the store stays away."""
+        """Write waiting changes, unless the store stays down."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 while self._waiting:
@@ -147,13 +146,13 @@ class PresenceKeeper:
                         await asyncio.sleep(_PAUSE_S)
 
     async def round(self) -> None:
-        """Write what waits by now, and some of what is due. Raises `Outage`; what was not written waits on."""
+        """Write all waiting changes, and do some due work. Raises `Outage`; unwritten changes remain."""
         await self._write_down()
         await self._tell_who_is_away()
         await self._write_who_was_heard()
 
     async def _tried(self) -> bool:
-        """A round; whether it came to its end."""
+        """Run a round; true if it succeeded."""
         try:
             await self.round()
         except Outage as outage:
@@ -167,7 +166,7 @@ class PresenceKeeper:
         return True
 
     async def _write_down(self) -> None:
-        waiting = list(self._waiting.values())  # not what comes meanwhile: somebody always comes
+        waiting = list(self._waiting.values())  # without later changes, which never end
         for start in range(0, len(waiting), BATCH):
             changes = waiting[start : start + BATCH]
             await self._keep(changes)
@@ -178,7 +177,7 @@ class PresenceKeeper:
             metrics.PRESENCE_WAITING.set(len(self._waiting))
 
     async def _keep(self, changes: Sequence[Change]) -> None:
-        """Write the changes. A bug costs the one that it is about: its sensor's next change is written."""
+        """Write the changes. A failing change is dropped alone: its sensor's next change is written."""
         now_ms = self._clock()
         try:
             node_id = None if self._node is None else self._node.id
@@ -219,10 +218,10 @@ class PresenceKeeper:
         )
         notifications.send(self._signals, told)
         if count:
-            self._asked.set()  # there may be more; who came is written first
+            self._asked.set()  # there may be more; connections are written first
 
     def _is_somebody_away(self, tx: ReadTx, before_ms: int) -> bool:
-        """Whether there is somebody to tell of, and has been a gateway that he could have come back to."""
+        """True if a device is absent, and a gateway existed that it could have reconnected to."""
         found = connections.away(tx, before_ms=before_ms, limit=1)
         if not found or self._node is None:
             return bool(found)
@@ -240,12 +239,12 @@ class PresenceKeeper:
         self._seen_written_ms = now_ms
 
     def _say_again(self) -> None:
-        """This process goes on as another node: every session is one of that."""
+        """Record all live sessions again, because this process continues as another node."""
         for sensor_id, session_no in self._live.items():
             self.unknown(sensor_id, session_no)
 
     def _pop_callable(self, sensor_id: SensorId, session_no: RowNo) -> Callable[[], None] | None:
-        """Whom to tell that this session can be called, once; None: nobody asked, or was told."""
+        """Take the callback for when this session can be called; None: it was called before, or none was given."""
         number, callable_now = self._callable.get(sensor_id, (None, None))
         if number != session_no:
             return None
@@ -258,7 +257,7 @@ class PresenceKeeper:
         self._asked.set()
 
     def _out_of_trouble(self) -> None:
-        """While the store was away nobody was let in: who is not back yet gets its time again."""
+        """After an outage of the store, give absent devices their time again: none could connect meanwhile."""
         if self._in_trouble:
             self._in_trouble = False
             self._watching_since_ms = self._clock()
@@ -267,7 +266,8 @@ class PresenceKeeper:
 def _keep(
     tx: WriteTx, changes: Sequence[Change], *, node_id: str | None, ids: TimeIds, now_ms: int
 ) -> tuple[list[Change], tuple[Notification, ...]]:
-    """Write the changes of sensors that exist, and tell who came, and whose older session is over; what was written."""
+    """Write the changes of existing sensors, push connections, and notify of ended older sessions; return the
+    changes."""
     if node_id is not None:
         nodes.require(tx, node_id)
     subjects = connections.subjects(tx, [change.sensor_id for change in changes], now_ms=now_ms)
@@ -290,10 +290,10 @@ def _keep(
 
 
 def _is_past(change: Change, subject: connections.Subject, now_ms: int) -> bool:
-    """Whether what is known is newer: a later session, of another gateway.
+    """True if a stored session of another gateway is newer.
 
-    A number from the future comes from a clock that is ahead of ours. Then nobody knows which was first: what is
-    written last counts, and a gateway that still has a greater number says so again.
+    A number from the future comes from a clock that is ahead of ours. Then the order is unknown: the last write counts,
+    and a gateway that still has a greater number reports it again.
     """
     if subject.session_no <= change.session_no:
         return False
@@ -303,7 +303,7 @@ def _is_past(change: Change, subject: connections.Subject, now_ms: int) -> bool:
 def _tell_away(
     tx: WriteTx, *, before_ms: int, back: frozenset[SensorId], ids: TimeIds, now_ms: int
 ) -> tuple[int, tuple[Notification, ...]]:
-    """Tell of some devices that stayed away, but for those whose coming is about to be written; of how many."""
+    """Push the absence of some devices, except ones with a waiting connection; return their number."""
     gone = [
         each for each in connections.away(tx, before_ms=before_ms, limit=BATCH, lock=True) if each.sensor_id not in back
     ]

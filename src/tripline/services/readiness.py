@@ -1,9 +1,9 @@
 """Checks whether this process can do its work, for `/health/ready` and the operator's metrics.
 
-Every few seconds the store, the disk, the certificate and the bus are looked at, off the event loop and with a limit on
-how long each may take. In between the store's latest transactions speak: the first commit that fails shows at once.
+Every few seconds the store, the disk, the certificate and the bus are checked, off the event loop and with a time limit
+for each. In between the store's latest transactions count: the first commit that fails shows at once.
 
-Not here: how the answer is given (`api/health.py`), the doctor's longer look (`doctor/`).
+Not here: the HTTP answer (`api/health.py`), the doctor's longer checks (`doctor/`).
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from tripline.store.transactions import Store
 
 EVERY_S: Final = 5.0
 PATIENCE_S: Final = 15.0
-"""How long one look may take. Somebody else may hold a database file for ten seconds before that is trouble."""
+"""Time limit of one check. Another process may lock a database file for ten seconds before that is a problem."""
 _MIB: Final = 2**20
 _REMEDIES: Final = {
     Fault.AWAY: phrase("ready.store.away", joint=" "),
@@ -39,7 +39,7 @@ _log = observe.logger("health")
 
 
 class Machine(msgspec.Struct, frozen=True):
-    """What was measured around the process."""
+    """Measurements of the machine."""
 
     free_bytes: int
     open_files: int
@@ -48,7 +48,7 @@ class Machine(msgspec.Struct, frozen=True):
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One thing that a ready server needs."""
+    """One requirement of a ready server."""
 
     name: str
     well: bool
@@ -57,32 +57,32 @@ class Check(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What was seen and what to do, in English."""
+        """The finding and its remedy, in English."""
         return phrases.said(self.said if self.remedy is None else (*self.said, self.remedy))
 
 
 class Report(msgspec.Struct, frozen=True):
-    """Everything that a ready server needs."""
+    """All requirements of a ready server."""
 
     status: Status
     checks: tuple[Check, ...]
     certificate_end_ms: int | None = None
-    """When the certificate in use ends; None: nobody is shown one."""
+    """Expiry of the certificate in use; None: no certificate is presented."""
     authority_end_ms: int | None = None
-    """When our own authority ends; None: the certificate is not of our own."""
+    """Expiry of our own authority; None: the certificate has another issuer."""
     lost_maps: Sequence[LostMap] = ()
-    """Maps that cannot be read. The server is ready all the same: trips wait for them, and then go without."""
+    """Unreadable maps. The server is ready all the same: trips wait for them, and then are scored without them."""
     road_server: RoadServer | None = None
-    """The server that finds roads; None: nobody asks one, or not yet. The server is ready without it, too."""
+    """The road server; None: not configured, or not checked yet. The server is ready without it, too."""
 
     @property
     def ready(self) -> bool:
-        """Whether nothing is missing."""
+        """True if all requirements are met."""
         return self.status == "ready"
 
 
 class Readiness:
-    """Looks, and reports what it saw."""
+    """Runs the checks, and reports their results."""
 
     def __init__(
         self,
@@ -97,9 +97,9 @@ class Readiness:
         reach_bus: Callable[[], Awaitable[None]] | None = None,
         reach_roads: Callable[[], None] | None = None,
     ) -> None:
-        """`measure` and `reach_roads` may take their time: they are called on a thread. `certificate_end_ms`: of the
-        one in use; None: nobody is shown one. `authority_end_ms`: of our own authority, where that made it.
-        `reserve_bytes`: None where the disk here is not the store's; `place`: the folder to name."""
+        """`measure` and `reach_roads` may be slow: they are called on a thread. `certificate_end_ms`: expiry of the
+        certificate in use; None: none is presented. `authority_end_ms`: expiry of our own authority, if it issued that.
+        `reserve_bytes`: None if the store uses another disk; `place`: the folder to name."""
         self._store = store
         self._clock = clock
         self._measure = measure
@@ -110,41 +110,41 @@ class Readiness:
         self._listeners: Status = "starting"
         self._machine: Machine | None = None
         self._unanswered: Phrase | None = None
-        """Why the store cannot be used although no transaction said so."""
+        """Reason that the store is unusable although no transaction failed."""
         self._misfit: str | None = None
         self._bus: Phrase | None = None
         self._reach_bus = reach_bus
         self._road_server: RoadServer | None = None
         self._reach_roads = reach_roads
         self._asked: dict[str, asyncio.Task[None]] = {}
-        """What is still being looked at, by name: nothing is asked again before it answered."""
+        """Checks under way, by name: a check is not repeated before it ends."""
         self._was_ready = True
         self._unseen = {"machine", "store"}
         self._first = asyncio.Event()
 
     def opened(self) -> None:
-        """Every listener is open."""
+        """Record that every listener is open."""
         self._listeners = "ready"
 
     def stopping(self) -> None:
-        """The listeners are about to close."""
+        """Record that the listeners are about to close."""
         self._listeners = "stopping"
 
     async def run(self) -> None:
-        """Look every few seconds, until cancelled."""
+        """Check every few seconds, until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 await self.look(tasks)
                 await asyncio.sleep(EVERY_S)
 
     async def looked(self) -> None:
-        """Return when store and machine were looked at once, or took too long; the bus may take its time."""
+        """Wait until store and machine were checked once, or timed out; the bus may take longer."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE_S):
                 await self._first.wait()
 
     def report(self) -> Report:
-        """What is known now. Cheap; never blocks."""
+        """The current report. Cheap; never blocks."""
         checks = (self._listeners_check(), self._store_check(), self._schema_check(), *self._others())
         status = self._listeners
         if status == "ready" and not all(check.well for check in checks):
@@ -154,7 +154,7 @@ class Readiness:
         return Report(status, checks, *ends_ms, lost, self._road_server)
 
     async def look(self, tasks: asyncio.TaskGroup) -> None:
-        """Look once; what takes too long goes on in `tasks`."""
+        """Run the checks once; slow ones continue in `tasks`."""
         looks = {"machine": self._look_at_machine, "store": self._look_at_store}
         if self._reach_bus is not None:
             looks["bus"] = self._look_at_bus
@@ -177,7 +177,7 @@ class Readiness:
     async def _noted(self, name: str, look: Callable[[], Awaitable[None]]) -> None:
         try:
             await look()
-        except Exception:  # noqa: BLE001  the answer still carries what the other checks found
+        except Exception:  # noqa: BLE001  the report still has the other checks' results
             _log.exception("health.failed", check=name)
         self._unseen.discard(name)
         if not self._unseen:
@@ -199,7 +199,7 @@ class Readiness:
             await self._store.prove()
             self._misfit = await self._store.read(migrate.misfit)
         except StoreOutage:
-            self._unanswered = None  # the store's own troubles say it
+            self._unanswered = None  # covered by the store's own troubles
         except Outage as outage:
             self._unanswered = kept.phrase_of(str(outage))
         else:
@@ -219,7 +219,7 @@ class Readiness:
         self._road_server = await asyncio.to_thread(RoadServer.asked, self._reach_roads)
 
     def _tell(self) -> None:
-        """Log when it changes."""
+        """Log changes."""
         report = self.report()
         if report.status in ("starting", "stopping") or report.ready is self._was_ready:
             return

@@ -1,11 +1,10 @@
-"""The live sessions of a gateway, compared with their rows in the store, which other processes change.
+"""Compare the live sessions of a gateway with their rows in the store, which other processes change.
 
-A notification ends a session at once: its sensor was deleted, has another access token, or a later session on another
-gateway. A notification may be lost, or never given by a process that was killed just after its commit. So every few
-seconds all live sessions are compared with the rows. Whoever must know that notifications were acted on asks
-(`barrier.py`).
+A notification ends a session at once: its sensor was deleted, has another access token, or has a later session on
+another gateway. A notification may be lost, or missing if a process was killed just after its commit. So every few
+seconds all live sessions are compared with the rows. To wait for the effects of notifications, use `barrier.py`.
 
-Not here: the sessions (`gateway/roster.py`), writing down who is connected (`presence.py`).
+Not here: the sessions (`gateway/roster.py`), writing presence (`presence.py`).
 """
 
 import asyncio
@@ -27,7 +26,7 @@ EVERY_S: Final = 3.0
 BATCH: Final = 2_000
 """Sessions compared in one statement."""
 CREDENTIAL_ENDED: Final = "credential_ended"
-"""Why the session of a sensor that was deleted, or whose access token changed, was ended."""
+"""Reason of ending the session of a sensor that was deleted, or whose access token changed."""
 log = observe.logger("sessions")
 
 
@@ -35,24 +34,24 @@ class Live(Protocol):
     """The sessions of this process."""
 
     def sessions(self) -> list[tuple[SensorId, str, RowNo]]:
-        """Of each live session the sensor, the credential it came with, and its number."""
+        """Sensor, credential and number of each live session."""
 
     def drop(self, sensor_id: SensorId, reason: str) -> None:
-        """End the sensor's session, if there is one."""
+        """End the sensor's session, if any."""
 
     def end_older(self, sensor_id: SensorId, session_no: RowNo, reason: str) -> None:
-        """End the sensor's session for this reason, if it is older than this."""
+        """End the sensor's session for this reason, if it is older than this number."""
 
 
 class Unknown(Protocol):
-    """Who writes down who is connected."""
+    """The writer of presence."""
 
     def unknown(self, sensor_id: SensorId, session_no: RowNo) -> None:
-        """The rows do not know of this session."""
+        """Handle a session that is missing in the rows."""
 
 
 class SessionCheck:
-    """Ends the sessions that notifications speak of, and those that the rows say are over."""
+    """Ends sessions on notification, and sessions that ended according to the rows."""
 
     def __init__(self, *, store: Store, node: Node, live: Live, presence: Unknown, signals: Signals) -> None:
         self._store = store
@@ -61,20 +60,20 @@ class SessionCheck:
         self._presence = presence
         self._asked = asyncio.Event()
         self._losses = 0
-        """How often notifications may have been lost."""
+        """Number of times notifications may have been lost."""
         self._made_up = 0
-        """The losses that a comparison has made up for."""
+        """Value of `_losses` at the latest completed comparison."""
         signals.subscribe(observe.SIGNAL_CREDENTIAL_ENDED, self._credential_ended)
         signals.subscribe(observe.SIGNAL_SESSION_BEGAN, self._began)
         signals.subscribe(observe.SIGNAL_RESYNC, lambda _: self._lost())
 
     @property
     def is_behind(self) -> bool:
-        """Whether notifications may have been lost that no comparison has made up for."""
+        """True if notifications may have been lost since the latest comparison."""
         return self._made_up != self._losses
 
     async def run(self) -> None:
-        """Compare every few seconds, and when notifications were lost, until cancelled."""
+        """Compare every few seconds, and after lost notifications, until cancelled."""
         while self._node.shared:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(EVERY_S):
@@ -104,7 +103,7 @@ class SessionCheck:
             if trouble is Trouble.UNKNOWN:
                 self._presence.unknown(sensor_id, session_no)
             else:
-                # The session that was compared: a newer one has proved itself since.
+                # End only the compared session: a newer one has authenticated since.
                 reason = CREDENTIAL_ENDED if trouble is Trouble.CREDENTIAL else TAKEN_OVER
                 self._live.end_older(sensor_id, RowNo(session_no + 1), reason)
         if ended:

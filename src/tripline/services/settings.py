@@ -1,6 +1,6 @@
-"""The settings in force, as platform administrators see them: no passwords, whole or inside an address.
+"""The settings in force, as platform administrators see them: without passwords, whole or inside an address.
 
-Not here: what settings there are (`config/`), how they are read (`config/files.py`).
+Not here: the definitions of settings (`config/`), reading them (`config/files.py`).
 """
 
 import re
@@ -23,17 +23,17 @@ class InForce(msgspec.Struct, frozen=True):
     """A setting and its value."""
 
     name: str
-    """As in `store.url`."""
+    """Such as `store.url`."""
     value: str | None
-    """As a settings file writes it; None: unset, or hidden."""
+    """As written in a settings file; None: unset, or hidden."""
     hidden: bool
-    """Whether there is a value that nobody is shown."""
+    """True if the value is secret."""
     origin: Origin
     description: str
 
 
 def in_force(config: Config, origins: Mapping[str, Origin]) -> tuple[InForce, ...]:
-    """Every setting, in the order of the tree; `origins`: of those that are given."""
+    """Every setting, in the order of the tree; `origins`: origins of configured settings."""
     found = []
     for setting in config_files.settings():
         value = attrgetter(setting.name)(config)
@@ -51,7 +51,7 @@ def in_force(config: Config, origins: Mapping[str, Origin]) -> tuple[InForce, ..
 
 
 def _masked(value: Any) -> Any:
-    """The value, addresses without user, password and query."""
+    """Mask user, password and query in addresses."""
     if isinstance(value, tuple):
         return tuple(_masked(each) for each in value)
     if not isinstance(value, str) or "://" not in value:

@@ -1,10 +1,10 @@
-"""Limits in the memory of one process, shared between operators, companies and accounts; and turns at work that one at
-a time may do.
+"""Limits in the memory of one process, shared between operators, companies and accounts; and turns for work that runs
+one at a time.
 
 A full limit makes room for a newcomer: the longest-standing item of the largest holder gives way. The caller decides
 how it ends, for example an upload with a refusal.
 
-Not here: who gives way (`domain/shares.py`), limits of addresses (`adapters/http/bounds.py`).
+Not here: choosing the item that gives way (`domain/shares.py`), limits of addresses (`adapters/http/bounds.py`).
 """
 
 import asyncio
@@ -87,7 +87,7 @@ class Places:
 
 @asynccontextmanager
 async def giving_way(refusal: Refusal) -> AsyncIterator[End]:
-    """Give a function that breaks off the block, which then raises the refusal."""
+    """Yield a function that cancels the block, which then raises the refusal."""
     loop, is_over = asyncio.get_running_loop(), False
 
     def end() -> None:
@@ -136,7 +136,7 @@ class Turns:
                 self._go_on()
 
     def _go_on(self) -> None:
-        """Let the next one have its turn."""
+        """Start the next turn."""
         if self._is_taken or not self._waiting:
             return
         following = self._rota.next(self._waiting, lambda each: (each.operator, each.size))
