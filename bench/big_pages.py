@@ -40,7 +40,7 @@ ROUNDS, SECONDS, QUICK_ROUNDS, QUICK_SECONDS = 7, 5, 2, 1
 SUFFIX: Final = "8000-01230045bec5"
 PATTERNS: Final = 64
 MEMORY: Final = {"maintenance_work_mem": "512MB", "max_wal_size": "2GB", "max_locks_per_transaction": 512}
-_INDEXES: Final = ("ix_driving_score_vehicle", "ix_driving_score_sums", "ix_driving_score_user")
+_INDEXES: Final = ("ix_driving_score_vehicle", "ix_driving_score_user")
 _UNIQUE: Final = "uq_driving_score_trip_id"
 """Made again after the rows, as sorted input."""
 

@@ -12,7 +12,6 @@ import asyncio
 import random
 import statistics
 import tempfile
-import zoneinfo
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -125,9 +124,7 @@ async def _driven(folder: Path, path: Path, there: Made) -> list[str]:
 async def _counted(path: Path) -> None:
     """Count every percentile, without a rest."""
     store, now_ms = SqliteStore(path), LAST_MS
-    worker = StandingKeeper(
-        store=store, clock=lambda: now_ms, zone=zoneinfo.ZoneInfo("Asia/Seoul"), stopwatch=lambda: 0.0
-    )
+    worker = StandingKeeper(store=store, clock=lambda: now_ms, stopwatch=lambda: 0.0)
     try:
         await store.write(lambda tx: standings.note(tx, range(FIRST_DAY + DAYS - LONG, FIRST_DAY + DAYS)))
         while await worker.keep():

@@ -21,6 +21,7 @@ from tripline.domain.disputes import Reason
 from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
 from tripline.scoring import policy
 from tripline.scoring.rules import Rules, Scoring
+from tripline.scoring.score import ScoredTrip
 from tripline.services.scores.disputes import DisputeService
 from tripline.store import tables
 from tripline.store.erasure import driver_remains, erasures, vehicle_remains
@@ -210,14 +211,12 @@ class Life:
         await self.rig.write(lambda tx: tx.run(update(tables.trip).where(tables.trip.c.no == trip_no).values(values)))
 
     async def settle(self):
-        """Score and erase all that waits; put into sums what is in none."""
+        """Score and erase all that waits."""
         await self.rig.drain()
         for each in sorted(self.gone):
             while await self.rig.write(lambda tx, each=each: _erase(tx, each, 50)):
                 pass
         await self.rig.drain()
-        while await self.rig.scorer.sum_some():
-            pass
         await self._count()
 
 
@@ -249,10 +248,15 @@ def added_up(tx):
     return found
 
 
+def _scored(tx, vehicle_id):
+    row = tables.driving_score.c
+    return [ScoredTrip(*each) for each in tx.all(select(row.score, row.distance_m).where(row.vehicle_id == vehicle_id))]
+
+
 def totals(tx):
     """The accumulated score of every vehicle, as kept and as all its trips give it."""
     kept = {each: known for each in VEHICLES if (known := scores.total(tx, each)) is not None}
-    made = {each: policy.sums(scores.trip_scores(tx, each)) for each in VEHICLES}
+    made = {each: policy.sums(_scored(tx, each)) for each in VEHICLES}
     return (
         {each: (total.trips, total.distance_m, total.score) for each, total in kept.items()},
         {each: (of.trips, of.distance_m, policy.accumulated(of, "pooled")) for each, of in made.items() if of.trips},

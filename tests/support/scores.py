@@ -86,4 +86,4 @@ def add_event(tx: WriteTx, number: int, vehicle_id: str, *, created_ms: int, eve
 
 def add_total(tx: WriteTx, vehicle_id: str, **columns: Any) -> None:
     """The accumulated score of the vehicle."""
-    tx.run(insert(vehicle_score), {"vehicle_id": vehicle_id, "user_id": None, **columns})
+    tx.run(insert(vehicle_score), {"vehicle_id": vehicle_id, "user_id": None, "sums": b"", **columns})

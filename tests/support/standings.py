@@ -6,7 +6,6 @@ from typing import Any
 
 from sqlalchemy import select
 
-from tests.support.scoring_rows import ZONE
 from tripline.domain import trends
 from tripline.domain.trends import NOTHING, Step, Sums
 from tripline.services.scores.standing_keeper import EVERY_MS, StandingKeeper
@@ -30,7 +29,7 @@ class Clock:
 
 def keeper(store: Store, clock: Clock) -> StandingKeeper:
     """A worker that never rests."""
-    return StandingKeeper(store=store, clock=clock, zone=ZONE, stopwatch=lambda: 0.0)
+    return StandingKeeper(store=store, clock=clock, stopwatch=lambda: 0.0)
 
 
 async def count(store: Store, *, now_ms: int) -> None:

@@ -308,7 +308,7 @@ def _workers(
     scorer = Scorer(rules=config.rules, zone=zone, roads=others.roads, **ground)
     return (
         scorer.run,
-        StandingKeeper(store=store, clock=clock, zone=zone, stopwatch=time.perf_counter).run,
+        StandingKeeper(store=store, clock=clock, stopwatch=time.perf_counter).run,
         Rescorer(store=store, scorer=scorer, signals=signals, clock=clock, roads=others.roads, areas=others.areas).run,
         Eraser(store=store, signals=signals, let_go=let_go, stopwatch=time.perf_counter).run,
         Overdue(settings=config.rpc, **ground).run,

@@ -123,7 +123,7 @@ def keep_scores(rig, vehicle_id, first, count):
             scores.add_score(tx, number, vehicle_id, created_ms=number, user_id=DRIVER)
             scores.add_event(tx, number, vehicle_id, created_ms=number, event_ms=number, trip_id=scores.trip_id(number))
         row = {"vehicle_id": vehicle_id, "created_ms": 1, "count": count, "score": 1.0, "distance_m": 1.0}
-        tx.run(insert(tables.vehicle_score), row)
+        tx.run(insert(tables.vehicle_score), {**row, "sums": b""})
 
     rig.run(rig.store.write(work))
 

@@ -81,7 +81,6 @@ def outcome(tx: ReadTx, trip_id: TripId) -> Outcome:
     if kept.state == State.OPEN:
         # A trip that continued after its end may still have an earlier score.
         return Outcome(under_way=True)
-    # Trips scored before quality was stored were judged without maps.
     found = None if kept.quality is None else quality.read(kept.quality)
     stated_m = kept.stated_m if kept.stated_m is not None and kept.stated_m > 0 else None
     return Outcome(
@@ -114,8 +113,7 @@ class TooLong(BadParameter):
 def to_explain(tx: ReadTx, *, actor: Actor, of: str) -> Untold:
     """Read the data that explains the score of a trip, or its absence.
 
-    A score from before policies existed is explained by policy 1. Raises `NotFound`, `Forbidden`, `TooLong`, and
-    `NoScoreYet` until the trip is judged.
+    Raises `NotFound`, `Forbidden`, `TooLong`, and `NoScoreYet` until the trip is judged.
     """
     scope = access.scope_of(actor, Action.DRIVING_READ)
     access.admit(trips.trip_inside(tx, scope, TripId(of)), access.Thing.TRIP)

@@ -139,10 +139,7 @@ def _accumulate(tx: WriteTx, vehicle_id: str, change: _Change) -> None:
     The sums are exact, so adding and subtracting gives the same bits as summing all its trips.
     """
     before = scores.total(tx, vehicle_id)
-    if before is None or before.sums is None:
-        of_trips = policy.sums(scores.trip_scores(tx, vehicle_id))
-    else:
-        of_trips = policy.read(before.sums).plus(change.more)
+    of_trips = change.more if before is None else policy.read(before.sums).plus(change.more)
     total = scores.Total(
         vehicle_id,
         created_ms=change.at_ms + 1,

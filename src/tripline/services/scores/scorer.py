@@ -28,7 +28,7 @@ from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
 from tripline.scoring.rules import Rules
 from tripline.services.poll_loop import PollLoop
-from tripline.store.scores import policies, scores, sums
+from tripline.store.scores import policies, scores
 from tripline.store.scores.policies import Policy
 from tripline.store.scores.scores import Job, Task
 from tripline.store.transactions import ReadTx, Store, WriteTx
@@ -53,8 +53,6 @@ LEASE_MS: Final = 10_000
 RENEW_S: Final = 3.0
 """How often to renew the leases of a batch while it is judged. Judging takes milliseconds, or under a second for a trip
 of a million samples; with a road server, as long as its answers, one after another."""
-UNSUMMED: Final = 100
-"""Most older scores added to the sums in one transaction: some 10 ms."""
 LOOK_S: Final = 1.0
 """Interval between checks for jobs without a notification: jobs that fall due, and jobs of other processes."""
 LEAVE_S: Final = 2.0
@@ -95,38 +93,11 @@ class Scorer:
         """Time zone of days."""
         self._leased: dict[int, Job] = {}
         """Leased jobs on a shared store, by trip, each under its latest lease."""
-        self._summed_to: int | None = 0
-        """Scores of trips up to this one are in the sums; None: all are."""
         self._poll_loop = PollLoop(signals, SIGNAL_SCORING_DUE, look_s=LOOK_S)
 
     async def run(self) -> None:
         """Score due jobs until cancelled; pause after a failure that affects all jobs."""
-        await self._poll_loop.run(self._poll, log=log, failed="score.failed")
-
-    async def _poll(self) -> int:
-        """Score a batch of due jobs; if none is due, add older scores to the sums."""
-        return await self.score_due() or await self.sum_some()
-
-    async def sum_some(self) -> int:
-        """Add some scores from before sums existed to the sums; return how many. Raises `Outage`.
-
-        New scores are added when they are stored, so a single pass over older scores is enough.
-        """
-        after = self._summed_to
-        if after is None:
-            return 0
-        trip_nos = await self._store.read(lambda tx: sums.unsummed(tx, after=after, limit=UNSUMMED))
-        if trip_nos:
-            await self._store.write(lambda tx: self._sum(tx, trip_nos), locked=True)
-        self._summed_to = trip_nos[-1] if trip_nos else None
-        return len(trip_nos)
-
-    def _sum(self, tx: WriteTx, trip_nos: Sequence[int]) -> None:
-        if tx.shared:
-            scores.hold(tx, trip_nos)
-        before = sums.held(tx, trip_nos)
-        sums.place(tx, trip_nos, self._zone)
-        sums.move(tx, before, sums.shares(tx, trip_nos))
+        await self._poll_loop.run(self.score_due, log=log, failed="score.failed")
 
     async def score_due(self) -> int:
         """Score one batch of due jobs; return how many were handled. Raises `Outage`."""

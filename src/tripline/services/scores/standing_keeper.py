@@ -12,7 +12,6 @@ from array import array
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
-from zoneinfo import ZoneInfo
 
 from tripline.domain import trends
 from tripline.domain.trends import Step, Subject
@@ -43,8 +42,6 @@ NOTED: Final = 500
 """Most changes turned into periods in one write."""
 REST: Final = 4.0
 """Rest after a read or write, in multiples of its duration."""
-LATEST_DAYS: Final = 35
-"""Days that a starting worker counts again, because an earlier version of the program notes no changes."""
 
 T = TypeVar("T")
 
@@ -52,14 +49,12 @@ log = logger("standings")
 
 
 class StandingKeeper:
-    """One for each process that scores trips. `stopwatch` returns seconds; `zone`: time zone of days."""
+    """One for each process that scores trips. `stopwatch` returns seconds."""
 
-    def __init__(self, *, store: Store, clock: Clock, zone: ZoneInfo, stopwatch: Callable[[], float]) -> None:
+    def __init__(self, *, store: Store, clock: Clock, stopwatch: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
-        self._zone = zone
         self._stopwatch = stopwatch
-        self._begun = False
 
     async def run(self) -> None:
         """Count due periods until cancelled; pause after a failure."""
@@ -68,11 +63,6 @@ class StandingKeeper:
     async def keep(self) -> int:
         """Turn noted changes into periods, and count one due period; 0: nothing to do. Raises `Outage`."""
         now_ms = self._clock()
-        if not self._begun:
-            today = trends.day_of(now_ms, self._zone)
-            latest = range(today - LATEST_DAYS, today + 1)
-            await self._store.write(lambda tx: standings.add(tx, latest, due_ms=now_ms), locked=True)
-            self._begun = True
         if not await self._store.read_short(lambda tx: standings.any_waiting(tx, now_ms=now_ms)):
             return 0
         noted = await self._rested(

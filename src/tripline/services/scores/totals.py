@@ -33,8 +33,7 @@ class TripCost(msgspec.Struct, frozen=True):
     score: float
     distance_m: float
     cost: float
-    quality: Quality | None = None
-    """None: the trip was judged before quality was stored."""
+    quality: Quality
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +64,7 @@ def explained(tx: ReadTx, *, actor: Actor, of: str) -> Explanation:
     points = (100.0 - kept.score) / whole if whole else 0.0
     dearest = heapq.nsmallest(SHOWN, zip(burdens, trips, strict=True), key=lambda each: (-each[0], each[1][0]))
     kept_of = rows.qualities(tx, [trip_id for _, (trip_id, *_) in dearest])
-    shown = [TripCost(*trip, burden * points, _quality(kept_of.get(trip[0]))) for burden, trip in dearest]
+    shown = [TripCost(*trip, burden * points, quality.read(kept_of[trip[0]])) for burden, trip in dearest]
     return Explanation(
         score=kept.score,
         count=kept.trips,
@@ -77,16 +76,13 @@ def explained(tx: ReadTx, *, actor: Actor, of: str) -> Explanation:
     )
 
 
-def _quality(kept: bytes | None) -> Quality | None:
-    return None if kept is None else quality.read(kept)
-
-
 def _burden(score: float, distance_m: float, how: Accumulation) -> float:
     # Not `score.lacking`: its exact logarithm takes a hundred times as long, and these sums are not stored.
     return 100.0 - score if how == "trip_mean" else distance_m * (0.0 - math.log(score / 100.0))
 
 
 def _accumulation(tx: ReadTx, vehicle_id: str) -> Accumulation:
-    """The accumulation of the newest policy that judged a trip; a score from before policies existed is pooled."""
+    """The accumulation of the newest policy that judged a trip."""
     newest = policies.one(tx, rows.newest_policy(tx, vehicle_id))
-    return "pooled" if newest is None else newest.rules.scoring.accumulate
+    assert newest is not None, "a score names a policy that is there"
+    return newest.rules.scoring.accumulate

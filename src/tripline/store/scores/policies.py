@@ -1,8 +1,7 @@
 """Scoring policies: every number that a score depends on, kept under a number that the score names.
 
 A policy is never changed and never deleted. Policies 1 and 2 are the program's own; settings that differ become the
-next number when a program starts with them. Scores from before there were policies carry 0, which no row has, so nobody
-can choose it.
+next number when a program starts with them.
 
 Not here: what the numbers mean (`scoring/rules.py`, `docs/scoring.md`).
 """

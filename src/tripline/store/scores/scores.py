@@ -22,7 +22,7 @@ from sqlalchemy import (
     update,
 )
 
-from tripline.scoring.score import ScoredTrip, TripScore
+from tripline.scoring.score import TripScore
 from tripline.store.bulk import Bulk
 from tripline.store.erasure import erasures
 from tripline.store.scores import disputes, policies
@@ -105,8 +105,8 @@ class Total(NamedTuple):
     """Number of scored trips."""
     score: float
     distance_m: float
-    sums: bytes | None = None
-    """What it is made of, where that is read; None too of before it was kept."""
+    sums: bytes = b""
+    """Sums of all its trips, where they are read (`scoring/policy.py`)."""
 
 
 def due(tx: ReadTx, *, now_ms: int, limit: int) -> list[Job]:
@@ -227,11 +227,6 @@ def backlog(tx: ReadTx, *, due_before_ms: int) -> Backlog:
     return Backlog(counted.waiting, counted.overdue, failed[0].last_error if failed else None)
 
 
-def trip_scores(tx: ReadTx, vehicle_id: str) -> list[ScoredTrip]:
-    """Every scored trip of a vehicle."""
-    return [ScoredTrip(*row) for row in tx.hot(_OF_VEHICLE, vehicle_id)]
-
-
 def newest_driver(tx: ReadTx, vehicle_id: str) -> str | None:
     """Who drove the vehicle's trip that was scored last."""
     return next((row[0] for row in tx.hot(_NEWEST, vehicle_id)), None)
@@ -339,12 +334,6 @@ _TOTAL_COLUMNS: Final = ("vehicle_id", "created_ms", "user_id", "count", "score"
 _TOTAL: Final = Hot(
     select(*(vehicle_score.c[name] for name in (*_TOTAL_COLUMNS, "sums"))).where(
         vehicle_score.c.vehicle_id == bindparam("of_vehicle")
-    ),
-    "of_vehicle",
-)
-_OF_VEHICLE: Final = Hot(
-    select(driving_score.c.score, driving_score.c.distance_m).where(
-        driving_score.c.vehicle_id == bindparam("of_vehicle")
     ),
     "of_vehicle",
 )

@@ -2,7 +2,7 @@
 
 Whoever changes scores does it between `held` and `move`, in one transaction: what a score row added before is taken
 out, what it adds now is put in. A row says by its own columns what it added, so neither the order of changes matters
-nor what became of its trip meanwhile. A row without a day is in no sum yet.
+nor what became of its trip meanwhile. A row gets its day in the transaction that writes it.
 
 Not here: who keeps scores (`services/scores/results.py`), reading trends for REST (`trends.py`).
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Integer, Select, and_, bindparam, delete, func, select, update
+from sqlalchemy import Select, and_, bindparam, delete, func, select, update
 
 from tripline.domain import trends
 from tripline.domain.trends import NOTHING, Period, Subject, Sums
@@ -20,7 +20,7 @@ from tripline.scoring.score import lacking
 from tripline.store.bulk import Bulk
 from tripline.store.scores import standings
 from tripline.store.tables import driving_score, score_sum, trip
-from tripline.store.transactions import Hot, ReadTx, WriteTx
+from tripline.store.transactions import ReadTx, WriteTx
 
 
 class Share(NamedTuple):
@@ -95,9 +95,8 @@ def place(tx: WriteTx, trip_nos: Iterable[int], zone: ZoneInfo) -> None:
     """Say of the scores of these trips where they belong: by company, by the day on which the trip began."""
     changed = []
     for row in tx.all(_PLACES, {"nos": list(trip_nos)}):
-        trip_no, company_id, begun_ms, ended_ms, told, *before = tuple(row)
-        driving_ms = _driving_ms(begun_ms, ended_ms, told)
-        now = _Place(company_id, trends.day_of(begun_ms, zone), driving_ms)
+        trip_no, company_id, begun_ms, told, *before = tuple(row)
+        now = _Place(company_id, trends.day_of(begun_ms, zone), _driving_ms(told))
         if now != _Place(*before):
             changed.append({"of_trip": trip_no, **{f"to_{name}": value for name, value in now._asdict().items()}})
     if changed:
@@ -126,11 +125,6 @@ def move(tx: WriteTx, before: Mapping[int, Share], after: Mapping[int, Share]) -
     standings.note(tx, days)
 
 
-def unsummed(tx: ReadTx, *, after: int, limit: int) -> list[int]:
-    """Trips after this one whose scores are in no sum yet, in their order."""
-    return [row[0] for row in tx.hot(_UNSUMMED, after, limit)]
-
-
 def _add(to: dict[_Key, Sums], share: Share, sign: int) -> None:
     for key in _keys(share):
         to[key] = to.get(key, NOTHING).plus(share.sums, sign)
@@ -148,14 +142,10 @@ def _keys(share: Share) -> list[_Key]:
     ]
 
 
-def _driving_ms(begun_ms: int, ended_ms: int | None, told: bytes | None) -> int:
-    """The time that a trip's samples cover, without gaps; of a trip from before that was kept, how long it took."""
-    if told is None:
-        lasting = 0 if ended_ms is None else ended_ms - begun_ms
-    else:
-        known = quality.read(told)
-        lasting = (known.samples - 1 - known.gaps) * known.period_ms
-    return min(max(lasting, 0), trends.LONGEST_MS)
+def _driving_ms(told: bytes) -> int:
+    """The time that a trip's samples cover, without gaps."""
+    known = quality.read(told)
+    return min(max((known.samples - 1 - known.gaps) * known.period_ms, 0), trends.LONGEST_MS)
 
 
 _OF_TRIPS: Final = driving_score.c.trip_no.in_(bindparam("nos", expanding=True))
@@ -170,7 +160,6 @@ _PLACES: Final = (
         trip.c.no,
         trip.c.company_id,
         func.coalesce(trip.c.start_ms, trip.c.created_ms),
-        trip.c.end_ms,
         trip.c.quality,
         *(driving_score.c[name].label(f"was_{name}") for name in _Place._fields),
     )
@@ -181,13 +170,6 @@ _PLACE: Final = (
     update(driving_score)
     .where(driving_score.c.trip_no == bindparam("of_trip"))
     .values({name: bindparam(f"to_{name}") for name in _Place._fields})
-)
-_UNSUMMED: Final = Hot(
-    select(driving_score.c.trip_no)
-    .where(driving_score.c.day.is_(None), driving_score.c.trip_no > bindparam("after"))
-    .order_by(driving_score.c.trip_no)
-    .limit(bindparam("most", type_=Integer)),
-    *("after", "most"),
 )
 _KEY: Final = ("of_subject", "of_period", "of_day", "of_policy")
 _EMPTY: Final[Any] = delete(score_sum).where(

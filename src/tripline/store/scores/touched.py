@@ -57,9 +57,9 @@ def among(tx: ReadTx, rows: Sequence[Row[Any]], touched: Touched, *, everything:
     return [row.no for row in rows if row.no in found]
 
 
-def _maps(quality: bytes | None) -> tuple[str, ...]:
-    """Those that told roads of a trip; the quality is null of one that was scored before there were any."""
-    return () if quality is None else _READ.decode(quality).maps
+def _maps(quality: bytes) -> tuple[str, ...]:
+    """Those that told roads of a scored trip."""
+    return _READ.decode(quality).maps
 
 
 def _near(tx: ReadTx, distances: dict[int, float], bounds: Bounds) -> Iterator[int]:

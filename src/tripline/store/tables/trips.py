@@ -210,20 +210,17 @@ driving_score = Table(
     *(Column(name, Integer, nullable=False) for name in COUNTED),
     Column("over_speed_s", Float, nullable=False),
     Column("distance_m", Float, nullable=False),
-    Column("policy", Integer, nullable=False, server_default="0", comment="scoring_policy.no; 0: from before policies"),
+    Column("policy", Integer, nullable=False, server_default="1", comment="scoring_policy.no"),
     Column("company_id", Uuid, comment="of the trip"),
-    Column("day", Integer, comment="on which the trip began, since 1970-01-01; null: in no sum yet"),
+    Column("day", Integer, comment="on which the trip began, since 1970-01-01"),
     Column("driving_ms", BigInteger, comment="driving time"),
 )
-partial_index("ix_driving_score_unsummed", driving_score.c.trip_no, where="day IS NULL")
 Index(
     "ix_driving_score_vehicle",
     driving_score.c.vehicle_id,
     driving_score.c.created_ms,
     driving_score.c.trip_no,
 )
-# Holds all that an accumulated score is made of, so that one from before gets its sums without touching the rows.
-Index("ix_driving_score_sums", driving_score.c.vehicle_id, driving_score.c.score, driving_score.c.distance_m)
 Index("ix_driving_score_user", driving_score.c.user_id, driving_score.c.created_ms, driving_score.c.trip_no)
 
 
@@ -317,7 +314,7 @@ vehicle_score = Table(
     Column("count", Integer, nullable=False),
     Column("score", Float, nullable=False),
     Column("distance_m", Float, nullable=False),
-    Column("sums", LargeBinary, comment="of all its trips, exactly (scoring/policy.py); null: from before"),
+    Column("sums", LargeBinary, nullable=False, comment="of all its trips, exactly (scoring/policy.py)"),
 )
 Index("ix_vehicle_score_user", vehicle_score.c.user_id)
 

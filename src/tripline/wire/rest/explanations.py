@@ -132,7 +132,7 @@ class ScoreExplanation(msgspec.Struct, frozen=True, rename="camel"):
     ]
     policy: Annotated[
         int | None,
-        Meta(description="number of the policy that the score comes from; 0: of before policies", examples=[1]),
+        Meta(description="number of the policy that the score comes from", examples=[1]),
     ]
     explained_by: Annotated[int, Meta(description="number of the policy of this explanation", examples=[1])]
     explained_score: Annotated[

@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, select
 from tests.support.scoring_rows import COMPANY, DRIVER, NOW_MS, START_MS, drive, played
 
 from tripline.scoring.rules import Harsh, Rules, Scoring, Style, read
@@ -142,18 +142,6 @@ def test_policy_that_does_not_exist_cannot_be_chosen(tmp_path, no):
         return await rig.rows(tables.policy_choice, "policy")
 
     assert played(tmp_path, play) == []
-
-
-def test_score_from_before_policies_carries_0_until_it_is_scored_again(tmp_path):
-    async def play(rig):
-        no = await rig.add_trip(START, distance_m=10_000)
-        await rig.drain()
-        await rig.write(lambda tx: tx.run(update(tables.driving_score).values(policy=0)))
-        await rig.ask_again(no)
-        await rig.drain()
-        return await rig.rows(tables.driving_score, "policy")
-
-    assert played(tmp_path, play) == [(1,)]
 
 
 def test_every_number_but_the_time_of_scoring_tells_policies_apart(tmp_path):

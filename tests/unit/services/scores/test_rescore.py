@@ -3,10 +3,12 @@
 import asyncio
 
 import pytest
-from sqlalchemy import delete, update
-from tests.support.scoring_rows import COMPANY, NOW_MS, START_MS, drive, played
+from sqlalchemy import delete, select, update
+from tests.support.scoring_rows import COMPANY, NOW_MS, START_MS, VEHICLE, drive, played
 
+from tripline.scoring import policy
 from tripline.scoring.rules import Rules, Scoring
+from tripline.scoring.score import ScoredTrip
 from tripline.services.scores import rescore
 from tripline.store import tables
 from tripline.store.scores import policies
@@ -49,11 +51,16 @@ def counts(outcome):
 
 
 async def spoil(rig, no, **values):
-    """Change the stored score of a trip, as if by rules of before, from when no sums were kept."""
+    """Change the stored score of a trip, as if by other rules, with the sums of its vehicle."""
 
     def change(tx):
-        tx.run(update(tables.driving_score).where(tables.driving_score.c.trip_no == no).values(values))
-        tx.run(update(tables.vehicle_score).values(sums=None))
+        score = tables.driving_score.c
+        tx.run(update(tables.driving_score).where(score.trip_no == no).values(values))
+        every = tx.all(select(score.score, score.distance_m).where(score.vehicle_id == VEHICLE))
+        sums = policy.sums([ScoredTrip(*each) for each in every])
+        tx.run(
+            update(tables.vehicle_score).where(tables.vehicle_score.c.vehicle_id == VEHICLE).values(sums=sums.written())
+        )
 
     await rig.write(change)
 

@@ -5,7 +5,6 @@ import math
 
 import pytest
 from sqlalchemy import delete, select, update
-from tests.support import kept_sums
 from tests.support.scoring_rows import (
     COMPANY,
     DRIVER,
@@ -25,7 +24,7 @@ from tripline.scoring import quality
 from tripline.scoring.rules import Rules, Scoring
 from tripline.services.scores import scorer
 from tripline.store import tables
-from tripline.store.scores import policies, scores, sums
+from tripline.store.scores import policies, scores
 
 CALM = drive(*[50.0] * 20)
 START = drive(0, 0, 0, 0, 12, 24, 30, 30)
@@ -321,7 +320,9 @@ def test_outage_leaves_jobs_as_they_are(tmp_path):
     assert result == ([], [], [], [(no, None)], [(no, 0, 0, None)])
 
 
-@pytest.mark.parametrize("step", ["forget", "keep_events", "keep_score", "note", "finish", "trip_scores", "keep_total"])
+@pytest.mark.parametrize(
+    "step", ["forget", "keep_events", "keep_score", "note", "finish", "newest_driver", "keep_total"]
+)
 def test_scorer_interrupted_at_any_step_resumes(tmp_path, monkeypatch, step):
     class KilledError(BaseException):
         """The process ends here."""
@@ -527,50 +528,6 @@ def test_speeds_in_another_unit_are_refused_with_what_tells_which(tmp_path):
     assert quality.likely(quality.read(body).speed_ratio) is quality.Unit.METRES_PER_SECOND
 
 
-def test_scores_from_before_there_were_sums_join_them_a_few_at_a_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(scorer, "UNSUMMED", 2)
-
-    def forget(tx):
-        tx.run(delete(tables.score_sum))
-        tx.run(update(tables.driving_score).values(day=None, company_id=None, driving_ms=None))
-
-    async def play(rig):
-        for _ in range(3):
-            await rig.add_trip(START, distance_m=10_000)
-        await rig.drain()
-        before = await rig.store.read(sums.kept)
-        await rig.write(forget)
-        await rig.add_trip(CALM, distance_m=10_000)
-        await rig.drain()
-        handled = [await rig.scorer.sum_some() for _ in range(4)]
-        return before, handled, await rig.store.read(sums.kept), await rig.store.read(kept_sums.recomputed)
-
-    before, handled, kept, recomputed = played(tmp_path, play)
-
-    assert handled == [2, 1, 0, 0]
-    assert kept == recomputed
-    assert kept.keys() == before.keys()
-    assert {each.trips for each in before.values()} == {3}
-    assert {each.trips for each in kept.values()} == {4}
-
-
-def test_score_without_a_trip_is_stepped_over_and_not_tried_for_ever(tmp_path):
-    async def play(rig):
-        gone = await rig.add_trip(START, distance_m=10_000)
-        await rig.add_trip(START, distance_m=10_000)
-        await rig.drain()
-
-        def forget(tx):
-            tx.run(delete(tables.score_sum))
-            tx.run(update(tables.driving_score).values(day=None, company_id=None, driving_ms=None))
-            tx.run(delete(tables.trip).where(tables.trip.c.no == gone))
-
-        await rig.write(forget)
-        return [await rig.scorer.sum_some() for _ in range(3)], await rig.rows(tables.score_sum, "trips")
-
-    assert played(tmp_path, play) == ([2, 0, 0], [(1,)] * 9)
-
-
 def test_equal_score_by_another_policy_moves_to_its_sums(tmp_path):
     async def play(rig):
         trip_no = await rig.add_trip(CALM, distance_m=10_000)
@@ -613,25 +570,6 @@ def choose(rig, **scoring):
         policies.choose(tx, policies.Kind.COMPANY, COMPANY, policy.no, from_ms=0, now_ms=NOW_MS)
 
     return rig.write(work)
-
-
-def test_accumulated_score_of_an_upgraded_installation_is_made_of_all_trips_once(tmp_path, monkeypatch):
-    read = []
-
-    async def play(rig):
-        await rig.add_trip(START, distance_m=10_000)
-        await rig.add_trip(CALM, distance_m=30_000)
-        await rig.drain()
-        await rig.write(lambda tx: tx.run(update(tables.vehicle_score).values(sums=None, score=1.0)))
-        whole = scores.trip_scores
-        monkeypatch.setattr(scores, "trip_scores", lambda tx, of: read.append(of) or whole(tx, of))
-        for _ in range(2):
-            await rig.add_trip(CALM, distance_m=10_000)
-            await rig.drain()
-        return await rig.rows(tables.vehicle_score, "count", "score", "distance_m")
-
-    assert played(tmp_path, play) == [(4, pytest.approx(100 * math.exp(-0.45 / 60)), 60_000)]
-    assert read == [VEHICLE]
 
 
 @pytest.mark.parametrize(("accumulate", "changes"), [("trip_mean", True), ("pooled", False)])

@@ -5,20 +5,20 @@ import asyncio
 import pytest
 from sqlalchemy import delete, insert, update
 from tests.support import standings as support
-from tests.support.scoring_rows import COMPANY, NOW_MS, Rig
+from tests.support.scoring_rows import COMPANY, NOW_MS, ZONE, Rig
 from tests.support.standings import Clock, keeper, until_idle
 
 from tripline.domain import trends
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.trends import Period, Subject, Sums
 from tripline.services.scores import standing_keeper
-from tripline.services.scores.standing_keeper import EVERY_MS, LATEST_DAYS, LEASE_MS
+from tripline.services.scores.standing_keeper import EVERY_MS, LEASE_MS
 from tripline.store import tables
 from tripline.store.erasure import driver_remains
 from tripline.store.fleet import companies
 from tripline.store.scores import standings
 
-DAY = trends.day_of(NOW_MS, support.ZONE) - 100
+DAY = trends.day_of(NOW_MS, ZONE) - 100
 """Not among the latest days, which a worker that starts counts anyway."""
 SUMS = Sums(1, 0, 0, 0, 0, 0, 1_000, 0)
 
@@ -196,25 +196,6 @@ def test_removed_company_leaves_the_group(fleet):
     assert fleet.run(play)
 
 
-def test_worker_that_starts_counts_the_latest_days_again(fleet):
-    """A program of an earlier version may have changed scores and noted nothing."""
-
-    async def play(fleet):
-        today = trends.day_of(NOW_MS, support.ZONE)
-        ids = await fleet.vehicles(20)
-
-        def unnoted(tx):
-            score(tx, Subject.VEHICLE, ids, day=today - LATEST_DAYS)
-            tx.run(delete(tables.score_change))
-
-        await fleet.rig.write(unnoted)
-        while await fleet.keeper.keep():
-            pass
-        return [group[:3] for group in await fleet.kept()]
-
-    assert ("vehicle", "day", trends.day_of(NOW_MS, support.ZONE) - LATEST_DAYS) in fleet.run(play)
-
-
 def test_latest_period_is_counted_first(fleet):
     async def play(fleet):
         for day in (DAY, DAY + 7, DAY - 7):
@@ -275,7 +256,7 @@ def test_worker_rests_four_times_as_long_as_it_works(tmp_path):
         slept = []
         now = iter(range(1_000))
         worker = standing_keeper.StandingKeeper(
-            store=rig.store, clock=lambda: NOW_MS, zone=support.ZONE, stopwatch=lambda: next(now) / 1_000
+            store=rig.store, clock=lambda: NOW_MS, stopwatch=lambda: next(now) / 1_000
         )
         sleep = asyncio.sleep
 
@@ -283,6 +264,7 @@ def test_worker_rests_four_times_as_long_as_it_works(tmp_path):
             slept.append(seconds)
             await sleep(0)
 
+        await rig.write(lambda tx: standings.note(tx, [DAY]))
         asyncio.sleep = noted
         try:
             while await worker.keep():

@@ -3,7 +3,6 @@
 import math
 
 import pytest
-from sqlalchemy import update
 from tests.support.scoring_rows import COMPANY, DRIVER, VEHICLE, drive, played
 
 from tripline.domain.access import Actor, Authority
@@ -44,15 +43,6 @@ def test_costs_add_up_and_the_dearest_trip_comes_first(tmp_path, how):
     assert [each.distance_m for each in told.dearest] == [lengths[each.trip_id] for each in told.dearest]
     assert (told.others, told.others_cost) == (0, 0)
     assert [each.quality.samples for each in told.dearest] == [len(HARSH), len(HARSH), len(CALM)]
-
-
-def test_trip_judged_before_its_quality_was_kept_has_none(tmp_path):
-    async def play(rig):
-        await fleet(rig)
-        await rig.write(lambda tx: tx.run(update(tables.trip).values(quality=None)))
-        return await rig.store.read(lambda tx: totals.explained(tx, actor=ACTOR, of=VEHICLE))
-
-    assert [each.quality for each in played(tmp_path, play).dearest] == [None]
 
 
 def test_pooled_trips_with_the_same_events_cost_the_same_however_long(tmp_path):

@@ -192,16 +192,6 @@ def test_area_whose_name_begins_alike_and_other_companies_and_periods_are_left_a
     assert bounded == [{"along", "through"}, set(), set(), set(), {"along", "through"}]
 
 
-def test_score_from_before_there_were_qualities_is_touched_by_where_it_was_driven(tmp_path, town):
-    async def play(rig):
-        trips = await fleet(rig)
-        await rig.write(lambda tx: tx.run(update(tables.trip).values(quality=None)))
-        town.imported(50)
-        return await chosen(rig, trips, town.touched())
-
-    assert played(tmp_path, play, roads=town.roads) == {"along", "through"}
-
-
 def test_trip_that_begins_without_a_position_is_looked_at_whole(tmp_path, town):
     async def play(rig):
         nowhere = b"".join(sample(second - 60, 54.0, lat=math.nan, lon=math.nan) for second in range(60))
