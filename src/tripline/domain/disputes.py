@@ -15,7 +15,7 @@ from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
 from tripline.domain.refusals import Kind, Refusal
 
 OF_TRIP: Final = 100
-"""Most disputes of one trip, decided or not."""
+"""Maximum number of disputes per trip, decided or not."""
 
 
 class Reason(StrEnum):

@@ -13,7 +13,7 @@ from tripline.domain.refusals import Kind, Refusal
 from tripline.domain.shares import Shares
 
 OF_ACCOUNT: Final = 2
-"""Most exports of an account that wait or run."""
+"""Maximum number of waiting and running exports of an account."""
 SHARES: Final = Shares(total=20, operator=15, company=10, account=OF_ACCOUNT)
 """The same for an operator with its partners, a company, and the installation."""
 KEPT: Final = 5
@@ -72,7 +72,7 @@ class ManyExports(Refusal):
 
 
 class NotReady(Refusal):
-    """The export has no file yet, or no longer."""
+    """The export has no file to download."""
 
     code: ClassVar[str] = "export.not_ready"
     kind: ClassVar[Kind] = Kind.CONFLICT

@@ -39,7 +39,7 @@ DEGREE_M: Final = 111_195.0
 """Metres a degree of latitude, and of longitude at the equator."""
 _SIZE: Final = samples.RECORD.size
 _LAT_OF_ONE: Final = struct.Struct("<8xd20x")
-"""Reads only the latitude of a record."""
+"""Unpacks only the latitude of a record."""
 _LAT_AND_FLAGS: Final = struct.Struct("<8xd18xH")
 _LAST: Final = struct.Struct("<" + "qd18xH" * KEPT)
 """Time, latitude and flags of each of `KEPT` records."""

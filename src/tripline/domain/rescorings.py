@@ -30,7 +30,7 @@ class Stage(StrEnum):
 
 
 class Cause(StrEnum):
-    """The reasons for which a rescoring ends."""
+    """Why a rescoring ends."""
 
     FINISH = "finish"
     CANCEL = "cancel"

@@ -19,10 +19,10 @@ from tripline.domain import instants
 GROUP: Final = 20
 """Smallest group of a service type that has percentiles: a smaller one would reveal single members."""
 LONGEST_M: Final = 10_000_000
-"""Most metres that a trip adds, and `HEAVIEST` its most burden: a month of any company stays below 2^63."""
+"""Maximum distance that a trip adds, m; `HEAVIEST` limits its burden: a month of any company stays below 2^63."""
 HEAVIEST: Final = 10**13
 LONGEST_MS: Final = 10**10
-"""Most driving time that a trip adds, ms."""
+"""Maximum driving time that a trip adds, ms."""
 _MILLIONTHS: Final = 1_000_000
 _KNOWN_DAYS: Final = 4_096
 """Days whose beginning and text are cached: pages show the same ones again and again."""
@@ -38,7 +38,7 @@ class Subject(StrEnum):
 
 
 class Period(StrEnum):
-    """Over what they are summed. A week begins on Monday."""
+    """The interval of a sum. A week begins on Monday."""
 
     DAY = "day"
     WEEK = "week"
@@ -149,7 +149,7 @@ def next_day(first: int, period: Period) -> int:
 
 @lru_cache(_KNOWN_DAYS)
 def midnight_ms(day: int, zone: ZoneInfo) -> int:
-    """The instant at which a day begins."""
+    """The first instant of a day, epoch ms."""
     return round(datetime.datetime.combine(_date(day), datetime.time(), zone).timestamp() * 1_000)
 
 

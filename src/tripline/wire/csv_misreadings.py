@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 WORD_PART: Final = 16
-"""Most characters of a word before and behind a place in it."""
+"""Maximum number of characters of a word on each side of a place in it."""
 _BETWEEN_SMALL: Final = re.compile("[a-z][가-힣一-鿿豈-﫿]{1,4}[a-z]")
 """Hangul syllables or hanja between small Latin letters."""
 

@@ -131,7 +131,7 @@ def _trip(context: Context) -> list[Usable | Rejected]:
 
 
 def _times(context: Context, stt_ms: int | None, edt_ms: int | None) -> _Times:
-    """Start and end: the message's if in order, else the payload's if in order, else none."""
+    """Start and end, each from the message, else from the payload; times out of order are ignored."""
     values, zone, received_ms = context.values, context.zone, context.received_ms
     start_ms = values.instant("startTs", "startDt", zone, received_ms)
     end_ms = values.instant("endTs", "endDt", zone, received_ms)
