@@ -101,8 +101,9 @@ SECTIONS: Final[navigation.Sections] = {
         "/admin/settings": ("portal.frame.settings", "settings"),
     },
 }
-"""The pages that the navigation leads to, by section: text and icon of each. The text of a section itself is
-`portal.frame.` and its name."""
+"""The pages in the navigation, by section, each with its text and icon. The text of a section itself is `portal.frame.`
+plus its name.
+"""
 
 STATE: Final[dict[str, Any]] = {navigation.PAGES: navigation.pages_of(FAMILIES), navigation.SECTIONS: SECTIONS}
 """State of the application for handlers of these families, beside their contexts."""

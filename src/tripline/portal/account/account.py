@@ -1,6 +1,6 @@
 """The page of the visitor's own account: name, password, language, theme, and sessions.
 
-Not here: signing in and out (`sign_in.py`), a password without the old one (`passwords.py`).
+Not here: signing in and out (`sign_in.py`), setting a password without the old one (`passwords.py`).
 """
 
 from functools import partial
@@ -32,7 +32,7 @@ from tripline.store.transactions import ReadTx, WriteTx
 
 PATH: Final = "/account"
 SYSTEM: Final = "system"
-"""The theme of who chooses none."""
+"""The theme of accounts without a choice of their own."""
 _SHOWN: Final = 50
 """Sessions on a page."""
 _LABELS: Final = {
@@ -43,11 +43,11 @@ _LABELS: Final = {
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A session as its owner sees it."""
+    """A session, rendered for its owner."""
 
     id: str
     agent: str | None
-    """Browser and system, or program; None: not known."""
+    """Browser and system, or program; None if unknown."""
     is_browser: bool
     address: str | None
     created_ms: int
@@ -57,7 +57,7 @@ class Line(msgspec.Struct, frozen=True):
 
 @page("GET", PATH, access=Gate.ACCOUNT)
 async def show(request: Call) -> Response[bytes]:
-    """The own account."""
+    """The visitor's account."""
     return await _shown(request)
 
 
@@ -68,7 +68,7 @@ async def show(request: Call) -> Response[bytes]:
     refuses=(login.WrongPassword, login.MustWait, rules.PasswordsDiffer, rules.PasswordTooShort, TooManyLogins),
 )
 async def change_password(request: Call) -> Response[bytes]:
-    """Set the own password: every session ends but this browser's, which gets a new one."""
+    """Set a new password; ends every session except this browser's, which gets a new cookie."""
     form = await forms.read(request)
     context, visitor = context_of(request), await visitor_of(request)
     attempts = peers.attempts_of(request)
@@ -105,7 +105,7 @@ async def change_password(request: Call) -> Response[bytes]:
 
 @page("POST", "/account/preferences", access=Gate.ANYONE)
 async def prefer(request: Call) -> Response[bytes]:
-    """Choose language or theme: kept by the account; of a guest the language alone, by the browser."""
+    """Choose language or theme. An account stores both; a guest's browser stores the language."""
     form = await forms.read(request)
     context = context_of(request)
     answer = views.moved(request, addresses.within(form.text(addresses.NEXT)))
@@ -128,7 +128,7 @@ async def prefer(request: Call) -> Response[bytes]:
 
 @page("POST", "/account/sessions/end", access=Gate.ACCOUNT, refuses=(NotFound,))
 async def end(request: Call) -> Response[bytes]:
-    """End one of the own sessions."""
+    """End one of the visitor's sessions."""
     form = await forms.read(request)
     session_id = parameters.uuid_of(form.text("session"), "session")
     visitor = await visitor_of(request)
@@ -140,7 +140,7 @@ async def end(request: Call) -> Response[bytes]:
 
 @page("POST", "/account/sessions/end-others", access=Gate.ACCOUNT)
 async def end_others(request: Call) -> Response[bytes]:
-    """End the own sessions, but this browser's."""
+    """End the visitor's other sessions."""
     await forms.read(request)
     await _end_all(request, keeps=True)
     return views.moved(request, PATH, notice="portal.account.others_ended")
@@ -148,7 +148,7 @@ async def end_others(request: Call) -> Response[bytes]:
 
 @page("POST", "/account/sessions/end-all", access=Gate.ACCOUNT)
 async def end_all(request: Call) -> Response[bytes]:
-    """End every own session, this browser's too."""
+    """End all of the visitor's sessions, including this browser's."""
     await forms.read(request)
     await _end_all(request, keeps=False)
     return _left(request)

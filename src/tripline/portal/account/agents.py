@@ -1,12 +1,12 @@
-"""Names of clients: which browser on which system, or which program, from what a client calls itself.
+"""Client names for the session list: browser and system, or program, from the User-Agent header.
 
-The text is the client's own claim and serves only its owner, to know a session again.
+The header is the client's own claim; it only helps the owner recognize a session.
 """
 
 import re
 from typing import Final
 
-# In this order: many browsers name others too, to be served alike.
+# The order matters: many browsers name others too, for compatibility.
 _BROWSERS: Final = (
     ("Edg/", "Edge"),
     ("Whale/", "Whale"),
@@ -31,7 +31,7 @@ _PROGRAM: Final = re.compile(r"[!-~]{1,60}")
 
 
 def named(agent: str | None) -> str | None:
-    """The browser and system, or the program; None for a client that says nothing that can be shown."""
+    """The browser and system, or the program; None without a printable name."""
     if agent is None:
         return None
     browser = next((name for mark, name in _BROWSERS if mark in agent), None)

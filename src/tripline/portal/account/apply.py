@@ -1,7 +1,7 @@
-"""Applying for a service account: the form, and what becomes of it.
+"""Applying for a service account: the form and the confirmation.
 
-The answer is the same whether the address has an account, an application under review, or neither
-(`services/accounts/applications.py`); who decides is told on another page (`admin/applications.py`).
+The answer is the same for an address with an account, with an application under review, or with neither
+(`services/accounts/applications.py`). Decisions are made on another page (`admin/applications.py`).
 """
 
 from typing import Any, Final
@@ -34,7 +34,7 @@ _FIELDS: Final = {
     "providerManagerEmail": "provider_manager_email",
     "notifyHost": "notify_host",
 }
-"""Names of the form's fields, as REST has them, and those of the domain."""
+"""The form's field names, as in REST, and their names in the domain."""
 _LABELS: Final = {name: f"portal.apply.{known}" for name, known in _FIELDS.items()}
 
 
@@ -46,7 +46,7 @@ async def show(request: Call) -> Response[bytes]:
 
 @page("POST", PATH, access=Gate.ANYONE, refuses=(TooManyForms,))
 async def take(request: Call) -> Response[bytes]:
-    """Apply for a service account with what the form holds; the result comes by mail."""
+    """Submit an application for a service account; the result comes by mail."""
     sent = await forms.read(request)
     context = context_of(request)
     language, now_ms = languages.asked_of(request), context.clock()
@@ -71,12 +71,12 @@ async def take(request: Call) -> Response[bytes]:
 
 @page("GET", SENT, access=Gate.ANYONE)
 async def show_sent(request: Call) -> Response[bytes]:
-    """What happens with an application that was sent in."""
+    """Explain the next steps after an application."""
     return views.show(request, None, "apply/sent.html", title="portal.apply.sent")
 
 
 def _said(form: Form) -> dict[str, str | None]:
-    """What the form says, by the names of the domain; a browser sends line ends its own way."""
+    """The submitted values by domain name, with line ends normalized."""
     values = {known: form.text(name).replace("\r\n", "\n") for name, known in _FIELDS.items()}
     return {known: value or None for known, value in values.items()}
 

@@ -1,8 +1,8 @@
-"""Passwords without a session: asking for a link by mail, and the page behind it, which sets a new password.
+"""Passwords without a session: requesting a link by mail, and the page behind it, which sets a new password.
 
-Opening a link spends nothing, because mail scanners open links too; only sending its form does.
+Opening a link does not use it up, because mail scanners open links too; only submitting its form does.
 
-Not here: the same for programs (`api/passwords.py`), changing the own password (`account.py`).
+Not here: the same for programs (`api/passwords.py`), changing a known password (`account.py`).
 """
 
 from typing import Any, Final
@@ -37,11 +37,11 @@ _TOKEN: Final = Value(
 )
 _FIELDS_MAX: Final = 16
 _FORM_MAX: Final = 16_384
-"""Bytes: two longest passwords, every byte escaped, are under 7,000."""
+"""Bytes: two passwords of the maximum length, every byte escaped, are under 7,000."""
 
 
 def chosen(name: str, form: forms.Form) -> str:
-    """The password that the form holds twice.
+    """The new password, which the form contains twice.
 
     Raises as `passwords.chosen`, also when the second is missing, and `passwords.PasswordsDiffer`.
     """
@@ -57,13 +57,13 @@ def chosen(name: str, form: forms.Form) -> str:
 
 @page("GET", FORGOTTEN, access=Gate.ANYONE)
 async def ask(request: Call) -> Response[bytes]:
-    """Ask for a link that sets a new password."""
+    """Request a link that sets a new password."""
     return views.show(request, None, "passwords/forgotten.html", title="portal.password.forgotten")
 
 
 @page("POST", FORGOTTEN, access=Gate.ANYONE, refuses=(TooManyForms,))
 async def send(request: Call) -> Response[bytes]:
-    """Mail a link to the account with the address in the form; the answer is the same whether there is one or not."""
+    """Mail a link to the account with this address; the answer is the same if no account exists."""
     form = await forms.read(request)
     context = context_of(request)
     language, now_ms = languages.asked_of(request), context.clock()
@@ -91,7 +91,7 @@ async def send(request: Call) -> Response[bytes]:
 
 @page("GET", SENT, access=Gate.ANYONE)
 async def show_sent(request: Call) -> Response[bytes]:
-    """What happens once a link was asked for."""
+    """Explain the next steps after a link was requested."""
     return views.show(request, None, "passwords/sent.html", title="portal.password.sent")
 
 
@@ -114,11 +114,11 @@ async def choose(request: Call) -> Response[bytes]:
     refuses=(links.LinkUnusable, passwords.PasswordsDiffer, passwords.PasswordTooShort, TooManyLogins),
 )
 async def take(request: Call) -> Response[bytes]:
-    """Set the password that the form holds; the link is used up."""
+    """Set the submitted password and use the link up."""
     form = await forms.read(request, fields=_FIELDS_MAX, most=_FORM_MAX)
     context, token = context_of(request), form.text(_TOKEN.name)
     try:
-        # First of all: whose link is good for nothing need not think of a password.
+        # Check the link first: with an unusable link, a new password is pointless.
         await context.store.read_short(lambda tx: links.holder(tx, token=token, now_ms=context.clock()))
         await resets.set_password(
             context.store,
@@ -145,7 +145,7 @@ def _choice(request: Call, token: str, *, error: Refusal | None = None) -> Respo
         labels=_LABELS,
         headers={} if error is None else errors.retry_after(error),
         token=token,
-        # With the token, so that the language can be changed below a form that was refused too.
+        # Keep the token in the address: the language can then be changed below a refused form too.
         action=f"{links.PATH}?{urlencode({_TOKEN.name: token})}",
         least=passwords.SHORTEST,
         most=passwords.LONGEST,

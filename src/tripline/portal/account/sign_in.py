@@ -1,9 +1,9 @@
 """Signing in with a browser, by password or by a one-time link, and signing out.
 
-A sign-in gives the browser a new cookie, whatever it had before (`services/accounts/browser_sessions.py`). Opening a
-link spends nothing, because mail scanners and previews open links too; only the button on its page does.
+A sign-in always gives the browser a new cookie (`services/accounts/browser_sessions.py`). Opening a link does not use
+it up, because mail scanners and previews open links too; only the button on its page does.
 
-Not here: what a cookie is good for (`http/authentication.py`), a forgotten password (`passwords.py`).
+Not here: checking cookies (`http/authentication.py`), a forgotten password (`passwords.py`).
 """
 
 from typing import Any, Final
@@ -33,7 +33,7 @@ _LABELS: Final = {"email": "portal.sign_in.email", "password": "portal.sign_in.p
 
 @page("GET", addresses.SIGN_IN, access=Gate.ANYONE, query=(_NEXT,))
 async def show(request: Call) -> Response[bytes]:
-    """Sign in; a fresh installation says which command makes the first account."""
+    """Sign in; a fresh installation shows the command that creates the first account."""
 
     def work(tx: ReadTx) -> tuple[bool, bool]:
         return guest_in(tx, request) is not None, directory.any_made(tx)
@@ -54,7 +54,7 @@ async def show(request: Call) -> Response[bytes]:
     refuses=(login.WrongCredentials, login.MustWait, TooManyLogins),
 )
 async def take(request: Call) -> Response[bytes]:
-    """Sign in with the e-mail address and password that the form holds."""
+    """Sign in with e-mail address and password."""
     form = await forms.read(request)
     there = addresses.within(form.text(addresses.NEXT))
     context = context_of(request)
@@ -92,7 +92,7 @@ async def show_link(request: Call) -> Response[bytes]:
 
 @page("POST", links.SIGN_IN_PATH, access=Gate.ANYONE, refuses=(LinkUnusable,))
 async def take_link(request: Call) -> Response[bytes]:
-    """Sign in by a one-time link, which is used up."""
+    """Sign in by a one-time link and use it up."""
     form = await forms.read(request)
     context = context_of(request)
     attempts = peers.attempts_of(request)
@@ -149,7 +149,7 @@ def _useless(request: Call, refusal: LinkUnusable) -> Response[bytes]:
 
 
 def _entered(there: str, header: dict[str, str]) -> Response[bytes]:
-    """On to a page, with another cookie: a whole page, for nothing of the one before holds."""
+    """Redirect with another cookie, as a full page load: nothing of the previous page remains valid."""
     return Response(b"", status_code=303, media_type=HTML, headers={**views.HEADERS, "location": there, **header})
 
 

@@ -1,7 +1,7 @@
-"""One account, as platform administrators see it: shown, disabled, enabled.
+"""The page of one account for platform administrators: show, disable, enable.
 
-Not here: the list of accounts (`lists/accounts.py`), people of a company (`records/people.py`), the own account
-(`account/account.py`).
+Not here: the list of accounts (`lists/accounts.py`), people of a company (`records/people.py`), the visitor's own
+account (`account/account.py`).
 """
 
 from typing import Any, Final
@@ -32,7 +32,7 @@ async def show(request: Call) -> Response[bytes]:
 
 @page("POST", f"{_ONE}/disable", access=Action.ACCOUNT_MANAGE, refuses=(directory.OwnAccount,))
 async def disable(request: Call) -> Response[bytes]:
-    """Bar the account: its sessions and links end."""
+    """Disable the account and end its sessions and links."""
     await forms.read(request)
     context, visitor = context_of(request), await visitor_of(request)
     user_id, now_ms = _account_id(request), context.clock()
@@ -53,7 +53,7 @@ async def disable(request: Call) -> Response[bytes]:
 
 @page("POST", f"{_ONE}/enable", access=Action.ACCOUNT_MANAGE)
 async def enable(request: Call) -> Response[bytes]:
-    """Let the account be used again."""
+    """Enable the account again."""
     await forms.read(request)
     context, visitor = context_of(request), await visitor_of(request)
     user_id = _account_id(request)

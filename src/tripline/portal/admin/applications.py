@@ -1,7 +1,7 @@
-"""The page of an application for a service account, on which platform administrators decide it.
+"""The page on which platform administrators decide an application for a service account.
 
-Not here: their list (`lists/applications.py`), sending one in (`account/apply.py`), what an approval makes
-(`services/accounts/applications.py`).
+Not here: the list of applications (`lists/applications.py`), submitting one (`account/apply.py`), the effect of an
+approval (`services/accounts/applications.py`).
 """
 
 import secrets
@@ -43,11 +43,11 @@ async def show(request: Call) -> Response[bytes]:
     refuses=(applications.AlreadyDecided, people.EmailTaken, TooManyLogins),
 )
 async def approve(request: Call) -> Response[bytes]:
-    """Grant the service account; a mail with a link to set its password goes to the applicant."""
+    """Grant the service account and mail the applicant a link to set its password."""
     await forms.read(request)
     context, visitor = context_of(request), await visitor_of(request)
     wanted = parameters.path_id(request, "applicationId")
-    # A hash like any other: a sign-in before the password is set takes the time of one with a wrong password.
+    # A real hash: a sign-in before the password is set then takes as long as one with a wrong password.
     nobodys = await accounts_of(request).passwords.hash(
         secrets.token_urlsafe(32), peers.requester_of(request, visitor.actor)
     )
@@ -69,7 +69,7 @@ async def approve(request: Call) -> Response[bytes]:
 
 @page("POST", f"{_ONE}/reject", access=Action.APPLICATION_REVIEW, refuses=(applications.AlreadyDecided,))
 async def reject(request: Call) -> Response[bytes]:
-    """Refuse the service account; a mail with the reason goes to the applicant."""
+    """Reject the application and mail the applicant the reason."""
     form = await forms.read(request)
     context, visitor = context_of(request), await visitor_of(request)
     wanted = parameters.path_id(request, "applicationId")

@@ -1,4 +1,4 @@
-"""The health of the installation in words: what was found, what it means, what to do.
+"""The health of the installation in words: each finding, its meaning, and the remedy.
 
 Not here: the verdicts (`services/doctor/`), health for programs (`api/health.py`).
 """
@@ -27,11 +27,11 @@ _SHORT: Final = {
     ("doctor.push.receiver", "notify"): "doctor.push.receiver.notify",
     ("doctor.push.receiver", "rpcNotify"): "doctor.push.receiver.rpcNotify",
 }
-"""How the page names receivers, by how commands name them, and by the channel."""
+"""The page's text for a receiver, by the text that commands use and the channel."""
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A finding as the page shows it."""
+    """A finding, rendered for the page."""
 
     subject: str
     state: str
@@ -43,7 +43,7 @@ class Line(msgspec.Struct, frozen=True):
 
 @page("GET", "/admin/health", access=Action.INSTALLATION_READ)
 async def show(request: Call) -> Response[bytes]:
-    """How well the installation runs, as the process that answers sees it now."""
+    """The state of the installation, as seen by the answering process."""
     context = context_of(request)
 
     def work(tx: ReadTx) -> tuple[Visitor, Report]:
@@ -78,22 +78,22 @@ def _line(visitor: Visitor, finding: Finding) -> Line:
 
 def _detail(visitor: Visitor, told: Sequence[Phrase]) -> str:
     text = phrases.said(map(_short, told), visitor.language)
-    # A Korean one may begin with a name.
+    # A Korean detail may begin with a name: keep its case.
     return _sentence(text) if visitor.language is Language.ENGLISH else words.ended(text)
 
 
 def _short(told: Phrase) -> Phrase:
-    """A receiver by what it gets and whose it is; commands name it as other commands take it."""
+    """Name a receiver by channel and company; commands name it by command-line argument."""
     return replace(told, name=_SHORT.get((told.name, str(told.values.get("channel"))), told.name))
 
 
 def _meaning(visitor: Visitor, reason: str) -> str | None:
-    """What the reason of a rejected message means; None: an older version kept it."""
+    """The meaning of a rejection reason; None for a reason recorded by an older version."""
     return catalogue.of_portal(visitor.language).get("portal.health.rejection." + reason)
 
 
 def _sentence(text: str) -> str:
-    """The text as a sentence of its own: commands print it behind a name and a colon."""
+    """The text as a full sentence: commands print it after a name and a colon."""
     return words.ended(f"{text[:1].upper()}{text[1:]}")
 
 

@@ -1,6 +1,6 @@
-"""Pages that change maps: taking in a file, going on with an import or cancelling it, removing an area.
+"""Pages that change maps: uploading a file, resuming or cancelling an import, removing an area.
 
-Not here: the list of maps, to which each of these pages returns (`maps.py`); storing maps (`ports/maps.py`).
+Not here: the list of maps (`maps.py`); storing maps (`ports/maps.py`).
 """
 
 from typing import Any, Final
@@ -61,7 +61,7 @@ async def upload(request: Call) -> Response[bytes]:
             async with keeper.arrival(area, country=country) as arrival:
                 async for piece in arriving.file:
                     await arrival.write(piece)
-                # It may have taken an hour.
+                # The upload may have taken an hour: check the visitor again.
                 await visitor_of(request)
                 await arrival.finish()
     except Refusal as refusal:
@@ -82,7 +82,7 @@ async def upload(request: Call) -> Response[bytes]:
     refuses=(MapsBusy, NothingToContinue),
 )
 async def go_on(request: Call) -> Response[bytes]:
-    """Resume an import that was interrupted or failed, after the last step that it finished."""
+    """Resume an import that was interrupted or failed, after its last finished step."""
     await forms.read(request)
     await visitor_of(request)
     await maps_of(request).keeper.go_on(request.path_params["area"])
@@ -91,7 +91,7 @@ async def go_on(request: Call) -> Response[bytes]:
 
 @page("POST", f"{maps.PATH}/{{area}}/cancel", access=Action.MAP_MANAGE, in_path=(AREA,), refuses=(MapsBusy,))
 async def cancel(request: Call) -> Response[bytes]:
-    """End an import, or forget one that ended before it was done. The former map of the area stays."""
+    """Cancel an import, or discard an unfinished one. The former map of the area stays."""
     form = await forms.read(request)
     await visitor_of(request)
     keeper, area = maps_of(request).keeper, request.path_params["area"]
@@ -103,7 +103,7 @@ async def cancel(request: Call) -> Response[bytes]:
     try:
         await keeper.cancel(area)
     except NotFound:
-        # It came to its end a moment ago.
+        # The import has just finished.
         return maps.over(request, await keeper.maps(), area, since=form.text("since"))
     notice = "portal.maps.cancelled" if running else "portal.maps.discarded"
     return views.moved(request, maps.PATH, notice=notice, name=area)
@@ -111,7 +111,7 @@ async def cancel(request: Call) -> Response[bytes]:
 
 @page("GET", f"{maps.PATH}/{{area}}/delete", access=Action.MAP_MANAGE, in_path=(AREA,))
 async def ask_to_remove(request: Call) -> Response[bytes]:
-    """The page that asks before a map is removed: it lists what is lost with the map."""
+    """Ask before a map is removed, and list the data lost with it."""
     return await _removal(request)
 
 
@@ -132,7 +132,7 @@ async def remove(request: Call) -> Response[bytes]:
 
 
 def _checked(form: Form, *, has_file: bool) -> tuple[str, str]:
-    """Name of the area and country, when every field keeps its rule. Raises `BadParameter`."""
+    """Return the area's name and the country, both validated. Raises `BadParameter`."""
     area, country = form.text("area"), form.text("country").upper()
     check = fields.Checks()
     fault = fault_of_name(area) if area else BadParameter.missing("area")
@@ -195,7 +195,7 @@ async def _removal(request: Call, *, error: Refusal | None = None) -> Response[b
 
 
 def _busy(visitor: Visitor) -> str:
-    """Why maps cannot be changed now."""
+    """The reason why maps cannot be changed now."""
     return catalogue.sentence(MapsBusy(), visitor.language)
 
 
@@ -218,18 +218,18 @@ def _roads(known: KnownMap) -> int:
 
 
 def _has_import(found: Maps, area: str) -> bool:
-    """Whether an import of the area is there, which goes with the map."""
+    """True if the area has an unfinished import, which is removed with the map."""
     return found.under_way is not None and found.under_way.told.name == area
 
 
 def _digest(found: Maps, known: KnownMap) -> str:
-    """Of what the page says that goes."""
+    """Digest of the losses that the page lists."""
     goes = {"roads": str(_roads(known)), "import": str(_has_import(found, known.name))}
     return digests.of({**goes, "word": _word(known) or ""})
 
 
 def _word(known: KnownMap) -> str | None:
-    """The word to type before a map is removed; None when no map that works is lost."""
+    """The word to type before a map is removed; None if the map is unusable anyway."""
     return known.name if known.lost is None else None
 
 

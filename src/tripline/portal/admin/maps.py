@@ -1,6 +1,6 @@
 """The page of maps: the imported areas, the running or unfinished import, and the base map.
 
-Not here: what changes maps (`map_changes.py`), tiles and style (`api/base_map.py`), drawing (`static/map.js`).
+Not here: changing maps (`map_changes.py`), tiles and style (`api/base_map.py`), drawing (`static/map.js`).
 """
 
 from typing import Any, Final
@@ -23,7 +23,7 @@ PATH: Final = "/admin/maps"
 AREA: Final = Value(name="area", type=str, meaning="name of the area", example="liechtenstein")
 _SINCE: Final = Value(name="since", type=str, meaning="when the import began, epoch ms", example="1735700000000")
 _DIGITS: Final = 13
-"""Of an instant, epoch ms."""
+"""Length of an instant in epoch ms."""
 _STEPS: Final = tuple(ImportStep)
 
 
@@ -34,7 +34,7 @@ async def show(request: Call) -> Response[bytes]:
 
 
 async def shown(request: Call, *, error: Refusal | None = None) -> Response[bytes]:
-    """All maps, with what was refused."""
+    """All maps, with the refusal of a failed change."""
     visitor = await visitor_of(request)
     maps = maps_of(request)
     found = await maps.keeper.maps()
@@ -44,7 +44,7 @@ async def shown(request: Call, *, error: Refusal | None = None) -> Response[byte
 
 @page("GET", f"{PATH}/{{area}}/progress", access=Action.MAP_MANAGE, in_path=(AREA,), query=(_SINCE,))
 async def progress(request: Call) -> Response[bytes]:
-    """Progress of an import; when the import is over, the page leads back to all maps."""
+    """Progress of an import; back to all maps once it is over."""
     visitor = await visitor_of(request)
     found = await maps_of(request).keeper.maps()
     area = request.path_params["area"]
@@ -54,7 +54,7 @@ async def progress(request: Call) -> Response[bytes]:
 
 
 def over(request: Call, found: Maps, area: str, *, since: str) -> Response[bytes]:
-    """Back to all maps; that of the area is told of when an import brought it since then, epoch ms."""
+    """Back to all maps, with a notice if the area was imported since `since` (epoch ms)."""
     since_ms = int(since) if since.isascii() and since.isdecimal() and len(since) <= _DIGITS else 0
     brought = (each.area for each in found.known if each.name == area and each.lost is None)
     if found.under_way is None and any(each is not None and each.imported_ms >= since_ms for each in brought):
@@ -63,7 +63,7 @@ def over(request: Call, found: Maps, area: str, *, since: str) -> Response[bytes
 
 
 def under_way(found: Maps, area: str | None = None) -> bool:
-    """Whether a file for this area, or for any area, is being uploaded or imported right now."""
+    """True while a file for this area, or for any area, is being uploaded or imported."""
     standing = found.under_way
     return standing is not None and standing.stage is ImportState.RUNNING and area in (None, standing.told.name)
 
@@ -96,7 +96,7 @@ def _said(visitor: Visitor, text: str) -> str:
 
 
 def _newest(known: list[KnownMap]) -> str | None:
-    """The most recently imported area among those that can be read."""
+    """The most recently imported area with a readable map."""
     good = [each.area for each in known if each.area is not None and each.lost is None]
     return max(good, key=lambda area: area.imported_ms).name if good else None
 

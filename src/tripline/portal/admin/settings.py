@@ -1,6 +1,6 @@
-"""The settings in force, to be read: what each is, where it comes from, what it means.
+"""The settings in force, read-only: name, value, source and meaning.
 
-Not here: what is shown of a value (`services/settings.py`), how settings are changed (docs/reference/settings.md).
+Not here: masking of values (`services/settings.py`), how settings are changed (docs/reference/settings.md).
 """
 
 import asyncio
@@ -21,10 +21,10 @@ from tripline.services.settings import InForce
 
 @page("GET", "/admin/settings", access=Action.INSTALLATION_READ)
 async def show(request: Call) -> Response[bytes]:
-    """The settings in force in the process that answers, those whose name, value or meaning holds a text."""
+    """Settings of the answering process, filtered by a text in name, value or meaning."""
     visitor = await visitor_of(request)
     search = windows.text(request, "q")
-    # On a thread: the first time every setting's meaning and bounds are looked up.
+    # On a thread: the first call looks up the meaning and bounds of every setting.
     known = await asyncio.to_thread(process_of(request).settings)
     meanings = catalogue.of_settings(visitor.language)
     told = [replace(each, description=words.sentence(meanings.get(each.name, each.description))) for each in known]

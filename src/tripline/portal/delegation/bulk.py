@@ -1,6 +1,6 @@
-"""Delegating many vehicles, or taking many back: choosing them, a preview of what that touches, doing and undoing it.
+"""Delegating or taking back many vehicles: choose them, preview the effects, confirm, undo.
 
-Not here: what is delegated to whom (`candidates.py`).
+Not here: the companies to choose from (`candidates.py`).
 """
 
 from collections.abc import Callable, Sequence
@@ -41,11 +41,11 @@ from tripline.services.fleet.bulk_delegations import Done, Pair, Preview
 from tripline.store.transactions import ReadTx, WriteTx
 
 SHOWN: Final = 100
-"""Vehicles that a preview names."""
+"""Vehicles listed in a preview."""
 FIELDS: Final = many.MOST + 20
 TEXT: Final = 200_000
 CONFIRMED: Final = "confirmed"
-"""The step of a form whose preview was seen."""
+"""Form field: the preview was confirmed."""
 _CHOOSE: Final = "/delegation/new"
 _UNDO: Final = "/delegation/undo"
 _BACK: Final = {Event.DELEGATED: Event.TAKEN_BACK, Event.TAKEN_BACK: Event.DELEGATED}
@@ -56,20 +56,20 @@ _VEHICLE: Final = "vehicleId"
 
 @page("GET", _CHOOSE, access=Action.VEHICLE_DELEGATE)
 async def choose(request: Call) -> Response[bytes]:
-    """Choose vehicles, and the company that they are delegated to."""
+    """Choose vehicles and the company that receives them."""
     return await _chosen_again(request, await visitor_of(request))
 
 
 @page("POST", _CHOOSE, access=Action.VEHICLE_DELEGATE)
 async def choose_more(request: Call) -> Response[bytes]:
-    """Search or turn the page; what was chosen so far stays chosen."""
+    """Search or turn the page; chosen vehicles stay chosen."""
     form = await forms.read(request, fields=FIELDS, most=TEXT)
     return await _chosen_again(request, await visitor_of(request), form=form)
 
 
 @page("POST", "/delegation/delegate", access=Action.VEHICLE_DELEGATE)
 async def delegate(request: Call) -> Response[bytes]:
-    """Delegate the chosen vehicles, after a preview of what that touches."""
+    """Delegate the chosen vehicles, after a preview of the effects."""
     form = await forms.read(request, fields=FIELDS, most=TEXT)
     visitor = await visitor_of(request)
     context = context_of(request)
@@ -95,7 +95,7 @@ async def delegate(request: Call) -> Response[bytes]:
 
 @page("POST", "/delegation/take-back", access=Action.VEHICLE_DELEGATE)
 async def take_back(request: Call) -> Response[bytes]:
-    """Take the chosen vehicles back, after a preview of what ends with that."""
+    """Take the chosen vehicles back, after a preview of the rights that end."""
     form = await forms.read(request, fields=FIELDS, most=TEXT)
     visitor = await visitor_of(request)
     context = context_of(request)
@@ -117,7 +117,7 @@ async def take_back(request: Call) -> Response[bytes]:
 
 @page("POST", _UNDO, access=Action.VEHICLE_DELEGATE)
 async def undo(request: Call) -> Response[bytes]:
-    """Take back what was delegated a moment ago, or delegate what was taken back."""
+    """Reverse a recent delegation or take-back."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
@@ -134,7 +134,7 @@ async def undo(request: Call) -> Response[bytes]:
 
 
 async def _in_turn(request: Call, pairs: Sequence[Pair], work: Callable[..., Done]) -> Done:
-    """What the work (of a transaction and `some` pairs) did with all of them, some in each transaction."""
+    """Run `work` (of a transaction and `some` pairs) on all pairs, a batch per transaction, and return the total."""
     total = Done()
     for first in range(0, len(pairs), many.AT_ONCE):
         total.add(await context_of(request).store.write(partial(work, some=pairs[first : first + many.AT_ONCE])))
@@ -144,9 +144,9 @@ async def _in_turn(request: Call, pairs: Sequence[Pair], work: Callable[..., Don
 async def _chosen_again(
     request: Call, visitor: Visitor, *, error: Refusal | None = None, form: Form | None = None
 ) -> Response[bytes]:
-    """The page on which vehicles are chosen, with what the form has chosen already and what was refused of it."""
+    """The page that chooses vehicles, with the current choice and the refusal."""
     window = windows.asked(request)
-    if form and window.id_offset is None:  # a search, unless a later page was asked for
+    if form and window.id_offset is None:  # A submitted search starts at the first page.
         window = msgspec.structs.replace(window, search=form.text("q") or None)
 
     def work(tx: ReadTx) -> tuple[Part[Any], list[candidates.Choice]]:
@@ -178,7 +178,7 @@ async def _chosen_again(
 
 
 def _digest(preview: Preview) -> str:
-    """Of what the preview says that is done, and ends with it."""
+    """Digest of the changes that the preview lists."""
     found = (f"{each.pair} {each.directors} {each.drivers} {each.driven}" for each in preview.possible)
     return digests.of({"possible": "\n".join(sorted(found))})
 
@@ -192,7 +192,7 @@ def _previewed(
     error: Refusal | None = None,
     back: str | None = None,
 ) -> Response[bytes]:
-    """What would be done; `back`: where the visitor came from, if that was the list of vehicles."""
+    """The preview; `back` is the list of vehicles the visitor came from, if any."""
     return views.show(
         request,
         visitor,
@@ -210,8 +210,9 @@ def _previewed(
 
 
 def _done(request: Call, visitor: Visitor, form: Form, done: Done, event: Event, now_ms: int) -> Response[bytes]:
-    """What was done at this instant: on the list, or on a page of its own when something was refused. It can be undone
-    when nothing ended that would not come back."""
+    """Show the result: on the list, or on a page of its own if vehicles were refused. Undo is offered unless rights or
+    drives ended for good.
+    """
     takes_back, back = event is Event.TAKEN_BACK, _back(form)
     touched = [pair.vehicle_id for pair in done.pairs]
     undo_it = None if done.ended else undo_forms.button(_UNDO, event, now_ms, touched)
@@ -236,18 +237,18 @@ def _done(request: Call, visitor: Visitor, form: Form, done: Done, event: Event,
 
 
 def _back(form: Form) -> str | None:
-    """The list of vehicles as it was shown when they were chosen there; None: they were chosen here."""
+    """Address of the list of vehicles the visitor came from; None if the vehicles were chosen here."""
     return addresses.of_list(form.text(addresses.NEXT), navigation.VEHICLES)
 
 
 def _pair(value: str) -> Pair:
-    """Vehicle and company of a delegation that a form names. Raises `BadParameter`."""
+    """Parse a form's vehicle and company of a delegation. Raises `BadParameter`."""
     vehicle, _, company = value.partition(candidates.BETWEEN)
     return Pair(_vehicle(vehicle), CompanyId(parameters.uuid_of(company, "delegation")))
 
 
 def _vehicles_named(name: str, values: Sequence[str]) -> list[VehicleId]:
-    """The vehicles that are chosen. Raises `BadParameter`, also when there is none."""
+    """The chosen vehicles. Raises `BadParameter`, also for an empty choice."""
     if not values:
         raise BadParameter("vehicles_none", field=name)
     return [_vehicle(each) for each in values]

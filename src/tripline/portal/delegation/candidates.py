@@ -1,7 +1,7 @@
 """The page of candidates: companies that vehicles may be delegated to.
 
-Not here: what is delegated to whom (`lists/delegations.py`), delegating vehicles and taking them back
-(`bulk.py`), the chain of a single vehicle and the rights on it (`chains.py`).
+Not here: current delegations (`lists/delegations.py`), delegating vehicles and taking them back (`bulk.py`), the chain
+of a single vehicle and the rights on it (`chains.py`).
 """
 
 from collections.abc import Sequence
@@ -28,26 +28,26 @@ from tripline.store.lists import Window
 from tripline.store.transactions import ReadTx, WriteTx
 
 COMPANIES: Final = 200
-"""Companies that are shown; there is a handful."""
+"""Maximum number of companies shown; usually there are few."""
 TO: Final = "toCompanyId"
-"""The field with the company that vehicles go to."""
+"""The field with the receiving company."""
 BETWEEN: Final = "."
-"""What stands between vehicle and company in the value of a box."""
+"""Separator between vehicle and company in a checkbox value."""
 Choice: TypeAlias = tuple[CompanyId, str]
-"""Id and name of a company that vehicles go to."""
+"""Id and name of a receiving company."""
 CANDIDATES: Final = "/delegation/candidates"
 _PARTNER: Final = "partnerId"
-"""The field with a partner that becomes a candidate."""
+"""The field with a partner to register as a candidate."""
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """What the page shows."""
+    """The contents of the page."""
 
     candidates: Sequence[Relation]
     holders: Sequence[Choice]
-    """Companies that have vehicles of one's own."""
+    """Companies that currently have vehicles of the visitor's company."""
     partners: Sequence[Choice]
-    """Own partners that may become candidates."""
+    """Partners of the visitor's company that may become candidates."""
 
 
 @page("GET", CANDIDATES, access=Action.CANDIDATE_READ)
@@ -97,7 +97,7 @@ async def register(request: Call) -> Response[bytes]:
 
 @page("POST", f"{CANDIDATES}/remove", access=Action.CANDIDATE_MANAGE)
 async def remove(request: Call) -> Response[bytes]:
-    """Remove a company that no vehicle is delegated to."""
+    """Remove a candidate company without delegated vehicles."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
@@ -139,13 +139,13 @@ def _shown(request: Call, visitor: Visitor, shown: Shown, **more: Any) -> Respon
 
 
 def partners_of(tx: ReadTx, actor: Actor, known: AbstractSet[CompanyId] = frozenset()) -> list[Choice]:
-    """The actor's partners beside those known, by name: the first `COMPANIES`. A partner has none."""
+    """The actor's partners except those in `known`, by name: the first `COMPANIES`. Partners have no partners."""
     listed = companies.listed(tx, actor=actor, service_type=None, window=Window(limit=COMPANIES + len(known) + 1))
     return [(each.id, each.name) for each in listed if each.id not in known and each.id != actor.company_id][:COMPANIES]
 
 
 def holders_of(tx: ReadTx, actor: Actor) -> list[Choice]:
-    """Companies that have vehicles of the actor's company, by name: the first `COMPANIES`."""
+    """Companies that currently have vehicles of the actor's company, by name: the first `COMPANIES`."""
     return [(each.to_company_id, each.to_company_name) for each in _relations(tx, actor, delegated=True)]
 
 
@@ -156,12 +156,12 @@ def receivers_of(tx: ReadTx, actor: Actor) -> list[Choice]:
 
 
 def _receiver(form: Form) -> CompanyId:
-    """The company that vehicles go to, or may go to. Raises `BadParameter`."""
+    """The receiving company. Raises `BadParameter`."""
     return receiver_named(TO, form.text(TO))
 
 
 def receiver_named(name: str, value: str) -> CompanyId:
-    """The company that the field names. Raises `BadParameter`."""
+    """The company id in the named field. Raises `BadParameter`."""
     return CompanyId(parameters.uuid_of(fields.required(name, value), name))
 
 

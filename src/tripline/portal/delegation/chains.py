@@ -1,6 +1,6 @@
-"""The page of a vehicle's chain: owner, delegations, director and driver as a picture, and the rights of people on it.
+"""The page of a vehicle's chain: owner, delegations, director and driver as a diagram, and people's rights.
 
-Not here: delegating many vehicles (`candidates.py`), the vehicle's record (`records/vehicles.py`).
+Not here: delegating many vehicles (`bulk.py`), the vehicle's record (`records/vehicles.py`).
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ from tripline.store.lists import Window
 from tripline.store.transactions import ReadTx, WriteTx
 
 FOUND: Final = 10
-"""People that are offered for a right at a time."""
+"""Number of people offered per page."""
 _WORD: Final = "portal.chain.may."
 _END: Final = "portal.chain.end."
 _ENDED: Final = {
@@ -42,15 +42,15 @@ _ENDED: Final = {
     (True, True): "portal.chain.ended.drive",
     (True, False): "portal.chain.ended.drive_for_good",
 }
-"""Texts on a right that was taken back, by whether the person drove and whether it could be given again."""
+"""Notices after a right was taken back, by (the person was driving, the right can be given again)."""
 _USER: Final = "userId"
 _RIGHT: Final = "right"
 _DRIVE: Final = "drive"
-"""What choosing the driver is to a driver."""
+"""Suffix of the text for the action of choosing the driver, shown to a driver."""
 
 
 class Offered(msgspec.Struct, frozen=True):
-    """Somebody to whom a right may be given, and which."""
+    """A person who may receive rights, and the rights to offer."""
 
     id: UserId
     name: str
@@ -59,13 +59,13 @@ class Offered(msgspec.Struct, frozen=True):
     roles: tuple[UserRole, ...]
     manages: bool
     rights: tuple[UserRole, ...]
-    """Held already."""
+    """Rights that the person has already."""
     enabled: bool
-    """Whether this person can sign in."""
+    """True if this person can sign in."""
 
 
 class _Of(TypedDict):
-    """A right that a form names, and who wants something of it."""
+    """The right named by a form, and the actor of the request."""
 
     actor: Actor
     user_id: UserId
@@ -74,19 +74,19 @@ class _Of(TypedDict):
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """A chain, with what the visitor may do about it."""
+    """A chain, with the visitor's permitted actions."""
 
     chain: Chain
     may: frozenset[Action]
-    """With this vehicle."""
+    """Actions permitted on this vehicle."""
     offered: Part[Offered]
     companies: Sequence[Relation]
-    """To which the vehicle may be delegated."""
+    """Companies that may receive the vehicle."""
 
 
 @page("GET", "/delegation/vehicles/{vehicleId}", access=Action.VEHICLE_DELEGATIONS_READ)
 async def chain(request: Call) -> Response[bytes]:
-    """Who has the vehicle, who directs and drives it, and who may do what."""
+    """The vehicle's holders, director and driver, and their permitted actions."""
 
     def work(tx: ReadTx) -> tuple[Visitor, Shown]:
         visitor = visitor_in(tx, request)
@@ -98,7 +98,7 @@ async def chain(request: Call) -> Response[bytes]:
 
 @page("POST", "/delegation/vehicles/{vehicleId}/rights", access=Action.RIGHT_GIVE_DRIVER)
 async def give(request: Call) -> Response[bytes]:
-    """Give somebody a right on the vehicle."""
+    """Give a person a right on the vehicle."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
@@ -129,7 +129,7 @@ async def give(request: Call) -> Response[bytes]:
 
 @page("GET", "/delegation/vehicles/{vehicleId}/rights/end", access=Action.RIGHT_GIVE_DRIVER)
 async def ask_to_take_back(request: Call) -> Response[bytes]:
-    """What ends when somebody's right on the vehicle is taken back."""
+    """Ask before a person's right on the vehicle is taken back, and show the effects."""
     query = request.query_params
 
     def work(tx: ReadTx) -> tuple[Visitor, UserId, Ending]:
@@ -148,7 +148,7 @@ async def ask_to_take_back(request: Call) -> Response[bytes]:
 
 @page("POST", "/delegation/vehicles/{vehicleId}/rights/end", access=Action.RIGHT_GIVE_DRIVER)
 async def take_back(request: Call) -> Response[bytes]:
-    """Take somebody's right on the vehicle back, with what was shown to end."""
+    """Take a person's right on the vehicle back, with the effects shown before."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
@@ -171,7 +171,7 @@ async def take_back(request: Call) -> Response[bytes]:
     except NotFound as refusal:
         if refusal.case != "right":
             raise
-        # Another window took it back.
+        # The right was taken back in another window.
         return await _refused(request, visitor, refusal)
     notifications.send(context.signals, notifications.sensors_changed(sensors))
     address = _address(vehicle_id)
@@ -181,7 +181,7 @@ async def take_back(request: Call) -> Response[bytes]:
 
 
 async def _refused(request: Call, visitor: Visitor, error: Refusal) -> Response[bytes]:
-    """The chain as it is, with what was refused."""
+    """The current chain, with the refusal."""
     shown = await context_of(request).store.read(lambda tx: _shown(tx, request, visitor.actor))
     return _page(request, visitor, shown, error=error)
 
@@ -204,7 +204,7 @@ def _ending(
 
 
 def _digest(ending: Ending) -> str:
-    """Of what ends with the right."""
+    """Digest of the right and its effect on driving."""
     return digests.of({"right": ending.role, "drives": str(ending.stops_driving)})
 
 
@@ -216,14 +216,14 @@ def _shown(tx: ReadTx, request: Call, actor: Actor) -> Shown:
 
 
 def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action], chain: Chain) -> Part[Offered]:
-    """People of the actor's company to whom the actor may give a right, as far as the search finds them, in parts."""
+    """A page of people of the actor's company who match the search and may receive a right from the actor."""
     roles: dict[Authority, tuple[UserRole, ...]] = {}
     if Action.RIGHT_GIVE_DRIVER in may:
         roles = {Authority.DIRECTOR: (UserRole.DRIVER,), Authority.DRIVER: (UserRole.DRIVER,)}
     if Action.RIGHT_GIVE_DIRECTOR in may:
         roles[Authority.DIRECTOR] = (UserRole.DELEGATED_DIRECTOR, UserRole.DRIVER)
     own, who = access.company_of(actor), windows.text(request, "who")[: addresses.SEARCH_MAX]
-    # Both lists go on behind the same place, which only one of them has.
+    # The lists of both roles continue after the same cursor, which belongs to one of them.
     place = addresses.place(windows.text(request, addresses.AFTER))
     page_request = PageRequest(limit=FOUND + 1, by="name", place=place)
     found: list[tuple[ListedPerson, Authority]] = []
@@ -240,7 +240,7 @@ def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action], ch
     following = None
     if len(found) > FOUND:
         following = [*kept, (addresses.AFTER, addresses.of_place(Place(rows[-1].name, rows[-1].id)))]
-    # Not the address that was asked for: a form whose right was refused has another one.
+    # Not the requested address: a refused form was sent to another one.
     address = _address(chain.vehicle_id)
     return Part(
         rows,
@@ -252,16 +252,16 @@ def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action], ch
 def _offer(
     user: ListedPerson, authority: Authority, given: tuple[UserRole, ...], there: Person | None, actor: Actor
 ) -> Offered:
-    """The person with the rights that are still to give; `there`: as the chain has the person already."""
+    """The person with the rights left to give; `there` is the person's entry in the chain, if any."""
     manages, rights = (False, ()) if there is None else (there.manages, there.rights)
-    directs = manages or user.id == actor.user_id  # nobody gives oneself the right to direct
+    directs = manages or user.id == actor.user_id  # People cannot give themselves the right to direct.
     useless = {*rights, *((UserRole.DELEGATED_DIRECTOR,) if directs else ())}
     roles = tuple(role for role in given if role not in useless)
     return Offered(user.id, user.name, user.email, authority, roles, manages, rights, user.enabled)
 
 
 def _companies(tx: ReadTx, actor: Actor, may: frozenset[Action], found: Chain) -> Sequence[Relation]:
-    """Companies that the actor may delegate the vehicle to and that do not have it."""
+    """Companies that may receive the vehicle and do not have it yet."""
     if Action.VEHICLE_DELEGATE not in may:
         return ()
     own, holders = access.company_of(actor), {each.company_id for each in found.members}
@@ -294,7 +294,7 @@ def _page(request: Call, visitor: Visitor, shown: Shown, **more: Any) -> Respons
 
 
 def _words(visitor: Visitor) -> Any:
-    """What says in words what a company's administrators, or a person, may do with the vehicle."""
+    """A function that describes the permitted actions of a company's administrators, or of a person."""
 
     def of(may: Sequence[Action], person: Person | None = None) -> list[str]:
         drives = person is not None and person.authority is Authority.DRIVER
@@ -317,7 +317,7 @@ def _user_id(named: str) -> UserId:
 
 
 def _role(named: str) -> UserRole:
-    """The right with this name. Raises `BadParameter`."""
+    """Parse the name of a right. Raises `BadParameter`."""
     if named not in UserRole.__members__:
         raise BadParameter.missing(_RIGHT)
     return UserRole[named]

@@ -1,6 +1,6 @@
-"""Pages of pushes: where messages go and which are wanted, the secret, a test message, and sending messages again.
+"""Pages of pushes: addresses and wanted messages, the secret, a test message, and sending messages again.
 
-What a company registered as an address may hold a password: pages show addresses without it, but for the form in which
+An address that a company registered may contain a password: pages show addresses without it, except the form in which
 an administrator changes them.
 
 Not here: the list of messages (`lists/messages.py`).
@@ -48,22 +48,22 @@ KNOWN: Final = (*TRIPS, *EVENTS, *OTHERS)
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """What the overview tells."""
+    """The state of a company's pushes, for the overview."""
 
     urls: dict[str, str | None]
-    """Where messages of each channel go, without user, password and query."""
+    """Address of each channel, without user, password and query."""
     wanted: tuple[int, ...]
     unread: bool
-    """Whether something else than known numbers is registered as wanted."""
+    """The registered selection contains no number that is supported."""
     counts: Counts
     mute: Sequence[Mute]
     secret: str
-    """Digest of the secret that signs."""
+    """Digest of the signing secret."""
 
 
 @page("GET", "/pushes", access=Action.PUSH_MANAGE)
 async def overview(request: Call) -> Response[bytes]:
-    """Where messages go, which are wanted, and how the sending keeps up."""
+    """Addresses, wanted messages, and the state of delivery."""
     visitor = await visitor_of(request)
     if visitor.actor.company_id is None:
         return newcomers.shown(request, visitor, title="portal.pushes.title")
@@ -72,7 +72,7 @@ async def overview(request: Call) -> Response[bytes]:
 
 @page("POST", "/pushes/test", access=Action.PUSH_MANAGE)
 async def test(request: Call) -> Response[bytes]:
-    """Send a test message and show what the server answers."""
+    """Send a test message and show the answer of the server."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
     try:
@@ -85,7 +85,7 @@ async def test(request: Call) -> Response[bytes]:
 
 @page("POST", "/pushes/secret", access=Action.PUSH_MANAGE)
 async def show_secret(request: Call) -> Response[bytes]:
-    """Show the secret that signs the messages; made when there is none yet."""
+    """Show the secret that signs the messages; create the first one."""
     await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
@@ -96,7 +96,7 @@ async def show_secret(request: Call) -> Response[bytes]:
 
 @page("POST", "/pushes/secret/rotate", access=Action.PUSH_MANAGE)
 async def rotate(request: Call) -> Response[bytes]:
-    """Another secret, in place of the one that signed when the form was made; for a day that one signs too."""
+    """Replace the secret that signed when the form was rendered; the old one stays valid for a day."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
@@ -117,7 +117,7 @@ async def rotate(request: Call) -> Response[bytes]:
 
 @page("POST", "/pushes/send", access=Action.PUSH_MANAGE)
 async def send(request: Call) -> Response[bytes]:
-    """Send what waits at once, and what was given up or never confirmed again: those chosen, or all."""
+    """Send waiting messages at once, or resend failed or unconfirmed ones: the chosen messages, or all."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
@@ -181,7 +181,7 @@ async def _overview(
 
 
 def _digest(secret: Secret | None) -> str:
-    """Of a secret by the time that it was made; the first one changes nothing: whoever looks at it makes it."""
+    """Digest of a secret by its creation time; empty for the first secret, which is created on first view."""
     return digests.of({"made": str(secret.created_ms) if secret is not None and secret.former is not None else ""})
 
 
@@ -199,7 +199,7 @@ def _secret(request: Call, visitor: Visitor, found: Secret, now_ms: int) -> Resp
 
 
 def _urls(company: Company) -> dict[str, str | None]:
-    """Where messages of each channel go, as everybody may see it."""
+    """Address of each channel, without credentials."""
     bare = companies.without_credentials(company)
     found = Addresses(
         bare.notify_host,
@@ -214,12 +214,12 @@ def _urls(company: Company) -> dict[str, str | None]:
 
 
 def _trouble(visitor: Visitor) -> Callable[[str | None], str]:
-    """What says in the visitor's language why a message could not be delivered."""
+    """A function that renders a delivery error in the visitor's language."""
     return lambda text: "" if text is None else phrases.said((kept.phrase_of(text),), visitor.language)
 
 
 def own_of(actor: Actor) -> CompanyId:
-    """The company whose messages the actor manages. Raises `Forbidden` for an account without one."""
+    """The company whose messages the actor manages. Raises `Forbidden` for an account without a company."""
     return access.company_of(actor)
 
 

@@ -1,8 +1,8 @@
-"""The page on which a company says where its pushes go, and which messages it wants.
+"""The page on which a company sets its push addresses and the messages it wants.
 
-Here addresses are shown whole, with what they hold of user, password and query: it is their administrators' form.
+Addresses are shown in full here, with user, password and query: only administrators see the form.
 
-Not here: what became of messages (`pushes.py`).
+Not here: the state of messages (`pushes.py`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,12 +35,12 @@ _LABELS: Final = {
     "rpcNotifyBasePath": "portal.pushes.rpc.path",
     _WANTED: "portal.pushes.wanted",
 }
-"""What the form calls the fields that it changes."""
+"""Labels of the fields in the form."""
 
 
 @page("GET", "/pushes/addresses", access=Action.PUSH_MANAGE)
 async def addresses_form(request: Call) -> Response[bytes]:
-    """Change where messages go and which are wanted."""
+    """Change the addresses and the wanted messages."""
 
     def work(tx: ReadTx) -> tuple[Visitor, Company]:
         visitor = visitor_in(tx, request)
@@ -52,7 +52,7 @@ async def addresses_form(request: Call) -> Response[bytes]:
 
 @page("POST", "/pushes/addresses", access=Action.PUSH_MANAGE)
 async def change(request: Call) -> Response[bytes]:
-    """Keep where messages go and which are wanted; what waits for a changed address goes out at once."""
+    """Store the addresses and the wanted messages; messages waiting for a changed address are sent at once."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
@@ -96,7 +96,7 @@ def _form(request: Call, visitor: Visitor, shown: Shown, *, error: Refusal | Non
 
 
 def _texts(company: Company) -> dict[str, str]:
-    """What the form is filled with."""
+    """The form's initial values."""
     return {
         "notifyHost": words.text(company.notify_host),
         "rpcNotifyHost": words.text(company.rpc_notify_host),
@@ -107,14 +107,14 @@ def _texts(company: Company) -> dict[str, str]:
 
 
 def _said(form: Form) -> dict[str, str]:
-    """What the form says of its fields."""
+    """The submitted values of the form's fields."""
     return {name: _numbers(form.many("wanted")) if name == _WANTED else form.text(name) for name in _LABELS}
 
 
 def _named(said: Mapping[str, str], company: Company) -> dict[str, Any]:
-    """The fields of a company's record that the form says.
+    """The submitted fields of a company's record.
 
-    Raises the `BadParameter` of the first at fault, with those of the others.
+    Raises a single `BadParameter` with all invalid fields, the first one leading.
     """
     checked = fields.Checks()
     named: dict[str, Any] = {
@@ -124,7 +124,7 @@ def _named(said: Mapping[str, str], company: Company) -> dict[str, Any]:
         "rpc_notify_base_path": said["rpcNotifyBasePath"] or None,
     }
     if said[_WANTED] != _texts(company)[_WANTED]:
-        # Only then: what is no number is kept as it was sent.
+        # An unchanged selection keeps the registered text, including entries that are not numbers.
         named["notify_msg_type"] = said[_WANTED].replace(_BETWEEN, ", ") or None
     checked.whole(lambda **values: companies.changed(company, values), named)
     checked.end()
@@ -138,7 +138,7 @@ def _port(name: str, text: str) -> int | None:
 
 
 def _told(visitor: Visitor, found: Clash, company: Company) -> Shown:
-    """The form again, with what somebody else saved meanwhile."""
+    """The form again, with the values that another user saved meanwhile."""
 
     def read(name: str, text: str) -> str:
         return words.messages(visitor, pushes.selected(text)) if name == _WANTED else text
@@ -151,7 +151,7 @@ def _told(visitor: Visitor, found: Clash, company: Company) -> Shown:
 
 
 def _numbers(found: Iterable[str]) -> str:
-    """The numbers of messages that the form offers, of those found."""
+    """The given message numbers that the form offers."""
     chosen = set(found)
     return _BETWEEN.join(str(number) for number in sorted(KNOWN) if str(number) in chosen)
 
