@@ -60,13 +60,13 @@ def existing(folder: Path) -> Path:
 
 
 def is_left_behind(folder: Path) -> bool:
-    """Whether the folder has what an installation makes beside its database, and only after it."""
+    """True if the folder has files that an installation only makes after its database."""
     log = folder / f"{DATABASE}-wal"
     return any(any((folder / name).glob("*")) for name in ("tls", "mail")) or (log.exists() and log.stat().st_size > 0)
 
 
 def lost(folder: Path) -> DataFolderError:
-    """What is to be said of an installation whose database is missing or empty."""
+    """The error for an installation whose database is missing or empty."""
     return DataFolderError(
         f"The data folder {folder} is of an installation, but its database {folder / DATABASE} is missing or empty;"
         " put it back from a copy, or begin with an empty one: `tripline migrate --new`."
@@ -74,7 +74,7 @@ def lost(folder: Path) -> DataFolderError:
 
 
 def is_read_only(folder: Path) -> bool:
-    """Whether the folder's file system is mounted read-only."""
+    """True if the folder's file system is mounted read-only."""
     return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
 
 
@@ -85,7 +85,7 @@ def _unwritable(folder: Path, error: OSError) -> DataFolderError:
 
 
 def is_held(folder: Path) -> bool:
-    """Whether a server runs on the folder. Looks with a shared lock, for the moment of looking."""
+    """True if a server runs on the folder. Takes a shared lock for a moment to check."""
     try:
         descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -1,10 +1,10 @@
-"""Watches the event loop: how late it turns, and what held it when that was long.
+"""Watches the event loop: how late it turns, and the cause of a long delay.
 
-The loop ticks every 10 ms. While a tick is overdue, a thread looks again and again where the loop's thread stands; when
-the tick has come, CPU times tell whether that thread computed or somebody else did. A thread cannot look while another
-one runs C code without letting go of the interpreter; then it looks right after.
+The loop ticks every 10 ms. While a tick is overdue, a thread samples the stack of the loop's thread; after the tick,
+CPU times show which thread was computing. Sampling is impossible while another thread runs C code and holds the
+interpreter lock; it then happens right after.
 
-Not here: whether the program does it (setting `log.held_ms`).
+Not here: the switch that enables it (setting `log.held_ms`).
 """
 
 import asyncio
@@ -41,9 +41,9 @@ class Reading(msgspec.Struct, frozen=True):
     of_all: float
     """CPU time of all threads of the process."""
     queued: float = 0.0
-    """How long the loop's thread could have run and was not given a processor; 0 where the system does not tell."""
+    """How long the loop's thread was ready but without a processor; 0 if the system does not report it."""
     collected: float = 0.0
-    """How long garbage collections took, of whatever thread."""
+    """Duration of garbage collections, in any thread."""
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -57,8 +57,9 @@ class Held(msgspec.Struct, frozen=True):
 
     @property
     def cause(self) -> str:
-        """What at least half of the time went to: `collecting` garbage, `computing`, other `threads` of this process,
-        waiting for the `processor`; else the loop's thread waits in a `call`."""
+        """The use of at least half of the time: `collecting` garbage, `computing`, other `threads` of this process,
+        waiting for the `processor`; else the loop's thread waits in a `call`.
+        """
         for name, seconds in (
             ("collecting", self.collected),
             ("computing", self.computed),
@@ -71,7 +72,7 @@ class Held(msgspec.Struct, frozen=True):
 
 
 def held(before: Reading, now: Reading) -> Held:
-    """What passed between two ticks."""
+    """The delay between two ticks, and its causes."""
     computed = now.computed - before.computed
     return Held(
         late=max(0.0, now.at - before.at - TICK_S),
@@ -100,7 +101,7 @@ def place(frame: FrameType | None) -> str:
 
 
 class LoopWatch:
-    """Measures the lag of the loop that runs it, and logs what held the loop for `held_s` or longer."""
+    """Measures the lag of the loop that runs it, and logs the cause of delays of at least `held_s`."""
 
     def __init__(self, *, held_s: float) -> None:
         self._held_s = held_s

@@ -1,6 +1,6 @@
-"""Listening sockets, bound before anything heavy starts, so that a port in use is found at once.
+"""Listening sockets, bound before anything heavy starts, so that a port in use is reported at once.
 
-What connects early waits in the backlog until the part behind the listener takes the socket over.
+Early connections wait in the backlog until the part behind the listener takes the socket over.
 """
 
 import errno
@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 BESIDES: Final = 2_048
-"""Files and connections that nobody outside can use up: the database, pushes, mails, the bus, those turned away."""
+"""Files and connections that outside clients cannot use up: the database, pushes, mails, the bus, rejected clients."""
 LEAST_HTTP: Final = 16
 """Connections of an HTTP listener, however few files there are."""
 
@@ -37,10 +37,11 @@ class ListenerError(Exception):
 
 
 def allow(wanted: Shares) -> Shares:
-    """Let this process have so many connections, or as many as the system permits.
+    """Raise this process's file limit to the shares, or to the system's maximum; return the resulting shares.
 
-    Each is an open file. The usual soft limit of 1,024 would end a fleet early. Every listener stays within its share,
-    so whoever fills an HTTP listener takes no file from a device.
+    Each connection is an open file. The usual soft limit of 1,024 would be too low for a fleet. Every listener stays
+    within
+    its share, so connections to an HTTP listener never take a file from a device.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = wanted.files if hard == resource.RLIM_INFINITY else min(wanted.files, hard)
@@ -49,10 +50,11 @@ def allow(wanted: Shares) -> Shares:
 
 
 def split(wanted: Shares, files: int) -> Shares:
-    """The shares when there are so many files.
+    """Reduce the shares to so many files.
 
-    A quarter of the files, at most `BESIDES`, is for none of the listeners. Of what is missing then, the HTTP listeners
-    give first, down to a quarter of the rest; then devices.
+    A quarter of the files, at most `BESIDES`, is reserved for other uses. A shortage first reduces the HTTP listeners,
+    down
+    to a quarter of the rest; then devices.
     """
     if wanted.files <= files:
         return wanted

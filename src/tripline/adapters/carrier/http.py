@@ -1,7 +1,7 @@
-"""A carrier asked over HTTP (`docs/carrier.md`, Lifting a pause): one POST, answered DONE or REFUSED.
+"""A carrier's HTTP interface (`docs/carrier.md`, Lifting a pause): one POST, answered DONE or REFUSED.
 
-Whatever is no such answer (another status, something unreadable, too much, nothing in time) is an outage: it is not
-known what the carrier did. The token is in the request's header and nowhere else.
+Any other result (another status, an unreadable or too large body, a timeout) is an outage: the carrier may or may not
+have acted. The token is sent in the request's header only.
 """
 
 import asyncio

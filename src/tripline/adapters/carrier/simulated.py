@@ -1,4 +1,4 @@
-"""A simulated carrier: lifts every pause that it knows, and remembers by which request."""
+"""A simulated carrier: lifts every pause on record, and stores the request that lifted it."""
 
 from tripline.ports.carriers import CarrierRefusedError
 from tripline.ports.clocks import Clock

@@ -19,7 +19,7 @@ _log = observe.logger("http")
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes, numbers and times. What is counted for an address is counted over all listeners of the process."""
+    """Bytes, numbers and times. Counts per address cover all listeners of the process."""
 
     connections: int = 2_048
     """Open connections of one listener."""
@@ -29,7 +29,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     address_connections: int = 512
     """Open connections of one address; behind a proxy: requests of one forwarded address at the same time."""
     behind_proxy: bool = False
-    """Whether `X-Forwarded-For` says for whom a request is."""
+    """True if `X-Forwarded-For` names the client of a request."""
     head_bytes: int = 16_384
     """Request line, headers, chunk sizes beyond 16 bytes a chunk, chunk extensions and trailers of one request."""
     headers: int = 100
@@ -75,7 +75,7 @@ class Causes:
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._quiet: dict[str, tuple[float, int]] = {}
-        """Until when a cause is not told, and how often it was met since."""
+        """For each cause: the end of its log pause, and its occurrences since."""
 
     def tell(self, cause: str, *, limit: int, address: str) -> None:
         """A peer met the bound."""

@@ -1,10 +1,11 @@
-"""One HTTP connection: uvicorn's over httptools, with bounds on what its peer may send, hold and leave unread.
+"""One HTTP connection: uvicorn's over httptools, with bounds on the bytes that its peer may send, hold and leave
+unread.
 
-httptools keeps everything before and around a body in memory and reports only whole headers. So this counts bytes as
-they are read and takes off those of bodies. A request that comes in one piece, as nearly all do, needs no timer.
+httptools buffers everything before and around a body and reports only whole headers. So this counts all bytes as they
+are read and subtracts those in bodies. A request that arrives in one piece, as nearly all do, needs no timer.
 
-Not here: the bounds (`bounds.py`), who may connect (`entrance.py`), what is unread (`outlet.py`), how
-a refusal reads (`refusals.py`).
+Not here: the bounds (`bounds.py`), admission of peers (`entrance.py`), unread answers (`outlet.py`), the texts of
+refusals (`refusals.py`).
 """
 
 import asyncio
@@ -27,7 +28,7 @@ from tripline.wire.rest.base import CAME_WHOLE, KEPT_ELSEWHERE
 START_S: Final = 0.0002
 """Time that a request takes in the turn after it began, at least."""
 CHUNK_BYTES: Final = 16
-"""What a chunk may have around its bytes without being counted."""
+"""Bytes around a chunk's data that are not counted."""
 _WHOLE: Final[dict[str, dict[object, object]]] = {CAME_WHOLE: {}}
 
 
@@ -46,7 +47,7 @@ class Connection(HttpToolsProtocol):
         """The peer's own address, and the one that the latest request was forwarded for."""
         self._refusal: Refusal | None = None
         self._deaf = False
-        """Whether everything that still arrives is thrown away."""
+        """True if all further bytes are discarded."""
         self._around = 0
         """Bytes of the latest request outside its body, less `CHUNK_BYTES` for each chunk."""
         self._trailers = self._trailers_came = 0
@@ -94,7 +95,7 @@ class Connection(HttpToolsProtocol):
         self._forget_bodies()
         self._outlet.lost()
         super().connection_lost(exc)
-        # Connections end as cycles of references, which wait long for the garbage collector: let go of what is large.
+        # Closed connections are reference cycles, which the garbage collector frees late: release large objects now.
         for cycle, _ in self.pipeline:
             cycle.body.clear()
         self.pipeline.clear()
@@ -172,7 +173,7 @@ class Connection(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header, or a trailer: of those nothing is wanted."""
+        """Process a header; trailers are only counted."""
         if self._in_head:
             super().on_header(name, value)
             if len(self.headers) > self._bounds.headers:
@@ -249,7 +250,7 @@ class Connection(HttpToolsProtocol):
             self._rest()
 
     def on_response_complete(self) -> None:
-        """An answer is written; what it answered is not needed any more."""
+        """An answer is written; release its request."""
         self._outlet.sent()
         if not self.pipeline:
             self._forget_bodies()
@@ -306,7 +307,7 @@ class Connection(HttpToolsProtocol):
             await send(message)
 
     def _kept_elsewhere(self) -> None:
-        """What comes of the body from now on does not stay in memory."""
+        """Stop holding the body in memory."""
         self._elsewhere = True
         self._forget_bodies()
 
@@ -339,7 +340,7 @@ class Connection(HttpToolsProtocol):
         raise _StopError
 
     def _refuse(self, refused: Refusal) -> None:
-        """Answer what never reaches the application, and close; an answer that is under way comes first."""
+        """Answer a request that never reaches the application, and close; finish an answer that has begun first."""
         self._waiting = self._in_head = False
         self._deaf = True
         cycle = self.cycle

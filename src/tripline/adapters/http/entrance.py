@@ -18,7 +18,7 @@ from tripline.adapters.http.places import Place, Places
 from tripline.wire import addresses
 
 LOBBY: Final = 64
-"""How many of those who are turned away may wait for their answer, at one listener."""
+"""Number of rejected peers that may wait for their answer, per listener."""
 LOBBY_S: Final = 2.0
 """How long they may take to ask."""
 
@@ -50,7 +50,7 @@ def place_of(transport: asyncio.Transport) -> Place:
 
 
 def _is_local(address: str) -> bool:
-    """Whether only a peer on this machine has this address."""
+    """True for an address that only peers on this machine can have."""
     try:
         read = ipaddress.ip_address(address)
     except ValueError:

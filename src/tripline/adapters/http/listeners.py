@@ -1,8 +1,8 @@
 """HTTP listeners: uvicorn serving one application on sockets of ours, without its signal handlers and log lines.
 
-uvicorn with httptools bounds neither the bytes around a body, nor connections, nor what is left unread: one stranger
-could fill the memory or hold connections for ever. Here the parts that bound all this are put together:
-the entrance (`entrance.py`), the connection (`connection.py`) and the way out (`outlet.py`).
+uvicorn with httptools bounds neither the bytes around a body, nor connections, nor unread answers: one client could
+fill the memory or hold connections for ever. This module combines the parts that bound them: the entrance
+(`entrance.py`), the connection (`connection.py`) and the outlet (`outlet.py`).
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from tripline.adapters.http.shared import Shared
 from tripline.adapters.http.turns import Turns
 
 DRAIN_S: Final = 5
-"""How long requests under way may take after a stop was asked for."""
+"""How long running requests may take after a stop."""
 SENT_AHEAD: Final = 262_144
 """Bytes of an answer that the system may take before its peer reads them."""
 _MANY: Final = 1 << 62
@@ -105,7 +105,7 @@ class _Server(uvicorn.Server):
         self.opened.set()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Finish what is under way, then hang up on everybody."""
+        """Finish running requests, then close all connections."""
         await super().shutdown(sockets)
         self._looking.cancel()
         for listener in self._listeners:
@@ -152,7 +152,9 @@ class HttpListeners:
         bounds: Bounds = _BOUNDS,
         is_known: Callable[[str], bool] = lambda address: False,
     ) -> None:
-        """`is_known`: whether requests from an address, in the form for counting, come before strangers'."""
+        """`is_known`: true for an address, in the form for counting, whose requests precede those from unknown
+        addresses.
+        """
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
         config = uvicorn.Config(
             app,
@@ -180,5 +182,5 @@ class HttpListeners:
         await self._server.opened.wait()
 
     def stop(self) -> None:
-        """Stop accepting and finish what is under way."""
+        """Stop accepting and finish running requests."""
         self._server.should_exit = True

@@ -61,12 +61,12 @@ class Outlet(asyncio.Transport):
         self._key = 0
         self._closing = False
         self._is_head = False
-        """Whether what is written next is the head of an answer."""
+        """True if the next write is the head of an answer."""
         self._head: bytes | bytearray | memoryview = b""
         """The head of an answer, until its body begins: both leave in one piece."""
         self._now = now
         self.since = 0.0
-        """When the peer last took something of what is unsent."""
+        """The time of the peer's last progress in reading unsent bytes."""
         transport.set_write_buffer_limits(high=65_536, low=0)
 
     def hold(self, address: str, size: int) -> bool:
@@ -80,7 +80,7 @@ class Outlet(asyncio.Transport):
         return True
 
     def look(self, now: float, bounds: Bounds) -> bool:
-        """Note progress; whether there was none for too long."""
+        """Record progress; true if there was none for too long."""
         size = self._transport.get_write_buffer_size()
         if not size:
             self.drained()
@@ -103,7 +103,7 @@ class Outlet(asyncio.Transport):
         self.drained()
 
     def begin(self) -> None:
-        """An answer begins: the next that is written is its head, and waits for what follows it."""
+        """An answer begins: the next write is its head, and waits for the write after it."""
         self._is_head = True
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
@@ -149,11 +149,11 @@ class Outlet(asyncio.Transport):
         self._transport.abort()
 
     def is_closing(self) -> bool:
-        """Whether nothing more is to be written."""
+        """True if nothing more will be written."""
         return self._closing or self._transport.is_closing()
 
     def pause_reading(self) -> None:
-        """Leave what arrives in the socket."""
+        """Leave incoming bytes in the socket."""
         self._transport.pause_reading()
 
     def resume_reading(self) -> None:
@@ -165,7 +165,7 @@ class Outlet(asyncio.Transport):
         return self._transport.get_write_buffer_size()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """What the socket's transport knows."""
+        """Information from the socket's transport."""
         return self._transport.get_extra_info(name, default)
 
     def _flush(self) -> None:

@@ -7,10 +7,10 @@ import msgspec
 from tripline.wire.rest.base import ErrorBody
 
 BAD_REQUEST: Final = 31
-"""errorCode of what is no HTTP (spec/rest 3.3: malformed)."""
+"""errorCode of bytes that are not HTTP (spec/rest 3.3: malformed)."""
 GENERAL: Final = 2
 NOT_HTTP: Final = "This is no valid HTTP request; in an address all but ASCII must be percent-encoded."
-"""What a person most often does wrong is a vehicle's number in the address as it is written."""
+"""The most frequent cause is an unencoded vehicle number in the address."""
 TOO_LONG: Final = "The request line, headers and trailers are too long."
 MANY_HEADERS: Final = "The request has too many headers."
 SMALL_CHUNKS: Final = "The body comes in too many small chunks; send chunks of 64 bytes or more."

@@ -32,7 +32,7 @@ class Given(NamedTuple):
 
 
 class Holdings:
-    """What a group member holds. A partition that leaves and returns counts as a new one."""
+    """The partitions and open batches of a group member. A partition that leaves and returns counts as a new one."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
@@ -54,7 +54,7 @@ class Holdings:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is under way."""
+        """True if no batch is open."""
         return not self._open
 
     def gain(self, partitions: Iterable[BusPartition]) -> None:
@@ -94,7 +94,7 @@ class Holdings:
         self._skipped.clear()
 
     def batch(self, messages: list[BusMessage]) -> BusBatch:
-        """A batch of these messages, without those of partitions that the member does not have."""
+        """A batch of these messages, without those from partitions that the member does not hold."""
         marks: dict[BusPartition, BusMark] = {}
         for message in messages:
             partition = message.of
@@ -146,7 +146,7 @@ class Holdings:
         return sum(batch.size for batch in self._open if not batch.done)
 
     def busy(self, partitions: Iterable[BusPartition]) -> bool:
-        """Whether something of these partitions is under way."""
+        """True if any of these partitions has messages in progress."""
         asked = set(partitions)
         return any(not batch.done and not asked.isdisjoint(batch.marks) for batch in self._open)
 

@@ -63,13 +63,13 @@ def connection(settings: Bus) -> dict[str, Any]:
 
 
 class Troubles:
-    """Says what goes wrong, each thing once in a while, and when it is over. Of one client; called from its thread."""
+    """Logs the errors of one client, each at intervals, and the recovery. Called from the client's thread."""
 
     def __init__(self, side: str) -> None:
         self._side = side
         self._said: dict[str, float] = {}
         self.fatal = False
-        """Whether the library gave up and must be started anew."""
+        """True if the library gave up and must be restarted."""
 
     def note(self, error: KafkaError) -> None:
         """Something went wrong; the library goes on by itself, unless it is fatal."""
@@ -86,14 +86,14 @@ class Troubles:
             _log.warning("bus.away", side=self._side, code=code)
 
     def over(self) -> None:
-        """Brokers did what was asked of them."""
+        """The brokers carried out a request."""
         if self._said:
             self._said.clear()
             _log.info("bus.back", side=self._side)
 
 
 def _tls(settings: Bus) -> dict[str, Any]:
-    """Whom we trust and what we show; looked at before the library sees it, which says little of what is wrong."""
+    """TLS options: trusted authorities and client certificate, checked here because the library's errors are vague."""
     options: dict[str, Any] = {"ssl.ca.location": "probe"}
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if settings.ca:

@@ -1,10 +1,10 @@
 """Reading from Kafka: `ports.bus.BusReader` as a member of a consumer group, in a thread of its own.
 
 The thread reads one batch ahead, keeps the member in its group whatever the event loop does, takes part in rebalances,
-and commits the offsets of what the loop said is stored (`docs/decisions/260`). Nobody else calls the library's
-consumer: it lets one thread in at a time, and a call from the loop would wait for a poll to end.
+and commits the offsets that the loop reports as stored (`docs/decisions/260`). Only this thread calls the library's
+consumer, which serves one thread at a time: a call from the loop would wait for a poll to end.
 
-Not here: which partitions are whose and how far they are stored (`holdings.py`), what is read and how.
+Not here: assignment and progress of partitions (`holdings.py`), the choice and decoding of messages.
 """
 
 import asyncio
@@ -27,27 +27,28 @@ from tripline.ports.bus import BusBatch, BusMessage, BusPartition
 GIVE_UP_S: Final = 5.0
 """How long a partition that moves to another member waits for batches under way; they are cut to a second of work."""
 SESSION_MS: Final = 6_000
-"""A member that was not heard of for this long is dead; others take over its partitions. The least that brokers allow
-as installed (`group.min.session.timeout.ms`), and five heartbeats missed: the library sends them from a thread of its
-own, whatever this process does."""
+"""A member is dead after this long without a heartbeat; others take over its partitions. It is the least that brokers
+allow by default (`group.min.session.timeout.ms`), and five missed heartbeats: the library sends them from a thread of
+its own, independently of this process's other work.
+"""
 HEARTBEAT_MS: Final = 1_000
-"""How often a member says that it is there, and hears of a rebalance."""
+"""Interval of a member's heartbeats, whose answers announce rebalances."""
 STUCK_MS: Final = 30_000
 """A member whose thread has not polled for this long is taken for dead. It polls four times a second, and pauses for
 `GIVE_UP_S` at most, however long a batch takes to be stored. The group waits as long for a member to join anew."""
 STATISTICS_MS: Final = 10_000
 PATIENCE_S: Final = 1.0
-"""How long a batch may lie ready before reading pauses: pausing throws away what the library has fetched."""
+"""How long a ready batch may wait before reading pauses: pausing discards the messages that the library has fetched."""
 _SHARED_ANEW: Final = frozenset(
     {KafkaError.REBALANCE_IN_PROGRESS, KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID}
 )
-"""A commit came while the group shared its partitions anew: no trouble; `bus.assigned` or `bus.lost` tells of it."""
+"""A commit during a rebalance: not an error; `bus.assigned` or `bus.lost` reports the rebalance."""
 TOLD_S: Final = 5.0
 """How long reading pauses before that is worth a line."""
 TOLD_AGAIN_S: Final = 60.0
 """How long it goes on pausing before that is worth another one."""
 FETCHED_KIB: Final = 16_384
-"""What the library fetches ahead: with the batches, the memory that a reader takes at most."""
+"""Size of the library's prefetch: with the batches, the maximum memory of a reader."""
 _WAIT_S: Final = 0.25
 _WAIT_BUSY_S: Final = 0.02
 _STOP_S: Final = 30.0
@@ -77,7 +78,7 @@ class KafkaReader:
         self._options: dict[str, Any] = {
             **options.connection(settings),
             "group.id": group,
-            # The library would commit what was read; only what is stored may be.
+            # The library would commit messages that were read; only stored ones may be committed.
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
             "partition.assignment.strategy": "cooperative-sticky",
@@ -93,11 +94,11 @@ class KafkaReader:
         self._loop = asyncio.get_running_loop()
         self._arrived = asyncio.Event()
         self._lock = threading.Condition()
-        """Guards all that follows; notified when a batch was taken or is done, and at the end."""
+        """Guards all attributes below; notified when a batch was taken or is done, and at the end."""
         self._holdings = Holdings()
         self._doing: Callable[[], str] = str
         self._skips: dict[BusPartition, int] = {}
-        """Where to go on, once the thread has told the library."""
+        """Offsets to continue from, until the thread has passed them to the library."""
         self._ahead: BusBatch | None = None
         self._due: dict[BusPartition, int] = {}
         """Offsets to commit."""
@@ -137,18 +138,18 @@ class KafkaReader:
             self._lock.notify_all()
 
     def skip(self, offsets: Mapping[BusPartition, int]) -> None:
-        """What lies before these offsets is stored: go on there."""
+        """Messages before these offsets are stored: continue there."""
         with self._lock:
             ours = self._holdings.skip(offsets)
             self._due |= ours
             self._skips |= ours
 
     def explain(self, doing: Callable[[], str]) -> None:
-        """Ask this what happens to the batch under way."""
+        """`doing` describes the state of the batch in progress, for log lines."""
         self._doing = doing
 
     async def close(self) -> None:
-        """Leave the group; what is not done is read again by others."""
+        """Leave the group; other members read unfinished messages again."""
         with self._lock:
             self._stopping = True
             self._lock.notify_all()
@@ -216,7 +217,7 @@ class KafkaReader:
                 self._on_commit(error.args[0], offsets)
 
     def _seek(self, consumer: Consumer) -> None:
-        """Do not fetch what is stored. What was fetched before is left out of batches in any case."""
+        """Skip stored messages. Batches leave out those that were fetched already."""
         with self._lock:
             skips, self._skips = self._skips, {}
         for (topic, partition), offset in skips.items():
@@ -243,7 +244,7 @@ class KafkaReader:
             self._left.append(message)
 
     def _tell_pause(self, now: float, paused_s: float) -> None:
-        """Say for what reading pauses, when it does so for long."""
+        """Log a long pause of reading and its cause."""
         if paused_s < TOLD_S or (self._told_s is not None and now - self._told_s < TOLD_AGAIN_S):
             return
         self._told_s = now
@@ -262,7 +263,7 @@ class KafkaReader:
         consumer.resume(consumer.assignment())
 
     def _fetched(self, consumer: Consumer) -> BusBatch | None:
-        """A batch of what is there, or None when nothing came for a moment."""
+        """A batch of the available messages, or None after a moment without any."""
         messages, self._left = self._left, []
         if not messages:
             first = consumer.poll(self._wait_s())

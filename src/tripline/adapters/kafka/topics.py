@@ -13,13 +13,13 @@ from tripline.config import Bus
 from tripline.ports.outages import Outage
 
 _ENVELOPE_BYTES: Final = 65_536
-"""What a batch of one message adds to it, at most."""
+"""Maximum overhead of a batch with one message."""
 _HOUR_MS: Final = 3_600_000
 _AS_THE_BROKERS_SAY: Final = -1
 
 
 async def make(settings: Bus) -> None:
-    """Make what these settings need and is missing; what is there stays as it is. Raises `Outage`."""
+    """Create the missing topics of these settings; existing ones stay as they are. Raises `Outage`."""
     topics = _topics(settings)
     if topics:
         await asyncio.to_thread(_make, settings, topics)

@@ -1,7 +1,7 @@
-"""Writing to Kafka: `ports.bus.BusWriter` with an idempotent producer that waits for every replica that must have it.
+"""Writing to Kafka: `ports.bus.BusWriter` with an idempotent producer that waits for all in-sync replicas.
 
-The library sends and retries in threads of its own; one thread here collects what became of messages and tells the
-event loop in batches, so a message costs no task and no future (`docs/decisions/261`).
+The library sends and retries in threads of its own; one thread here collects delivery reports and passes them to the
+event loop in batches, so a message needs no task and no future (`docs/decisions/261`).
 """
 
 import asyncio
@@ -33,7 +33,7 @@ REACH_S: Final = 5.0
 _FOR_EVER: Final = 0
 _WAIT_S: Final = 0.25
 _GATHER_S: Final = 0.002
-"""Between two looks at what became of messages: each look wakes the loop, whatever it brings."""
+"""Interval of collecting delivery reports: each collection wakes the loop."""
 _log = observe.logger("bus")
 
 _Outcome: TypeAlias = tuple[Receipts, Any, KafkaError | None]
@@ -72,16 +72,18 @@ class KafkaWriter:
 
     @property
     def crowded(self) -> bool:
-        """Whether so much waits that senders should stop for now."""
+        """True if so many messages wait that senders should pause."""
         return len(self._producer) >= self._crowded_at
 
     @property
     def away(self) -> bool:
-        """Whether messages are not taken: the latest that was settled failed."""
+        """True if the latest delivery report was a failure."""
         return self._failing
 
     def send(self, note: BusNote, told: Receipts, ticket: Any) -> None:
-        """Queue a message; `told` hears of it. Raises `Outage`, or `BusMessageRefusedError` for one too long."""
+        """Queue a message; `told` receives the outcome. Raises `Outage`, or `BusMessageRefusedError` if it is
+        too long.
+        """
         try:
             self._producer.produce(note.topic, note.value, note.key, on_delivery=partial(self._settled, told, ticket))
         except BufferError as error:
@@ -90,7 +92,7 @@ class KafkaWriter:
             raise _trouble(error.args[0]) from error
 
     async def deliver(self, notes: Sequence[BusNote]) -> None:
-        """Write messages; all are kept when this returns. Raises `Outage`, or `BusMessageRefusedError`."""
+        """Write messages; all are stored when this returns. Raises `Outage`, or `BusMessageRefusedError`."""
         if not notes:
             return
         waiting = _Waiting(len(notes), self._loop)
@@ -110,12 +112,12 @@ class KafkaWriter:
             raise Outage(f"The bus does not answer: {error.args[0].name()}.") from error
 
     async def close(self) -> None:
-        """Write what waits, as long as a message may take; what is left then failed."""
+        """Write the queue, within the timeout of a message; the rest counts as failed."""
         self._stopping.set()
         await asyncio.to_thread(self._thread.join, self._timeout_s + 5)
 
     def _run(self) -> None:
-        """The thread: hears what became of messages."""
+        """The thread: collect delivery reports."""
         while not self._stopping.is_set():
             if self._producer.poll(_WAIT_S):
                 self._tell()
@@ -126,7 +128,7 @@ class KafkaWriter:
         self._give_up(self._producer)
 
     def _renew(self) -> None:
-        """Another producer in place of one that gave up; what waited in that failed."""
+        """Replace a producer that gave up; its waiting messages count as failed."""
         before, self._producer = self._producer, Producer(self._options)
         self._troubles.fatal = False
         _log.warning("bus.renewed", side="writer", code="_FATAL")
@@ -153,7 +155,7 @@ class KafkaWriter:
             self._loop.call_soon_threadsafe(self._tell_loop, outcomes)
 
     def _tell_loop(self, outcomes: list[_Outcome]) -> None:
-        """Each receiver hears once of what is well and once of what is not."""
+        """Call each receiver once with its successes and once with its failures."""
         well: defaultdict[Receipts, list[Any]] = defaultdict(list)
         badly: defaultdict[Receipts, list[Any]] = defaultdict(list)
         for told, ticket, error in outcomes:

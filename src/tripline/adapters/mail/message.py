@@ -1,7 +1,6 @@
-"""A letter as an e-mail message (RFC 5322), for every adapter that sends or keeps one.
+"""A letter as an e-mail message (RFC 5322), for every adapter that sends or stores one.
 
-Headers are built by the standard library from addresses it has parsed: what would break a header is refused, never
-written.
+The standard library builds headers from parsed addresses; a value that would break a header is refused.
 """
 
 import re
@@ -17,7 +16,7 @@ _PLAIN: Final = re.compile(r"[^\s@<>()\[\],;:\\\"\x00-\x1f\x7f]+@[^\s@<>()\[\],;
 
 
 def message_of(letter: Letter, *, sender: str, now_ms: int) -> EmailMessage:
-    """The message. Raises `LetterRefusedError` when an address or the subject cannot stand in a header."""
+    """The message. Raises `LetterRefusedError` for an address or a subject that is not allowed in a header."""
     from_whom = mailbox(sender)
     message = EmailMessage(policy=SMTP.clone(utf8=not letter.recipient.isascii()))
     try:
@@ -29,7 +28,7 @@ def message_of(letter: Letter, *, sender: str, now_ms: int) -> EmailMessage:
         raise LetterRefusedError(f"This letter cannot be written: {error}") from error
     message["Date"] = formatdate(now_ms / 1000)
     message["Message-ID"] = make_msgid(domain=from_whom.domain)
-    # RFC 3834: nobody's absence note answers to this.
+    # RFC 3834: suppresses automatic replies.
     message["Auto-Submitted"] = "auto-generated"
     return message
 
@@ -47,7 +46,7 @@ def _recipient(text: str) -> Address:
 
 
 def _plain(address: str) -> tuple[str, str, str]:
-    # Quoted local parts (RFC 5322 3.4.1) are not sent to: nobody has one, and nothing here has to understand quotes.
+    # Quoted local parts (RFC 5322 3.4.1) are refused: they are hardly ever used, and would complicate parsing.
     if not _PLAIN.fullmatch(address):
         raise ValueError(f"{address!r} is no plain e-mail address")
     return address.rpartition("@")

@@ -3,7 +3,7 @@
 A server that will never take the letter (5xx to its recipient or content) refuses it; anything else, wrong settings
 too, may work later. The sum of all waits is bounded.
 
-Not here: what the message looks like (`message.py`), trying again (`services/accounts/postman.py`).
+Not here: the form of the message (`message.py`), retries (`services/accounts/postman.py`).
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class SmtpMailer:
                 if self._settings.user:
                     await client.login(self._settings.user, self._settings.password)
                 await client.send_message(message, recipients=[letter.recipient])
-            # The letter is the server's now, whatever becomes of the goodbye.
+            # The server has accepted the letter, even if QUIT fails.
             with contextlib.suppress(SMTPException, OSError):
                 await client.quit(timeout=_GOODBYE_S)
         except (SMTPDataError, SMTPRecipientsRefused, SMTPNotSupported) as error:
@@ -99,7 +99,7 @@ def _is_permanent(error: SMTPException) -> bool:
 
 
 def _words(error: Exception) -> str:
-    """What the server said, or what went wrong; never what we sent."""
+    """The server's reply or the error; never our own commands or content."""
     if isinstance(error, SMTPRecipientsRefused):
         return "; ".join(f"{each.code} {each.message}" for each in error.recipients)
     code = getattr(error, "code", None)

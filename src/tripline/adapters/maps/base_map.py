@@ -1,4 +1,4 @@
-"""The base map as it is served: tiles of all imported areas side by side, or those of one file that the operator names
+"""The base map that we serve: the tiles of all imported areas, or of one file that the operator names
 (`ports.maps.BaseMap`).
 
 The folder of maps is checked once a second, so an import or removal shows without a restart. Where several areas have
@@ -40,9 +40,9 @@ LOOKED_S: Final = 1.0
 MOST_UNPACKED: Final = 32 * 2**20
 """Bytes of a tile, unpacked."""
 MERGED_BYTES: Final = 16 * 2**20
-"""Of merged tiles that are kept."""
+"""Size of the cache of merged tiles, in bytes."""
 _TRIES: Final = 5
-"""How often maps are looked for anew when one goes in the very moment."""
+"""Reads of the folder before we give up while maps are being removed."""
 _MOST_CREDIT: Final = 500
 _MARKUP: Final = re.compile(r"<[^>]*>?")
 _log = observe.logger("app")
@@ -81,13 +81,13 @@ class ShownMaps:
         self._lost: set[str] = set()
         """Keys of sources that could not be read."""
         self._merged: dict[int, bytes] = {}
-        """By the number of the tile, of what is open."""
+        """By tile number, for the open sources."""
         self._merging = asyncio.Lock()
         if file is not None:
             check(file)
 
     def shown(self) -> ShownMap:
-        """What there is to see now."""
+        """The map as it is now."""
         return self._now().shown
 
     async def tile(self, zoom: int, column: int, row: int) -> MapTile | None:
@@ -164,7 +164,7 @@ class ShownMaps:
                 except TileFileError as error:
                     self._tell(key, name, error)
         if self._file is not None and not opened:
-            # Somebody is replacing it, or has lost it: what is open can still be shown.
+            # The file is being replaced or was lost: continue to serve the open one.
             opened = list(before.values())
         for source in before.values():
             if source not in opened:
@@ -223,7 +223,7 @@ def _unpacked(tile: MapTile) -> bytes:
 
 
 def _merged(tiles: Sequence[MapTile]) -> bytes:
-    """One tile of several, packed, without those that are damaged."""
+    """Merge several tiles into one, packed with gzip; damaged tiles are left out."""
     bodies = []
     for tile in tiles:
         with contextlib.suppress(TileFileError):

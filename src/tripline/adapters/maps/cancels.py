@@ -1,10 +1,10 @@
-"""Cancelling the import of a folder of maps, from whichever process, on whichever machine that has the folder.
+"""Cancelling the import of a folder of maps, from any process and any machine that shares the folder.
 
-A mark in the folder names the area whose import is to end. Whoever works on that import looks for the mark and ends;
-whoever takes the lock of the folder next deletes what the import left, then the mark. So a cancellation that is killed
-on its way is carried through later.
+A mark in the folder names the area whose import is to end. The importing process polls for the mark and ends; the next
+process that takes the lock of the folder deletes the remains of the import, then the mark. So an interrupted
+cancellation is completed later.
 
-Not here: what an import tells of itself and leaves (`imports.py`).
+Not here: the state and the files of an import (`imports.py`).
 """
 
 import threading
@@ -22,7 +22,7 @@ else:
     map_files = Later("tripline.adapters.maps.files")
 
 LOOK_S: Final = 0.2
-"""How often somebody looks for the mark."""
+"""Interval of polling for the mark."""
 _MARK: Final = ".cancel"
 
 
@@ -43,9 +43,9 @@ def marked(folder: Path) -> str | None:
 
 
 def settle(folder: Path) -> str | None:
-    """Leave nothing of an import that is to end; the area, if there was something left to end.
+    """Remove a cancelled import; return its area if there was anything to remove.
 
-    For whoever holds the lock of the folder and does not work on an import yet. Raises `OSError`.
+    The caller holds the lock of the folder and has not started an import yet. Raises `OSError`.
     """
     name = marked(folder)
     if name is None:
@@ -61,9 +61,9 @@ def settle(folder: Path) -> str | None:
 
 @contextmanager
 def heeded(folder: Path, name: str, end: Callable[[], None] | None) -> Iterator[None]:
-    """Calls `end`, on another thread, when the import of this area is to end, and never later than here.
+    """Call `end` on another thread when the import of this area is cancelled, at the latest on entry or exit.
 
-    `end` ends this process. None: nobody ends this import.
+    `end` ends this process. None: the import cannot be cancelled.
     """
     if end is None:
         yield

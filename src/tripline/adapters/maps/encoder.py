@@ -48,7 +48,9 @@ class _Tags:
         self._known: dict[int, list[int]] = {}
 
     def of(self, told: Told) -> list[int]:
-        """Of one that lives as long as we do: things that tell the same often share it."""
+        """The numbers of an object's tags, cached by identity: objects often share them, and they live as long as the
+        encoder.
+        """
         found = self._known.get(id(told))
         if found is None:
             found = self._known[id(told)] = self._numbers(told)
@@ -84,7 +86,7 @@ def _commands(shapes: Shapes) -> list[list[int]]:
 
     counts = shapely.get_num_coordinates(strings)
     places = np.rint(shapely.get_coordinates(strings)).astype(np.int64)
-    # A ring ends where it began: the command to close it stands for its last place.
+    # The close command replaces a ring's last point, which equals its first.
     there = np.ones(len(places), bool)
     there[np.cumsum(counts)[closed] - 1] = False
     places, counts = places[there], counts - closed

@@ -32,14 +32,14 @@ from tripline.scoring.rules import Column
 AT_ONCE: Final = 10_000
 """Things whose shapes are in memory while they are read."""
 _TOLD: Final = 10_000
-"""Texts of what is told that are kept decoded: many things tell the same, each once for every tile."""
+"""Size of the cache of decoded tags: many objects have equal ones, and each is read once per tile."""
 _EDGE_DEG: Final = 85.0511
-"""Beyond this latitude there are no tiles."""
+"""The tile grid ends at this latitude."""
 Shapes: TypeAlias = NDArray[np.object_]
 
 
 class Features:
-    """Those of one area, in a file."""
+    """The objects of one area, in a file."""
 
     def __init__(self, opened: BinaryIO) -> None:
         """`opened`: for reading and writing, and empty."""
@@ -57,7 +57,7 @@ class Features:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits in memory."""
+        """Write the buffered objects."""
         if self._waiting:
             shapes, taken = zip(*self._waiting, strict=True)
             self._waiting = []
@@ -106,12 +106,12 @@ class Kept(msgspec.Struct, frozen=True):
     """Of each: west, north, east, south."""
 
     def shapes(self, things: Ints) -> Shapes:
-        """Those of some things, on the plane."""
+        """The shapes of some objects, projected onto the plane."""
         shapes: Shapes = shapely.from_wkb(self._parts(self.ends[things], self.shape_ends[things]))
         return shapes
 
     def told(self, things: Ints) -> list[Told]:
-        """What is told of each; not to be changed."""
+        """The tags of each object; read-only."""
         return [_decoded(text) for text in self._parts(self.shape_ends[things], self.ends[things + 1])]
 
     def _parts(self, begins: Ints, ends: Ints) -> list[bytes]:
@@ -138,7 +138,7 @@ _SHAPES: Final = osmium.geom.WKBFactory()
 
 
 def _take(thing: Any, into: Features) -> None:
-    # As they lie in the file: a dict of them would take longer than everything that is asked of them.
+    # The tags in their stored form: building a dict would take longer than all lookups.
     tags = thing.tags
     make: Any
     if thing.is_node():
@@ -150,7 +150,7 @@ def _take(thing: Any, into: Features) -> None:
     else:
         return
     if found is not None:
-        # The extract may lack a part of it, or it is no shape at all.
+        # Skip objects with missing parts or an invalid shape.
         with contextlib.suppress(RuntimeError, osmium.InvalidLocationError):
             # As hexadecimal digits shapely would read it in ten times the time.
             into.take(bytes.fromhex(make(thing)), found)
@@ -179,7 +179,7 @@ def limits(index: RoadIndex, texts: Texts, into: Features) -> None:
 def _things(file: Path, scratch: Path) -> Iterator[Any]:
     things = osmium.FileProcessor(osmium.io.File(str(file), "pbf")).with_locations(osm_file.storage(file, scratch))
     things.with_areas(osmium.filter.KeyFilter(*features.AREA_KEYS))
-    # What shows nothing does not get as far as Python.
+    # Drop invisible objects before they reach Python.
     things.with_filter(osmium.filter.EntityFilter(osm.NODE | osm.WAY | osm.AREA))
     for kind, keys in (
         (osm.NODE, features.POINT_KEYS),

@@ -38,7 +38,7 @@ class LostAreaError(NoAreaError):
 
 
 def fingerprint(file: Path) -> str:
-    """The first digits of the file's SHA-256, which differ from those of any other file."""
+    """The first digits of the file's SHA-256, to identify its content."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()[:12]
 
@@ -113,7 +113,9 @@ def write(place: Path, index: RoadIndex, texts: Texts) -> None:
 
 
 def opened(place: Path) -> tuple[RoadIndex, Texts]:
-    """What `write` wrote; its arrays are mapped from disk. Raises `OSError`, `ValueError`, `msgspec.MsgspecError`."""
+    """Open the files of `write`; the arrays are mapped from disk. Raises `OSError`, `ValueError`,
+    `msgspec.MsgspecError`.
+    """
     texts = msgspec.json.decode((place / _TEXTS).read_bytes(), type=Texts)
     return RoadIndex(
         **{name: np.load(place / f"{name}.npy", mmap_mode="r") for name in RoadIndex.__struct_fields__}
@@ -134,7 +136,7 @@ def put(folder: Path, area: Area) -> Area:
 
 
 def is_known(folder: Path, name: str) -> bool:
-    """Whether there is a map of this area, whatever its state, or an import of it that has not come to a good end."""
+    """True if the area has a map, in any state, or an unfinished or failed import."""
     return _is_there(folder, name) or imports.is_of(folder, name)
 
 
@@ -151,7 +153,7 @@ def remove(folder: Path, name: str) -> None:
 
 
 def clear(folder: Path, name: str) -> None:
-    """Delete folders of an area that no description names: former maps, and those of imports that were killed."""
+    """Delete folders of an area that its description does not name: former maps and remains of killed imports."""
     in_use = {area.folder for area in areas(folder)}
     for each in folder.glob(f"{name}.*"):
         if each.is_dir() and each.name not in in_use:

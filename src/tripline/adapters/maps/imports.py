@@ -1,9 +1,9 @@
-"""The one import of a folder of maps, as it is told: how far it is, and the file that was uploaded for it.
+"""The one import of a folder of maps: its state, and its uploaded file.
 
-How far it is stands in a small file, which every process reads. Whoever works on an import holds the lock of the folder
-(`locks.py`), so that an import in the file without a holder was interrupted.
+The state is in a small file, which every process reads. The importing process holds the lock of the folder
+(`locks.py`), so an import in the file without a holder of the lock was interrupted.
 
-Not here: what an import makes (`work.py`).
+Not here: the map that an import makes (`work.py`).
 """
 
 import secrets
@@ -29,7 +29,7 @@ _NS_PER_MS: Final = 1_000_000
 
 
 class Telling:
-    """Tells how far an import is; its owner holds the lock of the folder."""
+    """Writes the progress of an import; its owner holds the lock of the folder."""
 
     def __init__(self, folder: Path, told: MapImport, clock: Callable[[], int]) -> None:
         self._folder = folder
@@ -40,7 +40,7 @@ class Telling:
 
     @property
     def told(self) -> MapImport:
-        """What was told last."""
+        """The state written last."""
         return self._told
 
     def step(self, step: ImportStep) -> None:
@@ -53,7 +53,7 @@ class Telling:
             self._tell(replace(self._told, done=done))
 
     def failed(self, reason: str, *, bad_file: bool = False) -> None:
-        """It failed, and does not go on by itself. `bad_file`: for what is in its file."""
+        """Record a final failure. `bad_file`: the content of the file is the cause."""
         named = reason.replace(self._told.file, Path(self._told.file).name)
         self._tell(replace(self._told, reason=named, bad_file=bad_file))
 
@@ -79,7 +79,7 @@ def standing(folder: Path) -> Standing | None:
 
 
 def has_file(told: MapImport) -> bool:
-    """Whether the whole file of an import is on this machine, and another one than what the import failed for."""
+    """True if the import's whole file is on this machine, and has changed since the import failed because of it."""
     try:
         found = Path(told.file).stat()
     except OSError:
@@ -90,13 +90,13 @@ def has_file(told: MapImport) -> bool:
 
 
 def is_of(folder: Path, name: str) -> bool:
-    """Whether the import that was told last is of this area."""
+    """True if the current or last import is of this area."""
     told = read(folder)
     return told is not None and told.name == name
 
 
 def tell(folder: Path, told: MapImport | None) -> None:
-    """Have this be what is told of an import; None: there is none. Whoever tells it holds the lock of the folder."""
+    """Write the state of the import; None removes it. The caller holds the lock of the folder."""
     if told is None:
         (folder / _STATE).unlink(missing_ok=True)
         return
@@ -104,20 +104,20 @@ def tell(folder: Path, told: MapImport | None) -> None:
 
 
 def put(folder: Path, name: str, content: bytes) -> None:
-    """Write a file in one step; what is left of one whose writer was killed goes with what imports leave (`clear`)."""
+    """Write a file atomically; `clear` deletes the temporary file of a killed writer."""
     fresh = folder / f"{_STATE}-{secrets.token_hex(4)}"
     fresh.write_bytes(content)
     fresh.replace(folder / name)
 
 
 def forget(folder: Path) -> None:
-    """Forget the import, with the file that was uploaded for it and what was made of it."""
+    """Forget the import; delete its uploaded file and its work folder."""
     tell(folder, None)
     clear(folder)
 
 
 def clear(folder: Path, *, keep: Collection[Path] = ()) -> None:
-    """Delete what imports left behind, but for these uploaded files and work folders."""
+    """Delete the remains of imports, except these uploaded files and work folders."""
     kept = {path.resolve() for path in keep}
     for each in (*folder.glob(f"{_STATE}-*"), *folder.glob(f"{UPLOADS}/*"), *folder.glob(f"{WORK}*")):
         if each.resolve() in kept:
@@ -129,7 +129,7 @@ def clear(folder: Path, *, keep: Collection[Path] = ()) -> None:
 
 
 def read(folder: Path) -> MapImport | None:
-    """What an import told last."""
+    """The state of the current or last import."""
     try:
         return msgspec.json.decode((folder / _STATE).read_bytes(), type=MapImport)
     except (OSError, msgspec.MsgspecError):

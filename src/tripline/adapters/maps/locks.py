@@ -10,7 +10,7 @@ from typing import Final
 
 _LOCK: Final = ".lock"
 _GLANCE_S: Final = 0.25
-"""Whoever looks whether somebody holds the lock holds it for less."""
+"""Longer than a check of the lock holds it."""
 
 
 class NoAreaError(Exception):
@@ -18,7 +18,7 @@ class NoAreaError(Exception):
 
 
 class BusyError(NoAreaError):
-    """Somebody changes the folder of maps."""
+    """Another process is changing the folder of maps."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(f"Another command or server changes the maps in {folder} right now.")
@@ -26,15 +26,15 @@ class BusyError(NoAreaError):
 
 @contextmanager
 def changing(folder: Path, held: int | None = None) -> Iterator[None]:
-    """Keep others from changing the folder of maps. Raises `BusyError`.
+    """Hold the lock of the folder of maps. Raises `BusyError`.
 
-    `held`: the lock that whoever started this process took and handed down (`take`).
+    `held`: the lock that the parent process took (`take`) and handed down.
     """
     descriptor = take(folder) if held is None else held
     try:
         yield
     finally:
-        # Whoever handed it down has it open, too, until it sees this process end.
+        # Unlock first: the parent process keeps the descriptor open until it sees this process end.
         fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
 

@@ -1,4 +1,4 @@
-"""Merges the vector tiles of several areas into one, layer by layer; what two areas share appears once.
+"""Merges the vector tiles of several areas into one, layer by layer, without duplicates.
 
 Overlapping areas clip and simplify a thing in the same way, so it has the same bytes in both tiles.
 """
@@ -11,7 +11,7 @@ from mapbox_vector_tile.Mapbox import vector_tile_pb2
 
 
 def merged(bodies: Sequence[bytes]) -> bytes:
-    """The merged tile; a body that is no vector tile adds nothing."""
+    """The merged tile; bodies that are not vector tiles are ignored."""
     tile = vector_tile_pb2.tile()
     layers: dict[str, _Layer] = {}
     for body in bodies:
@@ -38,7 +38,7 @@ class _Layer:
         self._taken: set[tuple[int, tuple[int, ...], tuple[int, ...]]] = set()
 
     def take(self, layer: Any) -> None:
-        """Add what this layer has and the merged one has not."""
+        """Add the features that the merged layer lacks."""
         keys = [self._numbered(self._keys, key, self._layer.keys, key) for key in layer.keys]
         values = [
             self._numbered(self._values, value.SerializeToString(), self._layer.values, value) for value in layer.values

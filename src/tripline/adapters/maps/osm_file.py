@@ -37,16 +37,17 @@ _PBF: Final = b"OSMHeader"
 
 
 class MapFileError(Exception):
-    """The file is no map that can be used; the text is the one line to show."""
+    """The file is not a usable map; the text is shown as one line."""
 
 
 class UnreadFileError(MapFileError):
-    """What is in the file was not found out; another try may do better."""
+    """The file could not be read; another attempt may succeed."""
 
 
 def read(file: Path, *, scratch: Path, told: Callable[[int], None]) -> Builder:
-    """Its roads and areas. `scratch`: a folder for what does not fit; `told`: how many roads were read so far.
+    """Read the roads and areas of a file.
 
+    `scratch`: a folder for data that exceeds memory; `told`: called with the number of roads read so far.
     Raises `MapFileError`.
     """
     look(file)
@@ -94,7 +95,7 @@ def _things(file: Path, scratch: Path) -> Iterator[Any]:
     things = (
         osmium.FileProcessor(osmium.io.File(str(file), "pbf")).with_locations(storage(file, scratch)).with_areas(areas)
     )
-    # Before areas are made nothing but ways and relations gets as far as Python.
+    # Until areas are made, only ways and relations reach Python.
     return iter(
         things.with_filter(osmium.filter.EntityFilter(osm.WAY | osm.AREA)).with_filter(
             osmium.filter.KeyFilter("highway", "landuse", "boundary")

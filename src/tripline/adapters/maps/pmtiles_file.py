@@ -1,9 +1,9 @@
-"""Reads one PMTiles file (version 3) of vector tiles: its header, its directories when they are needed, single tiles.
+"""Reads one PMTiles file (version 3) of vector tiles: its header, its directories on demand, single tiles.
 
-Everything is read by its position in the file. As mapped memory, a file that somebody cuts off in place would end the
-process. What a file says of itself is bounded: it may be anybody's.
+Everything is read by its position in the file. Mapped memory would crash the process when the file is truncated in
+place. All sizes that the file states are bounded, because its source is untrusted.
 
-Not here: writing one (`tiles.py`), which files there are (`base_map.py`).
+Not here: writing a file (`tiles.py`), the list of files (`base_map.py`).
 """
 
 import itertools
@@ -29,9 +29,9 @@ from tripline.domain.maps import Bounds
 MOST_TILE: Final = 4 * 2**20
 """Bytes of a tile, as stored."""
 MOST_DIRECTORY: Final = 2**20
-"""Bytes of a directory, and of what is told of the file, unpacked as well as packed."""
+"""Bytes of a directory or of the metadata, packed and unpacked."""
 DIRECTORIES: Final = 64
-"""That are kept for the next tiles."""
+"""Size of the directory cache."""
 _DEPTH: Final = 4
 """Directories on the way to a tile: more than the format has."""
 _HEADER: Final = 127
@@ -74,14 +74,14 @@ class TileFile:
             self.close()
             raise
         self.packed: Final = self._header["tile_compression"] is Compression.GZIP
-        """Whether its tiles are packed with gzip; else they are as they are."""
+        """True if the tiles are packed with gzip, false if they are uncompressed."""
         self.least_zoom: Final[int] = self._header["min_zoom"]
         self.most_zoom: Final[int] = self._header["max_zoom"]
         self._directories: dict[int, _Directory] = {}
 
     @property
     def bounds(self) -> Bounds:
-        """The ends of what it shows."""
+        """The bounding box of the map."""
         edges = ("min_lon_e7", "min_lat_e7", "max_lon_e7", "max_lat_e7")
         return Bounds(*(self._header[edge] / 10_000_000 for edge in edges))
 
@@ -172,7 +172,7 @@ class TileFile:
 
 
 def unpacked(body: bytes, *, most: int, name: str) -> bytes:
-    """What was packed with gzip, up to so many bytes. Raises `TileFileError`."""
+    """Unpack gzip data, up to `most` bytes. Raises `TileFileError`."""
     unpacking = zlib.decompressobj(_GZIP)
     try:
         found = unpacking.decompress(body, most + 1)

@@ -25,7 +25,7 @@ class Ended(NamedTuple):
 
     code: int
     said: str
-    """The last line of what it complained of."""
+    """The last line of its stderr."""
 
 
 async def run(folder: Path, told: MapImport, *, held: int) -> Ended:

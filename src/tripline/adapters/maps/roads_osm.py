@@ -1,12 +1,12 @@
 """Roads and limits by imported maps (`ports.maps.RoadMatcher`).
 
-Maps are looked for at each call, so that an import or a removal counts from the next trip on; a call works on those it
-began with. Arrays are mapped into memory, so that processes share them.
+The list of maps is refreshed at each call, so an import or a removal takes effect with the next trip; a call uses the
+maps that it began with. Arrays are mapped into memory, so that processes share them.
 
-A map that cannot be read holds up the trips within its bounds for a time; then they are judged without it, which their
-quality says (`area:lost`).
+A map that cannot be read delays the trips within its bounds for a time; then they are matched without it, and their
+quality records that (`area:lost`).
 
-Another matcher may say which ways were driven (`Asked`). Maps tell the roads and limits of these ways all the same.
+Another matcher may find the driven ways (`Asked`). The roads and limits of these ways come from our maps all the same.
 """
 
 import datetime
@@ -52,9 +52,9 @@ else:
 PATIENCE_S: Final = 600.0
 """How long trips wait for a map that cannot be read."""
 LOST: Final = "lost"
-"""Stands for the map of an area that could not be read."""
+"""The version of a map that could not be read."""
 _TRIES: Final = 5
-"""How often maps are looked for anew when one goes in the very moment."""
+"""Reads of the folder before we give up while maps are being removed."""
 _WORLD: Final = Bounds(-180.0, -90.0, 180.0, 90.0)
 
 
@@ -67,7 +67,7 @@ class _Map(NamedTuple):
 class _Lost(NamedTuple):
     error: "LostAreaError"
     bounds: Bounds
-    """Where it would tell roads; anywhere, when not even that can be read."""
+    """Its area; the whole world if the bounds cannot be read either."""
     since_s: float
     """When it was first found so."""
 
@@ -79,23 +79,23 @@ class _Maps(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What another matcher says of trips."""
+    """Another matcher's result."""
 
     ways: "Ways"
     told: "Flags"
-    """Of each trip: whether it could say anything; our own matcher takes the others."""
+    """For each trip, true if that matcher has a result; our own matcher takes the others."""
     maps: Sequence[tuple[str, ...]]
-    """Of each trip: what its quality says of that matcher, beside the maps."""
+    """For each trip, that matcher's entries in its quality, in addition to the maps."""
 
 
 class Asked(Protocol):
     """Another matcher."""
 
     def __call__(self, drives: "Drives", trips: "Ints") -> Answers:
-        """What it says of these trips among the drives. Called on any thread. Raises `RoadsOutage`."""
+        """Match these trips of the drives. Called on any thread. Raises `RoadsOutage`."""
 
     def reach(self) -> None:
-        """Return when it can be asked. Takes seconds; called on any thread. Raises `RoadsOutage`."""
+        """Return when the matcher is available. Takes seconds; called on any thread. Raises `RoadsOutage`."""
 
 
 class OsmRoads:
@@ -113,13 +113,13 @@ class OsmRoads:
         self._folder = folder
         self._asked = asked
         self._zone = zone
-        """Of the times of day for which limits hold."""
+        """Time zone of limits that depend on the time of day."""
         self._monotonic = monotonic
         self._open = _Maps((), [], [])
 
     @property
     def has_maps(self) -> bool:
-        """Whether any is imported."""
+        """True if any map is imported."""
         return bool(stamps.stamp(self._folder))
 
     def located(self, drives: "Drives") -> "Located":
@@ -142,7 +142,7 @@ class OsmRoads:
                 continue
             samples, own = _of(drives, near)
             found = _matched(each.arrays, own, near, answers)
-            # By the map, whoever found the road: so a trip is judged alike by either matcher (docs/decisions/312).
+            # The limit comes from the map under either matcher, so both score a trip alike (docs/decisions/312).
             told = limited.limits_of(each.arrays, each.texts, own, found, offset_ms=self._offsets(own))
             fresh = (found.road >= 0) & (road[samples] < 0)
             taken = samples[fresh]
@@ -168,7 +168,7 @@ class OsmRoads:
             self._asked.reach()
 
     def _answers(self, drives: "Drives", found_maps: _Maps) -> Answers | None:
-        """What another matcher says of the trips on any map; None: nobody is asked."""
+        """The other matcher's result for the trips on any map; None without such a matcher."""
         if self._asked is None:
             return None
         on_map = np.zeros(drives.time_ms.size, np.bool_)
@@ -179,14 +179,14 @@ class OsmRoads:
     def _maps(self) -> _Maps:
         for tries in range(_TRIES):
             now = stamps.stamp(self._folder)
-            # What is missing although nothing was replaced meanwhile is lost; the next call looks for it again.
+            # Maps that are missing although the folder did not change are lost; the next call tries them again.
             if now == self._open.stamp and (tries or not self._open.lost):
                 break
             self._open = self._opened(now)
         return self._open
 
     def _opened(self, stamp: Stamp) -> _Maps:
-        # Folders never change: what is open need not be opened again.
+        # Folders never change: an open map need not be opened again.
         before = {each.area: each for each in self._open.known}
         now_s, since_s = self._monotonic(), {each.error.name: each.since_s for each in self._open.lost}
         known, lost = [], []
@@ -213,7 +213,7 @@ class OsmRoads:
         return np.array([self._offset(at_ms) for at_ms in begun], np.int64)
 
     def _offset(self, at_ms: int) -> int:
-        # Device clocks may say any year; beyond those that exist nobody knows the summer time.
+        # Device clocks may give any year; the time zone database ends at the latest one.
         at = datetime.datetime.fromtimestamp(min(max(at_ms, 0), _LATEST_MS) / 1_000, self._zone)
         return round((at.utcoffset() or datetime.timedelta()).total_seconds()) * 1_000
 
@@ -255,7 +255,7 @@ def _of(drives: "Drives", trips: "Ints") -> _Own:
 
 
 def _matched(index: "RoadIndex", own: "Drives", trips: "Ints", answers: Answers | None) -> "Matches":
-    """The roads of the trips `own`, which are these among those that the answers are about."""
+    """Match the trips `own`; `trips` are their indices in `answers`."""
     if answers is None:
         return matcher.matched(index, own)
     return ways.matched(index, own, answers.ways.of(trips), answers.told[trips])

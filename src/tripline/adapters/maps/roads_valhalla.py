@@ -1,13 +1,13 @@
-"""Roads by a Valhalla server (`roads_osm.Asked`): which OpenStreetMap ways were driven, by `trace_attributes`.
+"""Roads by a Valhalla server (`roads_osm.Asked`): the driven OpenStreetMap ways, by `trace_attributes`.
 
-Asked are the anchors of a trip, a piece at a time, with some anchors twice where one piece ends and the next begins.
-Limits and names are not Valhalla's: our maps have them, by the id of the way.
+We send the anchors of a trip in pieces that overlap by some anchors. Limits and names come from our own maps, by the
+id of the way.
 
-"No match" (444) means two things. A road nearby, which `locate` tells: the trip was on no road. None for kilometres:
-the server has no tiles there, and our own matcher takes the trip.
+"No match" (444) has two meanings, which `locate` distinguishes. A road is nearby: the trip was off the road. There is
+no road for kilometres: the server has no tiles there, and our own matcher takes the trip.
 
-A server that is away, or whose answer cannot be read, holds up trips for a time; then our own matcher takes them, which
-their quality says (`valhalla:lost`).
+A server that is down, or whose answer cannot be read, delays trips for a time; then our own matcher takes them, and
+their quality records that (`valhalla:lost`).
 """
 
 import ssl
@@ -31,31 +31,31 @@ from tripline.scoring.drives import Drives, Flags, Floats, Ints
 from tripline.scoring.rules import Column
 
 POINTS: Final = 2_000
-"""In a piece; a server takes 16,000 unless it is told otherwise."""
+"""Points of a piece; a server accepts 16,000 by default."""
 LENGTH_M: Final = 150_000.0
 """Of a piece; a server takes 200 km, in straight lines from point to point."""
 OVERLAP: Final = 20
-"""Anchors that two pieces share; each tells the half that it has more around."""
+"""Anchors shared by two pieces; each piece decides the half in which it has more context."""
 JUMP_M: Final = 2_000.0
 """Points farther apart are not connected by a server, and end a piece."""
 PIECES: Final = 64
-"""Of a trip that are asked for; what lies behind is on no road."""
+"""Pieces matched per trip; later points count as off the road."""
 NEARBY_M: Final = 2_000
 """A server has tiles where it knows a road so near."""
 ANSWER_MAX: Final = 8 * 2**20
 """Bytes of an answer that are read."""
 STATUS_S: Final = 5.0
-"""The longest wait for its state, whatever the timeout."""
+"""Upper bound of the wait for the server's status; a shorter timeout applies."""
 STATUS_MAX: Final = 65_536
-"""Bytes of its state that are read; those of 3.9.1 are a few hundred."""
+"""Bytes read of the status; that of 3.9.1 has a few hundred."""
 _NEEDED: Final = ("trace_attributes", "locate")
-"""What a server has to offer."""
+"""Actions that a server must offer."""
 REST_S: Final = 5.0
 """How long a server that failed is not asked."""
 FORGOTTEN_S: Final = 120.0
 """A failure so long before the next one is another trouble."""
 WAITING: Final = 4_096
-"""Trips that failed, and since when: those that are remembered."""
+"""Failed trips remembered with the time of their first failure."""
 _TOO_MUCH: Final = frozenset({153, 154})
 """Error codes: too many points, too long."""
 _NO_MATCH: Final = frozenset({171, 172, 442, 444})
@@ -94,7 +94,7 @@ class _Place(msgspec.Struct):
 
 class _Status(msgspec.Struct):
     available_actions: tuple[str, ...] = _NEEDED
-    """A server that does not say what it offers is taken to offer all."""
+    """A server that does not list its actions is assumed to offer all."""
 
 
 class _Refusal(msgspec.Struct):
@@ -149,7 +149,7 @@ class Valhalla:
         """Since when trips wait."""
 
     def __call__(self, drives: Drives, trips: Ints) -> Answers:
-        """What it says of these trips. Raises `RoadsOutage`."""
+        """Match these trips. Raises `RoadsOutage`."""
         trace = matcher.trace_of(drives)
         anchors, samples = trace.anchors, trace.samples
         lat, lon, size = anchors.lat, anchors.lon, anchors.sample.size
@@ -166,7 +166,7 @@ class Valhalla:
         return Answers(Ways(trip, *found), told, maps)
 
     def reach(self) -> None:
-        """Ask how it is. Whether it rests from a failure makes no difference, nor does this one make it rest."""
+        """Request the server's status, independently of the pause after a failure."""
         try:
             status = self._received("status", b"", _Status, within_s=min(self._timeout_s, STATUS_S), most=STATUS_MAX)
         except _AwayError as error:
@@ -178,7 +178,9 @@ class Valhalla:
             raise RoadsOutage(f"Valhalla does not offer {' or '.join(lacking)}.")
 
     def _trip(self, asking: _Asking, found: _Piece) -> tuple[bool, tuple[str, ...]]:
-        """Fill in what is found of a trip: whether the server could tell, and what the trip keeps of that."""
+        """Match a trip and fill in its part of `found`; return false if our own matcher must take it, and its quality
+        entries.
+        """
         if not asking.lat.size:
             return True, ()
         key = (float(asking.lat[0]), float(asking.lon[0]), asking.lat.size)
@@ -199,7 +201,7 @@ class Valhalla:
         return True, (f"{SERVER}:{changeset or 0}",) if (found.link >= 0).any() else ()
 
     def _piece(self, asking: _Asking, begin: int, end: int) -> tuple[_Piece, int | None]:
-        """What the server says of points, and by which state of the map."""
+        """Match points; return them with the changeset of the server's map."""
         points = [
             {"lat": lat, "lon": lon, "time": time_s}
             for lat, lon, time_s in zip(
@@ -227,7 +229,7 @@ class Valhalla:
         return _Piece(nothing, nothing > 0, asking.lat[begin:end], asking.lon[begin:end]), None
 
     def _has_tiles(self, asking: _Asking, begin: int, end: int) -> bool:
-        """Whether there is any road near the first, the middle or the last of the points."""
+        """True if there is a road near the first, the middle or the last of the points."""
         places = [
             {"lat": float(asking.lat[at]), "lon": float(asking.lon[at]), "search_cutoff": NEARBY_M}
             for at in (begin, (begin + end) // 2, end - 1)
@@ -273,8 +275,8 @@ class Valhalla:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise _AwayError("Valhalla's answer cannot be read.") from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
-            # Its text may quote the address; the sort of error says enough. Names that no name server can be asked for
-            # are bad Unicode.
+            # The error's text may quote the address, so only its type is reported. Invalid host names raise
+            # `UnicodeError`.
             raise _AwayError(f"Valhalla cannot be reached: {type(error).__name__}.") from None
         finally:
             latest.cancel()
@@ -286,7 +288,7 @@ class Valhalla:
             self._waiting.pop(key, None)
 
     def _has_patience_passed(self, key: object) -> bool:
-        """Whether a trip that fails waits no longer: it, or the server as a whole, has failed for so long."""
+        """True if the trip, or the server as a whole, has been failing for longer than trips wait."""
         now_s = self._monotonic()
         with self._lock:
             since_s, last_s = self._away or (now_s, now_s)
@@ -310,7 +312,7 @@ def _content(response: httpx.Response, most: int) -> bytes:
 
 
 def _pieces(lat: Floats, lon: Floats) -> Iterator[tuple[int, int, int]]:
-    """The pieces of a trip: from where to where, and how many of its first points the one before has told."""
+    """The pieces of a trip: begin, end, and the number of leading points that the previous piece decided."""
     north = np.diff(lat) * DEGREE_M
     east = np.diff(lon) * DEGREE_M * np.cos(np.radians(lat[1:]))
     steps = np.hypot(north, east)
@@ -321,7 +323,7 @@ def _pieces(lat: Floats, lon: Floats) -> Iterator[tuple[int, int, int]]:
         run_end = int(ends[np.searchsorted(ends, begin, side="right")])
         far = int(np.searchsorted(driven, driven[begin] + LENGTH_M))
         end = min(run_end, begin + POINTS, max(far, begin + 2 * OVERLAP))
-        # A point alone is no drive.
+        # A single point cannot be matched.
         if end - begin >= 2:
             yield begin, end, known
             told += 1
@@ -329,7 +331,7 @@ def _pieces(lat: Floats, lon: Floats) -> Iterator[tuple[int, int, int]]:
 
 
 def _read(told: _Trace, lat: Floats, lon: Floats) -> _Piece:
-    """The points of an answer. Raises `_AwayError` when it does not fit what was asked."""
+    """Convert an answer to points. Raises `_AwayError` when it does not fit the request."""
     if len(told.matched_points) != lat.size:
         raise _AwayError("Valhalla's answer has other points than it was asked for.")
     piece = _Piece(np.full(lat.size, -1, np.int64), np.zeros(lat.size, np.bool_), lat.copy(), lon.copy())

@@ -1,7 +1,7 @@
-"""Maps for their administrator (`ports.maps.MapKeeper`): lists and removes them, takes in a file and has it imported.
+"""Maps for their administrator (`ports.maps.MapKeeper`): list, remove, upload and import.
 
-One file arrives or is imported at a time in a folder of maps, whichever process does it: whoever begins takes the lock
-of the folder, and hands it down to the process that imports.
+A folder of maps receives or imports one file at a time, among all processes: the upload takes the lock of the folder
+and hands it down to the importing process.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ _PBF: Final = b"OSMHeader"
 _SUFFIX: Final = ".osm.pbf"
 _PART: Final = ".part"
 _ENDS_S: Final = 30.0
-"""How long an import may take to end once it is cancelled: what it is at when it does not look is done in less."""
+"""How long a cancelled import may take to end: longer than its longest interval without a check."""
 _log = observe.logger("map")
 
 
@@ -95,7 +95,7 @@ class MapService:
             raise NotFound("map_import", name=name)
 
     async def run(self) -> None:
-        """Import what was taken in, until cancelled; first carry through a cancellation that was killed."""
+        """Import uploaded files until cancelled; first complete an interrupted cancellation."""
         name = await asyncio.to_thread(cancels.marked, self._folder)
         if name is not None:
             with contextlib.suppress(MapsBusy, Outage):
@@ -107,12 +107,12 @@ class MapService:
             except OSError as error:
                 ended = process.Ended(-1, str(error))
             finally:
-                # Nobody takes the mark away before the lock is given back.
+                # Only now: the mark stays in place until the lock is released.
                 is_cancelled = cancels.marked(self._folder) == told.name
                 os.close(held)
             if not ended.code:
                 _log.info("map.imported", map=told.name)
-            elif not is_cancelled:  # of that whoever cancelled tells
+            elif not is_cancelled:  # the cancelling request logs it
                 _log.warning("map.import_ended", map=told.name, code=ended.code, error=ended.said)
 
     def _maps(self) -> Maps:
@@ -128,7 +128,7 @@ class MapService:
             return cancels.mark(self._folder, name)
 
     async def _settled(self, name: str) -> bool:
-        """Whether an import of this area that is to end left something, once nothing of it is left."""
+        """Wait until a cancelled import is cleaned up; true if there was anything to clean up."""
         try:
             async with asyncio.timeout(_ENDS_S):
                 while True:
@@ -139,13 +139,13 @@ class MapService:
             raise MapsBusy from error
 
     def _settle(self, name: str) -> bool | None:
-        """As `_settled`; None: whoever works on it has not ended."""
+        """As `_settled`, without waiting; None while another process holds the lock."""
         with _written():
             try:
                 held = locks.take(self._folder)
             except locks.BusyError:
                 if cancels.marked(self._folder) != name:
-                    return True  # somebody else was quicker
+                    return True  # another process was faster
                 return None if imports.is_of(self._folder, name) else False
             try:
                 if cancels.marked(self._folder) != name:
@@ -211,11 +211,11 @@ class Arrival:
         self._is_over = False
 
     def is_cancelled(self) -> bool:
-        """Whether somebody cancelled it on its way. Cheap."""
+        """True if the upload was cancelled. Cheap."""
         return self._telling is not None and cancels.marked(self._folder) == self._about.name
 
     async def write(self, piece: bytes) -> None:
-        """Take in a piece. Raises `BadMapFile` for what is no map file, `MapsBusy`, `OSError`."""
+        """Store a piece. Raises `BadMapFile` if it is not a map file, `MapsBusy`, `OSError`."""
         if self._file is None:
             self._head += piece
             if len(self._head) < _HEAD_BYTES:
@@ -232,7 +232,7 @@ class Arrival:
         return _running(await asyncio.to_thread(self._finish))
 
     def end(self) -> None:
-        """Have what was finished imported, and leave nothing of anything else."""
+        """Queue the finished file for import; otherwise delete everything."""
         with self._guard:
             self._is_over = True
             if self._order is not None:
@@ -292,7 +292,7 @@ class Arrival:
 
 @contextlib.asynccontextmanager
 async def _ended_by(is_over: Callable[[], bool]) -> AsyncIterator[None]:
-    """Breaks off what goes on within once this is so. Raises `ImportCancelled`."""
+    """Cancel the body once `is_over` returns true. Raises `ImportCancelled`."""
     loop = asyncio.get_running_loop()
     next_look: asyncio.TimerHandle
 

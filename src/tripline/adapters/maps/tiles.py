@@ -23,7 +23,7 @@ from tripline.domain.maps import Bounds
 EXTENT: Final = 4_096
 """Units across a tile."""
 BUFFER: Final = 64
-"""Units around a tile that go with it, so that lines and outlines do not end at its edge."""
+"""Units around a tile that it includes, so that lines and outlines do not end at its edge."""
 _SMALLEST: Final = 8
 """Units: smaller areas are left out of a tile, except at the largest zoom."""
 _COARSE: Final = 4.0
@@ -36,9 +36,9 @@ Numbers = NDArray[np.int64]
 
 
 def write(kept: Kept, file: Path, *, bounds: Bounds, told: Callable[[int], None]) -> int:
-    """Write the tiles of all zooms; returns their number. `bounds`: of the area; `told`: called with the number so far.
+    """Write the tiles of all zooms and return their number.
 
-    Without any tile the file is empty.
+    `bounds`: of the area; `told`: called with the number so far. Without any tile the file is empty.
     """
     count = 0
     with file.open("wb") as opened:
@@ -130,7 +130,7 @@ def _tile(kept: Kept, zoom: int, x: int, y: int, things: Numbers) -> bytes:
     shapes = _on_units(shapes)
     kinds = shapely.get_type_id(shapes)
     polygons = _POLYGONS[kinds]
-    # In units that grow to the south this is what the format calls clockwise.
+    # With the y axis pointing south, this is the format's clockwise.
     shapes[polygons] = shapely.orient_polygons(shapes[polygons], exterior_cw=False)
     shown = _DRAWN[kinds] & ~shapely.is_empty(shapes)
     shapes, things = shapes[shown], things[shown]
@@ -151,8 +151,9 @@ def _on_units(shapes: Shapes) -> Shapes:
     whole: Shapes = shapely.transform(shapes, np.rint)
     wrong = ~shapely.is_valid(whole)
     if wrong.any():
-        # Rounded vertex by vertex these collapse, or touch or cross themselves; so may those that were clipped and
-        # simplified, and then whole units cannot be found. It takes much longer than telling that nothing is wrong.
+        # Rounding each vertex makes these shapes collapse, or touch or cross themselves; clipping and simplifying can
+        # do the
+        # same, and rounding to a whole grid then fails. The repair is much slower than the check.
         found = shapes[wrong]
         crossed = ~shapely.is_valid(found)
         found[crossed] = shapely.make_valid(found[crossed])

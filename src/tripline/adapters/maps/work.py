@@ -1,8 +1,8 @@
-"""Makes a map step by step in a work folder of that very file: an import that was killed and is begun again goes on
-behind the last step that was finished.
+"""Makes a map step by step in a work folder of its source file: a restarted import continues after its last finished
+step.
 
-A step is finished when its files lie on disk and a mark says so. The name of the work folder says of which
-file, country, form and version of the program it is; another import never takes it up.
+A step is finished when its files are on disk and a mark records it. The name of the work folder contains the file,
+the country, the format and the program version; another import never reuses it.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ class Work:
     def __init__(self, place: Path, source: Source) -> None:
         self.place = place
         self.scratch = place / _SCRATCH
-        """For what goes with the step that needs it."""
+        """Temporary files of a single step."""
         self._source = source
 
     def step(self, name: str, make: Callable[[], None]) -> None:
@@ -82,7 +82,7 @@ class Work:
 
 @contextmanager
 def begun(folder: Path, source: Source, *, country: str) -> Iterator[Work]:
-    """The work folder of this import, as it was left; those of others go."""
+    """The work folder of this import with its finished steps; other work folders are deleted."""
     of = f"{country} {files.FORMAT} {metadata.version('tripline')}"
     place = folder / f"{imports.WORK}{source.map}-{hashlib.sha256(of.encode()).hexdigest()[:6]}"
     imports.clear(folder, keep={place, source.file})
@@ -90,6 +90,6 @@ def begun(folder: Path, source: Source, *, country: str) -> Iterator[Work]:
     try:
         yield Work(place, source)
     except (MapFileError, OSError):
-        # Of a file that is no good nothing is of use, and a full disk needs its room back.
+        # The results of a bad file are useless, and a full disk needs the space.
         shutil.rmtree(place, ignore_errors=True)
         raise

@@ -20,7 +20,7 @@ class LocalSignals:
         self._listeners: dict[str, list[Callable[[str], None]]] = defaultdict(list)
 
     def notify(self, subject: str, detail: str = "") -> None:
-        """Tell every subscriber of the subject; never blocks, never raises."""
+        """Notify every subscriber of the subject; never blocks, never raises."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._deliver, subject, detail)
 
@@ -29,7 +29,7 @@ class LocalSignals:
         self._listeners[subject].append(listener)
 
     async def run(self) -> None:
-        """There is nobody to carry notifications to."""
+        """There are no other processes to notify."""
 
     def _deliver(self, subject: str, detail: str) -> None:
         for listener in self._listeners[subject]:

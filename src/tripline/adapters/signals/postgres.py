@@ -1,9 +1,9 @@
 """Signals between processes that share a PostgreSQL database: LISTEN and NOTIFY on one channel.
 
-Listeners in this process are told at once, as by `local.py`; others a moment later, many notifications in one
-payload, on a connection of its own: whoever tells does not wait, and a commit is not held up by a payload.
-Whatever interrupts the connection, or is too much for it, ends in a `SIGNAL_RESYNC` to every listener that may have
-missed something. A payload is at most 8,000 bytes [PostgreSQL, NOTIFY].
+Listeners in this process are notified at once, as by `local.py`. Other processes follow a moment later: notifications
+are batched into payloads on a separate connection, so neither the notifier nor a commit waits for one. An interrupted
+or overloaded connection ends in a `SIGNAL_RESYNC` to every listener that may have missed something. A payload is at
+most 8,000 bytes [PostgreSQL, NOTIFY].
 """
 
 import asyncio
@@ -20,15 +20,14 @@ from tripline.adapters.signals.local import LocalSignals
 
 CHANNEL: Final = "tripline"
 LONGEST: Final = 7_900
-"""Bytes of the notifications in one payload. Of a longer one others are only told that something was lost."""
+"""Bytes of the notifications in one payload. A longer notification is sent to other processes as a resync."""
 WAITING: Final = 10_000
-"""Notifications that wait to be sent, each once; when there are more, the others are told to look at everything
-instead."""
+"""Distinct notifications that may wait to be sent; more are replaced by a resync."""
 GATHER_S: Final = 0.003
 """Pause between two payloads, in which more notifications come together."""
 CONNECT_S: Final = 5
 LOOK_S: Final = 5.0
-"""How long nothing may be heard before the connection is tried."""
+"""Silence after which the connection is tested."""
 ANSWER_S: Final = 5.0
 _PAUSES_S: Final = (0.05, 0.2, 0.5, 1.0, 2.0)
 _OPTIONS: Final[dict[str, Any]] = {
@@ -38,7 +37,7 @@ _OPTIONS: Final[dict[str, Any]] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 11_000,
     "application_name": "tripline signals",
-    # Notifications are no state: nothing is lost with a payload that a power cut takes along.
+    # Notifications are not durable state: a payload lost in a power cut does no harm.
     "options": "-c synchronous_commit=off",
 }
 _Notification = tuple[str, str]
@@ -47,7 +46,7 @@ _log = observe.logger("signals")
 
 
 class PostgresSignals:
-    """Implements `ports.signals.Signals`. Made on the event loop; others are told and heard while `run` is running."""
+    """Implements `ports.signals.Signals`. Made on the event loop; `run` connects to other processes."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -56,13 +55,13 @@ class PostgresSignals:
         self._sender = secrets.token_hex(6)
         self._waiting: dict[_Notification, None] = {}
         self._lost = False
-        """Whether notifications to others were lost that were never sent."""
+        """True if notifications to other processes were dropped before they were sent."""
         self._asked = asyncio.Event()
         self.listening = asyncio.Event()
-        """Set while other processes are heard."""
+        """Set while we receive from other processes."""
 
     def notify(self, subject: str, detail: str = "") -> None:
-        """Tell every subscriber of the subject, here and elsewhere; never blocks, never raises."""
+        """Notify every subscriber of the subject, in all processes; never blocks, never raises."""
         self._local.notify(subject, detail)
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._queue, (subject, detail))
@@ -72,7 +71,7 @@ class PostgresSignals:
         self._local.subscribe(subject, listener)
 
     async def run(self) -> None:
-        """Hear others and tell them, until cancelled; what waits then is still sent."""
+        """Exchange notifications with other processes until cancelled; then send the rest of the queue."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._for_ever(self._listen))
@@ -115,7 +114,7 @@ class PostgresSignals:
             return await psycopg.AsyncConnection.connect(self._url, autocommit=True, **_OPTIONS)
 
     async def _listen(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        """Pass on what others tell. What they told while nobody listened here is made up for."""
+        """Deliver the notifications of other processes. A resync makes up for any that were missed before."""
         async with asyncio.timeout(ANSWER_S):
             await connection.execute(f"LISTEN {CHANNEL}")
         self.listening.set()
@@ -130,7 +129,7 @@ class PostgresSignals:
         try:
             sender, told = msgspec.json.decode(payload, type=tuple[str, list[_Notification]])
         except (msgspec.DecodeError, UnicodeEncodeError):
-            return  # not one of us; whoever may connect to the database may say anything here
+            return  # not ours: any client of the database may send on this channel
         if sender != self._sender:
             for subject, detail in told:
                 self._local.notify(subject, detail)
@@ -148,7 +147,7 @@ class PostgresSignals:
             await asyncio.sleep(GATHER_S)
 
     async def _send(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        """Send what waits. What could not be sent waits on; of what was cut off in the middle nobody knows."""
+        """Send the queue. Failed notifications stay queued; an interrupted payload may or may not have arrived."""
         self._asked.clear()
         waiting, self._waiting = self._waiting, {}
         lost, self._lost = self._lost, False
@@ -180,7 +179,7 @@ def _payloads(sender: str, notifications: list[_Notification]) -> Iterator[str]:
 
 
 def _reason(error: BaseException) -> str:
-    """What stood in the way, in one line: never more of the address than host, port, database and user."""
+    """The error in one line; it reveals at most host, port, database and user of the address."""
     if isinstance(error, TimeoutError):
         return "PostgreSQL does not answer."
     lines = str(error).strip().splitlines()

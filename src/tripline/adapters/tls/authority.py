@@ -1,10 +1,10 @@
 """The local certificate authorities and the server certificates that they issue, as files of one folder.
 
-There are two of each, one with ECDSA keys and one with RSA keys: a TLS stack that knows RSA only must be able to check
-every signature of its chain. `ca.crt` holds the certificates of all authorities, the issuing ECDSA one first, and
+There are two of each, one with ECDSA keys and one with RSA keys: a TLS stack with RSA only must be able to check every
+signature of its chain. `ca.crt` holds the certificates of all authorities, the issuing ECDSA one first, and
 `ca-rsa.crt` those of the RSA ones. An authority's private key finds its certificate there by the public key.
 
-A successor is made long before an authority ends, so that devices can be told of it in time. The names in a server
+A successor is made long before an authority ends, so that devices can be given it in time. The names in a server
 certificate follow RFC 6125: subject alternative names, never the common name.
 
 Not here: TLS contexts and certificates that the operator supplies (`local.py`).
@@ -37,7 +37,7 @@ CA_LIFE: Final = datetime.timedelta(days=3650)
 SUCCESSOR_WITHIN: Final = datetime.timedelta(days=730)
 """Two years to give devices a `ca.crt` that holds the successor too."""
 RSA_BITS: Final = 2048
-"""The longest that the old stacks know for which RSA is here at all."""
+"""The longest key that the old stacks accept; RSA is only here for them."""
 BUNDLE: Final = "ca.crt"
 _BACKDATED: Final = datetime.timedelta(days=1)
 """A device's clock may be behind ours."""
@@ -98,7 +98,7 @@ class Authority(msgspec.Struct, frozen=True):
 
 
 def keep(folder: Path, *, host: str, now: datetime.datetime) -> None:
-    """Make or renew what is missing, near its end, or does not name the host. Does nothing most of the time.
+    """Create or renew certificates that are missing, expire soon, or do not name the host. Usually does nothing.
 
     Raises `OSError`, `ValueError` and `TypeError`.
     """
@@ -116,7 +116,7 @@ def keep(folder: Path, *, host: str, now: datetime.datetime) -> None:
             begun.append(made)
         issuer = next((each for each in begun if each.ends - now >= RENEW_WITHIN), begun[-1])
         issuers.append(issuer)
-        # Those that have ended stay: by a clock that was wrong for a while nothing is lost.
+        # Keep expired authorities: a clock that is wrong for a while then loses nothing.
         others = [each for each in authorities if each is not issuer]
         bundles.append([each.certificate for each in (issuer, *others)])
     _replace(folder / BUNDLE, _pem([*bundles[0], *bundles[1]]), 0o644)
@@ -169,7 +169,7 @@ def _new_authority(folder: Path, kind: Kind, number: int, now: datetime.datetime
 
 
 def _serves(certificate: Path, key: Path, issuer: Authority, host: str, now: datetime.datetime) -> bool:
-    """Whether the server certificate is good for now."""
+    """True if the server certificate is usable now."""
     if not (certificate.exists() and key.exists()):
         return False
     found = x509.load_pem_x509_certificate(certificate.read_bytes())
@@ -205,7 +205,7 @@ def _names(host: str) -> list[x509.GeneralName]:
         try:
             names.append(x509.IPAddress(ipaddress.ip_address(name)))
         except ValueError:
-            with contextlib.suppress(ValueError):  # a machine name outside ASCII cannot stand in a certificate
+            with contextlib.suppress(ValueError):  # a certificate cannot contain a host name outside ASCII
                 names.append(x509.DNSName(name))
     return names
 
@@ -260,8 +260,9 @@ def _write_key(path: Path, key: Key) -> None:
 
 
 def _replace(path: Path, body: bytes, mode: int) -> None:
-    """Write beside, then rename: a crash leaves the old file or the new one, never half of one. What is there already
-    is not written again."""
+    """Write a temporary file, then rename it: a crash leaves the old file or the new one, never half of one. Identical
+    content is not written again.
+    """
     if path.exists() and path.read_bytes() == body:
         return
     beside = path.with_name(path.name + ".new")

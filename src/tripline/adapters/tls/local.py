@@ -1,9 +1,9 @@
 """Certificates of the listeners, and TLS contexts made of them.
 
-Without certificate and key of the operator's the program is its own authority (`authority.py`). `ca.crt` is what a
-device or client is given to trust; it stays the same while server certificates are renewed.
+Without the operator's certificate and key, the program is its own authority (`authority.py`). Devices and clients
+trust `ca.crt`; it stays the same while server certificates are renewed.
 
-Not here: when they are renewed (`renewal.py`).
+Not here: the times of renewal (`renewal.py`).
 """
 
 import datetime
@@ -20,7 +20,7 @@ class TlsError(Exception):
 
 
 class Material(msgspec.Struct, frozen=True):
-    """Files of the server: `ca` is what clients trust (the supplied chain itself when it was not made here)."""
+    """Files of the server: `ca` is trusted by clients (for a supplied certificate, its own chain)."""
 
     certificate: Path
     key: Path

@@ -1,9 +1,9 @@
 """Certificates that change while the program runs: new handshakes get the new chain, open connections live on.
 
-Certificates of our own are renewed here well before their end; those of the operator's are read again when their files
-have changed. A pair that cannot be used leaves the former in force.
+Our own certificates are renewed well before they expire; the operator's are read again when their files change. If a
+pair is unusable, the previous one stays in use.
 
-Not here: how certificates are made (`authority.py`, `local.py`).
+Not here: making certificates (`authority.py`, `local.py`).
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _log = observe.logger("tls")
 
 
 class LatestContext(ssl.SSLContext):
-    """A server context whose new sessions are those of another one, `latest`, which may be replaced at any time.
+    """A server context that delegates new sessions to another one, `latest`, which may be replaced at any time.
 
     Event loops make a session by `wrap_bio` for each connection. A session keeps the context that it was made of.
     """
@@ -67,11 +67,11 @@ class ServedCertificates:
             await asyncio.sleep(EVERY_S)
             try:
                 await asyncio.to_thread(self.look, now_ms=clock())
-            except Exception:  # noqa: BLE001  whatever the bug, the certificate in use goes on
+            except Exception:  # noqa: BLE001  after any error, the current certificate stays in use
                 _log.exception("tls.failed")
 
     def look(self, *, now_ms: int) -> bool:
-        """Renew what is near its end and show what has changed; whether something has."""
+        """Renew certificates that expire soon and load changed files; true if any changed."""
         try:
             changed = self._look(now_ms)
         except TlsError as error:

@@ -1,7 +1,7 @@
-"""Address ranges in which no customer's server can be, as data: one list for all interpreters.
+"""Address ranges that are refused for customers' servers, as data: one list for all interpreters.
 
 Sources: the IANA IPv4 and IPv6 Special-Purpose Address Registries [RFC 6890], the IANA multicast registries, and the
-IANA IPv6 address space registry for what the IETF keeps in reserve [RFC 4291]. The interpreter's own properties
+IANA IPv6 address space registry for the IETF's reserved ranges [RFC 4291]. The interpreter's own properties
 (`is_global` and the like) follow these registries too, but each version follows another edition of them.
 
 Not here: IPv6 forms that carry an IPv4 address, and the verdict on an address (`addresses.py`).

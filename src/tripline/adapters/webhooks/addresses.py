@@ -1,8 +1,8 @@
-"""The address guard: which addresses a customer's server may have, and the look-up of names under it (spec/push 3).
+"""The address guard: which addresses a customer's server may have, and checked DNS look-ups (spec/push 3).
 
-Every address that a name stands for is checked, and the one that was checked is the one that is connected to: a name
-that changes between look and connection gains nothing. Look-ups run on threads of their own, few and never waited for
-longer than the caller's time, so that a name server that is away holds up nobody else.
+Every address of a name is checked, and we connect to the very address that was checked: a name that changes between
+check and connection gains nothing. Look-ups run on a few threads of their own, and no caller waits beyond its own
+timeout, so an unresponsive name server delays no other requests.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from tripline.adapters.webhooks import address_ranges
 from tripline.ports.webhooks import WebhookFailedError
 
 FRESH_S: Final = 60.0
-"""How long what was found for a name is not asked for again."""
+"""How long the addresses of a name are reused without a new look-up."""
 STALE_S: Final = 3_600.0
-"""How long it may be used when the name cannot be looked up at the moment."""
+"""How long they may be used while the name cannot be looked up."""
 LOOKUP_S: Final = 3.0
 """How long to wait for a look-up."""
 LOOKUPS_MAX: Final = 32
@@ -44,10 +44,10 @@ Resolve = Callable[[str], Sequence[str]]
 
 
 def is_public(address: str) -> bool:
-    """Whether the address may belong to a machine anywhere on the Internet.
+    """True if the address may belong to a machine anywhere on the Internet.
 
     False for every range of `address_ranges.py`, for IPv6 addresses with such an IPv4 address inside (mapped, 6to4,
-    NAT64, ISATAP), for one with a zone, and for what is no address.
+    NAT64, ISATAP), for one with a zone, and for text that is not an address.
     """
     try:
         parsed = ipaddress.ip_address(address)
@@ -60,7 +60,7 @@ def is_public(address: str) -> bool:
     inside = _inside(parsed)
     if not all(_public_v4(each) for each in inside):
         return False
-    # These two lie in what the IETF reserves; the IPv4 address inside is all there is to judge.
+    # Both are within reserved ranges; only the embedded IPv4 address decides.
     if parsed in _MAPPED or parsed in _NAT64:
         return True
     return not any(parsed in refused for refused in _REFUSED_V6)

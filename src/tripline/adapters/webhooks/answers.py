@@ -11,7 +11,7 @@ from typing import Final
 import httptools
 
 LINE_MAX: Final = 8_192
-"""Bytes of a status line, and of what may come before the one that counts."""
+"""Bytes of a status line, and of the interim responses before the final one."""
 REST_MAX: Final = 16_384
 """Bytes of an answer behind its status line; more are not worth reading to keep the connection."""
 LATER: Final = frozenset({429, 503})
@@ -23,7 +23,7 @@ _SWITCHED: Final = 101
 
 
 class GarbageError(Exception):
-    """This is no answer of HTTP/1, or one without end before it says anything."""
+    """The bytes are not an HTTP/1 answer, or its beginning is too long."""
 
 
 class Answer:
@@ -36,9 +36,9 @@ class Answer:
         """Of a status in `LATER`, once it is `decided`."""
         self._headers_ended = False
         self.reusable = False
-        """Whether the answer has ended and the server lets the connection go on."""
+        """True if the answer has ended and the server keeps the connection open."""
         self.hopeless = False
-        """Whether the connection can carry no other request, whatever comes."""
+        """True if the connection can never carry another request."""
         self._head = b""
         self._interim = 0
         self._rest = 0
@@ -61,7 +61,7 @@ class Answer:
         self._read_rest(data)
 
     def on_message_begin(self) -> None:
-        """llhttp: an answer begins; nobody asked for a second one."""
+        """llhttp: an answer begins; a second one is unsolicited."""
         if self.reusable:
             self.reusable, self.hopeless = False, True
 

@@ -2,10 +2,10 @@
 
 The status line is the answer and ends the request; a 429 or 503 has `LINGER_S` more for its headers, which may include
 `Retry-After`. The connection reads the rest of the answer for a moment, without a task: a server that ends its answers
-gets its next request on the same connection; others are disconnected. Connections to servers known as mute listen
-in the same way after their request counts as sent. No exception from here names an address.
+gets its next request on the same connection; others are disconnected. Connections to unresponsive servers listen in the
+same way after their request counts as sent. No exception from here names an address.
 
-Not here: which addresses are allowed (`addresses.py`), what the bytes of an answer mean (`answers.py`).
+Not here: the permitted addresses (`addresses.py`), parsing of answers (`answers.py`).
 """
 
 import asyncio
@@ -82,7 +82,9 @@ class HttpWebhooks:
             return await self._asked(target, request, listening)
 
     async def ask(self, webhook: Webhook) -> WebhookReply:
-        """What the server answers, on a connection of its own. Raises as `post`, and takes a second more at most."""
+        """Send a trial request on a separate connection and return the answer. Raises as `post`; takes at most a second
+        more.
+        """
         target = targets.target(webhook.url)
         request = _request(target, replace(webhook, headers=(*webhook.headers, ("Connection", "close"))))
         with _told():
@@ -104,8 +106,9 @@ class HttpWebhooks:
             except _LostError as lost:
                 if not lost.silent:
                     raise
-                # The server hung up on the waiting connection just then; what it was sent it may have read all the
-                # same, and gets again under the same webhook-id.
+                # The server closed the waiting connection at that moment; it may have read the request all the same,
+                # and receives it
+                # again under the same webhook-id.
             except WebhookUnansweredError:
                 # A network may have forgotten connections that waited: the next request goes on a new one.
                 self._kept.close(key)
@@ -165,7 +168,7 @@ class HttpWebhooks:
         tls = await self._trusted() if target.tls else None
         for address in addresses:
             try:
-                # A network that swallows what goes to one address leaves half of the time to the others.
+                # If a network drops packets to one address, half of the time remains for the others.
                 async with asyncio.timeout(None if address == addresses[-1] else (end_s - loop.time()) / 2):
                     _, connection = await loop.create_connection(
                         make,
@@ -184,15 +187,17 @@ class HttpWebhooks:
         raise trouble
 
     async def _trusted(self) -> ssl.SSLContext:
-        """What servers' certificates are held against. To read the system's authorities takes 30 ms: it is done for the
-        first request that needs them, on a thread."""
+        """The context that verifies servers' certificates. Reading the system's authorities takes 30 ms, so it is made
+        for the
+        first request that needs it, on a thread.
+        """
         if self._tls is None:
             self._tls = await asyncio.to_thread(ssl.create_default_context)
         return self._tls
 
 
 class _Kept:
-    """Idle connections, within bounds: those that may carry another request, or those that listen."""
+    """Idle connections, within bounds: reusable ones, or listening ones."""
 
     def __init__(self, *, per_target: int, total: int) -> None:
         self._per_target = per_target
@@ -238,12 +243,12 @@ class _Kept:
 
 
 class _Connection(asyncio.Protocol):
-    """One connection: asking, lingering for the rest of the answer, waiting to be asked again."""
+    """One connection: sending a request, reading the rest of the answer, waiting for the next request."""
 
     def __init__(self, key: _Key, kept: _Kept, alive: "set[_Connection]") -> None:
         self.key = key
         self.waits = False
-        """Whether it can be asked at once."""
+        """True if it can take a request at once."""
         self._kept = kept
         self._alive = alive
         self._answer = Answer()
@@ -255,7 +260,7 @@ class _Connection(asyncio.Protocol):
 
     @property
     def written(self) -> bool:
-        """Whether the operating system took the whole request."""
+        """True once the operating system has taken the whole request."""
         return self._transport is not None and self._transport.get_write_buffer_size() == 0
 
     @property
@@ -290,7 +295,7 @@ class _Connection(asyncio.Protocol):
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """asyncio: the connection is there, TLS and all."""
+        """asyncio: the connection is established, with TLS if used."""
         assert isinstance(transport, asyncio.Transport) or hasattr(transport, "write")
         self._transport = transport  # type: ignore[assignment]
         self._alive.add(self)
@@ -333,7 +338,7 @@ class _Connection(asyncio.Protocol):
         self._alive.discard(self)
 
     def _tell(self, news: Answered | Exception) -> bool:
-        """Wake who asked; whether anybody was waiting."""
+        """Pass the result to the waiting request; true if there was one."""
         asked, self._asked = self._asked, None
         if asked is None or asked.done():
             return False
@@ -363,7 +368,7 @@ class _Connection(asyncio.Protocol):
 
 @contextlib.contextmanager
 def _told() -> Iterator[None]:
-    """Whatever goes wrong with a request, as `WebhookFailedError`."""
+    """Convert any failure of a request to `WebhookFailedError`."""
     try:
         yield
     except TimeoutError:

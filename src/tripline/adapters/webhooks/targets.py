@@ -1,7 +1,7 @@
-"""The address of a customer's server taken apart: where to connect, and what the request says of it.
+"""The address of a customer's server taken apart: where to connect, and its form in the request.
 
-What people registered as an address is anybody's text: nothing of it gets into a request unchecked, a name and password
-in it are left out, and no text of an error repeats it.
+Registered addresses are untrusted text: every part is checked before it enters a request, a name and password in it
+are dropped, and error texts never repeat it.
 """
 
 import ipaddress
@@ -22,8 +22,9 @@ _OTHER_SERVICES: Final = frozenset({
     5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080
 })
 # fmt: on
-"""Ports that browsers refuse (Fetch, "bad port"): some services act on any line they know, and the body of a result is
-what a device wrote. A customer's device could have this server send mail."""
+"""Ports that browsers refuse (Fetch, "bad port"): some services act on any line they recognise, and a device writes the
+body of a result. A customer's device could make this server send mail.
+"""
 _PATH: Final = "/:@!$&'()*+,;=-._~%"
 _HOST_MAX: Final = 253
 

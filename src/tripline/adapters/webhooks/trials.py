@@ -1,7 +1,7 @@
-"""One request to a customer's server whose answer a person wants to see: a connection of its own, and how an answer
-begins.
+"""One trial request to a customer's server for a person to see: a connection of its own, and the beginning of the
+answer.
 
-Not here: which addresses are allowed (`addresses.py`), requests that nobody watches (`sender.py`).
+Not here: the permitted addresses (`addresses.py`), regular requests (`sender.py`).
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from tripline.ports.webhooks import WebhookFailedError, WebhookReply, WebhookUna
 START_MAX: Final = 1_000
 """Bytes of an answer's body that are shown."""
 BODY_S: Final = 1.0
-"""How long these may take once the status is there."""
+"""Timeout for these bytes after the status line."""
 _MS: Final = 1_000
 
 
@@ -22,7 +22,7 @@ class LostError(Exception):
 
 
 class _WatchedAnswer(Answer):
-    """An answer whose body is kept as far as it is shown."""
+    """An answer that stores the beginning of its body."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class _WatchedAnswer(Answer):
 
     @property
     def is_seen(self) -> bool:
-        """Whether nothing more will be shown."""
+        """True once the visible part is complete."""
         return self.reusable or self.hopeless or len(self.start) == START_MAX
 
 
@@ -50,7 +50,7 @@ class Trial(asyncio.Protocol):
         self._seen: asyncio.Future[None] = loop.create_future()
 
     async def reply(self, request: bytes, *, timeout_s: float) -> WebhookReply:
-        """What the server answers; then the connection is closed.
+        """Send the request, return the server's answer and close the connection.
 
         Raises `WebhookFailedError`, `GarbageError` or `LostError`.
         """
@@ -77,7 +77,7 @@ class Trial(asyncio.Protocol):
             raise WebhookFailedError("No status line came in time.") from None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """asyncio: the connection is there, TLS and all."""
+        """asyncio: the connection is established, with TLS if used."""
         self._transport = transport  # type: ignore[assignment]
 
     def data_received(self, data: bytes) -> None:
@@ -102,4 +102,4 @@ class Trial(asyncio.Protocol):
     def _fail(self, trouble: Exception) -> None:
         if not self._status.done():
             self._status.set_exception(trouble)
-            self._status.exception()  # it may be that nobody waits any more
+            self._status.exception()  # retrieve it: the waiting task may be gone
