@@ -1,1 +1,1 @@
-"""Requests and answers over HTTP, whatever family of routes asks: authentication, permission, parameters, errors."""
+"""Requests and answers over HTTP, for every family of routes: authentication, permission, parameters, errors."""

@@ -43,7 +43,9 @@ class _Answer:
 
 
 def ok(record: Any, *, language: Language | None = None) -> ASGIApp:
-    """200 with the record (a struct, dict or page) as JSON; `language`: that of the sentences in it, if it has any."""
+    """200 with the record (a struct, dict or page) as JSON; `language`: the language of its sentences, if it
+    has any.
+    """
     return _Answer(_JSON.encode(record), language)
 
 
@@ -59,7 +61,7 @@ def error(request: Call, trouble: Trouble) -> Response[bytes]:
 
 
 async def made(make: Callable[[], T], *, of: Iterable[bytes | None]) -> T:
-    """What is made of bodies that devices sent; of long ones on a thread, for they may hold very many values."""
+    """Build a record of bodies that devices sent; long ones on a thread, because they may hold very many values."""
     if sum(len(body) for body in of if body is not None) > _LONG_BYTES:
         return await asyncio.to_thread(make)
     return make()

@@ -26,10 +26,10 @@ def create_app(
     cors_origins: Collection[str] = (),
     promises_https: bool = False,
 ) -> ASGIApp:
-    """The application with this state; the same one serves every HTTP listener.
+    """The application with this state, for every HTTP listener.
 
     `families`: modules that export `handlers`. `state`: the attributes of `request.app.state`, contexts and others.
-    `tell` makes the body of errors: JSON by default. Scripts of `cors_origins` may call paths under `/api/`.
+    `tell`: makes the body of errors, JSON by default. Scripts of `cors_origins` may call paths under `/api/`.
     `promises_https`: answers over HTTPS carry `Strict-Transport-Security`.
     """
     routes = routed_app(families, state, tell=tell)

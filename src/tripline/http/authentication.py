@@ -9,7 +9,7 @@ together with the token of its session (`csrf_of`), in a field of the form or in
 page of our own. All of that is decided here. A token in `X-Authorization` needs none of it: no browser adds it by
 itself.
 
-Not here: what the account may do (`permission.py`), the token's form (`services/accounts/tokens.py`), the cookie's
+Not here: the account's permissions (`permission.py`), the token's form (`services/accounts/tokens.py`), the cookie's
 (`cookies.py`).
 """
 
@@ -38,7 +38,7 @@ from tripline.store.transactions import Hot, ReadTx
 
 CSRF_HEADER: Final = "x-csrf-token"
 POLL_HEADER: Final = "x-poll"
-"""Says that a page asks by itself, and nobody asked it to. Whoever sends it without need shortens their own session."""
+"""Marks a background request of a page, which does not renew the session."""
 _ASKING: Final = "tripline.asking"
 _OWN_PAGE: Final = "tripline.own_page"
 _VISITING: Final = "tripline.visiting"
@@ -46,7 +46,7 @@ _KNOWN_MAX: Final = 10_000
 _HEADER: Final = re.compile(r"\s*bearer\s+(\S+)\s*", re.IGNORECASE)
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_SITES: Final = frozenset({"same-origin", "none"})
-"""What `Sec-Fetch-Site` says of a request from a page of ours, or of one that no page asked for."""
+"""Values of `Sec-Fetch-Site` for requests from our own pages, and from no page."""
 
 
 class ForeignForm(Refusal):
@@ -57,7 +57,7 @@ class ForeignForm(Refusal):
 
 
 class _Asking(msgspec.Struct, frozen=True):
-    """Who was found, by which credential."""
+    """The identified account and its credential."""
 
     actor: Actor
     credential: Bearer | Cookie
@@ -74,14 +74,14 @@ def actor_in(tx: ReadTx, request: Call) -> Actor:
 
 
 async def actor(request: Call) -> Actor:
-    """As `actor_in`, by a statement on its own: for what reads nothing beside, or reads later."""
+    """As `actor_in`, in a statement of its own: for requests that read nothing else, or read later."""
     now_ms = context_of(request).clock()
     credential = _credential(request, now_ms)
     return _admitted(request, credential, await _asked(request, credential, now_ms), now_ms)
 
 
 def _admitted(request: Call, credential: Bearer | Cookie, actor: Actor, now_ms: int) -> Actor:
-    """The account that was found, with its request counted. Raises `TooManyRequests`."""
+    """Count the request of the identified account and return the account. Raises `TooManyRequests`."""
     known = accounts_of(request)
     known.limits.count_request(actor.user_id, now_ms=now_ms)
     if actor.user_id not in known.actors and len(known.actors) >= _KNOWN_MAX:
@@ -96,10 +96,11 @@ def _admitted(request: Call, credential: Bearer | Cookie, actor: Actor, now_ms: 
 
 
 def known_actor(request: Call) -> Known | None:
-    """The account that asks as it was at an earlier request, if there was one: what is read for it has to prove that it
-    still is, and that its session lasts (`accounts.unchanged`), and the request is to be counted.
+    """The account as of an earlier request, if there was one. The caller's statement must verify that account and
+    session
+    are unchanged (`accounts.unchanged`), and the caller counts the request.
 
-    None for what asks without a token. Raises refusals of errorCode 10 and 11.
+    None without a token. Raises refusals of errorCode 10 and 11.
     """
     context = context_of(request)
     text = _token(request)
@@ -140,9 +141,9 @@ async def require_still(request: Call) -> None:
 
 
 def require_still_in(tx: ReadTx, request: Call) -> None:
-    """Let pass when the account that asked, if one was asked for, is still there and its session lasts.
+    """Check that the request's account, if it was identified, still exists and its session lasts.
 
-    Raises `TokenUnreadable` for one that was disabled or deleted, or signed out, meanwhile.
+    Raises `TokenUnreadable` if it was disabled, deleted or signed out meanwhile.
     """
     asking: _Asking | None = request.scope.get(_ASKING)  # type: ignore[assignment]
     if asking is not None:
@@ -157,29 +158,29 @@ async def sender(request: Call) -> Actor:
 
 
 def session_of(request: Call) -> str:
-    """The session in which the account that was found asks."""
+    """The session of the request's account."""
     asking: _Asking = request.scope[_ASKING]  # type: ignore[typeddict-item]
     return asking.credential.session_id
 
 
 def account_of(request: Call) -> Account | None:
-    """What pages say of the account that was found by its cookie; None for one that was found otherwise."""
+    """The account as pages show it, if it was identified by its cookie; None otherwise."""
     account: Account | None = request.scope.get(_VISITING)  # type: ignore[assignment]
     return account
 
 
 def csrf_of(request: Call) -> str:
-    """The token for the forms of this request's session; empty for what comes without a cookie."""
+    """The token for the forms of this request's session; empty without a cookie."""
     cookie = cookies.found(request)
     return "" if cookie is None or _header(request) is not None else cookie.csrf
 
 
 async def require_own_page(request: Call, sent: str | None) -> None:
-    """Let pass a change that a form of ours asks for: `sent` is the token in it, else that of the header counts.
+    """Check that a change comes from a form of ours: by the form's token `sent`, else by the token in the header.
 
-    What comes with a token in `X-Authorization` passes.
+    Requests with a token in `X-Authorization` pass.
 
-    Raises `TokenUnreadable` or `TokenExpired` when nobody asks, and `ForeignForm`.
+    Raises `TokenUnreadable` or `TokenExpired` without a valid credential, and `ForeignForm`.
     """
     shown = _shown(request, context_of(request).clock())
     if isinstance(shown, Cookie):
@@ -193,10 +194,9 @@ def change_nothing(request: Call) -> None:
 
 
 def require_own_origin(request: Call) -> None:
-    """Let pass what no browser says that another site asks for: by `Sec-Fetch-Site`, else by `Origin`.
+    """Refuse requests that the browser marks as another site's, by `Sec-Fetch-Site`, else by `Origin`.
 
-    For forms that anybody may send, too: a foreign site must not sign a visitor in under a name of its own. Raises
-    `ForeignForm`.
+    For public forms too: a foreign site must not sign a visitor in to an account of its choice. Raises `ForeignForm`.
     """
     site = request.headers.get("sec-fetch-site")
     if site is not None:
@@ -217,7 +217,7 @@ def _credential(request: Call, now_ms: int) -> Bearer | Cookie:
 
 
 def _shown(request: Call, now_ms: int) -> Bearer | Cookie:
-    """What came with the request: the only place that knows what a credential is."""
+    """The request's credential; only this function knows which kinds exist."""
     text = _token(request)
     if text is not None:
         return accounts_of(request).tokens.bearer_of_access(text, now_ms=now_ms)
@@ -228,7 +228,7 @@ def _shown(request: Call, now_ms: int) -> Bearer | Cookie:
 
 
 def _require_csrf(request: Call, cookie: Cookie, sent: str | None) -> None:
-    """Let pass what carries the token of the cookie's session and comes from a page of ours. Raises `ForeignForm`."""
+    """Check the session's token and the origin of a request with a cookie. Raises `ForeignForm`."""
     require_own_origin(request)
     shown = sent or request.headers.get(CSRF_HEADER) or ""
     if not hmac.compare_digest(shown.encode(), cookie.csrf.encode()):
@@ -256,8 +256,9 @@ def _question(credential: Bearer | Cookie, now_ms: int) -> tuple[Hot, tuple[str 
 
 
 def _answered(request: Call, credential: Bearer | Cookie, rows: Sequence[tuple[Any, ...]], now_ms: int) -> Actor:
-    """The account in what was found; a browser's session is prolonged by this request, unless its page sent it by
-    itself. Raises `TokenUnreadable`."""
+    """The account in the rows; a browser's session is prolonged, except by background requests. Raises
+    `TokenUnreadable`.
+    """
     if not isinstance(credential, Cookie):
         actor = accounts.actor_of(credential.user_id, rows)
         if actor is None:
@@ -273,7 +274,7 @@ def _answered(request: Call, credential: Bearer | Cookie, rows: Sequence[tuple[A
 
 
 def _is_own(request: Call, origin: str) -> bool:
-    """Whether the origin is where this request went, as far as we are told; a proxy may have changed what we see."""
+    """True if the origin matches the address of this request, as far as known: a proxy may have changed it."""
     try:
         scheme, host, *_ = urlsplit(origin)
     except ValueError:

@@ -4,7 +4,7 @@ No script reads it (`HttpOnly`), no other site sends it with a change (`SameSite
 plain HTTP (`Secure`), and its name begins with `__Host-`: a browser takes such a cookie from this very host alone, so
 no neighbouring name can plant one.
 
-Not here: what it holds (`services/accounts/browser_sessions.py`), what it is good for (`authentication.py`).
+Not here: its content (`services/accounts/browser_sessions.py`), authentication by it (`authentication.py`).
 """
 
 from typing import Final
@@ -55,7 +55,7 @@ def taken(request: Call) -> dict[str, str]:
 
 
 def is_secure(request: Call) -> bool:
-    """Whether the browser came by HTTPS: to us, or to the proxy in front of us as it says itself."""
+    """True if the browser used HTTPS, to us or, as a trusted proxy reports, to the proxy."""
     if request.scope["scheme"] == "https":
         return True
     if not process_of(request).behind_proxy:

@@ -15,9 +15,9 @@ from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "DELETE")
 REQUEST_HEADERS: Final = ("X-Authorization", "Content-Type", "If-None-Match", "toCompanyId")
-"""What the interface reads beyond the headers that every script may send."""
+"""Request headers of the interface, in addition to those always allowed for scripts."""
 ANSWER_HEADERS: Final = ("Retry-After", "Content-Disposition", "ETag", "Allow")
-"""What scripts may read beyond the headers that every script may read."""
+"""Response headers readable by scripts, in addition to those always readable."""
 MAX_AGE_S: Final = 600
 """How long a browser may keep the answer to a preflight: two hours is the most that browsers keep, and an origin that
 is taken away should be gone soon."""

@@ -1,7 +1,7 @@
-"""The one table from troubles to answers: refusal -> (HTTP status, errorCode), and what every error says.
+"""The one table from troubles to answers: refusal -> (HTTP status, errorCode), and the content of every error.
 
-Codes follow spec/rest 3.3. Anything unexpected is answered 500 without its text and logged once, by route
-template: never a query value, a token or a position.
+Codes follow spec/rest 3.3. Anything unexpected is answered 500 without its text and logged once, by route template:
+never a query value, a token or a position.
 
 Not here: the form of the answer, which the application is given (`answers.error`: JSON).
 """
@@ -56,7 +56,7 @@ _log = observe.logger("api")
 
 
 class Trouble(msgspec.Struct, frozen=True):
-    """What an answer says of something that went wrong."""
+    """The content of an error answer."""
 
     status: int
     """Of HTTP."""
@@ -65,11 +65,11 @@ class Trouble(msgspec.Struct, frozen=True):
     said: Callable[[Language], str]
     """The sentence, in a language."""
     language: Language
-    """That of the request."""
+    """The language of the request."""
     headers: Mapping[str, str] = MappingProxyType({})
-    """What the answer needs beside the language of its sentence."""
+    """Further headers of the answer; the language headers are added later."""
     refusal: Refusal | None = None
-    """What was refused, if that is the trouble."""
+    """The refusal, if the error is one."""
 
     @property
     def message(self) -> str:
@@ -82,7 +82,7 @@ Tell: TypeAlias = Callable[[Call, Trouble], Response[bytes]]
 
 
 def table(tell: Tell) -> dict[int | type[Exception], Callable[[Call, Any], Response[bytes]]]:
-    """What answers each sort of exception, in the form of `tell`."""
+    """The handler of each sort of exception; `tell` makes the answer."""
     return {
         Refusal: lambda request, refusal: tell(request, _of_refusal(request, refusal)),
         Outage: lambda request, outage: tell(request, _of_outage(request, outage)),
@@ -105,13 +105,13 @@ def retry_after(refusal: Refusal) -> dict[str, str]:
 
 
 def _of_outage(request: Call, outage: Outage) -> Trouble:
-    """503: something we need is away; the log says what."""
+    """503: a service that we need is away; the log names it."""
     _log.warning("request.outage", route=request.scope.get("path_template"), method=request.method, reason=str(outage))
     return _said(request, 503, AWAY, GENERAL)
 
 
 def _of_http(request: Call, trouble: HTTPException) -> Trouble:
-    """What the HTTP layer refuses before a handler runs."""
+    """An error that the HTTP layer raises before a handler runs."""
     if isinstance(trouble, NotFoundException):
         return _said(request, 404, "answer.nothing", NOT_FOUND, path=request.scope["path"])
     if isinstance(trouble, MethodNotAllowedException):

@@ -9,7 +9,7 @@ from tripline.language.asked import asked
 from tripline.language.catalogue import Language
 
 CHOSEN: Final = "tripline.language"
-"""Where a request's scope keeps the language that its account chose, once the account is known."""
+"""Key of the request's scope for the account's language, set once the account is identified."""
 
 COOKIE: Final = "language"
 """Where a browser keeps the language that its user chose without signing in."""
@@ -29,10 +29,10 @@ def asked_of(request: Call) -> Language:
 
 
 def kept(language: str, *, secure: bool) -> Cookie:
-    """The cookie that keeps the language chosen by somebody who is not signed in."""
+    """The cookie with the language that a user chose without signing in."""
     return Cookie(key=COOKIE, value=language, max_age=_KEPT_S, path="/", httponly=True, secure=secure, samesite="lax")
 
 
 def headers(language: Language) -> dict[str, str]:
-    """What an answer says of its language."""
+    """The language headers of an answer."""
     return {"content-language": language.value, "vary": "Accept-Language"}

@@ -17,7 +17,7 @@ from tripline.http import authentication
 from tripline.http.request_store import HOLDER
 
 _NOT_GUESSED: Final = (b"x-content-type-options", b"nosniff")
-"""What is in an answer came from somebody else: no browser is to take it for a page."""
+"""Answers contain foreign data: browsers must not guess that it is a page."""
 _NOT_KEPT: Final = (b"cache-control", b"no-store")
 """Answers hold people and where they drove: no browser and no proxy keeps them."""
 _HTTPS_FOR_GOOD: Final = (b"strict-transport-security", b"max-age=31536000")
@@ -62,12 +62,12 @@ def surrounded(app: ASGIApp, *, promises_https: bool = False) -> ASGIApp:
 
 @functools.cache
 def _seconds(route: str, status: int) -> Any:
-    """What times requests to the route that were answered with the status."""
+    """The timer of requests to the route that were answered with the status."""
     return metrics.REQUEST_SECONDS.labels(route, status)
 
 
 def _guarded(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer, with those that every answer has."""
+    """The answer's headers with the ones common to all answers."""
     guarded = [*headers, _NOT_GUESSED]
     for name, _ in guarded:
         if name == b"cache-control":

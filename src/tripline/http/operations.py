@@ -1,7 +1,7 @@
 """Declares an operation: method, path, who may call it, its request and its answer.
 
-From these declarations come the routes, the permission that a handler asks for (`permission.py`), the OpenAPI
-document (`api/documents/openapi.py`) and the reference pages. A handler without one is no route.
+The routes, the permission that a handler requires (`permission.py`), the OpenAPI document (`api/documents/openapi.py`)
+and the reference pages are made from these declarations. A handler without one has no route.
 """
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -54,18 +54,18 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """As published: `/api/tre/v1/vehicle/{vehicleId}`."""
     access: Action | Gate
     request: Any
-    """Struct of the body, None when any body is ignored, or bytes: the body is no JSON object."""
+    """Struct of the body, None when any body is ignored, or bytes for a body other than a JSON object."""
     required: tuple[str, ...]
     """Published names of the fields that the body must hold; the struct has defaults, so that the domain refuses."""
     request_types: tuple[str, ...]
-    """Media types of the body as documented; what is sent is not held against it."""
+    """Documented media types of the body; requests are not checked against them."""
     answer: Any
-    """Struct of the answer, a `PageOf`, None for `{}`, or bytes: the answer is no JSON."""
+    """Struct of the answer, a `PageOf`, None for `{}`, or bytes for an answer other than JSON."""
     answer_type: str
     also: Mapping[int, Any]
     """Answers that are neither 200 nor an error: status to struct, None for an empty body."""
     in_path: tuple[Value, ...]
-    """Values of the path that are no ids."""
+    """Path values other than ids."""
     query: tuple[Value, ...]
     headers: tuple[Value, ...]
     refuses: tuple[type[Refusal], ...]
@@ -88,7 +88,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """What the operation does, for people."""
+        """The description of the operation."""
         return self.handler.__doc__ or ""
 
 
@@ -143,7 +143,7 @@ def operation(
 
 
 def of_handler(handler: HTTPRouteHandler) -> Operation:
-    """What the handler declared."""
+    """The handler's declaration."""
     declared: Operation = handler.opt[_KEY]
     return declared
 

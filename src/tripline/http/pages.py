@@ -1,7 +1,7 @@
-"""Pages: what a list request asks for, and the answer with its link to the next page (spec/rest 5).
+"""Pages: the parameters of a list request, and the answer with its link to the next page (spec/rest 5).
 
-A store function is asked for `page.limit + 1` rows after the offset; the surplus row only tells that more follow.
-Unknown query parameters are ignored.
+A store function reads `page.limit + 1` rows after the offset; the surplus row shows that more follow. Unknown query
+parameters are ignored.
 """
 
 import re
@@ -54,7 +54,7 @@ BY: Final = Value(
     " trip); else by when it was judged (`createdTime`)",
     example=BY_EVENT,
 )
-"""In the query of an analytics page, beside those of `TIME_PAGE`."""
+"""Query parameter of analytics pages, in addition to `TIME_PAGE`."""
 TEXT_PAGE: Final = (
     LIMIT,
     ID_OFFSET,
@@ -96,7 +96,7 @@ class TextPage(msgspec.Struct, frozen=True):
 
 
 def time_page(request: Call) -> TimePage:
-    """What the query asks of a list ordered by time. Raises `BadParameter`."""
+    """The query parameters of a list ordered by time. Raises `BadParameter`."""
     query = request.query_params
     return TimePage(
         limit=limit_asked(query),
@@ -108,13 +108,13 @@ def time_page(request: Call) -> TimePage:
 
 
 def by_event(request: Call) -> bool:
-    """Whether a page of analytics goes by when it happened. Raises `BadParameter`."""
+    """True if a page of analytics is ordered by the time of the event. Raises `BadParameter`."""
     asked = parameters.query_text(request.query_params, BY.name)
     return fields.one_of(BY.name, asked, (BY_EVENT,)) is not None
 
 
 def text_page(request: Call) -> TextPage:
-    """What the query asks of a list ordered by a name. Raises `BadParameter`."""
+    """The query parameters of a list ordered by a name. Raises `BadParameter`."""
     query = request.query_params
     return TextPage(
         limit=limit_asked(query),
@@ -133,8 +133,10 @@ def time_answer(
     cut: bool = False,
     by: str | UnsetType = UNSET,
 ) -> Page:
-    """The answer with at most `page.limit` of the `page.limit + 1` rows that were asked for; `cut`: there are more than
-    these rows, although they are fewer. `by`: what the page goes by, when the next one has to be told."""
+    """The answer with at most `page.limit` of the `page.limit + 1` rows that were read; `cut`: more rows follow,
+    although
+    these are fewer. `by`: the order of the page, if the link to the next one must repeat it.
+    """
     shown = rows[: page.limit]
     link = None
     if cut or len(rows) > page.limit:
@@ -145,7 +147,7 @@ def time_answer(
 def text_answer(
     page: TextPage, rows: Sequence[R], *, record: Callable[[R], Any], name_and_id: Callable[[R], tuple[str, str]]
 ) -> Page:
-    """The answer with at most `page.limit` of the `page.limit + 1` rows that were asked for."""
+    """The answer with at most `page.limit` of the `page.limit + 1` rows that were read."""
     shown = rows[: page.limit]
     link = None
     if len(rows) > page.limit:

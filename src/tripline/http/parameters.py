@@ -27,7 +27,7 @@ Query: TypeAlias = Mapping[str, str]
 LATEST_MS: Final = 4_102_444_800_000
 """The end of the year 2099: a later date is a mistake of units."""
 _NOT_GIVEN: Final = frozenset({"", "null", "undefined"})
-"""Texts that stand for no value: programs write the nulls of a `nextPageLink` into the next query so."""
+"""Texts without a value: some programs write the nulls of a `nextPageLink` into the next query this way."""
 
 
 def path_id(request: Call, name: str) -> str:
@@ -88,19 +88,19 @@ async def body(request: Call) -> bytes:
     try:
         content: bytes = await request.body()
     except InternalServerException as error:
-        # Litestar's answer to a disconnect; nobody reads ours, and it is no bug.
+        # Litestar's answer to a disconnect: not a bug, and our answer is not read.
         raise BadParameter("body_cut") from error
     await authentication.require_still(request)
     return content
 
 
 async def json_object(request: Call) -> dict[str, Any]:
-    """The body as a JSON object, whatever its Content-Type. Raises as `body` and `object_in`."""
+    """Parse the body as a JSON object, for any Content-Type. Raises as `body` and `object_in`."""
     return object_in(await body(request))
 
 
 def check_instant(name: str, at_ms: int | None) -> None:
-    """Raise `BadParameter` for what can be no instant in epoch ms."""
+    """Raise `BadParameter` unless the value is a possible instant in epoch ms."""
     if at_ms is not None and not 0 <= at_ms <= LATEST_MS:
         raise BadParameter("between", field=name, least=0, most=LATEST_MS)
 

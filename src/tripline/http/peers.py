@@ -1,7 +1,7 @@
-"""From where a request comes, as far as it can be believed; for counting, not for letting in.
+"""The address of a request's client, as far as it can be trusted; for counting, not for authorization.
 
-`X-Forwarded-For` is read only when the operator says that a proxy stands in front (`behind_proxy`). In which form an
-address is counted: `wire/addresses.py`.
+`X-Forwarded-For` is read only when the operator has configured a proxy in front (`behind_proxy`). The form of addresses
+for counting: `wire/addresses.py`.
 """
 
 from typing import Final
@@ -16,11 +16,11 @@ from tripline.services.accounts.login import Attempts
 from tripline.wire import addresses
 
 _AGENT_MAX: Final = 255
-"""Characters that are kept of what a client calls itself."""
+"""Maximum length of a stored User-Agent."""
 
 
 def address_of(request: Call) -> str:
-    """The address of whoever asks, in one form; `unknown` when there is none that can be read."""
+    """The client's address in one form; `unknown` if there is no readable one."""
     if process_of(request).behind_proxy and (hops := request.headers.getall(addresses.FORWARDED, [])):
         return addresses.forwarded(hops[-1])
     peer = request.scope.get("client")

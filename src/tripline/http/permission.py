@@ -2,7 +2,8 @@
 
 The operation declares the action that it needs as `access` (`operations.py`).
 
-Not here: the caller (`authentication.py`), which role may do what (`domain/access.py`), on which rows (`services/`).
+Not here: the caller (`authentication.py`), the permissions of roles (`domain/access.py`), the permitted rows
+(`services/`).
 """
 
 from tripline.domain import access
@@ -13,7 +14,7 @@ from tripline.store.transactions import ReadTx
 
 
 def permitted_in(tx: ReadTx, request: Call) -> Actor:
-    """The account that asks, whose role may do what the operation needs on some rows: the checks before any other.
+    """The request's account; its role must permit the operation on some rows. This check comes before any other.
 
     Raises as `authentication.actor_in`, and `Forbidden`.
     """
@@ -23,14 +24,16 @@ def permitted_in(tx: ReadTx, request: Call) -> Actor:
 
 
 def require_role(request: Call, actor: Actor) -> None:
-    """Let pass an account whose role may do what the operation needs on some rows. Raises `Forbidden`."""
+    """Check that the account's role permits the operation on some rows. Raises `Forbidden`."""
     needed = operations.of_request(request).access
     if isinstance(needed, Action):
         access.scope_of(actor, needed)
 
 
 async def permitted(request: Call) -> Actor:
-    """As `permitted_in`, by a statement on its own: for what waits between this check and its own transaction."""
+    """As `permitted_in`, in a statement of its own: for handlers that wait between this check and their own
+    transaction.
+    """
     actor = await authentication.actor(request)
     require_role(request, actor)
     return actor

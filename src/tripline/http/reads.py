@@ -1,7 +1,7 @@
 """Runs reads: short ones on the event loop, long ones on a reader thread, where they block no other request.
 
 Handlers of lists check in the order of spec/rest 3.3 inside one transaction: token and role, path ids, ownership,
-query. So what is wrong with the query of a foreign list is not told, and permission and rows come from one view.
+query. So errors in the query of a foreign list are not revealed, and permission and rows come from one view.
 """
 
 import re
@@ -40,7 +40,7 @@ R = TypeVar("R")
 
 
 class Item(Protocol):
-    """What has an id."""
+    """A record with an id."""
 
     @property
     def id(self) -> str:
@@ -55,11 +55,11 @@ class _HeavyError(Exception):
 
 
 class _Weighed(NamedTuple, Generic[R]):
-    """The rows of a page that is no burden."""
+    """The rows of a page that is light enough for the event loop."""
 
     rows: list[R]
     cut: bool
-    """Whether there are more, which would make it one."""
+    """True if more rows follow, which would make the page too heavy."""
 
 
 class Whole(NamedTuple):
@@ -68,7 +68,7 @@ class Whole(NamedTuple):
     statement: Hot
     values: tuple[Any, ...]
     by: str | UnsetType = UNSET
-    """What the page goes by, when the next one has to be told."""
+    """The order of the page, if the link to the next one must repeat it."""
 
 
 async def page(request: Call, work: Callable[[ReadTx], Page], *, laborious: bool = False) -> Page:
@@ -85,10 +85,10 @@ async def page(request: Call, work: Callable[[ReadTx], Page], *, laborious: bool
 
 
 async def of_person(request: Call, work: Callable[[ReadTx], T]) -> T:
-    """What the work reads of what a person drove.
+    """Read a person's driving data.
 
-    While deleted vehicles wait to be erased that goes to a reader thread too: the newest trips of the person may all be
-    of such a vehicle, and stepping over a hundred thousand of them takes a third of a second.
+    While deleted vehicles wait to be erased, that runs on a reader thread too: the newest trips of the person may all
+    belong to such a vehicle, and skipping a hundred thousand of them takes a third of a second.
     """
     store = context_of(request).store
     if _is_short(request):
@@ -140,9 +140,9 @@ async def by_time_at_once(
     record: Callable[[tuple[Any, ...]], Any],
     id_of: Callable[[tuple[Any, ...]], str],
 ) -> Page | None:
-    """As `by_time`, with one statement that finds rows only if everything that is checked elsewhere holds.
+    """As `by_time`, in one statement that returns rows only if all checks pass.
 
-    None: it found none, or something else is in the way. Then the whole way is to be gone, which tells in which order.
+    None: it found no rows, or a check needs more. The caller then makes the checks one by one, in the documented order.
     """
     known = authentication.known_actor(request)
     if known is None or not _is_short(request):
@@ -160,7 +160,7 @@ async def by_time_at_once(
 
 
 def _span(asked: pages.TimePage) -> Span:
-    """What is read for the page: one more than it shows, to know whether more follow."""
+    """The span to read for the page: one row more than it shows, to detect a next page."""
     return Span(
         limit=asked.limit + 1,
         ascending=asked.ascending,
@@ -178,9 +178,9 @@ def _weighed(
     weight: Callable[[R], int],
     id_of: Callable[[R], str],
 ) -> _Weighed[R]:
-    """The rows of the span that together weigh little enough and are read in time, at least one if there is any.
+    """The rows of the span whose total weight and reading time are within bounds, at least one if there is any.
 
-    Raises `_HeavyError` for what is not to be done on the event loop.
+    Raises `_HeavyError` for rows that are too heavy for the event loop.
     """
     on_loop = _is_short(request)
     until = time.monotonic() + PAGE_S
@@ -205,6 +205,8 @@ def _weighed(
 
 
 def _is_short(request: Call) -> bool:
-    """Below 100 rows of little weight, found by an index: about the time of a thread hop. What the values are worth is
-    checked later."""
+    """True below 100 rows of little weight, found by an index: about the time of a thread hop. The parameters' values
+    are
+    checked later.
+    """
     return _HEAVY not in request.scope and _LONG.search(request.scope["query_string"]) is None

@@ -34,11 +34,11 @@ _TYPES: Final = {
     ".woff2": "font/woff2",
 }
 _PACKED: Final = (".png", ".woff2")
-"""What does not get smaller."""
+"""Formats that are compressed already."""
 
 
 class File(msgspec.Struct, frozen=True):
-    """What is served at one address, the same for everybody."""
+    """The content of one address, the same for all clients."""
 
     content: bytes
     media_type: str
@@ -58,7 +58,7 @@ def of_package(package: str, path: str, media_type: str) -> File:
 
 
 def answer(request: Call, file: File, *, policy: str | None = None) -> Response[bytes]:
-    """200 with the file, or 304 for a request that knows it; `policy`: what a page may load (CSP)."""
+    """200 with the file, or 304 if the client has it; `policy`: the Content-Security-Policy of a page."""
     headers = {**_HEADERS, "etag": file.etag}
     if policy is not None:
         headers["content-security-policy"] = policy
@@ -68,8 +68,10 @@ def answer(request: Call, file: File, *, policy: str | None = None) -> Response[
 
 
 class Tree:
-    """The files of a folder and of the folders in it, under one version: that of them all together, so that they may
-    name each other by relative addresses. Read when the first of them is wanted."""
+    """The files of a folder and its subfolders under one common version, so that they may refer to each other by
+    relative
+    addresses. They are read on first use.
+    """
 
     def __init__(self, folder: Path, address: str) -> None:
         self._folder = folder
@@ -92,7 +94,7 @@ class Tree:
     def answer(self, request: Call, name: str, *, version: str) -> Response[bytes] | None:
         """200 or 304; None for a file that is not there.
 
-        A page from before an upgrade asks for the version that it knows, and gets what is there now.
+        A page from before an upgrade requests the old version, and receives the current file.
         """
         file = self._files.get(name)
         if file is None:

@@ -1,8 +1,7 @@
 """A file in the body of a request, received piece by piece: as the body itself, or as the one file of a form.
 
-A small file stays in memory, a larger one goes to a temporary file that nobody else sees; neither is ever whole in
-memory beside it. More than the caller allows is refused as soon as it is known, from the announced length or from what
-has come.
+A small file stays in memory, a larger one goes to a private temporary file. There is no second copy in memory.
+A file above the caller's limit is refused as early as possible: by the announced length, or by the bytes received.
 """
 
 import asyncio
@@ -19,7 +18,7 @@ from tripline.http.context.base import Call
 from tripline.wire.rest.base import KEPT_ELSEWHERE
 
 IN_MEMORY: Final = 262_144
-"""Bytes up to which a file is not put on disk."""
+"""Size up to which a file stays in memory, in bytes."""
 FORM: Final = "multipart/form-data"
 
 _FORM_OVERHEAD: Final = 65_536
@@ -62,8 +61,9 @@ class BadForm(BadParameter):
 
 
 async def receive(request: Call, *, most: int, take: Callable[[int], None], pace: Pace = PACE) -> IO[bytes]:
-    """The file, to be read from its beginning and closed by the caller; `take` is told the size of each piece, and may
-    refuse it.
+    """Receive the file; the caller reads it from its beginning and closes it. `take` is called with the size of each
+    piece,
+    and may refuse it.
 
     Raises `FileTooLarge`, `BadForm` or `TooSlow`.
     """
@@ -116,7 +116,7 @@ def require_announced(request: Call, *, most: int, in_form: bool) -> None:
 
 
 class _Received:
-    """What has come of the file."""
+    """The received part of the file."""
 
     def __init__(self, most: int, write: Callable[[bytes], Awaitable[None]]) -> None:
         self._write = write
@@ -132,7 +132,7 @@ class _Received:
         await self._write(piece)
 
     async def pass_over(self, piece: bytes) -> None:
-        """Count a piece of what stands beside the file in its form."""
+        """Count a piece of the form outside the file."""
         self._beside += len(piece)
         if self._beside > _FORM_OVERHEAD:
             raise too_large(self._most)
@@ -144,12 +144,12 @@ async def _body(request: Call) -> AsyncIterator[bytes]:
         async for piece in request.stream():
             yield piece
     except InternalServerException as error:
-        # Litestar's answer to a disconnect; nobody reads ours, and it is no bug.
+        # Litestar's answer to a disconnect: not a bug, and our answer is not read.
         raise BadParameter("body_cut") from error
 
 
 async def _in_time(body: AsyncIterator[bytes], pace: Pace) -> AsyncIterator[bytes]:
-    """The pieces, as long as they come fast enough. Raises `TooSlow`."""
+    """The pieces, while they arrive fast enough. Raises `TooSlow`."""
     loop = asyncio.get_running_loop()
     began, size = loop.time(), 0
     while True:

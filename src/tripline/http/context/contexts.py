@@ -15,7 +15,7 @@ from tripline.services.push.trials import Trials
 
 
 class Contexts(msgspec.Struct, frozen=True, kw_only=True):
-    """What the functions of this folder read from the state of the application, under these names."""
+    """Attributes of the application's state that the functions of this folder read."""
 
     context: Context
     process: Process

@@ -14,7 +14,7 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
     """The parts for companies, vehicles and sensors."""
 
     node: Node
-    """This process among those that share the store."""
+    """This process's entry among those that share the store."""
     heard_of: Callable[[SensorId], int | None]
     """Time of the latest packet of a device connected to this process; None: not connected here."""
     settling: Barrier

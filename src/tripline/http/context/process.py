@@ -14,14 +14,14 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
     """Facts about this process; a process without the role `api` has no other context."""
 
     ready: Callable[[], Report]
-    """Whether this process can do its work."""
+    """The readiness report of this process."""
     clock: Clock
     api_port: int | None = None
     """The port of health and metrics; None: every port."""
     public_url: str = ""
     """Address of this server for people; empty: as the request says."""
     behind_proxy: bool = False
-    """Whether a trusted proxy names the sender in `X-Forwarded-For`."""
+    """True if a trusted proxy names the client in `X-Forwarded-For`."""
     settings: Callable[[], Sequence[InForce]] = tuple
     """The settings in force in this process, without secrets."""
 
