@@ -3,7 +3,6 @@
 They belong to the carrier's account, which alone reads them, by the numbers it gave them; so there is no scope.
 """
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -11,8 +10,8 @@ from sqlalchemy import bindparam, insert, select
 
 from tripline.domain.ids import SensorId, UserId
 from tripline.domain.line_actions import Outcome
-from tripline.domain.lines import LineBusy, NwStatus, WrongState
-from tripline.domain.refusals import BadParameter, NotFound, Refusal, Value, Word, class_of
+from tripline.domain.lines import NwStatus
+from tripline.domain.refusals import Refusal, Value, Word, class_of
 from tripline.store.tables import carrier_action
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -40,18 +39,6 @@ class _Kept(msgspec.Struct, omit_defaults=True):
     sensor_id: str | None = None
     nw_status: str | None = None
     refusal: _Refused | None = None
-    refused: str | None = None
-    """Name of the refusal's kind, in rows of older programs, and its English sentence."""
-    message: str | None = None
-
-
-_OF_KIND: Final[dict[str, Callable[[str], Refusal]]] = {
-    "BAD_PARAMETER": lambda text: BadParameter("kept", text=text),
-    "NOT_FOUND": lambda text: NotFound("kept", text=text),
-    "INVALID_ARGUMENTS": lambda text: WrongState("kept", text=text),
-    "CONFLICT": lambda text: LineBusy("kept", text=text),
-}
-"""What stands for a refusal of each kind in rows of older programs."""
 
 
 def find(tx: ReadTx, account_id: UserId, action_id: str) -> tuple[str, Outcome] | None:
@@ -64,7 +51,7 @@ def find(tx: ReadTx, account_id: UserId, action_id: str) -> tuple[str, Outcome] 
         action_id=action_id,
         sensor_id=None if kept.sensor_id is None else SensorId(kept.sensor_id),
         nw_status=None if kept.nw_status is None else NwStatus(kept.nw_status),
-        refused=_refusal(kept),
+        refused=None if kept.refusal is None else _refusal(kept.refusal),
     )
 
 
@@ -85,13 +72,11 @@ def add(tx: WriteTx, account_id: UserId, *, content: str, outcome: Outcome, now_
     tx.run(insert(carrier_action), row)
 
 
-def _refusal(kept: _Kept) -> Refusal | None:
-    if kept.refusal is not None:
-        known = class_of(kept.refusal.code)
-        assert known is not None, kept.refusal.code
-        values = {name: _value(value) for name, value in kept.refusal.values.items()}
-        return known(kept.refusal.case, field=kept.refusal.field, **values)
-    return None if kept.refused is None else _OF_KIND[kept.refused](kept.message or "")
+def _refusal(kept: _Refused) -> Refusal:
+    known = class_of(kept.code)
+    assert known is not None, kept.code
+    values = {name: _value(value) for name, value in kept.values.items()}
+    return known(kept.case, field=kept.field, **values)
 
 
 def _kept_refusal(refusal: Refusal) -> _Refused:
