@@ -1,4 +1,4 @@
-"""Throwing a draft of an import away, after a page that says how many rows go with it.
+"""Discarding a draft of an import, after a page that shows the number of its rows.
 
 Not here: the draft itself (`drafts.py`).
 """
@@ -20,13 +20,13 @@ from tripline.services.imports import drafts
 
 @page("GET", "/import/{draftId}/delete", access=drafts.ANY_KIND)
 async def ask_to_delete(request: Call) -> Response[bytes]:
-    """How many rows go with a draft that is thrown away."""
+    """Ask before a draft is discarded, and show the number of its rows."""
     return _discarding(request, *await import_drafts.found_in(request))
 
 
 @page("POST", "/import/{draftId}/delete", access=drafts.ANY_KIND)
 async def delete(request: Call) -> Response[bytes]:
-    """Throw a draft away, as it was shown."""
+    """Discard a draft; refused if it changed since the page was rendered."""
     form = await forms.read(request)
 
     def look(now: Draft) -> None:
@@ -41,7 +41,7 @@ async def delete(request: Call) -> Response[bytes]:
 
 
 def _discarding(request: Call, visitor: Visitor, found: Draft, *, error: Refusal | None = None) -> Response[bytes]:
-    """The page that asks before a draft is thrown away."""
+    """The page that asks before a draft is discarded."""
     what = {State.ARRIVING: "arriving", State.DONE: "done"}.get(found.state, "open")
     return views.show(
         request,

@@ -1,9 +1,8 @@
-"""Pages of one draft of an import: its columns, its rows by verdict, the work on it, and what came of that.
+"""Pages of a draft of an import: its columns, its rows by verdict, the progress of its work, and the result.
 
-Every state of a draft has the same address, so that a page that was left can be found again.
+A draft has the same address in every state, so a closed page can be opened again.
 
-Not here: single rows (`rows.py`), what columns and faults are called (`texts.py`), throwing a draft away
-(`disposal.py`).
+Not here: single rows (`rows.py`), the words for columns and faults (`texts.py`), discarding a draft (`disposal.py`).
 """
 
 from collections.abc import Callable, Sequence
@@ -36,13 +35,13 @@ TABS: Final = {
     "duplicate": RowState.DUPLICATE,
     "skipped": RowState.SKIPPED,
 }
-"""The verdicts, as addresses name them."""
+"""The verdicts by their name in addresses."""
 BADGES: Final = {"good": "good", "bad": "bad", "duplicate": "warning", "skipped": "idle"}
-"""The sign that stands for a verdict."""
+"""Badge style of each verdict."""
 VALUE_MAX: Final = 60
-"""Characters of an example value of a column."""
+"""Maximum length of a column's example value, in characters."""
 SEARCH: Final = draft_pages.SEARCH
-"""The value of the query with what is searched for."""
+"""The query parameter with the search text."""
 _COLUMN: Final = "column-"
 _QUERY: Final = (
     Value(name="rows", type=str, meaning="which rows: good, bad, duplicate, skipped", example="bad"),
@@ -57,7 +56,7 @@ Change = Callable[..., Draft]
 
 @page("GET", "/import/{draftId}", access=drafts.ANY_KIND, query=_QUERY, refuses=(draft_pages.SearchTooLong,))
 async def draft(request: Call) -> Response[bytes]:
-    """The draft as it stands: columns to match, work under way, rows with their verdicts, or what was registered."""
+    """The draft in its current state: matching columns, work in progress, checked rows, or the registered rows."""
     visitor, found = await found_in(request)
     if found.state is State.MATCHING:
         return await _matching(request, visitor, found)
@@ -68,7 +67,7 @@ async def draft(request: Call) -> Response[bytes]:
 
 @page("GET", "/import/{draftId}/progress", access=drafts.ANY_KIND)
 async def progress(request: Call) -> Response[bytes]:
-    """How far the work on a draft is."""
+    """Progress of the work on a draft."""
     visitor, found = await found_in(request)
     if found.state is not State.ARRIVING and found.state not in WORKED_ON:
         return views.moved(request, _address(request))
@@ -77,13 +76,13 @@ async def progress(request: Call) -> Response[bytes]:
 
 @page("GET", "/import/{draftId}/columns", access=drafts.ANY_KIND)
 async def columns(request: Call) -> Response[bytes]:
-    """Which column of the file is which field."""
+    """The form that matches the file's columns with fields."""
     return await _matching(request, *await found_in(request))
 
 
 @page("POST", "/import/{draftId}/columns", access=drafts.ANY_KIND, refuses=(NotNow,))
 async def match(request: Call) -> Response[bytes]:
-    """Match the columns, and have every row checked."""
+    """Match the columns and have every row checked."""
     form = await forms.read(request)
     visitor, found = await found_in(request)
     chosen = [form.text(f"{_COLUMN}{at}") or None for at in range(len(found.header))]
@@ -107,14 +106,14 @@ async def match(request: Call) -> Response[bytes]:
 
 @page("POST", "/import/{draftId}/check", access=drafts.ANY_KIND, refuses=(NotNow,))
 async def check(request: Call) -> Response[bytes]:
-    """Check every row anew; registers nothing."""
+    """Check every row again, without registering any."""
     await forms.read(request)
     return await _back(request, await changed(request, drafts.check), notice="portal.import.checked_again")
 
 
 @page("POST", "/import/{draftId}/commit", access=drafts.ANY_KIND, refuses=(NotNow, NothingGood))
 async def commit(request: Call) -> Response[bytes]:
-    """Register the good rows: all at once, or none."""
+    """Register all good rows, or none."""
     form = await forms.read(request)
 
     def look(now: Draft) -> None:
@@ -129,7 +128,7 @@ async def commit(request: Call) -> Response[bytes]:
 
 @page("POST", "/import/{draftId}/cancel", access=drafts.ANY_KIND, refuses=(NotNow,))
 async def cancel(request: Call) -> Response[bytes]:
-    """Stop the work on a draft: nothing of it is registered."""
+    """Stop the work on a draft without registering any row."""
     await forms.read(request)
     await changed(request, drafts.cancel)
     return views.moved(request, _address(request))
@@ -159,7 +158,7 @@ async def bad_rows(request: Call) -> Stream:
 
 
 async def found_in(request: Call) -> tuple[Visitor, Draft]:
-    """The visitor, and the draft in the address. Raises `NotFound`, `Forbidden`."""
+    """Return the visitor and the draft in the address. Raises `NotFound`, `Forbidden`."""
     context = context_of(request)
 
     def work(tx: ReadTx) -> tuple[Visitor, Draft]:
@@ -175,7 +174,7 @@ def draft_id(request: Call) -> DraftId:
 
 
 def tab_of(request: Call, found: Draft) -> str:
-    """Which rows are asked for, else those that need somebody most."""
+    """The requested tab, else the first tab with rows to correct."""
     asked = request.query_params.get("rows", "")
     if asked in TABS:
         return asked
@@ -183,7 +182,7 @@ def tab_of(request: Call, found: Draft) -> str:
 
 
 def number(request: Call, name: str) -> int | None:
-    """A row number of the query; None for none."""
+    """A row number in the query, if any."""
     text = request.query_params.get(name, "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER else None
 
@@ -198,8 +197,9 @@ async def _matching(
     digest: str | None = None,
     clash: Clash | None = None,
 ) -> Response[bytes]:
-    """The form that matches columns. `digest`: of the columns for which it was filled, None: of those of the draft;
-    `clash`: what another window matched meanwhile."""
+    """The form that matches columns. `digest` belongs to the columns that the form was filled with, by default those of
+    the draft; `clash` holds the changes of another window.
+    """
     sheet = drafts.kind_of(found).sheet
     values = await context_of(request).store.read_short(lambda tx: draft_pages.first_values(tx, found))
     matched = found.columns if chosen is None else chosen
@@ -232,19 +232,19 @@ async def _matching(
 
 
 def _named(visitor: Visitor, found: Draft, column: str) -> str:
-    """What the visitor calls a column, with a mark when no row is good without it."""
+    """A column's name in the visitor's language, marked if required."""
     named = texts.heading(visitor, column)
     is_required = column in drafts.kind_of(found).sheet.required
     return visitor.say("portal.import.required", column=named) if is_required else named
 
 
 def _texts(columns: Sequence[str | None]) -> dict[str, str]:
-    """What the form that matches columns is filled with."""
+    """The form's initial values."""
     return {f"{_COLUMN}{at}": column or "" for at, column in enumerate(columns)}
 
 
 def digest_of(found: Draft) -> str:
-    """Of everything that a page tells of a draft: its version grows with each change."""
+    """Digest of a draft's state: its version grows with each change."""
     return digests.of({"version": str(found.version), "state": found.state})
 
 
@@ -289,7 +289,7 @@ async def _preview(request: Call, visitor: Visitor, found: Draft, *, error: Refu
 def preview_values(
     visitor: Visitor, found: Draft, tab: str, rows: Sequence[RowView], search: str = ""
 ) -> dict[str, Any]:
-    """What the template needs to show rows."""
+    """The template's values for rows."""
     return {
         "draft": found,
         "digest": digest_of(found),
@@ -337,8 +337,9 @@ def _working(request: Call, visitor: Visitor, found: Draft, **more: Any) -> Resp
 async def changed(
     request: Call, change: Change, look: Callable[[Draft], None] = lambda _: None, **values: Any
 ) -> Draft:
-    """The draft after a change, of which those who work on drafts are told. `look` is shown the draft as it is, and
-    raises when that is not what somebody saw who asks for the change."""
+    """Change the draft, notify the import workers and return it. `look` gets the draft before the change and raises if
+    it differs from the rendered one.
+    """
     context = context_of(request)
 
     def work(tx: WriteTx) -> Draft:
@@ -352,7 +353,7 @@ async def changed(
 
 
 async def _back(request: Call, found: Draft, **notice: Any) -> Response[bytes]:
-    """To the draft, when a small one has been worked on."""
+    """Go to the draft, after a short wait for a small one."""
     await uploads.settled(request, found)
     return views.moved(request, _address(request), **notice)
 

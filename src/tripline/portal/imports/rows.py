@@ -1,4 +1,4 @@
-"""Pages of a draft's rows: one row to mend, with all its columns; and the answer to a row that was mended in place."""
+"""Pages of a draft's rows: the form of one row with all its columns, and the response to a correction in place."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -24,16 +24,16 @@ from tripline.services.imports.draft_pages import RowView
 from tripline.store.transactions import ReadTx
 
 TEXT_MAX: Final = 500_000
-"""Bytes of a row's texts as a form sends them: a row of a file in Korean takes 200,000."""
+"""Bytes of a row's texts in a form: a row of a Korean file takes 200,000."""
 PLACE: Final = ("rows", "after", "before", import_drafts.SEARCH)
-"""Values of the query that say which page of rows to go back to."""
+"""Query parameters of the page of rows to return to."""
 _LONGEST: Final = 9
 _ROW: Final = Value(name="row", type=int, meaning="number of the row, as a spreadsheet shows it", example=12)
 
 
 @page("GET", "/import/{draftId}/rows/{row}", access=drafts.ANY_KIND, in_path=(_ROW,), refuses=(NotNow,))
 async def row(request: Call) -> Response[bytes]:
-    """One row, to mend whatever is wrong with it."""
+    """One row, with a form to correct it."""
     visitor, found = await import_drafts.found_in(request)
     place = {name: request.query_params.get(name, "") for name in PLACE}
     return await _form(request, visitor, found, place=place)
@@ -47,7 +47,7 @@ async def row(request: Call) -> Response[bytes]:
     refuses=(NotNow, registration.Contended, record_forms.ChangedMeanwhile),
 )
 async def mend(request: Call) -> Response[bytes]:
-    """Change cells of a row, leave it out, or take it in again, unless another window changed its cells meanwhile."""
+    """Change cells of a row, skip it, or include it again; refused if another window changed its cells meanwhile."""
     context = context_of(request)
     with await forms.read(request, most=TEXT_MAX) as form:
         visitor, found = await import_drafts.found_in(request)
@@ -86,8 +86,9 @@ async def _form(
     changes: Sequence[tuple[str, str, str]] = (),
     **values: Any,
 ) -> Response[bytes]:
-    """The form of a row, filled with these texts where there are some; `digest`: of the row that they were typed for,
-    None: of the row as it is; `changes`: what another window saved meanwhile."""
+    """The form of a row. `texts` replace the stored cells, `digest` belongs to the row they were typed for (by default
+    the current one), and `changes` are those of another window.
+    """
     view = await _read(request, visitor)
     now = import_texts.row_texts(found, view.cells)
     places = range(max(len(found.header), len(view.cells)))
@@ -112,7 +113,7 @@ async def _form(
 async def _changed(
     request: Call, visitor: Visitor, found: Draft, form: forms.Form, edit: Edit, place: Mapping[str, str]
 ) -> Response[bytes]:
-    """The form again: with what was typed, and what another window saved of the row meanwhile."""
+    """The form again, with the typed values and the changes of another window."""
     view = await _read(request, visitor)
     clash = _clash(form, found, edit, view.cells) or Clash((), {})
     headings = {f"{CELL}{at}": heading for at, _, heading in import_texts.shown_columns(visitor, found)}
@@ -121,14 +122,14 @@ async def _changed(
 
 
 def _beyond(visitor: Visitor, name: str) -> str:
-    """What a cell is called that no column of the file belongs to."""
+    """The heading of a cell beyond the file's columns."""
     return visitor.say("portal.import.beyond", column=int(name.removeprefix(CELL)) + 1)
 
 
 def _clash(form: forms.Form, found: Draft, edit: Edit, cells: Sequence[str]) -> Clash | None:
-    """What another window saved of these cells since the form was made; None: nothing that was typed here too.
+    """The changes of another window to cells that were typed here too; None without any.
 
-    A row that is mended in place sends its bad cells alone; the others are as they are.
+    A correction in place sends only the bad cells; the others count as unchanged.
     """
     sent = {f"{CELL}{at}": text for at, text in edit.cells.items()}
     texts = import_texts.row_texts(found, cells)
@@ -137,7 +138,7 @@ def _clash(form: forms.Form, found: Draft, edit: Edit, cells: Sequence[str]) -> 
 
 
 async def _in_place(request: Call, place: Mapping[str, str]) -> Response[bytes]:
-    """The row as it is now, with the numbers of the draft, for a script."""
+    """The updated row and the draft's counts, for a script."""
     visitor, found = await import_drafts.found_in(request)
     view = await _read(request, visitor)
     tab = place["rows"] if place["rows"] in import_drafts.TABS else "bad"
@@ -178,7 +179,7 @@ def _number(request: Call) -> int:
 
 
 def _cells(form: forms.Form) -> dict[int, str]:
-    """The texts that were sent, by the place of their column. They stand as typed."""
+    """The submitted cells by column index, not stripped."""
     places = (name.removeprefix(CELL) for name in form.typed if name.startswith(CELL))
     return {int(at): form.secret(f"{CELL}{at}") for at in places if at.isascii() and at.isdecimal() and len(at) < 4}
 

@@ -1,4 +1,4 @@
-"""Words of a draft: what its columns are called, what a row holds, and what is wrong with it.
+"""Words of a draft: names of columns, contents of a row, and its faults.
 
 Not here: the pages that show them (`drafts.py`, `rows.py`).
 """
@@ -16,36 +16,36 @@ from tripline.services.imports.draft_pages import RowView
 UNTOLD: Final = "credentialsId"
 """The column of access tokens."""
 CELL: Final = "cell-"
-"""Begins the name of a field that holds a cell of a row; the place of its column follows."""
+"""Prefix of a cell's field name, before the column's index."""
 
 
 def sentence(visitor: Visitor, refusal: Refusal) -> str:
-    """What to tell the visitor of a refusal, with the column by the name that files give it."""
+    """The text of a refusal for the visitor; the column has its name in files."""
     label = None if refusal.field is None else heading(visitor, refusal.field)
     return catalogue.sentence(refusal, visitor.language, label=label)
 
 
 def heading(visitor: Visitor, column: str) -> str:
-    """What the visitor calls a column."""
+    """A column's name in the visitor's language."""
     return headings.shown(column, visitor.language)
 
 
 def shown_columns(visitor: Visitor, found: Draft) -> list[tuple[int, str, str]]:
-    """The columns that are used: place in the file, field, and what the visitor calls it."""
+    """The used columns: index in the file, field, and name in the visitor's language."""
     return [(at, name, heading(visitor, name)) for at, name in enumerate(found.columns) if name is not None]
 
 
 def row_texts(found: Draft, cells: Sequence[str]) -> dict[str, str]:
-    """What the form of a row is filled with: the columns that are used, and cells beyond those of the file."""
+    """The initial values of a row's form: the used columns, and cells beyond the file's columns."""
     used = [at for at, name in enumerate(found.columns) if name is not None]
     places = (*used, *range(len(found.header), len(cells)))
     return {f"{CELL}{at}": cells[at] if at < len(cells) else "" for at in places}
 
 
 def troubles(visitor: Visitor, row: RowView) -> dict[str | None, str]:
-    """The faults of a row, a sentence for each column. The key None is for the row as a whole.
+    """The faults of a row by column, a sentence each. The key None is for the row as a whole.
 
-    Korean sentences begin with the column's name. It already stands above the cell, so it is left out.
+    A Korean sentence begins with the column's name, which is removed: the page shows it above the cell.
     """
     told: dict[str | None, str] = {}
     for refusal in row.refusals:
@@ -55,9 +55,9 @@ def troubles(visitor: Visitor, row: RowView) -> dict[str | None, str]:
 
 
 def leads(found: Draft, row: RowView) -> dict[str, tuple[str, str]]:
-    """Where a duplicate's name stands already, by column: an address, and what it leads to (key of a text).
+    """Link to the original of each duplicate cell, by column: an address and the key of its text.
 
-    Access tokens are no part of an address.
+    Access tokens are never put into an address.
     """
     there = {}
     for refusal in row.refusals:

@@ -1,4 +1,4 @@
-"""Pages of bulk import: where a file is dropped, and the drafts that somebody has.
+"""Pages of bulk import: the upload form, and the visitor's drafts.
 
 Not here: the draft itself (`drafts.py`), its rows (`rows.py`).
 """
@@ -30,7 +30,7 @@ from tripline.wire.csv_files import Encoding
 
 CSV: Final = "text/csv"
 PATIENCE_S: Final = 1.5
-"""A small file is checked by then, so that its owner sees the rows and no progress."""
+"""A small file is checked within this time, so the visitor sees rows instead of progress."""
 BADGES: Final = {
     State.ARRIVING: "busy",
     State.MATCHING: "warning",
@@ -39,7 +39,7 @@ BADGES: Final = {
     State.COMMITTING: "busy",
     State.DONE: "good",
 }
-"""The sign that stands for the state of a draft."""
+"""Badge style of each draft state."""
 _LOOK_S: Final = 0.05
 _KIND: Final = Value(name="kind", type=str, meaning="what the file registers", example="vehicles")
 _OF_FILE: Final = frozenset({Kind.BAD_PARAMETER, Kind.TOO_LARGE, Kind.CONFLICT, Kind.TIMEOUT})
@@ -48,7 +48,7 @@ _ELSEWHERE: Final = (ManyImports,)
 
 @page("GET", "/import", access=drafts.ANY_KIND)
 async def start(request: Call) -> Response[bytes]:
-    """Drop a file, or go on with a draft."""
+    """Upload a file, or continue a draft."""
     return await _start(request)
 
 
@@ -67,7 +67,7 @@ async def start(request: Call) -> Response[bytes]:
     ),
 )
 async def upload(request: Call) -> Response[bytes]:
-    """Make a draft of a file."""
+    """Create a draft from a file."""
     context = context_of(request)
     limits, actor = imports_of(request), await authentication.sender(request)
     permission.require_role(request, actor)
@@ -93,7 +93,7 @@ async def upload(request: Call) -> Response[bytes]:
 
 @page("GET", "/import/samples/{kind}", access=drafts.ANY_KIND, in_path=(_KIND,), answer_type=CSV)
 async def sample(request: Call) -> Response[bytes]:
-    """A file to start from, with every column under a heading in the visitor's language."""
+    """A sample file with every column, with headings in the visitor's language."""
     visitor = await visitor_of(request)
     kind = _kind(request.path_params["kind"])
     access.scope_of(visitor.actor, kind.action)
@@ -102,7 +102,7 @@ async def sample(request: Call) -> Response[bytes]:
 
 
 async def settled(request: Call, draft: Draft) -> None:
-    """Wait a moment until nobody works on the draft."""
+    """Wait briefly until the work on the draft is done."""
     context = context_of(request)
     left_s = PATIENCE_S
     while left_s > 0:
@@ -114,7 +114,7 @@ async def settled(request: Call, draft: Draft) -> None:
 
 
 async def _received(request: Call, actor: Actor, form: forms.Form) -> tuple[Draft, Encoding]:
-    """The draft of the form's file, and the encoding in which the file was read."""
+    """Return the draft of the form's file, and the encoding used to read it."""
     context = context_of(request)
     sent = form.file("file")
     if sent is None:

@@ -88,7 +88,7 @@ async def edit(request: Call) -> Response[bytes]:
     refuses=(people.EmailTaken, people.OwnCredentials),
 )
 async def change(request: Call) -> Response[bytes]:
-    """Change an administrator, unless somebody else did meanwhile."""
+    """Change an administrator; refused if the record was changed meanwhile."""
     form = await forms.read(request)
     context = context_of(request)
     visitor, user, name = await context.store.read_short(lambda tx: _to_change(tx, request))
@@ -124,7 +124,7 @@ async def change(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/companies/{companyId}/administrators/{userId}/delete", access=Action.COMPANY_ADMIN_MANAGE)
 async def ask_to_delete(request: Call) -> Response[bytes]:
-    """What goes with an administrator who is deleted."""
+    """Ask before an administrator is deleted, and show the effects."""
     visitor, user, company, counts = await context_of(request).store.read_short(lambda tx: _to_delete(tx, request))
     return _deletion(request, visitor, user, company, counts)
 
@@ -157,14 +157,14 @@ async def delete(request: Call) -> Response[bytes]:
 
 
 def _admitted(tx: ReadTx, request: Call) -> tuple[Visitor, str]:
-    """The visitor, and what the company is called."""
+    """Return the visitor and the company's name; the visitor may manage its administrators."""
     visitor = visitor_in(tx, request)
     service.admit(tx, actor=visitor.actor, company_id=_company_id(request))
     return visitor, companies.read(tx, actor=visitor.actor, company_id=_company_id(request)).name
 
 
 def _to_change(tx: ReadTx, request: Call) -> tuple[Visitor, User, str]:
-    """The visitor, the administrator, and what the company is called."""
+    """Return the visitor, the administrator and the company's name."""
     visitor, user = _found(tx, request)
     return visitor, user, companies.read(tx, actor=visitor.actor, company_id=_company_id(request)).name
 
@@ -176,7 +176,7 @@ def _found(tx: ReadTx, request: Call) -> tuple[Visitor, User]:
 
 
 def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, User, str, Mapping[str, int]]:
-    """As `_to_change`, and what goes with the administrator."""
+    """As `_to_change`, with the counts of records deleted along with the administrator."""
     return *_to_change(tx, request), goes_with.person(tx, _user_id(request))
 
 

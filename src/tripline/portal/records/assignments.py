@@ -1,7 +1,7 @@
-"""Assigning a director and a driver to a vehicle: choosing somebody, and taking the assignment back.
+"""Assigning a director or a driver to a vehicle, and unassigning them.
 
-Each form says who was shown, so that nobody replaces somebody whom another window has chosen meanwhile: then the page
-says who that is, and what was chosen here stays, to be sent once more.
+Each form contains the assignment it was rendered with. If another window changes the assignment meanwhile, the page
+shows the new one and keeps the choice, ready to be submitted again.
 
 Not here: the vehicle's own page (`vehicles.py`), rights on it (`delegation/chains.py`).
 """
@@ -35,11 +35,11 @@ SHOWN: Final = 20
 """People on a page."""
 _PERSON: Final = "userId"
 _SHOWN_ID: Final = "shownId"
-"""The field with who was shown to direct or drive the vehicle; empty: nobody."""
+"""The field with the director or driver at rendering; empty for none."""
 _DRIVES: Final = "drivesId"
-"""The field with the vehicle that the chosen one was shown to drive; empty: none."""
+"""The field with the vehicle that the chosen person drove at rendering; empty for none."""
 _CHOSEN: Final = "chosen"
-"""The value of the query that says whom somebody chose."""
+"""The query parameter with the chosen person."""
 _ROLE: Final = "role"
 _TEXTS: Final = "portal.assignments."
 _DIRECTOR: Final = "director"
@@ -49,7 +49,7 @@ _NO_LOG_IN: Final = (vehicles.NotActivated, vehicles.Occupied)
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """What a form asks for."""
+    """A request to assign or unassign a person."""
 
     actor: Actor
     vehicle_id: VehicleId
@@ -60,16 +60,16 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of it."""
+    """The result of an assignment."""
 
     vehicle: Vehicle
     before_id: UserId | None
-    """Who was assigned before."""
+    """The person assigned before."""
     now_id: UserId | None
     could_return: bool = True
-    """Whether the actor could assign the one before again."""
+    """True if the actor could assign the previous person again."""
     person: Chosen | None = None
-    """The new driver as before, with the vehicle that was left for this one."""
+    """The new driver before the change, including the vehicle driven until then."""
     sensors: Sequence[SensorId] = ()
 
 
@@ -81,7 +81,7 @@ async def choose_director(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/vehicles/{vehicleId}/driver", access=Action.VEHICLE_ASSIGN_DRIVER)
 async def choose_driver(request: Call) -> Response[bytes]:
-    """Choose who drives a vehicle from now on."""
+    """Choose the new driver of a vehicle."""
     return await _choose(request, _DRIVER, chosen_id=_chosen_before(request))
 
 
@@ -89,7 +89,7 @@ async def choose_driver(request: Call) -> Response[bytes]:
     "POST", "/fleet/vehicles/{vehicleId}/director", access=Action.VEHICLE_ASSIGN_DIRECTOR, refuses=(AssignedMeanwhile,)
 )
 async def set_director(request: Call) -> Response[bytes]:
-    """Make somebody the managing director of a vehicle."""
+    """Assign the managing director of a vehicle."""
 
     def work(tx: WriteTx, wish: Wish) -> Done:
         before = records.read(tx, actor=wish.actor, vehicle_id=wish.vehicle_id)
@@ -114,7 +114,7 @@ async def set_director(request: Call) -> Response[bytes]:
     refuses=(AssignedMeanwhile,),
 )
 async def unset_director(request: Call) -> Response[bytes]:
-    """Leave a vehicle without its managing director."""
+    """Remove the managing director of a vehicle."""
 
     def work(tx: WriteTx, wish: Wish) -> Done:
         vehicle = service.unset_director(
@@ -137,7 +137,7 @@ async def unset_director(request: Call) -> Response[bytes]:
     refuses=(AssignedMeanwhile, *_NO_LOG_IN),
 )
 async def set_driver(request: Call) -> Response[bytes]:
-    """Say who drives a vehicle from now on."""
+    """Assign the current driver of a vehicle."""
 
     def work(tx: WriteTx, wish: Wish) -> Done:
         before_id = records.read(tx, actor=wish.actor, vehicle_id=wish.vehicle_id).current_driver_id
@@ -170,7 +170,7 @@ async def set_driver(request: Call) -> Response[bytes]:
     refuses=(AssignedMeanwhile,),
 )
 async def unset_driver(request: Call) -> Response[bytes]:
-    """Say that nobody drives a vehicle any more."""
+    """Remove the current driver of a vehicle."""
 
     def work(tx: WriteTx, wish: Wish) -> Done:
         vehicle, sensors = service.unset_driver(
@@ -193,7 +193,7 @@ async def unset_driver(request: Call) -> Response[bytes]:
 
 
 async def _changed(request: Call, what: str, work: Callable[[WriteTx, Wish], Done]) -> Response[bytes]:
-    """The vehicle's page after the work, or the choice again. Notifications at the change, for the pipeline."""
+    """Do the work and go to the vehicle's page, or show the choice again. Notifies the pipeline of the change."""
     form, visitor = await forms.read(request), await visitor_of(request)
     context = context_of(request)
     wish = Wish(
@@ -208,7 +208,7 @@ async def _changed(request: Call, what: str, work: Callable[[WriteTx, Wish], Don
         done = await context.store.write(lambda tx: work(tx, wish))
     except AssignedMeanwhile as refusal:
         return await _choose(request, what, chosen_id=wish.user_id, error=refusal)
-    # A form that takes somebody off names the one who was shown.
+    # An unassigning form names the person shown at rendering.
     except vehicles.OtherDirector:
         return await _choose(request, what, error=AssignedMeanwhile("director"))
     except vehicles.OtherDriver:
@@ -231,7 +231,7 @@ def _could_return(tx: ReadTx, wish: Wish, vehicle: Vehicle, before_id: UserId | 
 
 
 def _told(what: str, done: Done) -> str:
-    """The text on what was done; some say what undoing it does not bring back."""
+    """Key of the notice; some notices mention effects that undo does not restore."""
     text = f"{what}_unset" if done.now_id is None else f"{what}_set"
     if not done.could_return:
         return f"{text}.for_good"
@@ -242,7 +242,7 @@ def _told(what: str, done: Done) -> str:
 
 
 def _undo(what: str, done: Done) -> Undo | None:
-    """The form that assigns the person before again, unless somebody else is assigned meanwhile."""
+    """The form that restores the previous assignment, unless it changes again meanwhile; None if impossible."""
     if done.before_id == done.now_id or not done.could_return:
         return None
     path = f"/fleet/vehicles/{done.vehicle.id}/{what}"
@@ -254,7 +254,7 @@ def _undo(what: str, done: Done) -> Undo | None:
 async def _choose(
     request: Call, what: str, *, chosen_id: UserId | None = None, error: Refusal | None = None
 ) -> Response[bytes]:
-    """The page on which somebody is chosen; `chosen_id`: who is chosen already, and would be sent once more."""
+    """The page to choose a person; `chosen_id` preselects one."""
     query = request.query_params
     search = parameters.query_text(query, addresses.SEARCH)
     is_director = what == _DIRECTOR or query.get(_ROLE) == Authority.DIRECTOR
@@ -280,7 +280,7 @@ async def _choose(
     visitor, found = await context_of(request).store.read(work)
     vehicle, people = found.vehicle, found.people
     path = f"/fleet/vehicles/{vehicle.id}"
-    # Not the address that was asked for: that of a form has no page.
+    # Not the requested address: a refused form was sent to one without a page.
     here = f"{path}/{what}"
     kept = [(_ROLE, role.value)] if what == _DRIVER else []
     if found.chosen is not None:
@@ -313,7 +313,7 @@ async def _choose(
         kept=dict(kept),
         up=path,
         here_path=here,
-        # A choice that is refused is shown with the same people beside it.
+        # A refused choice is shown on the same page of people.
         action=addresses.of(here, [each for each in query.multi_items() if each[0] != _CHOSEN]),
     )
 
@@ -323,13 +323,13 @@ def _vehicle_id(request: Call) -> VehicleId:
 
 
 def _chosen_before(request: Call) -> UserId | None:
-    """Whom somebody chose before searching on."""
+    """The person chosen before a further search."""
     named = parameters.query_id(request.query_params, _CHOSEN)
     return None if named is None else UserId(named)
 
 
 def _seen(form: forms.Form) -> Seen:
-    """The assignment that the form was made for; without one, nobody was assigned. Raises `BadParameter`."""
+    """The assignment at rendering; an empty field is None. Raises `BadParameter`."""
     shown, drives = (form.text(name) for name in (_SHOWN_ID, _DRIVES))
     return Seen(
         UserId(parameters.uuid_of(shown, _SHOWN_ID)) if shown else None,

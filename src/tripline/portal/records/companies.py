@@ -1,6 +1,6 @@
-"""Pages of companies: one's own and partners: what they are, registering, changing and deleting them, their history.
+"""Pages of companies, the visitor's own and its partners: showing, registering, changing, deleting, history.
 
-Not here: the list (`lists/companies.py`), administrators (`administrators.py`), where messages are pushed to.
+Not here: the list (`lists/companies.py`), administrators (`administrators.py`), push addresses (`pushes/receivers.py`).
 """
 
 from collections.abc import Mapping
@@ -59,7 +59,7 @@ _PYTHON: Final = {
     "serviceType": "service_type",
 }
 _HOLDS: Final = ("vehicles", "sensors", "directors", "drivers")
-"""Lists that can be asked for what is of one company."""
+"""Lists with a filter by company."""
 _REFUSES: Final = (
     companies.ServiceTypeTaken,
     companies.ForeignServiceType,
@@ -70,11 +70,11 @@ _REFUSES: Final = (
 
 @page("GET", "/fleet/companies/new", access=Action.COMPANY_CREATE)
 async def new(request: Call) -> Response[bytes]:
-    """The form to register a partner, or for an account without a company its own."""
+    """The form to register a partner, or the own company of an account without one."""
     visitor = await visitor_of(request)
     texts_of_new = dict.fromkeys(NEW_FIELDS, "")
     if visitor.company is None and visitor.role is Authority.COMPANY_ADMIN:
-        # A granted account goes by its address until somebody says who it is.
+        # The name of a granted account is its address until the owner enters another one.
         name = "" if visitor.name == visitor.email else visitor.name
         texts_of_new |= {"picName": name, "picEmail": visitor.email}
     return _form(request, visitor, record_forms.shown(texts_of_new))
@@ -82,7 +82,7 @@ async def new(request: Call) -> Response[bytes]:
 
 @page("POST", "/fleet/companies/new", access=Action.COMPANY_CREATE, refuses=_REFUSES)
 async def register(request: Call) -> Response[bytes]:
-    """Register a partner, or for an account without a company its own."""
+    """Register a partner, or the own company of an account without one."""
     form = await forms.read(request)
     context, visitor = context_of(request), await visitor_of(request)
     now_ms = context.clock()
@@ -114,7 +114,7 @@ async def register(request: Call) -> Response[bytes]:
 
 @page("GET", "/company", access=Action.COMPANY_READ)
 async def own(request: Call) -> Response[bytes]:
-    """The visitor's own company; an account without one is led to register it."""
+    """The visitor's own company; an account without one is redirected to the registration."""
     visitor = await visitor_of(request)
     company_id = visitor.actor.company_id
     if company_id is None:
@@ -126,7 +126,7 @@ async def own(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/companies/{companyId}", access=Action.COMPANY_READ)
 async def detail(request: Call) -> Response[bytes]:
-    """A company, its administrators, and what happened to its record."""
+    """A company, its administrators, and its recent history."""
     return await _detail(request, None, up=LIST)
 
 
@@ -139,7 +139,7 @@ async def edit(request: Call) -> Response[bytes]:
 
 @page("POST", "/fleet/companies/{companyId}/edit", access=Action.COMPANY_MODIFY)
 async def change(request: Call) -> Response[bytes]:
-    """Change a company, unless somebody else did meanwhile."""
+    """Change a company; refused if the record was changed meanwhile."""
     form = await forms.read(request)
     context = context_of(request)
     visitor, company = await context.store.read_short(lambda tx: _to_change(tx, request))
@@ -171,7 +171,7 @@ async def change(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/companies/{companyId}/delete", access=Action.COMPANY_DELETE)
 async def ask_to_delete(request: Call) -> Response[bytes]:
-    """What goes with a company that is deleted, or why it cannot be."""
+    """Ask before a company is deleted, and show the effects or the obstacle."""
     visitor, company, counts, blocked = await context_of(request).store.read_short(lambda tx: _to_delete(tx, request))
     return _deletion(request, visitor, company, counts, blocked=blocked)
 
@@ -201,7 +201,7 @@ async def delete(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/companies/{companyId}/history", access=Action.COMPANY_HISTORY_READ)
 async def whole_history(request: Call) -> Response[bytes]:
-    """Everything that happened to a company's record, candidates and imports, also of a deleted one."""
+    """The whole history of a company, its candidates and imports; also of a deleted one."""
 
     def opened(tx: ReadTx, actor: Actor) -> Opened:
         company_id = _company_id(request)
@@ -213,19 +213,19 @@ async def whole_history(request: Call) -> Response[bytes]:
 
 
 def kind_of_new(visitor: Visitor) -> str:
-    """Last part of the keys of texts about registering a company: what it becomes depends on who registers it."""
+    """Key suffix of the texts about registering a company: it depends on the visitor's role and company."""
     if visitor.company is not None:
         return "new"
     return "new_operator" if visitor.role is Authority.SYS_ADMIN else "new_own"
 
 
 def texts(company: Company) -> dict[str, str]:
-    """What the form of a company is filled with."""
+    """The form's initial values."""
     return {name: words.text(getattr(company, _PYTHON[name])) for name in FIELDS}
 
 
 def _said(typed: Mapping[str, str]) -> dict[str, Any]:
-    """What a form says, by the names in Python; an empty text is no value."""
+    """The submitted values by Python name; an empty text becomes None."""
     return {_PYTHON[name]: text or None for name, text in typed.items()}
 
 
@@ -260,11 +260,11 @@ async def _detail(request: Call, own_id: CompanyId | None, *, up: str | None) ->
 def _form(
     request: Call, visitor: Visitor, shown: Shown, *, company: Company | None = None, error: Refusal | None = None
 ) -> Response[bytes]:
-    """The form of a new company, or of this one."""
+    """The form of a new company, or of the given one."""
     founds = company is None and visitor.company is None
     new = kind_of_new(visitor)
     is_own = company is None and new == "new_own"
-    # Whoever registers the own company finds nothing in the list before.
+    # Before registration, the list is empty: no link back to it.
     back = None if new == "new_own" else LIST
     return views.show(
         request,

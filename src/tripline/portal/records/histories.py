@@ -1,6 +1,6 @@
-"""History in words: what happened, who did it, which fields changed.
+"""History in words: each event with its time, actor and changed fields.
 
-Not here: who may read which history (`services/fleet/history.py`).
+Not here: permissions on histories (`services/fleet/history.py`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +21,7 @@ from tripline.store.transactions import ReadTx
 Read: TypeAlias = Callable[[Span], Sequence[Entry]]
 """Reads a span of a history."""
 Opened: TypeAlias = tuple[str | None, Read]
-"""The name of a record, None when it is deleted, and its history."""
+"""The name of a record, None if it was deleted, and its history."""
 SHOWN: Final = 8
 """Entries beside a record."""
 AT_ONCE: Final = 50
@@ -31,25 +31,25 @@ _SOME: Final = "portal.history.some."
 
 
 class Line(msgspec.Struct, frozen=True):
-    """An entry as a page shows it."""
+    """An entry, rendered for a page."""
 
     at_ms: int
     who: str
     what: str
     changes: tuple[tuple[str, str | None, str | None], ...]
-    """What each field is called, its value before, and since."""
+    """Label of each field, and its value before and after."""
 
 
 class Lines(msgspec.Struct, frozen=True):
-    """A part of a history, the newest first."""
+    """A page of a history, newest first."""
 
     lines: tuple[Line, ...]
     older: str | None
-    """The id behind which older entries begin; None: these are the oldest."""
+    """Cursor of the next page; None on the last page."""
 
 
 def page(visitor: Visitor, read: Read, *, limit: int, after: str | None = None) -> Lines:
-    """Up to `limit` lines behind this entry. Raises `UnknownOffset`."""
+    """Up to `limit` lines after this entry. Raises `UnknownOffset`."""
     found = read(Span(limit=limit + 1, after=after))
     shown = found[:limit]
     return Lines(tuple(lines(visitor, shown)), shown[-1].id if len(found) > limit else None)
@@ -58,13 +58,13 @@ def page(visitor: Visitor, read: Read, *, limit: int, after: str | None = None) 
 async def whole(request: Call, opened: Callable[[ReadTx, Actor], Opened], *, up: Callable[[], str]) -> Response[bytes]:
     """The page of a history.
 
-    `opened` admits the visitor; `up` is the page of the record. Raises what `opened` does, and `UnknownOffset`.
+    `opened` admits the visitor; `up` is the page of the record. Raises as `opened`, and `UnknownOffset`.
     """
 
     def work(tx: ReadTx) -> tuple[Visitor, str | None, Lines]:
         visitor = visitor_in(tx, request)
         name, read = opened(tx, visitor.actor)
-        after = ids.canonical(request.query_params.get("after", ""))  # the newest, also for what is no entry's id
+        after = ids.canonical(request.query_params.get("after", ""))  # an invalid id starts with the newest entry
         return visitor, name, page(visitor, read, limit=AT_ONCE, after=after)
 
     visitor, name, found = await context_of(request).store.read_short(work)
@@ -88,7 +88,7 @@ def _who(visitor: Visitor, entry: Entry) -> str:
 
 
 def _what(visitor: Visitor, entry: Entry) -> str:
-    """The event, with the names of what it is about, as far as they are known."""
+    """The event, with the names of its records if they still exist."""
     names = {
         "vehicle": entry.vehicle_no,
         "sensor": entry.serial_no,

@@ -1,6 +1,6 @@
-"""Pages of a carrier line: its state, what became of it, and lifting its pause.
+"""Pages of a carrier line: its state and history, and lifting its pause.
 
-Not here: the list (`lists/lines.py`), what the carrier itself sends (`api/carrier.py`).
+Not here: the list (`lists/lines.py`), the carrier's own requests (`api/carrier.py`).
 """
 
 from typing import Any, Final
@@ -28,12 +28,12 @@ from tripline.store.transactions import ReadTx
 
 CHANGES: Final = 50
 _NUMBER: Final = "mdn"
-"""The field with the telephone number of the line that was shown."""
+"""The field with the telephone number at rendering."""
 
 
 @page("GET", "/lines/{sensorId}", access=Action.SENSOR_READ)
 async def line(request: Call) -> Response[bytes]:
-    """One line: its state, what became of it, and what can be done."""
+    """One line: its state, its history, and the available actions."""
     return await _line(request, await visitor_of(request))
 
 
@@ -48,7 +48,7 @@ async def unpause(request: Call) -> Response[bytes]:
     assert sensor.line is not None
     assert sensor.line.mdn is not None
     if _is_own(visitor, sensor) and form.text(_NUMBER) != sensor.line.mdn:
-        # The device has another line by now than the one whose pause was shown.
+        # The device has a different line than at rendering.
         return await _line(request, visitor, error=GoesChanged("line"))
     try:
         await lines_of(request).unpauser.unpause(actor=visitor.actor, mdn=sensor.line.mdn)
@@ -57,7 +57,7 @@ async def unpause(request: Call) -> Response[bytes]:
             raise
         return await _line(request, visitor, error=refusal)
     except Outage:
-        # It is not known whether the pause was lifted; asked again, it happens once.
+        # The outcome is unknown; a repeated request is harmless.
         return await _line(request, visitor, away=True, status=503)
     notifications.send(context.signals, notifications.push_due())
     return views.moved(request, f"/lines/{sensor_id}", notice="portal.lines.unpaused")
@@ -111,7 +111,7 @@ def _is_own(visitor: Visitor, sensor: Sensor) -> bool:
 
 
 def _with_number(tx: ReadTx, visitor: Visitor, sensor_id: SensorId) -> Sensor:
-    """The sensor, whose line has a number. Raises `NotFound` or `Forbidden`."""
+    """The sensor, with a line that has a number. Raises `NotFound` or `Forbidden`."""
     sensor = sensors.read(tx, actor=visitor.actor, sensor_id=sensor_id)
     if sensor.line is None or sensor.line.mdn is None:
         raise NotFound("line", field="mdn")

@@ -1,7 +1,7 @@
-"""Pages that put a sensor on a vehicle and take it off, and tell how far the activation of its device is.
+"""Pages that mount a sensor on a vehicle, unmount it, and show the progress of its device's activation.
 
-An activation is asked for and not waited for: its page renews itself until nothing more is to come, and without scripts
-it is loaded again by hand.
+An activation is requested, not awaited: its page refreshes itself until the result is final; without scripts the
+visitor reloads it.
 
 Not here: the sensor's record (`sensors.py`), choosing a sensor for a vehicle (`sensor_choice.py`).
 """
@@ -37,12 +37,12 @@ from tripline.store.transactions import ReadTx, WriteTx
 
 CALLS: Final = 25
 SUGGESTED: Final = 20
-"""Vehicle numbers that the form suggests."""
+"""Vehicle numbers suggested by the form."""
 NUMBERS: Final = "f-vehicleNo-list"
-"""The element of the form that holds them."""
+"""The form's element with the suggestions."""
 FAST_S: Final = 1
 SLOW_S: Final = 5
-"""How often an activation is looked at again, when the device has not answered in time."""
+"""Refresh interval of an activation whose device did not answer in time."""
 _BADGES: Final = {
     Step.REQUESTED: "busy",
     Step.SILENT: "warning",
@@ -56,42 +56,42 @@ _BADGES: Final = {
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """A sensor, and the activation that is awaited of it."""
+    """A sensor, and its pending activation."""
 
     sensor: Sensor
     awaited: RequestId | None
 
     @property
     def digest(self) -> str:
-        """Of what a form that mounts the sensor was made for."""
+        """Digest of the state that a mounting form was rendered with."""
         activation = str(self.sensor.activation_required)
         return digests.of({"on": self.sensor.vehicle_id or "", "awaited": self.awaited or "", "activation": activation})
 
 
 class Leaving(msgspec.Struct, frozen=True, kw_only=True):
-    """A sensor that is to be taken off its vehicle, or whose activation is not to be awaited any more."""
+    """A sensor to unmount, or whose activation to cancel."""
 
     placed: Placed
     awaited_no: str | None
-    """The number of the vehicle that the activation is for."""
+    """Number of the vehicle that the activation is for."""
     counts: Mapping[str, int]
-    """What ends when it is taken off."""
+    """Counts of records that end when the sensor is unmounted."""
 
     @property
     def ends_anything(self) -> bool:
-        """Whether there is something to take off, or to await."""
+        """True if the sensor is mounted or has a pending activation."""
         return self.placed.sensor.vehicle_id is not None or self.placed.awaited is not None
 
     @property
     def digest(self) -> str:
-        """Of what the page says."""
+        """Digest of the page's statements."""
         counts = {what: str(count) for what, count in self.counts.items()}
         return digests.of({"placed": self.placed.digest, "for": self.awaited_no or "", **counts})
 
 
 @page("GET", "/fleet/sensors/{sensorId}/mount", access=Action.SENSOR_MOUNT)
 async def choose(request: Call) -> Response[bytes]:
-    """Choose the vehicle that the sensor goes on, among those whose numbers begin with what is typed."""
+    """Choose the vehicle for the sensor, with suggestions for the typed beginning of its number."""
     typed = windows.text(request, "vehicleNo")
 
     def work(tx: ReadTx) -> tuple[Visitor, Placed, str, list[str]]:
@@ -108,7 +108,7 @@ async def choose(request: Call) -> Response[bytes]:
 
 @page("POST", "/fleet/sensors/{sensorId}/mount", access=Action.SENSOR_MOUNT)
 async def mount(request: Call) -> Response[bytes]:
-    """Mount the sensor, or have its device activate itself first."""
+    """Mount the sensor, or first have its device activate itself."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
@@ -116,7 +116,7 @@ async def mount(request: Call) -> Response[bytes]:
 
     def look(tx: ReadTx) -> None:
         now = _placed(tx, request, visitor)
-        # That it is on a vehicle is told with the vehicle's number.
+        # For a mounted sensor, a later refusal names the vehicle.
         if now.sensor.vehicle_id is None and form.text("digest") != now.digest:
             raise GoesChanged("mounting")
 
@@ -142,7 +142,7 @@ async def mount(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/sensors/{sensorId}/mount/{requestId}", access=Action.RPC_READ)
 async def progress(request: Call) -> Response[bytes]:
-    """How far the activation of the sensor's device is."""
+    """Progress of the activation of the sensor's device."""
 
     def work(tx: ReadTx) -> tuple[Visitor, Progress]:
         visitor = visitor_in(tx, request)
@@ -166,7 +166,7 @@ async def progress(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/sensors/{sensorId}/unmount", access=Action.SENSOR_MOUNT)
 async def ask_to_unmount(request: Call) -> Response[bytes]:
-    """What ends when the sensor is taken off its vehicle."""
+    """Ask before the sensor is unmounted, and show the effects."""
 
     def work(tx: ReadTx) -> tuple[Visitor, Leaving]:
         visitor = visitor_in(tx, request)
@@ -178,7 +178,7 @@ async def ask_to_unmount(request: Call) -> Response[bytes]:
 
 @page("POST", "/fleet/sensors/{sensorId}/unmount", access=Action.SENSOR_MOUNT)
 async def unmount(request: Call) -> Response[bytes]:
-    """Take the sensor off the vehicle that was shown, or stop awaiting its activation."""
+    """Unmount the sensor from the displayed vehicle, or cancel its activation."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
@@ -208,7 +208,7 @@ async def unmount(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/sensors/{sensorId}/calls", access=Action.RPC_READ)
 async def calls(request: Call) -> Response[bytes]:
-    """What was asked of the sensor's device and what it answered, the newest first."""
+    """Calls to the sensor's device with their answers, newest first."""
 
     def work(tx: ReadTx) -> tuple[Visitor, Sensor, list[StoredCall]]:
         visitor = visitor_in(tx, request)
@@ -234,7 +234,7 @@ async def calls(request: Call) -> Response[bytes]:
 
 
 def _undone(path: str, before: Sensor, after: Placed) -> Undo | None:
-    """How the sensor is put where it was; None: its device would have to be asked first, or it was nowhere."""
+    """The form that mounts the sensor again; None if it was not mounted or its device would have to activate itself."""
     if before.vehicle_no is None or before.activation_required:
         return None
     return Undo(f"{path}/mount", {"vehicleNo": before.vehicle_no, "digest": after.digest})
@@ -309,7 +309,7 @@ def _leaving(tx: ReadTx, request: Call, visitor: Visitor) -> Leaving:
 
 
 def _vehicle(tx: ReadTx, visitor: Visitor, number: str) -> VehicleId:
-    """The vehicle with the number that was typed. Raises `BadParameter`, also for one that is not there."""
+    """The vehicle with the typed number. Raises `BadParameter`, also for an unknown number."""
     if not number:
         raise BadParameter.missing("vehicleNo")
     try:
@@ -319,7 +319,7 @@ def _vehicle(tx: ReadTx, visitor: Visitor, number: str) -> VehicleId:
 
 
 def _numbers(tx: ReadTx, visitor: Visitor, beginning: str) -> list[str]:
-    """Numbers of the company's own vehicles that begin so, up to `SUGGESTED`."""
+    """Numbers of the company's own vehicles with this beginning, up to `SUGGESTED`."""
     own = access.company_of(visitor.actor)
     window = Window(limit=SUGGESTED, search=beginning or None)
     found = vehicles.owned_by(tx, actor=visitor.actor, company_id=own, window=window)
@@ -327,7 +327,7 @@ def _numbers(tx: ReadTx, visitor: Visitor, beginning: str) -> list[str]:
 
 
 def _number_asked(tx: ReadTx, request: Call, visitor: Visitor) -> str:
-    """The number of the vehicle that the address names, if it names one."""
+    """The number of the vehicle in the query, if any."""
     asked = windows.text(request, "vehicle")
     if not asked:
         return ""

@@ -1,6 +1,6 @@
-"""Pages of directors and drivers: who they are, what they manage and drive, registering, changing, deleting them.
+"""Pages of directors and drivers: showing, registering, changing and deleting them, with their vehicles and history.
 
-Not here: the lists (`lists/people.py`), administrators (`administrators.py`), one's own account.
+Not here: the lists (`lists/people.py`), administrators (`administrators.py`), the visitor's own account.
 """
 
 from collections.abc import Mapping
@@ -63,13 +63,13 @@ async def register_driver(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/directors/{directorId}", access=Action.USER_READ)
 async def director(request: Call) -> Response[bytes]:
-    """A director, the vehicles managed and driven, and what happened to the record."""
+    """A director, the vehicles managed and driven, and the recent history."""
     return await _detail(request, DIRECTOR)
 
 
 @page("GET", "/fleet/drivers/{driverId}", access=Action.USER_READ)
 async def driver(request: Call) -> Response[bytes]:
-    """A driver, or a director, who may act as one."""
+    """A driver, or a director, who may drive as well."""
     return await _detail(request, DRIVER)
 
 
@@ -87,25 +87,25 @@ async def edit_driver(request: Call) -> Response[bytes]:
 
 @page("POST", "/fleet/directors/{directorId}/edit", access=Action.PERSON_MODIFY, refuses=_REFUSES)
 async def change_director(request: Call) -> Response[bytes]:
-    """Change a director, unless somebody else did meanwhile."""
+    """Change a director; refused if the record was changed meanwhile."""
     return await _change(request, DIRECTOR)
 
 
 @page("POST", "/fleet/drivers/{driverId}/edit", access=Action.PERSON_MODIFY, refuses=_REFUSES)
 async def change_driver(request: Call) -> Response[bytes]:
-    """Change a driver, unless somebody else did meanwhile."""
+    """Change a driver; refused if the record was changed meanwhile."""
     return await _change(request, DRIVER)
 
 
 @page("GET", "/fleet/directors/{directorId}/delete", access=Action.PERSON_DELETE)
 async def ask_to_delete_director(request: Call) -> Response[bytes]:
-    """What goes with a director who is deleted."""
+    """Ask before a director is deleted, and show the effects."""
     return await _ask_to_delete(request, DIRECTOR)
 
 
 @page("GET", "/fleet/drivers/{driverId}/delete", access=Action.PERSON_DELETE)
 async def ask_to_delete_driver(request: Call) -> Response[bytes]:
-    """What goes with a driver who is deleted."""
+    """Ask before a driver is deleted, and show the effects."""
     return await _ask_to_delete(request, DRIVER)
 
 
@@ -123,13 +123,13 @@ async def delete_driver(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/directors/{directorId}/history", access=Action.USER_HISTORY_READ)
 async def director_history(request: Call) -> Response[bytes]:
-    """Everything that happened to a director, also to one who was deleted."""
+    """The whole history of a director; also of a deleted one."""
     return await _whole_history(request, DIRECTOR)
 
 
 @page("GET", "/fleet/drivers/{driverId}/history", access=Action.USER_HISTORY_READ)
 async def driver_history(request: Call) -> Response[bytes]:
-    """Everything that happened to a driver, also to one who was deleted."""
+    """The whole history of a driver; also of a deleted one."""
     return await _whole_history(request, DRIVER)
 
 
@@ -302,7 +302,7 @@ def _deletion(
 
 
 def _named(role: Authority, title: str, submit: str) -> Names:
-    """What the form of a role and its button are called."""
+    """Title and button of a role's form."""
     button = _NOUN[role] + submit
     return Names(_NOUN[role] + title, button)
 

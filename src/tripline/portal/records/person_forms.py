@@ -1,6 +1,6 @@
-"""Forms of people: what a director, driver or administrator is registered with and changed to.
+"""Forms to register and change people: directors, drivers and administrators.
 
-Not here: whose they are and who may do it (`people.py`, `administrators.py`).
+Not here: permissions and storage (`people.py`, `administrators.py`).
 """
 
 from typing import Any, Final, NamedTuple
@@ -29,16 +29,16 @@ class Names(NamedTuple):
 
     title: str
     submit: str
-    """What the button does."""
+    """Text of the button."""
 
 
 def texts(user: User) -> dict[str, str]:
-    """What the form of a person is filled with; never a password."""
+    """The form's initial values; never a password."""
     return {"name": user.name, "email": user.email, "phone": words.text(user.phone)}
 
 
 async def registration(request: Call, form: Form, actor: Actor) -> tuple[Registration, str]:
-    """The new person that the form describes, and the hash of the password.
+    """Return the submitted person and the hash of the password.
 
     Raises `BadParameter` and `TooManyLogins`.
     """
@@ -48,13 +48,13 @@ async def registration(request: Call, form: Form, actor: Actor) -> tuple[Registr
 
 
 def named(form: Form) -> dict[str, Any]:
-    """The fields that the form changes; without a password the old one stays."""
+    """The submitted fields; without a password the old one stays."""
     said: dict[str, Any] = {name: text or None for name, text in record_forms.typed(form, FIELDS).items()}
     return {**said, PASSWORD: form.secret(PASSWORD) or None}
 
 
 async def hashed(request: Call, password: str | None, actor: Actor) -> str | None:
-    """The hash of a new password, if there is one. Raises `TooManyLogins`."""
+    """Hash a new password; None without one. Raises `TooManyLogins`."""
     if password is None:
         return None
     return await accounts_of(request).passwords.hash(password, peers.requester_of(request, actor))
@@ -71,7 +71,7 @@ def show(
     user: User | None = None,
     error: Refusal | None = None,
 ) -> Response[bytes]:
-    """The form of a new person, or of this one. `up_text`: what `up` is called unless it is a list or the person."""
+    """The form of a new person, or of the given one. `up_text` names `up` unless it is a list or the person."""
     return views.show(
         request,
         visitor,

@@ -1,6 +1,6 @@
-"""Choosing a sensor for a vehicle: those of the visitor's company that are on none.
+"""Choosing an unmounted sensor of the visitor's company for a vehicle.
 
-Not here: mounting the one that was chosen (`mounting.py`).
+Not here: mounting the chosen sensor (`mounting.py`).
 """
 
 from typing import Any, Final
@@ -22,12 +22,12 @@ from tripline.store.browsing.sensors import Filters, ListedSensor
 from tripline.store.transactions import ReadTx
 
 SHOWN: Final = 20
-"""Sensors on the page; of more the beginning of the serial number is to be typed."""
+"""Sensors on the page; a search by serial number finds the others."""
 
 
 @page("GET", "/fleet/vehicles/{vehicleId}/sensor", access=Action.SENSOR_MOUNT)
 async def choose(request: Call) -> Response[bytes]:
-    """Choose the sensor that goes on a vehicle."""
+    """Choose the sensor to mount on a vehicle."""
     asked = windows.text(request, "q")
 
     def work(tx: ReadTx) -> tuple[Visitor, Vehicle, Page[ListedSensor]]:

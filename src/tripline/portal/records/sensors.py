@@ -1,4 +1,4 @@
-"""Pages of a sensor: what it is, what its device does, registering, changing, deleting it, its token and its history.
+"""Pages of a sensor: its record and device, registering, changing and deleting it, its token and its history.
 
 Not here: the list (`lists/sensors.py`), mounting and calls (`mounting.py`), its line (`lines.py`).
 """
@@ -39,7 +39,7 @@ FIELDS: Final = record_forms.columns(SHEET)
 LABELS: Final = words.labels(FIELDS)
 TOKEN: Final = "credentialsId"  # noqa: S105  the name of a field
 TYPES: Final = ("OBD2", "ADAS", "GPS", "BLACKBOX", "DTAG", "DTG", "AVN")
-"""Kinds of devices that are suggested; any other word is taken too."""
+"""Suggested device types; any other word is accepted too."""
 LIST: Final = "/fleet/sensors"
 _ENDINGS: Final = "portal.sensors.lost."
 _EVENTS: Final = "portal.pushes.type."
@@ -47,7 +47,7 @@ _REFUSES: Final = (sensors.SerialTaken, sensors.CredentialsTaken)
 
 
 class Connection(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a device's connection."""
+    """The state of a device's connection."""
 
     connected: bool
     heard_ms: int | None
@@ -57,12 +57,12 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def standing(self) -> str:
-        """Which of the lists' words holds."""
+        """The connection state, as in the list's filter."""
         return "connected" if self.connected else "never" if self.heard_ms is None else "away"
 
     @property
     def state(self) -> str:
-        """What tells it from a later one."""
+        """Digest of the values, to detect changes."""
         return views.state_of(self)
 
 
@@ -99,7 +99,7 @@ async def register(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/sensors/{sensorId}", access=Action.SENSOR_READ)
 async def detail(request: Call) -> Response[bytes]:
-    """A sensor, its device, and what happened to it."""
+    """A sensor, its device, and its recent history."""
     context = context_of(request)
     if views.is_partial(request) and views.target_of(request) == "connection":
         return await _renewed(request)
@@ -136,7 +136,7 @@ async def detail(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/sensors/{sensorId}/token", access=Action.SENSOR_CREDENTIAL_READ)
 async def token(request: Call) -> Response[bytes]:
-    """The access token of a sensor, for those who may know it, when they ask for it."""
+    """The access token of a sensor, on request, for roles that may read it."""
 
     def work(tx: ReadTx) -> tuple[Visitor, Sensor]:
         visitor = visitor_in(tx, request)
@@ -162,7 +162,7 @@ async def edit(request: Call) -> Response[bytes]:
 
 @page("POST", "/fleet/sensors/{sensorId}/edit", access=Action.SENSOR_MODIFY, refuses=_REFUSES)
 async def change(request: Call) -> Response[bytes]:
-    """Change a sensor, unless somebody else did meanwhile; its token stays when none is typed."""
+    """Change a sensor; refused if the record was changed meanwhile. An empty token field keeps the token."""
     form = await forms.read(request)
     context = context_of(request)
 
@@ -207,7 +207,7 @@ async def change(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/sensors/{sensorId}/delete", access=Action.SENSOR_DELETE)
 async def ask_to_delete(request: Call) -> Response[bytes]:
-    """What goes with a sensor that is deleted."""
+    """Ask before a sensor is deleted, and show the effects."""
     visitor, sensor, counts = await context_of(request).store.read_short(lambda tx: _to_delete(tx, request))
     return _deletion(request, visitor, sensor, counts)
 
@@ -237,7 +237,7 @@ async def delete(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/sensors/{sensorId}/history", access=Action.SENSOR_HISTORY_READ)
 async def whole_history(request: Call) -> Response[bytes]:
-    """Everything that happened to a sensor, also to one that was deleted."""
+    """The whole history of a sensor; also of a deleted one."""
 
     def opened(tx: ReadTx, actor: Actor) -> Opened:
         sensor_id = _sensor_id(request)
@@ -249,20 +249,20 @@ async def whole_history(request: Call) -> Response[bytes]:
 
 
 def texts(sensor: Sensor) -> dict[str, str]:
-    """What the form of a sensor is filled with; its token is never in a form."""
+    """The form's initial values, without the token."""
     filled = {name: words.text(value) for name, value in _published(sensor).items()}
     return {**filled, "activationRequired": record_forms.FLAGS[sensor.activation_required], TOKEN: ""}
 
 
 def _published(sensor: Sensor) -> dict[str, Any]:
-    """What the sensor's registration says, by published names, in the order of the form."""
+    """The fields of the sensor's registration, by published name, in the order of the form."""
     said = {SHEET.columns[name][0]: name for name in FIELDS}
     values = msgspec.structs.asdict(sensor)
     return {name: values[field] for field, name in said.items() if field in Registration.__struct_fields__}
 
 
 async def _renewed(request: Call) -> Response[bytes]:
-    """What is known of the connection by now, for the page that shows it."""
+    """The current connection state, for a page that refreshes it."""
     sensor_id = _sensor_id(request)
 
     def work(tx: ReadTx) -> tuple[Visitor, Latest]:
@@ -294,19 +294,19 @@ def _connection(request: Call, visitor: Visitor, sensor_id: SensorId, latest: La
 
 
 def _term(visitor: Visitor, name: str) -> str | None:
-    """What a latest value is about, as pages of pushes call it; None: they do not."""
+    """The event name of a latest value, as on the push pages; None if it has none."""
     return catalogue.of_portal(visitor.language).get(_EVENTS + name)
 
 
 def _ending(visitor: Visitor, reason: str | None) -> str | None:
-    """How the last connection ended, in words; an unknown reason as it was kept."""
+    """The reason of the last disconnection, in words; an unknown reason as stored."""
     return None if reason is None else catalogue.of_portal(visitor.language).get(_ENDINGS + reason, reason)
 
 
 def _form(
     request: Call, visitor: Visitor, shown: Shown, *, sensor: Sensor | None = None, error: Refusal | None = None
 ) -> Response[bytes]:
-    """The form of a new sensor, or of this one."""
+    """The form of a new sensor, or of the given one."""
     return views.show(
         request,
         visitor,

@@ -1,6 +1,6 @@
-"""Pages of a vehicle: what it is and what it is connected with, registering, changing, deleting it, and its history.
+"""Pages of a vehicle: its record and relations, registering, changing and deleting it, and its history.
 
-Not here: the list (`lists`), who directs and drives it (`assignments.py`), its delegations and sensors' mounting.
+Not here: the list (`lists/vehicles.py`), director and driver (`assignments.py`), delegations, mounting of sensors.
 """
 
 from collections.abc import Mapping
@@ -48,9 +48,9 @@ _WHY: Final = {
     WhyNot.NO_POSITION: "portal.vehicles.why.no_position",
     WhyNot.NO_SAMPLES: "portal.vehicles.why.no_samples",
 }
-"""Reasons that commands tell with the name of a setting: the page has words of its own."""
+"""Texts for reasons that commands explain with the name of a setting."""
 _HELPED: Final = ("vehicleNo", "mileage", "category", "fuelType", "usage")
-"""Fields below which the form says more."""
+"""Fields with a help text."""
 
 
 @page("GET", "/fleet/vehicles/new", access=Action.VEHICLE_CREATE)
@@ -86,7 +86,7 @@ async def register(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/vehicles/{vehicleId}", access=Action.VEHICLE_READ)
 async def detail(request: Call) -> Response[bytes]:
-    """A vehicle, what it is connected with, and what happened to it."""
+    """A vehicle, its relations, and its recent history."""
 
     def work(tx: ReadTx) -> tuple[Visitor, VehicleOverview, Lines | None]:
         visitor = visitor_in(tx, request)
@@ -134,7 +134,7 @@ async def edit(request: Call) -> Response[bytes]:
 
 @page("POST", "/fleet/vehicles/{vehicleId}/edit", access=Action.VEHICLE_MODIFY, refuses=(vehicles.NumberTaken,))
 async def change(request: Call) -> Response[bytes]:
-    """Change a vehicle, unless somebody else did meanwhile."""
+    """Change a vehicle; refused if the record was changed meanwhile."""
     form = await forms.read(request)
     context = context_of(request)
 
@@ -171,14 +171,14 @@ async def change(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/vehicles/{vehicleId}/delete", access=Action.VEHICLE_DELETE)
 async def ask_to_delete(request: Call) -> Response[bytes]:
-    """What goes with a vehicle that is deleted."""
+    """Ask before a vehicle is deleted, and show the effects."""
     visitor, vehicle, counts = await context_of(request).store.read_short(lambda tx: _to_delete(tx, request))
     return _deletion(request, visitor, vehicle, counts)
 
 
 @page("POST", "/fleet/vehicles/{vehicleId}/delete", access=Action.VEHICLE_DELETE)
 async def delete(request: Call) -> Response[bytes]:
-    """Delete a vehicle, with what goes with it."""
+    """Delete a vehicle and its dependent records."""
     form = await forms.read(request)
     context = context_of(request)
     now_ms = context.clock()
@@ -199,7 +199,7 @@ async def delete(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/vehicles/{vehicleId}/history", access=Action.VEHICLE_HISTORY_READ)
 async def whole_history(request: Call) -> Response[bytes]:
-    """Everything that happened to a vehicle, also to one that was deleted."""
+    """The whole history of a vehicle; also of a deleted one."""
 
     def opened(tx: ReadTx, actor: Actor) -> Opened:
         vehicle_id = _vehicle_id(request)
@@ -212,33 +212,34 @@ async def whole_history(request: Call) -> Response[bytes]:
 
 @page("POST", "/fleet/vehicles/{vehicleId}/activate", access=Action.VEHICLE_ACTIVATE)
 async def activate(request: Call) -> Response[bytes]:
-    """Let drivers drive a vehicle."""
+    """Activate a vehicle: drivers may take it."""
     notices = ("portal.vehicles.activated", "portal.vehicles.activated_already")
     return await _moved(request, VehicleEvent.ACTIVATE, notices, undo="deactivate")
 
 
 @page("POST", "/fleet/vehicles/{vehicleId}/deactivate", access=Action.VEHICLE_ACTIVATE)
 async def deactivate(request: Call) -> Response[bytes]:
-    """Let no further driver take a vehicle."""
+    """Deactivate a vehicle: no further driver may take it."""
     notices = ("portal.vehicles.deactivated", "portal.vehicles.deactivated_already")
     return await _moved(request, VehicleEvent.DEACTIVATE, notices, undo="activate")
 
 
 def texts(vehicle: Vehicle) -> dict[str, str]:
-    """What the form of a vehicle is filled with."""
+    """The form's initial values."""
     return {name: words.text(words.given(name, value)) for name, value in _published(vehicle).items()}
 
 
 def _published(vehicle: Vehicle) -> dict[str, Any]:
-    """What the vehicle's registration says, by published names, in the order of the form."""
+    """The fields of the vehicle's registration, by published name, in the order of the form."""
     said = {SHEET.columns[name][0]: name for name in FIELDS}
     values = msgspec.structs.asdict(vehicle)
     return {name: values[field] for field, name in said.items() if field in Registration.__struct_fields__}
 
 
 def _heard(known: Connection | None, here_ms: int | None) -> tuple[str, int | None]:
-    """How a device is connected, in the lists' words, and when it was last heard of. `known`: what the store knows;
-    `here_ms`: when this process heard of it, which it is connected with."""
+    """Return a device's connection state, as in the list's filter, and the time of its last message. `known` is the
+    stored state; `here_ms` the time of the last message if the device is connected to this process.
+    """
     if here_ms is not None:
         return Heard.CONNECTED.value, here_ms
     if known is None or not (known.connected or known.lost_ms is not None):
@@ -247,7 +248,7 @@ def _heard(known: Connection | None, here_ms: int | None) -> tuple[str, int | No
 
 
 def _no_score(visitor: Visitor, found: VehicleOverview) -> str | None:
-    """Why the newest trip, which ended, has no score, or none yet; None: it has one, or there is none to have."""
+    """The reason why the newest trip has no score; None without a trip, during it, or if it has a score."""
     trip = found.outcome
     if trip is None or trip.under_way or trip.score is not None:
         return None
@@ -258,7 +259,7 @@ def _no_score(visitor: Visitor, found: VehicleOverview) -> str | None:
 
 
 async def _moved(request: Call, event: VehicleEvent, notices: tuple[str, str], *, undo: str) -> Response[bytes]:
-    """The vehicle's page after the event. `notices`: what to tell when it changed the vehicle, and when it did not."""
+    """Apply the event and go to the vehicle's page. `notices` are the texts for a change and for no change."""
     await forms.read(request)
     context, visitor = context_of(request), await visitor_of(request)
     vehicle_id, now_ms = _vehicle_id(request), context.clock()
@@ -277,7 +278,7 @@ async def _moved(request: Call, event: VehicleEvent, notices: tuple[str, str], *
 def _form(
     request: Call, visitor: Visitor, shown: Shown, *, vehicle: Vehicle | None = None, error: Refusal | None = None
 ) -> Response[bytes]:
-    """The form of a new vehicle, or of this one."""
+    """The form of a new vehicle, or of the given one."""
     return views.show(
         request,
         visitor,
