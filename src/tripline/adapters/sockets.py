@@ -40,8 +40,7 @@ def allow(wanted: Shares) -> Shares:
     """Raise this process's file limit to the shares, or to the system's maximum; return the resulting shares.
 
     Each connection is an open file. The usual soft limit of 1,024 would be too low for a fleet. Every listener stays
-    within
-    its share, so connections to an HTTP listener never take a file from a device.
+    within its share, so connections to an HTTP listener never take a file from a device.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = wanted.files if hard == resource.RLIM_INFINITY else min(wanted.files, hard)
@@ -53,8 +52,7 @@ def split(wanted: Shares, files: int) -> Shares:
     """Reduce the shares to so many files.
 
     A quarter of the files, at most `BESIDES`, is reserved for other uses. A shortage first reduces the HTTP listeners,
-    down
-    to a quarter of the rest; then devices.
+    down to a quarter of the rest; then devices.
     """
     if wanted.files <= files:
         return wanted

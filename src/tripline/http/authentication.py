@@ -97,8 +97,7 @@ def _admitted(request: Call, credential: Bearer | Cookie, actor: Actor, now_ms: 
 
 def known_actor(request: Call) -> Known | None:
     """The account as of an earlier request, if there was one. The caller's statement must verify that account and
-    session
-    are unchanged (`accounts.unchanged`), and the caller counts the request.
+    session are unchanged (`accounts.unchanged`), and the caller counts the request.
 
     None without a token. Raises refusals of errorCode 10 and 11.
     """

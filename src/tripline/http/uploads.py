@@ -62,8 +62,7 @@ class BadForm(BadParameter):
 
 async def receive(request: Call, *, most: int, take: Callable[[int], None], pace: Pace = PACE) -> IO[bytes]:
     """Receive the file; the caller reads it from its beginning and closes it. `take` is called with the size of each
-    piece,
-    and may refuse it.
+    piece, and may refuse it.
 
     Raises `FileTooLarge`, `BadForm` or `TooSlow`.
     """

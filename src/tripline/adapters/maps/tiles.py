@@ -152,8 +152,7 @@ def _on_units(shapes: Shapes) -> Shapes:
     wrong = ~shapely.is_valid(whole)
     if wrong.any():
         # Rounding each vertex makes these shapes collapse, or touch or cross themselves; clipping and simplifying can
-        # do the
-        # same, and rounding to a whole grid then fails. The repair is much slower than the check.
+        # do the same, and rounding to a whole grid then fails. The repair is much slower than the check.
         found = shapes[wrong]
         crossed = ~shapely.is_valid(found)
         found[crossed] = shapely.make_valid(found[crossed])

@@ -107,8 +107,7 @@ class HttpWebhooks:
                 if not lost.silent:
                     raise
                 # The server closed the waiting connection at that moment; it may have read the request all the same,
-                # and receives it
-                # again under the same webhook-id.
+                # and receives it again under the same webhook-id.
             except WebhookUnansweredError:
                 # A network may have forgotten connections that waited: the next request goes on a new one.
                 self._kept.close(key)
@@ -187,9 +186,8 @@ class HttpWebhooks:
         raise trouble
 
     async def _trusted(self) -> ssl.SSLContext:
-        """The context that verifies servers' certificates. Reading the system's authorities takes 30 ms, so it is made
-        for the
-        first request that needs it, on a thread.
+        """The context that verifies servers' certificates. Reading the system's authorities takes 30 ms, so it
+        is made for the first request that needs it, on a thread.
         """
         if self._tls is None:
             self._tls = await asyncio.to_thread(ssl.create_default_context)
