@@ -63,9 +63,9 @@ async def register(request: Call) -> ASGIApp:
     refuses=(people.EmailTaken, people.OwnCredentials),
 )
 async def change(request: Call) -> ASGIApp:
-    """The administrator after a change of the fields in the body; a new password ends the log-ins to be prolonged.
+    """The administrator after a change of the fields in the body; a new password ends the account's renewable sessions.
 
-    Nobody changes the e-mail address or password of the account in use here.
+    The caller's own e-mail address and password cannot be changed here.
     """
     context = context_of(request)
     actor = await permission.permitted(request)

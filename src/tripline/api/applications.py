@@ -1,4 +1,4 @@
-"""Applications for a service account: sent in by anybody, reviewed by platform administrators.
+"""Applications for a service account: submitted without an account, reviewed by platform administrators.
 
 Follows spec/interface (Authentication 1) and spec/rest 8.5.
 """

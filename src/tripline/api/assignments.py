@@ -51,11 +51,11 @@ async def unset_director(request: Call) -> ASGIApp:
     refuses=(vehicles.NotActivated, vehicles.Occupied),
 )
 async def set_driver(request: Call) -> ASGIApp:
-    """Say who drives the vehicle from now on; the next trip is stored under this driver.
+    """Set the current driver of the vehicle; the next trip is stored under this driver.
 
-    Administrators and directors set a driver or director of their company, or somebody with a right on the vehicle, in
-    place of who was. A driver sets only himself, on an activated vehicle that nobody else is set to drive. Whoever is
-    set drives no other vehicle any more.
+    Administrators and directors set a driver or director of their company, or a person with a right on the vehicle, and
+    replace the previous driver. A driver can only set himself, on an activated vehicle without another driver. The
+    person is removed from any other vehicle.
     """
     return await _driven(request, service.set_driver)
 
@@ -68,7 +68,7 @@ async def set_driver(request: Call) -> ASGIApp:
     refuses=(vehicles.OtherDriver,),
 )
 async def unset_driver(request: Call) -> ASGIApp:
-    """Say that nobody drives the vehicle any more; a driver says it only of himself."""
+    """Remove the driver of the vehicle; a driver can only remove himself."""
     return await _driven(request, service.unset_driver)
 
 

@@ -1,8 +1,8 @@
 """Log-in, refresh, and who am I (spec/rest 1 and 2).
 
-The body is JSON whatever its Content-Type: a client in use sends it as a form, with `! ' ( ) *` percent-encoded inside
-the values. Only when such a log-in fails are those five decoded and the credentials tried once more, so that a password
-that really holds `%21` works too.
+The body is JSON whatever its Content-Type: an existing client sends it as a form, with `! ' ( ) *` percent-encoded
+inside the values. Only when such a log-in fails are those five decoded and the credentials tried once more, so that a
+password that really contains `%21` works too.
 
 Not here: changing and setting a password (`passwords.py`).
 """
@@ -65,8 +65,8 @@ async def log_in(request: Call) -> ASGIApp:
 async def refresh(request: Call) -> ASGIApp:
     """New tokens for a refresh token; no other header is needed.
 
-    Each use gives the next refresh token. The one before is good for another 10 seconds, in case an answer was lost;
-    any older one ends the whole session, because somebody must have copied it.
+    Each use gives the next refresh token. The previous one is valid for another 10 seconds, in case an answer was lost;
+    any older one ends the whole session, because it must have been copied.
     """
     context = context_of(request)
     body = await parameters.json_object(request)

@@ -80,7 +80,7 @@ async def read_tile(request: Call) -> ASGIApp:
         return _Answer(204, {_CACHE: b"private, no-cache"})
     takes_gzip, known = _headers(request)
     version = base_map.shown().version.encode()
-    # The address says for which version it was made: then the answer is good for as long as somebody has the address.
+    # An address with the current version can be cached for long.
     is_of_version = request.scope["query_string"] == b"v=" + version
     headers = {_CACHE: _FOR_LONG if is_of_version else b"private, no-cache", b"vary": b"Accept-Encoding"}
     headers[b"etag"] = b'"%s%s"' % (version, b"" if takes_gzip else b"-plain")
@@ -139,7 +139,9 @@ def _whole(name: str, text: str, *, most: int) -> int:
 
 
 def _headers(request: Call) -> tuple[bool, bytes]:
-    """Whether the request takes gzip, and the tags of what it knows: to make Litestar's map of headers takes longer."""
+    """True if the request accepts gzip, and its `If-None-Match` tags; building Litestar's header map would take
+    longer.
+    """
     takes_gzip, known = False, b""
     for name, value in request.scope["headers"]:
         if name == b"accept-encoding":

@@ -1,4 +1,4 @@
-"""Carrier lines: what the carrier says became of them, and lifting the pause of one (spec/rest 11)."""
+"""Carrier lines: the carrier's actions on them, and lifting the pause of one (spec/rest 11)."""
 
 from typing import Any, Final
 
@@ -39,11 +39,11 @@ from tripline.wire.rest import sensors as rest_sensors
     ),
 )
 async def act(request: Call) -> ASGIApp:
-    """What became of lines, in the order in which it happened: one action, or a batch in `actions`.
+    """Report the carrier's actions on lines in the order in which they happened: one action, or a batch in `actions`.
 
     A single action that is refused is answered with the error. In a batch each action has its own outcome, and a
-    refused one does not stop the others. An action that was sent before is not done again: the same content is answered
-    with the first outcome, another one is refused. A line that is busy (errorCode 2) leaves no outcome behind: send the
+    refused one does not stop the others. A repeated action is not executed again: the same content is answered with the
+    first outcome, different content is refused. A line that is busy (errorCode 2) leaves no outcome behind: send the
     action again.
     """
     actor = await permission.permitted(request)
@@ -84,7 +84,7 @@ async def unpause(request: Call) -> ASGIApp:
 
 
 def _submitted(action: dict[str, Any]) -> Submitted:
-    """The action as the service takes it. Raises `BadParameter` for one without an id: nothing can be kept of it."""
+    """The action as the service takes it. Raises `BadParameter` for one without an id: it cannot be recorded."""
     action_id = line_actions.action_id(action.get("actionId"))
     said: line_actions.LineAction | Refusal
     try:

@@ -1,6 +1,6 @@
 """Registering, reading, changing, deleting and listing companies, and the vehicles one owns (spec/rest 7.1).
 
-Not here: a company's administrators (`administrators.py`), what it delegates and is delegated (`delegations.py`).
+Not here: a company's administrators (`administrators.py`), its delegations (`delegations.py`).
 """
 
 from collections.abc import Container
@@ -168,7 +168,7 @@ async def _change(request: Call, actor: Actor, company_id: CompanyId, body: dict
 async def delete(request: Call) -> ASGIApp:
     """Delete the company with its people, candidates and delegations; not while it has vehicles, sensors or partners.
 
-    What its people drove stays with the vehicles, without a driver.
+    Trips of its people stay with the vehicles, without a driver.
     """
     context = context_of(request)
     actor = await permission.permitted(request)

@@ -1,6 +1,6 @@
-"""Numbers of vehicles and sensors: those of a company, or those the caller sees in the service type.
+"""Numbers of vehicles and sensors: of a company, or of the service type as far as the caller may see them.
 
-Follows spec/rest 7.3 and 7.4. `companyId` is the narrower one: it decides when both are sent.
+Follows spec/rest 7.3 and 7.4. `companyId` is narrower: it decides when both are sent.
 """
 
 from collections.abc import Callable
@@ -33,9 +33,9 @@ async def of_whom_asked(
     owned: Callable[[ReadTx, Actor, CompanyId], int],
     within: Callable[[ReadTx, Actor, str], int],
 ) -> Count:
-    """How many `owned` finds of a company that the caller may see, or `within` of a service type.
+    """Count with `owned` in a company that the caller may see, or with `within` in a service type.
 
-    Both read what else the query asks for themselves, after the permission was checked.
+    Both read the other query parameters themselves, after the permission check.
     """
 
     def work(tx: ReadTx) -> int:

@@ -50,7 +50,7 @@ async def delegate(request: Call) -> ASGIApp:
     refuses=(delegations.Irrevocable,),
 )
 async def take_back(request: Call) -> ASGIApp:
-    """Take a vehicle back from a company; whatever its people may do with the vehicle ends at once."""
+    """Take a vehicle back from a company; the rights of its people on the vehicle end at once."""
     context = context_of(request)
     actor = await permission.permitted(request)
     to_company_id = CompanyId(parameters.path_id(request, "toCompanyId"))

@@ -1,4 +1,4 @@
-"""Disputes of scores: contesting an event or a trip, what is contested, deciding it."""
+"""Disputes of scores: opening, listing, deciding and withdrawing them."""
 
 from typing import Any, Final
 
@@ -68,7 +68,7 @@ async def open_dispute(request: Call) -> ASGIApp:
     answer=Disputes,
 )
 async def list_disputes_of_trip(request: Call) -> ASGIApp:
-    """What was contested of the trip, and what became of it."""
+    """The disputes of the trip, with their outcomes."""
 
     def work(tx: ReadTx) -> Disputes:
         actor, trip_id = _trip(tx, request)
@@ -85,7 +85,7 @@ async def list_disputes_of_trip(request: Call) -> ASGIApp:
     query=(*pages.TIME_PAGE, _STATE),
 )
 async def list_disputes(request: Call) -> ASGIApp:
-    """What is contested about the company's trips: for directors, of the vehicles that they manage."""
+    """The disputes of the company's trips; for directors, of the vehicles that they manage."""
 
     def work(tx: ReadTx) -> Page:
         actor = permission.permitted_in(tx, request)
@@ -113,7 +113,7 @@ async def list_disputes(request: Call) -> ASGIApp:
     refuses=(OwnDispute, NotOpen),
 )
 async def decide_dispute(request: Call) -> ASGIApp:
-    """Accept a dispute, so that what it is about does not count any more, or reject it with a reason."""
+    """Accept a dispute, so that the disputed event or trip no longer counts, or reject it with a reason."""
     context = context_of(request)
 
     def admitted(tx: ReadTx) -> tuple[Actor, str]:
@@ -147,7 +147,7 @@ async def decide_dispute(request: Call) -> ASGIApp:
     refuses=(NotOpen,),
 )
 async def withdraw_dispute(request: Call) -> ASGIApp:
-    """Contest no more; for whoever opened the dispute, until it is decided."""
+    """Withdraw a dispute that is not decided yet; only for the person who opened it."""
     context = context_of(request)
 
     def work(tx: WriteTx) -> Dispute:
@@ -160,7 +160,7 @@ async def withdraw_dispute(request: Call) -> ASGIApp:
 
 
 def _trip(tx: ReadTx, request: Call) -> tuple[Actor, TripId]:
-    """Who asks, and for which trip."""
+    """The caller and the trip."""
     return permission.permitted_in(tx, request), TripId(parameters.path_id(request, "tripId"))
 
 

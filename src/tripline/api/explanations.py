@@ -1,6 +1,6 @@
-"""Explanations of scores: what each event of a trip cost, and what each trip cost of a vehicle's accumulated score.
+"""Explanations of scores: the cost of each event in a trip's score, and of each trip in a vehicle's accumulated score.
 
-All ours, not of the interface (spec/rest 10.1).
+An extension of ours, not part of the interface (spec/rest 10.1).
 """
 
 import asyncio
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tripline.scoring import measures
     from tripline.services.scores import explanation
 else:
-    # They bring numpy, which a process needs only once somebody asks.
+    # They import numpy, which is loaded on first use.
     measures = Later("tripline.scoring.measures")
     explanation = Later("tripline.services.scores.explanation")
 

@@ -1,4 +1,4 @@
-"""The families of REST operations, and what their documentation is served from.
+"""The families of REST operations, and the sources of their documentation.
 
 Each family is a module beside this one that exports `handlers`. Not here: the application that serves them
 (`http/application.py`).

@@ -23,7 +23,7 @@ from tripline.http.operations import operation
 from tripline.wire.rest.base import Health, HealthCheck, Readiness
 
 _FORWARDED: Final = re.compile(r"forwarded|via|x-forwarded-.*|x-real-ip|(x|true)-client-ip|cf-connecting-ip")
-"""Headers by which proxies say that they stand for somebody else."""
+"""Headers that mark a request as forwarded by a proxy."""
 
 
 def _only_from_here(request: Call) -> None:

@@ -1,4 +1,4 @@
-"""The history of vehicles, sensors, people and companies: who changed what and when (spec/rest 7.8)."""
+"""The history of vehicles, sensors, people and companies: their changes, with author and time (spec/rest 7.8)."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -26,8 +26,9 @@ from tripline.wire.rest.base import Page
     query=pages.TIME_PAGE,
 )
 async def of_vehicle(request: Call) -> ASGIApp:
-    """Who changed the vehicle, its sensors, director, driver, delegations and rights, newest first unless asked
-    otherwise; of a deleted one too."""
+    """Who changed the vehicle, its sensors, director, driver, delegations and rights, newest first by default;
+    of a deleted one too.
+    """
 
     def admitted(tx: ReadTx, actor: Actor) -> Callable[[Span], list[Entry]]:
         vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
@@ -45,9 +46,9 @@ async def of_vehicle(request: Call) -> ASGIApp:
     query=pages.TIME_PAGE,
 )
 async def of_sensor(request: Call) -> ASGIApp:
-    """Who changed and mounted the sensor, newest first unless asked otherwise; of a deleted one too.
+    """Changes and mountings of the sensor with their authors, newest first by default; of a deleted sensor too.
 
-    Of an access token it is told when it was changed, and nothing else.
+    For a change of the access token, only its time is listed.
     """
 
     def admitted(tx: ReadTx, actor: Actor) -> Callable[[Span], list[Entry]]:
@@ -66,8 +67,10 @@ async def of_sensor(request: Call) -> ASGIApp:
     query=pages.TIME_PAGE,
 )
 async def of_user(request: Call) -> ASGIApp:
-    """Who changed the director, driver or administrator, and what the person was given, newest first unless asked
-    otherwise. Of a deleted one it is told what was done and by whom; the person's own data is erased."""
+    """Changes of the director, driver or administrator and of the person's rights, newest first by default.
+
+    For a deleted person the changes and their authors remain; the person's own data is erased.
+    """
 
     def admitted(tx: ReadTx, actor: Actor) -> Callable[[Span], list[Entry]]:
         user_id = UserId(parameters.path_id(request, "userId"))
@@ -85,9 +88,9 @@ async def of_user(request: Call) -> ASGIApp:
     query=pages.TIME_PAGE,
 )
 async def of_company(request: Call) -> ASGIApp:
-    """Who changed the company's record and candidates, and imported what, newest first unless asked otherwise.
+    """Changes of the company's record and candidates, and imports, with their authors, newest first by default.
 
-    What happened to its vehicles, sensors and people is told in their own history.
+    Changes of its vehicles, sensors and people are listed in their own history.
     """
 
     def admitted(tx: ReadTx, actor: Actor) -> Callable[[Span], list[Entry]]:

@@ -1,4 +1,4 @@
-"""Maps that tell roads and their limits: which there are, importing one, removing one (spec/rest 10.6)."""
+"""Maps with roads and speed limits: listing, importing and removing them (spec/rest 10.6)."""
 
 from typing import Any, Final
 
@@ -36,7 +36,7 @@ AREA: Final = (
 
 @operation("GET", "/api/tre/v1_3/maps", access=Action.MAP_MANAGE, answer=rest_maps.Maps)
 async def list_maps(request: Call) -> ASGIApp:
-    """Every imported map, what is wrong with it, and the import that has not come to a good end."""
+    """Every imported map with its faults, and the import that is running or has not succeeded."""
     await permission.permitted(request)
     language = languages.asked_of(request)
     found = await maps_of(request).keeper.maps()
@@ -67,10 +67,10 @@ async def list_maps(request: Call) -> ASGIApp:
     refuses=(BadMapFile, ImportCancelled, MapsBusy, uploads.BadForm, uploads.FileTooLarge, uploads.TooSlow),
 )
 async def import_map(request: Call) -> ASGIApp:
-    """Import an OpenStreetMap extract (`.osm.pbf`) as the map of an area, in place of the former one.
+    """Import an OpenStreetMap extract (`.osm.pbf`) as the map of an area; it replaces the previous one.
 
-    The answer comes when the file is here; the import takes seconds to minutes from then on, and the list of maps says
-    how far it is. The former map counts until the new one is there. One file at a time arrives or is imported.
+    The answer comes when the file is uploaded; the import then takes seconds to minutes, and the list of maps shows its
+    progress. The previous map is used until the new one is complete. One file at a time is uploaded or imported.
     """
     await permission.permitted(request)
     area = request.path_params["area"]

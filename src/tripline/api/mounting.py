@@ -40,11 +40,10 @@ from tripline.wire.rest import sensors as rest_sensors
 async def mount(request: Call) -> ASGIApp:
     """Mount the sensor on the vehicle; any body is ignored.
 
-    The device of a sensor with `activationRequired` is asked to activate itself first. It must be told the vehicle's
-    fuel and transmission: `fuelType` of the vehicle, `missionType` of the vehicle or else of the sensor. When it
-    acknowledges that it will, the answer is the sensor as it still is, with `requestId` and `response`; it is mounted
-    when the device reports success, which is sent to the customer's server. A further request takes the place of one
-    that waits.
+    The device of a sensor with `activationRequired` must activate itself first. The request sends it the vehicle's fuel
+    and transmission: `fuelType` of the vehicle, `missionType` of the vehicle or else of the sensor. When the device
+    acknowledges the request, the answer is the unchanged sensor, with `requestId` and `response`; it is mounted when
+    the device reports success, which is sent to the customer's server. A further request replaces a waiting one.
     """
     actor = await permission.permitted(request)
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
@@ -66,10 +65,10 @@ async def mount(request: Call) -> ASGIApp:
     refuses=(sensors.NotMounted,),
 )
 async def unmount(request: Call) -> ASGIApp:
-    """Take the sensor off the vehicle; its open trip ends. What it reported of the vehicle's state is forgotten.
+    """Take the sensor off the vehicle; its open trip ends, and the vehicle state that it reported is deleted.
 
-    Of a sensor on no vehicle, whose activation is awaited, the activation is cancelled.
-    The path without a vehicle takes it off whichever it is on.
+    For a sensor on no vehicle with a pending activation, the activation is cancelled.
+    The path without a vehicle takes the sensor off its current vehicle.
     """
     context = context_of(request)
     actor = await permission.permitted(request)

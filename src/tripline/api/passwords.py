@@ -32,7 +32,7 @@ from tripline.wire.rest import bodies as rest_bodies
     refuses=(login.WrongPassword, login.MustWait, passwords.PasswordTooShort, TooManyLogins),
 )
 async def change(request: Call) -> ASGIApp:
-    """Set the caller's own password. Every session of the account ends at once, that of this request too.
+    """Set the caller's own password. Every session of the account ends at once, including the current one.
 
     A wrong current password counts like a failed log-in.
     """

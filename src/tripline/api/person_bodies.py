@@ -36,7 +36,7 @@ def registered(body: dict[str, Any], new: User) -> rest_people.UserRecord:
 
 
 async def changes(request: Call, actor: Actor, before: User) -> tuple[dict[str, Any], str | None]:
-    """The fields that somebody is to change, and the hash of the password when that is one of them.
+    """The fields to change in a person's record, and the hash of the new password if there is one.
 
     Raises as `people.checked` of the fleet, `fields.ReadOnly`, and `TooManyLogins`.
     """

@@ -1,4 +1,4 @@
-"""Scoring policies: which there are, by which a company's trips are scored, trying and choosing another."""
+"""Scoring policies: listing them, reading a company's policies, previewing and choosing another."""
 
 from typing import Any, Final
 
@@ -40,7 +40,7 @@ from tripline.wire.rest.rescorings import rescoring
     answer=ScoringPolicies,
 )
 async def list_policies(request: Call) -> ASGIApp:
-    """Every scoring policy that is kept, with every number that it holds."""
+    """Every stored scoring policy, with all its parameters."""
 
     def work(tx: ReadTx) -> ScoringPolicies:
         permission.permitted_in(tx, request)
@@ -56,7 +56,7 @@ async def list_policies(request: Call) -> ASGIApp:
     answer=CompanyScoring,
 )
 async def company_scoring(request: Call) -> ASGIApp:
-    """By which policy the company's trips are scored, and what was chosen for which dates."""
+    """The scoring policy of the company's trips, and the choices by date."""
     return answers.ok(await context_of(request).store.read(lambda tx: _company_scoring(tx, request)))
 
 
@@ -70,9 +70,9 @@ async def company_scoring(request: Call) -> ASGIApp:
     refuses=(UnderWay,),
 )
 async def choose_policy(request: Call) -> ASGIApp:
-    """Have the company's trips scored by a policy from a date on. It ends what was chosen for later dates.
+    """Score the company's trips by a policy from a date on. Choices for later dates are removed.
 
-    `preview` says first what the policy would do to stored trips. Their scores stay until they are scored anew: with
+    `preview` first shows the effect of the policy on stored trips. Their scores stay until they are scored again: with
     `rescore` in the background, from the same date on.
     """
     context = context_of(request)
@@ -137,7 +137,7 @@ async def preview_policy(request: Call) -> ASGIApp:
 def admitted(tx: ReadTx, request: Call) -> tuple[Actor, CompanyId]:
     """The caller, and the company in the path whose policy the caller may choose. Raises `NotFound`, `Forbidden`.
 
-    It is checked before the body, and again with what is done.
+    It is checked before the body, and again in the transaction of the change.
     """
     actor = permission.permitted_in(tx, request)
     company_id = CompanyId(parameters.path_id(request, "companyId"))
@@ -164,7 +164,7 @@ def _choice(chosen: Chosen) -> PolicyChoice:
 
 def _policy(kept: Policy) -> ScoringPolicy:
     sections = msgspec.to_builtins(kept.rules)
-    del sections["scoring"]["grace_s"]  # when a trip is scored is no matter of its policy
+    del sections["scoring"]["grace_s"]  # the time of scoring is not part of a policy
     return ScoringPolicy(policy=kept.no, **sections)
 
 

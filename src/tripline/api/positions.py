@@ -31,9 +31,9 @@ _SINCE: Final = Value(
     refuses=(service.UnknownCursor,),
 )
 async def read(request: Call) -> ASGIApp:
-    """Where the company's own vehicles are, and those delegated to it, as far as the caller may read what they drive.
+    """Positions of the company's own and delegated vehicles whose driving data the caller may read.
 
-    Go on with `since`: while `hasNext` at once, else as often as new positions are wanted.
+    Continue with `since`: at once while `hasNext`, else as often as you need new positions.
     """
     context = context_of(request)
     now_ms = context.clock()

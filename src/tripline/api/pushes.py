@@ -1,6 +1,6 @@
-"""Pushes to a company's server: waiting ones, those given up and sent again, and their secret (spec/push 3).
+"""Pushes to a company's server: waiting and dead-lettered ones, sending them again, and their secret (spec/push 3).
 
-Where they go and which are wanted is in the company's record (`companies.py`).
+The company's record has their address and the wanted kinds (`companies.py`).
 """
 
 from typing import Any, Final
@@ -148,7 +148,7 @@ def _asked(tx: ReadTx, request: Call) -> tuple[Actor, CompanyId]:
 
 
 async def _admitted(request: Call) -> tuple[Actor, CompanyId]:
-    """The caller, and whose messages; ownership is checked before the body, and again with what is done."""
+    """The caller and the company; ownership is checked before the body, and again in the transaction of the change."""
 
     def work(tx: ReadTx) -> tuple[Actor, CompanyId]:
         actor, company_id = _asked(tx, request)

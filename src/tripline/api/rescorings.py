@@ -68,7 +68,7 @@ async def begin_rescoring(request: Call) -> ASGIApp:
     query=pages.TIME_PAGE,
 )
 async def list_rescorings(request: Call) -> ASGIApp:
-    """The company's rescorings: who asked for them, how far they are, what they changed."""
+    """The company's rescorings: their authors, progress and changes."""
 
     def work(tx: ReadTx) -> Page:
         _, company_id = admitted(tx, request)
@@ -89,7 +89,7 @@ async def list_rescorings(request: Call) -> ASGIApp:
     answer=Rescoring,
 )
 async def read_rescoring(request: Call) -> ASGIApp:
-    """How far a rescoring is, and what it has changed so far."""
+    """The progress of a rescoring, and its changes so far."""
 
     def work(tx: ReadTx) -> Rescoring:
         actor, rescoring_id = _rescoring(tx, request)

@@ -98,7 +98,7 @@ async def read_driver(request: Call) -> ASGIApp:
     answer=None,
 )
 async def take_back_director(request: Call) -> ASGIApp:
-    """Take back what made the director DELEGATED_DIRECTOR of the vehicle."""
+    """Take back the right that made the director DELEGATED_DIRECTOR of the vehicle."""
     return await _take_back(request, UserRole.DELEGATED_DIRECTOR)
 
 

@@ -32,11 +32,11 @@ from tripline.wire.rest.base import Page
     refuses=(rpc.NotConnected, rpc.NotSubscribed, rpc.Congested, rpc.Cancelled, rpc.NoAck, rpc.TooManyCalls),
 )
 async def call(request: Call) -> ASGIApp:
-    """Have the sensor's device do something, and wait until it acknowledges that it will.
+    """Send a command to the sensor's device, and wait until the device acknowledges it.
 
-    200 whatever the code in the acknowledgement: it is forwarded, not judged. When the device is not there it is 409 at
-    once, when it does not acknowledge within 20 seconds 408. What it reports later is in the record of the call, and
-    sent to the customer's server.
+    200 whatever the code in the acknowledgement: it is forwarded, not interpreted. 409 at once when the device is not
+    connected, 408 when it does not acknowledge within 20 seconds. Its later report is added to the record of the call,
+    and sent to the customer's server.
     """
     context = context_of(request)
 
@@ -51,7 +51,7 @@ async def call(request: Call) -> ASGIApp:
     asked = wire.asked(parameters.object_in(content), content)
 
     def still_admitted(tx: ReadTx) -> None:
-        """It took a while: what the device says is not for an account, a delegation or a right that ended meanwhile."""
+        """Check again after waiting: the account, delegation or right may have ended meanwhile."""
         authentication.require_still_in(tx, request)
         requests.admit(tx, actor=actor, sensor_id=sensor_id)
 
@@ -69,10 +69,11 @@ async def call(request: Call) -> ASGIApp:
     query=pages.TIME_PAGE,
 )
 async def list_calls(request: Call) -> ASGIApp:
-    """What was asked of the sensor's device and what it answered, newest first unless asked otherwise.
+    """Calls to the sensor's device and their answers, newest first by default.
 
-    Shown are the calls of a sensor of one's own, and those made while it was on a vehicle that is the caller's to see,
-    also before it was. A page of very long ones is shorter than asked; `hasNext` says whether more follow.
+    The list has the calls of the caller's own sensors, and those made while the sensor was on a vehicle that the caller
+    may see, also from before the caller could see it. A page of very long calls is shorter than requested; `hasNext`
+    shows if more follow.
     """
 
     def work(tx: ReadTx) -> Page:
@@ -118,7 +119,7 @@ async def _record(call: StoredCall) -> rest_rpc.CallRecord:
 
 
 def _reader(tx: ReadTx, request: Call) -> tuple[Actor, SensorId]:
-    """Who reads, and of which sensor's calls."""
+    """The caller, and the sensor."""
     actor = permission.permitted_in(tx, request)
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
     records.admit(tx, actor=actor, sensor_id=sensor_id)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tripline.scoring import measures
     from tripline.services.scores import explanation
 else:
-    # They bring numpy, which a process needs only once somebody asks.
+    # They import numpy, which is loaded on first use.
     measures = Later("tripline.scoring.measures")
     explanation = Later("tripline.services.scores.explanation")
 
@@ -37,7 +37,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class _Find(Protocol[R_co]):
-    """Finds what belongs to a vehicle or trip."""
+    """Reads the record of a vehicle or trip."""
 
     def __call__(self, tx: ReadTx, /, *, actor: Actor, of: str) -> R_co: ...
 
@@ -49,7 +49,7 @@ class _Read(Protocol):
 
 
 class _ReadWhole(Protocol):
-    """What to ask for the rows of a page."""
+    """Builds the statement that reads the rows of a page."""
 
     def __call__(
         self, owner: Owner, owner_id: str, span: Span, by: By, /, *, known: Known, scope: Scope
@@ -57,7 +57,7 @@ class _ReadWhole(Protocol):
 
 
 class _Kind(msgspec.Struct, frozen=True):
-    """What pages are of."""
+    """How to read pages of one kind of record."""
 
     read: _Read
     whole: _ReadWhole
@@ -153,7 +153,7 @@ async def trip_score(request: Call) -> ASGIApp:
 
 
 async def _one(request: Call, name: str, find: _Find[R_co]) -> R_co:
-    """What belongs to the id in the path; refusals in the order of spec/rest 3.3."""
+    """The record of the object in the path; refusals in the order of spec/rest 3.3."""
 
     def work(tx: ReadTx) -> R_co:
         actor = permission.permitted_in(tx, request)
@@ -195,7 +195,7 @@ def _by(request: Call) -> By:
 
 
 def _told(by: By) -> str | UnsetType:
-    """What the link of a page has to say of it."""
+    """The order of a page, if its link to the next page must repeat it."""
     return pages.BY_EVENT if by is By.EVENT else UNSET
 
 

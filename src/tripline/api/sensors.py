@@ -118,11 +118,11 @@ async def read(request: Call) -> ASGIApp:
     refuses=(sensors.SerialTaken, sensors.CredentialsTaken),
 )
 async def modify(request: Call) -> ASGIApp:
-    """Change what the registration said: the fields that are sent; null clears one.
+    """Change the sensor's registration: only the fields that are sent; null clears one.
 
-    A device that is connected with a `credentialsId` that changes is disconnected at once and cannot come back with
-    it. A changed `activationRequired` concerns the next mounting: a sensor on a vehicle stays on it. What the carrier
-    writes may be repeated and not changed.
+    A device that is connected with a `credentialsId` that changes is disconnected at once and cannot reconnect with it.
+    A changed `activationRequired` applies to the next mounting: a mounted sensor stays mounted. Fields that the carrier
+    writes may be repeated but not changed.
     """
     context = context_of(request)
 
@@ -159,7 +159,7 @@ async def modify(request: Call) -> ASGIApp:
 async def delete(request: Call) -> ASGIApp:
     """Delete a sensor: its device is disconnected at once, its open trip ends.
 
-    Trips and events of vehicles stay and show the placeholder for their sensor; what it drove on no vehicle goes.
+    Trips and events of vehicles stay and show the placeholder for their sensor; trips without a vehicle are deleted.
     """
     context = context_of(request)
     actor = await permission.permitted(request)
@@ -177,7 +177,7 @@ async def delete(request: Call) -> ASGIApp:
     "GET", "/api/tre/v1/sensor/{sensorId}/latest", access=Action.SENSOR_READ, answer=rest_latest_values.LatestRecord
 )
 async def read_latest(request: Call) -> ASGIApp:
-    """What is known of the sensor's state: connection, newest microtrip, newest attributes."""
+    """The sensor's current state: connection, newest microtrip, newest attributes."""
     context = context_of(request)
     actor = await permission.permitted(request)
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))

@@ -32,7 +32,7 @@ S = TypeVar("S", StoredTrip, StoredEvent)
     query=pages.TIME_PAGE,
 )
 async def list_trips(request: Call) -> ASGIApp:
-    """The vehicle's trips, newest first unless asked otherwise."""
+    """The vehicle's trips, newest first by default."""
     zone = context_of(request).time_zone
     return await _page_of_vehicle(request, rows.trips_of_vehicle, lambda trip: rest_trips.trip_record(trip, zone))
 
@@ -75,7 +75,7 @@ async def read_latest_microtrip(request: Call) -> ASGIApp:
     query=pages.TIME_PAGE,
 )
 async def list_events(request: Call) -> ASGIApp:
-    """What devices on the vehicle reported once: faults, shocks, warnings; newest first unless asked otherwise."""
+    """Single reports of the vehicle's devices: faults, shocks, warnings; newest first by default."""
     zone = context_of(request).time_zone
     return await _page_of_vehicle(
         request, device_events.of_vehicle, lambda event: rest_events.device_event_record(event, zone)
@@ -102,7 +102,7 @@ async def read(request: Call) -> ASGIApp:
     query=pages.TIME_PAGE,
 )
 async def list_microtrips(request: Call) -> ASGIApp:
-    """The trip's microtrips, newest first unless asked otherwise."""
+    """The trip's microtrips, newest first by default."""
 
     def work(tx: ReadTx) -> Page:
         actor = permission.permitted_in(tx, request)
@@ -122,7 +122,7 @@ async def list_microtrips(request: Call) -> ASGIApp:
 async def _page_of_vehicle(
     request: Call, read_rows: Callable[[ReadTx, VehicleId, Span], Sequence[S]], record: Callable[[S], Any]
 ) -> ASGIApp:
-    """A page of what the vehicle in the path left behind, by time; refusals in the order of spec/rest 3.3."""
+    """A page of the vehicle's records by time; refusals in the order of spec/rest 3.3."""
 
     def work(tx: ReadTx) -> Page:
         actor = permission.permitted_in(tx, request)

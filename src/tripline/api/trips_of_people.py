@@ -31,7 +31,7 @@ from tripline.wire.rest.base import Page
     query=pages.TIME_PAGE,
 )
 async def list_of_director(request: Call) -> ASGIApp:
-    """The trips that the director drove, newest first unless asked otherwise."""
+    """The trips that the director drove, newest first by default."""
     return await _list(request, Authority.DIRECTOR)
 
 
@@ -43,7 +43,7 @@ async def list_of_director(request: Call) -> ASGIApp:
     query=pages.TIME_PAGE,
 )
 async def list_of_driver(request: Call) -> ASGIApp:
-    """The trips that the driver, or a director, drove, newest first unless asked otherwise."""
+    """The trips that the driver, or a director, drove, newest first by default."""
     return await _list(request, Authority.DRIVER)
 
 

@@ -61,7 +61,7 @@ async def count_drivers(request: Call) -> ASGIApp:
     query=pages.TEXT_PAGE,
 )
 async def list_managed(request: Call) -> ASGIApp:
-    """The vehicles whose managing director the person is, of those that the caller may see, by number."""
+    """The vehicles that the person manages as director, limited to the caller's view, by number."""
 
     def work(tx: ReadTx) -> Page:
         actor = permission.permitted_in(tx, request)

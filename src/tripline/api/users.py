@@ -1,6 +1,6 @@
-"""Registering, reading, changing and deleting directors and drivers; who has an e-mail address (spec/rest 7.2).
+"""Registering, reading, changing and deleting directors and drivers; finding them by e-mail address (spec/rest 7.2).
 
-Not here: their lists and numbers (`user_lists.py`), what they drove (`trips_of_people.py`), administrators
+Not here: their lists and numbers (`user_lists.py`), their trips (`trips_of_people.py`), administrators
 (`administrators.py`).
 """
 
@@ -78,9 +78,9 @@ async def read_driver(request: Call) -> ASGIApp:
     refuses=_CHANGE_REFUSES,
 )
 async def change_director(request: Call) -> ASGIApp:
-    """The director after a change of the fields in the body; a new password ends the log-ins that could be prolonged.
+    """The director after a change of the fields in the body; a new password ends the account's renewable sessions.
 
-    Nobody changes the e-mail address or password of the account in use here.
+    The caller's own e-mail address and password cannot be changed here.
     """
     return await _change(request, Authority.DIRECTOR)
 
@@ -119,7 +119,9 @@ async def delete_driver(request: Call) -> ASGIApp:
     refuses=(NotFound,),
 )
 async def find(request: Call) -> ASGIApp:
-    """Who logs in with an e-mail address, in the caller's company and its partners; anybody else is called unknown."""
+    """The person with an e-mail address, in the caller's company and its partners; all others are reported as
+    unknown.
+    """
     actor = await permission.permitted(request)
     email = parameters.query_text(request.query_params, "email")
     if email is None:

@@ -126,7 +126,7 @@ async def modify(request: Call) -> ASGIApp:
 
 @operation("DELETE", "/api/tre/v1/vehicle/{vehicleId}", access=Action.VEHICLE_DELETE, answer=None)
 async def delete(request: Call) -> ASGIApp:
-    """Delete the vehicle with all that it drove, its delegations and rights. Its sensors are unmounted and stay."""
+    """Delete the vehicle with its trips, delegations and rights. Its sensors are unmounted and stay."""
     context = context_of(request)
     actor = await permission.permitted(request)
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
@@ -162,9 +162,9 @@ async def deactivate(request: Call) -> ASGIApp:
 
 @operation("GET", "/api/tre/v1/vehicles/count", access=Action.VEHICLE_READ, answer=Count, query=_COUNTED)
 async def count(request: Call) -> ASGIApp:
-    """How many vehicles a company owns, or the service type has, of those that the caller may see.
+    """The number of vehicles that a company owns, or that the service type has, limited to the caller's view.
 
-    A vehicle is driving while it has an open trip that is no parking record.
+    A vehicle is driving while it has an open trip other than a parking record.
     """
 
     def which() -> Which:

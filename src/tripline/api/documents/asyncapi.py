@@ -1,10 +1,10 @@
 """The AsyncAPI 3.0 document: the device channel, pushes to customers' servers, and the topics of the customers' bus.
 
-Made from what the program itself uses: topics and structs of `wire/`, the tables of device messages, the names of
-pushes. `send` and `receive` are said of Tripline.
+It is made from the definitions that the program itself uses: topics and structs of `wire/`, the tables of device
+messages, the names of pushes. `send` and `receive` are from Tripline's point of view.
 
-Not here: the channels (`asyncapi_devices.py`, `asyncapi_customers.py`), the schemas (`asyncapi_schemas.py`), where the
-document is served (`api/docs.py`).
+Not here: the channels (`asyncapi_devices.py`, `asyncapi_customers.py`), the schemas (`asyncapi_schemas.py`), the
+document's address (`api/docs.py`).
 """
 
 from functools import cache

@@ -92,7 +92,7 @@ _REQUIRED: Final = {
     Name.EVENT: ["msgTy"],
     Name.RPC: ["requestId"],
 }
-"""What some messages have beside what all have."""
+"""Fields of some messages, in addition to the common ones."""
 _PUSHED: Final = {
     Name.TRIP: "A device's trip message; `pld` is its payload.",
     Name.MICROTRIP: "Samples of a drive; `pld` is the payload, an object or an array.",
@@ -123,7 +123,7 @@ _TOLD: Final[dict[Name, dict[str, Any]]] = {
         }
     },
 }
-"""What an example of each message has of its own."""
+"""The specific fields in each message's example."""
 
 
 def _notice(name: Name) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def _selecting(name: Name) -> str:
 
 
 def on_bus(schemas: Schemas) -> Part:
-    """Topics on which customers' systems deliver what they collected."""
+    """Topics on which customers' systems deliver their data."""
     part = Part("bus", "bus")
     for topic, struct in bus_envelopes.ENVELOPES.items():
         name = struct.__name__
@@ -195,4 +195,4 @@ _ON_BUS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
         {"payload": {"tid": 88, "dclat": 37.51221, "dclon": 127.041877}, "eventTs": 1735689930000, "ty": 102},
     ),
 }
-"""Topic -> `msgType` of an example, and what its `data` has of its own."""
+"""Topic -> `msgType` of an example, and the specific fields of its `data`."""

@@ -71,7 +71,7 @@ _VALUES: Final = {
 
 
 def _with_header(schemas: Schemas) -> dict[str, Schema]:
-    """Every message that has a header, and events of numbers that nobody documented."""
+    """Every message with a header, and events with undocumented numbers."""
     other = {
         "title": "Event of another number",
         "summary": "Kept as sent, without interpretation.",
@@ -185,5 +185,5 @@ _ANSWERS: Final[tuple[tuple[str, str, str, str, dict[str, Any]], ...]] = (
         {"result": 2000, "addInfo": {"vid": "12A3456"}},
     ),
 )
-"""Channel, message, title, what it says, and an example."""
+"""Channel, message, title, description, and an example."""
 _ACTIVATION: Final = {"vid": "12A3456", "upp": 2, "elt": 1998, "fut": 1, "mty": "Automatic"}

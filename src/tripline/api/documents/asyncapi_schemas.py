@@ -1,7 +1,7 @@
-"""Schemas and examples of what is not REST: messages of devices from their tables, everything else from its struct.
+"""Schemas and examples outside REST: device messages from their tables, all others from their structs.
 
-A device may write a number as text and a text as a number, may leave any key out and add others: the schemas allow what
-Tripline takes in, and say what the interface asks for (`x-mandatory`).
+A device may write a number as text and a text as a number, may omit any key and add others: the schemas allow all
+input that Tripline accepts, and mark the keys that the interface requires (`x-mandatory`).
 
 Not here: the channels (`asyncapi.py`).
 """

@@ -64,7 +64,7 @@ HEADINGS: Final = {
     "Documentation": ("This document.", ("docs",)),
     "Machine": ("For the operator of this machine, from the machine itself.", ("health",)),
 }
-"""Headings of the documentation in their order, what each is about, and the modules whose operations stand under it."""
+"""Headings of the documentation in their order, with their descriptions and the modules of their operations."""
 EXAMPLE_ID: Final = "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"
 INTRODUCTION: Final = f"""\
 Companies register vehicles, sensors and people, delegate vehicles to each other, and read what was driven.
@@ -109,7 +109,7 @@ class Document:
 
 
 def document(families: Iterable[ModuleType]) -> dict[str, Any]:
-    """The OpenAPI document of these modules, each of which lists its `handlers`."""
+    """The OpenAPI document of these modules, each with its list of `handlers`."""
     routed = [_Routed(family, handler) for family in families for handler in family.handlers]
     schemas = Schemas()
     whole = {each.declared.request for each in routed if each.declared.required}
@@ -248,7 +248,7 @@ def _body(declared: Operation, schemas: Schemas, *, partial: bool) -> Schema:
 
 
 def _raw(kind: str, of_file: str = "") -> Schema:
-    """The schema of a body that is no JSON object; `of_file`: the media type of the file in a form."""
+    """The schema of a body other than a JSON object; `of_file`: the media type of the file in a form."""
     if kind == "multipart/form-data":
         part = {"type": "string", "contentMediaType": of_file, "description": "the file"}
         return {"type": "object", "properties": {"file": part}, "required": ["file"]}

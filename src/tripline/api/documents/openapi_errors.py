@@ -1,7 +1,7 @@
 """The documented failures of an operation: status, errorCode, and every refusal by its code.
 
-What every operation of a kind refuses (token, role, ids, types) follows from its declaration; the rest is named in
-`refuses`. Which status and errorCode a refusal gets is decided by `errors.ANSWERS` alone.
+The refusals common to a kind of operation (token, role, ids, types) follow from its declaration; `refuses` names the
+others. Only `errors.ANSWERS` decides the status and errorCode of a refusal.
 """
 
 import inspect
@@ -40,7 +40,7 @@ TITLES: Final = {
     500: "A fault of the service; its log says what.",
     503: "Something that the service needs is away, or a read takes too long; try again.",
 }
-"""What each status means here."""
+"""The meaning of each status here."""
 _OF_FIELDS: Final = (fields.TooLong, fields.Unprintable, fields.WrongForm, fields.OutOfRange, fields.NotAllowed)
 _OF_PAGES: Final = {value.name for value in (*pages.TIME_PAGE, *pages.TEXT_PAGE)}
 """Values of a query that name no object."""
@@ -108,7 +108,7 @@ def _usual(each: Operation) -> Iterator[type[Refusal]]:
 
 
 def _is_id(kind: Any) -> bool:
-    """Whether a field of a body names an object."""
+    """True if a field of a body identifies an object."""
     return kind is Id or any(_is_id(part) for part in get_args(kind))
 
 

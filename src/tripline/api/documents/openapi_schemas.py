@@ -1,8 +1,8 @@
-"""Schemas of what requests carry and answers hold, made from the structs, and examples made from the schemas.
+"""Schemas of request and answer bodies, made from the structs, and examples made from the schemas.
 
-A struct of a request has a default for every field, so that the domain refuses what is missing with its own sentence;
-which fields must be there is said by the operation. A struct of an answer always sends its fields, except those that
-may be `UNSET`.
+A struct of a request has a default for every field, so that the domain refuses missing values with its own sentence;
+the operation declares the required fields. A struct of an answer always sends its fields, except those that may be
+`UNSET`.
 
 Not here: the operations (`openapi.py`), their errors (`openapi_errors.py`).
 """
@@ -119,14 +119,14 @@ def _components(kind: Any) -> dict[str, Schema]:
 
 
 def _without_defaults(component: Schema) -> Schema:
-    """Defaults of a struct only stand for what was not sent, or is always set."""
+    """Remove the defaults: they are not part of the interface."""
     for field in component.get("properties", {}).values():
         field.pop("default", None)
     return component
 
 
 def _as_answered(component: Schema, struct: type[msgspec.Struct]) -> Schema:
-    """Every field is there but those that may be `UNSET`; of a struct that is `OPEN`, others may be there too."""
+    """Require every field except those that may be `UNSET`; an `OPEN` struct may have further fields."""
     always = [
         field.encode_name for field in msgspec.structs.fields(struct) if UnsetType not in get_args(_bare(field.type))
     ]
@@ -135,7 +135,7 @@ def _as_answered(component: Schema, struct: type[msgspec.Struct]) -> Schema:
 
 
 def _with_required(whole: Schema, required: tuple[str, ...]) -> Schema:
-    """The schema with these fields required and not null, beside those that the struct itself asks for."""
+    """The schema with these fields required and not null, in addition to the struct's own required ones."""
     required = (*whole.get("required", ()), *required)
     unknown = set(required) - whole["properties"].keys()
     if unknown:
