@@ -1,10 +1,10 @@
-"""The program: opens what it needs, starts and stops the parts in order.
+"""The program: opens its resources, starts and stops the parts in order.
 
-Starting order: what can fail at once comes first (settings, data folder, certificate, ports, database), then the parts,
-then the listeners open and one line says so. Stopping is the reverse: listeners close, what was taken in is committed
-and acknowledged, the workers end where they are, the store closes.
+Starting order: steps that can fail at once come first (settings, data folder, certificate, ports, database), then the
+parts, then the listeners open and one line reports it. Stopping is the reverse: listeners close, accepted messages are
+committed and acknowledged, the workers stop, the store closes.
 
-Not here: which parts there are (`wiring/server.py`), which adapters the settings choose (`wiring/adapters.py`).
+Not here: the list of parts (`wiring/server.py`), the choice of adapters by the settings (`wiring/adapters.py`).
 """
 
 import asyncio
@@ -44,13 +44,14 @@ HTTPS_HANDSHAKE_S: Final = 15.0
 GOODBYE_S: Final = 0.5
 """An idle client reads our TLS goodbye only at its next request, so we do not wait for its answer."""
 DRAIN_S: Final = 5.0
-"""How long devices' frames under way may take to be committed and acknowledged after a stop was asked for."""
+"""After a stop, how long devices' received frames may take to be committed and acknowledged."""
 _log = observe.logger("app")
 
 
 async def serve(config: Config, *, origins: Mapping[str, Origin], announce: Callable[[str], None]) -> None:
-    """Run the server until SIGTERM or SIGINT; `origins`: where settings come from that are no defaults; `announce` gets
-    the ready line. Raises one of `wiring.adapters.troubles()`."""
+    """Run the server until SIGTERM or SIGINT; `origins`: the sources of settings that differ from the defaults;
+    `announce` receives the ready line. Raises one of `wiring.adapters.troubles()`.
+    """
     observe.configure_logging(level=config.log.level, as_json=config.log.format == "json")
     folder = data_folder.prepare(config.data)
     config, bounds = _within_files(config)
@@ -62,7 +63,7 @@ async def serve(config: Config, *, origins: Mapping[str, Origin], announce: Call
             hold.tell(ways_in.api_url)
         store = adapters.store(config, folder)
         opened.push_async_callback(store.close)
-        # After the store: certificates without a database are what is left of an installation.
+        # After the store: certificates without a database would look like the remains of an installation.
         certificates = adapters.certificates(config, folder, now_ms=clock.now_ms())
         others = adapters.others(config, store=store, clock=clock.now_ms, opened=opened)
         maker = await numbering.ids_of(store)
@@ -142,7 +143,7 @@ async def _run(
             made.stop()
             http.stop()
             if made.ingress is not None:
-                # What devices have sent has some time to be acknowledged.
+                # Allow some time to acknowledge received messages.
                 await made.ingress.listener.drain(DRAIN_S)
         if made.ingress is not None and taking_in is not None:
             made.ingress.intake.stop()
@@ -198,8 +199,9 @@ async def _open(listener: DeviceListener, ways_in: Listeners, tls: ssl.SSLContex
 
 
 def _keep_for_good() -> None:
-    """Let the garbage collector look only for cycles that connections and requests leave behind: what the program is
-    made of stays for ever, with the few thousand objects that are rubbish by now. To look for these takes 0.1 s."""
+    """Exclude the program's own objects from garbage collection: they stay for ever, with a few thousand that are
+    garbage by now and would take 0.1 s to find. Connections and requests leave cycles, which are still collected.
+    """
     gc.freeze()
     # A batch of messages holds thousands of tuples for some milliseconds, none of them in a cycle. With the usual 700
     # they would be walked over and over.

@@ -1,4 +1,4 @@
-"""The clock: nobody else reads it. Everybody below gets the time as an argument."""
+"""The clock: only this module reads the system time. All code below the entry points gets the time as an argument."""
 
 import time
 

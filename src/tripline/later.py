@@ -21,7 +21,7 @@ class Later:
         self._without = without
 
     def __getattr__(self, attribute: str) -> Any:
-        """Load the module, unless it is loaded, and give what it calls by this name."""
+        """Load the module if needed, and return its attribute."""
         if self._without is not None and self._name not in sys.modules:
             self._load_without(self._without)
         return getattr(importlib.import_module(self._name), attribute)

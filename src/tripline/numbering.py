@@ -19,5 +19,5 @@ async def ids_of(store: Store, *, clock_sequence: int = 0) -> ids.TimeIds:
 
 
 def node_of(store: Store, maker: ids.TimeIds, *, roles: str) -> Node:
-    """This process among those that share the store."""
+    """This process's entry in the shared store."""
     return Node(store=store, ids=maker, name=f"{socket.gethostname()}:{os.getpid()}", roles=roles)

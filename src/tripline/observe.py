@@ -25,19 +25,19 @@ else:
     structlog = Later("structlog", without="rich")
 
 SIGNAL_SENSOR_CHANGED: Final = "sensor.changed"
-"""A sensor's mapping, owner or existence changed; the detail is its id. The pipeline forgets what it knew of it."""
+"""A sensor's mapping, owner or existence changed; the detail is its id. The pipeline drops its cached state."""
 SIGNAL_CREDENTIAL_ENDED: Final = "sensor.credential_ended"
 """A sensor's access token became invalid; the detail is the sensor's id. The gateway ends its session at once."""
 SIGNAL_SCORING_DUE: Final = "scoring.due"
 """A trip was closed; the scorer looks for jobs."""
 SIGNAL_RESCORING_DUE: Final = "rescoring.due"
-"""Somebody asked for a rescoring; whoever goes on with rescorings looks."""
+"""A rescoring was requested; the rescoring worker checks for it."""
 SIGNAL_ERASURE_DUE: Final = "erasure.due"
-"""Something was deleted; the eraser looks for what it left behind."""
+"""Something was deleted; the eraser checks for its remaining data."""
 SIGNAL_RPC_ANSWERED: Final = "rpc.answered"
-"""A device answered a call, or the call ended otherwise; the detail is its Request-ID. Who waits for it looks."""
+"""A device answered a call, or the call ended otherwise; the detail is its Request-ID. The waiting request reads it."""
 SIGNAL_COMPANY_CHANGED: Final = "company.changed"
-"""A company was changed or deleted; the detail is its id. What it wants pushed is read again."""
+"""A company was changed or deleted; the detail is its id. Its push settings are read again."""
 SIGNAL_PUSH_DUE: Final = "push.due"
 """A message was put into the outbox for a customer's server; the pusher looks."""
 SIGNAL_RESEND_DUE: Final = "push.resend_due"
@@ -47,7 +47,7 @@ SIGNAL_IMPORT_DUE: Final = "import.due"
 SIGNAL_MAIL_DUE: Final = "mail.due"
 """A mail was put into the outbox; the postman looks."""
 SIGNAL_EXPORT_DUE: Final = "export.due"
-"""Somebody asked for an export; the detail is its id. Whoever makes exports looks."""
+"""An export was requested; the detail is its id. The export worker checks for it."""
 SIGNAL_VEHICLES_MOVED: Final = "vehicle.moved"
 """Newer positions were written; the detail are the ids of vehicles, with blanks between. Who shows them reads them."""
 SIGNAL_RESYNC: Final = "resync"
@@ -61,104 +61,108 @@ SIGNAL_HINTS_SETTLED: Final = "hints.settled"
 SIGNAL_DEVICE_SEND: Final = "device.send"
 """A message waits to be sent to a device; the detail is the node that is connected with it."""
 SIGNAL_DEVICE_SENT: Final = "device.sent"
-"""What became of such a message; the detail is the node that asked, the message's number, and the outcome."""
+"""The outcome of such a message; the detail is the requesting node, the message's number, and the outcome."""
 
 EVENTS: Final[dict[str, str]] = {
     "serve.ready": "every listener is open",
-    "health.failing": "`/health/ready` answers 503 from now on; which check failed, and why",
-    "health.failed": "an unexpected error while readiness was looked at; a bug",
+    "health.failing": "`/health/ready` answers 503 from now on; the failed check and its reason",
+    "health.failed": "an unexpected error in the readiness check; a bug",
     "health.well": "`/health/ready` answers 200 again",
-    "serve.stopping": "a stop was asked for; connections drain",
-    "serve.stopped": "everything accepted is committed and closed",
+    "serve.stopping": "a stop was requested; connections drain",
+    "serve.stopped": "all accepted messages are committed, and everything is closed",
     "device.connected": "a device was admitted (level debug)",
-    "device.no_tls": "a TLS handshake failed; the reason, such as an alert of the client that it does not trust us;"
-    " once in ten seconds for each address",
+    "device.no_tls": "a TLS handshake failed; the reason, such as the client's alert that it does not trust us; once in"
+    " ten seconds for each address",
     "device.refused": "a CONNECT was answered with a refusal code; once in ten seconds for each address",
     "device.closed": "a device's connection ended, with the reason (level debug)",
-    "device.contended": "a device's connections take each other's place again and again: two devices share a token",
-    "device.error": "an unexpected error while a device's bytes were handled; its connection was closed; a bug",
-    "ingest.reject": "a message could not be used; reason and sensor",
-    "ingest.failed": "an unexpected error while a message was taken in; it is in the rejected-message log; a bug",
-    "store.collision": "a transaction met another one and runs again; of interest when it is frequent (debug)",
-    "store.checkpoint_failed": "the write-ahead log of SQLite could not be carried over into the database; tried again",
-    "ingest.outage": "the store could not commit a batch; nothing of it was acknowledged",
-    "ingest.slow": "a batch took longer than 2 s; where it came from, its size, and the step that took most of it",
+    "device.contended": "a device's connections replace each other repeatedly: two devices share a token",
+    "device.error": "an unexpected error in the processing of a device's bytes; its connection was closed; a bug",
+    "ingest.reject": "a message was unusable; reason and sensor",
+    "ingest.failed": "an unexpected error in the processing of a message; it is in the rejected-message log; a bug",
+    "store.collision": "a transaction collided with another one and is retried; relevant when frequent (debug)",
+    "store.checkpoint_failed": "the write-ahead log of SQLite could not be copied into the database; retried",
+    "ingest.outage": "the store could not commit a batch; none of it was acknowledged",
+    "ingest.slow": "a batch took longer than 2 s; its source, its size, and its longest step",
     "score.done": "trips were scored",
-    "map.imported": "a map that came over REST was imported; its area",
-    "map.import_ended": "an import that came over REST ended without a map; its area, and what was said",
+    "map.imported": "a map was imported over REST; its area",
+    "map.import_ended": "an import over REST ended without a map; its area, and its last output",
     "map.import_cancelled": "an import was cancelled over REST; its area",
     "map.removed": "a map was removed over REST; its area",
-    "map.none": "a Valhalla server is to find roads, and no map is imported that tells their limits",
-    "map.lost": "an imported map cannot be read any more (docs/operating.md)",
-    "score.failed": "a scoring job failed and will be tried again",
-    "rescoring.done": "a rescoring is at its end; trips judged, scores that moved, and whether it was a dry run",
-    "standings.failed": "percentiles of scores could not be counted; tried again",
-    "rescoring.failed": "an unexpected error while a rescoring went on; a bug",
-    "trip.failed": "silent trips of customers' systems could not be ended; tried again",
-    "erase.done": "nothing is left of some deleted vehicles; how many, and how many rows they had",
-    "erase.failed": "erasing what deleted vehicles left behind failed and will be tried again",
+    "map.none": "Valhalla is configured, but no map with speed limits has been imported",
+    "map.lost": "an imported map can no longer be read (docs/operating.md)",
+    "score.failed": "a scoring job failed and will be retried",
+    "rescoring.done": "a rescoring is complete; scored trips, changed scores, and if it was a dry run",
+    "standings.failed": "percentiles of scores could not be computed; retried",
+    "rescoring.failed": "an unexpected error in a rescoring; a bug",
+    "trip.failed": "silent trips of customers' systems could not be ended; retried",
+    "erase.done": "deleted vehicles are fully erased; their number, and the number of their rows",
+    "erase.failed": "erasing the data of deleted vehicles failed and will be retried",
     "account.login_failed": "wrong credentials; once in ten seconds",
-    "account.login_throttled": "an attempt at a password was not made: too many failed before it; once in ten seconds",
-    "account.refresh_reused": "a refresh token was used again after its time; its session was ended",
-    "imports.failed": "an unexpected error while a draft was checked or registered; its owner is told; a bug",
-    "accounts.failed": "expired sessions, links, drafts and parked mails could not be removed; tried again later",
-    "mail.failed": "a mail could not be sent and will be tried again",
-    "mail.parked": "a mail is not tried any more; `tripline doctor` counts them",
-    "push.failed": "messages to a customer's server could not be delivered and will be tried again; how many",
-    "push.parked": "messages to a customer's server are not tried any more; `tripline push list` shows them",
-    "push.mute": "a customer's server takes messages and never answers; from now on each is sent once, without waiting",
-    "push.answers": "a customer's server answers again; messages that nobody confirmed are sent again, so many",
-    "push.unconfirmed_forgotten": "too many messages were never confirmed; the oldest were forgotten, so many",
-    "push.outage": "the store is away; messages to customers' servers wait, nothing is lost",
-    "push.error": "an unexpected error while messages were sent; they will be tried again; a bug",
-    "export.done": "a file was made of a list; which list, and its rows",
-    "export.cancelled": "a file was being made of a list that its owner no longer wants, or that another process took",
-    "export.refused": "a file of a list cannot be made, for its owner may not see the list any more; the refusal",
-    "export.failed": "an unexpected error while a file was made of a list; a bug",
-    "presence.failed": "who is connected could not be written down; tried again",
-    "live.failed": "an unexpected error while positions of vehicles were written; tried again; a bug",
-    "live.outage": "positions of vehicles could not be written; nothing is lost, it is tried again",
-    "rpc.failed": "calls that are overdue or old could not be ended or forgotten; tried again",
+    "account.login_throttled": "a password was not checked: too many attempts failed before; once in ten seconds",
+    "account.refresh_reused": "a replaced refresh token was used again too late; its session was ended",
+    "imports.failed": "an unexpected error in the check or the registration of a draft; its owner sees it; a bug",
+    "accounts.failed": "expired sessions, links, drafts and parked mails could not be removed; retried later",
+    "mail.failed": "a mail could not be sent and will be retried",
+    "mail.parked": "a mail is no longer retried; `tripline doctor` counts them",
+    "push.failed": "messages to a customer's server could not be delivered and will be retried; their number",
+    "push.parked": "messages to a customer's server are no longer retried; `tripline push list` shows them",
+    "push.mute": "a customer's server accepts messages but never answers; from now on each is sent once, without"
+    " waiting",
+    "push.answers": "a customer's server answers again; unconfirmed messages are sent again; their number",
+    "push.unconfirmed_forgotten": "too many messages were never confirmed; the oldest were dropped; their number",
+    "push.outage": "the store is away; messages to customers' servers wait, none is lost",
+    "push.error": "an unexpected error in the sending of messages; they will be retried; a bug",
+    "export.done": "a list was exported to a file; the list, and the number of rows",
+    "export.cancelled": "an export was stopped: its owner cancelled it, or another process took it over",
+    "export.refused": "an export was refused, because its owner may no longer see the list; the refusal",
+    "export.failed": "an unexpected error in an export; a bug",
+    "presence.failed": "the connected devices could not be recorded; retried",
+    "live.failed": "an unexpected error in the writing of vehicle positions; retried; a bug",
+    "live.outage": "positions of vehicles could not be written; none is lost, retried",
+    "rpc.failed": "overdue calls could not be ended, or old ones not deleted; retried",
     "partitions.made": "a week of a table has its partition from now on (PostgreSQL)",
     "partitions.dropped": "a week of rejected messages was dropped as a whole (PostgreSQL)",
-    "partitions.failed": "a partition could not be made or dropped without holding others up; tried again",
-    "carrier.away": "the carrier did not answer in time, or not understandably; the pause of a line may be asked again",
-    "bus.away": "brokers cannot be reached or do not answer; the code of the client's library says how; it tries again",
-    "bus.refused": "brokers refuse us: certificate, name and password, or rights; the code says which",
+    "partitions.failed": "a partition could not be made or dropped without blocking others; retried",
+    "carrier.away": "the carrier did not answer in time, or not understandably; the pause of a line may be requested"
+    " again",
+    "bus.away": "brokers are unreachable or do not answer; the client library's code gives the cause; it retries",
+    "bus.refused": "brokers refuse our certificate, name and password, or rights; the code gives the cause",
     "bus.back": "brokers answer again",
-    "bus.topic_missing": "a topic does not exist, or we may not see it; we look again",
-    "bus.topics_not_made": "topics of ours could not be looked at or made; the reason says why; it tries again",
-    "bus.assigned": "partitions came to this member of the consumer group; how many it has now",
-    "bus.revoked": "partitions went to other members of the group; how many it has now",
-    "bus.lost": "the group went on without this member; what it had is read again by others",
-    "bus.paused": "what was read is not stored yet; nothing more is read until it is; the step that takes so long, the"
-    " messages under way and read ahead, and for how long",
-    "bus.resumed": "reading goes on; how long it paused",
-    "bus.renewed": "the client's library gave up; it was started anew",
-    "bus.reject": "messages of customers could not be used; reason, how many, and where the first of them stands",
-    "bus.message_failed": "an unexpected error while a message was taken in; it was set aside; a bug",
-    "bus.outage": "messages of customers cannot be stored, or dead letters not written; nothing is lost, it is retried",
-    "bus.failed": "an unexpected error while the bus was read or written; it goes on; a bug",
-    "node.entered": "this process took its place among those that share the store; slot, node and roles",
-    "node.away": "the store cannot be reached, so others may take this process for dead; tried again",
-    "node.lost": "others took this process for dead; it goes on as a new node and says again who is connected",
-    "node.buried": "a process fell silent; what it held is free, its devices' sessions ended",
-    "node.failed": "an unexpected error while processes were looked after; tried again; a bug",
-    "node.unsettled": "a process did not say in time that it acts on a change that was just answered; once it reaches"
-    " the store it does so within seconds",
-    "session.ended": "devices' sessions ended that another process ended or took over without a notification; how many",
-    "loop.held": "the event loop came late; for how long, what most of the time went to, and the line that was seen"
-    " most often meanwhile (setting `log.held_ms`)",
-    "tls.own_certificate": "gateways that share a store need one certificate: set tls.cert and tls.key",
-    "tls.renewed": "new handshakes get a new certificate; days until the first of those in use ends",
-    "tls.not_renewed": "a certificate could not be renewed, or a changed one not be used; the former stays in use",
-    "tls.authority_ends": "our own authority ends, and its successor is in ca.crt: give that to devices; days left",
-    "tls.failed": "an unexpected error while certificates were looked after; those in use stay; a bug",
-    "signal.away": "other processes are not heard or told for now, and why; everything is read again afterwards",
-    "signal.failed": "a listener of a notification failed; the others got it; a bug",
-    "request.outage": "a request was answered 503, and why: something that it needs is away or damaged",
-    "http.limit": "a peer of an HTTP listener met a bound (docs/limits.md); which, how often, the address",
-    "serve.few_files": "the system permits fewer open files than the settings ask for; how they are shared",
+    "bus.topic_missing": "a topic does not exist, or we may not see it; checked again",
+    "bus.topics_not_made": "our topics could not be checked or created; the reason; retried",
+    "bus.assigned": "this member of the consumer group gained partitions; its number of partitions",
+    "bus.revoked": "partitions moved to other members of the group; the number that remain",
+    "bus.lost": "the group excluded this member; others read its unfinished messages again",
+    "bus.paused": "reading pauses until earlier messages are stored; the slow step, the messages in progress and read"
+    " ahead, and the duration",
+    "bus.resumed": "reading continues; how long it paused",
+    "bus.renewed": "the client library gave up; it was restarted",
+    "bus.reject": "messages of customers were unusable; the reason, their number, and the place of the first one",
+    "bus.message_failed": "an unexpected error in the processing of a message; it was set aside; a bug",
+    "bus.outage": "messages of customers cannot be stored, or dead letters not written; none is lost, retried",
+    "bus.failed": "an unexpected error in reading or writing the bus; it continues; a bug",
+    "node.entered": "this process registered with the shared store; slot, node and roles",
+    "node.away": "the store is unreachable, so others may take this process for dead; retried",
+    "node.lost": "others took this process for dead; it continues as a new node and records its connections again",
+    "node.buried": "a process fell silent; its shares are free, its devices' sessions ended",
+    "node.failed": "an unexpected error in the monitoring of processes; retried; a bug",
+    "node.unsettled": "a process did not confirm in time that it applies a change that was just answered; once it"
+    " reaches the store it does so within seconds",
+    "session.ended": "device sessions ended that another process had ended or taken over without a notification; their"
+    " number",
+    "loop.held": "the event loop was late; the delay, its main cause, and the line of code sampled most often in that"
+    " time (setting `log.held_ms`)",
+    "tls.own_certificate": "gateways with a shared store need one common certificate: set tls.cert and tls.key",
+    "tls.renewed": "new handshakes use a new certificate; days until the first current certificate expires",
+    "tls.not_renewed": "a certificate could not be renewed, or a changed one is unusable; the old one stays in use",
+    "tls.authority_ends": "our own authority expires soon, and its successor is in ca.crt: give that to devices; days"
+    " left",
+    "tls.failed": "an unexpected error in the renewal of certificates; the current ones stay in use; a bug",
+    "signal.away": "the connection to other processes is down, and why; everything is read again afterwards",
+    "signal.failed": "a listener of a notification failed; the others received it; a bug",
+    "request.outage": "a request was answered 503, and why: a service or file that it needs is away or damaged",
+    "http.limit": "a peer of an HTTP listener reached a limit (docs/limits.md); which, how often, the address",
+    "serve.few_files": "the system permits fewer open files than the settings need; how they are shared",
     "request.failed": "an unexpected error answered 500; a bug",
 }
 """Log event names and when they are written."""
@@ -204,7 +208,7 @@ _sampled: dict[tuple[Any, ...], list[float]] = {}
 
 
 def say_anew() -> None:
-    """What was away is back: when it is away again, that is news."""
+    """An outage is over: log the next one again."""
     _said.clear()
 
 
@@ -256,7 +260,7 @@ class _Lines:
         return len(text)
 
     def flush(self) -> None:
-        """Hand on what was written."""
+        """Flush the stream."""
         with self._without_trouble():
             self._stream.flush()
 
@@ -269,7 +273,7 @@ class _Lines:
 
 
 _set_up: Callable[[], None] | None = None
-"""How log lines are written, as long as none was: what writes them takes a tenth of a command's start to load."""
+"""The pending set-up of logging, until the first line: loading the library takes a tenth of a command's start."""
 _setting_up: Final = threading.Lock()
 
 
@@ -279,7 +283,7 @@ def configure_logging(*, level: str, as_json: bool, stream: TextIO | None = None
 
 
 def set_up_before_a_line(set_up: Callable[[], None] | None) -> None:
-    """Have this done before the next log line is written, in place of what was to be done before."""
+    """Run this before the next log line, instead of any earlier set-up."""
     global _set_up
     _set_up = set_up
 
@@ -304,7 +308,7 @@ def _configure(level: str, *, as_json: bool, stream: TextIO) -> None:
 
 
 class _Logger:
-    """The logger of a part, which loads what writes lines when there is one."""
+    """The logger of a part; it loads the logging library on first use."""
 
     def __init__(self, part: str) -> None:
         self._part = part
@@ -315,7 +319,7 @@ class _Logger:
         return bound
 
     def __getattr__(self, method: str) -> Any:
-        """What writes a line of a level, or binds values."""
+        """The method of a log level, or `bind`."""
         if _set_up is not None:
             _set_up_once()
         return getattr(self._bound, method)
