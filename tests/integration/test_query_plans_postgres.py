@@ -40,6 +40,8 @@ from tripline.store.ingest import deliveries
 from tripline.store.push import queue as push_queue
 from tripline.store.scores import reads as score_reads
 
+pytestmark = pytest.mark.deep
+
 WHOLE = re.compile(r"Seq Scan on (\w+)")
 MANY_VEHICLES = """
     SET session_replication_role = replica;

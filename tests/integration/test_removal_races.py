@@ -8,6 +8,8 @@ from tests.support import dangling, rest
 
 from tripline.domain.access import Authority
 
+pytestmark = pytest.mark.deep
+
 ROUNDS = 6
 
 

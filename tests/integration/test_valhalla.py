@@ -22,6 +22,8 @@ from tripline.scoring.quality import LimitSource
 from tripline.store import tables
 from tripline.store.database.postgres import PostgresStore
 
+pytestmark = pytest.mark.deep
+
 ZONE = ZoneInfo("Europe/Vaduz")
 NOISE_M = 5
 

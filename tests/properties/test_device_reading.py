@@ -23,6 +23,8 @@ from tripline.wire.explanation import messages as explanation_messages
 from tripline.wire.explanation.words import Sort
 from tripline.wire.readings import DeviceEvent, Microtrip, Rejected, Trip
 
+pytestmark = pytest.mark.deep
+
 TOPICS = st.sampled_from(sorted(topics.DATA))
 SENSOR_TYPES = st.sampled_from(["GPS", "OBD", "OBD2", "BLACKBOX", "DTG", "DTAG", "ADAS", "AVN", "", "x-y"])
 MAX_ITEMS = 4
