@@ -1,4 +1,4 @@
-"""Addresses of pages: redirect targets that stay on our site, paths with values in their query, places in lists."""
+"""Addresses of pages: redirect targets on our own site, paths with query strings, cursors of lists."""
 
 import base64
 import re
@@ -15,29 +15,29 @@ from tripline.store.browsing.pages import Place
 HOME: Final = "/"
 SIGN_IN: Final = "/sign-in"
 NEXT: Final = "next"
-"""The value of a query, or of a form, that says where to go afterwards."""
+"""Query parameter or form field with the address to go to afterwards."""
 SEARCH, AFTER, BEFORE = "q", "after", "before"
-"""Values of the query of a list: what is searched for, and the place behind or before which its page begins."""
+"""Query parameters of a list: the search text, and the cursors after or before which the page begins."""
 SEARCH_MAX: Final = 255
-"""Characters that count; nothing that is searched has more."""
+"""Maximum length of a search text; no searched value is longer."""
 _LONGEST: Final = 2_000
 _PLAIN: Final = re.compile(r"/(?![/\\])[!-\[\]-~]*")
 """A path of ours: one slash, then visible ASCII without a backslash, which browsers take for a slash."""
 _JSON: Final = msgspec.json.Encoder()
 _PLACE: Final = msgspec.json.Decoder(tuple[str | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)], str])
 _ROUND: Final = ("/sign-in", "/sign-out", "/api/")
-"""What nobody is sent to: back to the sign-in, or to what is no page."""
+"""Paths that are never redirect targets: the sign-in, the sign-out, and the API."""
 
 
 def within(address: str | None, default: str = HOME) -> str:
-    """The address when it is a page of ours, else the default: whatever a request names leads to no other site."""
+    """The address if it is a page of ours, else the default: no redirect leads to another site."""
     if not address or len(address) > _LONGEST or _PLAIN.fullmatch(address) is None or address.startswith(_ROUND):
         return default
     return address
 
 
 def of_list(address: str, path: str) -> str | None:
-    """The address when it is the list at this path, in whatever state; None for any other, and for none."""
+    """The address if it is the list at this path, with any query; else None."""
     return address if within(address).partition("?")[0] == path else None
 
 
@@ -48,25 +48,25 @@ def present(request: Call) -> str:
 
 
 def changed(request: Call, **values: object) -> str:
-    """The address of this page with other values in its query; None leaves one out."""
+    """The address of this page with changed query parameters; None removes one."""
     kept = [(name, value) for name, value in request.query_params.multi_items() if name not in values]
     kept += [(name, str(value)) for name, value in values.items() if value is not None]
     return of(_path(request), kept)
 
 
 def without(request: Call, part: str) -> str:
-    """The address of the page that this one is a part of: without the end of its path."""
+    """The address of the page that contains this part: the path without the suffix."""
     path, asks, query = present(request).partition("?")
     return f"{path.removesuffix(part)}{asks}{query}"
 
 
 def of(path: str, query: Sequence[tuple[str, str]]) -> str:
-    """The address of the page with this path (quoted) and these values in its query."""
+    """The address with this quoted path and these query parameters."""
     return f"{path}?{urlencode(query)}" if query else path
 
 
 def sign_in(request: Call) -> str:
-    """Where to sign in, to come back to this page; from an htmx request to the page that it was sent from."""
+    """The sign-in address that returns to this page, or to the page that sent an htmx request."""
     asked = urlsplit(request.headers.get("hx-current-url", ""))
     sent_from = f"{asked.path}?{asked.query}" if asked.query else asked.path
     back = within(sent_from or (present(request) if request.method == "GET" else _path(request)))
@@ -74,12 +74,12 @@ def sign_in(request: Call) -> str:
 
 
 def of_place(place: Place) -> str:
-    """The place in a list, as a value of a query."""
+    """The cursor of a list as a query parameter."""
     return base64.urlsafe_b64encode(_JSON.encode(place)).decode().rstrip("=")
 
 
 def place(token: str | None) -> Place | None:
-    """The place that the value names; of one that names none the list begins."""
+    """Decode a cursor; None, the beginning of the list, for an invalid one."""
     if not token:
         return None
     try:

@@ -1,8 +1,8 @@
-"""The page that asks before a record is deleted: what goes with it, and the word that confirms a large deletion.
+"""The page that asks before a record is deleted: the effects, and the word that confirms a large deletion.
 
-Its form carries a digest of what the page says, so that nobody confirms a deletion of more, or of less, than was shown.
+Its form carries a digest of the effects, so a deletion is confirmed only as it was displayed.
 
-Not here: what goes with it (`services/fleet/goes_with.py`), the deletions themselves.
+Not here: counting the effects (`services/fleet/goes_with.py`), the deletions themselves.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ _TEXTS: Final = {
     "sensor": ("portal.sensors.delete_text", "portal.sensors.delete_submit"),
     "vehicle": ("portal.vehicles.delete_text", "portal.vehicles.delete_submit"),
 }
-"""By noun: what a deletion does, and its button."""
+"""By noun: the text about the deletion, and its button."""
 PERSON: Final = {
     Authority.COMPANY_ADMIN: "administrator",
     Authority.DIRECTOR: "director",
@@ -37,9 +37,9 @@ PERSON: Final = {
 }
 """The nouns of people."""
 _MOST: Final = {"trips": TRIPS_MAX, "calls": CALLS_MAX, "calls_go_on": CALLS_MAX}
-"""Up to so many are counted."""
+"""Upper bounds of the counts."""
 _NOT_LARGE: Final = ("calls", "delegations", "open_trips", "rights", "values")
-"""These are soon given or reported again. Anything else makes a deletion a large one."""
+"""Records that are soon given or reported again. All others make a deletion large."""
 
 
 class NotConfirmed(BadParameter):
@@ -49,14 +49,14 @@ class NotConfirmed(BadParameter):
 
 
 class GoesChanged(Refusal):
-    """What goes with a record, ends with a delegation or changes of vehicles is no longer what the page said."""
+    """The effects of a deletion or of a bulk change differ from the displayed ones."""
 
     code = "form.goes_changed"
     kind = Kind.CONFLICT
 
 
 AGAIN: Final = (NotConfirmed, GoesChanged)
-"""What the page is shown again for."""
+"""Refusals after which the page is shown again."""
 
 
 def show(
@@ -74,9 +74,10 @@ def show(
     blocked: str | None = None,
     error: Refusal | None = None,
 ) -> Response[bytes]:
-    """The page on which this record is deleted; `up`: the record's own, called `up_text` when it is not; `list_path`:
-    the list that a deletion leads to; `on`: the number of the vehicle that it comes off; `blocked`: why it cannot be
-    deleted now."""
+    """The page that asks before this record is deleted. `up` is the page to return to, named `up_text` unless it is the
+    record's own; `list_path` the list to go to after the deletion; `on` the number of the vehicle that the sensor is
+    mounted on; `blocked` the reason why it cannot be deleted now.
+    """
     off = [] if on is None else [visitor.say("portal.goes.vehicle", number=on)]
     text, submit = (visitor.say(key, name=name) for key in _TEXTS[noun])
     return views.show(
@@ -100,21 +101,21 @@ def show(
 
 
 def list_as_shown(form: Form, list_path: str) -> str:
-    """Where a deletion leads: the list as the window showed it last, which a script puts into the form."""
+    """The list to go to after a deletion, in its last displayed state, which a script adds to the form."""
     query = form.text("list")
     return addresses.within(f"{list_path}{query}", list_path) if query.startswith("?") else list_path
 
 
 def require_confirmed(form: Form, name: str, counts: Mapping[str, int], *, on: str | None = None) -> None:
-    """Let pass a deletion of what the page said that needs no word, or whose word was typed.
+    """Check the digest of the displayed effects and the typed word, if one is required.
 
-    Belongs into the transaction that deletes. Raises `GoesChanged` and `NotConfirmed`.
+    Call it in the transaction that deletes. Raises `GoesChanged` and `NotConfirmed`.
     """
     require(form, word=_word(name, counts), digest=_digest(name, counts, on))
 
 
 def require(form: Form, *, word: str | None, digest: str) -> None:
-    """As `require_confirmed`, of a page that was made with this word and this digest."""
+    """As `require_confirmed`, for a page with this word and this digest."""
     if form.text("digest") != digest:
         raise GoesChanged("deletion")
     if word is not None and form.text("confirm") != word.strip():
@@ -122,7 +123,7 @@ def require(form: Form, *, word: str | None, digest: str) -> None:
 
 
 def _word(name: str, counts: Mapping[str, int]) -> str | None:
-    """What is to be typed before the record is deleted; None: a click is enough."""
+    """The word to type before the record is deleted; None if a click suffices."""
     return name if any(count for what, count in counts.items() if what not in _NOT_LARGE) else None
 
 
@@ -131,7 +132,7 @@ def _digest(name: str, counts: Mapping[str, int], on: str | None) -> str:
 
 
 def sentences(visitor: Visitor, noun: str, counts: Mapping[str, int]) -> list[str]:
-    """What goes with the record, or changes, counted: a sentence for each count that is not 0."""
+    """The effects of the deletion: a sentence for each count that is not 0."""
     return [_sentence(visitor, noun, what, count) for what, count in counts.items() if count]
 
 

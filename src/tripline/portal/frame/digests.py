@@ -1,13 +1,13 @@
-"""The digest of a record: what a form carries, so that nobody overwrites what somebody else has saved meanwhile.
+"""The digest of a record, which a form carries so that it does not overwrite changes that another user saved meanwhile.
 
-It has a short hash of each field's text, so that the second of two who save the same record is told field by field:
-what the other one changed, and what was typed here. Fields that only the other one touched take the newer text, those
-that were typed here keep what was typed.
+It contains a short hash of each field's text. The second of two users who save the same record therefore sees each
+field that the other one changed, beside the typed text. A field that only the other user changed takes the newer text;
+a field changed here keeps the typed text.
 
     {{ ui.hidden("digest", digest) }}                               digest: digests.of(texts)
     digests.clash(form.text("digest"), now=texts, typed=typed)      in the transaction that saves
 
-Not here: which fields a form has, and what they are called (the module of the noun).
+Not here: the fields of a form and their labels (the module of the noun).
 """
 
 import hashlib
@@ -17,39 +17,39 @@ from typing import Final
 import msgspec
 
 _BYTES: Final = 6
-"""Of each hash: no secret is kept by it, two texts only have to differ."""
+"""Length of each hash: it only detects differences and protects no secret."""
 _BETWEEN: Final = "."
 
 
 class Theirs(msgspec.Struct, frozen=True):
-    """A field that somebody else changed meanwhile."""
+    """A field that another user changed meanwhile."""
 
     name: str
     now: str
-    """The text that was saved."""
+    """The stored text."""
     typed: str
-    """The text in this form."""
+    """The text typed in this form."""
 
 
 class Clash(msgspec.Struct, frozen=True):
-    """What a form is to show when the record is no longer the one that it was filled from."""
+    """The merge of a form with a record that changed since it was filled."""
 
     changed: tuple[Theirs, ...]
-    """What somebody else saved, in the order of the fields."""
+    """The changes of the other user, in the order of the fields."""
     texts: dict[str, str]
-    """Every field as the form shows it again."""
+    """The text of every field in the form that is shown again."""
 
 
 def of(texts: Mapping[str, str]) -> str:
-    """The digest of a record whose form has these texts, in the order of its fields."""
+    """The digest of a form's texts, in the order of its fields."""
     return _BETWEEN.join(_hash(text) for text in texts.values())
 
 
 def clash(sent: str, *, now: Mapping[str, str], typed: Mapping[str, str]) -> Clash | None:
-    """What somebody else changed since the form was made that carried this digest; None: nothing.
+    """The changes of other users since the form was filled; None without any.
 
-    `now`: the fields of the record as it is; `typed`: what the form says of them. Of a digest that is not of these
-    fields, because the form is older than the program, every field counts that differs.
+    `now` has the fields of the current record, `typed` those of the form. If the digest has another number of fields,
+    because the form is older than the program, every differing field counts.
     """
     before = sent.split(_BETWEEN)
     known = len(before) == len(now)
@@ -67,5 +67,5 @@ def _hash(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Browsers send the ends of lines of a text area as they like."""
+    """Browsers differ in the line ends of text areas."""
     return "\n".join(text.splitlines())

@@ -1,8 +1,8 @@
-"""The Jinja environment of the pages: one, made when the first page is rendered, with its filters and globals.
+"""The Jinja environment of the pages with its filters and globals, created for the first rendered page.
 
 Everything is escaped, and a missing value is an error. `components.html` and the other files of macros are imported
-without a context, so Jinja compiles and runs them once for all pages; the globals that they call read the page that is
-being rendered (`Page`).
+without a context, so Jinja compiles and runs them once for all pages; the globals that they call read the current page
+(`Page`).
 
 Not here: the values of each template (`views.py`).
 """
@@ -35,13 +35,13 @@ _FILTERS: Final = ("number", "km", "speed", "bytes", "date", "time", "exact")
 
 
 class FormError(msgspec.Struct, frozen=True):
-    """Why a form was refused."""
+    """The reasons why a form was refused."""
 
     sentence: str
     """The first reason."""
     code: str
     fields: Mapping[str, str]
-    """A sentence for each field at fault; empty when no field is."""
+    """A sentence for each invalid field; empty for a refusal of the whole form."""
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ _page: ContextVar[Page] = ContextVar("page")
 
 
 def render(template: str, page: Page, values: Mapping[str, Any]) -> str:
-    """Render a template as a page, or as one block of it if `values` names one in `part`."""
+    """Render a template as a page, or as the block named by `part` in `values`."""
     made = environment().get_template(template)
     token = _page.set(page)
     try:
@@ -69,7 +69,7 @@ def render(template: str, page: Page, values: Mapping[str, Any]) -> str:
 
 @functools.cache
 def environment() -> "jinja2.Environment":
-    """The environment, with every template that it has compiled."""
+    """The environment, with its compiled templates."""
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -100,7 +100,7 @@ def environment() -> "jinja2.Environment":
 
 
 def as_on(troubles: Mapping[str, str], body: str) -> list[tuple[str, str]]:
-    """The sentences about fields, in the order of the fields in the form; those about none of them come last."""
+    """The sentences about fields, in the order of the fields in the form; sentences about other values come last."""
 
     def place(trouble: tuple[str, str]) -> int:
         at = body.find(f'id="f-{trouble[0]}"')
@@ -129,13 +129,13 @@ def _field_error(name: str) -> str | None:
 
 @functools.cache
 def _icon(name: str) -> str:
-    """An icon beside words, made once: a list has forty, and each would be a macro of its own."""
+    """An icon beside words, cached: a list has forty, and a macro call for each would be slow."""
     address = STATIC.address("icons.svg")
     return markupsafe.Markup(f'<svg class="icon" aria-hidden="true"><use href="{address}#{name}"></use></svg>')
 
 
 def _with_code(text: str) -> str:
-    """The text, with what stands between backticks as code."""
+    """The text, with the parts between backticks as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return text
@@ -144,19 +144,22 @@ def _with_code(text: str) -> str:
 
 
 def _with_breaks(text: str) -> str:
-    """The text, which may break behind each point that is in no number, slash, colon, comma, underscore and at sign."""
+    """The text with an optional line break after each slash, colon, comma, underscore, at sign, and full stop outside a
+    number.
+    """
     parts = re.split(r"(?<=[./:,_@])(?<!\d\.(?=\d))(?=[^./:,_@])", text)
     return markupsafe.Markup("<wbr>").join(parts)
 
 
 def _ago(at_ms: int | None) -> str:
-    """The span since an instant or until it, with the instant itself for pointers and screen readers; a script renews
-    the span since."""
+    """The time since or until an instant, with the instant itself for pointers and screen readers; a script refreshes
+    the time since a past instant.
+    """
     if at_ms is None:
         return figures.NOTHING
     page, escape = _page.get(), markupsafe.escape
     span, exact = escape(page.figures.ago(at_ms, page.now_ms)), escape(page.figures.exact(at_ms))
-    # A future instant does not become a past one because the page is old.
+    # A script must not turn a future instant into a past one on an old page.
     renewed = " data-ago" if at_ms <= page.now_ms else ""
     return markupsafe.Markup(
         f'<time class="ago" datetime="{figures.iso(at_ms)}" data-exact="{exact}" tabindex="0">'

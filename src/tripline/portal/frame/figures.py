@@ -1,7 +1,7 @@
-"""Figures: numbers, units and instants as the reader's language writes them, instants in the service's time zone.
+"""Numbers, units and instants in the format of the reader's language; instants in the service's time zone.
 
-The forms are those of CLDR, from Babel. A page of a list writes hundreds of them and Babel's own functions are slow for
-that, so its patterns are read once and what repeats (days, spans) is remembered (decision 450).
+The formats are those of CLDR, from Babel. A page of a list formats hundreds of values and Babel's own functions are
+slow, so its patterns are parsed once and repeated values (days, spans) are cached (decision 450).
 """
 
 import datetime as dt
@@ -21,7 +21,7 @@ else:
     babel, dates, numbers, units = Later("babel"), Later("babel.dates"), Later("babel.numbers"), Later("babel.units")
 
 NOTHING: Final = "–"
-"""Stands where there is no value."""
+"""Placeholder for a missing value."""
 _MINUTE_S: Final = 60
 _MINUTE_MS: Final = 60_000
 _HOUR_S: Final = 3_600
@@ -31,18 +31,18 @@ _SIZES: Final = ("digital-byte", "digital-kilobyte", "digital-megabyte", "digita
 _STEP: Final = 1_000
 _HOLE: Final = "\0"
 _SAMPLE: Final = 7
-"""A number for which each language uses the form for many."""
+"""A number with the plural form in each language."""
 _EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001  a list writes many, and with a zone each takes twice as long
 
 
 @functools.cache
 def of(language: Language, zone: ZoneInfo) -> "Figures":
-    """The figures of a language in a time zone."""
+    """The cached formatter of a language in a time zone."""
     return Figures(language, zone)
 
 
 class Figures:
-    """Writes values; `None` is written as a dash by each of them."""
+    """Formats values; `None` becomes a dash in each method."""
 
     def __init__(self, language: Language, zone: ZoneInfo) -> None:
         self._language = language
@@ -58,7 +58,7 @@ class Figures:
         self._pattern = functools.cache(self._pattern_of)
 
     def number(self, value: float | None, decimals: int = 0) -> str:
-        """With groups of three digits and this many decimals."""
+        """A number with groups of three digits and this many decimals."""
         return NOTHING if value is None else f"{value:,.{decimals}f}".translate(self._marks)
 
     def km(self, value: float | None, decimals: int = 1) -> str:
@@ -70,7 +70,7 @@ class Figures:
         return self._measured(value, "speed-kilometer-per-hour", 0)
 
     def bytes(self, value: float | None) -> str:
-        """A number of bytes, in the largest unit of which there is one."""
+        """A number of bytes, in the largest unit that gives at least 1."""
         if value is None:
             return NOTHING
         step = next((i for i in range(len(_SIZES) - 1) if value < _STEP ** (i + 1)), len(_SIZES) - 1)
@@ -94,7 +94,7 @@ class Figures:
         return f"{before}{at_ms // 1_000 % _MINUTE_S:02}{behind}"
 
     def ago(self, at_ms: int | None, now_ms: int) -> str:
-        """How long before now an instant was, or until it is; its day and minute from a week on."""
+        """The time since or until an instant; from a week on its day and minute."""
         if at_ms is None:
             return NOTHING
         away_s = abs(now_ms - at_ms) // 1_000
@@ -110,8 +110,9 @@ class Figures:
         return instants.local(at_ms, self._zone)
 
     def _minute_of(self, minute: int) -> tuple[str, str, str]:
-        """A minute since 1970: its day and time, and what stands before and behind a second of it. Most of a list was
-        heard of within the same few. No zone has seconds in its offset since 1972."""
+        """Format a minute since 1970: day and time, and the parts of `exact` before and after the seconds. Cached,
+        because most instants of a list share a few minutes. Since 1972, no time zone offset contains seconds.
+        """
         at = self._at(minute * _MINUTE_MS)
         day, time = self._day(at.date()), f"{at.hour:02}:{at.minute:02}"
         before, _, behind = self._glued(day, f"{time}:{_HOLE} {at.tzname()}").partition(_HOLE)
@@ -126,26 +127,26 @@ class Figures:
         return self._pattern(unit).replace(_HOLE, self.number(value, decimals))
 
     def _pattern_of(self, unit: str) -> str:
-        """The unit around a hole for its number."""
+        """The format of a unit, with a placeholder for the number."""
         return str(units.format_unit(_SAMPLE, unit, "short", locale=self._locale)).replace(str(_SAMPLE), _HOLE)
 
     def _day_of(self, day: dt.date) -> str:
         return str(dates.format_date(day, "medium", self._locale))
 
     def _span_of(self, seconds: int) -> str:
-        """The span until, or since where it is negative; abbreviations without their full stops."""
+        """A relative time, negative for the past; abbreviations without their full stops."""
         span = dt.timedelta(seconds=seconds)
         text = dates.format_timedelta(span, add_direction=True, format="short", threshold=1.0, locale=self._locale)
         return str(text).replace(".", "")
 
 
 def iso(at_ms: int) -> str:
-    """An instant as programs write it, in UTC."""
+    """An instant in ISO 8601, in UTC."""
     at_ms = int(instants.nearest(at_ms))
     return f"{_iso_minute(at_ms // _MINUTE_MS)}{at_ms // 1_000 % _MINUTE_S:02}Z"
 
 
 @functools.lru_cache(4_096)
 def _iso_minute(minute: int) -> str:
-    """A minute since 1970, up to its seconds."""
+    """A minute since 1970 in ISO 8601, up to the seconds."""
     return f"{_EPOCH + dt.timedelta(minutes=minute):%Y-%m-%dT%H:%M:}"

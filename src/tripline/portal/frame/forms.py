@@ -1,9 +1,9 @@
-"""Forms that pages send: read within bounds, and believed only when a page of ours sent them.
+"""Forms of pages: read within bounds, and accepted only from our own pages.
 
-What somebody typed outlives the session in which it was typed: a form that is refused for its session alone is kept in
-the request, and the page about it holds every value (`troubles.py`), but no password and no file.
+Typed values survive the end of a session: a form that is refused for its session alone is kept in the request, and the
+page about the refusal contains every value (`troubles.py`) except passwords and files.
 
-Not here: the proof that a page of ours sent it (`http/authentication.py`), what the values mean (`domain/`).
+Not here: the check of the form's origin (`http/authentication.py`), the meaning of the values (`domain/`).
 """
 
 import contextlib
@@ -24,11 +24,11 @@ from tripline.http import authentication, operations, parameters, permission, up
 from tripline.http.context.base import Call
 
 CSRF: Final = "csrf"
-"""The field that proves whose page the form stands on; a script's request may send a header in its place."""
+"""The field that proves the form's origin; a script's request may send a header instead."""
 NOT_OF_FORM: Final = frozenset(
     {Kind.AUTHENTICATION, Kind.TOKEN_EXPIRED, Kind.PERMISSION, Kind.NOT_FOUND, Kind.TOO_MANY}
 )
-"""Kinds of refusal that no other value in the form would change: a page of their own tells them."""
+"""Kinds of refusal that other values in the form cannot avoid; they have a page of their own."""
 FIELDS_MAX: Final = 200
 TEXT_MAX: Final = 65_536
 _KIB: Final = 1_024
@@ -37,14 +37,14 @@ _SENT: Final = "tripline.form"
 
 
 class FormTooLong(Refusal):
-    """A form has more fields or more text than its page takes."""
+    """A form has more fields or more text than its page accepts."""
 
     code = "form.too_long"
     kind = Kind.TOO_LARGE
 
 
 class Upload(msgspec.Struct):
-    """A file of a form; `file` is to be read from its beginning."""
+    """A file of a form, positioned at its beginning."""
 
     name: str
     size: int
@@ -52,14 +52,14 @@ class Upload(msgspec.Struct):
 
 
 class Typed(dict[str, Any]):
-    """What was typed into a form, by field: its value, or the values of one that has several; empty for others."""
+    """Typed values of a form by field, a tuple for several values; empty for missing fields."""
 
     def __missing__(self, name: str) -> str:
         return ""
 
 
 class Form:
-    """What was sent. A context manager that closes its files."""
+    """A submitted form. A context manager that closes its files."""
 
     def __init__(self, fields: Iterable[tuple[str, str]], files: Mapping[str, Upload]) -> None:
         self._values: dict[str, list[str]] = {}
@@ -74,16 +74,16 @@ class Form:
         self.close()
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         for each in self._files.values():
             each.file.close()
 
     def text(self, name: str) -> str:
-        """The field's value without blanks around it; empty for none."""
+        """The field's value, stripped; empty if missing."""
         return self.secret(name).strip()
 
     def secret(self, name: str) -> str:
-        """The field's value as it was typed; empty for none."""
+        """The field's value as typed; empty if missing."""
         return self._values.get(name, [""])[0]
 
     def many(self, name: str) -> tuple[str, ...]:
@@ -91,26 +91,26 @@ class Form:
         return tuple(self._values.get(name, ()))
 
     def flag(self, name: str) -> bool:
-        """Whether the box is ticked."""
+        """True if the box is ticked."""
         return self.text(name) not in ("", "0", "false")
 
     def file(self, name: str) -> Upload | None:
-        """The field's file; None when none was chosen."""
+        """The field's file, if any."""
         return self._files.get(name)
 
     @property
     def typed(self) -> Typed:
-        """What to show again: no secrets."""
+        """The values to show again, without secrets."""
         shown = {name: values for name, values in self._values.items() if name != CSRF and not _SECRET.search(name)}
         return Typed({name: values[0] if len(values) == 1 else tuple(values) for name, values in shown.items()})
 
 
 class Arriving(msgspec.Struct, frozen=True):
-    """A form whose file is on its way."""
+    """A form whose file is still being received."""
 
     form: Form
     file: AsyncIterator[bytes] | None = None
-    """None when none was chosen."""
+    """None without a file."""
 
 
 async def read(
@@ -121,8 +121,8 @@ async def read(
     files: int = 0,
     take: Callable[[int], None] = lambda _: None,
 ) -> Form:
-    """The form of the request, which a page of ours sent: at most this many fields, bytes of their texts, and bytes of
-    files; 0: no files. `take` gets the size of each piece of a file, and may refuse it.
+    """Read the request's form from one of our pages. The bounds are the number of fields, the bytes of their texts, and
+    the bytes of files (0 refuses files). `take` gets the size of each piece of a file, and may refuse it.
 
     Raises `FormTooLong`, `uploads.FileTooLarge`, `BadParameter`, and as `authentication.require_own_page`.
     """
@@ -140,8 +140,8 @@ async def read(
 
 @contextlib.asynccontextmanager
 async def arriving(request: Call, *, most: int) -> AsyncIterator[Arriving]:
-    """The form of the request once its fields came and before its file does, which stands last and is kept nowhere: at
-    most this many bytes of it.
+    """Read the form's fields, and let the caller stream its file, which must come last and is not buffered; `most` is
+    the maximum size in bytes.
 
     Raises as `read`.
     """
@@ -171,7 +171,7 @@ def sent(request: Call) -> Form | None:
 
 @contextlib.contextmanager
 def _saying_why(request: Call) -> Iterator[None]:
-    """Let a refusal be answered by a page although the token of the form was not read yet."""
+    """Answer a refusal with a page, even if the form's token has not been read yet."""
     try:
         yield
     except Refusal:
@@ -204,13 +204,13 @@ async def _urlencoded(request: Call, bounds: _Bounds) -> Form:
 
 
 def _boundary(request: Call) -> str | None:
-    """The boundary of a multipart body; None for a body of another kind."""
+    """The boundary of a multipart body; None for a body of another type."""
     media_type, options = multipart.parse_options_header(request.headers.get("content-type", ""))
     return options.get("boundary", "") if media_type.lower() == uploads.FORM else None
 
 
 async def _believed(request: Call, form: Form) -> Form:
-    """The form, which a page of ours sent. Raises as `authentication.require_own_page`."""
+    """Accept the form if it comes from one of our pages. Raises as `authentication.require_own_page`."""
     request.scope[_SENT] = form  # type: ignore[typeddict-unknown-key]
     if operations.of_request(request).access is not Gate.ANYONE:
         try:
@@ -248,7 +248,7 @@ async def _parts(events: AsyncIterator[Any], bounds: _Bounds) -> Form:
 
 
 async def _file(request: Call, events: AsyncIterator[Any], bounds: _Bounds, most: int) -> AsyncIterator[bytes]:
-    """The content of the file whose head came, piece by piece; what stands behind it is passed over."""
+    """The content of the current file, piece by piece; later parts are skipped."""
     uploads.require_announced(request, most=most, in_form=True)
     size = passed = 0
     is_behind = False
@@ -267,7 +267,7 @@ async def _file(request: Call, events: AsyncIterator[Any], bounds: _Bounds, most
 
 
 class _Parts:
-    """What has come of a multipart body."""
+    """The received parts of a multipart body."""
 
     def __init__(self, bounds: _Bounds) -> None:
         self._bounds = bounds
@@ -279,14 +279,14 @@ class _Parts:
         self._size_of_files = 0
 
     def add(self, event: Any) -> None:
-        """The next part begins, or more of the present one came."""
+        """Begin the next part, or extend the current one."""
         if isinstance(event, multipart.MultipartSegment):
             self._begin(event)
         else:
             self._take(bytes(event))
 
     def form(self) -> Form:
-        """Everything, read to its end."""
+        """Return the complete form."""
         chosen = {name: each for name, each in self._files.items() if each.name}
         for each in chosen.values():
             each.file.seek(0)
@@ -297,7 +297,7 @@ class _Parts:
         return Form(fields, chosen)
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._opened.close()
 
     def _begin(self, segment: Any) -> None:

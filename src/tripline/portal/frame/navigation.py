@@ -1,8 +1,8 @@
-"""The frame around every page: the sections and pages that a visitor is led to.
+"""The navigation on every page: the sections and pages that a visitor may open.
 
-What is declared leads: a page stands in the navigation when it is served and the visitor's role may do what it needs.
+A page appears if it is served and the visitor's role may open it.
 
-Not here: the sections and the pages in them (`portal/families.py`), how the frame looks (`templates/frame.html`).
+Not here: the sections and their pages (`portal/families.py`), the design of the frame (`templates/frame.html`).
 """
 
 import re
@@ -19,44 +19,44 @@ from tripline.http.context.base import Call
 from tripline.portal.frame.visitors import Visitor
 
 PAGES: Final = "pages"
-"""Where the state of the application keeps what `pages_of` found."""
+"""Key of the result of `pages_of` in the application's state."""
 Pages: TypeAlias = Mapping[str, Action | Gate]
-"""Who may open each page that is read, by its path."""
+"""The access rule of each page served by GET, by path."""
 SECTIONS: Final = "sections"
-"""Where the state of the application keeps the navigation."""
+"""Key of the navigation in the application's state."""
 Sections: TypeAlias = Mapping[str, Mapping[str, tuple[str, str]]]
-"""The pages that lead on, by section: the key of the text of each, and an icon."""
+"""The pages of each section, with the key of the text and an icon."""
 ACCOUNT: Final = "/account"
-"""The page that every account has."""
+"""The page of the visitor's account, open to every role."""
 COMPANIES: Final = "/fleet/companies"
 VEHICLES: Final = "/fleet/vehicles"
 OWN_COMPANY: Final = "/company"
 """The page of the visitor's company."""
 REGISTRATION: Final = "/fleet/companies/new"
 _OWN: Final = "company"
-"""The section about the visitor's company, which platform administrators never have."""
+"""The section about the visitor's company, hidden from platform administrators."""
 _TEXTS: Final = "portal.frame."
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A step to a page."""
+    """A link to a page."""
 
     href: str
     title: str
     icon: str
     current: bool
-    """Whether the present page is there, or below."""
+    """True if the current page is the target, or below it."""
 
 
 class Section(msgspec.Struct, frozen=True):
-    """Pages that belong together; one at least."""
+    """A group of at least one page."""
 
     key: str
     title: str
-    """That of the only page when there is one."""
+    """The title of the page, if it is the only one."""
     links: tuple[Link, ...]
     current: bool
-    """Whether the present page belongs here; perhaps below a list that the visitor may not open."""
+    """True if the current page belongs to the section, even below a list that the visitor may not open."""
 
 
 def pages_of(families: Iterable[ModuleType]) -> Pages:
@@ -66,7 +66,7 @@ def pages_of(families: Iterable[ModuleType]) -> Pages:
 
 
 def navigation(request: Call, visitor: Visitor | None) -> tuple[Section, ...]:
-    """The sections that the visitor may open; none for somebody who is not signed in."""
+    """The sections that the visitor may open; none without a sign-in."""
     if visitor is None:
         return ()
     path = _place(request.scope["path"], visitor)
@@ -81,7 +81,7 @@ def navigation(request: Call, visitor: Visitor | None) -> tuple[Section, ...]:
 
 
 def is_open(request: Call, visitor: Visitor | None, path: str) -> bool:
-    """Whether there is a page at this path that the visitor may open, by role; None: somebody who is not signed in."""
+    """True if a page exists at this path and the visitor's role may open it; `visitor` is None without a sign-in."""
     needed = request.app.state[PAGES].get(path)
     if needed is None:
         return False
@@ -89,7 +89,7 @@ def is_open(request: Call, visitor: Visitor | None, path: str) -> bool:
 
 
 def first_of(request: Call, visitor: Visitor) -> str:
-    """The page where the visitor begins; whoever is to register a company begins with that."""
+    """The visitor's start page; for an account that has to register its company, that form."""
     if visitor.company is None and visitor.role is Authority.COMPANY_ADMIN and leads_to(request, visitor, REGISTRATION):
         return REGISTRATION
     sections = navigation(request, visitor)
@@ -97,9 +97,9 @@ def first_of(request: Call, visitor: Visitor) -> str:
 
 
 def leads_to(request: Call, visitor: Visitor | None, path: str) -> bool:
-    """Whether the visitor's role may open the page with this path, so that a link may be shown.
+    """True if the visitor's role may open the page at this path, so that a link is useful.
 
-    `path`: as declared, or that of one record.
+    `path` is the declared one, or the path of a record.
     """
     pages: Pages = request.app.state[PAGES]
     declared = path if path in pages else next((each for each in pages if _shape(each).fullmatch(path)), None)
@@ -107,7 +107,7 @@ def leads_to(request: Call, visitor: Visitor | None, path: str) -> bool:
 
 
 def _place(path: str, visitor: Visitor) -> str:
-    """The path as the navigation sees it: the record of the visitor's company is the page of that company."""
+    """The path for the navigation: the record of the visitor's company counts as the company page."""
     record = f"{COMPANIES}/{visitor.actor.company_id}"
     return OWN_COMPANY + path.removeprefix(record) if _is_below(path, (record,)) else path
 
@@ -122,7 +122,7 @@ def _section(visitor: Visitor, key: str, links: tuple[Link, ...], current: bool)
 
 
 def _is_below(path: str, steps: Iterable[str]) -> bool:
-    """Whether the path is that of one of the steps, or below."""
+    """True if the path equals one of the steps, or is below it."""
     return any(path == step or path.startswith(f"{step}/") for step in steps)
 
 

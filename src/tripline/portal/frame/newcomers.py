@@ -1,4 +1,4 @@
-"""The page of whoever has no company yet, in place of pages about one."""
+"""The page for accounts without a company, in place of pages about one."""
 
 from litestar.response import Response
 
@@ -8,5 +8,5 @@ from tripline.portal.frame.visitors import Visitor
 
 
 def shown(request: Call, visitor: Visitor, *, title: str) -> Response[bytes]:
-    """The page, under the title of the one that it stands for."""
+    """The page, under the title of the page that it replaces."""
     return views.show(request, visitor, "without_company.html", title=title)

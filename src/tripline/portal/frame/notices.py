@@ -1,8 +1,8 @@
-"""Notices: what a page says of the change that led to it, once.
+"""Notices: a page's message about the change that led to it, shown once.
 
-A notice travels in a cookie of the answer that leads on. It names a text of the catalogue and the values in it, so that
-whoever can set cookies of this site can have no other words shown than ours. The button that undoes the change is
-signed with the token of the session's forms, which nobody else knows: no foreign cookie puts another button there.
+A notice is transported in a cookie of the redirect. It contains the key of a text and its values, so a forged cookie
+can only show our own texts. The undo button is signed with the token of the session's forms, so a forged cookie cannot
+add a button.
 """
 
 import base64
@@ -24,20 +24,20 @@ KINDS: Final = (GOOD, "info", "warning", "bad")
 COOKIE: Final = "notice"
 _KEPT_S: Final = 60
 _LONGEST: Final = 2_000
-"""Characters: browsers keep 4,096 of a cookie."""
+"""Characters: browsers store 4,096 per cookie."""
 _CUT: Final = 200
 _JSON: Final = msgspec.json.Encoder()
 
 
 class Undo(msgspec.Struct, frozen=True):
-    """The form that takes the change back: where it is sent, and what it says."""
+    """The form that undoes a change: its target address and its fields."""
 
     action: str
     values: dict[str, str] = {}
 
 
 class Notice(msgspec.Struct, frozen=True):
-    """What is shown."""
+    """A notice, ready for the page."""
 
     kind: str
     """One of `KINDS`."""
@@ -46,18 +46,18 @@ class Notice(msgspec.Struct, frozen=True):
 
 
 _SENT: Final = msgspec.json.Decoder(tuple[str, str, dict[str, str | int | float], Undo | None, str])
-"""Name of the text, kind, values, how to undo the change, the signature of that."""
+"""Key of the text, kind, values, undo form, and the signature of the undo form."""
 
 
 def kept(request: Call, name: str, kind: str, values: dict[str, Value], undo: Undo | None = None) -> Cookie:
-    """The cookie that carries the notice to the next page."""
+    """The cookie that transports the notice to the next page."""
     short = {each: value[:_CUT] if isinstance(value, str) else value for each, value in values.items()}
     sent = _JSON.encode([name, kind, short, undo, _signature(request, undo)])
     return _cookie(request, base64.urlsafe_b64encode(sent).decode(), _KEPT_S)
 
 
 def taken(request: Call, language: Language) -> Notice | None:
-    """The notice that came with the request, in this language."""
+    """The notice in the request's cookie, in this language."""
     came = request.cookies.get(COOKIE, "")
     if not came or len(came) > _LONGEST:
         return None
@@ -73,12 +73,12 @@ def taken(request: Call, language: Language) -> Notice | None:
 
 
 def forgotten(request: Call) -> Cookie:
-    """The cookie that ends the notice."""
+    """The cookie that deletes the notice."""
     return _cookie(request, "", 0)
 
 
 def _signature(request: Call, undo: Undo | None) -> str:
-    """Empty where nothing is to be undone, or for a request without a session of ours."""
+    """Empty without an undo form, or without a session."""
     key = authentication.csrf_of(request)
     return hmac.new(key.encode(), _JSON.encode(undo), hashlib.sha256).hexdigest() if key and undo else ""
 

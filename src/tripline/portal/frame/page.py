@@ -1,6 +1,6 @@
-"""Declares a page: an operation (`http/operations.py`) whose answer is for people.
+"""Declares a page: an operation (`http/operations.py`) that answers with HTML.
 
-Not here: what a page shows (`views.py`), the caller (`visitors.py`), the pages there are (`portal/families.py`).
+Not here: rendering (`views.py`), the caller (`visitors.py`), the list of pages (`portal/families.py`).
 """
 
 from collections.abc import Callable, Coroutine, Iterable
@@ -37,9 +37,9 @@ def page(
     answer_type: str = HTML,
     aliases: Iterable[str] = (),
 ) -> Callable[[Handler], HTTPRouteHandler]:
-    """The handler as a route of this page, on the API port alone; its docstring says what the page is for.
+    """Declare the handler as the route of this page, served on the API port only; its docstring describes the page.
 
-    `streamed`: the body may be longer than others, and the handler bounds it (`forms.read`).
+    `streamed` allows longer bodies; the handler limits them (`forms.read`).
     """
     reads = method in _READS
     declared = operation(
@@ -66,7 +66,7 @@ def page(
             answer: Response[bytes] = await handler(request)
             return answer
 
-        # Not by functools.wraps: what it leaves behind leads Litestar to the annotations of the handler inside.
+        # Not functools.wraps: its `__wrapped__` leads Litestar to the annotations of the inner handler.
         answered.__module__, answered.__name__, answered.__doc__ = handler.__module__, handler.__name__, handler.__doc__
         return declared(answered)
 
@@ -74,6 +74,6 @@ def page(
 
 
 def is_served(request: Call) -> bool:
-    """Whether the request came to the listener on which the portal stands."""
+    """True if the request came in on the listener of the portal."""
     api_port, listener = process_of(request).api_port, request.scope.get("server")
     return api_port is None or (listener is not None and listener[1] == api_port)

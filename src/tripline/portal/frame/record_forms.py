@@ -1,6 +1,6 @@
-"""Forms of records: the texts that they are filled with, and saving one that somebody else may have saved meanwhile.
+"""Forms of records: their initial texts, and the check for changes that another user saved meanwhile.
 
-Not here: how a form is read (`forms.py`), the digest (`digests.py`), which fields a noun has (its module).
+Not here: reading a form (`forms.py`), the digest (`digests.py`), the fields of a noun (its module).
 """
 
 from collections.abc import Callable, Mapping
@@ -20,19 +20,19 @@ T = TypeVar("T")
 
 
 class ChangedMeanwhile(Refusal):
-    """Somebody else saved the record after the form was filled from it."""
+    """Another user changed the record after the form was filled."""
 
     code = "form.changed_meanwhile"
     kind = Kind.CONFLICT
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """What an edit form is filled with."""
+    """The contents of an edit form."""
 
     texts: Mapping[str, str]
     digest: str
     changes: tuple[tuple[str, str, str], ...] = ()
-    """What somebody else saved meanwhile: what the field is called, their text, the one typed here."""
+    """Fields that another user changed meanwhile: label, stored text, text typed here."""
 
 
 def shown(texts: Mapping[str, str]) -> Shown:
@@ -41,25 +41,25 @@ def shown(texts: Mapping[str, str]) -> Shown:
 
 
 def typed(form: Form, fields: Mapping[str, Any]) -> dict[str, str]:
-    """What the form says of these fields; a box that is not ticked says false."""
+    """The submitted values of these fields; a box that is not ticked is false."""
     return {name: FLAGS[form.flag(name)] if read_as is bool else form.text(name) for name, read_as in fields.items()}
 
 
 def refilled(form: Form, fields: Mapping[str, Any]) -> Shown:
-    """The form as it was sent, to be shown again."""
+    """The form as submitted, to be shown again."""
     return Shown(texts=typed(form, fields), digest=form.text("digest"))
 
 
 def columns(sheet: Sheet) -> dict[str, Any]:
-    """What the text of each field is read as, by published names; the fields that have to be given come first."""
+    """The type of each field, by published name, required fields first."""
     ordered = dict.fromkeys((*sheet.required, *sheet.columns))
     return {name: sheet.columns[name][1] for name in ordered}
 
 
 def values(sheet: Sheet, texts: Mapping[str, str], rules: Callable[..., Any]) -> dict[str, Any]:
-    """What a form says, by the names in Python, when the rules let it pass; an empty text is no value.
+    """Validate the submitted texts and return them by Python name; an empty text becomes None.
 
-    Raises the `BadParameter` of the first field that breaks one, with those of the others.
+    Raises a single `BadParameter` with all invalid fields, the first one leading.
     """
     empty = {sheet.columns[name][0]: None for name in texts}
 
@@ -72,12 +72,12 @@ def values(sheet: Sheet, texts: Mapping[str, str], rules: Callable[..., Any]) ->
 
 
 def clash(form: Form, now: Mapping[str, str], said: Mapping[str, str]) -> Clash | None:
-    """What somebody else saved since the form was filled; None: nothing."""
+    """The changes of other users since the form was filled; None without any."""
     return digests.clash(form.text("digest"), now=now, typed=said)
 
 
 def told(visitor: Visitor, found: Clash, now: Mapping[str, str]) -> Shown:
-    """The form again: with what was typed, what somebody else saved, and the digest of the record as it is."""
+    """The form again, with the typed values, the changes of the other user, and the digest of the current record."""
     changes = tuple(
         (words.label(visitor, each.name), read(visitor, each.name, each.now), read(visitor, each.name, each.typed))
         for each in found.changed
@@ -86,7 +86,7 @@ def told(visitor: Visitor, found: Clash, now: Mapping[str, str]) -> Shown:
 
 
 def read(visitor: Visitor, name: str, text: str) -> str:
-    """A field's text as people read it."""
+    """A field's text, formatted for reading."""
     if text in FLAGS and name == "activationRequired":
         return words.value(visitor, name, text == FLAGS[1]) or ""
     return words.value(visitor, name, text) or ""

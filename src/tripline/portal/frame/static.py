@@ -1,4 +1,4 @@
-"""Styles, scripts, icons and fonts of the pages, kept by browsers for good: their address changes with them."""
+"""Styles, scripts, icons and fonts of the pages. Browsers cache them indefinitely: their address changes with them."""
 
 import asyncio
 from pathlib import Path
@@ -41,7 +41,7 @@ async def read_of_folder(request: Call) -> Response[bytes]:
 
 
 async def _answered(request: Call, name: str) -> Response[bytes]:
-    # On a thread: the first time every file is read, and to pack the largest takes 60 ms.
+    # On a thread: the first request reads every file, and compressing the largest takes 60 ms.
     answer = await asyncio.to_thread(STATIC.answer, request, name, version=request.path_params["version"])
     if answer is None:
         raise NotFoundException

@@ -1,10 +1,10 @@
-"""Pages for troubles: refused, not there, too much, broken, away; in words, with what to do next.
+"""Pages for errors (refused, not found, too large, broken, unavailable), with the next step for the visitor.
 
-Whoever is not signed in is led to the sign-in and back. A form that was sent without a session, or from before a new
-one, is answered with all that was typed, ready to be sent again; one that changes a record that is not there any more,
-with all that was typed, to be copied.
+A visitor without a session is sent to the sign-in and back. A form submitted without a session, or before a new one, is
+returned with all typed values, ready to be submitted again. A form that changes a deleted record is returned with all
+typed values, for copying.
 
-Not here: which trouble has which status (`http/errors.py`).
+Not here: the statuses of errors (`http/errors.py`).
 """
 
 from typing import Any, Final
@@ -26,18 +26,18 @@ NOT_FOUND: Final = 404
 TOLD: Final = (400, 403, 404, 405, 408, 409, 413, 429, 500, 503)
 """Statuses with a title of their own."""
 _PASSING: Final = (408, 429, 500, 503)
-"""Statuses of what may be over when it is tried again."""
+"""Statuses of errors that a later attempt may avoid."""
 _BEFORE_ANY_PAGE: Final = (404, 405)
-"""Statuses of what no page was asked about."""
+"""Statuses of requests that reach no page."""
 _EDIT: Final = "/edit"
-"""How addresses of forms end that change a record."""
+"""Suffix of the addresses of forms that change a record."""
 _FOR_PROGRAMS: Final = ("/api/", "/health/", "/map/", "/metrics")
 _IN_PLACE: Final = {"hx-retarget": f"#{views.CONTENT}", "hx-reswap": "innerHTML"}
-"""Tells htmx to show the page about a trouble in place of the content, whatever it asked for."""
+"""Headers that make htmx replace the content with the error page, regardless of its target."""
 
 
 def tell(request: Call, trouble: Trouble) -> Response[bytes]:
-    """The trouble as a page; as JSON to programs, and on listeners without the portal."""
+    """The error as a page; as JSON to programs, and on listeners without the portal."""
     if f"{request.scope['path']}/".startswith(_FOR_PROGRAMS) or not is_served(request):
         return answers.error(request, trouble)
     form = forms.sent(request)
@@ -55,7 +55,7 @@ def tell(request: Call, trouble: Trouble) -> Response[bytes]:
 
 
 class _Sought(Response[bytes]):
-    """A page that says that there is no such page; we look the visitor up before making it."""
+    """An error page for an unknown address, which looks the visitor up first."""
 
     def __init__(self, request: Call, trouble: Trouble) -> None:
         super().__init__(b"")
@@ -76,7 +76,7 @@ def _told(request: Call, trouble: Trouble) -> Response[bytes]:
 
 
 def _signed_out(request: Call) -> Response[bytes]:
-    """To the sign-in, which says what ended, and back from there."""
+    """Redirect to the sign-in, which explains the end of the session and leads back."""
     there = addresses.sign_in(request)
     if views.is_partial(request):
         headers = {**views.HEADERS, "hx-redirect": there}
@@ -89,7 +89,7 @@ def _signed_out(request: Call) -> Response[bytes]:
 
 
 def _kept(request: Call, trouble: Trouble, form: forms.Form) -> Response[bytes]:
-    """The form again, with what was typed, to be sent once more."""
+    """The form with the typed values, to be submitted again."""
     signed_out = trouble.status == UNAUTHORIZED
     values = [(name, each) for name, value in form.typed.items() for each in _each(value)]
     title = "portal.trouble.signed_out" if signed_out else "portal.trouble.signed_in_again"
@@ -102,7 +102,7 @@ def _changes_record(request: Call) -> bool:
 
 
 def _gone(request: Call, visitor: Visitor, trouble: Trouble, form: forms.Form) -> Response[bytes]:
-    """What was typed to change a record that is not there any more."""
+    """The typed values of a form whose record was deleted."""
     record = request.scope["path"].removesuffix(_EDIT)
     typed = [
         (words.label(visitor, name), record_forms.read(visitor, name, each))
@@ -129,7 +129,7 @@ def _page(request: Call, trouble: Trouble, template: str, title: str, **values: 
 
 
 def _message(request: Call, trouble: Trouble) -> str:
-    """The sentence of the trouble; of a path where nothing is, REST says the same of more than pages."""
+    """The sentence about the error; an unknown path has a text of its own, because the text for REST is too general."""
     language = languages.asked_of(request)
     if trouble.status == NOT_FOUND and trouble.refusal is None:
         return catalogue.text("portal.trouble.nowhere", language, path=request.scope["path"])

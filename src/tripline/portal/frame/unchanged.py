@@ -1,6 +1,6 @@
-"""Vehicles that an action on many left as they are, in words: named as far as the visitor may see them, and why.
+"""Vehicles that a bulk action left unchanged, with the reasons; numbers only of vehicles that the visitor may see.
 
-Not here: what is done with many (`lists/bulk_vehicles.py`, `delegation/bulk.py`).
+Not here: the bulk actions (`lists/bulk_vehicles.py`, `delegation/bulk.py`).
 """
 
 from collections.abc import Sequence
@@ -14,16 +14,16 @@ from tripline.services.fleet.bulk_vehicles import Impossible
 
 
 class Left(msgspec.Struct, frozen=True):
-    """A vehicle that stays as it is, and why."""
+    """A vehicle left unchanged, and the reason."""
 
     vehicle_id: VehicleId
     vehicle_no: str | None
-    """None: the visitor cannot see it."""
+    """None if the visitor may not see it."""
     sentence: str
 
 
 def in_words(visitor: Visitor, impossible: Sequence[Impossible]) -> list[Left]:
-    """Each of the vehicles, in the visitor's language."""
+    """Describe each vehicle in the visitor's language."""
     label = visitor.say("portal.delegation.vehicle")
     return [
         Left(each.vehicle_id, each.vehicle_no, catalogue.sentence(each.refusal, visitor.language, label=label))

@@ -1,10 +1,10 @@
-"""The button that undoes what somebody did to many vehicles at once.
+"""The button that undoes a bulk action on vehicles.
 
-Its form says what was done and when, with a digest of the vehicles. The history knows which they are, and whether
-anybody did something to them since. So the button fits into a notice, however many they are, and when its visitor did
-the same to another vehicle within the same millisecond, elsewhere, nothing is undone.
+Its form contains the event, its time, and a digest of the vehicles. The history provides the vehicles themselves, and
+their changes since. So the button fits into a notice regardless of the number of vehicles. If the visitor did the same
+to another vehicle within the same millisecond elsewhere, nothing is undone.
 
-Not here: the undoing (`services/fleet/bulk_vehicles.py`, `services/fleet/bulk_delegations.py`).
+Not here: undoing (`services/fleet/bulk_vehicles.py`, `services/fleet/bulk_delegations.py`).
 """
 
 from collections.abc import Collection, Iterable
@@ -21,16 +21,16 @@ from tripline.portal.frame.notices import Undo
 
 _EVENT, _AT, _OF = "event", "at", "of"
 _DIGITS: Final = 13
-"""Of an instant in epoch ms."""
+"""Digits of an instant in epoch ms."""
 
 
 def button(address: str, event: Event, at_ms: int, vehicle_ids: Iterable[VehicleId]) -> Undo:
-    """The form that undoes at this address what its visitor did to these vehicles at this instant."""
+    """The form, sent to this address, that undoes the visitor's event on these vehicles at this instant."""
     return Undo(address, {_EVENT: event.value, _AT: str(at_ms), _OF: _digest(vehicle_ids)})
 
 
 def asked(form: Form, events: Collection[Event]) -> tuple[Event, int]:
-    """What the form wants undone, one of these, and when it was done, epoch ms. Raises `BadParameter`."""
+    """The event to undo, one of `events`, and its time in epoch ms. Raises `BadParameter`."""
     event = fields.one_of(_EVENT, form.text(_EVENT), events)
     at = form.text(_AT)
     if event is None or not at:
@@ -42,7 +42,7 @@ def asked(form: Form, events: Collection[Event]) -> tuple[Event, int]:
 
 
 def require_of(form: Form, vehicle_ids: Collection[VehicleId]) -> None:
-    """Let pass a form that is about just these vehicles. Raises `NotFound`, also when there are none."""
+    """Require that the form is about exactly these vehicles. Raises `NotFound`, also for none."""
     if not vehicle_ids or form.text(_OF) != _digest(vehicle_ids):
         raise NotFound("deed")
 

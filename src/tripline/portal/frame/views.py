@@ -1,8 +1,8 @@
-"""Answers of pages: a template as a page or as the part of it that a script asked for, a way on, a file.
+"""Responses of pages: a template as a page, or the block that a script requested; a redirect; a file.
 
-Every page says to browsers what it may load and who may frame it: nothing from elsewhere, and nobody.
+The headers of every page forbid external content and framing.
 
-Not here: the Jinja environment (`environment.py`), the frame's contents (`navigation.py`), pages for troubles
+Not here: the Jinja environment (`environment.py`), the frame's contents (`navigation.py`), pages for errors
 (`troubles.py`).
 """
 
@@ -46,9 +46,9 @@ HEADERS: Final = {
     "x-robots-tag": "noindex",
 }
 CONTENT: Final = "content"
-"""The block that a script asks for when it names no other."""
+"""The default block for requests of a script."""
 WAS: Final = "was"
-"""The value of the query by which a live part says what it shows."""
+"""Query parameter with the state that a live part shows."""
 _HTMX: Final = "hx-request"
 _VARY: Final = "Accept-Language, Cookie, HX-Request"
 _JSON: Final = msgspec.json.Encoder()
@@ -74,10 +74,10 @@ def show(
     headers: Mapping[str, str] = _NOTHING,
     **values: Any,
 ) -> Response[bytes]:
-    """The page; for a script's request the block `fragment` alone.
+    """Render the page; for a script's request only the block `fragment`.
 
-    `title`: the key of a text, or `Plain`. `error`: what was refused of the form that the page shows again; `labels`:
-    what the form calls its fields, as keys of texts. `values`: what the template is given.
+    `title` is the key of a text, or `Plain`. `error` is the refusal of the form that the page shows again, and `labels`
+    the form's labels of fields, as keys of texts. `values` go to the template.
     """
     language = languages.asked_of(request) if visitor is None else visitor.language
     context = context_of(request)
@@ -112,8 +112,7 @@ def moved(
     undo: Undo | None = None,
     **values: Value,
 ) -> Response[bytes]:
-    """The way to another page of ours, which shows the notice, a text with these values, and a button that undoes the
-    change, where it can be undone."""
+    """Redirect to another page of ours. It shows the notice (a text with these values), and a button for `undo`."""
     if is_partial(request):
         there = _JSON.encode({"path": address, "target": f"#{CONTENT}"}).decode()
         answer = Response(b"", media_type=HTML, headers={**HEADERS, "hx-location": there})
@@ -125,44 +124,44 @@ def moved(
 
 
 def data(record: Any) -> Response[bytes]:
-    """A record as JSON, for a script of ours."""
+    """A record as JSON, for our scripts."""
     return Response(_JSON.encode(record), media_type="application/json", headers=HEADERS)
 
 
 def download(content: bytes, *, name: str, media_type: str) -> Response[bytes]:
-    """A file to keep."""
+    """A file to download."""
     return Response(content, media_type=media_type, headers=HEADERS | _kept_as(name))
 
 
 def streamed(pieces: AsyncIterator[bytes], *, name: str, media_type: str) -> Stream:
-    """A file to keep, of any length."""
+    """A file to download, streamed."""
     return Stream(pieces, media_type=media_type, headers=HEADERS | _kept_as(name))
 
 
 def is_partial(request: Call) -> bool:
-    """Whether a script asks for a part of the page, and not a browser for all of it."""
+    """True if a script requests a part of the page, instead of a browser the whole."""
     sent = request.headers
     return _HTMX in sent and "hx-boosted" not in sent and "hx-history-restore-request" not in sent
 
 
 def target_of(request: Call) -> str:
-    """The id of the element that the asked part will stand in; empty when nobody says."""
+    """Id of the element that the requested part replaces; empty if unknown."""
     target: str = request.headers.get("hx-target", "")
     return target
 
 
 def state_of(*values: Any) -> str:
-    """What tells one state of a live part from another, of the values that it shows."""
+    """A digest of a live part's values, to detect changes."""
     return hashlib.blake2s(_JSON.encode(values), digest_size=8).hexdigest()
 
 
 def is_shown(request: Call, state: str) -> bool:
-    """Whether the live part that is asked for shows this state already."""
+    """True if the requested live part already shows this state."""
     return is_partial(request) and request.query_params.get(WAS) == state
 
 
 def unchanged() -> Response[bytes]:
-    """The part stays as it is."""
+    """Leave the part unchanged."""
     return Response(b"", status_code=HTTPStatus.NO_CONTENT, media_type=HTML, headers=HEADERS)
 
 

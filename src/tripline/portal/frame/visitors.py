@@ -1,6 +1,6 @@
-"""Visitors: the account that looks at a page, with what every page says of it, and what its role may do.
+"""Visitors: the account that opens a page, its values for every page, and its role's permissions.
 
-Not here: the credential (`http/authentication.py`), which rows are in reach (`services/`).
+Not here: the credential (`http/authentication.py`), rows in reach (`services/`).
 """
 
 import contextlib
@@ -22,13 +22,13 @@ from tripline.store.accounts.visitors import Account, Company
 from tripline.store.transactions import ReadTx
 
 SYSTEM: Final = "system"
-"""The theme that the machine of the visitor has."""
+"""The theme of the visitor's system."""
 _LOOKING: Final = "tripline.visitor"
 _NOBODY: Final = (Kind.AUTHENTICATION, Kind.TOKEN_EXPIRED)
 
 
 class Visitor(msgspec.Struct, frozen=True, kw_only=True):
-    """Who looks at a page."""
+    """The account that opens a page."""
 
     actor: Actor
     name: str
@@ -38,15 +38,15 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
     theme: str
     """`system`, `light` or `dark`."""
     csrf: str
-    """What its forms carry."""
+    """The token in its forms."""
 
     @property
     def role(self) -> Authority:
-        """What the account is."""
+        """The role of the account."""
         return self.actor.authority
 
     def may(self, action: Action) -> bool:
-        """Whether the role may do the action on some rows."""
+        """True if the role may do the action on some rows."""
         return self.role in access.RULES[action]
 
     def say(self, name: str, /, **values: Value) -> str:
@@ -55,7 +55,7 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def visitor_in(tx: ReadTx, request: Call) -> Visitor:
-    """The visitor, whose role may do what the page needs on some rows: the checks before any other.
+    """The visitor, whose role must be permitted to use the page: the first check of every page.
 
     Raises as `permission.permitted_in`.
     """
@@ -71,7 +71,7 @@ def _account_in(tx: ReadTx, request: Call) -> Visitor:
 
 
 def _looking(request: Call, actor: Actor, account: Account | None) -> Visitor:
-    """The visitor who is this account, for whoever asks later. Raises `TokenUnreadable` when there is none."""
+    """Create the visitor for this account and store it in the request. Raises `TokenUnreadable` without an account."""
     if account is None:
         raise TokenUnreadable("account_gone")
     if account.language in frozenset(Language):
@@ -90,7 +90,7 @@ def _looking(request: Call, actor: Actor, account: Account | None) -> Visitor:
 
 
 async def visitor_of(request: Call) -> Visitor:
-    """As `visitor_in`, by a statement on its own."""
+    """As `visitor_in`, in a statement of its own."""
     actor = await authentication.actor(request)
     account = authentication.account_of(request)
     if account is None:
@@ -101,7 +101,7 @@ async def visitor_of(request: Call) -> Visitor:
 
 
 def guest_in(tx: ReadTx, request: Call) -> Visitor | None:
-    """The visitor of a page that is open to anyone; None for somebody who is not signed in."""
+    """The visitor of a public page; None without a sign-in."""
     try:
         return visitor_in(tx, request)
     except Refusal as refusal:
@@ -111,7 +111,7 @@ def guest_in(tx: ReadTx, request: Call) -> Visitor | None:
 
 
 async def seek(request: Call) -> None:
-    """Find out who wants what is no page, for `known` to answer; nobody when that cannot be found out."""
+    """Look up the visitor of an unknown address, for `known`; leave it open if that fails."""
     if cookies.found(request) is None:
         return
     with contextlib.suppress(Refusal, Outage):
@@ -119,6 +119,6 @@ async def seek(request: Call) -> None:
 
 
 def known(request: Call) -> Visitor | None:
-    """The visitor, as far as an earlier step of this request found out."""
+    """The visitor, if an earlier step of this request looked it up."""
     visitor: Visitor | None = request.scope.get(_LOOKING)  # type: ignore[assignment]
     return visitor

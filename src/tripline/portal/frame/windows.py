@@ -1,4 +1,4 @@
-"""Lists in order of name, shown in parts: the part that an address asks for, and the addresses of the parts beside it.
+"""Lists sorted by name, divided into parts: the requested part, and the addresses of its neighbours.
 
 Not here: lists of the fleet with their filters and columns (`lists/tables.py`).
 """
@@ -15,7 +15,7 @@ from tripline.store.lists import Window
 R = TypeVar("R")
 
 PAGE: Final = 50
-"""Rows of a part."""
+"""Rows per part."""
 
 
 class Part(msgspec.Struct, Generic[R], frozen=True):
@@ -23,15 +23,15 @@ class Part(msgspec.Struct, Generic[R], frozen=True):
 
     rows: Sequence[R]
     first: str | None
-    """Where the list begins; None: here."""
+    """Address of the first part; None if this is the first one."""
     next: str | None
-    """Where it goes on; None: nowhere."""
+    """Address of the next part; None if this is the last one."""
 
 
 def asked(request: Call) -> Window:
-    """The part that the address asks for: `q` begins the name, `after` and `at` are id and name of the last row before.
+    """The requested window: `q` is the beginning of the name, `after` and `at` are id and name of the previous row.
 
-    One row more than is shown, to know whether more follow.
+    It has one row more than the page shows, to detect further parts.
     """
     return Window(
         limit=PAGE + 1,
@@ -42,7 +42,7 @@ def asked(request: Call) -> Window:
 
 
 def part(request: Call, found: Sequence[R], *, name: Callable[[R], str], **kept: Any) -> Part[R]:
-    """The part that was found for `asked`; `kept` are values of the query for the addresses."""
+    """The part with these rows; `kept` are query parameters for its addresses."""
     rows = found[:PAGE]
     following = None
     if len(found) > PAGE:
@@ -53,5 +53,5 @@ def part(request: Call, found: Sequence[R], *, name: Callable[[R], str], **kept:
 
 
 def text(request: Call, name: str) -> str:
-    """A value of the query as a list looks for it: without blanks around it and without what no text holds."""
+    """A query parameter as a search text: stripped, and without NUL characters."""
     return request.query_params.get(name, "").replace("\0", "").strip()

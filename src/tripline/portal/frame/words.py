@@ -1,4 +1,4 @@
-"""Names of fields in pages, stored values in the visitor's language, and full stops.
+"""Labels of fields, stored values in the visitor's language, and full stops.
 
 Not here: history (`records/histories.py`), texts of one noun (its module and templates).
 """
@@ -14,16 +14,16 @@ from tripline.portal.frame.visitors import Visitor
 Stored: TypeAlias = companies.MessageTypes | bool | None
 """The value of a field."""
 UNITS: Final = {name: field["unit"] for name, field in catalogue.of_fields().items() if "unit" in field}
-"""Of the numbers of a vehicle, by field."""
+"""Units of a vehicle's numbers, by field."""
 VALUE: Final = "portal.value."
 _DECIMALS: Final = {"mileage": 1}
+"""Decimals of these numbers; all others are whole."""
 _SHOWN_BELOW: Final = 1e15
-"""A greater number is shown as it was typed: `1e308` has 309 digits."""
-"""Of those numbers; all others are whole."""
+"""A greater number is shown as typed: `1e308` has 309 digits."""
 _COUNTS: Final = frozenset({"delegations", "driven", "managed", "people", "rights", "sensors", "vehicles"})
-"""Fields of history that say how many of something went along."""
+"""Fields of history with the count of affected records."""
 _ZERO_IS_NONE: Final = frozenset({"displacement"})
-"""Numbers of which 0 says that nobody gave one."""
+"""Numbers whose 0 stands for a missing value."""
 _ROLES: Final = (Authority.COMPANY_ADMIN, Authority.DIRECTOR, Authority.DRIVER)
 _WORDS: Final = frozenset(
     {
@@ -34,25 +34,25 @@ _WORDS: Final = frozenset(
         *(role.value for role in _ROLES),
     }
 )
-"""Values that stand for something; all others are shown as they are."""
+"""Coded values, which have a text; all others are shown unchanged."""
 _MESSAGES: Final = "notifyMsgType"
 _MESSAGE: Final = "portal.pushes.type."
 _CHOSEN: Final = frozenset({"missionType", "fuelType", "category", "userRole", "authority"})
-"""Fields that hold one of them."""
+"""Fields with coded values."""
 
 
 def label(visitor: Visitor, field: str) -> str:
-    """What the field is called."""
+    """The label of the field."""
     return visitor.say(catalogue.FIELD + field)
 
 
 def labels(fields: Iterable[str]) -> dict[str, str]:
-    """The keys of what these fields are called, for refusals."""
+    """The keys of the fields' labels, for refusals."""
     return {field: catalogue.FIELD + field for field in fields}
 
 
 def value(visitor: Visitor, field: str, stored: Stored) -> str | None:
-    """The field's value as people read it, a number with its unit; None for none."""
+    """The field's value, formatted for reading, a number with its unit; None if empty."""
     stored = given(field, stored)
     if stored is None or stored == "":
         return None
@@ -70,7 +70,7 @@ def value(visitor: Visitor, field: str, stored: Stored) -> str | None:
 
 
 def _measured(visitor: Visitor, field: str, typed: str) -> str:
-    """The number with its unit; any other text as it was typed."""
+    """The number with its unit; any other text unchanged."""
     try:
         number = float(typed)
     except ValueError:
@@ -81,33 +81,33 @@ def _measured(visitor: Visitor, field: str, typed: str) -> str:
 
 
 def given(field: str, stored: Stored) -> Stored:
-    """The stored value, or None when it says that nobody gave one."""
+    """The stored value, or None if it stands for a missing one."""
     return None if field in _ZERO_IS_NONE and stored in (0, "0") else stored
 
 
 def messages(visitor: Visitor, numbers: Collection[int]) -> str:
-    """What these numbers of `notifyMsgType` select; a number that selects nothing as it is."""
+    """The names of messages that these numbers of `notifyMsgType` select; an unknown number unchanged."""
     names = catalogue.of_portal(visitor.language)
     return ", ".join(names.get(f"{_MESSAGE}{number}", str(number)) for number in sorted(numbers))
 
 
 def options(visitor: Visitor, values: Iterable[str]) -> list[tuple[str, str]]:
-    """What a list to choose from shows."""
+    """The choices of a list, as values and texts."""
     return [(each, visitor.say(VALUE + each)) for each in values]
 
 
 def ended(text: str) -> str:
-    """The text with its full stop."""
+    """The text with a full stop."""
     return text if text.endswith(".") else f"{text}."
 
 
 def sentence(text: str) -> str:
-    """The text with a capital and its full stop."""
+    """The text with a capital letter and a full stop."""
     return ended(text[:1].upper() + text[1:])
 
 
 def text(stored: Stored) -> str:
-    """A stored value as a form shows it: empty for none."""
+    """A stored value as the text in a form; empty for None."""
     if stored is None:
         return ""
     if isinstance(stored, list):
