@@ -1,4 +1,4 @@
-"""The list of accounts: of every kind, by e-mail address. Not here: one account (`admin/accounts.py`)."""
+"""The list of all accounts, by e-mail address. Not here: one account (`admin/accounts.py`)."""
 
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ async def accounts(request: Call) -> Response[bytes]:
 
 @page("GET", f"{_PATH}/count", access=Action.ACCOUNT_MANAGE)
 async def count(request: Call) -> Response[bytes]:
-    """How many they are."""
+    """Number of accounts."""
     return await table_pages.counted(request, ACCOUNTS)
 
 

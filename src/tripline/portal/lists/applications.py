@@ -1,6 +1,6 @@
 """The list of applications for a service account.
 
-Not here: one application, and deciding it (`admin/applications.py`).
+Not here: showing and deciding one application (`admin/applications.py`).
 """
 
 from typing import Any, Final
@@ -20,13 +20,13 @@ from tripline.store.browsing.applications import Filters
 
 @page("GET", LIST, access=Action.APPLICATION_REVIEW)
 async def show_all(request: Call) -> Response[bytes]:
-    """Applications, those that wait first."""
+    """Applications, undecided ones first."""
     return await table_pages.listed(request, APPLICATIONS)
 
 
 @page("GET", f"{LIST}/count", access=Action.APPLICATION_REVIEW)
 async def count(request: Call) -> Response[bytes]:
-    """How many they are."""
+    """Number of applications."""
     return await table_pages.counted(request, APPLICATIONS)
 
 

@@ -1,9 +1,10 @@
-"""Vehicles that somebody chose in the list: activated or deactivated together after a preview, or on to a delegation.
+"""Actions on vehicles chosen in the list: activate or deactivate them after a preview, or choose a company to delegate
+to.
 
-Each vehicle is moved or refused by itself, by the rules that hold for one. From each step the visitor comes back to the
-list as it was shown when the vehicles were chosen.
+Each vehicle is changed or refused individually, by the rules for single vehicles. Each step links back to the list in
+the state in which the vehicles were chosen.
 
-Not here: the list (`vehicles.py`), one vehicle (`records/vehicles.py`), the delegation of many (`delegation/bulk.py`).
+Not here: the list (`vehicles.py`), one vehicle (`records/vehicles.py`), bulk delegation (`delegation/bulk.py`).
 """
 
 from collections.abc import Sequence
@@ -40,10 +41,10 @@ _UNDO: Final = "/fleet/vehicles/undo"
 _TEXTS: Final = "portal.vehicles.chosen."
 _FIELD: Final = "vehicleId"
 _CONFIRMED: Final = "confirmed"
-"""The step of a form whose preview was seen."""
+"""Form field: the preview was confirmed."""
 _VERBS: Final = {VehicleEvent.ACTIVATE: "activate", VehicleEvent.DEACTIVATE: "deactivate"}
 _DONE: Final = {event: cause for cause, event in single.MOVED.items()}
-"""By what the history says was done: the event that did it."""
+"""The vehicle event behind each event in the history."""
 BULK: Final = (
     Bulk(text=f"{_TEXTS}delegate", address=_DELEGATE, icon="waypoints", action=Action.VEHICLE_DELEGATE),
     Bulk(text=f"{_TEXTS}activate", address=_ACTIVATE, icon="play", action=Action.VEHICLE_ACTIVATE),
@@ -53,19 +54,19 @@ BULK: Final = (
 
 @page("POST", _ACTIVATE, access=Action.VEHICLE_ACTIVATE, refuses=(deletions.GoesChanged,))
 async def activate(request: Call) -> Response[bytes]:
-    """Let drivers drive the chosen vehicles, after a preview of what that changes."""
+    """Activate the chosen vehicles, after a preview of the changes."""
     return await _moved(request, VehicleEvent.ACTIVATE)
 
 
 @page("POST", _DEACTIVATE, access=Action.VEHICLE_ACTIVATE, refuses=(deletions.GoesChanged,))
 async def deactivate(request: Call) -> Response[bytes]:
-    """Let no further driver take the chosen vehicles, after a preview of what that changes."""
+    """Deactivate the chosen vehicles, after a preview of the changes."""
     return await _moved(request, VehicleEvent.DEACTIVATE)
 
 
 @page("POST", _UNDO, access=Action.VEHICLE_ACTIVATE)
 async def undo(request: Call) -> Response[bytes]:
-    """Deactivate what was activated a moment ago, or activate what was deactivated, unless it changed since."""
+    """Reverse a recent activation or deactivation of the vehicles that did not change since."""
     form = await forms.read(request)
     context, visitor = context_of(request), await visitor_of(request)
     done, at_ms = undo_forms.asked(form, _DONE)
@@ -96,7 +97,7 @@ async def undo(request: Call) -> Response[bytes]:
 
 @page("POST", _DELEGATE, access=Action.VEHICLE_DELEGATE)
 async def delegate(request: Call) -> Response[bytes]:
-    """Choose the company that the chosen vehicles are delegated to."""
+    """Choose the company that receives the chosen vehicles."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
     chosen = _chosen(form)
@@ -136,7 +137,7 @@ async def _moved(request: Call, event: VehicleEvent) -> Response[bytes]:
 
 
 def _done(request: Call, form: Form, event: VehicleEvent, moved: Sequence[VehicleId], now_ms: int) -> Response[bytes]:
-    """Back on the list, with what happened to so many vehicles at this instant."""
+    """Go back to the list, with a notice of the change and the number of vehicles."""
     notice, undo_it = f"{_TEXTS}{_VERBS[event]}d", _undo(event, moved, now_ms)
     return views.moved(request, _back(form), notice=notice, undo=undo_it, n=len(moved))
 
@@ -153,7 +154,7 @@ def _previewed(
     preview: Preview,
     clash: Clash | None = None,
 ) -> Response[bytes]:
-    """What the event would change; `clash`: what differs from the preview that was confirmed."""
+    """The preview of the event; `clash` holds the differences from the confirmed preview."""
     return views.show(
         request,
         visitor,
@@ -173,18 +174,18 @@ def _previewed(
 
 
 def _texts(preview: Preview) -> dict[str, str]:
-    """What the preview says of each vehicle, in an order of its own."""
+    """The state of each vehicle in the preview, sorted by id."""
     found = {each.id: f"{each.status} {each.current_driver_id is not None}" for each in preview.possible}
     return dict(sorted({**found, **{each.vehicle_id: "impossible" for each in preview.impossible}}.items()))
 
 
 def _back(form: Form) -> str:
-    """The list as it was shown when the vehicles were chosen."""
+    """The list in the state in which the vehicles were chosen."""
     return addresses.of_list(form.text(addresses.NEXT), LIST) or LIST
 
 
 def _chosen(form: Form) -> list[VehicleId]:
-    """Each vehicle once. Raises `BadParameter` without any, or with more than a page of the list has."""
+    """The chosen vehicles without duplicates. Raises `BadParameter` for none, or for more than a page of the list."""
     sent = dict.fromkeys(form.many(_FIELD))
     if not sent:
         raise BadParameter("vehicles_none", field=_FIELD)

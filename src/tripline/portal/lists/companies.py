@@ -1,4 +1,4 @@
-"""The list of companies: an operator's with its partners, or every one.
+"""The list of companies: an operator and its partners, or all companies.
 
 Not here: one company (`records/companies.py`).
 """
@@ -34,13 +34,13 @@ async def companies(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/companies/count", access=Action.COMPANY_LIST)
 async def count(request: Call) -> Response[bytes]:
-    """How many they are."""
+    """Number of companies."""
     return await table_pages.counted(request, COMPANIES)
 
 
 @page("GET", "/fleet/companies/sizes", access=Action.COMPANY_LIST)
 async def sizes(request: Call) -> Response[bytes]:
-    """How much each company of a page holds."""
+    """Counts of vehicles, sensors and people for each company of a page."""
     wanted = tables.asked(request, COMPANIES)
 
     def work(tx: ReadTx) -> tuple[Visitor, Sequence[ListedCompany]]:

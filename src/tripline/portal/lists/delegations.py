@@ -1,5 +1,4 @@
-"""Lists of delegations between companies: the vehicles that others have of the visitor's company, and those that it
-has of others.
+"""Lists of delegations between companies: vehicles delegated by the visitor's company, and vehicles delegated to it.
 
 Not here: candidates (`delegation/candidates.py`), delegating and taking back (`delegation/bulk.py`), the chain of a
 single vehicle (`delegation/chains.py`).
@@ -31,7 +30,7 @@ _RECEIVED: Final = "/delegation/received"
 
 @page("GET", _GIVEN, access=Action.VEHICLE_DELEGATIONS_READ)
 async def given(request: Call) -> Response[bytes]:
-    """Vehicles of the company that others have; whoever asks for nothing and has given none sees the received ones."""
+    """Vehicles delegated by the company; without a query, a company with received vehicles only goes to those."""
     if not request.query_params and await context_of(request).store.read(lambda tx: _has_only_received(tx, request)):
         return views.moved(request, _RECEIVED)
     return await table_pages.listed(
@@ -41,19 +40,19 @@ async def given(request: Call) -> Response[bytes]:
 
 @page("GET", f"{_GIVEN}/count", access=Action.VEHICLE_DELEGATIONS_READ)
 async def count_given(request: Call) -> Response[bytes]:
-    """How many they are."""
+    """Number of delegations."""
     return await table_pages.counted(request, GIVEN)
 
 
 @page("GET", _RECEIVED, access=Action.VEHICLE_DELEGATIONS_READ)
 async def received(request: Call) -> Response[bytes]:
-    """Vehicles of others that the company has."""
+    """Vehicles delegated to the company."""
     return await table_pages.listed(request, RECEIVED, names=_names(RECEIVED), choices=_owners)
 
 
 @page("GET", f"{_RECEIVED}/count", access=Action.VEHICLE_DELEGATIONS_READ)
 async def count_received(request: Call) -> Response[bytes]:
-    """How many they are."""
+    """Number of delegations."""
     return await table_pages.counted(request, RECEIVED)
 
 
@@ -65,14 +64,14 @@ def _has_only_received(tx: ReadTx, request: Call) -> bool:
 
 
 def _receivers(tx: ReadTx, visitor: Visitor, _: Asked) -> Mapping[str, Sequence[Choice]]:
-    """Companies that have vehicles, for those who may know them."""
+    """Companies that currently have the vehicles, if the visitor may see them."""
     if visitor.company is None or not visitor.may(Action.CANDIDATE_READ):
         return {}
     return {"company": candidates.holders_of(tx, visitor.actor)}
 
 
 def _owners(tx: ReadTx, visitor: Visitor, _: Asked) -> Mapping[str, Sequence[Choice]]:
-    """An operator's partners, whose vehicles come to it; others receive few, and the rows lead to their owners."""
+    """An operator's partners, the owners of most vehicles delegated to it; other companies receive few."""
     if visitor.company is None or not visitor.may(Action.COMPANY_LIST):
         return {}
     return {"company": candidates.partners_of(tx, visitor.actor)}
@@ -80,7 +79,7 @@ def _owners(tx: ReadTx, visitor: Visitor, _: Asked) -> Mapping[str, Sequence[Cho
 
 def _names(table: Table) -> table_pages.Names:
     def names(tx: ReadTx, actor: Actor, wanted: Asked) -> Mapping[str, str]:
-        """Of the company whose delegations the list shows, when there are such."""
+        """Name of the company in the filter, if it has delegations."""
         if "company" not in wanted.chosen:
             return {}
         of_company = Asked(search=None, chosen=wanted.chosen, order="created", descending=False, columns=())
@@ -91,7 +90,7 @@ def _names(table: Table) -> table_pages.Names:
 
 
 def _box(row: ListedDelegation) -> str | None:
-    """The value of the box that chooses the delegation; None for an automatic one, which is not taken back."""
+    """The value of the delegation's checkbox; None for an automatic delegation, which cannot be taken back."""
     return None if row.automatic else f"{row.vehicle_id}{BETWEEN}{row.company_id}"
 
 

@@ -1,6 +1,6 @@
-"""Files of lists: asking for one, how far it is, having it. Only its owner has it, or knows of it.
+"""Exports of lists: request a file, show its progress, download it. An export is visible only to its owner.
 
-Not here: making them (`services/exports.py`).
+Not here: writing the files (`services/exports.py`).
 """
 
 import datetime as dt
@@ -42,7 +42,7 @@ TYPES: Final = {
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What was asked of a list, as an export keeps it."""
+    """The query of an exported list, as stored with the export."""
 
     asked: Asked
     language: Language
@@ -53,24 +53,24 @@ _JSON: Final = msgspec.json.Encoder()
 
 
 class TableBook:
-    """A list of the portal as an export reads it: `service.Book`."""
+    """A list of the portal as a source for exports: `service.Book`."""
 
     def __init__(self, table: Table, zone: ZoneInfo) -> None:
         self._table = table
         self._zone = zone
 
     def heading(self, question: bytes) -> Sequence[str]:
-        """What stands above each column."""
+        """The headings of the columns."""
         wanted = _QUESTIONS.decode(question)
         words = Words(wanted.language, self._zone)
         return [words.say(f"portal.lists.{self._table.noun}.{each.key}") for each in self._columns(wanted)]
 
     def count(self, tx: ReadTx, actor: Actor, question: bytes) -> int:
-        """How many rows there are. Raises refusals."""
+        """Number of rows. Raises refusals."""
         return self._table.count(tx, actor, _QUESTIONS.decode(question).asked)
 
     def sheet(self, tx: ReadTx, actor: Actor, question: bytes, *, after: Place | None, limit: int) -> Sheet:
-        """So many rows behind the place. Raises refusals."""
+        """Up to `limit` rows after the cursor. Raises refusals."""
         wanted = _QUESTIONS.decode(question)
         words = Words(wanted.language, self._zone)
         page_request = PageRequest(limit=limit, by=wanted.asked.order, descending=wanted.asked.descending, place=after)
@@ -84,13 +84,13 @@ class TableBook:
 
 
 def books(zone: ZoneInfo) -> Mapping[str, Book]:
-    """Every list of the portal, as exports read it."""
+    """Every list of the portal, as a source for exports."""
     return {noun: TableBook(table, zone) for noun, table in TABLES.items()}
 
 
 @page("POST", "/exports", access=Gate.ACCOUNT)
 async def ask(request: Call) -> Response[bytes]:
-    """Ask for a file of all rows of a list."""
+    """Request a file with all rows of a list."""
     form = await forms.read(request)
     visitor = await visitor_of(request)
     noun = fields.one_of("list", form.text("list"), TABLES)
@@ -105,7 +105,7 @@ async def ask(request: Call) -> Response[bytes]:
 
 @page("POST", "/exports/{exportId}/again", access=Gate.ACCOUNT)
 async def ask_again(request: Call) -> Response[bytes]:
-    """Ask anew for what a file was asked for, in the visitor's language."""
+    """Repeat an export, in the visitor's language."""
     await forms.read(request)
     visitor, found = await _found(request)
     table = TABLES.get(found.noun)
@@ -116,7 +116,7 @@ async def ask_again(request: Call) -> Response[bytes]:
 
 @page("GET", "/exports", access=Gate.ACCOUNT)
 async def own(request: Call) -> Response[bytes]:
-    """The visitor's files that are kept, or being made."""
+    """The visitor's finished and pending exports."""
 
     def work(tx: ReadTx) -> tuple[Visitor, Sequence[Export]]:
         visitor = visitor_in(tx, request)
@@ -140,7 +140,7 @@ async def own(request: Call) -> Response[bytes]:
 
 @page("GET", "/exports/{exportId}", access=Gate.ACCOUNT)
 async def one(request: Call) -> Response[bytes]:
-    """How far a file is, and where to have it."""
+    """Progress of an export, with the download link."""
     visitor, found = await _found(request)
     return _shown(request, visitor, found)
 
@@ -177,14 +177,14 @@ async def file(request: Call) -> Stream:
 
 
 async def _begun(request: Call, visitor: Visitor, table: Table, kind: Form, wanted: Asked) -> Response[bytes]:
-    """The way to a new file. Raises refusals of the list, and `ManyExports`."""
+    """Begin an export and go to its page. Raises refusals of the list, and `ManyExports`."""
     question = Question(msgspec.structs.replace(wanted, place=None, back=False), visitor.language)
     context, now_ms = context_of(request), context_of(request).clock()
 
     def work(tx: WriteTx) -> tuple[Export, notifications.Notification]:
         table.page(
             tx, visitor.actor, wanted, PageRequest(limit=1, by=wanted.order)
-        )  # who may not see it may not have it
+        )  # check the visitor's access to the list
         return service.begin(
             tx,
             actor=visitor.actor,
@@ -227,7 +227,7 @@ def _shown(request: Call, visitor: Visitor, found: Export) -> Response[bytes]:
 
 
 def _name(visitor: Visitor, table: Table, kind: Form, zone: ZoneInfo, now_ms: int) -> str:
-    """Of the file: the list and the day, in the visitor's language."""
+    """File name: the list and the day, in the visitor's language."""
     day = f"{dt.datetime.fromtimestamp(now_ms / 1_000, zone):%Y-%m-%d %H%M}"
     title = visitor.say(f"portal.lists.{table.noun}.title")
     return unicodedata.normalize("NFC", f"{title} {day}.{kind.value}")

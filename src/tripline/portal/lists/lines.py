@@ -1,4 +1,4 @@
-"""The list of carrier lines: those of the devices of the visitor's company. Not here: one line (`records/lines.py`)."""
+"""The list of the carrier lines in the company's devices. Not here: one line (`records/lines.py`)."""
 
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ async def overview(request: Call) -> Response[bytes]:
 
 @page("GET", "/lines/count", access=Action.SENSOR_READ)
 async def count(request: Call) -> Response[bytes]:
-    """How many they are."""
+    """Number of lines."""
     return await table_pages.counted(request, LINES)
 
 

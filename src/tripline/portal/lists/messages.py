@@ -1,4 +1,4 @@
-"""The list of a company's messages: those that wait, were given up, or were delivered and never confirmed.
+"""The list of a company's messages: waiting, dead-lettered, or delivered without confirmation.
 
 Not here: sending them again (`pushes/pushes.py`).
 """
@@ -26,20 +26,20 @@ from tripline.store.transactions import ReadTx
 
 LIST: Final = "/pushes/messages"
 COUNTED: Final = 1_000
-"""Up to so many messages of a state are counted on the page, which takes 0.1 ms; to count 100,000 takes 20 ms."""
+"""Maximum count shown per state: counting 1,000 takes 0.1 ms, counting 100,000 takes 20 ms."""
 _SOON_MS: Final = 60_000
-"""Within this span a message is tried when its turn comes: no time is worth telling."""
+"""Messages due within this span show no time."""
 
 
 @page("GET", LIST, access=Action.PUSH_MANAGE)
 async def messages(request: Call) -> Response[bytes]:
-    """Messages of a state, those that wait first."""
+    """Messages of a state, waiting ones first."""
     now_ms = context_of(request).clock()
 
     def more(tx: ReadTx, visitor: Visitor, wanted: Asked, found: Page[Any]) -> dict[str, Any]:
         state = State(wanted.chosen["state"])
         own = access.company_of(visitor.actor)
-        # One more than is said tells that there are more.
+        # One more than the maximum shows that there are more.
         counts = service.counts_up_to(tx, actor=visitor.actor, company_id=own, most=COUNTED + 1)
         turns = _turns(found.rows, now_ms=now_ms)
         rows = [(each.no, each.attempts, each.due_ms, turns.get(each.no)) for each in found.rows]
@@ -58,13 +58,12 @@ async def messages(request: Call) -> Response[bytes]:
 
 @page("GET", f"{LIST}/count", access=Action.PUSH_MANAGE)
 async def count(request: Call) -> Response[bytes]:
-    """How many they are."""
+    """Number of messages."""
     return await table_pages.counted(request, MESSAGES)
 
 
 def _turns(found: Sequence[Message], *, now_ms: int) -> dict[RowNo, str]:
-    """For each message that is due, the text about its next attempt: after another of its sensor, or when its turn
-    comes."""
+    """Text about the next attempt of each due message: after another message of the sensor, or soon."""
     before, told = set(), {}
     for each in found:
         lane = (each.channel, each.sensor_id)
@@ -75,7 +74,7 @@ def _turns(found: Sequence[Message], *, now_ms: int) -> dict[RowNo, str]:
 
 
 def _trouble(text: str | None, language: Any) -> str:
-    """Why a message could not be delivered."""
+    """The delivery error in words."""
     return "" if text is None else phrases.said((kept.phrase_of(text),), language)
 
 
@@ -115,7 +114,7 @@ MESSAGES: Final = Table(
         Filter(key="to", values=tuple(Channel)),
         Filter(key="kind", values=tuple(Name)),
     ),
-    # What waits comes in its order, the rest the newest first.
+    # Waiting messages are sorted by age, the others newest first.
     usual_sort=lambda chosen: "made" if chosen["state"] == State.WAITING else "-made",
     bulk=(
         Bulk(

@@ -1,4 +1,4 @@
-"""The lists of directors and of drivers of a company: the visitor's own, or one that its address names.
+"""The lists of directors and of drivers, of the visitor's company or of the company in the address.
 
 Not here: one person (`records/people.py`).
 """
@@ -29,7 +29,7 @@ async def directors(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/directors/count", access=Action.PERSON_LIST)
 async def count_directors(request: Call) -> Response[bytes]:
-    """How many they are."""
+    """Number of directors."""
     return await table_pages.counted(request, DIRECTORS)
 
 
@@ -41,7 +41,7 @@ async def drivers(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/drivers/count", access=Action.PERSON_LIST)
 async def count_drivers(request: Call) -> Response[bytes]:
-    """How many they are."""
+    """Number of drivers."""
     return await table_pages.counted(request, DRIVERS)
 
 
@@ -64,7 +64,7 @@ def _count(role: Authority, tx: ReadTx, actor: Actor, wanted: Asked) -> int:
 
 
 def _names(tx: ReadTx, actor: Actor, wanted: Asked) -> Mapping[str, str]:
-    """Of the company whose people the list shows. Raises `NotFound` and `Forbidden`."""
+    """Name of the company in the filter. Raises `NotFound` and `Forbidden`."""
     if "company" not in wanted.chosen:
         return {}
     company_id = CompanyId(wanted.chosen["company"])

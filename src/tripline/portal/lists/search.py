@@ -1,4 +1,4 @@
-"""Quick search: by the beginning of any number, name or address, and by the last digits of a number."""
+"""Quick search by the beginning of a number, name or address, or by the last digits of a number."""
 
 from typing import Any, Final
 
@@ -14,14 +14,14 @@ from tripline.services.fleet.search import Found
 from tripline.store.transactions import ReadTx
 
 _FOUND: Final = "found"
-"""The block that a search replaces while somebody types, and the element of the page that it stands in."""
+"""The block replaced while the visitor types, and its element on the search page."""
 _PLACES: Final = (_FOUND, "quick-found")
-"""The elements that it stands in: on the page of the search, and below the field of every page."""
+"""The block's elements: on the search page, and below the search field of every page."""
 
 
 @page("GET", "/search", access=Gate.ACCOUNT)
 async def search(request: Call) -> Response[bytes]:
-    """What begins with the text, or is a number that ends with it, of everything that the visitor may see."""
+    """Records within the visitor's reach that begin with the text, or whose number ends with it."""
     text = request.query_params.get("q", "").strip()[:255]
 
     def work(tx: ReadTx) -> tuple[Visitor, Found]:

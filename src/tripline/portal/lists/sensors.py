@@ -24,7 +24,7 @@ async def sensors(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/sensors/count", access=Action.SENSOR_READ)
 async def count(request: Call) -> Response[bytes]:
-    """How many they are."""
+    """Number of sensors."""
     return await table_pages.counted(request, SENSORS)
 
 
@@ -40,7 +40,7 @@ def _filters(wanted: Asked) -> Filters:
 
 
 def _names(tx: ReadTx, actor: Actor, wanted: Asked) -> Mapping[str, str]:
-    """Of the company whose sensors the list shows. Raises `NotFound` and `Forbidden`."""
+    """Name of the company in the filter. Raises `NotFound` and `Forbidden`."""
     company_id = _filters(wanted).company_id
     return {} if company_id is None else {"company": companies.read(tx, actor=actor, company_id=company_id).name}
 

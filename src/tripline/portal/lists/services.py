@@ -23,7 +23,7 @@ async def services(request: Call) -> Response[bytes]:
 
 @page("GET", f"{_PATH}/count", access=Action.INSTALLATION_READ)
 async def count(request: Call) -> Response[bytes]:
-    """How many they are."""
+    """Number of services."""
     return await table_pages.counted(request, SERVICES)
 
 

@@ -1,6 +1,6 @@
-"""Pages of lists: rows, headings, menus and chips, each with the address that it leads to, and how many rows there are.
+"""Pages of lists: rows, headings, menus and filter chips, each with its link, and the number of rows.
 
-Not here: what an address asks of a list (`tables.py`), what a row shows (`templates/lists/`).
+Not here: parsing the query (`tables.py`), rendering rows (`templates/lists/`).
 """
 
 import itertools
@@ -25,19 +25,19 @@ R = TypeVar("R")
 _TEXTS: Final = "portal.lists."
 _KEPT_S: Final = 365 * 86_400
 _LIST: Final = "list"
-"""The block, and the element, that a search replaces."""
+"""The block and element replaced by a search."""
 _OF_PAGE: Final = (addresses.AFTER, addresses.BEFORE, views.WAS)
-"""What an address asks of this page of the list alone."""
+"""Query parameters that belong to a single page of the list."""
 _WITHOUT_COMPANY: Final = (None, Action.COMPANY_CREATE)
-"""What an account without a company finds in lists: what is of no company, and companies."""
+"""Create actions of lists that an account without a company may see: none, or creating companies."""
 
 
 Names: TypeAlias = Callable[[ReadTx, Actor, Asked], Mapping[str, str]]
-"""Gives the names of references."""
+"""Returns the names of referenced records."""
 Choices: TypeAlias = Callable[[ReadTx, Visitor, Asked], Mapping[str, Sequence[tuple[str, str]]]]
-"""Gives ids and names that may be chosen, by reference."""
+"""Returns the choices for references, as ids and names."""
 More: TypeAlias = Callable[[ReadTx, Visitor, Asked, Page[Any]], Mapping[str, Any]]
-"""Gives values for the template."""
+"""Returns values for the template."""
 
 
 async def listed(
@@ -51,12 +51,13 @@ async def listed(
     more: More = lambda *_: {},
     parts: Sequence[str] = (),
 ) -> Response[bytes]:
-    """The page of a list. `create`: what somebody must be able to do to register a new one; `create_text`: key of the
-    text that says so when that depends on who asks; `names`: of references; `choices`: of references with a menu;
-    `more`: what else the template is given, `counts` by tab with `most`, the greatest said exactly, and `seen` of a
-    list that renews itself; `parts`: elements around the list that are replaced by it.
+    """The page of a list. `create` is the action needed to register a new record, `create_text` returns the key of its
+    button text if that depends on the visitor, `names` returns names for references, and `choices` the choices of
+    references with a menu. `more` returns further template values: `counts` by tab with `most`, the greatest exact
+    count, and `seen`, the state of a list that refreshes itself. `parts` are elements around the list that are replaced
+    with it.
 
-    A granted account has nothing that a company may have, before it has registered its company: it is led to that.
+    A granted account without a company has to register one first.
     """
     wanted = tables.asked(request, table)
 
@@ -66,7 +67,7 @@ async def listed(
         named, offered = names(tx, visitor.actor, wanted), choices(tx, visitor, wanted)
         return visitor, _Found(rows, named, offered, more(tx, visitor, wanted, rows))
 
-    # The rows are one statement; the visitor may be of an instant before.
+    # The rows are one statement; the visitor may be read an instant earlier.
     visitor, found = await context_of(request).store.read(work, consistent=False)
     title = f"{_TEXTS}{table.noun}.title"
     if visitor.company is None and (create not in _WITHOUT_COMPANY or visitor.role is Authority.COMPANY_ADMIN):
@@ -90,13 +91,13 @@ async def listed(
 
 
 def _new(request: Call, visitor: Visitor, table: Table, create: Action | None) -> str | None:
-    """Where the visitor may register a new one."""
+    """Address of the registration form, if the visitor may register a record."""
     address = f"{table.path}/new"
     return address if create is not None and visitor.may(create) and address in request.app.state[PAGES] else None
 
 
 async def counted(request: Call, table: Table) -> Response[bytes]:
-    """How many rows the list has that the address asks for, in words."""
+    """Number of rows that match the query, in words."""
     wanted = tables.asked(request, table)
 
     def work(tx: ReadTx) -> tuple[Visitor, int]:
@@ -117,7 +118,7 @@ async def counted(request: Call, table: Table) -> Response[bytes]:
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """A step to the same list in another state."""
+    """A link to the same list in another state."""
 
     text: str
     href: str
@@ -125,48 +126,48 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Menu(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter and what may be chosen in it."""
+    """A filter with its choices."""
 
     text: str
     links: tuple[Link, ...]
 
 
 class Shown(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
-    """A page of a list, as its template shows it."""
+    """A page of a list, ready for its template."""
 
     table: Table
     asked: Asked
     rows: Sequence[R]
     keys: tuple[str, ...]
-    """Of the columns shown, in their order."""
+    """Keys of the displayed columns, in their order."""
     cells: tuple[tuple[str, str], ...]
-    """Of the columns shown: key, and classes of its cells."""
+    """Displayed columns: key, and classes of the cells."""
     headings: tuple[dict[str, Any], ...]
     tabs: tuple[dict[str, Any], ...]
     menus: tuple[Menu, ...]
     chips: tuple[Link, ...]
-    """Filters in force, each with the address without it."""
+    """Active filters, each with the address without it."""
     kept: Mapping[str, str]
-    """What a search and a choice of columns leave as it is."""
+    """Query parameters preserved by a search or a choice of columns."""
     columns: tuple[tuple[str, str], ...]
-    """Every column that may be chosen: key and heading."""
+    """Every optional column: key and heading."""
     previous: str | None
     next: str | None
     count: str | None
-    """Where the number of rows is said; None: they are all here."""
+    """Address of the total count; None if all rows are on this page."""
     sizes: str | None
-    """Where it is said how much each row holds; None: that is not asked for, or here."""
+    """Address of the counts for each row; None if these columns are hidden or already counted."""
     cleared: str
     """The address without search and filters."""
     bulk: tuple[Bulk, ...]
     query: str
-    """What the address asks, for a file of all rows."""
+    """The query string, to export all rows."""
     opens: bool
-    """Whether each of its things has a page."""
+    """True if the list's records have pages of their own."""
 
 
 class _Found(NamedTuple):
-    """What was read for a page of a list."""
+    """Data read for a page of a list."""
 
     page: Page[Any]
     named: Mapping[str, str]
@@ -240,7 +241,7 @@ def _tabs(
 ) -> Iterable[dict[str, Any]]:
     for value in each.values:
         is_on = value == wanted.chosen[each.key]
-        # Each tab has its own order.
+        # Each tab has its own sort order.
         href = here(**{each.key: value, tables.SORT: None})
         yield {"text": _option(visitor, each.key, value), "href": href, "current": is_on, "count": counts.get(value)}
 
@@ -250,7 +251,7 @@ def _is_offered(each: Bulk, wanted: Asked) -> bool:
 
 
 def _lifted(table: Table, wanted: Asked) -> set[str]:
-    """The filters that can be taken away."""
+    """The filters that can be removed."""
     return wanted.chosen.keys() - {each.key for each in table.filters if each.usual is not None}
 
 

@@ -1,9 +1,9 @@
-"""Lists in the portal: their columns and filters, and what an address asks of one.
+"""Lists in the portal: their columns and filters, and parsing of a list's query.
 
-An address holds the whole state: what is searched for, filters, order, columns, the place where the page begins. So
-going back, loading again and handing a link on show the same. Which columns somebody chose last is kept in a cookie.
+An address contains the whole state: search, filters, sort order, columns and page. Going back, reloading or sharing a
+link therefore shows the same list. A cookie remembers the columns that were chosen last.
 
-Not here: each noun's columns and filters (`vehicles.py` and its like), the page (`table_pages.py`), files of a list
+Not here: each noun's columns and filters (`vehicles.py` and its like), the page (`table_pages.py`), exports
 (`exports.py`).
 """
 
@@ -26,48 +26,48 @@ from tripline.store.transactions import ReadTx
 from tripline.wire.csv_files import Cell
 
 ROWS: Final = 50
-"""Rows of a page."""
+"""Rows per page."""
 SORT, COLUMNS = "sort", "columns"
-"""Values of the query beside filters and those of `addresses`."""
+"""Query parameters of every list, in addition to filters and the parameters in `addresses`."""
 COUNT, SIZES = "/count", "/sizes"
-"""What stands behind the list's path where it is counted."""
+"""Suffixes of a list's path for its counts."""
 _HIDING: Final = frozenset({"middle", "wide", "widest"})
-"""Classes that hide a column where the window is narrow."""
+"""Classes that hide a column in a narrow window."""
 
 
 class Words(NamedTuple):
-    """How a file of a list is worded."""
+    """Language and time zone of an exported list."""
 
     language: Language
     zone: ZoneInfo
 
     def say(self, name: str) -> str:
-        """A text."""
+        """Return a text."""
         return catalogue.text(name, self.language)
 
     def option(self, key: str, value: str) -> str:
-        """A value as the filter of its kind calls it."""
+        """Return a value's text, as in the filter."""
         return self.say(f"portal.lists.filter.{key}.{value}")
 
     def time(self, at_ms: int | None) -> str | None:
-        """An instant, in the service's zone, as spreadsheets read it."""
+        """Return an instant in the service's time zone, in a format for spreadsheets."""
         return None if at_ms is None else f"{instants.local(at_ms, self.zone):%Y-%m-%d %H:%M:%S}"
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
-    """A column: `value` is what a file of the list has in it."""
+    """A column: `value` returns the cell's value in an export."""
 
     key: str
     value: Callable[[Any, Words], Cell]
     order: str | None = None
-    """The order of the list that it shows."""
+    """The sort order that the column offers."""
     shown: bool = True
-    """Unless somebody chose otherwise."""
+    """Displayed by default."""
     look: str = ""
-    """Classes of its cells."""
+    """Classes of the cells."""
 
     def look_when(self, *, picked: bool) -> str:
-        """The classes of its cells: what somebody picked is hidden in no window."""
+        """The classes of the cells; a picked column is never hidden."""
         return " ".join(each for each in self.look.split() if not (picked and each in _HIDING))
 
 
@@ -77,11 +77,11 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     values: tuple[str, ...]
     usual: str | None = None
-    """The value in force where an address names none: the values are tabs, of which one is always chosen."""
+    """Default of a filter whose values are tabs: one of them is always selected."""
 
 
 class Bulk(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to do with chosen rows, whose ids go to the address; `tabs`: those that offer it, None: all."""
+    """An action on chosen rows, whose ids are sent to the address; `tabs` are the tabs that offer it, None for all."""
 
     text: str
     address: str
@@ -91,7 +91,7 @@ class Bulk(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """A list: the first column is always shown. `page` and `count` raise refusals."""
+    """A list. The first column is always shown; `page` and `count` raise refusals."""
 
     noun: str
     path: str
@@ -100,54 +100,54 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     count: Callable[[ReadTx, Actor, "Asked"], int]
     filters: tuple[Filter, ...] = ()
     texts: tuple[str, ...] = ()
-    """Names of texts that its address may hold, filters too."""
+    """Query parameters with texts, which filter as well."""
     references: tuple[str, ...] = ()
-    """Names of ids that its address may hold, filters too."""
+    """Query parameters with ids, which filter as well."""
     bulk: tuple[Bulk, ...] = ()
     bare: Callable[[ReadTx, Actor, "Asked", PageRequest], Page[Any]] | None = None
-    """The page without the sizes, which load afterwards."""
+    """The page without the counts, which load afterwards."""
     sizes: tuple[str, ...] = ()
-    """Keys of columns that say how much a row holds, which has to be counted."""
+    """Keys of columns that need counting."""
     usual_sort: Callable[[Mapping[str, str | None]], str] | None = None
-    """The order where nobody chose one, by the filters; None: that of the first column."""
+    """Default sort order, by the filters; None for the order of the first column."""
     box: Callable[[Any], str | None] = lambda row: row.id
-    """The value of the box by which a row is chosen; None: it cannot be."""
+    """Value of a row's checkbox; None if the row cannot be chosen."""
     icon: str = "inbox"
 
     @property
     def order(self) -> str:
-        """The order of a list for which nobody chose one."""
+        """The default sort order."""
         return next(each.order for each in self.columns if each.order is not None)
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What an address asks of a list."""
+    """The parsed query of a list."""
 
     search: str | None
     chosen: Mapping[str, str]
-    """By filter or reference."""
+    """Values by filter or reference."""
     order: str
     descending: bool
     columns: tuple[str, ...]
     picked: bool = False
-    """Whether somebody chose the columns, now or before."""
+    """True if the visitor chose the columns, now or before."""
     place: Place | None = None
     back: bool = False
     filtered: bool = False
-    """Whether it asks for less than everything, or than everything of a tab."""
+    """True with a search or a filter other than tabs."""
 
     def page_request(self, limit: int = ROWS) -> PageRequest:
-        """The page that is asked for."""
+        """The page request of the query."""
         return PageRequest(limit=limit, by=self.order, descending=self.descending, place=self.place, back=self.back)
 
 
 def asked(request: Call, table: Table) -> Asked:
-    """What the address of the request asks. Raises `BadParameter`."""
+    """Parse the request's query. Raises `BadParameter`."""
     return of_query(request.query_params, table, remembered=request.cookies.get(cookie_of(table), ""))
 
 
 def of_query(query: MultiDict[str], table: Table, *, remembered: str) -> Asked:
-    """What a query asks; `remembered`: the columns chosen last, apart by points. Raises `BadParameter`."""
+    """Parse a query; `remembered` holds the columns chosen last, separated by full stops. Raises `BadParameter`."""
     chosen = {
         each.key: fields.one_of(each.key, query.get(each.key), each.values) or each.usual for each in table.filters
     }
@@ -178,8 +178,9 @@ def _sorts(table: Table) -> tuple[str, ...]:
 
 
 def _columns(query: MultiDict[str], table: Table, remembered: str) -> tuple[tuple[str, ...], bool]:
-    """Those that the address names, else those chosen last, else the usual ones, and whether they were chosen; the
-    first always."""
+    """The columns in the query, else the remembered ones, else the defaults, always with the first; and true if they
+    were chosen.
+    """
     chosen = set(query.getall(COLUMNS, [])) or set(remembered.split("."))
     known = [each.key for each in table.columns]
     if not chosen.intersection(known):
@@ -188,5 +189,5 @@ def _columns(query: MultiDict[str], table: Table, remembered: str) -> tuple[tupl
 
 
 def cookie_of(table: Table) -> str:
-    """The name of the cookie with the columns that somebody chose last."""
+    """Name of the cookie with the columns chosen last."""
     return f"columns-{table.noun}"

@@ -26,7 +26,7 @@ async def vehicles(request: Call) -> Response[bytes]:
 
 @page("GET", "/fleet/vehicles/count", access=Action.VEHICLE_READ)
 async def count(request: Call) -> Response[bytes]:
-    """How many they are."""
+    """Number of vehicles."""
     return await table_pages.counted(request, VEHICLES)
 
 
@@ -45,7 +45,7 @@ def _filters(wanted: Asked) -> Filters:
 
 
 def _names(tx: ReadTx, actor: Actor, wanted: Asked) -> Mapping[str, str]:
-    """Of the company and the people whose vehicles the list shows. Raises `NotFound` and `Forbidden`."""
+    """Names of the company and the people in the filters. Raises `NotFound` and `Forbidden`."""
     named, chosen = {}, _filters(wanted)
     if chosen.company_id is not None:
         named["company"] = companies.read(tx, actor=actor, company_id=chosen.company_id).name
