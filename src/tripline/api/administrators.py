@@ -63,7 +63,7 @@ async def register(request: Call) -> ASGIApp:
     refuses=(people.EmailTaken, people.OwnCredentials),
 )
 async def change(request: Call) -> ASGIApp:
-    """The administrator after a change of the fields in the body; a new password ends the account's renewable sessions.
+    """The administrator after a change of the fields in the body; a new password ends every session of the account.
 
     The caller's own e-mail address and password cannot be changed here.
     """

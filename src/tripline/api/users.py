@@ -78,7 +78,7 @@ async def read_driver(request: Call) -> ASGIApp:
     refuses=_CHANGE_REFUSES,
 )
 async def change_director(request: Call) -> ASGIApp:
-    """The director after a change of the fields in the body; a new password ends the account's renewable sessions.
+    """The director after a change of the fields in the body; a new password ends every session of the account.
 
     The caller's own e-mail address and password cannot be changed here.
     """
