@@ -1,7 +1,7 @@
-"""Is this installation well? What `tripline doctor` says about a data folder, beside a running server or without one.
+"""The findings of `tripline doctor` about a data folder, with or without a running server.
 
-The caller measures what lies outside the database (disk, certificate, damage); the verdicts are made here, those about
-a shared database and its processes in `shared_store.py`.
+The caller measures the disk, the certificate and damage; this module judges them and the store's contents. Checks of a
+shared database and its processes are in `shared_store.py`.
 """
 
 from collections import Counter
@@ -54,7 +54,7 @@ _UNITS: Final = {
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What was measured outside the database."""
+    """Measurements made outside the database."""
 
     database: str
     """The file."""
@@ -64,7 +64,7 @@ class Surroundings(msgspec.Struct, frozen=True):
     unwritable: str | None
     """Why nothing can be written to the database, after a wait; None: it can."""
     read_only: bool
-    """Whether its file system is mounted read-only: then nothing could be looked at."""
+    """The file system is mounted read-only, so nothing could be examined."""
     free_bytes: int
     reserve_bytes: int
     """How much should be free (`store.reserve_mib`)."""
@@ -84,11 +84,11 @@ class Finding(msgspec.Struct, frozen=True):
     details: tuple[tuple[Phrase, ...], ...] = ()
     """Lines that go below it."""
     noted: bool = False
-    """Whether somebody should look at it although it is well."""
+    """The finding is well but deserves attention."""
 
     @property
     def text(self) -> str:
-        """What was found and what to do, in English."""
+        """The finding and its remedy, in English."""
         return phrases.said(self.said if self.remedy is None else (*self.said, self.remedy))
 
     @property
@@ -102,19 +102,19 @@ class Report(msgspec.Struct, frozen=True):
 
     findings: list[Finding]
     rejected: dict[str, int] | None = None
-    """None: the database could not be asked."""
+    """None if the database could not be read."""
     newest: Sequence[Refused] = ()
 
     @property
     def well(self) -> bool:
-        """Whether nothing has to be mended. Rejected messages are the devices' affair and do not count."""
+        """True if nothing needs repair. Rejected messages concern the devices and do not count."""
         return all(finding.well for finding in self.findings)
 
 
 def about(surroundings: Surroundings, *, now_ms: int) -> list[Finding]:
     """The findings that need no look into the tables."""
     return [
-        # Of a file that is damaged or cannot be opened nobody can say which schema it has.
+        # A damaged or unreadable file has no known schema version.
         *(
             []
             if surroundings.damage or surroundings.read_only or (not surroundings.schema and surroundings.unwritable)
@@ -133,7 +133,7 @@ def examine(tx: ReadTx, *, surroundings: Surroundings, now_ms: int) -> Report:
 
 
 def reported(tx: ReadTx, findings: Iterable[Finding], *, now_ms: int) -> Report:
-    """These findings, and those about what waits in the tables."""
+    """Report these findings together with those about waiting rows."""
     everything = Scope.everything("doctor: rejected messages of all companies")
     return Report(
         [*findings, _jobs(tx, now_ms), *_speeds(tx), *_numbers(tx), _mails(tx), _pushes(tx, now_ms)],
@@ -143,7 +143,7 @@ def reported(tx: ReadTx, findings: Iterable[Finding], *, now_ms: int) -> Report:
 
 
 def schema(version: str | None, newest: str) -> Finding:
-    """Whether the database has the schema of this program."""
+    """Check that the database has the schema of this program."""
     if version == newest:
         return Finding("schema", True, (phrase("doctor.schema.newest", version=version),))
     if version is not None and version > newest:
@@ -174,7 +174,7 @@ def _disk(seen: Surroundings) -> Finding:
 
 
 def certificate(end_ms: int | None, *, now_ms: int) -> Finding:
-    """Whether devices can go on trusting the certificate; None: there is none."""
+    """Check that the certificate remains valid; None: no certificate."""
     if end_ms is None:
         return Finding("certificate", True, (phrase("doctor.certificate.none"),))
     days = (end_ms - now_ms) // _MS_PER_DAY
@@ -188,7 +188,7 @@ def certificate(end_ms: int | None, *, now_ms: int) -> Finding:
 
 
 def authority(end_ms: int | None, *, now_ms: int) -> list[Finding]:
-    """Whether devices need the successor of our own authority by now; nothing when there is no need yet."""
+    """Check if devices need the successor of our own authority yet; empty if not."""
     days = ((end_ms or now_ms) - now_ms) // _MS_PER_DAY
     if end_ms is None or days >= AUTHORITY_TOLD_DAYS:
         return []
@@ -220,7 +220,7 @@ def maps(lost: Sequence[LostMap]) -> list[Finding]:
 
 
 def road_server(seen: RoadServer | None) -> list[Finding]:
-    """Whether the server that finds roads can be used; nothing when there is none."""
+    """Check the server that matches roads; empty if none is configured."""
     if seen is None:
         return []
     if not seen.trouble:
@@ -230,7 +230,7 @@ def road_server(seen: RoadServer | None) -> list[Finding]:
 
 
 def base_map(why: str | None) -> list[Finding]:
-    """Whether the file with the base map can be shown; nothing when it can (`why` is None)."""
+    """Check that the base map can be displayed; empty if it can (`why` is None)."""
     if why is None:
         return []
     said = phrase("doctor.base_map.unreadable", why=why)
@@ -248,7 +248,7 @@ def _jobs(tx: ReadTx, now_ms: int) -> Finding:
 
 
 def _why(reason: str) -> Value:
-    """The reason in words; as it is kept where another version knew it."""
+    """The reason as a translatable value; unknown reasons of other versions unchanged."""
     return next((each for each in WhyNot if each.value == reason), reason)
 
 
@@ -279,7 +279,7 @@ def _pushes(tx: ReadTx, now_ms: int) -> Finding:
 
 
 def _mute(tx: ReadTx, now_ms: int) -> Iterator[tuple[Phrase, ...]]:
-    """Those that take what is sent to them and never answer."""
+    """Receivers that accept messages but never confirm them."""
     mute = receiver_state.mute(tx)
     for each in mute[:NEWEST]:
         minutes = _minutes(each.since_ms, now_ms)
@@ -292,7 +292,7 @@ def _mute(tx: ReadTx, now_ms: int) -> Iterator[tuple[Phrase, ...]]:
 
 
 def _receivers(tx: ReadTx, now_ms: int) -> Iterator[tuple[Phrase, ...]]:
-    """Those who do not take what is sent to them."""
+    """Receivers that do not accept messages."""
     behind = [each for each in push_parked.backlogs(tx) if each.last_error or now_ms - each.oldest_ms >= _MS_PER_MINUTE]
     for each in behind[:NEWEST]:
         minutes = _minutes(each.oldest_ms, now_ms)

@@ -1,6 +1,6 @@
-"""The health of an installation as a running server sees it: what it needs itself, and what waits in its store.
+"""The health of an installation as a running server sees it: its own dependencies and the backlog in its store.
 
-Not here: what takes long, like reading a whole file for damage, or lies in the data folder
+Not here: slow checks such as reading a whole file for damage, and checks of the data folder
 (`maintenance/installation.py`).
 """
 
@@ -19,7 +19,7 @@ _CERTIFICATE: Final = "certificate"
 
 
 def examined(tx: ReadTx, *, actor: Actor, ready: readiness.Report, clock: Clock) -> Report:
-    """The findings, what has to be mended first. Raises `Forbidden`."""
+    """Return the findings, the ones to repair first. Raises `Forbidden`."""
     access.scope_of(actor, Action.INSTALLATION_READ)
     findings = [
         Finding(check.name, check.well, check.said, check.remedy)

@@ -34,12 +34,12 @@ _REMEDIES: Final = {
 
 
 def failed(outage: StoreOutage) -> Finding:
-    """The database did not answer what was asked of it."""
+    """The database failed during a query."""
     return Finding("database", False, (kept.phrase_of(str(outage)),), _REMEDIES[outage.fault])
 
 
 def unusable(why: str) -> Finding:
-    """The database cannot be asked."""
+    """The database cannot be queried."""
     return Finding("database", False, (verbatim(why),))
 
 

@@ -1,6 +1,6 @@
-"""Doing a carrier's actions: in the order sent, each one once, one that is refused not stopping the others.
+"""Perform a carrier's actions in the order sent, each once; a refused action does not stop the others.
 
-Follows spec/gaps G10. Not here: what each one does (`effects.py`), reading them (`api/lines.py`).
+Follows spec/gaps G10. Not here: the effect of each action (`effects.py`), decoding them (`api/lines.py`).
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from tripline.store.transactions import WriteTx
 
 
 class Submitted(msgspec.Struct, frozen=True):
-    """An action as it came: its number, a digest of all that was said, and what was said, or why it cannot be read."""
+    """A submitted action: its number, a digest of its content, and the content or the reason it cannot be read."""
 
     action_id: str
     content: str
@@ -47,9 +47,9 @@ def perform(
     ids: TimeIds,
     now_ms: int,
 ) -> Progress:
-    """Do the actions up to the first whose line is busy, as lines with the numbers in `busy` are. Raises `Forbidden`.
+    """Perform the actions up to the first on a busy line; `busy` lists more busy numbers. Raises `Forbidden`.
 
-    An outcome is kept with its action, a refusal too; an action that comes again is answered from there.
+    Every outcome is stored with its action, refusals included; a repeated action returns the stored outcome.
     """
     context = ActionContext(tx, access.scope_of(actor, Action.CARRIER_ACT), ids, now_ms)
     progress = Progress([], [], halted=False)
@@ -81,7 +81,7 @@ def _once(
 def _tried(
     context: ActionContext, submitted: Submitted, busy: AbstractSet[str]
 ) -> tuple[Outcome, Sequence[Notification]]:
-    """What came of the action. Raises `lines.LineBusy`, which is no outcome: the action is to be tried again."""
+    """Return the outcome of the action. Raises `lines.LineBusy`, which is not an outcome: try the action again."""
     if isinstance(submitted.said, Refusal):
         return Outcome(submitted.action_id, refused=submitted.said), ()
     if submitted.said.mdn in busy:

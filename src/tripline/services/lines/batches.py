@@ -32,10 +32,10 @@ class Batches:
         self._clock = clock
 
     async def perform(self, *, actor: Actor, submitted: Sequence[Submitted]) -> list[Outcome]:
-        """The outcome of each action, in order.
+        """Return the outcome of each action, in order.
 
-        A line that stays busy refuses this action and, so that the order of its actions holds, the later ones in the
-        batch; nothing is kept of these, they may be sent again. All waiting together is bounded.
+        If a line stays busy, refuse this action and, to preserve their order, the line's later ones in the batch. These
+        refusals are not stored, so the actions may be sent again. The total wait is bounded.
         """
         outcomes: list[Outcome] = []
         ends_sessions = False

@@ -1,10 +1,10 @@
-"""The effects of a carrier's actions on the record of a device, its line and what hangs on both.
+"""The effects of a carrier's actions on a device, its line and related rows.
 
-Follows spec/interface (Carrier-side lifecycle actions) and spec/gaps G10; what stays when is told in
-`docs/carrier.md`. Every function decides first and writes then, so a refused action has written nothing. What a
-vehicle drove stays with the vehicle, whatever becomes of its device.
+Follows spec/interface (Carrier-side lifecycle actions) and spec/gaps G10; `docs/carrier.md` lists the data that
+survives each action. Every function decides before it writes, so a refused action has written nothing. Driving data
+stays with its vehicle after any change of the device.
 
-Not here: what an action may say (`domain/line_actions.py`), doing each once (`actions.py`).
+Not here: the content of actions (`domain/line_actions.py`), doing each once (`actions.py`).
 """
 
 from collections.abc import Callable
@@ -40,7 +40,7 @@ DEFAULT_TYPE: Final = "OBD2"
 
 
 class ActionContext(msgspec.Struct, frozen=True):
-    """What an effect works with."""
+    """The transaction, scope, row numbers and time of an effect."""
 
     tx: WriteTx
     scope: Scope
@@ -181,7 +181,7 @@ def _line_in_use(context: ActionContext, action: LineAction) -> tuple[Sensor, Li
 
 
 def _idle(context: ActionContext, device: Sensor) -> Line:
-    """The device's line (not opened when it has none). Raises `lines.LineBusy` while the carrier is asked about it."""
+    """The device's line (not opened if it has none). Raises `lines.LineBusy` during a call to the carrier about it."""
     claim = rows.claim_of(context.tx, device.id)
     if claim is not None and claim.holds(context.now_ms):
         raise lines.busy()
@@ -251,7 +251,7 @@ def _require_vacant(new: Sensor, old: Sensor) -> None:
 def _kept(
     context: ActionContext, action: LineAction, device: Sensor, after: Line, *, vehicle_of: Sensor | None = None
 ) -> Done:
-    """Keep the line and tell whoever wants to know that its state changed."""
+    """Store the line and notify subscribers of a changed state."""
     before = NwStatus.NOT_OPENED if device.line is None else device.line.nw_status
     rows.put(context.tx, after, now_ms=context.now_ms)
     occurred_ms = context.now_ms if action.occurred_ms is None else action.occurred_ms

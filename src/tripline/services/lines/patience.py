@@ -10,11 +10,11 @@ from tripline.domain.lines import LineBusy
 T = TypeVar("T")
 
 PAUSES_S: Final = (0.05, 0.1, 0.2, 0.35, 0.5, 0.8)
-"""Pauses between attempts: two seconds together. Nothing is held meanwhile."""
+"""Pauses between attempts, two seconds in total. No lock is held during a pause."""
 
 
 async def until_free(attempt: Callable[[], Awaitable[T]]) -> T:
-    """What the attempt gives once the line is free. Raises `LineBusy` when it never was in all that time."""
+    """Repeat the attempt until the line is free. Raises `LineBusy` when the attempts run out."""
     for pause_s in PAUSES_S:
         with contextlib.suppress(LineBusy):
             return await attempt()

@@ -1,12 +1,12 @@
-"""Lifting the pause of a line: claim it, ask the carrier outside any transaction, write what came of it.
+"""Lift the pause of a line: claim the line, call the carrier outside any transaction, store the result.
 
-    nobody's --begin--> claimed --done--> 01 --refused--> nobody's, still 02
-                                --unknown--> free to be asked again, with the same request id
+    unclaimed --begin--> claimed --done--> 01 --refused--> unclaimed, still 02
+                                 --unknown--> may be retried, with the same request id
 
-The claim keeps everything else off the line while the carrier is asked. When this program dies meanwhile the claim runs
-out, and whoever lifts the pause next asks again with the request id of the lost call, which the carrier does once.
+The claim blocks other changes of the line during the call to the carrier. If this program dies, the claim expires and
+the next attempt repeats the call with the same request id, which the carrier processes once.
 
-Follows spec/rest 11 and spec/gaps G14, G15. Not here: how the carrier is asked (`ports.carriers.CarrierLines`).
+Follows spec/rest 11 and spec/gaps G14, G15. Not here: the call to the carrier (`ports.carriers.CarrierLines`).
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from tripline.store.lines import lines as rows
 from tripline.store.transactions import ReadTx, Store, WriteTx
 
 MARGIN_MS: Final = 5_000
-"""How much longer than the carrier's time a claim holds: for writing down what it answered."""
+"""A claim outlasts the carrier's timeout by this long, to leave time for storing the answer."""
 
 _log = observe.logger("carrier")
 
@@ -56,10 +56,10 @@ class Unpauser:
         self._timeout_s = timeout_s
 
     async def unpause(self, *, actor: Actor, mdn: str) -> Sensor:
-        """The device, whose line is normal now.
+        """Return the device, whose line is now normal.
 
-        Raises `NotFound`, `Forbidden`, `lines.WrongState`, `lines.LineBusy`, `lines.CarrierRefused`, or `Outage` when
-        it is not known whether the pause was lifted: then it may be asked for again.
+        Raises `NotFound`, `Forbidden`, `lines.WrongState`, `lines.LineBusy`, `lines.CarrierRefused`, or `Outage` if the
+        carrier's result is unknown; the caller may then try again.
         """
         call = await patience.until_free(lambda: self._store.write(lambda tx: self._begun(tx, actor, mdn)))
         try:
@@ -98,17 +98,17 @@ def begin(tx: WriteTx, *, actor: Actor, mdn: str, ids: TimeIds, now_ms: int, hol
     if claim is not None and claim.holds(now_ms):
         raise lines.busy()
     lines.moved(_status(sensor), LineEvent.UNPAUSE)
-    # A claim that ran out is of a call whose end nobody knows: repeated under its id the carrier does it once.
+    # An expired claim belongs to a call with an unknown result: the carrier processes a repeated id only once.
     request_id = ids.next(now_ms=now_ms) if claim is None else claim.request_id
     rows.claim(tx, sensor.id, Claim(request_id, now_ms + hold_ms))
     return Call(sensor.id, request_id)
 
 
 def settle(tx: WriteTx, *, actor: Actor, call: Call, ids: TimeIds, now_ms: int) -> Sensor:
-    """Write down that the carrier lifted the pause; the device.
+    """Store that the carrier lifted the pause; return the device.
 
-    When the claim had run out and somebody else settled the same call, that stands. Raises `lines.LineBusy` when the
-    line has moved on since.
+    If the claim expired and another process settled the same call, that result counts. Raises `lines.LineBusy` if the
+    line has changed since.
     """
     sensor = _of_call(tx, actor, call)
     if _holds(tx, call) and sensor.line is not None:
@@ -119,7 +119,7 @@ def settle(tx: WriteTx, *, actor: Actor, call: Call, ids: TimeIds, now_ms: int) 
         subject = notices.Subject(sensor.id, sensor.company_id, sensor.vehicle_id)
         notices.network_status(tx, subject=subject, status=after.nw_status, at_ms=now_ms, ids=ids, now_ms=now_ms)
         return replace(sensor, line=after)
-    # The claim ran out, and the line went on without this call: then it is normal, or nothing can be said.
+    # The claim expired and the line changed without this call: it is normal now, or the result is unclear.
     if _status(sensor) is not NwStatus.NORMAL:
         raise lines.busy()
     return sensor
@@ -135,7 +135,7 @@ def refuse(tx: WriteTx, *, call: Call, refused: lines.CarrierRefused, ids: TimeI
 
 
 def release(tx: WriteTx, *, call: Call, known: bool) -> None:
-    """Let go of the line. When it is not known what the carrier did, the next call takes up the request id."""
+    """Release the line. If the carrier's result is unknown, the next call reuses the request id."""
     if _holds(tx, call):
         rows.claim(tx, call.sensor_id, None if known else Claim(call.request_id, 0))
 

@@ -1,7 +1,6 @@
-"""Shows a company what became of the line of a device.
+"""Show a company the line changes of a device.
 
-Not here: the list of lines (`services/fleet/lists.py`), lifting a pause (`pauses.py`), what a carrier sends
-(`batches.py`).
+Not here: the list of lines (`services/fleet/lists.py`), lifting a pause (`pauses.py`), carrier actions (`batches.py`).
 """
 
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from tripline.store.transactions import ReadTx
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """A device, what became of its line, and whether the carrier is being asked about it."""
+    """A device, its line changes, and if a call to the carrier about it is running."""
 
     sensor: Sensor
     changes: Sequence[Change]
@@ -27,7 +26,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, before: RowNo | None, limit: int, now_ms: int) -> Known:
-    """The device with what became of its line before this number. Raises `NotFound` or `Forbidden`."""
+    """Return the device with its line changes before this number. Raises `NotFound` or `Forbidden`."""
     sensor = sensors.read(tx, actor=actor, sensor_id=sensor_id)
     claim = lines.claim_of(tx, sensor_id)
     return Known(
