@@ -23,13 +23,13 @@ from tripline.ports.outages import Outage
 from tripline.store.transactions import Store, WriteTx
 
 COPIED_FROM: Final = 16
-"""Rows from which COPY takes less than an INSERT."""
+"""Number of rows above which COPY is faster than INSERT."""
 LARGEST: Final = 512
 """Rows in one statement at most; with 20 columns a third of SQLite's 32,766 values."""
 SIZES: Final = tuple(LARGEST >> shift for shift in range(LARGEST.bit_length()))
 """Rows in one statement of SQLite: powers of two, down to one."""
 STAGED_FROM: Final = 2_048
-"""Rows from which SQLite stages them, and that one transaction stages."""
+"""Number of rows above which SQLite stages them; also the most that one transaction stages."""
 TYPES: Final = {
     "big_integer": "int8",
     "integer": "int4",
@@ -55,7 +55,7 @@ def in_sizes(values: Sequence[Any], width: int) -> Iterator[tuple[int, Sequence[
 
 
 class Bulk:
-    """Inserts rows of one table; `on_conflict` is what follows the values, to turn the insert into an upsert."""
+    """Inserts rows of one table; `on_conflict` follows the values and turns the insert into an upsert."""
 
     def __init__(self, table: Table, *columns: str, on_conflict: str = "") -> None:
         unknown = [name for name in columns if name not in table.c]
@@ -115,10 +115,9 @@ class Rows(msgspec.Struct, frozen=True):
 
 @contextlib.asynccontextmanager
 async def staged(store: Store, many: Sequence[Rows]) -> AsyncIterator[Callable[[WriteTx], bool]]:
-    """What inserts the rows, table after table, inside one transaction.
+    """Yield a function that inserts the rows, table by table, inside one transaction.
 
-    It returns False when the table did not take every row, as one was there already: the transaction must not be
-    committed then.
+    It returns False if the table already had one of the rows: then the transaction must not be committed.
     """
     loads: list[tuple[Rows, str]] = []
     try:
@@ -132,7 +131,7 @@ async def staged(store: Store, many: Sequence[Rows]) -> AsyncIterator[Callable[[
     finally:
         for _, name in loads:
             if name:
-                with contextlib.suppress(Outage):  # what is left is in memory, and gone with the process
+                with contextlib.suppress(Outage):  # a table left behind is in memory and disappears with the process
                     await store.write(lambda tx, name=name: tx.run_sql(f"DROP TABLE IF EXISTS {name}", ()))  # type: ignore[misc]
 
 

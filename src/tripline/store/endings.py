@@ -1,4 +1,5 @@
-"""Ends of numbers: rows are found by their last four characters, which an index has, and compared to their beginning.
+"""Searches by the end of a number: an index over the last four characters finds candidates, which are then compared in
+full.
 
 People know a vehicle by the four digits that its number ends with, and a telephone or a serial number by its last
 digits. Blanks and hyphens are written here and there, so that they do not count; nor does letter case.
@@ -15,7 +16,7 @@ from tripline.store.tables.base import LAST, last, lowered
 SEARCH: Final = "of_search"
 """The value with the text as it was typed."""
 TEXT: Final = "of_ending"
-"""The value with what a number is to end with."""
+"""The value that holds the searched ending."""
 FOUR: Final = "of_last"
 """The value with the last four characters of that."""
 NAMES: Final = (SEARCH, TEXT, FOUR)
@@ -38,7 +39,7 @@ def values(text: str | None) -> tuple[str | None, str | None, str | None]:
 
 
 def found(number: Any) -> ColumnElement[bool]:
-    """That a column has the last four characters: what an index finds."""
+    """Condition on a column's last four characters, which an index can serve."""
     condition: ColumnElement[bool] = last(number) == bindparam(FOUR)
     return condition
 
@@ -49,11 +50,11 @@ def ends(number: Any) -> ColumnElement[bool]:
     for each in _NOT_COUNTED:
         bare = func.replace(bare, each, "")
     text = bindparam(TEXT, type_=number.type)
-    # Of what is shorter than the text either database gives a part that is too short to be equal.
+    # If the number is shorter than the text, both databases return a part too short to be equal.
     return func.substr(bare, func.length(bare) - func.length(text) + 1) == text
 
 
 def only_ends(number: Any) -> ColumnElement[bool]:
-    """As `ends`, of what does not begin with the text as well."""
+    """As `ends`, without rows that also begin with the text."""
     text = lowered(bindparam(SEARCH, type_=number.type))
     return and_(ends(number), func.substr(lowered(number), 1, func.length(text)) != text)

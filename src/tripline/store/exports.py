@@ -1,7 +1,8 @@
 """Rows of exports and the pieces of their files.
 
-Whoever makes an export says so in its row and is heard of with every piece; one that fell silent is replaced. Each of
-its writes holds only while the export is still its own. Not here: what is in the file (`services/exports.py`).
+A process that makes an export names itself in the row and renews its sign of life with every piece; another process
+replaces a silent one. Its writes apply only while it owns the export. Not here: the content of files
+(`services/exports.py`).
 """
 
 from collections.abc import Sequence
@@ -117,7 +118,7 @@ def expect(tx: WriteTx, export_id: RecordId, *, maker_id: str, total: int) -> No
 
 
 def finish(tx: WriteTx, export_id: RecordId, *, maker_id: str, event: Event, now_ms: int) -> bool:
-    """The file is there, or cannot be made; False: the export is not this maker's any more."""
+    """Mark the export as finished or failed; False if it no longer belongs to this process."""
     values = {"state": NEXT[State.RUNNING, event].value, "until_ms": now_ms + KEPT_MS}
     return tx.run(update(export).where(_MINE).values(**values), {"key": export_id, "maker": maker_id}) == 1
 

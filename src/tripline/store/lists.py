@@ -98,16 +98,17 @@ def in_index_order(*_: object) -> bool:
 
 
 class Listing(msgspec.Struct, frozen=True, eq=False):
-    """A list: how it is ordered, and what is selected of which rows. Statements are built once for each shape."""
+    """A list: its rows, columns and order. Statements are built once per shape."""
 
     name: Column[str]
     key: Column[str]
     rows: Callable[..., Select[Any]]
-    """The rows, name and key among their columns, in no order; takes whatever makes another statement, all hashable."""
+    """Select the rows in no order, with name and key as columns. The arguments distinguish statements and must be
+    hashable."""
     values: tuple[str, ...]
     """Names of the values that `rows` leaves open."""
     sorts: Callable[..., bool] = in_index_order
-    """Whether a page sorts all rows, as no index has them in order: then one wide range finds what a search finds."""
+    """True if a page sorts all rows because no index orders them: then one wide range costs no more than a search."""
 
     def page(self, tx: ReadTx, window: Window, values: tuple[str | None, ...], *which: Any) -> list[tuple[Any, ...]]:
         """The rows in the window. `values` are in the order of their names, `which` is for `rows`.
@@ -132,7 +133,7 @@ class Listing(msgspec.Struct, frozen=True, eq=False):
 
 
 class _Shape(NamedTuple):
-    """What a window asks for, without its values."""
+    """The shape of a window, without its values."""
 
     searched: bool
     continued: bool
@@ -143,7 +144,7 @@ class _Page(NamedTuple):
 
     statement: Hot
     place: Callable[[tuple[Any, ...]], Any]
-    """Name and key of a row, by which pages are ordered."""
+    """Name and key of a row, which order the pages."""
 
 
 _EVERY_NAME: Final = (("", ""),)

@@ -1,4 +1,4 @@
-"""Bringing a database to the present schema, and saying in one line why it cannot be used.
+"""Migrate a database to the current schema, and explain in one line why a database cannot be used.
 
 A new database gets the tables as they are (`tables/`). An older one takes the steps that it lacks. Both happen in one
 exclusive transaction: a crash leaves the old schema, and a second process waits and then finds nothing to do. There is
@@ -101,7 +101,7 @@ def version_of(path: Path) -> str | None:
 
 
 def unusable(path: Path, error: Exception) -> DatabaseError:
-    """What is to be said of a file of which the driver says this."""
+    """Describe why a file that raised this driver error cannot be used."""
     cause = getattr(error, "orig", None) or error
     outage = faults.of_sqlite(cause)
     if outage is not None and outage.fault is Fault.DAMAGED:
@@ -216,7 +216,7 @@ def _shared(url: str) -> Iterator[Connection]:
 
 
 def _reason(error: object) -> str:
-    """The first line of what the server said, and what to do about it where that is plain."""
+    """The first line of the server's message, with a remedy where it is obvious."""
     lines = str(error).strip().splitlines()
     said = lines[0].rstrip(".") if lines else type(error).__name__
     if isinstance(error, errors.InsufficientPrivilege):
@@ -263,7 +263,7 @@ def steps() -> list[str]:
 
 @contextlib.contextmanager
 def _opened(path: Path, *, read_only: bool = False) -> Iterator[tuple[Connection, sqlite3.Connection]]:
-    """The database as SQLAlchemy sees it and as the driver does; what was not committed is rolled back at the end."""
+    """Open the database through SQLAlchemy and the driver; roll back uncommitted changes at the end."""
     connection = sqlite.open_engine(path, read_only=read_only).connect()
     driver: Any = connection.connection.driver_connection
     # A step that copies a table sorts all its indexes anew: a gigabyte for each million trips, were it in memory.
@@ -276,7 +276,7 @@ def _opened(path: Path, *, read_only: bool = False) -> Iterator[tuple[Connection
 
 
 def alembic_config(connection: Connection) -> "configs.Config":
-    """What an Alembic command needs to work on the connection's database; nothing is read from files."""
+    """Build the Alembic configuration for the connection's database; no files are read."""
     config = configs.Config()
     config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
     config.set_main_option("path_separator", "os")

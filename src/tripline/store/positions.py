@@ -1,13 +1,13 @@
-"""Live positions of vehicles: written coalesced, read by those who may see the vehicle, from one change to the next.
+"""Live positions of vehicles: coalesced writes, and reads of changes within a scope.
 
-Every transaction that changes a position, or whose reach of one, first takes the next number of `position_change` and
-so holds that row until its commit. So numbers appear in their order, and whoever has read up to one misses nothing
-that is written later, of however slow a process. On SQLite there is one writer anyway.
+Every transaction that changes a position or its visibility first takes the next number of `position_change` and locks
+that row until its commit. So numbers become visible in order, and a reader that has read up to one misses no later
+write, however slow the writing process. SQLite has a single writer anyway.
 
-A row of `position_reach` says that a company or a person may see a vehicle from now on, or no longer, or that its
-position is gone. What holds now is read from the rows themselves.
+A row of `position_reach` records that a company or a person gained or lost access to a vehicle, or that its position
+was deleted. Current access is read from the rows themselves.
 
-Not here: which sample is the newest (`domain/positions.py`), who writes when (`services/live/position_keeper.py`).
+Not here: choosing the newest sample (`domain/positions.py`), the times of writes (`services/live/position_keeper.py`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 FIELDS: Final = Position._fields
 GIVEN: Final = (*FIELDS, "sensor_id")
-"""What `write` takes of each vehicle."""
+"""Values that `write` takes per vehicle."""
 _TYPES: Final = ("text", "int8", "float8", "float8", "float8", "float8", "boolean", "text")
 _SET: Final = ", ".join(f"{name} = given.{name}" for name in FIELDS[1:])
 # The place decides between samples of one instant, so that every process keeps the same of them.
@@ -72,8 +72,8 @@ _VEHICLE_OF_ALONE: Final = Hot(
 
 
 def write(tx: WriteTx, given: Sequence[Any]) -> None:
-    """Keep those of these positions that are newer than what is kept. `given` has the values of `GIVEN`, one after the
-    other, of each vehicle once; at most some hundred vehicles, for the row of the numbers is held meanwhile."""
+    """Store the positions that are newer than the stored ones. `given` has the values of `GIVEN`, one after the other,
+    once per vehicle; at most a few hundred vehicles, since the number row stays locked meanwhile."""
     _next_no(tx)
     # As a rule every vehicle has a row: inserting is tried only where an update found none, or nothing newer.
     if _run(tx, _UPDATE, given) * len(GIVEN) < len(given):
@@ -93,7 +93,8 @@ def time_ms(tx: ReadTx, vehicle_id: VehicleId) -> int | None:
 
 
 class Followed(NamedTuple):
-    """A vehicle for somebody who follows positions: where it is, or that it is no longer within reach, or nowhere."""
+    """A change of a vehicle for a follower of positions: its new position, or None if it has none or left the
+    follower's reach."""
 
     vehicle_id: VehicleId
     position: Position | None
@@ -102,8 +103,8 @@ class Followed(NamedTuple):
 def changed(
     tx: ReadTx, scope: Scope, company_id: CompanyId, *, since_no: int, after: str, limit: int
 ) -> list[Followed]:
-    """The vehicles that the company owns or was delegated, inside the scope, and that changed since the number; with
-    `since_no` 0 all that have a position. In the order of their ids, behind `after`, up to `limit`."""
+    """Return the changed vehicles inside the scope that the company owns or was delegated, since the number; with
+    `since_no` 0 all that have a position. Ordered by id, after `after`, up to `limit`."""
     values = (company_id, since_no, after, scope.user_id, scope.company_id, limit)
     found: dict[str, Followed] = {}
     for statement in _changed(scope.reaches):
@@ -117,7 +118,7 @@ def changed(
 
 def reach_changed(tx: WriteTx, vehicle_id: VehicleId, holder_ids: Iterable[str | None]) -> None:
     """These companies or persons may see the vehicle from now on, or no longer."""
-    _next_no(tx)  # before the look: somebody may be about to write the first position
+    _next_no(tx)  # before the query: another process may be writing the first position
     if tx.hot(_EXISTS, vehicle_id):
         for holder_id in {each for each in holder_ids if each is not None}:
             tx.run(_TELL, {"holder_id": holder_id, "vehicle_id": vehicle_id})
@@ -130,7 +131,7 @@ def reach_of_people_changed(tx: WriteTx, vehicle_id: VehicleId, company_id: Comp
 
 
 def forget(tx: WriteTx, vehicle_id: VehicleId) -> None:
-    """The vehicle has no position any more; whoever may see the vehicle now will hear of it."""
+    """Delete the vehicle's position and notify everyone with access."""
     reach_changed(tx, vehicle_id, [row[0] for row in tx.all(_HOLDERS, {"of_vehicle": vehicle_id})])
     tx.run(_FORGET, {"of_vehicle": vehicle_id})
 
@@ -188,13 +189,14 @@ def _delegated() -> ColumnElement[bool]:
 
 
 def _has_whole(reaches: scopes.Reaches) -> bool:
-    """Whether all of some company is inside; else single vehicles are."""
+    """True if the reach includes a whole company; otherwise it consists of single vehicles."""
     return reached.whole(reaches, of_one=False) is not None
 
 
 @cache
 def _changed(reaches: scopes.Reaches) -> tuple[Hot, ...]:
-    """What finds changed positions: of a company's own vehicles by its key, of others by what lets see them."""
+    """Statements that find changed positions: own vehicles by company, delegated vehicles by the rows that grant
+    access."""
     rows = select(*_COLUMNS).where(
         _KEPT.c.change_no > bindparam("since_no"), _KEPT.c.vehicle_id > bindparam("after"), scopes.positions(reaches)
     )
@@ -214,7 +216,7 @@ def _hot(rows: Select[Any]) -> Hot:
 
 @cache
 def _reach(reaches: scopes.Reaches) -> Hot:
-    """The vehicles of which somebody's reach changed, with their positions where they are within reach now."""
+    """Vehicles that a holder gained or lost access to, with their positions where currently within reach."""
     inside = and_(_KEPT.c.vehicle_id == position_reach.c.vehicle_id, or_(_OWN, _delegated()), scopes.positions(reaches))
     rows = (
         select(position_reach.c.vehicle_id, *_COLUMNS[1:])

@@ -15,10 +15,10 @@ MOST: Final = 32
 LAST: Final = "\U0010ffff"
 """Behind every character that a name has."""
 MORE: Final = {"i": "İ", "k": "\u212a", "ß": "ẞ", "å": "\u212b", "θ": "ϴ", "ω": "\u2126"}
-"""What else becomes these characters in lower case: capitals that have another lower form of their own, and signs."""
+"""Other characters with this lower case: signs, and capitals with a second lower-case form."""
 
 KEPT: Final = 4_096
-"""Characters whose forms are kept: whoever searches may go through all of Unicode, a million of them."""
+"""Number of characters with cached forms; a search may contain any of Unicode's million characters."""
 
 
 @lru_cache(KEPT)

@@ -1,9 +1,9 @@
-"""The rows within a scope, as sets found by index: companies of which every row counts, and single vehicles.
+"""The rows within a scope, as sets found by index: whole companies and single vehicles.
 
-`scopes` asks of each row whether it is inside, which is right for a page; a number over a hundred thousand rows would
-ask a hundred thousand times. Nothing of other companies is looked at.
+`scopes` tests each row, which suits a page; counting a hundred thousand rows would run a hundred thousand tests. These
+sets skip other companies' rows.
 
-Not here: the numbers (`store/fleet/vehicle_counts.py`, `store/fleet/sensor_counts.py`), the lists
+Not here: the counts (`store/fleet/vehicle_counts.py`, `store/fleet/sensor_counts.py`), the lists
 (`store/fleet/vehicles.py`, `store/fleet/sensors.py`).
 """
 
@@ -38,12 +38,13 @@ from tripline.store.transactions import Hot, ReadTx
 MANY: Final = 1_000
 """Up to so many, sorting single vehicles takes 2 ms; above, walking along a company's list meets one soon."""
 COMPANY = "company"
-"""Name of the value that says of which company alone the rows are."""
+"""Name of the value that restricts rows to one company."""
 _ROLES = {Reach.DIRECTING_RIGHT: UserRole.DELEGATED_DIRECTOR, Reach.DRIVING_RIGHT: UserRole.DRIVER}
 
 
 def whole(reaches: scopes.Reaches, *, of_one: bool) -> Select[tuple[str]] | None:
-    """The companies of which every vehicle and sensor is inside; of one: that company or none. None: no such reach."""
+    """Select the companies with all vehicles and sensors inside; `of_one` restricts them to one company. None if no
+    reach includes a whole company."""
     mine = company.c.id == bindparam(scopes.COMPANY)
     partner = company.c.master_id == bindparam(scopes.COMPANY)
     tests = {Reach.ANY: true(), Reach.OWN_COMPANY: mine, Reach.PARTNERS: and_(partner, ~mine)}
@@ -70,14 +71,14 @@ def _single(reaches: scopes.Reaches, *, of_one: bool) -> list[Select[tuple[str]]
     if Reach.MANAGED in reaches:
         managed = vehicle.alias("managed")
         sets.append(select(managed.c.id).where(managed.c.director_id == bindparam(scopes.USER)))
-    # Rights of both roles are one set: to make two into one takes as long as to find them.
+    # Rights of both roles are one set: merging two sets takes just as much time.
     if not reaches.isdisjoint(_ROLES):
         sets.append(select(vehicle_user.c.vehicle_id).where(*rights(reaches)))
     return sets
 
 
 def rights(reaches: scopes.Reaches) -> tuple[ColumnElement[bool], ...]:
-    """Whether a row of `vehicle_user` is a right of the one who asks, of reaches that have such."""
+    """Conditions for a row of `vehicle_user` to be a right of the acting user, for the roles in the reaches."""
     roles = [vehicle_user.c.user_role == role.value for reach, role in _ROLES.items() if reach in reaches]
     return vehicle_user.c.user_id == bindparam(scopes.USER), or_(*roles)
 
@@ -93,12 +94,12 @@ def _delegated(reaches: scopes.Reaches, *, of_one: bool) -> Select[tuple[str]]:
 
 
 def singles(reaches: scopes.Reaches) -> CompoundSelect[tuple[str]]:
-    """As `single_vehicles`, of reaches of which `few` has said that there is one."""
+    """As `single_vehicles`, for reaches that passed `few`."""
     return union(*_single(reaches, of_one=False))
 
 
 def few(tx: ReadTx, scope: Scope) -> bool:
-    """Whether no company is inside as a whole, and up to `MANY` vehicles: those that somebody directs or may drive."""
+    """True if the scope includes no whole company and at most `MANY` vehicles, directed or driven by the user."""
     past = _past_many(scope.reaches)
     return past is not None and not tx.hot(past, scope.user_id, scope.company_id)
 
@@ -119,9 +120,9 @@ def beside_index(column: ColumnElement[str]) -> ColumnElement[str]:
 
 
 def tested(condition: ColumnElement[bool]) -> ColumnElement[bool]:
-    """The condition as no index has it, where many rows meet it.
+    """Rewrite a condition that many rows meet, to keep the planner off an index.
 
-    PostgreSQL takes an equation of an expression to hold of one row in 200, and rather sorts all that is left, or
-    compares each row with each. Of a CASE it expects every other row.
+    PostgreSQL estimates that an equation with an expression holds for one row in 200, so it prefers to sort all
+    remaining rows or to join them by nested loops. For a CASE it estimates every other row.
     """
     return case((condition, true()), else_=false())

@@ -1,4 +1,4 @@
-"""A scope as SQL: which vehicles, sensors, accounts, companies and trips are within somebody's reach.
+"""A scope as SQL: conditions for vehicles, sensors, accounts, companies and trips within a user's reach.
 
 Every store function on customers' rows takes a `Scope` and uses the predicate of its noun:
 
@@ -42,22 +42,22 @@ COMPANY = "scope_company"
 
 
 def values(scope: Scope) -> dict[str, str | None]:
-    """What the predicates' named values are for this scope, as execution parameters."""
+    """Execution parameters for the predicates' named values."""
     return {USER: scope.user_id, COMPANY: scope.company_id}
 
 
 def vehicles(reaches: Reaches) -> ColumnElement[bool]:
-    """Whether a row of `vehicle` is inside."""
+    """Condition for a row of `vehicle` to be inside."""
     return _any_of(reaches, {**_owned(vehicle.c.company_id), **_on_vehicle(vehicle.c.id)})
 
 
 def sensors(reaches: Reaches) -> ColumnElement[bool]:
-    """Whether a row of `sensor` is inside: by its company, or by the vehicle it is mounted on."""
+    """Condition for a row of `sensor` to be inside: by its company, or by the vehicle it is mounted on."""
     return _any_of(reaches, {**_owned(sensor.c.company_id), **_on_vehicle(sensor.c.vehicle_id)})
 
 
 def accounts(reaches: Reaches, rows: FromClause = account) -> ColumnElement[bool]:
-    """Whether a row of `account`, or of an alias, is inside; what somebody drove is read through this too."""
+    """Condition for a row of `account`, or of an alias, to be inside; it also governs a driver's trips and scores."""
     return _any_of(
         reaches,
         {
@@ -72,7 +72,7 @@ def accounts(reaches: Reaches, rows: FromClause = account) -> ColumnElement[bool
 
 
 def companies(reaches: Reaches) -> ColumnElement[bool]:
-    """Whether a row of `company` is inside."""
+    """Condition for a row of `company` to be inside."""
     return _any_of(
         reaches,
         {
@@ -83,7 +83,7 @@ def companies(reaches: Reaches) -> ColumnElement[bool]:
 
 
 def trips(reaches: Reaches) -> ColumnElement[bool]:
-    """Whether a row of `trip` is inside: by its company, by its vehicle, or by who drove."""
+    """Condition for a row of `trip` to be inside: by its company, its vehicle or its driver."""
     return _any_of(
         reaches,
         {
@@ -95,17 +95,17 @@ def trips(reaches: Reaches) -> ColumnElement[bool]:
 
 
 def positions(reaches: Reaches) -> ColumnElement[bool]:
-    """Whether a row of `vehicle_position` is inside: by the vehicle."""
+    """Condition for a row of `vehicle_position` to be inside: by the vehicle."""
     return _any_of(reaches, {**_owned(vehicle_position.c.company_id), **_on_vehicle(vehicle_position.c.vehicle_id)})
 
 
 def calls(reaches: Reaches) -> ColumnElement[bool]:
-    """Whether a row of `rpc_call` is inside: by the owner of the sensor, or the vehicle that it was on."""
+    """Condition for a row of `rpc_call` to be inside: by the sensor's owner, or the vehicle it was on."""
     return _any_of(reaches, {**_owned(rpc_call.c.company_id), **_on_vehicle(rpc_call.c.vehicle_id)})
 
 
 def history(reaches: Reaches) -> ColumnElement[bool]:
-    """Whether a row of `history` is inside by its company, which may be deleted like what the row tells of."""
+    """Condition for a row of `history` to be inside, by its company, which may have been deleted."""
     row = tables.history.c
     return _any_of(
         reaches,
@@ -127,7 +127,7 @@ def _any_of(reaches: Reaches, tests: dict[Reach, Test]) -> ColumnElement[bool]:
 
 
 def _owned(company_id: Column) -> dict[Reach, Test]:
-    """Tests on the company that owns the row. Only an operator is anybody's master."""
+    """Tests on the company that owns the row. Only operators are masters."""
     under = company.alias("under")
     return {
         Reach.OWN_COMPANY: lambda: company_id == bindparam(COMPANY),

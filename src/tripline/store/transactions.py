@@ -77,15 +77,15 @@ class Hot:
 
     @functools.cached_property
     def in_every_range(self) -> "Hot":
-        """The statement once for each of many ranges: its last two names are the bounds of one, in place of which it
-        takes a list of lower and one of upper bounds. For databases that know LATERAL."""
+        """Build a statement that runs once per range: its last two names, the bounds of one range, become lists of
+        lower and upper bounds. For databases with LATERAL."""
         *names, low, high = self._names
         lists = (cast(bindparam(name, type_=ARRAY(Text)), ARRAY(Text)) for name in (low, high))
         bounds = func.unnest(*lists).table_valued(low, high).render_derived(name="bounds")
 
         def bound(element: Any, **_: Any) -> Any:
             inside = isinstance(element, BindParameter) and element.key in {low, high}
-            # By its text, so that no SELECT within takes it for a table of its own.
+            # By its text, so that no inner SELECT takes it for a table of its own.
             return literal_column(f"bounds.{element.key}", element.type) if inside else None
 
         each: Any = visitors.replacement_traverse(self._statement, {}, bound)
@@ -93,8 +93,8 @@ class Hot:
         return Hot(select(found).select_from(bounds.join(found, true())), *names, low, high)
 
     def compiled(self, dialect: Dialect) -> tuple[str, tuple[int, ...], tuple[Any, ...]]:
-        """The SQL text; for each placeholder in it, the position of its value among `names` and what follows them;
-        and what follows them: the statement's own constants."""
+        """Return the SQL text, for each placeholder the position of its value among `names` and the constants, and the
+        statement's own constants."""
         known = self._sql.get(dialect.name)
         if known is None:
             compiled = self._statement.compile(dialect=_by_position(dialect))
@@ -117,7 +117,7 @@ class ReadTx:
     """A consistent view of the rows."""
 
     shared: ClassVar[bool] = False
-    """Whether it is a database that processes on other machines may use, too."""
+    """True if processes on other machines may also use the database."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -170,37 +170,36 @@ class Store(Protocol):
     """Opens transactions. Raises `ports.outages.StoreOutage` when the database is away, full or damaged."""
 
     troubles: Troubles
-    """What the latest transactions met."""
+    """Errors of the latest transactions."""
 
     async def write(self, work: Callable[[WriteTx], T], *, locked: bool = False) -> T:
-        """Run the work in one durable transaction: what it returns is committed.
+        """Run the work in one durable transaction; its result is returned after the commit.
 
-        On a shared database the work may run more than once, until it collides with nobody, so it must leave nothing
-        behind but rows. `locked` work takes the locks that it needs itself, in the order of `docs/locks.md`, and sees
-        what others commit meanwhile.
+        On a shared database the work is repeated after a collision, so it must have no effects other than rows.
+        `locked` work takes its own locks, in the order of `docs/locks.md`, and sees commits of others meanwhile.
         """
 
     async def read(self, work: Callable[[ReadTx], T], *, consistent: bool = True) -> T:
         """Run the work on one consistent view, off the event loop.
 
-        Not `consistent`: each statement may see another state, which costs less where there is one, or where what is
-        looked for is never changed.
+        If not `consistent`, each statement may see a different state; use it for a single statement or for rows that
+        never change, as it costs less.
         """
 
     async def read_short(self, work: Callable[[ReadTx], T], *, consistent: bool = True) -> T:
         """As `read`, for look-ups by key that take less than a thread hop: may run on the event loop itself."""
 
     async def ask(self, statement: Hot, *values: Any) -> list[tuple[Any, ...]]:
-        """Every row of one look-up by key that takes less than a thread hop: on the event loop, whichever database it
-        is, and in no transaction but its own. Raises `Outage`."""
+        """Return every row of one query by key that takes less than a thread hop: on the event loop, with either
+        database, in its own transaction. Raises `Outage`."""
 
     async def prove(self) -> None:
-        """See whether the database can be used, unless the latest transactions say so. Cheap enough to repeat often.
-        Raises `ports.outages.Outage`. What it finds is in `troubles`."""
+        """Check that the database is usable, unless recent transactions prove it. Cheap enough to repeat often. Raises
+        `ports.outages.Outage`; `troubles` holds the result."""
 
     @property
     def shared(self) -> bool:
-        """Whether processes on other machines may use the database: what is cached must be claimed
+        """True if processes on other machines may use the database: caches must then be claimed
         (`store/ingest/claims.py`)."""
 
     @property
@@ -209,8 +208,8 @@ class Store(Protocol):
         number seen when something was cached from rows, that still holds."""
 
     def alone(self) -> contextlib.AbstractAsyncContextManager[None]:
-        """On a database of our own: no other process commits inside, until this one does. What was read inside holds
-        then, unless this process itself wrote something else before. Raises `Outage`."""
+        """Block commits of other processes on an unshared database until this one commits. Earlier reads then remain
+        valid unless this process wrote in between. Raises `Outage`."""
 
     def of(self, crew: Crew) -> "Store":
         """The same database through the threads of this crew; a store that was just opened works for `Crew.WORK`."""

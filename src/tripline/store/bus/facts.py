@@ -43,7 +43,7 @@ class Latest(msgspec.Struct, frozen=True):
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What a batch is placed by."""
+    """The rows that placing a batch depends on."""
 
     sensors: dict[str, Sensor]
     vehicles: dict[str, Latest]
@@ -66,7 +66,7 @@ def load(
     vehicle_ids: Collection[str],
     user_ids: Collection[str],
 ) -> Facts:
-    """These vehicles and those that the sensors are on; these people and who drives those vehicles."""
+    """Load these vehicles and people, the vehicles of the sensors, and the drivers of all those vehicles."""
     _everything(scope)
     mounted = {each.vehicle_id for each in sensors.values() if each.vehicle_id is not None}
     vehicles = _vehicles(tx, {*vehicle_ids, *mounted})
@@ -80,10 +80,10 @@ def load(
 
 
 def hold(tx: WriteTx, scope: Scope, facts: Facts) -> bool:
-    """Keep the rows from changing until the commit; whether they still say what the facts say.
+    """Lock the rows until the commit; return True if they are unchanged.
 
-    In the order in which the device pipeline takes them (docs/locks.md): sensors, vehicles, people, each by id. On
-    SQLite nobody else writes anyway.
+    Locks follow the order of the device pipeline (docs/locks.md): sensors, vehicles, people, each by id. SQLite has no
+    other writers.
     """
     _everything(scope)
     if not tx.shared:

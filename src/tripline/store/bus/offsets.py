@@ -1,10 +1,10 @@
-"""The position up to which each partition of a topic is stored, kept in the transaction that stores it.
+"""The stored position in each partition of a topic, written in the transaction that stores the messages.
 
-The bus delivers at least once: a process that dies between the store's commit and the bus's gets messages again, and
-one that was away too long may write while another has its partition. Both are told here: what lies before the position
-is stored. A log is a topic with its id, so that one made anew under the same name begins anew.
+The bus delivers at least once: a process that dies between the store's commit and the bus's commit receives messages
+again, and one that was away too long may write while another owns its partition. The position detects both: messages
+before it are already stored. A log is a topic with its id, so a topic recreated under the same name starts over.
 
-Not here: reading the bus (`adapters/`), what is stored (`services/ingest/`).
+Not here: reading the bus (`adapters/`), storing messages (`services/ingest/`).
 """
 
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ _ADVANCE: Final = Hot(
 
 
 def positions(tx: ReadTx, log: str) -> dict[int, int]:
-    """Partition -> its first offset that is not stored; one of which nothing is stored is not there."""
+    """Map each partition to its first unstored offset; partitions without stored messages are absent."""
     return dict(tx.hot(_NEXT, log))
 
 

@@ -1,10 +1,10 @@
-"""The driver in stored data: the data outlives a deleted driver and names none from then on; history likewise.
+"""Removes deleted drivers from stored data and history; the data itself remains, without a driver.
 
-The rows are too many to change in the transaction that deletes the person: it puts the person on the eraser's list
-(`erasures.begin_person`), from when on nobody is shown the id (`erasures.mentioned`), and the eraser takes it out.
+The rows are too many to change in the transaction that deletes the person. It puts the person on the eraser's list
+(`erasures.begin_person`), which hides the id at once (`erasures.mentioned`); the eraser then removes it.
 
-Takes no scope: it works on what names nobody any more. Not here: reading trips (`store/trips/trips.py`), who drives a
-vehicle now (`vehicles.release_driver`).
+Takes no scope: the rows belong to deleted people. Not here: reading trips (`store/trips/trips.py`), the current driver
+of a vehicle (`vehicles.release_driver`).
 """
 
 from typing import Final
@@ -62,8 +62,8 @@ _IN_TURN: Final = (
     _detach(dispute.c.no, "decided_by"),
     _detach(rescoring.c.no, "requested_by"),
 )
-"""Trips first: a score that was judged for one with another driver is not kept. Accumulated scores after scores: they
-take their driver from them. Calls to devices, disputes and rescorings stay too, and do not tell whose they were."""
+"""Trips first: a score judged for a different driver would be discarded. Accumulated scores after scores, which supply
+their driver. Calls to devices, disputes and rescorings also remain, without the person's id."""
 
 
 def sensors_with_open_trips(tx: ReadTx, user_id: UserId) -> list[SensorId]:

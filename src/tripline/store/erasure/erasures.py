@@ -1,9 +1,9 @@
 """The list of deleted vehicles and sensors whose driving data the eraser still has to erase.
 
-A vehicle's trips, microtrips, scores and events are too many to go in the transaction that deletes it. That
-transaction puts the vehicle on this list, and from then on they are not there for anybody: every statement that finds
-such rows by something else than their vehicle asks `kept`. The same holds for the mention of a deleted sensor or
-person in trips, events and scores, and for those of a sensor's trips that have no vehicle.
+A vehicle's trips, microtrips, scores and events are too many to delete together with it. The deleting transaction puts
+the vehicle on this list, which hides the rows at once: every statement that does not find such rows by their vehicle
+uses `kept`. The list likewise hides a deleted sensor or person named in trips, events and scores, and a deleted
+sensor's trips without a vehicle.
 
 Not here: erasing the rows (`vehicle_remains.py`, `sensor_remains.py`, `driver_remains.py`), the caller
 (`services/eraser.py`).
@@ -40,7 +40,7 @@ _PENDING: Final = Hot(
 
 
 def kept(owner_id: ColumnElement[str]) -> ColumnElement[bool]:
-    """Whether a row of driving data with this vehicle or sensor (or none) was not left behind by a deleted one."""
+    """Condition for driving data whose vehicle or sensor, if any, is not waiting to be erased."""
     return ~exists().where(erasure.c.id == owner_id)
 
 
@@ -50,17 +50,17 @@ def mentioned(owner_id: ColumnElement[str]) -> ColumnElement[str]:
 
 
 def begin(tx: WriteTx, vehicle_id: VehicleId, *, now_ms: int) -> None:
-    """What the vehicle drove is not there any more, and waits to be erased."""
+    """Hide the vehicle's driving data and list it for erasure."""
     tx.run(insert(erasure).values(id=vehicle_id, kind=Kind.VEHICLE.value, created_ms=now_ms))
 
 
 def begin_sensor(tx: WriteTx, sensor_id: SensorId, *, now_ms: int) -> None:
-    """What the sensor drove stops naming it, and what it drove without a vehicle waits to be erased."""
+    """Hide the sensor's id in driving data and list its data without a vehicle for erasure."""
     tx.run(insert(erasure).values(id=sensor_id, kind=Kind.SENSOR.value, created_ms=now_ms))
 
 
 def begin_person(tx: WriteTx, user_id: UserId, *, now_ms: int) -> None:
-    """What the person drove names nobody any more."""
+    """Hide the person's id in driving data and list it for erasure."""
     tx.run(insert(erasure).values(id=user_id, kind=Kind.PERSON.value, created_ms=now_ms))
 
 
@@ -70,17 +70,17 @@ def pending(tx: ReadTx, *, limit: int, kind: Kind = Kind.VEHICLE) -> list[str]:
 
 
 def hold(tx: WriteTx, owner_id: str) -> bool:
-    """Whether it still waits to be erased and nobody else is at it; nobody will be until the transaction ends."""
+    """Lock an entry of the list until the transaction ends; False if it is erased or locked by another process."""
     return bool(tx.hot(_HOLD, owner_id))
 
 
 def any_pending(tx: ReadTx) -> bool:
-    """Whether anything waits, so that a list may have to step over many rows that are not there any more."""
+    """True if the list has entries, so that reads may have to skip many hidden rows."""
     return bool(tx.hot(_ANY))
 
 
 def deleted_ms(tx: ReadTx, owner_id: str) -> int:
-    """When what waits on the list was deleted."""
+    """The time of deletion of a list entry."""
     at_ms: int = tx.hot(_DELETED_MS, owner_id)[0][0]
     return at_ms
 

@@ -1,8 +1,8 @@
-"""Erases the remains of a deleted sensor: trips and events of vehicles stay and name no sensor from then on; data
-without a vehicle, which its company alone saw, goes with it.
+"""Erases the remains of a deleted sensor: its id in vehicles' trips and events, and data without a vehicle, which only
+its company could see.
 
-Takes no scope: it works on what names nobody any more. Not here: which sensors those are (`erasures.py`), the
-rejected-message log, which keeps telling what came from where (`store/ingest/rejected.py`).
+Takes no scope: the rows belong to deleted sensors. Not here: the list of such sensors (`erasures.py`), the
+rejected-message log, which keeps the sources of its entries (`store/ingest/rejected.py`).
 """
 
 from typing import Final

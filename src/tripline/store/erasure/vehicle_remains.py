@@ -1,9 +1,9 @@
-"""Erasing what a deleted vehicle left behind, some rows at a time.
+"""Erase the remains of a deleted vehicle, some rows at a time.
 
-What is listed by driver goes first and the newest of it first, so that pages which have to step over such rows soon
-need not. Trips go last, one after the other, for their microtrips and scoring jobs are found through them.
+Rows that are listed by driver go first, the newest first, so that pages soon need not skip them. Trips go last, one by
+one, because their microtrips and scoring jobs are found through them.
 
-Takes no scope: it works on what belongs to nobody any more. Not here: which vehicles those are (`erasures.py`).
+Takes no scope: the rows belong to deleted vehicles. Not here: the list of such vehicles (`erasures.py`).
 """
 
 from typing import Final
@@ -43,7 +43,7 @@ _OF_VEHICLE: Final = (
         *(gps_event.c.created_ms, gps_event.c.event_ms, gps_event.c.no),
     ),
     _some(device_event, device_event.c.no, device_event.c.vehicle_id, device_event.c.no),
-    # Goes with the vehicle; another process may have been about to write it.
+    # Deleted with the vehicle; another process may have been about to write it.
     delete(vehicle_score).where(vehicle_score.c.vehicle_id == bindparam("of_owner")),
 )
 _SCORED: Final = Hot(
@@ -103,7 +103,7 @@ def erase_some(tx: WriteTx, vehicle_id: VehicleId, *, limit: int) -> int:
 
 
 def _some_scores(tx: WriteTx, vehicle_id: VehicleId, limit: int) -> int:
-    """The newest scores, with what they added to sums: those of their drivers and company stay."""
+    """Delete the newest scores and subtract them from the vehicle's sums; the sums of drivers and company remain."""
     trip_nos = [row[0] for row in tx.hot(_SCORED, vehicle_id, limit)]
     if trip_nos:
         before = sums.held(tx, trip_nos)

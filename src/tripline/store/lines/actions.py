@@ -1,6 +1,6 @@
-"""Rows of the actions that a carrier sent: what was asked and what was answered, so that one sent twice is done once.
+"""Rows of carrier actions with their requests and outcomes, so that a repeated action is done once.
 
-They belong to the carrier's account, which alone reads them, by the numbers it gave them; so there is no scope.
+They belong to the carrier's account, which alone reads them, by its own action numbers; so there is no scope.
 """
 
 from typing import Any, Final

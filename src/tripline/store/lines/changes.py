@@ -1,7 +1,6 @@
-"""Rows of what became of lines, by device: written with each change, read newest first.
+"""Line changes by device: written with each change, read newest first.
 
-Whoever reads was let pass for the device. Not here: the lines as they are (`lines.py`), what the carrier sent
-(`actions.py`).
+Callers check access to the device. Not here: the current lines (`lines.py`), carrier actions (`actions.py`).
 """
 
 from collections.abc import Sequence
@@ -30,9 +29,9 @@ _LAST: Final = 2**63 - 1
 
 
 def add(tx: WriteTx, sensor_id: SensorId, change: Change) -> None:
-    """Keep a change of the device's line, behind all that are there: its number is its place by our clock.
+    """Store a change of the device's line after all existing ones: its number gives its place by our clock.
 
-    Another program on this database may have numbered changes of the line with the same number, or ahead of our clock.
+    Another program on this database may have used the same number for this line, or numbers ahead of our clock.
     """
     no = max(change.no, tx.hot(_NEWEST, sensor_id)[0][0] + 1)
     row = {name: getattr(change, name) for name in _FIELDS}
@@ -40,12 +39,12 @@ def add(tx: WriteTx, sensor_id: SensorId, change: Change) -> None:
 
 
 def of_sensor(tx: ReadTx, sensor_id: SensorId, *, before: RowNo | None, limit: int) -> Sequence[Change]:
-    """What became of the device's line, before this number, the newest first."""
+    """Return the changes of the device's line before this number, newest first."""
     rows = tx.hot(_PAGE, sensor_id, _LAST if before is None else before, limit)
     found = (dict(zip(_FIELDS, row, strict=True)) for row in rows)
     return [Change(**{**values, "nw_status": NwStatus(values["nw_status"])}) for values in found]
 
 
 def forget(tx: WriteTx, sensor_id: SensorId) -> None:
-    """Forget what became of the line of a device that is deleted."""
+    """Delete the line changes of a deleted device."""
     tx.run(delete(line_change).where(_ROW.sensor_id == sensor_id))

@@ -1,8 +1,7 @@
-"""The effects of carrier actions on rows of sensors: a mapping moves to another device, or all of it goes.
+"""The effects of carrier actions on rows of sensors: move a mapping to another device, or clear the device.
 
-These follow from what happened outside, to a device that the carrier's account was let pass for; so the statements
-name the row alone. Not here: what a company does with its sensors (`store/fleet/sensors.py`), rows of lines
-(`lines.py`).
+The events happened outside, to a device that the carrier's account has access to; so the statements name the row alone.
+Not here: a company's changes to its sensors (`store/fleet/sensors.py`), rows of lines (`lines.py`).
 """
 
 from typing import Final
@@ -41,8 +40,8 @@ def hand_over(tx: WriteTx, old: Sensor, to: SensorId) -> None:
 
 
 def clear(tx: WriteTx, sensor_id: SensorId) -> None:
-    """Leave of a device what it is (id, owner, serial number, vendor, type), and nothing that was registered about it.
+    """Keep a device's id, owner, serial number, vendor and type, and clear everything registered about it.
 
-    What it sent stays with the vehicle it was on.
+    Its data stays with the vehicle it was on.
     """
     tx.run(update(sensor).where(sensor.c.id == sensor_id).values(_EMPTY))

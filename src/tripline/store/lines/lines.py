@@ -1,7 +1,7 @@
-"""Rows of carrier lines: one for each device that has, or had, a line; and the claim that a call to the carrier holds.
+"""Rows of carrier lines, one per device that has or had a line, and the claim of a running carrier call.
 
-Lines are read with their devices, under a scope (`store/fleet/sensors.py`); these functions follow for a device that
-was let pass. Not here: what happens to lines (`services/lines/`), actions already done (`actions.py`).
+Lines are read with their devices, under a scope (`store/fleet/sensors.py`); callers of these functions check access
+first. Not here: changes of lines (`services/lines/`), completed actions (`actions.py`).
 """
 
 from typing import Any, Final
@@ -17,9 +17,9 @@ _UNCLAIMED: Final[dict[str, Any]] = {"claimed_by": None, "claimed_until_ms": Non
 
 
 def put(tx: WriteTx, line: Line, *, now_ms: int) -> None:
-    """Keep the line as its device's, in place of what was there. The number was looked up before: it is free.
+    """Store the line as its device's, replacing the previous one. The caller has checked that the number is free.
 
-    A call to the carrier that is noted for the line stays noted.
+    The claim of a carrier call on the line remains.
     """
     values = {
         "mdn": line.mdn,

@@ -15,13 +15,13 @@ _USE_SUSPENDED: Final = NwStatus.USE_SUSPENDED.value
 
 
 def is_paused(tx: ReadTx, mdn: str) -> bool:
-    """Whether the line is paused: a simulated carrier knows what was said about its lines."""
+    """True if the line is paused; a simulated carrier knows the stored line states."""
     told = exists().where(carrier_line.c.mdn == mdn, carrier_line.c.nw_status == _USE_SUSPENDED)
     return tx.one(select(told).where(told)) is not None
 
 
 def was_lifted_by(tx: ReadTx, mdn: str, request_id: str) -> bool:
-    """Whether this request was the last that lifted the pause of the line."""
+    """True if this request was the last that lifted the pause of the line."""
     found = select(simulated_line.c.mdn).where(simulated_line.c.mdn == mdn, simulated_line.c.lifted_by == request_id)
     return tx.one(found) is not None
 

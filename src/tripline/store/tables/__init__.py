@@ -1,7 +1,7 @@
 """Every table. Ids are canonical UUID text; instants are epoch milliseconds; `no` is a time-ordered row number.
 
 Rows that arrive by the thousand (`microtrip`, `gps_event`, `device_event`, `rejected_message`) are keyed by `no`
-(`domain/ids.py`), so inserts append and a page starts by key. `trip.no` is what microtrips point to.
+(`domain/ids.py`), so inserts append and a page starts by key. Microtrips refer to `trip.no`.
 
 `store/migrate.py` makes a new database from these tables; an older one takes the steps in `migrations/`.
 """

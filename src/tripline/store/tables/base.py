@@ -37,9 +37,9 @@ def partial_index(name: str, *columns: ColumnElement[Any], where: str, unique: b
 @compiles(String, "postgresql")
 @compiles(Text, "postgresql")
 def _in_the_order_of_code_points(type_: String, compiler: GenericTypeCompiler, **options: Any) -> str:
-    """Text is compared as in SQLite, whatever language the server speaks: pages of lists are ranges of names.
+    """Compare text by code point as SQLite does, in any server locale, since pages of lists are ranges of names.
 
-    And as there it has any length: what is too long is refused where it comes in, not by the database.
+    Text has any length, as in SQLite: inputs are checked at the border, not by the database.
     """
     return 'TEXT COLLATE "C"'
 
@@ -62,7 +62,7 @@ def _lowered_by_icu(function: lowered, compiler: DDLCompiler, **options: Any) ->
 
 
 LAST: Final = 4
-"""Characters of the end of a number by which an index finds it: what a vehicle is called by."""
+"""Number of trailing characters in the ending index: people refer to vehicles by them."""
 
 
 def last(number: ColumnElement[Any]) -> ColumnElement[str]:

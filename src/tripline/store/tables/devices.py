@@ -1,4 +1,4 @@
-"""The device channel beside driving: calls to devices, activations, connections, and what is watched of a device."""
+"""The device channel beside driving: calls to devices, activations, connections and watches."""
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, LargeBinary, String, Table
 

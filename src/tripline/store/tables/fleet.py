@@ -125,7 +125,7 @@ Index("ix_sensor_ending", sensor.c.service_type, last(sensor.c.serial_no))
 Index("ix_sensor_company_created", sensor.c.company_id, sensor.c.created_ms, sensor.c.id)
 Index("ix_sensor_type", sensor.c.company_id, sensor.c.type)
 Index("ix_sensor_created", sensor.c.service_type, sensor.c.created_ms, sensor.c.id)
-# Without those on no vehicle: they are found by their company, not among everybody's.
+# Excludes sensors without a vehicle, which are listed by company.
 partial_index(
     "ix_sensor_vehicle_id",
     sensor.c.vehicle_id,

@@ -1,4 +1,4 @@
-"""Several processes on one database: which there are, and what passes between them."""
+"""The processes that share a database, and the messages between them."""
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, String, Table
 

@@ -1,4 +1,4 @@
-"""Tables of what waits to be sent: mails, and messages to customers' servers."""
+"""Tables of outgoing messages: mails, and messages to customers' servers."""
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, LargeBinary, SmallInteger, String, Table
 

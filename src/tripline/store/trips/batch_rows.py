@@ -3,8 +3,8 @@
 `Rows` collects one batch on the event loop; `write` executes it, and does nothing else in Python, so that the writer
 thread leaves the interpreter to the loop.
 
-Not here: what is read before placing (`store/ingest/tracks.py`), what REST reads (`trips.py`), records from the bus
-(`bus_records.py`), the rejected-message log (`store/ingest/rejected.py`).
+Not here: reading the state before placing (`store/ingest/tracks.py`), reading for REST (`trips.py`), records from the
+bus (`bus_records.py`), the rejected-message log (`store/ingest/rejected.py`).
 """
 
 from typing import Any, Final, NamedTuple
@@ -109,7 +109,7 @@ class Attribute(NamedTuple):
 
 
 class LastHeard(NamedTuple):
-    """What a vehicle was heard of last."""
+    """The latest contact with a vehicle."""
 
     trip_id: TripId | None
     """Its latest trip; None: as it was."""
@@ -128,7 +128,7 @@ class Rows:
         self.trips: list[Any] = []
         self.events: list[Any] = []
         self.entries: list[Any] = []
-        """How microtrips and events are found again."""
+        """Index entries for microtrips and events."""
         self.jobs: dict[int, int] = {}
         """When each trip is due for scoring."""
         self.ended: list[dict[str, Any]] = []
@@ -151,7 +151,7 @@ class Rows:
     def end(
         self, trip: LiveTrip, *, start_ms: int, end_ms: int, closed_ms: int, not_scored: str | None, **said: Any
     ) -> None:
-        """The trip ends in the state it is in; `said` is what its trip message says of it."""
+        """End the trip in its current state; `said` holds the fields of its trip message."""
         self.ended.append(
             {
                 "trip_no": trip.no,
@@ -185,7 +185,7 @@ def write(tx: WriteTx, scope: Scope, rows: Rows) -> None:
     EVENTS.insert(tx, rows.events)
     ENTRIES.insert(tx, rows.entries)
     ATTRIBUTES.insert(tx, [value for key, newest in sorted(rows.attributes.items()) for value in (*key, *newest)])
-    # What others write too is written in the order of its keys: that is the order of locks (docs/locks.md).
+    # Rows shared with other writers are written in key order, which is the order of locks (docs/locks.md).
     _each(tx, _START_EARLIER, [{"trip_no": no, "earliest_ms": ms} for no, ms in sorted(rows.started.items())])
     _each(tx, _END_TRIP, rows.ended)
     JOBS.insert(tx, [value for job in sorted(rows.jobs.items()) for value in job])

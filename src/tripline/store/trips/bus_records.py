@@ -26,7 +26,7 @@ EVENTS: Final = Bulk(
 
 
 def microtrips(tx: ReadTx, scope: Scope, keys: Collection[int], *, since_no: int) -> dict[int, list[bytes]]:
-    """The payloads of the stored microtrips with these keys, none of which is older than the number."""
+    """Payloads of the stored microtrips with these keys, from `since_no` on."""
     return _stored(tx, scope, microtrip, keys, since_no)
 
 
@@ -36,7 +36,7 @@ def events(tx: ReadTx, scope: Scope, keys: Collection[int]) -> dict[int, list[by
 
 
 def driven_by(tx: WriteTx, scope: Scope, driven: Mapping[int, UserId | None]) -> None:
-    """What was scored of these trips, by number, names who drove as their messages say it now."""
+    """Update the drivers of these trips' scores and events, by trip number, from their latest messages."""
     _everything(scope)
     values = [{"of_trip": trip_no, "by": user_id} for trip_no, user_id in driven.items()]
     if values:

@@ -1,7 +1,7 @@
-"""Trips that live by a customer's `tripId`: found, locked, made, changed, and those that fell silent.
+"""Trips identified by a customer's `tripId`: find, lock, create, change, and list the silent ones.
 
-Not here: their microtrips and events (`bus_records.py`), what happens to them (`services/bus/placement.py`), the trips
-of devices (`store/ingest/tracks.py`, `batch_rows.py`).
+Not here: their microtrips and events (`bus_records.py`), their lifecycle (`services/bus/placement.py`), the trips of
+devices (`store/ingest/tracks.py`, `batch_rows.py`).
 """
 
 from collections.abc import Collection, Sequence
@@ -30,7 +30,7 @@ _CHANGED: Final = tuple(name for name in _KEPT if name not in ("no", "id", "comp
 
 
 class BusTrip:
-    """A trip's row, locked. Whoever changes it says so: `changed`."""
+    """A trip's row, locked. Set `changed` after changing it."""
 
     __slots__ = (*_KEPT, "changed", "erased", "is_new")
 
@@ -62,7 +62,7 @@ class BusTrip:
         self.parking = bool(self.parking)
         self.changed = False
         self.erased = erased
-        """Whether it was left behind by a deleted vehicle."""
+        """True if its vehicle is deleted."""
         self.is_new = is_new
 
     @property
@@ -92,7 +92,7 @@ def jobs(tx: WriteTx, scope: Scope, nos: Collection[int]) -> dict[int, int]:
 
 
 def change(tx: WriteTx, scope: Scope, trips: Collection[BusTrip]) -> None:
-    """Write what was changed."""
+    """Write the changed trips."""
     _everything(scope)
     values = [
         {"trip_no": each.no, **{name: getattr(each, name) for name in _CHANGED}} for each in trips if each.changed
@@ -109,7 +109,7 @@ def bounds(tx: ReadTx, scope: Scope, trip_no: int) -> Span | None:
 
 
 def silent(tx: ReadTx, scope: Scope, *, since_ms: int, limit: int) -> list[str]:
-    """Ids of the open trips of which nothing was received since the instant, the oldest first."""
+    """Ids of open trips without a message since the instant, oldest first."""
     _everything(scope)
     return [row[0] for row in tx.hot(_SILENT, ids.first_no(since_ms), limit)]
 

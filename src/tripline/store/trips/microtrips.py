@@ -48,7 +48,7 @@ def latest_of_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> StoredMicrotrip | No
 
 
 def _no_of(tx: ReadTx, trip_id: TripId, microtrip_id: str) -> RowNo:
-    """The row number of one of the trip's microtrips: it is in an id of ours; a customer's is looked up."""
+    """The row number of one of the trip's microtrips: contained in our ids, looked up for a customer's."""
     no = ids.no_of(microtrip_id)
     if tx.hot(_IS_MICROTRIP, no, microtrip_id, trip_id):
         return no

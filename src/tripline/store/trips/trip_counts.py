@@ -1,6 +1,6 @@
-"""Numbers of trips that name a vehicle, sensor or person: counted up to a bound, by the index that begins with it.
+"""Counts of trips that name a vehicle, sensor or person, up to a bound, by the index that begins with it.
 
-Whoever asks was let pass. Not here: the trips themselves (`trips.py`).
+Callers check access first. Not here: the trips themselves (`trips.py`).
 """
 
 from typing import Final
@@ -28,7 +28,7 @@ def of_sensor(tx: ReadTx, sensor_id: SensorId) -> int:
 
 
 def open_of_sensor(tx: ReadTx, sensor_id: SensorId) -> int:
-    """How many of those that the sensor sent on a vehicle have not ended."""
+    """Count the open trips that the sensor sent on a vehicle."""
     counted: int = tx.hot(_OPEN_OF_SENSOR, sensor_id)[0][0]
     return counted
 

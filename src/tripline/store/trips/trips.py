@@ -23,7 +23,7 @@ from tripline.store.transactions import Hot, ReadTx
 
 
 def trip_inside(tx: ReadTx, scope: Scope, trip_id: TripId) -> bool | None:
-    """Whether the trip is inside the scope, or None when there is none with this id."""
+    """True if the trip is inside the scope, None if it does not exist."""
     rows = tx.hot(_trip_inside(scope.reaches), trip_id, scope.user_id, scope.company_id)
     return bool(rows[0][0]) if rows else None
 
@@ -56,7 +56,7 @@ _TRIP: Final = [column(name) for name in StoredTrip.__struct_fields__]
 IS_THERE: Final = and_(
     erasures.kept(trip.c.vehicle_id), or_(trip.c.vehicle_id.is_not(None), erasures.kept(trip.c.sensor_id))
 )
-"""Whether a trip was not left behind by its deleted vehicle, or when it has none by its deleted sensor."""
+"""Condition for a trip whose vehicle, or sensor if it has no vehicle, is not waiting to be erased."""
 _ONE_TRIP: Final = Hot(select(*_TRIP, trip.c.quality).where(trip.c.id == bindparam("id")), "id")
 
 
@@ -105,6 +105,6 @@ def _trip_page(owner: str, ascending: bool, continued: bool) -> Hot:
 
 
 def _of_owner(statement: Select[Any], owner: str) -> Select[Any]:
-    """Trips whose column `owner` names the one that is asked for, without those of deleted vehicles."""
+    """Trips whose column `owner` equals the parameter, excluding trips of deleted vehicles."""
     found = statement.where(trip.c[owner] == bindparam("owner"))
     return found if owner == _OF_VEHICLE else found.where(erasures.kept(trip.c.vehicle_id))
