@@ -1,7 +1,7 @@
-"""Accounts as log-in and tokens see them: who an id or an e-mail address is, new accounts.
+"""Accounts for log-in and tokens: find one by id or e-mail address, create one.
 
-These look-ups happen before there is an actor, so they take no scope: they answer about one key and are never shown to
-anybody but its owner. Records of people, under a scope: `store/fleet/people.py`.
+These queries precede authentication, so they take no scope: each reads one key, and only its owner sees the result.
+Records of people, under a scope: `store/fleet/people.py`.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ IN_SESSION: Final = Hot(
 """Finds the enabled account with this id, while its session lasts, for `actor_of`."""
 
 AS_KNOWN: Final = (scopes.USER, scopes.COMPANY, "scope_authority", "scope_session")
-"""Names of the values of `unchanged`: what is known of an account, in the order of `as_known`."""
+"""Names of the values of `unchanged`: the cached state of an account, in the order of `as_known`."""
 
 _LONGEST: Final = 512
 """Characters that are worth comparing: no account's address has more than 255, however it is written."""
@@ -56,7 +56,7 @@ class Known(msgspec.Struct, frozen=True):
 
 
 class Credentials(msgspec.Struct, frozen=True):
-    """What a log-in is compared with."""
+    """The stored credentials for a log-in."""
 
     user_id: UserId
     email: str
@@ -67,9 +67,9 @@ class Credentials(msgspec.Struct, frozen=True):
 
 
 def login_form(email: str) -> str:
-    """The e-mail address in the form in which two are compared.
+    """Normalise an e-mail address for comparison.
 
-    Without blanks around it and as `fields.compared` says. Of what is longer than any address the beginning counts.
+    Strips blanks and applies `fields.compared`. Text longer than any address is cut.
     """
     return fields.compared(email.strip()[:_LONGEST])
 
@@ -80,7 +80,7 @@ def actor(tx: ReadTx, user_id: UserId) -> Actor | None:
 
 
 def actor_of(user_id: UserId, rows: Sequence[tuple[Any, ...]]) -> Actor | None:
-    """The account of a row that was found, if any."""
+    """The actor from the query's row, if any."""
     if not rows:
         return None
     authority, company_id = rows[0]
@@ -94,8 +94,8 @@ def as_known(known: Known) -> tuple[str | None, ...]:
 
 
 def unchanged() -> ColumnElement[bool]:
-    """Whether the account is enabled, still what is known of it, and in a session that lasts, as part of a statement
-    that reads for it."""
+    """Condition for statements on behalf of an account: it is enabled, unchanged since cached, and its session still
+    exists."""
     user_id, company_id, authority, session_id = (bindparam(name, type_=Text) for name in AS_KNOWN)
     return exists().where(
         account.c.id == user_id,
@@ -138,7 +138,7 @@ def _credentials(tx: ReadTx, condition: Any) -> Credentials | None:
 
 
 def inside(tx: ReadTx, scope: Scope, user_id: UserId) -> bool | None:
-    """Whether the account is inside the scope, or None when there is none with this id."""
+    """True if the account is inside the scope, None if it does not exist."""
     rows = tx.hot(_inside(scope.reaches), user_id, scope.user_id, scope.company_id)
     return bool(rows[0][0]) if rows else None
 

@@ -28,9 +28,9 @@ _COLUMNS: Final = [_ROW[name] for name in Application.__struct_fields__]
 
 
 def add(tx: WriteTx, new: Application) -> None:
-    """Keep a new application, unless one with this e-mail address is open already.
+    """Store a new application, unless one with this e-mail address is open already.
 
-    Either way the same statements run and a row is written, so that the time does not tell which.
+    Either way the same statements run and a row is written, so that timing reveals nothing.
     """
     login = accounts.login_form(new.email)
     tx.run(_insert_unless_open(tx).values(**msgspec.structs.asdict(new), login=login))

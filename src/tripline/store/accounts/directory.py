@@ -1,6 +1,6 @@
-"""Every account of the installation, by its e-mail address; and whether it may be used.
+"""Every account of the installation, by its e-mail address and with its enabled state.
 
-For platform administrators (`domain/access.py`) and whoever holds the data folder, so it takes no scope.
+For platform administrators (`domain/access.py`) and owners of the data folder, so it takes no scope.
 
 Not here: the list of the portal (`store/browsing/accounts.py`), people of a company, under a scope
 (`store/fleet/people.py`).
@@ -33,14 +33,14 @@ _COLUMNS: Final = (
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """An account as whoever runs the installation sees it."""
+    """An account as the installation's administrators see it."""
 
     id: UserId
     created_ms: int
     name: str
     email: str
     login: str
-    """By which the list is ordered."""
+    """Sort key of the list."""
     authority: Authority
     enabled: bool
     company_id: CompanyId | None
@@ -79,7 +79,7 @@ def find_by_email(tx: ReadTx, email: str) -> Entry | None:
 
 
 def any_made(tx: ReadTx) -> bool:
-    """Whether the installation has an account at all."""
+    """True if the installation has any account."""
     return bool(tx.all(select(account.c.id).limit(1)))
 
 

@@ -1,6 +1,6 @@
-"""One-time links by the hash of the token in them; an account has one of each purpose at most.
+"""One-time links by the hash of their token; an account has at most one for each purpose.
 
-Whoever holds the token may do what the link is for, so the look-up takes no scope.
+The token itself grants the link's purpose, so queries take no scope.
 
 Not here: making and spending them (`services/accounts/links.py`).
 """
@@ -18,7 +18,7 @@ _LINK: Final = account_link.c
 
 
 class Purpose(StrEnum):
-    """What a link is for."""
+    """The purpose of a link."""
 
     PASSWORD = "password"  # noqa: S105  a name
     SIGN_IN = "sign_in"

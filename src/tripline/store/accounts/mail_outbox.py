@@ -1,7 +1,7 @@
 """The mail outbox: written in the transaction that causes a mail, emptied by the postman.
 
-A row says which letter goes to whom; what the letter needs besides is looked up when it is sent. A parked row is due
-never: it waits for a person.
+A row names the letter and its recipient; other contents are read at sending. A parked row is never due: it waits for a
+person.
 
 Not here: the letters (`services/accounts/letters.py`), sending (`services/accounts/postman.py`).
 """
@@ -58,8 +58,8 @@ def add(
     application_id: str | None = None,
     dispute_id: str | None = None,
 ) -> None:
-    """Let a mail be sent as soon as this transaction is committed, behind all that wait: another program on this
-    database may have numbered mails ahead of our clock (not on a shared one, where each numbers in its own slot)."""
+    """Queue a mail for sending after the commit, behind all waiting ones: another program on this database may have
+    numbered mails ahead of our clock (not on a shared one, where each process numbers in its own slot)."""
     newest: int = 0 if tx.shared else tx.all(select(func.coalesce(func.max(_MAIL.no), 0)))[0][0]
     tx.run(
         insert(mail_outbox).values(
@@ -83,9 +83,9 @@ def due(tx: ReadTx, *, now_ms: int, limit: int) -> Sequence[Mail]:
 
 
 def claim(tx: WriteTx, mail: Mail, *, until_ms: int) -> bool:
-    """Claim the mail until this instant; False when another process has it, or it is gone.
+    """Claim the mail until this instant; False if another process has it, or it was deleted.
 
-    For a shared store: on the embedded one there is no second postman.
+    For a shared store: the embedded one has a single postman.
     """
     still_due = (_MAIL.no == mail.no, _MAIL.due_ms == mail.due_ms)
     return tx.run(update(mail_outbox).where(*still_due).values(due_ms=until_ms)) == 1

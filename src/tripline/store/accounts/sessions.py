@@ -1,11 +1,11 @@
 """Account sessions: one for each log-in over REST and each sign-in with a browser, until it ends.
 
-A session of REST has the refresh token that is good in it and the one before; one of a browser has the hash of its
-cookie's secret. Both are found by the session's own id, which only a token that we signed or the cookie names, so they
-take no scope; lists are of one account, for its owner alone.
+A REST session stores its current refresh token and the previous one; a browser session stores the hash of its cookie's
+secret. Both are found by the session's own id, which only our signed tokens or the cookie contain, so they take no
+scope; lists are of one account, for its owner alone.
 
-Not here: what a token in hand means (`services/accounts/refresh_sessions.py`), cookies
-(`services/accounts/browser_sessions.py`), whether a session's account may ask (`accounts.py`).
+Not here: judging tokens (`services/accounts/refresh_sessions.py`), cookies (`services/accounts/browser_sessions.py`),
+the state of a session's account (`accounts.py`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,13 +27,13 @@ _SESSION: Final = account_session.c
 
 
 class Visit(msgspec.Struct, frozen=True):
-    """The account behind a cookie, and since when the cookie's session is there and was prolonged, epoch ms."""
+    """The account behind a cookie, and the start and last extension of the cookie's session, epoch ms."""
 
     actor: Actor
     created_ms: int
     prolonged_ms: int
     account: Account
-    """What pages say of it: nearly every cookie asks for a page."""
+    """The account as pages display it: nearly every cookie requests a page."""
 
 
 def add(tx: WriteTx, new: Session) -> None:
@@ -120,7 +120,7 @@ def revoke(tx: WriteTx, session_id: str) -> None:
 
 
 def revoke_own(tx: WriteTx, user_id: UserId, session_id: str) -> bool:
-    """As `revoke`, when it is the account's; whether it was."""
+    """As `revoke`, for the account's own session; True if it was."""
     return tx.run(delete(account_session).where(_SESSION.id == session_id, _SESSION.user_id == user_id)) > 0
 
 

@@ -1,6 +1,6 @@
-"""Visitors of the portal: what every page says of the account that looks at it.
+"""Visitors of the portal: the account details that every page displays to their owner.
 
-Found by the id of the account that asks and shown to nobody else, so it takes no scope.
+Read by the requesting account's id and displayed only to it, so it takes no scope.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ COLUMNS: Final = (
     account.c.language,
     account.c.theme,
 )
-"""What `of_row` takes."""
+"""Columns for `of_row`."""
 WITH_COMPANY: Final = account.outerjoin(company, company.c.id == account.c.company_id)
 _OF_ACCOUNT: Final = Hot(select(*COLUMNS).select_from(WITH_COMPANY).where(account.c.id == bindparam("id")), "id")
 
@@ -44,7 +44,7 @@ class Account(msgspec.Struct, frozen=True):
     email: str
     company: Company | None
     language: str | None
-    """What it prefers; None: as the browser asks."""
+    """The preferred language; None: the browser's."""
     theme: str | None
     """None: as the visitor's system."""
 
@@ -65,5 +65,5 @@ def of_row(row: tuple[Any, ...]) -> Account:
 
 
 def prefer(tx: WriteTx, user_id: UserId, values: Mapping[str, str | None]) -> None:
-    """Keep what the account prefers: `language`, `theme`."""
+    """Store the account's preferences: `language`, `theme`."""
     tx.run(update(account).where(account.c.id == user_id).values(**values))

@@ -1,1 +1,1 @@
-"""The two databases, SQLite and PostgreSQL, and what keeps them well."""
+"""The two databases, SQLite and PostgreSQL, and their maintenance."""

@@ -21,11 +21,11 @@ SHORT_PAGES: Final = 256
 """So many pages (1 MiB) may be left to the writer's thread: under a millisecond or two."""
 _log = observe.logger("store")
 PASSES: Final = 4
-"""Each pass leaves what was written during it, a fraction of the pass before."""
+"""Each pass leaves the pages written during it, a fraction of the pass before."""
 
 
 def carry_over(driver: sqlite3.Connection) -> int:
-    """Copy what the log holds now, waiting for nobody; how many pages came meanwhile or could not be copied yet."""
+    """Copy the log's present pages without waiting; return how many were added meanwhile or could not be copied yet."""
     # Every row is fetched: a statement left in progress forbids the connection's next commit.
     ((_, pages, carried),) = driver.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
     left: int = pages - carried
@@ -49,7 +49,7 @@ class Checkpoints:
         self._written = True
 
     def close(self) -> None:
-        """End the thread; what the log still holds is carried over when the last connection closes."""
+        """End the thread; SQLite copies the rest of the log when the last connection closes."""
         self._stop.set()
         self._thread.join()
         self._driver.close()

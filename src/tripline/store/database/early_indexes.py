@@ -1,9 +1,9 @@
 """Indexes of a coming schema, built on a shared database while programs go on writing.
 
-An index that a migration makes locks its table against writers for as long as it takes. So a step may name its indexes
+An index that a migration makes locks its table against writers until it is complete. So a step may name its indexes
 (`AHEAD` in `migrations/versions/`), and they are built before its transaction begins; the step then finds them. A table
-in partitions gets them partition by partition, which the step joins. What an interrupted build left behind is built
-anew. A table that only a step on the way makes gets its indexes from the steps: nobody writes to it yet.
+in partitions gets them partition by partition, which the step joins. An index left invalid by an interrupted build is
+rebuilt. A table that only a step on the way makes gets its indexes from the steps: nobody writes to it yet.
 
 Not here: the steps themselves (`store/migrate.py`).
 """
@@ -19,7 +19,7 @@ _POLL_S: Final = 0.2
 
 
 def build(connection: Connection, steps: Iterable[ModuleType]) -> None:
-    """Build what these steps name, on a connection that commits each statement; waits for another one that does so."""
+    """Build the indexes of these steps on an autocommit connection; wait for another process that does so."""
     wanted = [index for step in steps for index in getattr(step, "AHEAD", ())]
     if not wanted:
         return

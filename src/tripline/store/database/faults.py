@@ -1,8 +1,8 @@
 """The database errors that mean a store cannot be used, and those that a store has met lately.
 
-An error that none of the functions here knows is a bug: a broken rule between rows, a wrong statement. It must never
-look like an outage, or one message would be tried for ever; and an outage must never look like a bug, or the message
-that met it would be set aside and acknowledged.
+An error that none of the functions here knows is a bug: a violated constraint between rows, a wrong statement. It must
+never look like an outage, or one message would be tried for ever; and an outage must never look like a bug, or the
+message that met it would be set aside and acknowledged.
 
 Result codes of SQLite: https://sqlite.org/rescode.html. Not here: errors of PostgreSQL (`postgres_faults.py`).
 """
@@ -66,7 +66,7 @@ def outage(fault: Fault, error: object) -> StoreOutage:
 
 
 class Troubles:
-    """What a store has met. Its threads tell, anybody may ask."""
+    """The latest error of a store. Its threads report it; any code may read it."""
 
     def __init__(self, stopwatch: Callable[[], float] = time.monotonic) -> None:
         self._stopwatch = stopwatch
@@ -76,7 +76,7 @@ class Troubles:
 
     @property
     def present(self) -> StoreOutage | None:
-        """What stands in the way; None: nothing, as far as is known."""
+        """The present trouble; None if none is known."""
         return self._met
 
     @property
@@ -100,6 +100,6 @@ class Troubles:
             self.mended()
 
     def mended(self) -> None:
-        """Whatever it was, it is over."""
+        """The store works again."""
         self._met = None
         observe.say_anew()

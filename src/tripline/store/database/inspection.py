@@ -1,6 +1,6 @@
 """A shared database, for operators: its processes, its size, and the partitions of its tables.
 
-Only PostgreSQL. What a server must be: `requirements.py`.
+Only PostgreSQL. Requirements on a server: `requirements.py`.
 """
 
 from collections.abc import Callable, Sequence
@@ -57,7 +57,7 @@ class Shared(msgspec.Struct, frozen=True):
 
 
 def look(tx: ReadTx, *, clock: Callable[[], int]) -> Shared:
-    """All of it. `clock` is that of this machine, epoch ms."""
+    """Read the whole report. `clock` is that of this machine, epoch ms."""
     before_ms = clock()
     now_ms = clock_ms(tx)
     ahead_ms = (before_ms + clock()) // 2 - now_ms

@@ -1,8 +1,8 @@
 """Rows of nodes: the processes that use a shared database, by the slot of their row numbers (`domain/ids.py`).
 
-A node says every few seconds that it is there, by the clock of the database. One that left, or was buried after it had
-been silent, keeps its row without roles until the slot is taken again, which is not soon: what it numbered last must
-lie behind what the next one numbers. Only on PostgreSQL.
+A node renews its row every few seconds, by the clock of the database. After a node left, or was buried for its silence,
+its row stays without roles until the slot is reused. That is not soon: the next node's row numbers must follow the last
+ones of this node. Only on PostgreSQL.
 """
 
 from collections.abc import Collection
@@ -48,7 +48,7 @@ class SlotsTaken(Outage):
 
 
 class Buried(Outage):
-    """This node was taken for dead: what it holds is written under its next id."""
+    """This node was taken for dead: write its state under its next id."""
 
 
 class Silent(msgspec.Struct, frozen=True):
@@ -81,7 +81,7 @@ def enter(tx: WriteTx, node_id: str, *, name: str, roles: str) -> int:
 
 
 def beat(tx: WriteTx, slot: int, node_id: str) -> bool:
-    """Say that the node is there; False when it was taken for dead meanwhile."""
+    """Renew the node's row; False if it was taken for dead meanwhile."""
     return tx.run(_BEAT, {"my_slot": slot, "my_id": node_id}) == 1
 
 
@@ -92,7 +92,7 @@ def require(tx: WriteTx, node_id: str) -> None:
 
 
 def leave(tx: WriteTx, slot: int, node_id: str) -> None:
-    """The node goes, having ended its sessions; what it had claimed is free."""
+    """Remove the node after it ended its sessions, and release its claims."""
     tx.run(_LEAVE, {"my_slot": slot, "my_id": node_id})
     _release(tx, node_id)
 
@@ -103,9 +103,9 @@ def silent(tx: ReadTx, *, for_ms: int) -> list[Silent]:
 
 
 def bury(tx: WriteTx, *, for_ms: int) -> list[Silent]:
-    """End what the nodes held that were not seen for so long, but for those that somebody else buries just now.
+    """End the sessions and claims of nodes silent for this long, except nodes that another process is burying.
 
-    Their sessions ended, as far as is known, when the node was seen last.
+    As far as we know, their sessions ended when the node last renewed its row.
     """
     dead = [_silent(row) for row in tx.all(_SILENT.with_for_update(skip_locked=True), {"for_ms": for_ms})]
     for each in dead:

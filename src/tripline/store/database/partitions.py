@@ -1,15 +1,13 @@
 """Partitions of the tables that grow with every kilometre, a week each: old driving data is dropped as one file.
 
-A row number is time, so a week is a range of them. Partitions are made ahead of time; what belongs to no partition (a
-clock far off, an import of old data) is kept in the partition for everything else, and moves when its week gets a
-partition.
+A row number contains its time, so a week is a range of numbers. Partitions are created ahead of time; rows outside all
+of them (a clock far off, an import of old data) go to the default partition and move when their week gets a partition.
 
-While a partition is made or dropped, whoever reads or writes the table may wait: for at most `WAIT_MS` until it begins,
-and a statement of it for at most `LONGEST_S`. What does not fit into that is left for `tripline migrate`, which has no
-such bounds.
+Creating or dropping a partition may block readers and writers of the table: for at most `WAIT_MS` before it begins, and
+for at most `LONGEST_S` per statement. Work that exceeds these bounds is left to `tripline migrate`, which has none.
 
-Only PostgreSQL has partitions. Not here: which tables have them (`tables/trips.py`), who keeps them made
-(`services/partitions.py`).
+Only PostgreSQL has partitions. Not here: the list of partitioned tables (`tables/trips.py`), creating partitions
+regularly (`services/partitions.py`).
 """
 
 import datetime
@@ -54,7 +52,7 @@ class Partition(msgspec.Struct, frozen=True):
 
     @property
     def range(self) -> tuple[int, int]:
-        """Its first row number, and that of the next week."""
+        """Its first row number, and the first of the next week."""
         return ids.first_no(self.start_ms), ids.first_no(self.end_ms)
 
 
@@ -79,7 +77,7 @@ def wanted(now_ms: int) -> list[Partition]:
 
 
 def missing(tx: ReadTx, partitions: Iterable[Partition]) -> list[Partition]:
-    """Those that are not there. None of them ever is on SQLite, where none is missed."""
+    """The partitions that do not exist yet; empty on SQLite."""
     if not tx.shared:
         return []
     known = {name for table in TABLES for name in _names(tx, table.name)}
@@ -97,7 +95,7 @@ def ensure(tx: WriteTx, *, now_ms: int) -> list[str]:
 
 
 def make_all(tx: WriteTx, partitions: Iterable[Partition]) -> list[str]:
-    """Make those of the partitions that are missing, however long it takes; their names."""
+    """Create the missing partitions without time bounds; return their names."""
     _alone(tx)
     made = missing(tx, partitions)
     for partition in made:
@@ -106,8 +104,8 @@ def make_all(tx: WriteTx, partitions: Iterable[Partition]) -> list[str]:
 
 
 def make(tx: WriteTx, partition: Partition) -> bool:
-    """Make a partition within the bounds; whether it is there now. Raises what the database does when they do not
-    hold."""
+    """Create a partition within the bounds; return True if it exists now. Raises the database's errors when a bound is
+    exceeded."""
     _alone(tx)
     if not missing(tx, [partition]):
         return True
@@ -119,7 +117,7 @@ def make(tx: WriteTx, partition: Partition) -> bool:
 
 
 def kept_aside(tx: ReadTx, partition: Partition, *, limit: int) -> int:
-    """How many rows of a week are kept in the partition for everything else; at most `limit` are counted."""
+    """Count a week's rows in the default partition, up to `limit`."""
     first, end = partition.range
     found = f"SELECT FROM {_rest(partition.table)} WHERE no >= {first} AND no < {end} LIMIT {limit}"
     return int(tx.all(text(f"SELECT count(*) FROM ({found}) AS found"))[0][0])
@@ -141,7 +139,7 @@ def outlived(tx: ReadTx, table: Table, *, before_ms: int) -> list[Partition]:
 
 
 def drop(tx: WriteTx, partition: Partition) -> bool:
-    """Drop a week with all that is in it, within the bounds; False when somebody else did."""
+    """Drop a week with all its rows, within the bounds; False if another process already did."""
     _alone(tx)
     if missing(tx, [partition]):
         return False
@@ -166,7 +164,7 @@ def _start_of(name: str) -> int:
 
 
 def _alone(tx: WriteTx) -> None:
-    """Until the transaction ends nobody else makes or drops partitions."""
+    """Block other processes from creating or dropping partitions until the transaction ends."""
     tx.connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('tripline partitions'))"))
 
 
@@ -176,7 +174,7 @@ def _hurry(tx: WriteTx) -> None:
 
 
 def _make(tx: WriteTx, partition: Partition) -> None:
-    """Make a partition; rows of its time that were kept for want of it move there."""
+    """Create a partition and move the rows of its week there from the default partition."""
     first, end = partition.range
     rest = _rest(partition.table)
     run = tx.connection.execute

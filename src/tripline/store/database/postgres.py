@@ -4,9 +4,9 @@ A commit that returned is on the disk of the server (`synchronous_commit`) and s
 SERIALIZABLE and run again when they collide, so a rule that reads before it writes holds however many processes write.
 Works that take their locks themselves run READ COMMITTED (`docs/locks.md`). Reads see one snapshot.
 
-Where a batch and an ordinary write want each other's rows the write gives way: it waits for locks a short time only.
+When a batch and an ordinary write compete for rows, the write gives way: it waits only briefly for locks.
 
-Not here: tables (`tables/`), migrations (`store/migrate.py`), what goes over LISTEN and NOTIFY (`adapters/`).
+Not here: tables (`tables/`), migrations (`store/migrate.py`), LISTEN and NOTIFY (`adapters/`).
 """
 
 import asyncio
@@ -57,13 +57,13 @@ _OPTIONS: Final = {
 _COMPILED: Final[LRUCache[Any, Any]] = LRUCache(1_000)
 """Statement -> its SQL, for every connection: there are fewer statements than this."""
 _first: Engine | None = None  # whose dialect later ones share
-logging.getLogger("psycopg").addHandler(logging.NullHandler())  # its own words are no events; ours say what it meant
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # its messages are not our log events
 
 
 class _AnyText(StrDumperUnknown):
-    """Text as PostgreSQL takes it: NUL and halves of surrogate pairs, which it does not know, are replaced.
+    """Text as PostgreSQL accepts it: NUL and halves of surrogate pairs, which it rejects, are replaced.
 
-    What is kept holds none of them (`domain/fields.py`): whoever asks for such a name finds nothing, as in SQLite.
+    Stored text contains neither (`domain/fields.py`), so a search for such a name finds nothing, as in SQLite.
     """
 
     def dump(self, obj: str) -> Any:
@@ -82,15 +82,15 @@ def connect(url: str, kind: type[psycopg.Connection[Any]] = psycopg.Connection) 
 
 
 def open_engine(url: str, connect: Connect = connect) -> Engine:
-    """An engine whose connections are in autocommit mode: transactions are begun by hand. Connects when it is used.
+    """Create an engine with autocommit connections, since we begin transactions by hand. Connects on first use.
 
-    Engines share a dialect once one of them has connected, and with it what is compiled.
+    Engines share a dialect, with its compiled statements, once one of them has connected.
     """
     global _first
     pool = NullPool(functools.partial(connect, url), reset_on_return=None)  # type: ignore[arg-type]
-    # An unexpected error is logged with its text, which must not hold anybody's values.
+    # An unexpected error is logged with its text, which must not include customers' values.
     options: Any = {"hide_parameters": True, "execution_options": {"compiled_cache": _COMPILED}}
-    # A dialect learns from its first connection what its server can do.
+    # A dialect learns the server's abilities from its first connection.
     if _first is not None and _first.dialect.server_version_info is not None:
         return Engine(pool, _first.dialect, _first.url, **options)
     _first = create_engine("postgresql+psycopg://", pool=pool, **options)
@@ -187,16 +187,16 @@ class PostgresStore:
 
     @property
     def shared(self) -> bool:
-        """Whether processes on other machines may use the database."""
+        """True if processes on other machines may use the database."""
         return True
 
     @property
     def foreign_commits(self) -> int:
-        """Nothing is known of other processes' commits: what is cached must be claimed."""
+        """Always 0: other processes' commits are unknown, so caches must be claimed."""
         return 0
 
     def alone(self) -> contextlib.AbstractAsyncContextManager[None]:
-        """Nothing: claims say what holds."""
+        """Do nothing: claims protect cached state here."""
         return contextlib.nullcontext()
 
     async def close(self) -> None:

@@ -1,9 +1,9 @@
-"""Single statements asked on the event loop, over connections of their own: libpq sends, the loop tells of the answer.
+"""Run single statements on the event loop, over separate connections: libpq sends, the loop watches for the answer.
 
 A hop to a thread and back, and a transaction around one statement, cost more than the statement
 (`docs/decisions/708-a-page-is-one-statement.md`).
 
-Not here: works of several statements, and what a broken connection means (`postgres.py`).
+Not here: transactions of several statements, and handling a broken connection (`postgres.py`).
 """
 
 import asyncio
@@ -46,7 +46,7 @@ class Asker:
             try:
                 return await lane.rows(sql, values)
             except BaseException:
-                # Its answer may still come, and must not be taken for that of the next statement.
+                # Its answer may still arrive and must not be mistaken for the next statement's.
                 lane.close()
                 raise
             finally:
@@ -102,7 +102,7 @@ class _Lane:
 
     async def _open(self) -> None:
         driver = await asyncio.get_running_loop().run_in_executor(self._threads, self._connect)
-        # Whole numbers of one type, whatever their size: else each size would be another statement.
+        # All integers get one type, because each size would otherwise make a separate statement.
         driver.adapters.register_dumper(int, Int8BinaryDumper)
         self._driver, self._pgconn, self._socket = driver, driver.pgconn, driver.pgconn.socket
         self._converter = Transformer.from_context(driver)
@@ -111,14 +111,14 @@ class _Lane:
         self._loop.add_reader(self._socket, self._read)
 
     def _sent(self) -> "asyncio.Future[PGresult]":
-        """The answer to what was just handed to libpq."""
+        """Return a future for the result of the query just passed to libpq."""
         self._answer = self._loop.create_future()
         if self._pgconn.flush():
             self._loop.add_writer(self._socket, self._write)
         return self._answer
 
     def _write(self) -> None:
-        """There is room for what could not be sent at once."""
+        """The socket is writable again: send the rest."""
         try:
             left = self._pgconn.flush()
         except psycopg.Error as error:
@@ -142,7 +142,7 @@ class _Lane:
             self._break(error)
 
     def _end(self) -> None:
-        """The whole answer is there; without one it was a notice, or the end of the connection."""
+        """The answer is complete; without one it was a notice, or the end of the connection."""
         result, self._result = self._result, None
         answer, self._answer = self._answer, None
         if answer is not None and not answer.done() and result is not None:

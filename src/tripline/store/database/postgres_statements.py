@@ -26,7 +26,7 @@ _NAMES = count()
 
 
 class Statements:
-    """What is prepared on a connection. One thread at a time uses it."""
+    """The prepared statements of a connection. Only one thread at a time uses it."""
 
     def __init__(self, driver: psycopg.Connection[Any]) -> None:
         self._cursor = driver.cursor()
@@ -50,10 +50,10 @@ class Statements:
         return []
 
     def run(self, sql: str, values: Sequence[Any]) -> int:
-        """Execute a statement in the driver's own writing (`%s`); the number of rows touched.
+        """Execute a statement with the driver's placeholders (`%s`); return the number of rows touched.
 
-        One without values does not go through the driver, which would deallocate all that is prepared behind a
-        `ROLLBACK TO SAVEPOINT` or a `DROP`.
+        A statement without values bypasses the driver, which would deallocate all prepared statements after a `ROLLBACK
+        TO SAVEPOINT` or a `DROP`.
         """
         if values:
             return self._cursor.execute(sql, values).rowcount
@@ -62,7 +62,7 @@ class Statements:
         return result.command_tuples or 0
 
     def forget(self) -> None:
-        """The server has nothing prepared any more, whoever told it so."""
+        """Forget the prepared statements, which the server has deallocated."""
         self._names.clear()
 
     def _prepared(self, known: _Known) -> bytes:
@@ -81,7 +81,7 @@ class Statements:
 
 
 def require(pgconn: PGconn, result: PGresult) -> None:
-    """Pass when the server did what it was asked. Raises psycopg's errors."""
+    """Check that the server executed the command. Raises psycopg's errors."""
     if result.status != pq.ExecStatus.COMMAND_OK:
         if pgconn.status == pq.ConnStatus.BAD:
             raise psycopg.OperationalError(pgconn.get_error_message())

@@ -30,7 +30,7 @@ _LOOK: Final = text(
 
 
 class Server(msgspec.Struct, frozen=True):
-    """What is asked of a server and the database on it."""
+    """Properties of a server and the database on it that we check."""
 
     version: int
     """As the server counts: 150014 is 15.14."""
@@ -45,7 +45,7 @@ class Server(msgspec.Struct, frozen=True):
 
 
 def look(connection: Connection) -> Server:
-    """What the server says of itself."""
+    """Read the server's properties."""
     version, encoding, standby, knows_letters = connection.execute(_LOOK).one()
     return Server(version, encoding, standby, knows_letters)
 
@@ -67,7 +67,7 @@ def unfit(server: Server) -> str | None:
 
 
 def wrong_address(url: str) -> str | None:
-    """What is wrong with the form of an address."""
+    """Describe a malformed store address; None if it is well formed."""
     try:
         parts = conninfo.conninfo_to_dict(url)
     except psycopg.Error:

@@ -75,16 +75,16 @@ def open_engine(path: Path | str, *, read_only: bool = False) -> Engine:
         StaticPool(lambda: connection, reset_on_return=None),
         known.dialect,
         known.url,
-        hide_parameters=True,  # an unexpected error is logged with its text, which must not hold anybody's values
+        hide_parameters=True,  # an unexpected error is logged with its text, which must not include customers' values
         execution_options={"compiled_cache": _COMPILED},
     )
 
 
 @functools.cache
 def _dialect() -> Engine:
-    """An engine of nothing, whose dialect all others use: what one connection compiled is compiled for all of them."""
+    """An engine of an empty database, to share one dialect: statements are compiled once for all connections."""
     engine = create_engine("sqlite://", poolclass=StaticPool)
-    engine.connect().close()  # the dialect learns from its first connection what SQLite can do
+    engine.connect().close()  # the dialect learns SQLite's abilities from its first connection
     engine.dispose()
     return engine
 
@@ -94,7 +94,7 @@ def _lower(text: str | None) -> str | None:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Which file this is; None: there is none, or nobody can say."""
+    """The identity of this file; None if it is missing or inaccessible."""
     try:
         found = path.stat()
     except OSError:
@@ -156,9 +156,9 @@ class _Lane:
             self.driver.execute(self._begin)
 
     def let_go(self) -> None:
-        """End a transaction that is not to be kept."""
+        """Roll back an unfinished transaction."""
         if self.driver.in_transaction:
-            with contextlib.suppress(sqlite3.Error):  # SQLite rolls back by itself where it cannot be told to
+            with contextlib.suppress(sqlite3.Error):  # SQLite rolls back by itself if this fails
                 self.driver.rollback()
 
     @contextlib.contextmanager
@@ -174,7 +174,7 @@ class _Lane:
             outage = faults.of_sqlite(cause)
             if hasattr(self, "driver"):
                 self.let_go()
-                # What was read of a damaged file may be mended there by now: the next try reads it anew.
+                # The damaged pages may be repaired by now: the next try rereads them.
                 with contextlib.suppress(sqlite3.Error):
                     self.driver.execute("PRAGMA shrink_memory")
             if outage is None:
@@ -271,10 +271,10 @@ class SqliteStore:
         return await asyncio.get_running_loop().run_in_executor(readers.threads, self._read, readers, work)
 
     async def read_short(self, work: Callable[[ReadTx], T], *, consistent: bool = True, crew: Crew = Crew.WORK) -> T:
-        """Run the work on the event loop itself: a look-up by key takes less than a thread hop.
+        """Run the work on the event loop itself: a query by key takes less than a thread hop.
 
-        Look-ups of one turn of the loop share a view. After each commit SQLite reads every page anew, which costs more
-        than the look-up; and nobody can tell within a turn whether a commit came before or behind it.
+        Queries in one turn of the loop share a view. After each commit SQLite rereads every page, which costs more than
+        the query; and within a turn the order of commits is invisible anyway.
         """
         if self._view_end is None:
             self._view_end = asyncio.get_running_loop().call_soon(self._end_view)
@@ -289,7 +289,7 @@ class SqliteStore:
         return CrewStore(self, crew)
 
     async def prove(self, *, crew: Crew = Crew.WORK) -> None:
-        """See whether something can be committed, unless it is known. Raises `Outage`."""
+        """Check that a commit succeeds, unless a recent one did. Raises `Outage`."""
         met = self.troubles.present
         if met is not None and met.fault is Fault.DAMAGED:
             await asyncio.to_thread(self._look_for_damage)
@@ -308,7 +308,7 @@ class SqliteStore:
 
     @property
     def shared(self) -> bool:
-        """Whether processes on other machines may use the database."""
+        """True if processes on other machines may use the database."""
         return False
 
     @property
@@ -334,8 +334,7 @@ class SqliteStore:
             self._inline.let_go()
 
     def _look_for_damage(self) -> None:
-        """Damage that was found is over when the whole file is sound; of a large one that is not asked while it is
-        worked on."""
+        """Clear a damage report once the whole file is sound; large files are not checked while in use."""
         now = time.monotonic()
         if now - self._checked_at >= CHECKED_S and sqlite_files.is_quick(self._path):
             self._checked_at = now
@@ -345,7 +344,7 @@ class SqliteStore:
 
     def _write(self, work: Callable[[WriteTx], T]) -> T:
         if _identity(self._path) != self._file:
-            # What is written into a file without a name is gone when the last program closes it.
+            # Data written to an unlinked file is lost when the last program closes it.
             text = f"The store cannot be used: {self._path} was removed or replaced while the server runs; restart it"
             raise self.troubles.meet(StoreOutage(Fault.AWAY, text))
 

@@ -1,4 +1,4 @@
-"""Database files of SQLite, looked at from outside: whether one is damaged, and whether it can be written.
+"""Check SQLite database files from outside: for damage, and for write access.
 
 Not here: transactions (`sqlite.py`), bringing a file to the present schema (`store/migrate.py`).
 """
@@ -20,11 +20,12 @@ _HEAD: Final = 100
 _MAGIC: Final = b"SQLite format 3\0"
 """https://sqlite.org/fileformat2.html, 1.3: page size, pages, and two counters that are equal when those are right."""
 QUICK_CHECK_LIMIT: Final = 256 * 2**20
-"""Bytes up to which a start reads the whole file for damage (about a second); `tripline doctor` always does."""
+"""Files up to this size, in bytes, are checked for damage at every start (about a second); `tripline doctor` always
+checks."""
 
 
 def is_quick(path: Path) -> bool:
-    """Whether there is a file with something in it that takes no time to read as a whole."""
+    """True if the file is non-empty and small enough to be read as a whole quickly."""
     try:
         return 0 < path.stat().st_size <= QUICK_CHECK_LIMIT
     except OSError:
@@ -32,7 +33,7 @@ def is_quick(path: Path) -> bool:
 
 
 def is_empty(path: Path) -> bool:
-    """Whether there is no file, or one without anything in it."""
+    """True if the file is missing or empty."""
     try:
         if path.stat().st_size == 0:
             return True
@@ -73,11 +74,11 @@ def is_full(path: Path) -> bool:
 
 
 def _cut(path: Path) -> str | None:
-    """What SQLite does not mind: an end that is missing, which it takes for zeros, or for nothing at all."""
+    """Describe a truncation that SQLite ignores: it reads the missing end as zeros or as nothing."""
     try:
         log = path.with_name(f"{path.name}-wal")
         if log.exists() and log.stat().st_size > 0:
-            return None  # what is missing in the file may be in there
+            return None  # the missing part may be in the log
         with path.open("rb") as file:
             head = file.read(_HEAD)
         # After the head: a server may let the file grow meanwhile, and never makes it shorter.

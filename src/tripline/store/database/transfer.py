@@ -1,12 +1,11 @@
-"""Carrying every row of one store into another, and holding both sides against each other, row by row.
+"""Copy every row of one store into another, and compare both sides row by row.
 
-Each side is one transaction: the source one snapshot, the target all or nothing. Rows are streamed in the order of
-their keys, so any number of them takes the memory of a few hundred. Values are compared as they are: text, bytes and
-numbers to the last bit.
+Each side is one transaction: the source one snapshot, the target all or nothing. Rows are streamed in key order, so
+memory is bounded by a few hundred rows. Values are compared exactly: text, bytes and numbers to the last bit.
 
-What belongs to running processes stays behind: which there are, what they hold and hand to each other.
+State of running processes is not copied: the processes themselves, their claims and the messages between them.
 
-Not here: who may be copied when (`maintenance/store_copy.py`), the schema (`store/migrate.py`).
+Not here: permission for a copy (`maintenance/store_copy.py`), the schema (`store/migrate.py`).
 """
 
 import struct
@@ -25,9 +24,9 @@ from tripline.store.tables import device_send, export, export_piece, metadata, n
 from tripline.store.transactions import WriteTx
 
 LEFT: Final = frozenset({node.name, push_claim.name, device_send.name, export.name, export_piece.name})
-"""Tables of running processes, and of files that are kept for an hour."""
+"""Tables of running processes, and of files that last for an hour."""
 TABLES: Final = tuple(table for table in metadata.sorted_tables if table.name not in LEFT)
-"""What is copied; a row comes after those that it names."""
+"""Tables to copy, each after the tables it refers to."""
 _BLANK: Final = frozenset({(sensor.name, sensor.c.ingest_node.name)})
 """Columns of running processes."""
 AT_ONCE: Final = 500
@@ -39,15 +38,15 @@ _BITS: Final = struct.Struct(">d").pack
 
 Row = tuple[Any, ...]
 Progress = Callable[[str, str, int], None]
-"""Gets what is done, or was, to which table, and with how many rows so far."""
+"""Receives the step, the table and the number of rows so far."""
 
 
 class UnfitRowError(Exception):
-    """A row cannot be kept on the other side; the text says which and why."""
+    """A row that the other side cannot store; the text gives the row and the reason."""
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """A row that is not the same on both sides. Its values are nobody's business here."""
+    """A row that differs between the sides, without its values."""
 
     table: str
     key: Row
@@ -196,7 +195,7 @@ def _filled(connection: Connection) -> list[str]:
 
 
 class SqliteSide:
-    """A file; the transaction is begun and committed by whoever opened the connection."""
+    """A SQLite file; the caller's connection begins and commits the transaction."""
 
     def __init__(self, connection: Connection) -> None:
         self.tx = WriteTx(connection)
@@ -229,7 +228,7 @@ class SqliteSide:
 
 
 class PostgresSide:
-    """A database; the transaction is begun and committed by whoever opened the connection."""
+    """A PostgreSQL database; the caller's connection begins and commits the transaction."""
 
     def __init__(self, connection: Connection) -> None:
         self.tx = PostgresTx(connection)
@@ -269,7 +268,7 @@ class PostgresSide:
 
 
 def _fitting(table: Table, rows: Iterator[Row]) -> Iterator[Row]:
-    """The rows, as long as PostgreSQL can keep what SQLite took: it holds texts to their lengths."""
+    """Yield the rows, checking that PostgreSQL can store them: it enforces the lengths of texts."""
     texts = [
         (place, column.name, column.type.length or 2**30)
         for place, column in enumerate(table.c)

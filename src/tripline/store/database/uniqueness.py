@@ -1,4 +1,5 @@
-"""Tells which unique index a write ran into, so that the loser of a race gets the refusal of a look-up."""
+"""Identify the unique index that a write violated, so that the loser of a race gets the same refusal as after a
+query."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,9 +30,10 @@ def refusing(*clashes: tuple[tuple[Column[Any], ...], Refusal]) -> Iterator[None
 
 @contextmanager
 def undone_if_refused(tx: WriteTx) -> Iterator[None]:
-    """Let a transaction go on after a refusal in the block: PostgreSQL gives up all of it when a row is refused there.
+    """Let a transaction continue after a refusal in the block: in PostgreSQL a refused row aborts the whole
+    transaction.
 
-    On SQLite a refused row changes nothing, and everything else in the block is looked at before it is written.
+    In SQLite a refused row changes nothing, and the block checks everything else before it writes.
     """
     if not tx.shared:
         yield
@@ -55,7 +57,8 @@ def _is_about(cause: Any, columns: tuple[Column[Any], ...]) -> bool:
 
 
 def _names(table: Table, columns: tuple[Column[Any], ...]) -> set[str]:
-    """What the unique indexes and constraints over just these columns are called: PostgreSQL names nothing else."""
+    """Names of the unique indexes and constraints over exactly these columns; PostgreSQL errors contain only the
+    name."""
     rules: list[Any] = [index for index in table.indexes if index.unique]
     rules += [rule for rule in table.constraints if isinstance(rule, UniqueConstraint | PrimaryKeyConstraint)]
     return {str(rule.name) for rule in rules if list(rule.columns) == list(columns)}

@@ -120,7 +120,7 @@ class Change(msgspec.Struct, frozen=True):
     seen_ms: int
     session_no: RowNo
     lost_ms: int | None = None
-    """When the session before it ended; of an end: `at_ms`. None: as it is known."""
+    """The end of the previous session; for an end, `at_ms`. None: unchanged."""
     reason: str | None = None
 
 
@@ -138,7 +138,7 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 class Away(msgspec.Struct, frozen=True):
-    """A device that was lost and did not come back, while its customers believe that it is there."""
+    """A lost device that has not returned, while its customers still believe it connected."""
 
     sensor_id: SensorId
     lost_ms: int
@@ -155,7 +155,7 @@ class Session(msgspec.Struct, frozen=True):
 
 
 class Connection(msgspec.Struct, frozen=True):
-    """What is known of a device's connection."""
+    """The stored state of a device's connection."""
 
     connected: bool
     changed_ms: int
@@ -169,7 +169,7 @@ class Connection(msgspec.Struct, frozen=True):
 
 
 def subjects(tx: WriteTx, sensor_ids: Sequence[SensorId], *, now_ms: int) -> dict[SensorId, Subject]:
-    """Those of the sensors that exist, with the row of each connection locked until the transaction ends."""
+    """The existing ones of these sensors, with their connection rows locked until the transaction ends."""
     found = _subjects(tx, sensor_ids)
     if not tx.shared or not found:
         return {sensor_id: subject for sensor_id, (subject, _) in found.items()}
@@ -177,7 +177,7 @@ def subjects(tx: WriteTx, sensor_ids: Sequence[SensorId], *, now_ms: int) -> dic
     for sensor_id in sorted(sensor_id for sensor_id, (_, has_row) in found.items() if not has_row):
         blank += (sensor_id, False, now_ms, now_ms, False)
     if blank:
-        # What is not there cannot be locked: two gateways that hear of a new device at once would both tell of it.
+        # A missing row cannot be locked: two gateways that serve a new device at once would both report it.
         _BLANK.insert(tx, blank)
     tx.all(_LOCK, {"ids": list(found)})
     return {sensor_id: subject for sensor_id, (subject, _) in _subjects(tx, sensor_ids).items()}
@@ -201,7 +201,8 @@ def _subjects(tx: ReadTx, sensor_ids: Sequence[SensorId]) -> dict[SensorId, tupl
 
 
 def write(tx: WriteTx, changes: Iterable[Change], told: Mapping[SensorId, bool], *, node_id: str | None) -> None:
-    """Keep one change for each of these sensors, of sessions of this node, and what customers were told by then."""
+    """Store one change for each of these sensors, of sessions of this node, and the state last reported to
+    customers."""
     values: list[Any] = []
     for change in changes:
         values += (change.sensor_id, change.connected, change.at_ms, change.seen_ms, change.lost_ms, change.reason)
@@ -215,8 +216,8 @@ def seen(tx: WriteTx, heard: Iterable[tuple[SensorId, int]]) -> None:
 
 
 def away(tx: ReadTx, *, before_ms: int, limit: int, lock: bool = False) -> list[Away]:
-    """Devices lost up to the instant that customers believe to be there, the longest lost first; locked on demand, and
-    then without those that somebody else has locked."""
+    """Devices lost up to the instant that customers believe connected, the longest lost first; `lock` locks them and
+    skips rows locked by others."""
     rows = tx.all(_AWAY_LOCKED if lock else _AWAY, {"before_ms": before_ms, "at_most": limit})
     return [Away(SensorId(row.sensor_id), row.changed_ms, CompanyId(row.company_id), row.vehicle_id) for row in rows]
 
@@ -236,12 +237,12 @@ def of_sensor(tx: ReadTx, sensor_id: SensorId) -> Connection | None:
 
 
 def on_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> dict[SensorId, Connection]:
-    """The connections of the sensors on the vehicle, of those that ever had one; the caller was let pass."""
+    """The connections of the vehicle's sensors that ever connected; the caller checked access."""
     return {row[0]: Connection(bool(row[1]), *row[2:]) for row in tx.hot(_ON_VEHICLE, vehicle_id)}
 
 
 def end_all(tx: WriteTx, *, reason: str) -> None:
-    """The server that held these sessions is gone: each ended, as far as is known, when its device was last heard."""
+    """End all sessions of a crashed server, each at its device's last sign of life."""
     gone = update(device_connection).where(device_connection.c.connected.is_(True))
     last_ms = device_connection.c.seen_ms
     tx.run(gone.values(connected=False, changed_ms=last_ms, lost_ms=last_ms, reason=reason))
@@ -255,7 +256,7 @@ def latest(tx: ReadTx, sensor_id: SensorId) -> Session | None:
 
 
 class Trouble(StrEnum):
-    """What is wrong with a session that a gateway holds."""
+    """The difference between a gateway's session and its row."""
 
     CREDENTIAL = "credential"
     """The sensor is gone, or has another credential."""
@@ -268,8 +269,7 @@ class Trouble(StrEnum):
 def compared(
     tx: ReadTx, sessions: Sequence[tuple[SensorId, str, RowNo]], *, node_id: str
 ) -> list[tuple[SensorId, RowNo, Trouble]]:
-    """Of these sessions of a gateway (sensor, credential it came with, number) those that are not what the rows say.
-    Only on PostgreSQL."""
+    """The sessions of a gateway (sensor, credential, number) that differ from their rows. Only on PostgreSQL."""
     columns = [list(column) for column in zip(*sessions, strict=True)] or [[], [], []]
     return [(SensorId(row[0]), RowNo(row[1]), Trouble(row[2])) for row in tx.hot(_COMPARED, *columns, node_id)]
 

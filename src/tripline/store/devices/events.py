@@ -57,7 +57,7 @@ def of_vehicle(tx: ReadTx, vehicle_id: VehicleId, span: Span) -> Sequence[Stored
 
 
 def _no_of(tx: ReadTx, vehicle_id: VehicleId, event_id: str) -> RowNo:
-    """The row number of one of the vehicle's events: it is in an id of ours; a customer's is looked up."""
+    """The row number of one of the vehicle's events: contained in our ids, looked up for a customer's."""
     no = ids.no_of(event_id)
     if tx.hot(_IS_EVENT, no, event_id, vehicle_id):
         return no

@@ -1,7 +1,6 @@
-"""Latest values of sensors: the newest payload of each attribute event, and what boxes report of themselves.
+"""Latest values of sensors: the newest payload of each attribute event, and the boxes' reports about themselves.
 
-Not here: writing them (`store/trips/batch_rows.py`), the device events that most of them came with
-(`events.py`).
+Not here: writing them (`store/trips/batch_rows.py`), the device events that carried most of them (`events.py`).
 """
 
 from typing import Final
@@ -34,7 +33,7 @@ def of_sensor(tx: ReadTx, sensor_id: SensorId) -> list[LatestValue]:
 
 
 def newest_rows(tx: ReadTx, sensor_id: SensorId) -> list[int]:
-    """Row numbers of the sensor's newest trip, its newest microtrip and its newest event; they tell when these came."""
+    """Row numbers of the sensor's newest trip, microtrip and event, which contain their times."""
     newest = (tx.hot(each, sensor_id)[0][0] for each in (_NEWEST_TRIP, _NEWEST_MICROTRIP, _NEWEST_EVENT))
     return [no for no in newest if no is not None]
 
@@ -45,7 +44,7 @@ def forget(tx: WriteTx, sensor_id: SensorId) -> None:
 
 
 def forget_of_vehicle(tx: WriteTx, sensor_id: SensorId) -> None:
-    """Forget what a sensor reported of the vehicle that it is taken off."""
+    """Delete the sensor's values about the vehicle it is removed from."""
     tx.run(_FORGET.where(sensor_attribute.c.name != CAPABILITIES), {"of_sensor": sensor_id})
 
 

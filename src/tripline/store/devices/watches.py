@@ -1,8 +1,8 @@
-"""Devices that somebody watches with `tripline device check`, and the trace of what they send meanwhile.
+"""Devices watched with `tripline device check`, and the traces of their messages.
 
-A watch ends by itself (`until_ms`); so does its trace, of which only the last minutes are kept.
+A watch expires by itself (`until_ms`); its trace covers only the last minutes.
 
-Not here: who traces (`services/ingest/traces.py`), who reads the trace (`services/device_check`).
+Not here: writing traces (`services/ingest/traces.py`), reading them (`services/device_check`).
 """
 
 from collections.abc import Sequence
@@ -71,7 +71,7 @@ _CALLS: Final = Hot(
 
 
 class Trace(NamedTuple):
-    """What is noted of a message of a watched device."""
+    """The trace entry of a watched device's message."""
 
     sensor_id: SensorId
     topic: str
@@ -138,7 +138,7 @@ def watch(tx: WriteTx, scope: Scope, sensor_id: SensorId, *, until_ms: int) -> N
 
 
 def end(tx: WriteTx, scope: Scope, sensor_id: SensorId, *, until_ms: int) -> None:
-    """End a watch and its trace, unless somebody else has prolonged it."""
+    """End a watch and its trace, unless it was prolonged meanwhile."""
     _everything(scope)
     ended = tx.run(
         delete(device_watch).where(device_watch.c.sensor_id == sensor_id, device_watch.c.until_ms == until_ms)
@@ -179,14 +179,14 @@ def calls(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, limit: int) -> list[
 
 
 def to_purge(tx: ReadTx, scope: Scope, *, now_ms: int, kept_ms: int) -> bool:
-    """Whether a watch has expired, or a trace is further away in time than `kept_ms`."""
+    """True if a watch has expired, or a trace is further away in time than `kept_ms`."""
     _everything(scope)
     first, last = ids.first_no(now_ms - kept_ms), ids.first_no(now_ms + kept_ms)
     return bool(tx.hot(_EXPIRED, now_ms, now_ms + LONGEST_MS) or tx.hot(_ANY_STALE, first, last))
 
 
 def purge(tx: WriteTx, scope: Scope, *, now_ms: int, kept_ms: int) -> bool:
-    """Delete expired watches and some of the traces that nobody reads any more; whether there may be more."""
+    """Delete expired watches and some stale traces; return True if there may be more."""
     _everything(scope)
     tx.run(delete(device_watch).where(_ENDED), {"now": now_ms, "beyond": now_ms + LONGEST_MS})
     stale = select(device_trace.c.no).where(_STALE).limit(PURGED_AT_ONCE)

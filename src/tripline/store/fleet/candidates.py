@@ -1,4 +1,4 @@
-"""Rows of relations between companies: to whom a company may delegate its vehicles, and to whom it does.
+"""Rows of relations between companies: candidates for delegation, and recipients of delegations.
 
 Not here: the delegations (`delegations.py`).
 """
@@ -31,7 +31,8 @@ _FORGET_COMPANY: Final = delete(company_relation).where(
 
 
 def standing(tx: ReadTx, from_company: CompanyId, to_company: CompanyId) -> Standing:
-    """What the second company is to the first. Vehicles that it has automatically do not count: they are no choice."""
+    """The relation of the second company to the first. Automatic delegations do not count, since they are not a
+    choice."""
     registered, delegated = tx.hot(_STANDING, from_company, to_company)[0]
     if delegated:
         return Standing.DELEGATED
@@ -75,10 +76,10 @@ def forget_company(tx: WriteTx, company_id: CompanyId) -> None:
 
 
 def _delegates(from_company: ColumnElement[str], to_company: ColumnElement[str]) -> ColumnElement[bool]:
-    """Whether the first delegated a vehicle to the second. Of all delegations only those to its operator are automatic.
+    """Condition for the first to have delegated a vehicle to the second. Only delegations to its operator are
+    automatic.
 
-    The delegations themselves are not asked whether they are, for a partner's to its operator may be a hundred
-    thousand.
+    The delegations' own flags are not read, since a partner may have a hundred thousand of them to its operator.
     """
     owner = company.alias("owner")
     return and_(

@@ -38,7 +38,7 @@ def find(tx: ReadTx, scope: Scope, company_id: CompanyId) -> tuple[Company, bool
 
 
 def inside(tx: ReadTx, scope: Scope, company_id: CompanyId) -> bool | None:
-    """Whether the company is inside the scope, or None when there is none with this id."""
+    """True if the company is inside the scope, None if it does not exist."""
     rows = tx.hot(_inside(scope.reaches), company_id, scope.user_id, scope.company_id)
     return bool(rows[0][0]) if rows else None
 
@@ -57,20 +57,20 @@ def count_partners(tx: ReadTx, scope: Scope, service_type: str | None) -> int:
 
 
 def owns_anything(tx: ReadTx, company_id: CompanyId) -> bool:
-    """Whether the company still owns a vehicle or sensor. The caller checked permission to delete it."""
+    """True if the company still owns a vehicle or sensor. The caller checked permission to delete it."""
     vehicles = exists().where(vehicle.c.company_id == company_id)
     sensors = exists().where(sensor.c.company_id == company_id)
     return bool(tx.all(select(vehicles | sensors))[0][0])
 
 
 def has_partners(tx: ReadTx, company_id: CompanyId) -> bool:
-    """Whether the company is the operator of another one."""
+    """True if the company is the operator of another one."""
     partners = exists().where(company.c.master_id == company_id, company.c.id != company_id)
     return bool(tx.all(select(partners))[0][0])
 
 
 def has_prefix(tx: ReadTx, prefix: str) -> bool:
-    """Whether a company has this token prefix. Prefixes are no customer's data, so there is no scope."""
+    """True if a company has this token prefix. Prefixes are not customers' data, so there is no scope."""
     return tx.one(select(company.c.id).where(company.c.token_prefix == prefix)) is not None
 
 
@@ -82,7 +82,7 @@ def insert_new(tx: WriteTx, new: Company) -> None:
 
 
 def change(tx: WriteTx, company_id: CompanyId, details: Details) -> None:
-    """Write what a company's record says now; its caller was let pass."""
+    """Store the company's changed details; the caller checked permission."""
     tx.run(update(company).where(company.c.id == company_id).values(_row(details)))
 
 
@@ -93,7 +93,7 @@ def remove(tx: WriteTx, company_id: CompanyId) -> None:
 
     Nothing else may name it any more: its people, delegations and relations were deleted before.
     """
-    # What waits and what was given up have an index each.
+    # Waiting and parked messages have an index each.
     message = push_outbox.c
     for state in (
         message.parked_ms.is_(None),
@@ -143,7 +143,7 @@ _LISTING: Final = lists.Listing(
 
 
 def _row(details: Details) -> dict[str, Any]:
-    """The values of a company's columns, or of those that its details fill."""
+    """The values of a company's columns, or only of those in its details."""
     row = msgspec.structs.asdict(details)
     if details.notify_msg_type is not None:
         row["notify_msg_type"] = msgspec.json.encode(details.notify_msg_type).decode()

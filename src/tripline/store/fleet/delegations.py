@@ -58,12 +58,12 @@ _FORGET_COMPANY: Final = delete(vehicle_company).where(
 
 
 class Side(NamedTuple):
-    """Which delegations of a company are meant, and how its vehicles are best found in the order of their numbers."""
+    """The selected delegations of a company, and the fastest way to its vehicles in number order."""
 
     received: bool
     """Those it received; else those to others."""
     many: bool
-    """Walk along the numbers and see which are delegated; else sort what is delegated."""
+    """Scan the numbers and test each for delegation; otherwise sort the delegated vehicles."""
 
 
 def count_of_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> int:
@@ -79,23 +79,23 @@ def count_received(tx: ReadTx, company_id: CompanyId) -> int:
 
 
 def holds(tx: ReadTx, vehicle_id: VehicleId, company_id: CompanyId) -> bool:
-    """Whether the vehicle is delegated to the company."""
+    """True if the vehicle is delegated to the company."""
     return bool(tx.hot(_HOLDS, vehicle_id, company_id))
 
 
 def is_automatic(tx: ReadTx, vehicle_id: VehicleId, company_id: CompanyId) -> bool | None:
-    """Whether the company has the vehicle automatically; None when it does not have it."""
+    """True if the vehicle is delegated to the company automatically; None if not at all."""
     rows = tx.hot(_IS_AUTOMATIC, vehicle_id, company_id)
     return bool(rows[0][0]) if rows else None
 
 
 def are_many(tx: ReadTx, company_id: CompanyId, *, received: bool) -> bool:
-    """Whether the company has more than `MANY` delegations on this side."""
+    """True if the company has more than `MANY` delegations on this side."""
     return bool(tx.hot(_MANY_RECEIVED if received else _MANY_DELEGATING, company_id))
 
 
 def vehicles(side: Side) -> ColumnElement[bool]:
-    """Whether a row of `vehicle` is delegated to, or by, the company that the value `company` names."""
+    """Condition for a row of `vehicle` to be delegated to, or by, the company named by the value `company`."""
     mine = _end_of(side.received) == bindparam("company")
     if not side.many:
         return vehicle.c.id.in_(select(_DELEGATION.c.vehicle_id).where(mine))
@@ -144,7 +144,7 @@ def insert_new(
 
 
 def end(tx: WriteTx, vehicle_id: VehicleId, company_id: CompanyId) -> None:
-    """Take the vehicle back from the company; what its people may do with it: `rights.end_of_company`."""
+    """Take the vehicle back from the company; `rights.end_of_company` ends the rights of its people."""
     tx.run(_END, {"vehicle": vehicle_id, "to_company": company_id})
     positions.reach_changed(tx, vehicle_id, [company_id])
 

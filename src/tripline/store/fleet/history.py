@@ -1,9 +1,9 @@
-"""Rows of history: who changed what and when.
+"""Rows of history: every change with its author and time.
 
-They outlive what they tell of. What they tell of deleted people goes: values of the person's own entries, and the
-person's id wherever else it stands; readers see neither from the deletion on, the eraser takes them out.
+They outlive their subjects. Data of deleted people is removed: values of the person's own entries, and the person's id
+everywhere else; readers see neither after the deletion, the eraser deletes them.
 
-Not here: what is worth an entry, and who may read one (`services/fleet/history.py`).
+Not here: the choice of entries, and access to them (`services/fleet/history.py`).
 """
 
 from enum import Enum
@@ -51,7 +51,7 @@ class Deed(NamedTuple):
     to_company_id: CompanyId | None
     """The other company, of a delegation."""
     changed_since: bool
-    """Whether it was done again, or undone, by now."""
+    """True if the change was repeated or undone since."""
 
 
 class Thing(Enum):
@@ -99,7 +99,7 @@ def _require_room(tx: WriteTx, actor_id: UserId, now_ms: int) -> None:
 
 
 def put(tx: WriteTx, no: RowNo | None, fact: Fact, *, ids: TimeIds, now_ms: int) -> RowNo:
-    """Keep the changes of an entry that is there, else a new one; its number. For an import that is kept in parts."""
+    """Replace the changes of an existing entry, or add a new one; return its number. For an import stored in parts."""
     if no is not None and tx.run(_SET_CHANGES, {"key": no, "new_changes": _changes_text(fact)}):
         return no
     return add(tx, fact, ids=ids, now_ms=now_ms)
@@ -120,7 +120,8 @@ def page(tx: ReadTx, seen: Seen, thing: Thing, thing_id: str, span: Span) -> lis
 def deeds(
     tx: ReadTx, actor_id: UserId, event: Event, at_ms: int, *, after: RowNo | None = None, limit: int
 ) -> list[Deed]:
-    """What somebody did to vehicles at this instant, an event of `_UNDONE_BY`, up to `limit` entries behind `after`."""
+    """Changes to vehicles by a user at this instant, of an event in `_UNDONE_BY`, up to `limit` entries after
+    `after`."""
     first, last = time_ids.first_no(at_ms), time_ids.first_no(at_ms + AHEAD_MS)
     values = (actor_id, at_ms, first - 1 if after is None else after, last, limit)
     return [Deed(no, on, to, bool(since)) for no, on, to, since in tx.hot(_deeds(event), *values)]
@@ -141,7 +142,7 @@ def imported(tx: ReadTx, seen: Seen, event: Event, company_id: CompanyId, at_ms:
 
 
 def inside_deleted(tx: ReadTx, scope: Scope, thing: Thing, thing_id: str) -> bool | None:
-    """Whether what was deleted had belonged inside the scope; None when nothing with this id was ever deleted."""
+    """True if the deleted thing belonged inside the scope; None if nothing with this id was ever deleted."""
     rows = tx.hot(_inside_deleted(thing, scope.reaches), thing_id, scope.user_id, scope.company_id)
     return bool(rows[0][0]) if rows else None
 
@@ -267,7 +268,7 @@ def _selected(people: scopes.Reaches, vehicles: scopes.Reaches, sensors: scopes.
 
 
 def _tells_of_nobody() -> ColumnElement[bool]:
-    """Whether no value of an entry is a person's: the entry of a deletion has numbers alone."""
+    """Condition for entries without personal values: the entry of a deletion has numbers alone."""
     row = history.c
     return or_(row.user_id.is_(None), row.vehicle_id.is_not(None), row.event == Event.DELETED.value)
 

@@ -1,8 +1,8 @@
 """Rows of import drafts' blocks: packed rows of a file, with their verdicts.
 
-No function takes a scope: whoever names a draft was let pass to it (`import_drafts.find`), or works for its owner.
+No function takes a scope: the caller checked access to the draft (`import_drafts.find`), or works for its owner.
 
-Not here: how rows are packed (`services/imports/draft_blocks.py`).
+Not here: packing rows (`services/imports/draft_blocks.py`).
 """
 
 from collections.abc import Sequence
@@ -71,7 +71,7 @@ def some(tx: ReadTx, draft_id: DraftId, numbers: Sequence[int]) -> list[Block]:
 
 
 def texts(tx: ReadTx, draft_id: DraftId, numbers: Sequence[int]) -> dict[int, bytes]:
-    """What stands in the blocks with these numbers, packed."""
+    """The packed rows of the blocks with these numbers."""
     chosen = select(_BLOCK.no, _BLOCK.cells).where(_BLOCK.draft_id == draft_id, _BLOCK.no.in_(numbers))
     return {row.no: bytes(row.cells) for row in tx.all(chosen)}
 
@@ -96,7 +96,7 @@ def names(tx: ReadTx, draft_id: DraftId) -> list[bytes]:
 
 
 def judge(tx: WriteTx, draft_id: DraftId, blocks: Sequence[Block]) -> None:
-    """Keep what cells and verdicts of these blocks are now."""
+    """Store the current cells and verdicts of these blocks."""
     for block in blocks:
         values = {f"new_{name}": getattr(block, name) for name in _JUDGED}
         tx.run(_JUDGE, {"of_draft": draft_id, "number": block.no, **values})

@@ -1,8 +1,8 @@
 """Rows of import drafts.
 
-A draft is inside a scope when its owner asks; work on drafts has the scope of everything.
+A draft is inside its owner's scope; background work has the scope of everything.
 
-Not here: what stands in their rows (`import_blocks.py`).
+Not here: the rows of drafts (`import_blocks.py`).
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ def find(tx: ReadTx, scope: Scope, draft_id: DraftId, *, now_ms: int) -> tuple[D
 
 
 def state_of(tx: ReadTx, draft_id: DraftId) -> State | None:
-    """Where a draft stands, of whoever it is; None when there is none with this id."""
+    """The state of a draft of any owner; None if it does not exist."""
     row = tx.one(select(_DRAFT.state).where(_DRAFT.id == draft_id))
     return None if row is None else State(row.state)
 
@@ -89,7 +89,7 @@ def numbers(tx: ReadTx, draft: Draft) -> Numbers:
 
 
 def change(tx: WriteTx, changed: Draft) -> None:
-    """Keep what became of a draft that was read in this transaction."""
+    """Store the changes of a draft that was read in this transaction."""
     values = {name: value for name, value in _values(changed).items() if name not in _FIXED}
     tx.run(update(import_draft).where(_DRAFT.id == changed.id).values(**values))
 
@@ -97,10 +97,10 @@ def change(tx: WriteTx, changed: Draft) -> None:
 def waiting(
     tx: ReadTx, *, holder: str, now_ms: int, least_rows: int = 0, most_rows: int | None = None
 ) -> list[Waiting]:
-    """Drafts of so many rows that wait for work, or whose worker fell silent: the smallest of each operator.
+    """Drafts of this size that wait for work, or whose worker fell silent: the smallest of each operator.
 
-    Of processes that share the database it is known which are there; where nobody shares it, whoever else held a draft
-    is gone: this process was started anew.
+    On a shared database the live processes are known; on an embedded one, any other holder is gone because this process
+    was restarted.
     """
     is_gone = (
         ~exists().where(node.c.id == _DRAFT.holder, node.c.roles != nodes.NO_ROLES)

@@ -1,7 +1,7 @@
-"""Many new vehicles or sensors at once: which of their names are taken, and their rows in few statements.
+"""Register many vehicles or sensors at once: find taken names, and insert rows in few statements.
 
-What holds for one new row (`vehicles.py`, `sensors.py`, `delegations.py`) holds for each of these. No function takes a
-scope: nothing of anybody's rows is told but that a name is taken, which a single registration tells as well.
+The rules of single rows (`vehicles.py`, `sensors.py`, `delegations.py`) apply. No function takes a scope: they only
+reveal that a name is taken, as a single registration does.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -50,7 +50,7 @@ def taken_serials(tx: ReadTx, service_type: str, serials: Collection[str]) -> se
 
 
 def taken_credentials(tx: ReadTx, credentials: Collection[str]) -> set[str]:
-    """Those of the access tokens that any sensor has."""
+    """The access tokens that already belong to a sensor."""
     return _taken(tx, sensor.c.credentials_id, credentials, within=None)
 
 
@@ -85,7 +85,8 @@ def _taken(
 
 
 def _probing(column: Column[Any], within: tuple[Column[Any], str] | None) -> Executable:
-    """Each name looked up by itself: a list, without statistics of what a file before has brought, reads the table."""
+    """Query each name separately: for a list the server would scan the table, as its statistics miss earlier
+    imports."""
     asked = func.unnest(bindparam("values", type_=ARRAY(String))).table_valued("name", name="asked").render_derived()
     # The order is that of the index by name alone: an empty table's plan would else take any that begins as it does.
     found = select(column).where(column >= asked.c.name).order_by(column)

@@ -1,6 +1,6 @@
-"""Records of people: administrators, directors, drivers; and how an account joins the company it registers.
+"""Records of people: administrators, directors, drivers; and the account that joins the company it registers.
 
-Not here: log-in, tokens and new accounts (`store/accounts/accounts.py`), what somebody drove
+Not here: log-in, tokens and new accounts (`store/accounts/accounts.py`), driving data
 (`store/erasure/driver_remains.py`, `store/trips/trips.py`), rights on vehicles (`rights.py`).
 """
 
@@ -72,7 +72,7 @@ def ids_of_company(tx: ReadTx, company_id: CompanyId) -> list[UserId]:
 
 
 def has_other_administrator(tx: ReadTx, company_id: CompanyId, user_id: UserId) -> bool:
-    """Whether somebody else administers the company, with an account that may log in."""
+    """True if the company has another administrator whose account is enabled."""
     others = select(func.count()).where(
         account.c.company_id == company_id,
         account.c.authority == Authority.COMPANY_ADMIN.value,
@@ -90,7 +90,7 @@ def join_company(tx: WriteTx, user_id: UserId, company_id: CompanyId) -> bool:
 
 
 def introduce(tx: WriteTx, user_id: UserId, *, name: str, phone: str | None, division: str | None) -> None:
-    """Write what a registration says about the actor into its own account."""
+    """Store the actor's details from a registration in its own account."""
     tx.run(update(account).where(account.c.id == user_id).values(name=name, phone=phone, division=division))
 
 

@@ -1,4 +1,4 @@
-"""Rows of rights: what directors and drivers may do with single vehicles; and who drives one no longer without."""
+"""Rows of directors' and drivers' rights on single vehicles; ending a right may remove the current driver."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -47,7 +47,7 @@ class Held(NamedTuple):
 
 
 class Holding(NamedTuple):
-    """A right, with what is known of who holds it."""
+    """A right, with details of its holder."""
 
     right: Right
     email: str
@@ -55,12 +55,12 @@ class Holding(NamedTuple):
 
 
 def may_drive(tx: ReadTx, vehicle_id: VehicleId, user_id: UserId) -> bool:
-    """Whether the person has a right on the vehicle; every right lets drive it."""
+    """True if the person has a right on the vehicle; every right permits driving."""
     return bool(tx.hot(_ANY, vehicle_id, user_id))
 
 
 def held(tx: ReadTx, vehicle_id: VehicleId, user_id: UserId, role: UserRole) -> bool:
-    """Whether the person has this very right on the vehicle."""
+    """True if the person has exactly this right on the vehicle."""
     return bool(tx.hot(_SAME, vehicle_id, user_id, role.value))
 
 
@@ -103,7 +103,7 @@ def counted(tx: ReadTx, vehicle_id: VehicleId) -> dict[CompanyId, Held]:
 
 
 def is_driven_by(tx: ReadTx, vehicle_id: VehicleId, company_id: CompanyId) -> bool:
-    """Whether somebody of the company drives the vehicle now."""
+    """True if a person of the company drives the vehicle now."""
     return bool(tx.hot(_DRIVEN_BY, vehicle_id, company_id))
 
 
@@ -135,9 +135,9 @@ def insert_new(
 
 
 def end(tx: WriteTx, vehicle_id: VehicleId, user_id: UserId, role: UserRole) -> bool:
-    """End this right of the person; whether that made the vehicle lose its current driver.
+    """End this right of the person; True if the vehicle lost its current driver.
 
-    Who has another right on the vehicle, or manages it, goes on driving.
+    A driver with another right on the vehicle, or its managing director, goes on driving.
     """
     whose = {"of_vehicle": vehicle_id, "of_user": user_id}
     tx.run(_END, {**whose, "as_role": role.value})
@@ -146,7 +146,7 @@ def end(tx: WriteTx, vehicle_id: VehicleId, user_id: UserId, role: UserRole) -> 
 
 
 def end_of_company(tx: WriteTx, vehicle_id: VehicleId, company_id: CompanyId) -> tuple[int, bool]:
-    """Nobody of the company has a right on the vehicle any more; how many ended, and whether it lost its driver."""
+    """End all rights of the company's people on the vehicle; return how many, and True if it lost its driver."""
     whose = {"of_vehicle": vehicle_id, "of_company": company_id}
     positions.reach_of_people_changed(tx, vehicle_id, company_id)
     ended = tx.run(_END_OF_COMPANY, whose)

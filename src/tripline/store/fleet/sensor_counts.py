@@ -1,6 +1,6 @@
-"""Counts sensors: of a company or within somebody's reach; all of them, or those on no vehicle.
+"""Count sensors of a company or within a scope: all of them, or those without a vehicle.
 
-Not here: the sensors themselves (`sensors.py`), which are within reach (`store/reached.py`).
+Not here: the sensors themselves (`sensors.py`), the sets within a scope (`store/reached.py`).
 """
 
 from functools import cache
@@ -31,7 +31,7 @@ def _counted(tx: ReadTx, statement: Select[Any], values: dict[str, str | None], 
 
 @cache
 def _count(reaches: scopes.Reaches, mounted: bool | None, *, of_one: bool) -> Select[Any]:
-    """Those of the companies that are inside as a whole, and those on single vehicles of others."""
+    """Count the sensors of whole companies inside, and those on single vehicles of others."""
     whole, single = reached.whole(reaches, of_one=of_one), reached.single_vehicles(reaches, of_one=of_one)
     numbers: list[ColumnElement[int]] = []
     if whole is not None:
@@ -49,7 +49,7 @@ def _of_whole(inside: ColumnElement[bool], mounted: bool | None) -> ColumnElemen
     if mounted is None:
         return _number(inside)
     free = _number(inside & sensor.c.vehicle_id.is_(None))
-    # Both numbers are found in indexes alone; those that are mounted have none of their own.
+    # Both counts use indexes alone; mounted sensors have no index of their own.
     return _number(inside) - free if mounted else free
 
 

@@ -1,10 +1,10 @@
 """Rows of sensors, and their mounting on vehicles.
 
-A record shows the device's access token only inside a second scope, `tokens`: elsewhere it is None, so that it never
+A record contains the device's access token only inside a second scope, `tokens`: elsewhere it is None, so that it never
 leaves the store.
 
-Not here: counting them (`sensor_counts.py`), what a deleted one leaves behind (`store/erasure/sensor_remains.py`),
-carrier lines (`store/lines/lines.py`).
+Not here: counting them (`sensor_counts.py`), the remains of deleted ones (`store/erasure/sensor_remains.py`), carrier
+lines (`store/lines/lines.py`).
 """
 
 from collections.abc import Sequence
@@ -36,11 +36,11 @@ _STORED: Final = [name for name in Sensor.__struct_fields__ if name not in ("veh
 _REGISTERED: Final = list(sensors.Registration.__struct_fields__)
 _LINE: Final = list(Line.__struct_fields__)
 _FIELDS: Final = (*_STORED, "vehicle_no")
-"""What `_select` selects first, in this order; then the line."""
+"""The first columns of `_select`, in this order; the line follows."""
 
 
 def holder_of(tx: ReadTx, credential: str) -> SensorId | None:
-    """The sensor whose credential this is. Takes no scope: CONNECT asks before anybody is known."""
+    """The sensor with this credential. Takes no scope: CONNECT is not authenticated yet."""
     rows = tx.hot(_ADMITTED, credential)
     return rows[0][0] if rows else None
 
@@ -51,7 +51,7 @@ def find(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, tokens: Scope) -> tup
 
 
 def inside(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> bool | None:
-    """Whether the sensor is inside the scope, or None when there is none with this id."""
+    """True if the sensor is inside the scope, None if it does not exist."""
     rows = tx.hot(_inside(scope.reaches), sensor_id, scope.user_id, scope.company_id)
     return bool(rows[0][0]) if rows else None
 
@@ -120,10 +120,10 @@ def mount(tx: WriteTx, scope: Scope, sensor_id: SensorId, vehicle_id: VehicleId 
 
 
 def unmount_all(tx: WriteTx, vehicle_id: VehicleId) -> list[SensorId]:
-    """Take every sensor off a vehicle that is about to be deleted; the sensors. The caller checked permission.
+    """Take every sensor off a vehicle that is about to be deleted; return the sensors. The caller checked permission.
 
-    What they reported of the vehicle is forgotten.
-    The caller tells the pipeline of each after the commit (`SIGNAL_SENSOR_CHANGED`).
+    Their values about the vehicle are deleted. The caller notifies the pipeline of each after the commit
+    (`SIGNAL_SENSOR_CHANGED`).
     """
     mounted = [SensorId(row.id) for row in tx.all(_MOUNTED, {"on": vehicle_id})]
     for sensor_id in mounted:

@@ -1,6 +1,6 @@
-"""Counts vehicles: of a company or within somebody's reach; those without sensor, those driving now.
+"""Count vehicles of a company or within a scope: all, those without a sensor, those driving now.
 
-Not here: the vehicles themselves (`vehicles.py`), which are within reach (`store/reached.py`).
+Not here: the vehicles themselves (`vehicles.py`), the sets within a scope (`store/reached.py`).
 """
 
 from functools import cache
@@ -22,7 +22,7 @@ class Which(msgspec.Struct, frozen=True, kw_only=True):
 
     with_sensor: bool | None = None
     driving: bool | None = None
-    """Driving is a vehicle with an open trip that is no parking record."""
+    """A driving vehicle has an open trip other than a parking record."""
 
 
 def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, which: Which) -> int:
@@ -41,7 +41,7 @@ def _counted(tx: ReadTx, statement: Select[Any], values: dict[str, str | None], 
 
 @cache
 def _count(reaches: scopes.Reaches, which: Which, *, of_one: bool) -> Select[Any]:
-    """Those of the companies that are inside as a whole, and single ones of others."""
+    """Count the vehicles of whole companies inside, and single vehicles of others."""
     whole, single = reached.whole(reaches, of_one=of_one), reached.single_vehicles(reaches, of_one=of_one)
     numbers: list[ColumnElement[int]] = []
     if whole is not None:

@@ -27,7 +27,7 @@ _COUNTED: Final[dict[str, ColumnElement[int]]] = {
 """Counted when read, so that they are never wrong."""
 _STORED: Final = [name for name in Vehicle.__struct_fields__ if name not in _COUNTED]
 _FIELDS: Final = (*_STORED, *_COUNTED)
-"""What `_select` selects first, in this order."""
+"""The first columns of `_select`, in this order."""
 
 
 class OwnedVehicle(NamedTuple):
@@ -44,7 +44,7 @@ def find(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> tuple[Vehicle, bool
 
 
 def inside(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> bool | None:
-    """Whether the vehicle is inside the scope, or None when there is none with this id."""
+    """True if the vehicle is inside the scope, None if it does not exist."""
     rows = tx.hot(_inside(scope.reaches), vehicle_id, scope.user_id, scope.company_id)
     return bool(rows[0][0]) if rows else None
 
@@ -128,12 +128,12 @@ def count_managed(tx: ReadTx, director_id: UserId) -> int:
 
 
 def driven_by(tx: ReadTx, user_id: UserId) -> list[OwnedVehicle]:
-    """The vehicles that this person drives now. Takes no scope: it serves what ends with the person's driving."""
+    """The vehicles that this person drives now. Takes no scope: it serves changes that end the person's driving."""
     return [OwnedVehicle(*row) for row in tx.hot(_DRIVEN, user_id)]
 
 
 def release_driver(tx: WriteTx, user_id: UserId) -> list[SensorId]:
-    """Nobody drives the vehicles any more that this person drove; the sensors on them, for the pipeline."""
+    """End the person's driving on every vehicle; return the sensors on them, for the pipeline."""
     changed = [SensorId(row.id) for row in tx.all(_SENSORS_DRIVEN, {"of_user": user_id})]
     tx.run(_RELEASE_DRIVER, {"of_user": user_id})
     return changed

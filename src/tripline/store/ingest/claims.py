@@ -1,11 +1,11 @@
-"""Claims of sensors: which process follows a sensor's data, on a database where several processes take data in.
+"""Claims of sensors by processes, on a database where several processes ingest data.
 
-A process that remembers anything of a sensor has claimed it first: its id stands in the sensor's row. Every batch
-begins by locking the rows of its sensors and looking whether the claim and everything remembered still hold; what does
-not is claimed and read again (`services/ingest/tracks.py`). So a batch waits for nobody but another batch, or a
-change, of the same sensor, and never writes on what it only believes.
+A process caches a sensor's state only after writing its id into the sensor's row. Every batch begins by locking the
+rows of its sensors and checking the claim and the cached state; stale sensors are claimed and read again
+(`services/ingest/tracks.py`). So a batch waits only for another batch, or a change, of the same sensor, and never
+writes from stale state.
 
-Only on PostgreSQL. Not here: what is remembered (`tracks.py`), the order of locks (`docs/locks.md`).
+Only on PostgreSQL. Not here: the cached state (`tracks.py`), the order of locks (`docs/locks.md`).
 """
 
 from collections.abc import Collection, Iterable
@@ -31,7 +31,7 @@ from tripline.store.tables import sensor, trip, vehicle
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 BATCHES: Final = 7_472_105
-"""Number of the advisory lock that every batch shares, so that they can be seen; nobody ever wants it alone."""
+"""Number of the advisory lock that all batches share, to make them visible; it is never locked exclusively."""
 _IDS: Final = any_(bindparam("ids", type_=ARRAY(String)))
 # `key_share` makes it FOR NO KEY UPDATE: rows that refer to the sensor may be inserted meanwhile.
 _TAKEN: Final = (
@@ -89,7 +89,7 @@ _UNDER_WAY: Final = Hot(
 
 
 class Facts(NamedTuple):
-    """What of a sensor is remembered and may be changed by others."""
+    """The cached properties of a sensor that other processes may change."""
 
     company_id: CompanyId
     sensor_type: str
@@ -98,7 +98,7 @@ class Facts(NamedTuple):
 
 
 def claim(tx: WriteTx, scope: Scope, sensor_ids: Collection[SensorId], *, node_id: str) -> None:
-    """Nobody but the node may write on what was remembered of these sensors. Their rows stay locked."""
+    """Claim these sensors for the node and lock their rows: other nodes may no longer write from cached state."""
     _everything(scope)
     tx.hot(_CLAIM, list(sensor_ids), node_id)
 
@@ -117,7 +117,7 @@ def changed(tx: WriteTx, scope: Scope, remembered: dict[SensorId, Facts], *, nod
 
 
 def under_way(tx: ReadTx, scope: Scope) -> set[str]:
-    """The batches that are under way, of whichever process, by a name that none has again."""
+    """Unique names of the batches in progress, of all processes."""
     _everything(scope)
     return {row[0] for row in tx.hot(_UNDER_WAY)}
 

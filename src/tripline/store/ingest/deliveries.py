@@ -1,8 +1,8 @@
-"""Finding a message that was delivered lately by its key, so that telling a second delivery costs one look-up.
+"""Find recently delivered messages by key, so that detecting a redelivery takes one query.
 
 An entry is (instant, mark, row number). Live messages of all sensors have instants close together, so a batch appends
-to a few pages, and a look-up takes as long in a trip of a month as in one of an hour. Entries are needed for as long as
-a redelivery counts (`ingest.redelivery_minutes`) and go some time after that.
+to a few pages, and a query takes equally long for a trip of a month and of an hour. Entries are needed while a
+redelivery counts (`ingest.redelivery_minutes`) and are deleted some time later.
 
 Not here: instant and mark (`domain/deliveries.py`), the caller (`services/ingest/redeliveries.py`).
 """
@@ -27,7 +27,7 @@ _SIZES: Final = (256, 64, 16, 4, 1)
 _AHEAD_MS: Final = 3_600_000
 """No row number is further ahead of the clock."""
 _MOST: Final = 16
-"""Most entries of one key that we compare. Whatever a device sends, at most three can be its own."""
+"""Most entries of one key that we compare. A device can have at most three of its own."""
 
 
 _LOOKED_AT: Final = 2
@@ -51,7 +51,7 @@ _DROP: Final = Hot(
 
 
 class Content(NamedTuple):
-    """What two readings of one message have in common: none of it differs."""
+    """The fields that are equal in all deliveries of one message."""
 
     sensor_id: SensorId
     ty: int | None
@@ -61,7 +61,7 @@ class Content(NamedTuple):
 
 
 class Sent(msgspec.Struct, gc=False):
-    """A message that may have come before, and an entry by which an equal one may be found."""
+    """A message that may have been delivered before, and its entry for finding the earlier delivery."""
 
     place: int
     """In its batch."""
@@ -75,7 +75,7 @@ class Sent(msgspec.Struct, gc=False):
 
     @property
     def content(self) -> Content:
-        """What an equal one has, too."""
+        """The fields shared by redeliveries."""
         return Content(self.sensor_id, self.ty, self.ts, self.payload)
 
 
@@ -146,16 +146,16 @@ def compared(tx: ReadTx, scope: Scope, entries: Sequence[Noted], *, since_ms: in
 
 
 class Outlived:
-    """Drops entries of a database file that nobody needs any longer, walking round the table.
+    """Deletes expired entries of a database file, cycling through the table.
 
-    Each batch looks at twice as many entries as it adds, so the walk catches up with entries added in front of it. The
-    table holds about twice as many as are needed, however fast they come. A shared database drops whole weeks instead
+    Each batch checks twice as many entries as it adds, so the cycle catches up with new entries ahead of it. The table
+    holds about twice the needed entries at any rate of messages. A shared database drops whole weeks instead
     (`store/database/partitions.py`).
     """
 
     def __init__(self) -> None:
         self._behind = _START
-        """The way round has come as far as this entry."""
+        """The last entry checked in this cycle."""
 
     def drop_some(self, tx: WriteTx, scope: Scope, *, added: int, before_ms: int) -> None:
         """Drop entries of rows stored before the instant, in a transaction that adds so many."""
@@ -216,8 +216,8 @@ _ENTRIES: Final = Hot(
     ),
     *("instants", "marks", "since_no", "until_no"),
 )
-"""Look-up of any number of messages in a shared database. The limit keeps it to descents of one index, whatever the
-server believes of the table's size."""
+"""Query for any number of messages in a shared database. The limit forces descents of one index, regardless of the
+server's estimate of the table's size."""
 
 
 @cache
@@ -243,4 +243,4 @@ _COMPARED: Final = {
         "rows": "device_event WHERE device_event.no = delivery.no",
     },
 }
-"""What is compared with a message, and the rows that an entry names."""
+"""Columns that are compared with a message, by the table of an entry's row."""

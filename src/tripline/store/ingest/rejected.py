@@ -1,9 +1,8 @@
-"""The rejected-message log: messages of devices and customers that could not be used, with the reason.
+"""The rejected-message log: unusable messages of devices and customers, with the reason.
 
-A row holds one message, or stands for many that were only counted. Each row says whose it is and how much room it
-takes, so that the log can be shared fairly.
+A row holds one message or counts several. Each row has an owner and a size, so that the log can be shared fairly.
 
-Not here: who reads it (`services/doctor/doctor.py`), which messages are kept and for how long
+Not here: readers (`services/doctor/doctor.py`), selection and retention of messages
 (`services/ingest/rejected_log.py`).
 """
 
@@ -27,11 +26,11 @@ LOG: Final = Bulk(
     *("bus_partition", "bus_offset"),
 )
 TEXT_LIMIT: Final = 255
-"""Longest topic and detail that are kept, characters."""
+"""Longest stored topic and detail, characters."""
 BODY_LIMIT: Final = 4_096
-"""Most bytes of a body that are kept: enough to see what a box does."""
+"""Most stored bytes of a body: enough to recognise the box's fault."""
 ROW_BYTES: Final = 256
-"""What a row takes beside its texts and body: ids, numbers, and its place in three indexes."""
+"""Size of a row besides its texts and body: ids, numbers, and its place in three indexes."""
 PURGED_AT_ONCE: Final = 2_500
 """Some 50 ms of the writer; more than a batch of the pipeline can bring."""
 EVICTED_AT_ONCE: Final = 500
@@ -49,11 +48,11 @@ class Refused(msgspec.Struct, frozen=True):
     detail: str | None
     body: bytes
     messages: int = 1
-    """How many messages the row stands for."""
+    """Number of messages that the row represents."""
 
 
 class Holding(NamedTuple):
-    """What somebody has in the log."""
+    """The size of one owner's share of the log."""
 
     rows: int
     size: int
@@ -102,7 +101,7 @@ def counts(tx: ReadTx, scope: Scope, *, since_ms: int) -> dict[str, int]:
 
 
 def holdings(tx: ReadTx, scope: Scope) -> dict[CompanyId | None, Holding]:
-    """What each company has in the log; None: what is nobody's. Reads an index from end to end."""
+    """Each company's share of the log; None: rows without an owner. Scans a whole index."""
     company_id, size = rejected_message.c.company_id, rejected_message.c.size
     statement = select(company_id, func.count(), func.sum(size)).where(_inside(scope)).group_by(company_id)
     rows: Sequence[Any] = tx.all(statement, scopes.values(scope))
@@ -110,8 +109,8 @@ def holdings(tx: ReadTx, scope: Scope) -> dict[CompanyId | None, Holding]:
 
 
 def evict(tx: WriteTx, scope: Scope, company_id: CompanyId | None, *, rows: int, size: int) -> Holding:
-    """Delete the oldest of a company's rows until so many rows and bytes are gone, at most `EVICTED_AT_ONCE` of them;
-    what was deleted."""
+    """Delete a company's oldest rows until this many rows and bytes are freed, at most `EVICTED_AT_ONCE` of them;
+    return the deleted share."""
     its = rejected_message.c.company_id
     oldest = (
         select(rejected_message.c.no, rejected_message.c.size)
@@ -138,7 +137,7 @@ def evict(tx: WriteTx, scope: Scope, company_id: CompanyId | None, *, rows: int,
 
 
 def any_before(tx: ReadTx, scope: Scope, *, before_ms: int) -> bool:
-    """Whether there is a rejected message received before the instant."""
+    """True if the log has a message received before the instant."""
     statement = select(rejected_message.c.no).where(_inside(scope), rejected_message.c.no < bindparam("before_no"))
     return bool(tx.all(statement.limit(1), {"before_no": ids.first_no(before_ms), **scopes.values(scope)}))
 

@@ -1,9 +1,9 @@
-"""The state of a sensor that placing its next message needs, and whether a trip message was stored before.
+"""The state of a sensor for placing its next message, and a check for stored trip messages.
 
-All statements are hot: after a restart ten thousand sensors come back within seconds. A shared database is asked about
-all of them at once.
+All statements are hot: after a restart ten thousand sensors return within seconds. On a shared database one statement
+reads all of them.
 
-Not here: the cache of what was read (`services/ingest/tracks.py`), the writing (`store/trips/batch_rows.py`).
+Not here: the cache of this state (`services/ingest/tracks.py`), the writing (`store/trips/batch_rows.py`).
 """
 
 import sys
@@ -40,10 +40,10 @@ from tripline.store.tables import microtrip, sensor, trip, vehicle
 from tripline.store.transactions import Hot, ReadTx
 
 _LAST_MICROTRIPS: Final = 20
-"""How many microtrips of an open trip are looked at for its latest sample: one is enough unless a box was just
-delivering old ones."""
+"""Number of an open trip's newest microtrips searched for its latest sample: one is enough unless a box has just
+delivered old ones."""
 MOST_LATELY: Final = 5_000
-"""How many microtrips of a trip are looked through for the largest header time."""
+"""Number of a trip's microtrips searched for the largest header time."""
 UNKNOWN_TS: Final = 2**63 - 1
 """No header time is larger: of a sensor with more than that, every message may have come before."""
 _DEVICE: Final = "device"
@@ -198,18 +198,18 @@ class Known(msgspec.Struct, frozen=True):
     driver_id: UserId | None
     """Who drives the vehicle now."""
     trips: list[trips.LiveTrip]
-    """The open one and those that ended since the cutoff, in the order opened; not those of a deleted vehicle."""
+    """The open trip and those ended since the cutoff, in the order opened; excludes deleted vehicles' trips."""
     newest_ts: int | None
     """No header `ts` of the microtrips stored since the cutoff is larger."""
 
 
 def load(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, since_ms: int) -> Known | None:
-    """What is known of a sensor, as `load_all`; None when there is no such sensor."""
+    """As `load_all`, for one sensor; None if it does not exist."""
     return load_all(tx, scope, [sensor_id], since_ms=since_ms).get(sensor_id)
 
 
 def load_all(tx: ReadTx, scope: Scope, sensor_ids: Sequence[SensorId], *, since_ms: int) -> dict[SensorId, Known]:
-    """What is known of each sensor that is there, with its trips and microtrips since the instant."""
+    """Load the state of each existing sensor, with its trips and microtrips since the instant."""
     _everything(scope)
     since_no = ids.first_no(since_ms)
     if tx.shared:
@@ -232,7 +232,7 @@ def load_all(tx: ReadTx, scope: Scope, sensor_ids: Sequence[SensorId], *, since_
 
 
 def _known(row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int | None) -> Known:
-    # Interned: ten thousand sensors share a few of these, and a trip those of its sensor.
+    # Interned, because ten thousand sensors share few of these strings, and trips share their sensor's.
     company_id, service_type, sensor_type, vehicle_id, kind, driver_id = map(_interned, row[1:])
     return Known(
         company_id=company_id,
@@ -247,7 +247,7 @@ def _known(row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int | 
 
 
 def open_trips(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> list[trips.LiveTrip]:
-    """The sensor's open trips, also when the sensor itself is no more."""
+    """The sensor's open trips, even if the sensor has been deleted."""
     _everything(scope)
     rows = [row for row in tx.hot(_TRIPS, sensor_id, _NEVER_MS, ids.first_no(_NEVER_MS)) if row[12]]
     latest = _latest_samples(tx, [row[0] for row in rows if row[9] is None])
@@ -304,7 +304,7 @@ def _latest_samples(tx: ReadTx, trip_nos: Collection[int]) -> dict[int, int]:
 
 
 def message_stored(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, message_key: str, since_ms: int) -> bool:
-    """Whether a trip that ended since the instant has this trip message (I3)."""
+    """True if a trip that ended since the instant has this trip message (I3)."""
     _everything(scope)
     return bool(tx.hot(_MESSAGE_STORED, sensor_id, message_key, since_ms))
 
@@ -312,9 +312,9 @@ def message_stored(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, message_key
 def silent(
     tx: ReadTx, scope: Scope, *, since_ms: int, limit: int, node_id: str | None = None, patience_ms: int = 0
 ) -> list[SensorId]:
-    """Sensors of the open trips that got no microtrip since the instant, the oldest first (I1).
+    """Sensors of open trips without a microtrip since the instant, the oldest first (I1).
 
-    For a node: of the sensors that it or nobody keeps track of, and of those whose node let this much longer pass.
+    With `node_id`, only sensors that this node or no node tracks, and those whose node exceeded `patience_ms` as well.
     """
     _everything(scope)
     since_no = ids.first_no(since_ms)

@@ -25,7 +25,7 @@ _FIND: Final = Hot(
 
 
 class _Refused(msgspec.Struct, omit_defaults=True):
-    """A refusal as it is kept: a word as an object of one key, alternatives as an array."""
+    """A refusal as stored: a word as an object of one key, alternatives as an array."""
 
     code: str
     case: str = ""
@@ -34,7 +34,7 @@ class _Refused(msgspec.Struct, omit_defaults=True):
 
 
 class _Kept(msgspec.Struct, omit_defaults=True):
-    """An outcome as it is kept."""
+    """An outcome as stored."""
 
     sensor_id: str | None = None
     nw_status: str | None = None
@@ -42,7 +42,7 @@ class _Kept(msgspec.Struct, omit_defaults=True):
 
 
 def find(tx: ReadTx, account_id: UserId, action_id: str) -> tuple[str, Outcome] | None:
-    """The digest of what was asked and what came of it, or None when the account sent no action with this id."""
+    """Return the digest of the request and its outcome, or None if the account sent no action with this id."""
     rows = tx.hot(_FIND, account_id, action_id)
     if not rows:
         return None
@@ -56,7 +56,7 @@ def find(tx: ReadTx, account_id: UserId, action_id: str) -> tuple[str, Outcome] 
 
 
 def add(tx: WriteTx, account_id: UserId, *, content: str, outcome: Outcome, now_ms: int) -> None:
-    """Keep what came of an action that was not sent before."""
+    """Store the outcome of a new action."""
     kept = _Kept(
         sensor_id=outcome.sensor_id,
         nw_status=outcome.nw_status,

@@ -1,7 +1,7 @@
-"""Rows that say which process sends to which receiver, on a store that several share: so each has one order.
+"""Claims of receivers by sending processes on a shared store, to preserve each receiver's order.
 
-A claim is a lease by the clock of the database; one that has run out is anybody's. Not here: what is sent
-(`queue.py`), when to take and renew one (`services/push/claims.py`).
+A claim is a lease by the clock of the database; any process may take an expired one. Not here: the messages
+(`queue.py`), the times of taking and renewing (`services/push/claims.py`).
 """
 
 from collections.abc import Collection
@@ -41,12 +41,12 @@ _LEAVE: Final = text(
 
 
 def take(tx: WriteTx, keys: Collection[Key], *, holder: str, lease_ms: int) -> set[Key]:
-    """Those of the receivers that nobody else sends to: they are the holder's for so long."""
+    """Claim the receivers that no other process sends to; return the claimed ones."""
     return _keys(tx.all(_TAKE, {**_values(keys, holder), "lease_ms": lease_ms}))
 
 
 def renew(tx: WriteTx, keys: Collection[Key], *, holder: str, lease_ms: int) -> set[Key]:
-    """Those of the receivers that are still the holder's, from now on for so long."""
+    """Extend the holder's leases of these receivers; return those it still has."""
     return _keys(tx.all(_RENEW, {**_values(keys, holder), "lease_ms": lease_ms}))
 
 

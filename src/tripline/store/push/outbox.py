@@ -1,6 +1,6 @@
-"""Rows of messages that wait to be sent to customers' servers, and who wants which.
+"""Rows of messages waiting for customers' servers, and the subscriptions that create them.
 
-Written in the transaction of the change that they tell of. Mails wait in a table of their own.
+Written in the transaction of the change that they report. Mails wait in a table of their own.
 """
 
 from collections.abc import Sequence
@@ -47,9 +47,9 @@ class Waiting(msgspec.Struct, frozen=True):
 
 
 def subscriptions(tx: ReadTx, company_id: CompanyId) -> tuple[Subscription, Subscription]:
-    """What the operator above a company wants, and what the company itself does: the same for an operator.
+    """Subscriptions of a company's operator and of the company itself; the same for an operator.
 
-    Takes no scope: it tells where messages about the company's sensors go, and is shown to nobody.
+    Takes no scope: it only routes messages about the company's sensors and is never displayed.
     """
     found = [_subscription(row) for row in tx.hot(_SUBSCRIPTIONS, company_id)]
     return found[0], found[-1]
@@ -62,11 +62,11 @@ def newest_no(tx: ReadTx) -> int:
 
 
 def behind_all(tx: WriteTx, ids: TimeIds, made: range) -> range:
-    """The numbers of new rows: those just made or, when another program on this database has numbered rows ahead of
-    our clock, as many behind all that are there. No row may have another number than one from here.
+    """Number new rows: the given numbers, or the next free ones if another program on this database has numbered rows
+    ahead of our clock. Every row's number must come from here.
 
-    On a shared store many write at a time, each in a slot of its own, and none sees what others are about to commit:
-    there the clocks say the order.
+    On a shared store each process numbers in its own slot and cannot see uncommitted rows of others: there the clocks
+    give the order.
     """
     return ids.behind(max(made.start - 1, 0 if tx.shared else newest_no(tx)), len(made))
 

@@ -1,6 +1,6 @@
-"""Rows of messages that were given up, and how many wait: what people look at, and send again.
+"""Rows of parked messages, and the sizes of the backlogs: people inspect and resend them.
 
-Beside a running server as well as without one. Not here: what the pusher does (`queue.py`).
+Works beside a running server and without one. Not here: the pusher's queries (`queue.py`).
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ _AGAIN: Final = (
     )
 )
 _TRIED_AMONG: Final = 100
-"""Of so many that wait longest, one that was tried tells what is wrong: an error is not in the index."""
+"""Number of oldest messages searched for an error, since errors are not in the index."""
 
 
 class Which(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ class Which(msgspec.Struct, frozen=True, kw_only=True):
     until_ms: int | None = None
     """Given up at this instant or earlier."""
     unconfirmed: bool = False
-    """Those that counted as delivered though nobody answered, instead of those that were given up."""
+    """Select unconfirmed messages, which counted as delivered without an answer, instead of parked ones."""
 
 
 class Counts(msgspec.Struct, frozen=True):
@@ -69,7 +69,7 @@ class Counts(msgspec.Struct, frozen=True):
 
 
 class Backlog(msgspec.Struct, frozen=True):
-    """What waits for one receiver."""
+    """The backlog of one receiver."""
 
     company_id: CompanyId
     company_name: str | None
@@ -78,7 +78,7 @@ class Backlog(msgspec.Struct, frozen=True):
     waiting: int
     oldest_no: RowNo
     last_error: str | None
-    """What came of the last attempt at the oldest message that was tried; None: none failed, or it is far behind."""
+    """Error of the oldest attempted message; None if no attempt failed, or it is far behind."""
 
     @property
     def oldest_ms(self) -> int:
@@ -141,10 +141,9 @@ def waiting(tx: ReadTx, company_id: CompanyId | None, channel: Channel | None) -
 
 
 def resend(tx: WriteTx, numbers: Sequence[RowNo], *, ids: TimeIds, now_ms: int) -> int:
-    """Let those of these messages that are parked still wait again, behind everything that does, as if never tried; how
-    many.
+    """Put the still parked ones of these messages at the end of the queue, as if never tried; return how many.
 
-    They keep their ids, so a receiver that had one after all drops it.
+    They keep their ids, so a receiver that already has one drops it.
     """
     # Another request may have sent some of them again meanwhile.
     still = select(_ROW.no).where(_ROW.no.in_(numbers), _ROW.parked_ms.is_not(None)).order_by(_ROW.no)
@@ -204,7 +203,7 @@ def counts(tx: ReadTx, company_id: CompanyId | None = None) -> Counts:
 
 
 def waiting_error(tx: ReadTx, company_id: CompanyId, channels: Sequence[Channel] = tuple(Channel)) -> str | None:
-    """What came of the last attempt at a message that waits, one of the longest waiting; None when none failed."""
+    """The last error among the longest waiting messages; None if none failed."""
     for channel in channels:
         longest = (
             select(_ROW.no, _ROW.last_error)
@@ -221,7 +220,7 @@ def waiting_error(tx: ReadTx, company_id: CompanyId, channels: Sequence[Channel]
 
 
 def backlogs(tx: ReadTx) -> list[Backlog]:
-    """What waits, by receiver, the longest waiting first."""
+    """Backlogs by receiver, the longest waiting first."""
     oldest = func.min(_ROW.no).label("oldest")
     waits = (
         select(_ROW.company_id, _ROW.channel, func.count().label("waiting"), oldest)

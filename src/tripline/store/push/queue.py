@@ -1,7 +1,7 @@
-"""Rows of the push outbox as the pusher works through them: receivers, their messages by number, what came of them.
+"""The push outbox as the pusher uses it: receivers, their messages by number, results of attempts.
 
-A receiver is a company and one of its two addresses. Nothing here takes a scope: it is work for every company, and
-shows nobody anything. Not here: putting messages there (`outbox.py`), what was given up (`parked.py`).
+A receiver is a company and one of its two addresses. Nothing here takes a scope: it serves every company and displays
+nothing. Not here: adding messages (`outbox.py`), parked ones (`parked.py`).
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ _OF_RECEIVER: Final = (_ROW.company_id == bindparam("company_id"), _ROW.channel 
 
 
 class Row(msgspec.Struct):
-    """A message that waits, without what it says."""
+    """A waiting message, without its content."""
 
     no: RowNo
     id: str
@@ -44,7 +44,7 @@ class Row(msgspec.Struct):
 
 
 class Content(msgspec.Struct, frozen=True):
-    """What a message says."""
+    """The content of a message."""
 
     sensor_id: SensorId
     body: bytes
@@ -53,7 +53,8 @@ class Content(msgspec.Struct, frozen=True):
 
 
 class Addresses(msgspec.Struct, frozen=True):
-    """Where a company wants messages sent, as registered, and what signs them: the secret, and the one before."""
+    """A company's push addresses as registered, and the secrets that sign messages: the current and the previous
+    one."""
 
     notify_host: str | None
     rpc_notify_host: str | None
@@ -65,7 +66,7 @@ class Addresses(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What came of an attempt that did not deliver."""
+    """The result of an attempt that did not deliver."""
 
     no: RowNo
     attempts: int
@@ -164,7 +165,7 @@ _PARK: Final = (
 
 
 def receivers(tx: ReadTx) -> list[Key]:
-    """Every receiver for whom something waits: one step along the index for each, however much waits."""
+    """Every receiver with waiting messages: one index step each, regardless of their number."""
     found: list[Key] = []
     last: tuple[str, str] = ("", "")
     while rows := tx.hot(_NEXT_RECEIVER, *last):
@@ -191,26 +192,26 @@ def newcomers(tx: ReadTx, after: int) -> tuple[int, list[Key]]:
 
 
 def rows(tx: ReadTx, key: Key, *, after: int, limit: int) -> list[Row]:
-    """What waits for a receiver behind this number, in order."""
+    """A receiver's waiting messages after this number, in order."""
     values = (key[0], key[1].value, after, limit)
     found = tx.hot(_ROWS_SHARED, *values, _BEYOND) if tx.shared else tx.hot(_ROWS, *values)
     return [Row(*row) for row in found]
 
 
 def late(tx: ReadTx, key: Key, *, behind: int, up_to: int, known: Sequence[RowNo], limit: int) -> list[Row]:
-    """What waits for a receiver between two numbers, beside what is known: committed after greater numbers were."""
+    """A receiver's unknown waiting messages between two numbers: committed after greater numbers."""
     values = {"company_id": key[0], "channel": key[1].value, "behind": behind, "up_to": up_to}
     return [Row(*tuple(row)) for row in tx.all(_LATE, {**values, "known": list(known), "most": limit})]
 
 
 def content(tx: ReadTx, no: RowNo) -> Content | None:
-    """What a message says; None when it does not wait any more."""
+    """The content of a message; None if it no longer waits."""
     found = tx.hot(_CONTENT, no)
     return Content(*found[0]) if found else None
 
 
 def addresses(tx: ReadTx, company_id: CompanyId) -> Addresses | None:
-    """Where a company wants messages sent; None when there is no such company."""
+    """A company's push addresses; None if the company does not exist."""
     found = tx.hot(_ADDRESSES, company_id)
     return Addresses(*found[0]) if found else None
 
@@ -223,7 +224,7 @@ def settle(
     parked: Sequence[Result],
     unconfirmed: Sequence[Result] = (),
 ) -> None:
-    """Write down what came of attempts; `due_ms` of what is given up or unconfirmed is when that was."""
+    """Store the results of attempts; `due_ms` of a parked or unconfirmed message is the time of that result."""
     if delivered:
         tx.run(_DONE, [{"at": no} for no in sorted(delivered)])
     for statement, results in ((_POSTPONE, postponed), (_PARK, parked), (_UNCONFIRMED, unconfirmed)):
@@ -232,7 +233,7 @@ def settle(
 
 
 def park_waiting(tx: WriteTx, key: Key, *, before_no: int, error: str, now_ms: int, limit: int) -> int:
-    """Give up what waits for a receiver and has a smaller number, some of it; how many."""
+    """Park some of a receiver's waiting messages with smaller numbers; return how many."""
     first = (
         select(_ROW.no)
         .where(_WAITING, _ROW.company_id == key[0], _ROW.channel == key[1].value, _ROW.no < before_no)

@@ -1,6 +1,6 @@
-"""The state of customers' servers: which of them never answer, and what ended a pause (spec/push 3).
+"""The state of customers' servers: unresponsive receivers, and the ends of pauses (spec/push 3).
 
-Nothing here takes a scope but what its caller checked. Not here: the messages (`queue.py`, `parked.py`).
+Callers check the scope. Not here: the messages (`queue.py`, `parked.py`).
 """
 
 from collections.abc import Iterable
@@ -112,7 +112,7 @@ def asked(tx: WriteTx, keys: Iterable[Key], *, now_ms: int) -> None:
 
 
 def release(tx: WriteTx, key: Key, *, now_ms: int, limit: int) -> int:
-    """The receiver answers: put messages that nobody confirmed in line again where they stood, some; how many."""
+    """Mark the receiver responsive and requeue some unconfirmed messages at their former places; return how many."""
     if tx.hot(_FACTS, key[0], key[1].value):
         _set(tx, key, mute_ms=None)
     first = select(_MESSAGE.no).where(*_of(key), _UNCONFIRMED).order_by(_MESSAGE.no).limit(limit)

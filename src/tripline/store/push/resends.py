@@ -1,6 +1,6 @@
-"""Rows that say which parked messages are still to be sent again: what one request left over.
+"""Rows of unfinished resend requests for parked messages.
 
-Nothing here takes a scope but what its caller checked. Not here: the messages (`parked.py`).
+Callers check the scope. Not here: the messages (`parked.py`).
 """
 
 import msgspec
@@ -23,7 +23,7 @@ class Left(msgspec.Struct, frozen=True):
 
 
 def add(tx: WriteTx, left: Left) -> None:
-    """Keep it, in place of what was left of an earlier request for the same."""
+    """Store the rest of a request, replacing the rest of an earlier one for the same messages."""
     which = left.which
     assert which.company_id is not None
     assert which.until_ms is not None
@@ -46,7 +46,7 @@ def add(tx: WriteTx, left: Left) -> None:
 
 
 def oldest(tx: ReadTx) -> Left | None:
-    """What was asked for first."""
+    """The earliest unfinished request."""
     row = tx.one(select(push_resend).order_by(_ROW.no).limit(1))
     if row is None:
         return None

@@ -1,6 +1,6 @@
-"""Rows of the secrets that sign what is pushed: one for each company, made when it is needed first.
+"""Rows of the secrets that sign pushed messages: one per company, made on first use.
 
-Not here: who may see one (`services/push/secrets.py`), how it signs (`services/push/signatures.py`).
+Not here: access to secrets (`services/push/secrets.py`), signing (`services/push/signatures.py`).
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ _SECRET: Final = push_secret.c
 
 
 class Secret(msgspec.Struct, frozen=True):
-    """What signs, and until when the one before signs too."""
+    """The signing secret, and the previous one with the end of its use."""
 
     created_ms: int
     secret: bytes
@@ -32,7 +32,7 @@ def find(tx: ReadTx, company_id: CompanyId) -> Secret | None:
 
 
 def put(tx: WriteTx, company_id: CompanyId, secret: Secret) -> None:
-    """Keep a company's secret in place of what it had; the caller checked permission."""
+    """Replace a company's secret; the caller checked permission."""
     remove(tx, company_id)
     tx.run(
         insert(push_secret).values(

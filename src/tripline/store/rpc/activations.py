@@ -1,6 +1,6 @@
-"""Rows of activations: which request to a sensor's device counts, and on which vehicle the sensor goes when it works.
+"""Rows of activations: the current request to a sensor's device, and the vehicle to mount the sensor on if it succeeds.
 
-A sensor has one at most. Whoever calls was let pass for the sensor or vehicle, or works on what devices answered.
+A sensor has at most one. Callers check access to the sensor or vehicle, or process answers of devices.
 """
 
 from typing import Final
@@ -69,5 +69,5 @@ def withdraw(tx: WriteTx, call: Call) -> bool:
 
 
 def mount(tx: WriteTx, sensor_id: SensorId, vehicle_id: VehicleId, status: Status) -> bool:
-    """Put the sensor on the vehicle, if it is on none and both are still of one company; whether that was so."""
+    """Mount the sensor on the vehicle if it is on none and both belong to one company; True if mounted."""
     return tx.run(_MOUNT, {"key": sensor_id, "onto": vehicle_id, "after": status.value}) == 1

@@ -1,7 +1,7 @@
-"""Rows of calls to devices: asking, what the device answered, and how a call ended.
+"""Rows of calls to devices: requests, answers and outcomes.
 
-Whoever calls was let pass for the sensor, or works on what devices answered. Not here: reading records back
-(`records.py`), activations that wait for their result (`activations.py`).
+Callers check access to the sensor, or process answers of devices. Not here: reading records back (`records.py`),
+activations waiting for their result (`activations.py`).
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -127,7 +127,7 @@ _WANTS_RESULTS: Final = Hot(
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """How a call stands, for whoever waits for its acknowledgement."""
+    """The state of a call, for a caller waiting for its acknowledgement."""
 
     response: bytes | None
     result: bytes | None
@@ -135,7 +135,7 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 def newest_no(tx: ReadTx) -> int:
-    """The greatest row number; 0 when there is no call."""
+    """The greatest row number, or 0."""
     newest: int = tx.hot(_NEWEST)[0][0]
     return newest
 
@@ -166,7 +166,7 @@ def insert_new(tx: WriteTx, call: Call, params: bytes) -> None:
 
 
 def find(tx: ReadTx, request_id: RequestId) -> Call | None:
-    """The call with this Request-ID; for whoever made it."""
+    """The call with this Request-ID; the caller made it."""
     rows = tx.hot(_BY_ID, request_id)
     return _call(rows[0]) if rows else None
 
@@ -180,8 +180,7 @@ def standing(tx: ReadTx, call_no: RowNo) -> Standing | None:
 def of_requests(
     tx: WriteTx, scope: Scope, request_ids: Collection[RequestId]
 ) -> dict[RequestId, tuple[Call, VehicleId | None]]:
-    """The calls with these Request-IDs whose sensor is there, and the vehicle that each sensor is on now; locked, so
-    that nobody else ends them meanwhile.
+    """Lock and return the calls with these Request-IDs whose sensor exists, with the sensor's current vehicle.
 
     The scope must be the pipeline's: every sensor's rows.
     """
@@ -193,17 +192,17 @@ def of_requests(
 
 
 def without_end(tx: ReadTx, sensor_id: SensorId, *, limit: int) -> list[Call]:
-    """The newest calls of a sensor from which something is still awaited."""
+    """The newest unfinished calls of a sensor."""
     return [_call(tuple(row)) for row in tx.all(_WITHOUT_END, {"of_sensor": sensor_id, "most": limit})]
 
 
 def overdue(tx: ReadTx, *, before_ms: int, limit: int) -> list[Call]:
-    """Calls that nobody acknowledged until this instant, and that nobody ended either."""
+    """Unfinished calls without an acknowledgement by this instant."""
     return [_call(row) for row in tx.hot(_OVERDUE, before_ms, limit)]
 
 
 def claim_overdue(tx: WriteTx, *, before_ms: int, limit: int) -> list[Call]:
-    """As `overdue`, for nobody else until the transaction ends; what others hold is left to them."""
+    """As `overdue`, locked until the transaction ends; skips calls locked by others."""
     return [_call(row) for row in tx.hot(_OVERDUE_CLAIM, before_ms, limit)]
 
 
@@ -226,13 +225,13 @@ def end(tx: WriteTx, calls: Sequence[Call]) -> None:
 
 
 def later_results(tx: ReadTx, call_no: RowNo) -> int:
-    """How many results of a call were kept beside the one that counts; no body is read."""
+    """Count the stored results of a call beside the effective one; no body is read."""
     count: int = tx.hot(_LATER_COUNT, call_no)[0][0]
     return count
 
 
 def result_bodies(tx: ReadTx, call_no: RowNo) -> list[bytes]:
-    """Every result of a call that was kept, the one that counts first."""
+    """The stored results of a call, the effective one first."""
     bodies = [row[0] for row in tx.hot(_BODIES, call_no) if row[0] is not None]
     return bodies + [row[0] for row in tx.hot(_LATER_BODIES, call_no)]
 
@@ -244,20 +243,20 @@ def add_later_result(tx: WriteTx, maker: TimeIds, no: RowNo, call_no: RowNo, cod
 
 
 def wants_results(tx: ReadTx, company_id: CompanyId) -> bool:
-    """Whether a company has an address for results of calls (spec/push 4.3)."""
+    """True if a company has an address for results of calls (spec/push 4.3)."""
     rows = tx.hot(_WANTS_RESULTS, company_id)
     return bool(rows and rows[0][0])
 
 
 def purge(tx: WriteTx, *, before_no: RowNo, limit: int) -> int:
-    """Delete some calls older than this row number, except those of activations that wait; how many."""
+    """Delete some calls older than this row number; skips calls of pending activations; return how many."""
     gone = old(tx, before_no=before_no, limit=limit)
     forget(tx, gone)
     return len(gone)
 
 
 def old(tx: ReadTx, *, before_no: RowNo, limit: int) -> list[RowNo]:
-    """Row numbers of the oldest calls before this one, except those of activations that wait."""
+    """Row numbers of the oldest calls before this one; skips calls of pending activations."""
     return [row[0] for row in tx.hot(_OLD, before_no, limit)]
 
 

@@ -83,5 +83,5 @@ def withdraw(tx: WriteTx, no: RowNo) -> bool:
 
 
 def waits(tx: ReadTx, no: RowNo) -> bool:
-    """Whether the message was not taken yet."""
+    """True if the message has not been taken yet."""
     return bool(tx.all(_WAITS, {"key": no})[0][0])

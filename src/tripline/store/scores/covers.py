@@ -1,6 +1,6 @@
-"""The time that trips cover, as rows, and the trips of a vehicle that share time with one.
+"""Rows of the time that trips cover, and the trips of a vehicle that share time with one.
 
-The scorer works for everyone, so nothing here takes a scope. Not here: what is made of it
+The scorer works for everyone, so nothing here takes a scope. Not here: finding duplicates
 (`services/scores/duplicates.py`).
 """
 
@@ -16,7 +16,7 @@ from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 
 class Origin(NamedTuple):
-    """From which device a trip is."""
+    """The device of a trip."""
 
     sensor_id: str | None
     """None: deleted since."""
@@ -31,16 +31,16 @@ class Covering(NamedTuple):
     origin: Origin
     cover: Cover
     counts: bool
-    """Whether it has a score; else it is a duplicate."""
+    """True if it has a score; otherwise it is a duplicate."""
 
 
 def of_trip(tx: ReadTx, trip_no: int) -> Cover:
-    """What a trip covers as far as is kept; nothing where it would have no score anyway."""
+    """The stored cover of a trip; empty for a trip that would have no score anyway."""
     return next((covers.read(row[0]) for row in tx.hot(_ONE, trip_no)), ())
 
 
 def origin(tx: ReadTx, trip_no: int) -> Origin:
-    """From which device a trip is that exists."""
+    """The device of an existing trip."""
     return Origin(*tx.hot(_ORIGIN, trip_no)[0])
 
 
@@ -54,7 +54,7 @@ def sharing(tx: ReadTx, vehicle_id: str, cover: Cover) -> list[Covering]:
 
 
 def keep(tx: WriteTx, trip_no: int, vehicle_id: str | None, cover: Cover) -> None:
-    """Write what a trip covers; nothing: no row."""
+    """Store a trip's cover; an empty one deletes the row."""
     if cover and vehicle_id is not None:
         _COVERS.insert(tx, [trip_no, vehicle_id, cover[0].begin_ms, cover[-1].end_ms, covers.written(cover)])
     else:

@@ -1,6 +1,6 @@
-"""Disputes of scores as rows, and what those that were accepted annul.
+"""Rows of disputes of scores, and the events that accepted ones annul.
 
-Not here: what may become of one (`domain/disputes.py`), who may do it (`services/scores/disputes.py`).
+Not here: the states of a dispute (`domain/disputes.py`), permissions (`services/scores/disputes.py`).
 """
 
 from functools import cache
@@ -26,7 +26,7 @@ _OPEN: Final[ColumnElement[bool]] = literal_column(f"dispute.state = '{State.OPE
 
 
 class Annulled(NamedTuple):
-    """What an accepted dispute takes out of a trip."""
+    """The events of a trip that an accepted dispute annuls."""
 
     dispute_id: str
     kind: str | None
@@ -43,14 +43,14 @@ class OwnedTrip(NamedTuple):
 
 
 class Drive(NamedTuple):
-    """What people know a trip by."""
+    """A trip's start and vehicle number, by which people recognise it."""
 
     begin_ms: int
     vehicle_no: str | None
 
 
 class Event(NamedTuple):
-    """A GPS event that is kept."""
+    """A stored GPS event."""
 
     id: str
     event_type: int
@@ -70,7 +70,7 @@ def keep(
     state: State,
     mail_language: str | None = None,
 ) -> None:
-    """Write a new dispute. `mail_language`: of the mail that tells of the decision; None: none is wanted."""
+    """Store a new dispute. `mail_language`: language of the mail about the decision; None: no mail."""
     about: dict[str, Any] = {} if event is None else msgspec.structs.asdict(event)
     row = {"no": ids.no_of(dispute_id), "id": dispute_id, "company_id": company_id, "trip_no": trip_no}
     row |= {"opened_by": opened_by, "reason": reason.value, "text": text, "state": state.value}
@@ -79,14 +79,14 @@ def keep(
 
 
 def trip(tx: ReadTx, trip_id: TripId) -> OwnedTrip:
-    """The trip that is there with this id."""
+    """The existing trip with this id."""
     row = tx.one(select(trips.c.no, trips.c.company_id).where(trips.c.id == trip_id))
     assert row is not None
     return OwnedTrip(row.no, CompanyId(row.company_id))
 
 
 def drive(tx: ReadTx, trip_no: int) -> Drive:
-    """When the trip that is there began, and the number of its vehicle."""
+    """The start of an existing trip and the number of its vehicle."""
     row = tx.one(
         select(func.coalesce(trips.c.start_ms, trips.c.created_ms).label("begin_ms"), vehicle.c.vehicle_no)
         .select_from(trips.outerjoin(vehicle, vehicle.c.id == trips.c.vehicle_id))
@@ -116,7 +116,7 @@ def note_score(tx: WriteTx, trip_no: int, score: float | None, *, now_ms: int) -
 
 
 def annulled(tx: ReadTx, trip_no: int) -> list[Annulled]:
-    """What accepted disputes take out of a trip, the oldest first."""
+    """The annulments of a trip by accepted disputes, the oldest first."""
     return [Annulled(*row) for row in tx.hot(_ANNULLED, trip_no)]
 
 

@@ -29,7 +29,7 @@ FIRST: Final = (
     b'"still_kmh":1.0,"step_factor":1.3,"step_margin_mps":3.0,"step_slack_m":25.0,"fastest_mps":70.0,'
     b'"gap_ms":30000,"still_m":30.0,"still_ms":60000,"stated_least":0.8,"stated_most":1.25,"few_samples":30}}'
 )
-"""Policy 1, whatever defaults a later version has."""
+"""Policy 1, independent of the defaults of later versions."""
 
 
 SECOND: Final = (
@@ -45,14 +45,14 @@ LAST: Final = 2**31 - 1
 
 
 class Policy(NamedTuple):
-    """A policy as it is kept."""
+    """A policy as stored."""
 
     no: int
     rules: Rules
 
 
 class Kind(StrEnum):
-    """For whom a policy can be chosen; a company's own choice comes before that of its service."""
+    """The subject of a choice; a company's own choice overrides that of its service."""
 
     COMPANY = "company"
     SERVICE_TYPE = "service_type"
@@ -69,7 +69,7 @@ class Chosen(NamedTuple):
     no: int | None
     """None: none of its own any more."""
     chosen_ms: int
-    """When it was chosen; 0: before this was kept."""
+    """Time of the choice; 0: before this was stored."""
     chosen_by: UserId | None
     """The account; None: the operator of the machine."""
 
@@ -88,7 +88,7 @@ def every(tx: ReadTx) -> list[Policy]:
 
 
 def choices(tx: ReadTx) -> list[Chosen]:
-    """All choices: of companies (by id) first, then of service types, each by the date from which it holds."""
+    """All choices: companies by id, then service types, each by effective date."""
     return [_chosen(row) for row in tx.all(_CHOICES)]
 
 
@@ -125,9 +125,9 @@ def keep(tx: WriteTx, wanted: Rules, *, now_ms: int) -> Policy:
 def choose(
     tx: WriteTx, kind: Kind, subject: str, no: int | None, *, from_ms: int, now_ms: int, by: UserId | None = None
 ) -> None:
-    """Have trips of a company (its id) or of a service type that begin then or later scored by this policy.
+    """Score trips of a company (its id) or of a service type that begin then or later by this policy.
 
-    It ends what was chosen for later dates. None: no policy of its own. Raises ValueError when there is no such policy.
+    It replaces choices for later dates. None: no policy of its own. Raises ValueError if the policy does not exist.
     """
     if no is not None and one(tx, no) is None:
         raise ValueError(f"there is no policy {no}")

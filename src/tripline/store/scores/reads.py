@@ -1,9 +1,8 @@
-"""Scores, GPS events and accumulated scores as they are read: pages by key, compiled once, one statement a page.
+"""Queries of scores, GPS events and accumulated scores: pages by key, compiled once, one statement a page.
 
 A page of a vehicle or driver walks the index (owner, time, ...) from the place of the offset, so the thousandth page
-costs what the first costs. The time is that of the analysis, or that of the event: of a score the start of its trip.
-The caller has asked before whether the owner is inside the scope (`vehicles.inside`, `accounts.inside`,
-`trips.trip_inside`).
+costs as much as the first. The time is that of the analysis or of the event; for a score, the start of its trip. The
+caller checks access to the owner (`vehicles.inside`, `accounts.inside`, `trips.trip_inside`).
 
 Not here: writing them (`store/scores/scores.py`).
 """
@@ -38,17 +37,17 @@ class Owner(Enum):
 
 
 class By(Enum):
-    """What a page goes by."""
+    """The sort key of a page."""
 
     ANALYSIS = "analysis"
     EVENT = "event"
 
 
 Row: TypeAlias = tuple[Any, ...]
-"""The values of the `SCORE` or `EVENT` columns: they become what is sent without a value in between, for pages of them
-are read the most."""
+"""The values of the `SCORE` or `EVENT` columns, encoded directly into answers, since these pages are the most
+requested."""
 SCORE: Final = ("trip_id", "created_ms", "vehicle_id", "user_id", "score", "distance_m", *COUNTED)
-"""What is read of `driving_score`, in this order."""
+"""Columns read from `driving_score`, in this order."""
 
 
 class WholePage(NamedTuple):
@@ -60,7 +59,7 @@ class WholePage(NamedTuple):
 
 
 class KeptEvent(NamedTuple):
-    """A GPS event as it is found again when its trip is judged once more."""
+    """A stored GPS event, for matching when its trip is judged again."""
 
     id: str
     event_ms: int
@@ -90,7 +89,7 @@ class Outcome(NamedTuple):
 
 
 class Explainable(NamedTuple):
-    """What is kept of a trip's score."""
+    """The stored facts of a trip's score."""
 
     trip_no: int
     start_ms: int | None
@@ -107,7 +106,7 @@ EVENT: Final = (
     *("id", "created_ms", "vehicle_id", "trip_id", "event_ms", "event_type", "info", "device_type"),
     *("speed_mh", "user_id", "lat", "lon"),
 )
-"""What is read of `gps_event`, in this order."""
+"""Columns read from `gps_event`, in this order."""
 
 
 def scores(tx: ReadTx, owner: Owner, owner_id: str, span: Span, by: By = By.ANALYSIS) -> Sequence[Row]:
@@ -121,17 +120,17 @@ def events(tx: ReadTx, owner: Owner, owner_id: str, span: Span, by: By = By.ANAL
 
 
 def whole_scores(owner: Owner, owner_id: str, span: Span, by: By, *, known: Known, scope: Scope) -> WholePage:
-    """What answers by itself what `scores` does.
+    """Return the complete answer of `scores` in one statement.
 
-    It finds no row when the account is not as known or its session ended, when the owner is outside the scope or when
-    the offset is no item within the bounds; neither, for a driver, while something deleted waits to be erased, for
-    there may be very many rows to step over.
+    Returns no row if the account has changed or its session ended, if the owner is outside the scope, or if the offset
+    is not an item within the bounds. The same for a driver while an erasure is pending, since very many rows may have
+    to be skipped.
     """
     return _whole(_SCORES[by], owner, owner_id, span, known, scope)
 
 
 def whole_events(owner: Owner, owner_id: str, span: Span, by: By, *, known: Known, scope: Scope) -> WholePage:
-    """As `whole_scores`, the fields of what `events` answers."""
+    """As `whole_scores`, with the fields of `events`."""
     return _whole(_EVENTS[by], owner, owner_id, span, known, scope)
 
 
@@ -151,13 +150,13 @@ def scored_trips(tx: ReadTx, vehicle_id: str) -> list[tuple[str, float, float]]:
 
 
 def qualities(tx: ReadTx, trip_ids: Sequence[str]) -> dict[str, bytes]:
-    """How good the samples of these trips were, where that was kept."""
+    """The sample quality of these trips, where stored."""
     found = select(trip.c.id, trip.c.quality).where(trip.c.id.in_(trip_ids), trip.c.quality.is_not(None))
     return {row.id: row.quality for row in tx.all(found)}
 
 
 def newest_policy(tx: ReadTx, vehicle_id: str) -> int:
-    """The number of the policy by which the vehicle's trip that was judged last was scored; 0: there is none."""
+    """The policy number of the vehicle's latest judged trip; 0 if there is none."""
     return next((row[0] for row in tx.hot(_NEWEST_POLICY, vehicle_id)), 0)
 
 
@@ -172,7 +171,7 @@ def outcome(tx: ReadTx, trip_id: str) -> Outcome:
 
 
 def to_explain(tx: ReadTx, trip_id: str) -> Explainable:
-    """What is kept of the score of a trip that exists."""
+    """The stored facts of an existing trip's score."""
     row = tx.hot(_EXPLAINABLE, trip_id)[0]
     return Explainable._make((*row, [KeptEvent(*event) for event in tx.hot(_KEPT, row[0])]))
 
@@ -182,7 +181,7 @@ _PLACE_NAMES: Final = ("at_0", "at_1", "at_2")
 
 
 def _columns(table: Table) -> list[ColumnElement[Any]]:
-    """What a record shows of a row; a deleted driver is none."""
+    """Columns of a record; a deleted driver is null."""
     return [erasures.mentioned(table.c[name]) if name == "user_id" else table.c[name] for name in _FIELDS[table]]
 
 
@@ -251,11 +250,11 @@ _TRIP_STATE: Final = Hot(select(trip.c.state, trip.c.not_scored).where(trip.c.id
 
 
 class _Walk(msgspec.Struct, frozen=True, eq=False):
-    """How a list is walked: what it shows, and the rest of an index that begins with the owner."""
+    """The traversal of a list: its columns, and the rest of an index that begins with the owner."""
 
     shown: Table
     key: ColumnElement[str]
-    """What an offset names."""
+    """The column that an offset refers to."""
     order: tuple[ColumnElement[int], ...]
     """Columns of one table, the time first."""
 
@@ -267,7 +266,7 @@ class _Walk(msgspec.Struct, frozen=True, eq=False):
         return table
 
     def of(self, owner: Owner) -> list[ColumnElement[bool]]:
-        """The rows of the owner; of a driver without those that a deleted vehicle left behind."""
+        """The owner's rows; for a driver, without rows of deleted vehicles."""
         walked = self.walked
         found = [walked.c[owner.value] == bindparam("owner")]
         if owner is Owner.DRIVER:
@@ -324,7 +323,7 @@ def _far_end(span: Span) -> int:
 
 
 def _seen(owner: Owner, reaches: scopes.Reaches) -> ColumnElement[bool]:
-    """Whether the owner is inside the scope."""
+    """Condition for the owner to be inside the scope."""
     if owner is Owner.VEHICLE:
         return exists().where(vehicle.c.id == bindparam("owner"), scopes.vehicles(reaches))
     inside = exists().where(account.c.id == bindparam("owner"), scopes.accounts(reaches))
@@ -333,7 +332,7 @@ def _seen(owner: Owner, reaches: scopes.Reaches) -> ColumnElement[bool]:
 
 @cache
 def _whole_page(walk: _Walk, owner: Owner, ascending: bool, continued: bool, reaches: scopes.Reaches) -> Hot:
-    """A page, the look-up of its offset within the bounds, and what lets its reader see it: else there is no row."""
+    """A page with the checks of its offset and of the reader's access: if they fail there is no row."""
     statement = _walked(walk, owner, ascending)
     if continued:
         time, bound = walk.order[0], bindparam("at_0", type_=BigInteger)
@@ -365,7 +364,7 @@ def _page(walk: _Walk, owner: Owner, ascending: bool) -> Hot:
 
 
 def _walked(walk: _Walk, owner: Owner, ascending: bool) -> Select[Any]:
-    """What the owner has up to the farther bound, in order, from nowhere yet."""
+    """The owner's rows up to the farther bound, in order, without a starting place."""
     time = walk.order[0]
     return (
         select(*_columns(walk.shown))

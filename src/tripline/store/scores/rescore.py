@@ -1,4 +1,4 @@
-"""Trips that are scored anew on request: which they are, their jobs, what their scores are.
+"""Trips that are scored again on request: their selection, their jobs, their scores.
 
 Not here: the jobs of trips that end or change (`store/trips/batch_rows.py`), their results (`scores.py`).
 """
@@ -32,28 +32,27 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     company_id: CompanyId | None = None
     """Of this company's sensors."""
     everything: bool = False
-    """Also those whose score is by the policy that is in force for them already; of those that a map touches also those
-    that it has judged already."""
+    """Include trips scored by the policy already in force; with a map, also those already judged by it."""
     touched: Touched | None = None
-    """Those alone that this map touches, whichever policy their scores are by."""
+    """Only trips that this map touches, regardless of their policy."""
 
 
 class Page(NamedTuple):
     """Some closed trips."""
 
     last: int | None
-    """Row number of the last one that was looked at; None: there are no more."""
+    """Row number of the last trip examined; None: there are no more."""
     looked_at: int
     """How many trips."""
     trip_nos: list[int]
-    """Those of the choice."""
+    """The selected trips."""
 
 
 def page(tx: ReadTx, choice: Choice, *, own_policy: int, after: int, before: int = LAST_NO, limit: int) -> Page:
-    """The closed trips between two row numbers, so many of them.
+    """Examine up to `limit` closed trips between two row numbers.
 
-    `own_policy`: the number of that in force for whoever has chosen none. A trip without a score always belongs: no
-    policy is kept with it.
+    `own_policy`: the number in force for companies without a choice. A trip without a score is always selected, since
+    no policy is stored with it.
     """
     in_force = func.coalesce(policies.chosen(), own_policy)
     current = (driving_score.c.policy == in_force).label("current")
@@ -100,7 +99,7 @@ def newest(tx: ReadTx, company_id: CompanyId, *, vehicles: int, trips: int) -> l
 
 
 def ask(tx: WriteTx, trip_nos: Sequence[int], *, due_ms: int) -> None:
-    """Have those scored that are still there; what waits already goes on waiting."""
+    """Create scoring jobs for the existing ones of these trips; waiting jobs are unchanged."""
     # Held until the commit, so that none is erased before its job is there; in one order, so that two never wait for
     # each other.
     there = select(trip.c.no).where(trip.c.no.in_(trip_nos)).order_by(trip.c.no).with_for_update(key_share=True)

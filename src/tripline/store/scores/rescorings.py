@@ -1,6 +1,6 @@
-"""Rescorings as rows.
+"""Rows of rescorings.
 
-Not here: which trips belong to one (`rescore.py`), what may become of one (`domain/rescorings.py`).
+Not here: the selection of trips (`rescore.py`), the states of a rescoring (`domain/rescorings.py`).
 """
 
 from functools import cache
@@ -79,25 +79,25 @@ def newest(tx: ReadTx, company_id: CompanyId) -> Rescoring | None:
 
 
 def of_company(tx: ReadTx, company_id: CompanyId, span: Span) -> list[Rescoring]:
-    """The rescorings of a company, by when they were asked for. Raises `UnknownOffset`."""
+    """The rescorings of a company, by time of request. Raises `UnknownOffset`."""
     of_it = rescoring.c.company_id == company_id
     page = lists.in_span(tx, _rescorings().where(of_it), rescoring, span, of=of_it)
     return [_rescoring(row) for row in tx.all(page)]
 
 
 def close(tx: WriteTx, no: RowNo, state: Stage, *, now_ms: int) -> bool:
-    """Give a rescoring that runs its last state; whether it ran still."""
+    """Give a running rescoring its final state; True if it was still running."""
     values = {"state": state.value, "ended_ms": now_ms, "bite": None}
     return bool(tx.run(update(rescoring).where(rescoring.c.no == no, _RUNNING).values(values)))
 
 
 def any_due(tx: ReadTx, *, now_ms: int) -> bool:
-    """Whether a worker may go on with any."""
+    """True if a rescoring is due for a worker."""
     return bool(tx.all(select(rescoring.c.no).where(_RUNNING, rescoring.c.due_ms <= now_ms).limit(1)))
 
 
 def take(tx: WriteTx, *, now_ms: int, until_ms: int) -> Rescoring | None:
-    """The one that waits longest for a worker, leased to whoever takes it; None: none is due."""
+    """Lease the rescoring that has waited longest to the caller; None if none is due."""
     due = _rescorings().where(_RUNNING, rescoring.c.due_ms <= now_ms)
     first = due.order_by(rescoring.c.due_ms, rescoring.c.no).limit(1)
     row = tx.one(first.with_for_update(of=rescoring, skip_locked=True))
@@ -141,7 +141,7 @@ def jobs_due(tx: ReadTx, *, now_ms: int, most: int) -> int:
 
 
 def _held(taken: Rescoring) -> Update:
-    """The row, as long as it runs and nobody else has taken it."""
+    """Update the row only while it runs under the caller's lease."""
     return update(rescoring).where(rescoring.c.no == taken.no, _RUNNING, rescoring.c.due_ms == taken.due_ms)
 
 

@@ -1,4 +1,4 @@
-"""Scoring jobs and what the scorer writes: scores, GPS events, accumulated scores.
+"""Scoring jobs and the scorer's results: scores, GPS events, accumulated scores.
 
 Not here: reading them for REST (`reads.py`), making jobs (`store/trips/batch_rows.py`). The scorer works for everyone,
 so nothing here takes a scope.
@@ -40,12 +40,12 @@ from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 
 class Job(NamedTuple):
-    """A scoring job with all that its trip's rows say besides the samples."""
+    """A scoring job with the details of its trip's rows, except the samples."""
 
     trip_no: int
     due_ms: int
-    """Whoever takes the job on a shared store moves it to the end of the lease, whoever asks anew to another time: it
-    tells one turn from the next."""
+    """Time at which the job is due. Taking the job on a shared store moves it to the end of the lease, and a new
+    request to another time, so it identifies one turn of the job."""
     attempts: int
     trip_id: str
     vehicle_id: str | None
@@ -61,7 +61,7 @@ class Job(NamedTuple):
     microtrips: int
     """How many there are: of several processes, one may commit the microtrip with the smaller number later."""
     policy: int | None
-    """Chosen for the company when the trip began, else for the service type; None: that of the settings."""
+    """Chosen for the company when the trip began, otherwise for the service type; None: the one in the settings."""
     annulments: int
     """How many accepted disputes take something out of the trip."""
 
@@ -81,7 +81,7 @@ class Task(NamedTuple):
     packed: bytes
     """The packed samples of the trip, in the order received."""
     annulled: Sequence[Annulled] = ()
-    """What does not count."""
+    """Annulled events."""
 
 
 class GpsEvent(NamedTuple):
@@ -115,12 +115,12 @@ def due(tx: ReadTx, *, now_ms: int, limit: int) -> list[Job]:
 
 
 def claim(tx: WriteTx, *, now_ms: int, limit: int) -> list[Job]:
-    """As `due`, for nobody else until the transaction ends; what others hold is left to them. For a shared store."""
+    """As `due`, locked until the transaction ends; skips jobs locked by others. For a shared store."""
     return [Job(*row) for row in tx.hot(_CLAIM, now_ms, limit)]
 
 
 def put_off(tx: WriteTx, job: Job, *, due_ms: int) -> Job:
-    """Move the job to another time, unless it was asked for anew meanwhile; the job as it is then."""
+    """Move the job to another time, unless it was requested again meanwhile; return the updated job."""
     tx.run(_PUT_OFF, {"of_trip": job.trip_no, "was_due": job.due_ms, "then": due_ms})
     return job._replace(due_ms=due_ms)
 
@@ -143,7 +143,7 @@ def job(tx: ReadTx, trip_no: int) -> Job | None:
 
 
 def as_if_asked(tx: ReadTx, trip_no: int) -> Job | None:
-    """The job that a trip would have, whether it waits or not; None: there is no such trip."""
+    """The job that a trip would have, waiting or not; None if the trip does not exist."""
     return next((Job(*row) for row in tx.hot(_AS_IF_ASKED, trip_no)), None)
 
 
@@ -186,7 +186,7 @@ def keep_score(tx: WriteTx, job: Job, found: TripScore, *, policy: int, at_ms: i
 
 
 def name_policy(tx: WriteTx, trip_no: int, policy: int) -> bool:
-    """Let the score of a trip, if it has one, name this policy: it is the same by both. Whether that is another."""
+    """Name this policy in the score of a trip, if any, since both policies give the same score; True if changed."""
     return tx.run(_NAME_POLICY, {"of_trip": trip_no, "now": policy}) > 0
 
 
@@ -201,7 +201,7 @@ def finish(tx: WriteTx, trip_no: int) -> None:
 
 
 def postpone(tx: WriteTx, job: Job, *, error: str, due_ms: int) -> None:
-    """Try the job again later; a job that was asked for anew meanwhile keeps its time."""
+    """Retry the job later; a job requested again meanwhile keeps its time."""
     tx.run(
         _POSTPONE,
         {
@@ -233,12 +233,12 @@ def newest_driver(tx: ReadTx, vehicle_id: str) -> str | None:
 
 
 def total(tx: ReadTx, vehicle_id: str) -> Total | None:
-    """A vehicle's accumulated score and what it is made of."""
+    """A vehicle's accumulated score and its inputs."""
     return next((Total(*row) for row in tx.hot(_TOTAL, vehicle_id)), None)
 
 
 def keep_total(tx: WriteTx, total: Total) -> None:
-    """Write a vehicle's accumulated score and what it is made of; without trips it has none."""
+    """Store a vehicle's accumulated score and its inputs; without trips, delete it."""
     if total.trips:
         _TOTALS.insert(tx, [*total])
     else:
@@ -246,9 +246,9 @@ def keep_total(tx: WriteTx, total: Total) -> None:
 
 
 def _jobs(*, waiting: bool = True) -> Select[Any]:
-    """Jobs of trips that are there: the commit of a result asks anew, so none outlives its vehicle.
+    """Select jobs of existing trips: committing a result makes a new request, so no job outlives its vehicle.
 
-    `waiting`: those that are; else what the job of any trip would be.
+    `waiting`: only waiting jobs; otherwise the job that any trip would have.
     """
     of_trip = microtrip.c.trip_no == trip.c.no
     newest = select(func.max(microtrip.c.no)).where(of_trip).scalar_subquery()

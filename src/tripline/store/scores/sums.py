@@ -24,7 +24,7 @@ from tripline.store.transactions import ReadTx, WriteTx
 
 
 class Share(NamedTuple):
-    """What a score adds to which sums."""
+    """A score's contribution and the sums it belongs to."""
 
     vehicle_id: str
     user_id: str | None
@@ -43,7 +43,7 @@ class _Place(NamedTuple):
 
 
 class _Key(NamedTuple):
-    """By what a sum is kept."""
+    """The key of a sum."""
 
     subject: str
     period: str
@@ -55,15 +55,16 @@ class _Key(NamedTuple):
 
 
 def held(tx: WriteTx, trip_nos: Iterable[int]) -> dict[int, Share]:
-    """What the scores of these trips have added before they change, locked until the transaction ends.
+    """Lock and return the contributions of these trips' scores before they change.
 
-    Else a driver could be taken out of them meanwhile, and the driver's sums deleted: `move` would make them again.
+    Without the lock, a deleted driver could be removed from them and the driver's sums deleted meanwhile: `move` would
+    recreate the sums.
     """
     return _shares(tx, _HELD, trip_nos)
 
 
 def shares(tx: ReadTx, trip_nos: Iterable[int]) -> dict[int, Share]:
-    """What the scores of these trips have added."""
+    """The contributions of these trips' scores."""
     return _shares(tx, _SHARES, trip_nos)
 
 
@@ -191,7 +192,7 @@ _ROWS: Final = Bulk(
 
 
 def kept(tx: ReadTx) -> dict[_Key, Sums]:
-    """All sums as they are kept."""
+    """All stored sums."""
     found: dict[_Key, Sums] = {}
     for row in tx.all(select(*(score_sum.c[name] for name in (*_Key._fields, *Sums._fields)))):
         subject, period, day, policy, kind, *values = tuple(row)

@@ -1,9 +1,9 @@
-"""Scored trips that the map of an area touches: by the maps that told their roads, else by where they were driven.
+"""Scored trips that the map of an area touches: by the maps used to find their roads, otherwise by their location.
 
-No trip has a place in its row. Of those that were judged without the map the first microtrip says where they began:
-what began farther away than it can have come is passed over, and of the rest every sample is looked at.
+No trip has a place in its row. For trips judged without the map, the first microtrip gives the start: a trip that began
+too far away to reach the area is skipped, and every sample of the rest is checked.
 
-Not here: which maps there are (`adapters/maps/files.py`), what else is chosen of trips (`rescore.py`).
+Not here: the list of maps (`adapters/maps/files.py`), other selections of trips (`rescore.py`).
 """
 
 import math
@@ -21,7 +21,7 @@ from tripline.store.tables import driving_score, microtrip, trip
 from tripline.store.transactions import Hot, ReadTx
 
 COLUMNS: Final = (trip.c.quality, driving_score.c.distance_m)
-"""What `among` needs of a trip beside its row number; the distance is null of one without a score."""
+"""Columns that `among` needs besides a trip's row number; the distance is null without a score."""
 AWAY: Final = 2.0
 """How many times its distance a trip may have come away at most: gaps and repairs shorten a distance."""
 AWAY_M: Final = 10_000.0
@@ -34,13 +34,13 @@ class _Place(NamedTuple):
 
 
 class _Told(msgspec.Struct):
-    """What of a trip's quality (`scoring/quality.py`) is asked for here."""
+    """The maps in a trip's quality (`scoring/quality.py`)."""
 
     maps: tuple[str, ...] = ()
 
 
 def among(tx: ReadTx, rows: Sequence[Row[Any]], touched: Touched, *, everything: bool) -> list[int]:
-    """The trips among these that the map touches, in their order. `everything`: also those that it has judged."""
+    """Select the trips that the map touches, in their order. `everything`: include those already judged with it."""
     now = f"{touched.area}:{touched.map}"
     found: set[int] = set()
     without: dict[int, float] = {}

@@ -67,7 +67,7 @@ def of_members(tx: ReadTx, kind: Subject, period: Period, day: int, company_id: 
 def of_some(
     tx: ReadTx, kind: Subject, period: Period, day: int, company_id: str, subjects: list[str]
 ) -> dict[str, Sums]:
-    """The sums of some in one period: of those who are the company's vehicles or drivers now."""
+    """Sums of several subjects in one period, limited to the company's current vehicles or drivers."""
     size = 1 << (len(subjects) - 1).bit_length()
     filled = subjects + [""] * (size - len(subjects))
     sums: dict[str, Sums] = {}

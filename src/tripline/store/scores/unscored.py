@@ -1,6 +1,6 @@
-"""The latest trips without a score, for whoever runs the installation.
+"""The latest trips without a score, for the installation's administrators.
 
-Not here: the reason of one trip (`reads.py`, `store/trips/trips.py`).
+Not here: the reason for one trip (`reads.py`, `store/trips/trips.py`).
 """
 
 from typing import Final
@@ -12,7 +12,7 @@ from tripline.store.tables import trip
 from tripline.store.transactions import ReadTx
 
 LATEST: Final = 10_000
-"""Trips that are looked through."""
+"""Number of trips searched."""
 _LATEST: Final = select(trip.c.not_scored, trip.c.quality).order_by(trip.c.no.desc()).limit(LATEST).subquery()
 _WHY_NOT: Final = (
     select(_LATEST.c.not_scored, func.count())

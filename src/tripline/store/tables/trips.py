@@ -52,7 +52,7 @@ trip = Table(
 )
 Index("ix_trip_vehicle", trip.c.vehicle_id, trip.c.created_ms, trip.c.no)
 Index("ix_trip_user", trip.c.user_id, trip.c.created_ms, trip.c.no)
-# Scored trips by when they began. The few that wait to be judged are in it too; that they have a score is looked up.
+# Scored trips by start. The few waiting to be judged are included; queries check for the score.
 partial_index(
     "ix_trip_vehicle_start",
     trip.c.vehicle_id,
