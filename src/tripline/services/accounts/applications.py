@@ -1,6 +1,6 @@
-"""Applications for a service account: sending one in, reading, approving, rejecting.
+"""Applications for a service account: submitting, reading, approving, rejecting.
 
-The mail that tells the applicant is written in the transaction of the decision (`store/accounts/mail_outbox.py`).
+The mail to the applicant is written in the transaction of the decision (`store/accounts/mail_outbox.py`).
 
 Not here: states and fields (`domain/applications.py`), the letters (`letters.py`).
 """
@@ -50,7 +50,8 @@ def read(tx: ReadTx, *, actor: Actor, application_id: str) -> Application:
 
 
 def decider(tx: ReadTx, *, actor: Actor, application: Application) -> str | None:
-    """The name of who decided the application; None: nobody did, or the account is gone. Raises `Forbidden`."""
+    """The name of the account that decided the application; None: undecided, or the account was deleted. Raises
+    `Forbidden`."""
     access.scope_of(actor, Action.APPLICATION_REVIEW)
     found = None if application.decided_by_id is None else directory.find(tx, application.decided_by_id)
     return None if found is None else found.name
@@ -83,9 +84,9 @@ def approve(
     ids: TimeIds,
     now_ms: int,
 ) -> Application:
-    """The approved application; its account exists and a mail with a link to set the password is on its way.
+    """Approve the application: create its account and queue a mail with a link to set the password.
 
-    `password_hash` is of a password that nobody knows. Raises `AlreadyDecided` and `people.EmailTaken`.
+    `password_hash` is of a random password. Raises `AlreadyDecided` and `people.EmailTaken`.
     """
     found = read(tx, actor=actor, application_id=application_id)
     _decide(tx, actor, found, Decision.APPROVE, reason=None, now_ms=now_ms)

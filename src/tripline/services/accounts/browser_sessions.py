@@ -1,12 +1,12 @@
-"""Sessions of browsers: what their cookies hold, when they end, and the token that a form of theirs has to carry.
+"""Sessions of browsers: cookies, expiry, and the token that their forms must carry.
 
-A cookie names its session and holds 256 random bits, kept as SHA-256 only; a slow hash would protect nothing that can
-be guessed. A sign-in always makes a new secret, so a cookie that somebody planted before is good for nothing. The
-token of forms is made from the secret: it needs no room, belongs to one session, and does not tell the secret.
+A cookie names its session and contains 256 random bits, stored as SHA-256 only; a slow hash protects only guessable
+secrets. A sign-in always makes a new secret, so a cookie planted beforehand is useless. The token of forms is derived
+from the secret: it needs no storage, belongs to one session, and does not reveal the secret.
 
 A session ends after some time without a request, and in any case some time after the sign-in (`config.Sessions`).
-Requests prolong it by the minute at most, together and soon after (`Prolonger`), so that reading a page writes nothing;
-those that a page sends by itself do not, so that an open page keeps nobody signed in.
+Requests extend it at most once a minute, in batches and soon after (`Prolonger`), so that reading a page writes
+nothing; automatic requests of a page do not extend it, so an open page does not keep a user signed in.
 
 Not here: the cookie's name and attributes (`http/cookies.py`), ending sessions (`sessions.py`).
 """
@@ -34,7 +34,7 @@ from tripline.store.transactions import Store, WriteTx
 PROLONGED_MS: Final = 60_000
 """A session that was prolonged so lately is not again."""
 EVERY_S: Final = 5.0
-"""Rest between two writes of what is to be prolonged."""
+"""Pause between two writes of extensions."""
 _NOTED_MAX: Final = 10_000
 _SECRET_BYTES: Final = 32
 _SECRET_CHARACTERS: Final = 43
@@ -43,7 +43,7 @@ log = logger("accounts")
 
 
 class Cookie(msgspec.Struct, frozen=True):
-    """What a browser's cookie holds."""
+    """The content of a browser's cookie."""
 
     session_id: str
     secret: str
@@ -55,7 +55,7 @@ class Cookie(msgspec.Struct, frozen=True):
 
     @property
     def hash(self) -> str:
-        """As the secret is kept."""
+        """The stored hash of the secret."""
         return hashlib.sha256(self.secret.encode()).hexdigest()
 
     @property
@@ -112,7 +112,7 @@ class Prolonger:
             self._noted[session_id] = now_ms, _end_ms(self.settings, visit.created_ms, now_ms)
 
     async def run(self, store: Store) -> None:
-        """Write what was noted every few seconds, until cancelled."""
+        """Write noted extensions every few seconds, until cancelled."""
 
         async def write() -> int:
             await self.write(store)
@@ -121,7 +121,7 @@ class Prolonger:
         await poll_loop.periodically(write, every_s=EVERY_S, log=log, failed="accounts.failed")
 
     async def write(self, store: Store) -> None:
-        """Write what was noted. Raises `Outage`; then it is noted still."""
+        """Write noted extensions. Raises `Outage`; they then remain noted."""
         noted = dict(self._noted)
         if not noted:
             return

@@ -1,6 +1,6 @@
-"""Every account of the installation: found, disabled, enabled, and let in by a one-time link.
+"""Every account of the installation: find, disable, enable, and admit by a one-time link.
 
-For platform administrators, who are asked for by `domain/access.py`, and for commands of whoever holds the data folder.
+For platform administrators (`domain/access.py` checks) and commands of the data folder's owner.
 
 Not here: new accounts (`registry.py`), people of a company (`services/fleet/`).
 """
@@ -80,7 +80,7 @@ def disable(tx: WriteTx, *, user_id: UserId, now_ms: int) -> None:
 
 
 def enable(tx: WriteTx, *, user_id: UserId) -> None:
-    """Let the account be used again; whoever has it logs in anew."""
+    """Enable the account; its owner must log in again."""
     rows.enable(tx, user_id, enabled=True)
 
 

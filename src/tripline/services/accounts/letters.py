@@ -1,4 +1,4 @@
-"""Letters: which there are, and what each says in a language. Decides on values: looks up and sends nothing."""
+"""The letters and their texts in each language. Pure: queries and sends nothing."""
 
 import datetime
 import zoneinfo
@@ -55,7 +55,7 @@ def rejected(*, recipient: str, name: str, service: str, reason: str, language: 
 
 
 def reset(*, recipient: str, name: str, link: str, hours: float, language: Language) -> Letter:
-    """Somebody asked for a new password; the link sets it."""
+    """A reset was requested; the link sets a new password."""
     text = catalogue.text(
         "mail.reset", language, name=name, recipient=recipient, link=link, about=_about(hours, language)
     )
@@ -72,7 +72,7 @@ def decided(
     zone: zoneinfo.ZoneInfo,
     language: Language,
 ) -> Letter:
-    """The dispute was accepted or rejected. `begin_ms`: when its trip began; times are told in `zone`."""
+    """The dispute was accepted or rejected. `begin_ms`: start of its trip; times are given in `zone`."""
 
     def at(time_ms: int) -> str:
         return f"{datetime.datetime.fromtimestamp(time_ms / 1_000, zone):%Y-%m-%d %H:%M:%S} ({zone.key})"

@@ -15,7 +15,7 @@ from tripline.services.accounts.throttle import Throttle, seconds
 _HOUR_MS: Final = 3_600_000
 _MINUTE_MS: Final = 60_000
 RESETS_PER_HOUR: Final = 3
-"""Reset mails to one account: enough for a lost mail, too few to fill somebody's mail box."""
+"""Reset mails to one account: enough for a lost mail, too few to flood a mailbox."""
 
 
 class TooManyRequests(TryLater):
@@ -41,7 +41,7 @@ class Limits:
         self._requests = Quota(rest.requests_per_minute, per_ms=_MINUTE_MS) if rest.requests_per_minute else None
 
     def knows(self, address: str) -> bool:
-        """Whether an account signed in from this address lately, or the operator trusts it."""
+        """True if an account signed in from this address recently, or the operator trusts it."""
         return address in self.known or self.logins.trusts(address)
 
     def count_request(self, user_id: UserId, *, now_ms: int) -> None:
@@ -50,10 +50,10 @@ class Limits:
             raise TooManyRequests(after_s=seconds(wait_ms))
 
     def count_form(self, address: str, *, now_ms: int) -> None:
-        """Count a form that anybody may send, of this address. Raises `TooManyForms`."""
+        """Count a public form from this address. Raises `TooManyForms`."""
         if wait_ms := self._forms.take(address, now_ms=now_ms):
             raise TooManyForms(after_s=seconds(wait_ms))
 
     def may_reset(self, login: str, *, now_ms: int) -> bool:
-        """Whether another reset mail may go to this account; counted when it may."""
+        """Count a reset mail to this account; False if the limit is reached."""
         return not self._resets.take(login, now_ms=now_ms)

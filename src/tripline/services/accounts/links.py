@@ -1,7 +1,7 @@
 """One-time links: to set a password, made when a mail is sent and spent by the password; to sign in, made by a command.
 
-The token has 256 random bits and is kept as its SHA-256 only; a slow hash would protect nothing that can be guessed.
-What a link is for is hashed with it, so that none is good for anything else.
+The token has 256 random bits and is stored as its SHA-256 only; a slow hash protects only guessable secrets. The link's
+purpose is hashed with it, so that a link cannot serve another purpose.
 
 Not here: the pages behind links (`portal/`), the mail around one (`postman.py`).
 """
@@ -79,8 +79,7 @@ def spend(tx: WriteTx, *, token: str, password_hash: str, now_ms: int) -> UserId
 
 
 def set_password(tx: WriteTx, *, user_id: UserId, password_hash: str, now_ms: int, kept: str | None = None) -> None:
-    """Keep the new password of the account and end what stood on the old one: its links, and its sessions but the one
-    kept."""
+    """Store the account's new password and end its links and all its sessions except `kept`."""
     accounts.set_password(tx, user_id, password_hash=password_hash, now_ms=now_ms)
     rows.forget_user(tx, user_id)
     sessions.revoke_all(tx, user_id, kept=kept)

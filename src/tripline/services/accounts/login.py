@@ -1,7 +1,7 @@
 """Log-in over REST and sign-in with a browser, token refresh, and changing one's password (spec/rest 2).
 
-An unknown e-mail address, a wrong password and a disabled account get one sentence after one time, so that nobody
-learns which accounts exist. Failures make the next attempt wait (`throttle.py`).
+An unknown e-mail address, a wrong password and a disabled account get the same answer after the same time, which hides
+the existence of accounts. Failures delay the next attempt (`throttle.py`).
 
 Not here: setting a password without the old one (`links.py`).
 """
@@ -169,7 +169,7 @@ async def refresh(store: Store, *, refresh_token: str, tokens: Tokens, now_ms: i
 async def change_password(
     store: Store, *, actor: Actor, current: str, new: str, attempts: Attempts, passwords: Passwords, ids: TimeIds
 ) -> None:
-    """Set the actor's password and end its sessions, that of this request too.
+    """Set the actor's password and end all its sessions, including the current one.
 
     Raises `WrongPassword`, `MustWait`, `TooManyLogins`.
     """
@@ -200,7 +200,7 @@ async def _opened(
     passwords: Passwords,
     open_session: Callable[[WriteTx, Credentials], T],
 ) -> tuple[Credentials, T]:
-    """The account of the first claim that is right, and what was opened for it."""
+    """Return the account of the first correct claim and its opened session."""
 
     def work(tx: WriteTx) -> T:
         # The password may have been changed while this log-in was compared with the old one.

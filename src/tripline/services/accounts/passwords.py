@@ -26,13 +26,14 @@ from tripline.services.accounts.hash_turns import HashTurns, Requester
 T = TypeVar("T")
 
 _NICE: Final = 10
-"""Added to the process's own: beside the event loop the threads get a tenth of a processor, else what is free."""
+"""Added to the process's own: beside the event loop, the threads get a tenth of a processor, or an idle one
+entirely."""
 
 
 def _hash_of_nobody(hasher: PasswordHasher) -> str:
-    """What an unknown user's password is compared with: a hash of the same cost as everybody's, that no password has.
+    """A hash to compare an unknown user's password with: costs the same as real hashes and matches no password.
 
-    Random bytes stand where the hash would, so making it takes no time.
+    Random bytes replace the digest, so making it takes no time.
     """
     cost = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
     salt, no_hash = (b64encode(secrets.token_bytes(size)) for size in (hasher.salt_len, hasher.hash_len))
@@ -66,7 +67,7 @@ class Passwords:
         return await self._in_pool(lambda: self._hasher.hash(password), requester)
 
     async def matches(self, password: str, kept: str | None, requester: Requester) -> bool:
-        """Whether the password belongs to the kept hash; without one, False after the same time.
+        """True if the password matches the stored hash; without a hash, False after the same time.
 
         Raises `TooManyLogins`.
         """

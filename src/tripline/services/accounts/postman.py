@@ -1,13 +1,13 @@
-"""The postman: sends what is in the mail outbox, wakes when something was put there, tries again with patience.
+"""The postman: sends the mail outbox, wakes on new mails, retries failed ones.
 
-A row goes when its letter was handed over, so a postman that is stopped anywhere begins again where it was; a letter
-may then come twice, each with a link of its own, of which the newest works. Links are made just before the letter is
-sent, so no token waits anywhere. What cannot be sent for a day, or never, is parked: `tripline doctor` shows it, and
-each start of the server tries it once more. The mail of a dispute that was accepted waits for the trip's new score.
+A row is deleted after its letter was handed over, so a stopped postman resumes where it was; a letter may then be sent
+twice, each with a new link, and only the newest link works. Links are made just before the letter is sent, so tokens
+are never stored in waiting mails. Mails that fail for a day or permanently are parked: `tripline doctor` lists them,
+and each start of the server retries them once. The mail of an accepted dispute waits for the trip's new score.
 
-On a shared store each mail is claimed before it is sent, by making it due later: of several processes one sends it.
+On a shared store a process claims each mail before sending, by postponing its due time, so only one process sends it.
 
-Not here: what letters say (`letters.py`), how they travel (`adapters/mail_*.py`).
+Not here: the texts of letters (`letters.py`), their delivery (`adapters/mail_*.py`).
 """
 
 import zoneinfo
@@ -33,7 +33,7 @@ from tripline.store.transactions import Store, WriteTx
 
 BATCH: Final = 20
 LOOK_S: Final = 5.0
-"""How often to look for mails unasked: those that become due by the clock."""
+"""Interval of checks for mails that become due by the clock."""
 FIRST_PAUSE_MS: Final = 5_000
 LONGEST_PAUSE_MS: Final = 3_600_000
 PATIENCE_MS: Final = 86_400_000
@@ -44,7 +44,7 @@ another one sends the mail after this time."""
 EARLY_MS: Final = 5_000
 """How long a mail rests whose dispute was accepted before the trip is scored anew."""
 SCORE_MS: Final = 600_000
-"""After this time such a mail goes without the new score."""
+"""After this time such a mail is sent without the new score."""
 
 log = logger("postman")
 
@@ -62,7 +62,7 @@ def next_due_ms(mail: Mail, *, now_ms: int) -> int:
 
 
 class _Early(Exception):  # noqa: N818  never leaves this module
-    """What the letter is to tell is not there yet."""
+    """The letter's content is not available yet."""
 
 
 class _Taken(Exception):  # noqa: N818  never leaves this module
@@ -83,7 +83,7 @@ class Postman:
         signals: Signals,
         clock: Clock,
     ) -> None:
-        """`zone`: in which letters tell times."""
+        """`zone`: time zone of the times in letters."""
         self._store = store
         self._mailer = mailer
         self._link_hours = link_hours
@@ -94,7 +94,7 @@ class Postman:
         self._woken = False
 
     async def run(self) -> None:
-        """Send what is due, until cancelled; what was parked before is due once more."""
+        """Send due mails until cancelled; parked ones become due again at the start."""
         await self._poll_loop.run(self._poll, log=log, failed="mail.failed")
 
     async def send_due(self) -> int:
@@ -150,7 +150,7 @@ class Postman:
         return self._letter(tx, mail)
 
     def _letter(self, tx: WriteTx, mail: Mail) -> Letter | None:
-        """The letter, with a new link when it needs one; None when nobody is there to get it. Raises `_Early`."""
+        """The letter, with a new link if it needs one; None if it has no recipient. Raises `_Early`."""
         if mail.kind == letters.Kind.RESET:
             return self._reset(tx, mail)
         if mail.kind == letters.Kind.DISPUTE:
@@ -180,7 +180,7 @@ class Postman:
         )
 
     def _reset(self, tx: WriteTx, mail: Mail) -> Letter | None:
-        # Asked for with an address; whether an account has it is found out here, where nobody can measure it.
+        # Requested by address; checking here if an account has it cannot be timed from outside.
         found = accounts.credentials(tx, mail.recipient)
         if found is None or not found.enabled:
             return None

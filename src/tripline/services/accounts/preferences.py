@@ -10,16 +10,16 @@ from tripline.store.transactions import WriteTx
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """What is chosen; None leaves what was chosen before."""
+    """The chosen preferences; None keeps the previous choice."""
 
     language: Language | None = None
     theme: Theme | None = None
     of_system: bool = False
-    """Whether pages look as the visitor's system does from now on."""
+    """True to follow the visitor's system theme from now on."""
 
 
 def choose(tx: WriteTx, *, actor: Actor, wanted: Wanted) -> None:
-    """Keep what the actor prefers."""
+    """Store the actor's preferences."""
     values: dict[str, str | None] = {}
     if wanted.language is not None:
         values["language"] = wanted.language.value

@@ -8,14 +8,15 @@ from collections import OrderedDict
 from typing import Final
 
 REMEMBERED: Final = 50_000
-"""Keys, the latest used; whoever is forgotten has the whole allowance again."""
+"""Number of remembered keys, the latest used; a forgotten key has its whole allowance again."""
 
 
 class Quota:
     """`count` takes of one key in `per_ms`. Safe to call from any thread."""
 
     def __init__(self, count: int, *, per_ms: int, remembered: int = REMEMBERED) -> None:
-        # Instants are kept in parts of a ms, as many as the count, so that a share is a whole number of them: `per_ms`.
+        # Instants are stored in parts of a ms, as many as the count, so that a share is a whole number of them:
+        # `per_ms`.
         self._count = count
         self._share = per_ms
         self._whole = per_ms * count

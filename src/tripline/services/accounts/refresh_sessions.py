@@ -1,8 +1,8 @@
-"""Refresh tokens: each use of one makes the next of its session, and a stolen one gives itself away.
+"""Refresh tokens: each use of one makes the next of its session, and the use of a stolen one is detected.
 
-The token before the current one is good again for a moment, for answers that were lost and buttons pressed twice; it
-gets what the first use got, so no session ever has two good tokens. Any older token, or this one later, was copied by
-somebody: the whole session ends, for the thief and for the owner, who logs in again.
+The previous token stays valid for a moment, for lost answers and double clicks; it gets the same answer as the first
+use, so a session never has two valid tokens. The use of an older token, or of this one later, means that it was copied:
+the whole session ends, for the thief and for the owner, who logs in again.
 """
 
 import uuid
@@ -21,7 +21,7 @@ GRACE_MS: Final = 10_000
 
 
 class Use(Enum):
-    """What a refresh token in hand is, as its session sees it."""
+    """The status of a refresh token in its session."""
 
     CURRENT = auto()
     AGAIN = auto()
@@ -29,7 +29,7 @@ class Use(Enum):
 
 
 def judged(session: Session, token_id: str, *, now_ms: int) -> Use:
-    """What the token with this id is in its session."""
+    """Judge the token with this id in its session."""
     if token_id == session.current:
         return Use.CURRENT
     if token_id == session.previous and now_ms < session.rotated_ms + GRACE_MS:

@@ -1,7 +1,7 @@
-"""New accounts, and whom a command stands for. The password is hashed before the transaction
+"""New accounts, and the acting account of a command. The password is hashed before the transaction
 (`services/accounts/passwords.py`).
 
-Not here: which fields a registration may hold (`domain/people.py`), who may register whom (`domain/access.py`).
+Not here: the fields of a registration (`domain/people.py`), permissions to register (`domain/access.py`).
 """
 
 from tripline.domain import people
@@ -13,7 +13,7 @@ from tripline.store.transactions import ReadTx, WriteTx
 
 
 def acting_as(tx: ReadTx, *, email: str) -> Actor:
-    """The enabled account with this e-mail address, for a command of whoever holds the data folder.
+    """The enabled account with this e-mail address, for a command of the data folder's owner.
 
     Raises `NotFound`.
     """
@@ -78,7 +78,7 @@ def grant_service_account(tx: WriteTx, *, email: str, password_hash: str, ids: T
 
 
 def create_carrier(tx: WriteTx, *, email: str, password_hash: str, ids: TimeIds, now_ms: int) -> UserId:
-    """A carrier's account, which says what became of lines and may do nothing else. Raises `people.EmailTaken`."""
+    """Create a carrier's account, which may only submit line actions. Raises `people.EmailTaken`."""
     return _create_alone(tx, Authority.CARRIER, email, password_hash, ids, now_ms)
 
 

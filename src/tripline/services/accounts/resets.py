@@ -1,6 +1,7 @@
-"""Forgotten passwords: asking for a link by mail, and the password that is set with it.
+"""Forgotten passwords: requesting a link by mail, and setting a password with it.
 
-Asking does the same work whether the account exists or not; that is looked up when the mail is sent (`postman.py`).
+A request does the same work for existing and unknown accounts; the account is read when the mail is sent
+(`postman.py`).
 """
 
 from tripline.domain.ids import TimeIds
@@ -15,7 +16,7 @@ from tripline.store.transactions import Store, WriteTx
 
 
 def may_ask(limits: Limits, *, email: str, now_ms: int) -> bool:
-    """Whether another mail may go to this address by now; the caller never learns it."""
+    """Count a mail to this address; False if the limit is reached, which is hidden from the requester."""
     return limits.may_reset(accounts.login_form(email), now_ms=now_ms)
 
 

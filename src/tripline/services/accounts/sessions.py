@@ -1,7 +1,7 @@
-"""Account sessions as their owner sees them: listing them, ending one, all others or all.
+"""Account sessions as their owner sees them: list them, end one, all others or all.
 
-Whatever ends a session ends its access tokens, its refresh token or its cookie with the commit, in every process: they
-are good as long as its row is there (`http/authentication.py`).
+Ending a session also ends its access tokens, refresh token or cookie with the commit, in every process: they are valid
+only while its row exists (`http/authentication.py`).
 
 Not here: opening them (`refresh_sessions.py`, `browser_sessions.py`).
 """
@@ -19,7 +19,7 @@ from tripline.store.transactions import ReadTx, WriteTx
 
 
 class Client(msgspec.Struct, frozen=True):
-    """Who opens a session: what the client calls itself, and from where it comes; for the owner to know it again."""
+    """The client of a new session: its name for itself and its address, for the owner to recognise it."""
 
     agent: str | None
     address: str | None
@@ -31,7 +31,7 @@ def listed(tx: ReadTx, *, actor: Actor, now_ms: int, span: Span) -> Sequence[Ses
 
 
 def end(tx: WriteTx, *, actor: Actor, session_id: str) -> None:
-    """End one session of the actor. Raises `NotFound` for one that has ended or is somebody else's."""
+    """End one session of the actor. Raises `NotFound` for an ended one or another account's."""
     if not rows.revoke_own(tx, actor.user_id, session_id):
         raise NotFound("session")
 

@@ -23,7 +23,7 @@ _MS_PER_DAY: Final = 86_400_000
 PARKED_MS: Final = 30 * _MS_PER_DAY
 """How long a parked mail can be seen."""
 REACH_KEPT_MS: Final = 8 * _MS_PER_DAY
-"""How long it is known whose reach of a position changed; cursors are good for less (`services/live/positions.py`)."""
+"""Retention of changes in access to positions; cursors expire earlier (`services/live/positions.py`)."""
 
 log = logger("accounts")
 

@@ -1,12 +1,12 @@
-"""Failed log-ins and how long they make one wait: a decision on counts, kept in memory.
+"""Delays after failed log-ins: a decision on counts, stored in memory.
 
-Failures are counted for an account and an address together. For an address alone each account counts once, until it
-logs in from there or some time has passed: an application server is not held up by the typing errors of its users.
-Whoever guesses from elsewhere only ever waits himself: the owner's address has counts of its own. Attempts under way
-use up what may still fail, so that guessing many at once gains nothing; only where nothing failed yet may a few more
-go side by side, as programs do that start together.
+Failures are counted per pair of account and address. For an address alone each account counts once, until it logs in
+from there or some time has passed: users' typing errors do not block an application server. An attacker elsewhere is
+slowed down without locking out the owner, whose address has its own counts. Attempts in progress use up the remaining
+failures, so parallel guessing gains nothing; only without any failure may a few more run in parallel, as for programs
+that start together.
 
-Not here: which address a request comes from (`http/peers.py`), and what an attempt compares (`login.py`).
+Not here: finding a request's address (`http/peers.py`), checking an attempt (`login.py`).
 """
 
 import ipaddress
@@ -40,7 +40,7 @@ class Count(msgspec.Struct):
     failed_ms: int = 0
     until_ms: int = 0
     at_address: bool = False
-    """Whether these failures count at the address."""
+    """True if these failures count at the address."""
 
     def wait_ms(self, allowed: int, now_ms: int) -> int:
         """0 when another attempt may begin."""
@@ -51,13 +51,14 @@ class Address(msgspec.Struct):
     """Of an address: accounts that failed from it, attempts under way, and until when nothing is tried."""
 
     accounts: float = 0.0
-    """One for each, less what was forgiven since: all within the longest wait, the waits themselves not counted."""
+    """Accounts with failures, less those forgiven over time: all within the longest wait, not counting the waits
+    themselves."""
     under_way: int = 0
     seen_ms: int = 0
     """Up to when time was taken into account."""
     until_ms: int = 0
     waits: int = 0
-    """How many times it has had to wait since nothing was held against it."""
+    """Number of waits since the count was last zero."""
 
     def wait_ms(self, allowed: int, now_ms: int) -> int:
         """0 when another attempt may begin."""
@@ -91,13 +92,13 @@ class Throttle:
             pair.under_way += 1
             alone.under_way += 1
             self._keep(key, pair, alone)
-        # Whoever has to wait stays remembered, but pushes nobody out.
+        # A waiting pair stays remembered but does not evict others.
         elif key in self._pairs:
             self._pairs.move_to_end(key)
         return wait_ms
 
     def failed(self, account: str, address: str, *, now_ms: int) -> None:
-        """The attempt was no good."""
+        """Record a failed attempt."""
         key = _pair(account, address)
         pair, alone = self._count(key, now_ms), self._address(address, now_ms)
         _end(pair)
@@ -116,7 +117,7 @@ class Throttle:
         self._keep(key, pair, alone)
 
     def succeeded(self, account: str, address: str) -> None:
-        """The attempt was good: what failed before it from this address is forgiven, for this account alone."""
+        """Record a successful attempt: forgive this account's earlier failures from this address."""
         self.withdrawn(account, address)
         self.forgive(account, address)
 
@@ -129,7 +130,7 @@ class Throttle:
         self._drop(key)
 
     def forgive(self, account: str, address: str) -> None:
-        """Forget what failed for this account from this address."""
+        """Clear this account's failures from this address."""
         key = _pair(account, address)
         pair, alone = self._pairs.get(key), self._addresses.get(address)
         if pair is not None:
@@ -155,7 +156,7 @@ class Throttle:
     def _count(self, key: tuple[str, str], now_ms: int) -> Count:
         """The count of an account at an address, begun anew after a quiet time; a new one is not kept yet."""
         count = self._pairs.get(key) or Count()
-        # A clock that was set back must not make anybody wait longer than ever meant.
+        # After the clock was set back, a wait must not exceed the longest one.
         count.until_ms = min(count.until_ms, now_ms + self._longest_ms)
         count.failed_ms = min(count.failed_ms, now_ms)
         if now_ms - max(count.failed_ms, count.until_ms) >= self._longest_ms:
@@ -164,7 +165,7 @@ class Throttle:
         return count
 
     def _address(self, address: str, now_ms: int) -> Address:
-        """The count of an address, with what time has forgiven; a new one is not kept yet."""
+        """The count of an address, less the failures forgiven over time; a new one is not stored yet."""
         alone = self._addresses.get(address) or Address()
         alone.until_ms = min(alone.until_ms, now_ms + self._longest_ms)
         since_ms = now_ms - max(alone.seen_ms, alone.until_ms)
@@ -219,5 +220,5 @@ def _end(count: Count | Address) -> None:
 
 
 def _as_counted(network: Network) -> Network:
-    """An IPv6 address counts as its /64 (`http/peers.py`), so a smaller network stands for that."""
+    """IPv6 addresses count as their /64 (`http/peers.py`), so widen a smaller network to its /64."""
     return network if network.version == 4 or network.prefixlen <= 64 else network.supernet(new_prefix=64)

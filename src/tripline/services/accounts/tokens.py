@@ -1,10 +1,9 @@
-"""Access and refresh tokens: JWT signed with HS512, as spec/rest 2 says.
+"""Access and refresh tokens: JWT signed with HS512, according to spec/rest 2.
 
-A token is verified once and then known until it expires. Whether its session lasts and its account still exists and is
-enabled is asked of the store at every request (`http/authentication.py`), so a token says who asks and never what the
-account may do.
+A token is verified once and then cached until it expires. The store is queried at every request for the session and the
+account's state (`http/authentication.py`), so a token only identifies the account and never grants permissions.
 
-A refresh token names its session and itself; whether it is the good one of that session is asked of the store too.
+A refresh token names its session and itself; the store decides if it is the session's valid one.
 
 Not here: log in and refresh (`services/accounts/login.py`), refresh sessions (`services/accounts/refresh_sessions.py`).
 """
@@ -44,7 +43,7 @@ class TokenExpired(Refusal):
 
 
 class Ticket(msgspec.Struct, frozen=True):
-    """What a refresh token says besides its holder: its session, its own id (`jti`), and when it expires, epoch ms."""
+    """A refresh token's content besides its holder: its session, its own id (`jti`) and expiry, epoch ms."""
 
     session_id: str
     token_id: str
@@ -52,7 +51,7 @@ class Ticket(msgspec.Struct, frozen=True):
 
 
 class Bearer(msgspec.Struct, frozen=True):
-    """What an access token says: whose it is, in which session, and its end, epoch s."""
+    """An access token's content: its account, its session, and its expiry, epoch s."""
 
     user_id: UserId
     session_id: str
@@ -60,7 +59,7 @@ class Bearer(msgspec.Struct, frozen=True):
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """What a log-in answers."""
+    """The tokens of a log-in."""
 
     token: str
     refresh_token: str
@@ -102,11 +101,11 @@ class Tokens:
 
     @property
     def session_life_ms(self) -> int:
-        """How long a session lasts that nobody prolongs: as long as any of its tokens."""
+        """Lifetime of a session without refreshes: that of its longest-lived token."""
         return max(self._settings.refresh_s, self._settings.access_s) * 1000
 
     def bearer_of_access(self, token: str, *, now_ms: int) -> Bearer:
-        """What this access token says. Raises `TokenUnreadable`, `TokenExpired`."""
+        """Decode this access token. Raises `TokenUnreadable`, `TokenExpired`."""
         known = self._known.get(token)
         if known is None:
             claims = self._claims(token)
@@ -118,7 +117,7 @@ class Tokens:
         return known
 
     def ticket_of_refresh(self, token: str, *, now_ms: int) -> Ticket:
-        """What this refresh token says. Raises `TokenUnreadable`, `TokenExpired`."""
+        """Decode this refresh token. Raises `TokenUnreadable`, `TokenExpired`."""
         claims = self._claims(token)
         if _REFRESH not in claims["scopes"]:
             raise TokenUnreadable("access_for_refresh")

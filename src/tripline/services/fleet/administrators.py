@@ -87,6 +87,6 @@ def delete(
 
 
 def listed(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: lists.Window) -> Sequence[User]:
-    """The company's administrators, by name; `admit` was asked before. Raises `UnknownOffset`."""
+    """The company's administrators, by name; the caller called `admit`. Raises `UnknownOffset`."""
     scope = access.scope_of(actor, Action.COMPANY_ADMIN_MANAGE)
     return rows.of_company(tx, scope, company_id, Authority.COMPANY_ADMIN, window)

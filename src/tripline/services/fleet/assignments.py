@@ -1,10 +1,10 @@
 """Sets and clears a vehicle's managing director and its driver.
 
-A company's administrators and directors set anybody of their company as a driver, or somebody who has a right on the
+A company's administrators and directors set any person of their company as a driver, or anyone with a right on the
 vehicle. Drivers set and unset themselves: log in before driving, log out after it, so that the next one can take over
-(spec/rest 9). Trips are stored under the driver of the moment at which they begin (H9).
+(spec/rest 9). A trip is stored under the driver at its start (H9).
 
-Not here: which vehicles and persons are within reach (`access`), rights on vehicles (`rights.py`).
+Not here: the vehicles and persons within reach (`access`), rights on vehicles (`rights.py`).
 """
 
 import msgspec
@@ -28,7 +28,7 @@ _DIRECTORS = (Authority.DIRECTOR,)
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody who is assigned, or is to be, as far as the actor may know."""
+    """An assigned or chosen person, with the details that the actor may see."""
 
     id: UserId
     name: str | None
@@ -49,7 +49,7 @@ class Choosing(msgspec.Struct, frozen=True, kw_only=True):
     """Who is assigned now."""
     people: Page[ListedPerson]
     chosen: Chosen | None
-    """Who was asked for by id; None: nobody, or nobody who directs or drives."""
+    """The person requested by id; None if not requested, or not a director or driver."""
 
 
 def to_direct(
@@ -62,7 +62,7 @@ def to_direct(
     page_request: PageRequest,
     chosen_id: UserId | None = None,
 ) -> Choosing:
-    """The vehicle and the people of this role who can be its managing director, as far as the search finds them.
+    """The vehicle and the people of this role who match the search and could be its managing director.
 
     Raises `NotFound`, `Forbidden`.
     """
@@ -101,7 +101,7 @@ def to_drive(
 
 
 def chosen(tx: ReadTx, *, actor: Actor, user_id: UserId) -> Chosen | None:
-    """The director or driver with this id; None for nobody."""
+    """The director or driver with this id, or None."""
     found = people.find(tx, access.scope_of(actor, Action.USER_READ), DRIVING_ROLES, user_id)
     if found is None:
         return None
@@ -119,7 +119,7 @@ def chosen(tx: ReadTx, *, actor: Actor, user_id: UserId) -> Chosen | None:
 
 
 def could_drive(tx: ReadTx, *, actor: Actor, vehicle: Vehicle, driver_id: UserId) -> bool:
-    """Whether the actor, who may set drivers of the vehicle, could set this one on it when nobody drives it."""
+    """True if the actor, who may set drivers of the vehicle, could set this one on it while it has none."""
     found = people.find(tx, access.scope_of(actor, Action.VEHICLE_RECEIVE_DRIVER), DRIVING_ROLES, driver_id)
     if found is None:
         return False
@@ -138,10 +138,10 @@ def set_director(
     now_ms: int,
     seen: Seen | None = None,
 ) -> Vehicle:
-    """The vehicle, managed by this director of its company. Raises `NotFound` or `Forbidden`.
+    """Set this director of its company as the vehicle's manager. Raises `NotFound` or `Forbidden`.
 
-    `seen`: what the actor saw; raises `vehicles.AssignedMeanwhile` when that is no longer so. None: whoever it is now
-    is replaced.
+    `seen`: the assignment the actor saw; raises `vehicles.AssignedMeanwhile` if it has changed. None: replace any
+    present one.
     """
     scope, vehicle = _to_direct(tx, actor, vehicle_id, director_id)
     vehicles.refuse_unseen_director(vehicle, director_id, seen)
@@ -176,11 +176,12 @@ def set_driver(
     now_ms: int,
     seen: Seen | None = None,
 ) -> tuple[Vehicle, list[SensorId]]:
-    """The vehicle, driven by this person, who drives no other one any more; the sensors of all these vehicles.
+    """Set the vehicle's driver and end that person's driving elsewhere; return the vehicle and the sensors of all
+    changed vehicles.
 
-    The caller tells the pipeline of each sensor after the commit (`SIGNAL_SENSOR_CHANGED`). Setting who is set changes
-    nothing. `seen` as in `set_director`. Raises `NotFound`, `Forbidden`; for drivers also `vehicles.NotActivated` and
-    `vehicles.Occupied`.
+    The caller notifies the pipeline of each sensor after the commit (`SIGNAL_SENSOR_CHANGED`). Setting the current
+    driver changes nothing. `seen` as in `set_director`. Raises `NotFound`, `Forbidden`; for drivers also
+    `vehicles.NotActivated` and `vehicles.Occupied`.
     """
     scope, vehicle, person = _to_drive(tx, actor, vehicle_id, driver_id)
     if actor.authority is Authority.DRIVER or not rights.may_drive(tx, vehicle_id, driver_id):
@@ -204,7 +205,7 @@ def set_driver(
 def unset_driver(
     tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, driver_id: UserId, ids: TimeIds, now_ms: int
 ) -> tuple[Vehicle, list[SensorId]]:
-    """The vehicle, driven by nobody, and its sensors, as `set_driver`; who drives it may be of any company.
+    """End the driver's driving; return the vehicle and its sensors, as `set_driver`. The driver may be of any company.
 
     Raises `NotFound`, `vehicles.OtherDriver`, `Forbidden`; the latter also for a driver who is not that person.
     """
@@ -251,7 +252,7 @@ def _to_drive(
 
 
 def _refuse_unknown(vehicle: object | None, person: object | None, role: access.Thing) -> None:
-    """What is unknown is said before what is foreign (spec/rest 3.3)."""
+    """Refuse unknown things before checking access (spec/rest 3.3)."""
     if vehicle is not None and person is None:
         access.admit(None, role)
 

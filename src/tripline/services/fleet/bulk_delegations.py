@@ -1,9 +1,9 @@
-"""Delegating many vehicles, or taking many back: what it would do, told beforehand, the doing of it, and undoing it.
+"""Delegate or take back many vehicles: preview, execution and undo.
 
-A vehicle that cannot be delegated or taken back is named with its refusal and stops none of the others. What is told
-beforehand holds nothing: each vehicle is checked again when it is done.
+A vehicle that cannot be delegated or taken back is listed with its refusal and does not stop the others. The preview
+locks nothing: each vehicle is checked again during execution.
 
-Not here: what one delegation is and what ends with it (`delegations.py`).
+Not here: single delegations and their consequences (`delegations.py`).
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ from tripline.store.transactions import ReadTx, WriteTx
 MOST: Final = 1_000
 """Vehicles that one request names."""
 AT_ONCE: Final = 100
-"""Vehicles in one transaction: it delays the commit of what devices send."""
+"""Vehicles in one transaction: it delays commits of device data."""
 _NONE: Final = Held(0, 0)
 
 
@@ -38,7 +38,7 @@ class Pair(NamedTuple):
 
 
 class Possible(msgspec.Struct, frozen=True, kw_only=True):
-    """A vehicle that can be delegated or taken back, and what ends with that."""
+    """A vehicle that can be delegated or taken back, and the rights that end with that."""
 
     pair: Pair
     vehicle_no: str
@@ -48,16 +48,16 @@ class Possible(msgspec.Struct, frozen=True, kw_only=True):
     drivers: int = 0
     """Rights to drive that end."""
     driven: bool = False
-    """Whether somebody drives it now who no longer will."""
+    """True if the vehicle loses its current driver."""
 
     @property
     def ends(self) -> bool:
-        """Whether anything ends beside the delegation."""
+        """True if anything ends besides the delegation."""
         return bool(self.directors or self.drivers or self.driven)
 
 
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
-    """What would be done."""
+    """A preview of the operation."""
 
     possible: list[Possible]
     impossible: list[Impossible]
@@ -79,19 +79,20 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Done(msgspec.Struct, kw_only=True):
-    """What was done, of some vehicles after others."""
+    """The results of the operation so far."""
 
     pairs: list[Pair] = []
     impossible: list[Impossible] = []
     sensors: list[SensorId] = []
-    """Of vehicles taken back: the caller tells the pipeline of each after the commit (`SIGNAL_SENSOR_CHANGED`)."""
+    """Sensors of vehicles taken back: the caller notifies the pipeline of each after the commit
+    (`SIGNAL_SENSOR_CHANGED`)."""
     ended: int = 0
-    """What ended beside the delegations, and would not come back with them."""
+    """Number of rights and drivings ended besides the delegations, which an undo does not restore."""
     last: RowNo | None = None
     """Where undoing goes on; None: at its end, or nothing was undone."""
 
     def add(self, more: "Done") -> None:
-        """Count in what was done next."""
+        """Add the results of the next part."""
         self.pairs += more.pairs
         self.impossible += more.impossible
         self.sensors += more.sensors
@@ -113,12 +114,12 @@ def chosen(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def preview_delegating(tx: ReadTx, *, actor: Actor, pairs: Sequence[Pair]) -> Preview:
-    """What `delegate` would do. Raises `Forbidden` for a role that delegates nothing."""
+    """Preview `delegate`. Raises `Forbidden` for a role that cannot delegate."""
     return _preview(tx, actor, pairs, _to_delegate)
 
 
 def preview_taking_back(tx: ReadTx, *, actor: Actor, pairs: Sequence[Pair]) -> Preview:
-    """What `take_back` would do. Raises `Forbidden` for a role that delegates nothing."""
+    """Preview `take_back`. Raises `Forbidden` for a role that cannot delegate."""
     return _preview(tx, actor, pairs, _to_take_back)
 
 
@@ -169,10 +170,10 @@ def take_back(tx: WriteTx, *, actor: Actor, pairs: Sequence[Pair], ids: TimeIds,
 def undo(
     tx: WriteTx, *, actor: Actor, event: Event, at_ms: int, after: RowNo | None = None, ids: TimeIds, now_ms: int
 ) -> Done:
-    """What was undone of the delegating or taking back (`event`) that the actor did at this instant: with at most
-    `AT_ONCE` vehicles, behind the place `after` where the call before ended. What somebody did since is not overruled.
+    """Undo the actor's delegating or taking back (`event`) at this instant: at most `AT_ONCE` vehicles, after the place
+    `after` where the previous call ended. Vehicles changed since are left as they are.
 
-    Raises `Forbidden` for a role that delegates nothing.
+    Raises `Forbidden` for a role that cannot delegate.
     """
     access.scope_of(actor, Action.VEHICLE_DELEGATE)
     deeds = history.deeds(tx, actor.user_id, event, at_ms, after=after, limit=AT_ONCE)

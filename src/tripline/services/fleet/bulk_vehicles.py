@@ -1,8 +1,8 @@
-"""Many vehicles at once: what activating or deactivating them would do, told beforehand, and undoing it.
+"""Activate or deactivate many vehicles: preview and undo.
 
-A vehicle with which something cannot be done is named with its refusal and stops none of the others.
+A vehicle with a refused change is listed with its refusal and does not stop the others.
 
-Not here: what moves a vehicle (`vehicles.py`), delegating many (`bulk_delegations.py`).
+Not here: changing one vehicle's state (`vehicles.py`), delegating many (`bulk_delegations.py`).
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from tripline.store.fleet import history
 from tripline.store.transactions import ReadTx, WriteTx
 
 MOST: Final = 100
-"""Vehicles that are moved in one transaction, as much as somebody chooses at once: it delays what devices send."""
+"""Most vehicles in one transaction and one selection: a transaction delays device data."""
 
 
 class Impossible(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,31 +29,31 @@ class Impossible(msgspec.Struct, frozen=True, kw_only=True):
 
     vehicle_id: VehicleId
     vehicle_no: str | None
-    """None: there is no such vehicle, or it is outside the actor's reach."""
+    """None: the vehicle does not exist, or is outside the actor's reach."""
     refusal: Refusal
 
 
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
-    """What an event would do with vehicles, in the order in which they were named."""
+    """The effects of an event on vehicles, in the order given."""
 
     changing: list[Vehicle]
     already: list[Vehicle]
-    """Those that are in the state that it leads to."""
+    """Vehicles already in the resulting state."""
     impossible: list[Impossible]
 
     @property
     def possible(self) -> list[Vehicle]:
-        """Those that can be moved, whether or not that would change them."""
+        """Vehicles that allow the event, including those already in its state."""
         return self.changing + self.already
 
     @property
     def driven(self) -> int:
-        """How many of those that would change have a current driver."""
+        """Number of vehicles to change that have a current driver."""
         return sum(each.current_driver_id is not None for each in self.changing)
 
 
 def preview(tx: ReadTx, *, actor: Actor, vehicle_ids: Sequence[VehicleId], event: VehicleEvent) -> Preview:
-    """What `vehicles.move` would do with each of them. Raises `Forbidden` for a role that moves no vehicle."""
+    """Preview `vehicles.move` for each vehicle. Raises `Forbidden` for a role that cannot move vehicles."""
     access.scope_of(actor, Action.VEHICLE_ACTIVATE)
     found = Preview(changing=[], already=[], impossible=[])
     for vehicle_id in vehicle_ids:
@@ -70,9 +70,8 @@ def preview(tx: ReadTx, *, actor: Actor, vehicle_ids: Sequence[VehicleId], event
 def undo(
     tx: WriteTx, *, actor: Actor, event: VehicleEvent, at_ms: int, ids: TimeIds, now_ms: int
 ) -> tuple[list[VehicleId], list[Impossible]]:
-    """The vehicles that are as they were before the actor had this event happen to them at this instant, and those that
-    stay as they are: whoever did something to one since is not overruled. Raises `Forbidden`.
-    """
+    """Undo this event of the actor at this instant; return the restored vehicles and those left unchanged because
+    someone changed them since. Raises `Forbidden`."""
     access.scope_of(actor, Action.VEHICLE_ACTIVATE)
     deeds = history.deeds(tx, actor.user_id, vehicles.MOVED[event], at_ms, limit=MOST)
     moved, left = [], []
@@ -92,6 +91,6 @@ def undo(
 
 
 def impossible(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, refusal: Refusal) -> Impossible:
-    """The vehicle with its refusal, named as far as the actor may see it."""
+    """The vehicle with its refusal; its number only if the actor may see it."""
     number = vehicles.number_seen(tx, actor=actor, vehicle_id=vehicle_id)
     return Impossible(vehicle_id=vehicle_id, vehicle_no=number, refusal=refusal)

@@ -18,13 +18,13 @@ _ANY_COMPANY = Scope.everything("deal with companies out of reach")
 
 
 def require(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
-    """Let pass who says to whom the company may delegate. Raises `NotFound` or `Forbidden`."""
+    """Check that the actor may manage the company's candidates. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.CANDIDATE_MANAGE)
     access.admit(company_rows.inside(tx, scope, company_id), access.Thing.COMPANY)
 
 
 def require_reader(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
-    """Let pass who may see to whom the company may delegate. Raises `NotFound` or `Forbidden`."""
+    """Check that the actor may see the company's candidates. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.CANDIDATE_READ)
     access.admit(company_rows.inside(tx, scope, company_id), access.Thing.COMPANY)
 
@@ -65,9 +65,9 @@ def register(
 def remove(
     tx: WriteTx, *, actor: Actor, company_id: CompanyId, to_company_id: CompanyId, ids: TimeIds, now_ms: int
 ) -> None:
-    """The other company is no candidate of the company any more.
+    """Remove the other company from the company's candidates.
 
-    Raises `NotFound`, also when it was none, `Forbidden` or `delegations.HoldsVehicles`.
+    Raises `NotFound`, also if it is not a candidate, `Forbidden` or `delegations.HoldsVehicles`.
     """
     counterpart(tx, to_company_id)
     require(tx, actor=actor, company_id=company_id)
@@ -80,7 +80,7 @@ def remove(
 def of_company(
     tx: ReadTx, *, actor: Actor, company_id: CompanyId, delegated: bool, window: lists.Window
 ) -> Sequence[Relation]:
-    """The company's candidates, or its delegated companies, by name; `require_reader` was asked before.
+    """The company's candidates, or its delegated companies, by name; the caller called `require_reader`.
 
     Raises `UnknownOffset`.
     """

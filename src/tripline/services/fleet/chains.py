@@ -1,7 +1,6 @@
-"""The chain of a vehicle for somebody who may see to whom it is delegated (`domain/chains.py`).
+"""The chain of a vehicle's delegations, for actors who may see them (`domain/chains.py`).
 
-Whoever may see the vehicle's delegations sees the companies. People are shown to those who may read their rights;
-everybody else sees how many there are.
+They see all its companies. People are listed only for actors who may read their rights; others see their number.
 """
 
 from collections import defaultdict
@@ -26,7 +25,7 @@ from tripline.store.fleet.rights import Held
 from tripline.store.transactions import ReadTx
 
 COMPANIES: Final = 50
-"""Companies that are shown of those that have the vehicle."""
+"""Most delegated companies displayed."""
 PEOPLE: Final = 200
 """Rights that are shown."""
 _NONE: Final = Held(0, 0)
@@ -54,7 +53,7 @@ def of_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Chain:
 
 
 def allowed(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> frozenset[Action]:
-    """What the actor may do with this vehicle, of what can be done with one."""
+    """The actions on this vehicle that the actor may perform."""
     found = set()
     for action in chains.ON_VEHICLE:
         if actor.authority in access.RULES[action]:
@@ -89,7 +88,7 @@ def _companies(tx: ReadTx, owner: Company, given: dict[CompanyId, Delegation]) -
 
 
 class _Known(msgspec.Struct):
-    """What is known of somebody who has to do with the vehicle."""
+    """Details of a person related to the vehicle."""
 
     user_id: UserId
     name: str
@@ -117,7 +116,7 @@ def _people(tx: ReadTx, actor: Actor, vehicle: Vehicle) -> dict[CompanyId, list[
 
 
 def _member(company: Member, known: Sequence[_Known], held: Held, vehicle: Vehicle) -> Member:
-    """The company with what it and its people may do."""
+    """The company with the permissions of itself and its people."""
     reaches = chains.company_reaches(company.place, delegated=company.since_ms is not None or company.automatic)
     return replace(
         company,

@@ -1,6 +1,6 @@
 """Companies: registering, reading, changing, deleting and listing them.
 
-Not here: their administrators (`administrators.py`), what goes with a company that is deleted (`removal.py`).
+Not here: their administrators (`administrators.py`), the data deleted with a company (`removal.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,12 +39,11 @@ def register(
     now_ms: int,
     session_id: str | None = None,
 ) -> Company:
-    """The new company; its administrator logs in with picEmail and picPasswd (rule 6).
+    """Register a company; its administrator logs in with picEmail and picPasswd (rule 6).
 
-    A partner joins the service type and the operator of the registering company (G32, H2). A granted account becomes
-    an administrator of the operator it registers: the one that picEmail names when that is its own address (picPasswd
-    is its password from then on, and what stood on the old one ends, but for the session that asks), else beside that
-    one.
+    A partner joins the service type and the operator of the registering company (G32, H2). A granted account becomes an
+    administrator of the operator it registers. If picEmail is its own address, it is the administrator: picPasswd
+    becomes its password, and its other sessions and links end. Otherwise it is one beside the administrator named.
 
     Raises `companies.ServiceTypeTaken`, `companies.ForeignServiceType`, `companies.OneCompanyOnly` and
     `people.EmailTaken`.
@@ -100,8 +99,8 @@ def require(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
 def own(tx: ReadTx, *, actor: Actor) -> Company:
     """The actor's company. Raises `Forbidden` for an account without one.
 
-    Raises `TokenUnreadable` for an account that was deleted, alone or with its company, since its token was looked at:
-    what it is about to register would name what is no more.
+    Raises `TokenUnreadable` if the account was deleted after authentication, alone or with its company: a registration
+    would refer to deleted rows.
     """
     company_id = access.company_of(actor)
     if accounts.actor(tx, actor.user_id) is None:
@@ -117,9 +116,10 @@ def require_service_type(tx: ReadTx, *, actor: Actor, service_type: str) -> None
 def change(
     tx: WriteTx, *, actor: Actor, company_id: CompanyId, named: Mapping[str, Any], ids: TimeIds, now_ms: int
 ) -> Company:
-    """The company after a partial update (`companies.changed`). Raises `NotFound`, `Forbidden` and `BadParameter`.
+    """Update some fields of the company and return it (`companies.changed`). Raises `NotFound`, `Forbidden` and
+    `BadParameter`.
 
-    What waits for a receiver with another address goes out at once.
+    Messages waiting for a receiver with a changed address are sent at once.
     """
     before = find_to_change(tx, actor=actor, company_id=company_id)
     details = companies.changed(before, named)
@@ -146,7 +146,7 @@ def find_to_change(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Compan
 
 
 def find_to_delete(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Company:
-    """The company, if the actor may delete it; nobody deletes the own one. Raises `NotFound` or `Forbidden`."""
+    """The company, if the actor may delete it; its own is refused. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.COMPANY_DELETE)
     if company_id == actor.company_id:
         raise Forbidden("delete_oneself")
@@ -211,7 +211,7 @@ def _join(tx: WriteTx, actor: Actor, company: Company) -> None:
 
 
 def _names_itself(tx: ReadTx, actor: Actor, registration: Registration) -> bool:
-    """Whether a granted account named its own address as the administrator's."""
+    """True if a granted account named its own address as the administrator's."""
     if actor.company_id is not None or actor.authority is not Authority.COMPANY_ADMIN:
         return False
     named = accounts.credentials(tx, registration.details.pic_email)
@@ -226,7 +226,7 @@ def _introduce(
     session_id: str | None,
     now_ms: int,
 ) -> None:
-    """Write what the registration says of its administrator into the account that registers, its password too."""
+    """Store the administrator's details and password from the registration in the registering account."""
     details = registration.details
     people.introduce(tx, actor.user_id, name=details.pic_name, phone=details.pic_phone, division=details.pic_division)
     links.set_password(tx, user_id=actor.user_id, password_hash=password_hash, now_ms=now_ms, kept=session_id)
@@ -252,7 +252,7 @@ def _create_administrator(
 
 
 def _told(before: Company, after: Company) -> tuple[Change, ...]:
-    """What history tells of a change: of the credentials in an address only that they are others."""
+    """Changes for the history; credentials in an address are recorded only as changed."""
     shown, now_shown = companies.without_credentials(before), companies.without_credentials(after)
     hidden = tuple(name for name in _ADDRESSES if getattr(shown, name) == getattr(now_shown, name))
     raw = entries.differences(before, after, hidden, secret=hidden)

@@ -1,7 +1,6 @@
-"""Delegating vehicles to companies and taking them back, with everything that hangs on a delegation.
+"""Delegating vehicles to companies and taking them back, including dependent rights.
 
-Not here: to whom one may delegate (`candidates.py`), the delegation that a partner's new vehicle comes with
-(`vehicles.py`).
+Not here: allowed recipients (`candidates.py`), the automatic delegation of a partner's new vehicle (`vehicles.py`).
 """
 
 from collections.abc import Sequence
@@ -24,12 +23,12 @@ from tripline.store.transactions import ReadTx, WriteTx
 
 
 class TakenBack(NamedTuple):
-    """What ended with a delegation."""
+    """The consequences of taking a vehicle back."""
 
     sensors: list[SensorId]
-    """Those of the vehicle, whose devices the company's people no longer see."""
+    """The vehicle's sensors, whose devices the company's people no longer see."""
     ended: int
-    """Rights of the company's people, and its current driver: what delegating it again would not bring back."""
+    """Number of ended rights of the company's people and current drivers, which a new delegation does not restore."""
 
 
 def delegate(
@@ -78,8 +77,8 @@ def take_back(
 ) -> TakenBack:
     """End the delegation with all rights of the company's people on the vehicle.
 
-    The caller tells the pipeline of each of the vehicle's sensors after the commit (`SIGNAL_SENSOR_CHANGED`). Raises
-    `NotFound`, also when the company does not have the vehicle, `Forbidden` or `delegations.Irrevocable`.
+    The caller notifies the pipeline of each of the vehicle's sensors after the commit (`SIGNAL_SENSOR_CHANGED`). Raises
+    `NotFound`, also if the company does not have the vehicle, `Forbidden` or `delegations.Irrevocable`.
     """
     vehicle, _ = revocable(tx, actor=actor, vehicle_id=vehicle_id, to_company_id=to_company_id)
     rows.end(tx, vehicle_id, to_company_id)
@@ -137,7 +136,7 @@ def revocable(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, to_company_id:
 
 
 def require_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> None:
-    """Let pass who may see to whom the vehicle is delegated. Raises `NotFound` or `Forbidden`."""
+    """Check that the actor may see the vehicle's delegations. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.VEHICLE_DELEGATIONS_READ)
     access.admit(vehicles.inside(tx, scope, vehicle_id), access.Thing.VEHICLE)
 
@@ -153,7 +152,7 @@ def delegated(
 ) -> Sequence[Vehicle]:
     """The vehicles that the company received, or delegated to others, and that the actor may see, by number.
 
-    `companies.require` was asked before. Raises `UnknownOffset`.
+    The caller called `companies.require`. Raises `UnknownOffset`.
     """
     scope = access.scope_of(actor, Action.VEHICLE_READ)
     return vehicles.delegated(tx, scope, company_id, window, received=received)

@@ -1,6 +1,7 @@
-"""Counting what goes with a vehicle, sensor, person or company that is deleted, before anybody is asked to confirm it.
+"""Count the data deleted with a vehicle, sensor, person or company, before the user confirms.
 
-Whoever asks was let pass for the deletion. Not here: the deletions (`vehicles.py`, `sensor_removal.py`, `removal.py`).
+The caller checked permission for the deletion. Not here: the deletions (`vehicles.py`, `sensor_removal.py`,
+`removal.py`).
 """
 
 from typing import Final
@@ -14,7 +15,7 @@ from tripline.store.transactions import ReadTx
 from tripline.store.trips import trip_counts
 
 TRIPS_MAX: Final = trip_counts.MAX
-"""So many trips are counted; of more it is only told that there are more."""
+"""Most trips counted; beyond that the result only indicates more."""
 CALLS_MAX: Final = 100
 """As `TRIPS_MAX`, of calls under way."""
 
@@ -30,8 +31,8 @@ def vehicle(tx: ReadTx, vehicle_id: VehicleId) -> dict[str, int]:
 
 
 def sensor(tx: ReadTx, sensor_id: SensorId) -> dict[str, int]:
-    """Open trips that end, calls that are cancelled, latest values that are erased, trips that stop naming the sensor,
-    or go with it when they are of no vehicle."""
+    """Count open trips to end, calls to cancel, latest values to erase, and trips that lose the sensor or, without a
+    vehicle, are deleted with it."""
     return {
         "open_trips": trip_counts.open_of_sensor(tx, sensor_id),
         "calls": _calls(tx, sensor_id),
@@ -50,7 +51,7 @@ def unmounting(tx: ReadTx, sensor_id: SensorId) -> dict[str, int]:
 
 
 def person(tx: ReadTx, user_id: UserId) -> dict[str, int]:
-    """Rights that end, vehicles that lose their managing director or driver, trips that name nobody any more."""
+    """Count rights to end, vehicles that lose their managing director or driver, and trips that lose their driver."""
     return {**removal.goes_with_person(tx, user_id), "trips": trip_counts.of_person(tx, user_id)}
 
 
@@ -63,7 +64,7 @@ def company(tx: ReadTx, company_id: CompanyId) -> dict[str, int]:
 
 
 def blocks_company(tx: ReadTx, company_id: CompanyId) -> bool:
-    """Whether the company cannot be deleted now, because it owns vehicles or sensors, or has partners."""
+    """True if the company cannot be deleted now because it owns vehicles or sensors, or has partners."""
     return companies.owns_anything(tx, company_id) or companies.has_partners(tx, company_id)
 
 

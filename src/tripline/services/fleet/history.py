@@ -1,10 +1,9 @@
-"""History of vehicles, sensors, people and companies: what services note in the transaction that changes something, and
-who reads it back.
+"""History of vehicles, sensors, people and companies: entries written by services with each change, and reading them.
 
-An entry outlives what it tells of: whoever would have read the history may still read it when the thing is deleted,
-until the entry is older than `store.history_days`. What it tells of deleted people goes with them.
+An entry outlives its subject: after a deletion the same readers have access, until the entry is older than
+`store.history_days`. Data of deleted people is removed with them.
 
-Not here: what an entry holds (`domain/history.py`).
+Not here: the content of an entry (`domain/history.py`).
 """
 
 from collections.abc import Callable
@@ -25,7 +24,7 @@ _ANYWHERE: Final = Scope.everything("when something was registered")
 
 
 class Subjects(TypedDict, total=False):
-    """What an entry names, as `Fact` does."""
+    """The subjects of an entry, as in `Fact`."""
 
     company_id: Required[CompanyId | None]
     vehicle_id: VehicleId | None
@@ -35,7 +34,7 @@ class Subjects(TypedDict, total=False):
 
 
 class Place(Subjects):
-    """What an entry names, and when it is made."""
+    """The subjects and time of an entry."""
 
     ids: TimeIds
     now_ms: int
@@ -51,7 +50,7 @@ def note(
     changes: tuple[Change, ...] = (),
     **subjects: Unpack[Subjects],
 ) -> None:
-    """Keep an entry of what the actor did; None: nobody who is known. A change of nothing is none."""
+    """Store an entry of the actor's change; None: unknown actor. An empty change makes no entry."""
     if event is Event.CHANGED and not changes:
         return
     fact = Fact(event=event, actor_id=None if actor is None else actor.user_id, changes=changes, **subjects)
@@ -79,7 +78,7 @@ def note_import(
 
 
 def done_to(tx: ReadTx, *, actor: Actor, event: Event, at_ms: int, limit: int) -> list[VehicleId]:
-    """The vehicles to which the actor did this at this instant, up to `limit`."""
+    """Vehicles that the actor changed this way at this instant, up to `limit`."""
     return [each.vehicle_id for each in rows.deeds(tx, actor.user_id, event, at_ms, limit=limit)]
 
 

@@ -17,7 +17,7 @@ from tripline.store.trips import microtrips
 
 
 class Latest(msgspec.Struct, frozen=True):
-    """What the store knows of a sensor's state."""
+    """The stored state of a sensor."""
 
     heard_ms: int | None
     """When its newest session was last heard of, or the receipt of its newest trip, microtrip, event or report; None:
@@ -41,7 +41,7 @@ def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Latest:
     access.admit(rows.inside(tx, access.scope_of(actor, Action.SENSOR_READ), sensor_id), access.Thing.SENSOR)
     values = latest_values.of_sensor(tx, sensor_id)
     heard = [ids.ms_of_no(no) for no in latest_values.newest_rows(tx, sensor_id)]
-    # An event's value carries the time that the device gave it; its receipt is that of its row.
+    # An event's value has the device's time; its row has the time of receipt.
     heard += [value.updated_ms for value in values if not value.name.isdecimal()]
     connection = connections.of_sensor(tx, sensor_id)
     if connection is not None:

@@ -1,6 +1,6 @@
-"""Lists of the fleet as somebody may see them: a page in any order, with any filters, and how many rows there are.
+"""Lists of the fleet within the actor's reach: a page in any order, with any filters, and the number of rows.
 
-Not here: how rows are found (`store/browsing/`), the lists of REST (`vehicles.py`, `sensors.py`, `people.py`,
+Not here: finding rows (`store/browsing/`), the lists of REST (`vehicles.py`, `sensors.py`, `people.py`,
 `companies.py`).
 """
 
@@ -77,7 +77,7 @@ def count_delegations(tx: ReadTx, *, actor: Actor, side: Side, filters: delegati
 
 
 def has_delegations(tx: ReadTx, *, actor: Actor, side: Side) -> bool:
-    """Whether there are any. Raises `Forbidden`."""
+    """True if there are any. Raises `Forbidden`."""
     return delegations.any_of(tx, side, _of_delegations(actor, side))
 
 
@@ -130,19 +130,19 @@ def count_services(tx: ReadTx, *, actor: Actor, filters: services.Filters) -> in
 
 
 def _admit_to_rights(tx: ReadTx, actor: Actor, filters: vehicles.Filters) -> None:
-    """Let pass a list of vehicles that does not tell whose rights are on them, or to whoever may see these rights."""
+    """Check access to a list of vehicles by their rights' holder; other lists pass."""
     if filters.holder_id is not None:
         people_service.find(tx, actor=actor, action=Action.RIGHT_READ, role=Authority.DRIVER, user_id=filters.holder_id)
 
 
 def _of_delegations(actor: Actor, side: Side) -> Scope:
-    """Whoever may drive a vehicle sees it, and not who else has it."""
+    """Drivers of a vehicle see it, but not its other holders."""
     given = access.scope_of(actor, Action.VEHICLE_DELEGATIONS_READ)
     return given if side is Side.GIVEN else access.scope_of(actor, Action.VEHICLE_READ)
 
 
 def _of_people(tx: ReadTx, actor: Actor, filters: people.Filters) -> Scope:
-    """An account without a company finds nobody."""
+    """For an account without a company the list is empty."""
     company_id = filters.company_id or actor.company_id
     if company_id is not None:
         people_service.admit_to_list(tx, actor=actor, company_id=company_id)

@@ -1,9 +1,9 @@
-"""A record with all that is connected with it, as far as somebody may see that, in a few look-ups by key.
+"""A record with its related records, within the reader's reach, in a few queries by key.
 
-What is out of the reader's reach is left out: its name, or the whole part. Which of the possible actions the reader
-may do with this very record is told too (`may`), from the same scopes that the actions ask.
+Names or whole parts outside the reader's reach are omitted. The permitted actions on this record (`may`) use the same
+scopes as the actions themselves.
 
-Not here: what goes with a deletion (`goes_with.py`), lists.
+Not here: the data deleted with a record (`goes_with.py`), lists.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -89,11 +89,11 @@ _COMPANY: Final = (
 
 T = TypeVar("T")
 Inside = Callable[[ReadTx, Scope], bool | None]
-"""Whether the record is inside a scope; None when it is not there."""
+"""True if the record is inside a scope; None if it does not exist."""
 
 
 class Named(msgspec.Struct, frozen=True):
-    """A person of whom the reader may know the name, or None."""
+    """A person, with the name if the reader may know it."""
 
     id: UserId
     name: str | None
@@ -106,11 +106,11 @@ class Owner(msgspec.Struct, frozen=True):
     id: CompanyId
     name: str
     readable: bool
-    """Whether the reader may open its record."""
+    """True if the reader may open its record."""
 
 
 class VehicleOverview(msgspec.Struct, frozen=True, kw_only=True):
-    """A vehicle and what is connected with it."""
+    """A vehicle with its related records."""
 
     vehicle: Vehicle
     company: Owner
@@ -118,7 +118,7 @@ class VehicleOverview(msgspec.Struct, frozen=True, kw_only=True):
     driver: Named | None
     sensors: Sequence[Sensor]
     connections: Mapping[SensorId, Connection]
-    """Of their devices, of those that ever connected."""
+    """Connections of their devices that ever connected."""
     position_ms: int | None
     """When it was at its newest position; None: it has none."""
     trip: StoredTrip | None
@@ -130,7 +130,7 @@ class VehicleOverview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SensorOverview(msgspec.Struct, frozen=True, kw_only=True):
-    """A sensor and what is connected with it; the access token is not in it."""
+    """A sensor with its related records, without the access token."""
 
     sensor: Sensor
     company: Owner
@@ -143,7 +143,7 @@ class SensorOverview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PersonOverview(msgspec.Struct, frozen=True, kw_only=True):
-    """A person and what is connected with him."""
+    """A person with related records."""
 
     user: User
     company: Owner | None
@@ -153,7 +153,7 @@ class PersonOverview(msgspec.Struct, frozen=True, kw_only=True):
     managed_count: int
     rights_count: int
     rights_seen: bool
-    """Whether the reader may see a vehicle that one of these rights is on."""
+    """True if the reader may see a vehicle that one of these rights is on."""
     trip: StoredTrip | None
     """The newest."""
     may: frozenset[Action]
@@ -274,7 +274,7 @@ def allowed(tx: ReadTx, actor: Actor, actions: Iterable[Action], inside: Inside)
 
 
 def _sees_held(tx: ReadTx, actor: Actor, user_id: UserId) -> bool:
-    """Whether there is a vehicle in reach on which this person has a right."""
+    """True if this person has a right on a vehicle within reach."""
     page_request = PageRequest(limit=1, by="number")
     return bool(
         fleet_lists.vehicles_of(tx, actor=actor, filters=Filters(holder_id=user_id), page_request=page_request).rows
@@ -313,7 +313,7 @@ def _newest_trip(tx: ReadTx, actor: Actor, user: User) -> StoredTrip | None:
 
 
 def _or_none(read: Callable[[], T]) -> T | None:
-    """What is read; None when there is none yet."""
+    """Return the result of the query, or None if it does not exist yet."""
     try:
         return read()
     except NotFound:

@@ -1,7 +1,7 @@
-"""Directors and drivers: registering, reading, changing, deleting and listing them; looking somebody up by e-mail.
+"""Directors and drivers: registering, reading, changing, deleting and listing them; finding a person by e-mail.
 
-Not here: administrators (`administrators.py`), what goes with somebody who is deleted (`removal.py`), what somebody
-drove (`trips.py`).
+Not here: administrators (`administrators.py`), the data deleted with a person (`removal.py`), driving data
+(`trips.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,9 +26,9 @@ from tripline.store.fleet import people as rows
 from tripline.store.transactions import ReadTx, WriteTx
 
 FOUND_AS: Final = {Authority.DIRECTOR: (Authority.DIRECTOR,), Authority.DRIVER: people.DRIVING_ROLES}
-"""Who is found under the path of a role: a director among the drivers too, because a director may drive."""
+"""Roles found under the path of a role: a director among the drivers too, because a director may drive."""
 THINGS: Final = {Authority.DIRECTOR: access.Thing.DIRECTOR, Authority.DRIVER: access.Thing.DRIVER}
-"""What the person under the path of a role is called."""
+"""The noun for the person under the path of a role."""
 
 
 def register(
@@ -106,7 +106,7 @@ def find(tx: ReadTx, *, actor: Actor, action: Action, role: Authority, user_id: 
 def find_by_email(tx: ReadTx, *, actor: Actor, email: str) -> User:
     """The account that logs in with the address.
 
-    Raises `NotFound` for one outside the actor's reach too: else anybody could ask who has an account here.
+    Raises `NotFound` also for one outside the actor's reach, which hides the existence of accounts.
     """
     found = rows.find_by_email(tx, access.scope_of(actor, Action.USER_FIND), email)
     if found is None or not found[1]:
@@ -115,7 +115,7 @@ def find_by_email(tx: ReadTx, *, actor: Actor, email: str) -> User:
 
 
 def own(tx: ReadTx, *, actor: Actor) -> User:
-    """The actor's own record, which no rule keeps from anybody. Raises `NotFound` when it is gone."""
+    """The actor's own record, always permitted. Raises `NotFound` if it was deleted."""
     found = rows.own(tx, actor.user_id)
     if found is None:
         raise NotFound("account_gone")
@@ -151,10 +151,10 @@ def apply(
     ids: TimeIds,
     now_ms: int,
 ) -> User:
-    """As `change`, of somebody found.
+    """As `change`, for a person already read.
 
-    A new password ends every session of the account. It ends a link to set another one too, and so does a new
-    e-mail address: the link lies in the mail box of before.
+    A new password ends every session of the account. A new password or e-mail address also ends a link to set a
+    password, since the link was sent to the old mailbox.
     """
     new = checked(before, actor=actor, named=named)
     rows.change(tx, before.id, new, password_hash=password_hash, now_ms=now_ms)
@@ -171,7 +171,7 @@ def apply(
 
 
 def checked(before: User, *, actor: Actor, named: Mapping[str, Any]) -> people.Change:
-    """What a partial update makes of somebody. Raises `BadParameter` and `people.OwnCredentials`."""
+    """Apply a partial update to a person. Raises `BadParameter` and `people.OwnCredentials`."""
     new = people.changed(before, named)
     if before.id == actor.user_id:
         people.refuse_own_credentials(before, new)
@@ -193,17 +193,17 @@ def admit_to_list(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
 
 
 def listed(tx: ReadTx, *, actor: Actor, company_id: CompanyId, role: Authority, window: lists.Window) -> Sequence[User]:
-    """The company's directors or drivers, by name; `admit_to_list` was asked before. Raises `UnknownOffset`."""
+    """The company's directors or drivers, by name; the caller called `admit_to_list`. Raises `UnknownOffset`."""
     return rows.of_company(tx, access.scope_of(actor, Action.PERSON_LIST), company_id, role, window)
 
 
 def count(tx: ReadTx, *, actor: Actor, company_id: CompanyId, role: Authority) -> int:
-    """How many directors or drivers the company has; `admit_to_list` was asked before."""
+    """Count the company's directors or drivers; the caller called `admit_to_list`."""
     return rows.count(tx, access.scope_of(actor, Action.PERSON_LIST), company_id, role)
 
 
 _TOLD: Final = ("name", "email", "phone")
-"""Fields of a person that history tells of, until the person is deleted."""
+"""Fields of a person recorded in the history until the person is deleted."""
 
 
 def _note(

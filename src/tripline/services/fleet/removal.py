@@ -1,9 +1,9 @@
-"""Removes what belongs to a deleted person or company, so that nothing names it any more.
+"""Removes the data of a deleted person or company and all references to it.
 
-What somebody drove stays: trips, scores, GPS events and device events keep their vehicle and name no driver from then
-on (the eraser takes it out of the rows, `services/eraser.py`). Whoever calls was let pass before (`people.py`,
-`administrators.py`, `companies.py`), in the same transaction; after the commit the pipeline is told of the sensors that
-are answered (`SIGNAL_SENSOR_CHANGED`), and the eraser that there is something to do (`SIGNAL_ERASURE_DUE`).
+Driving data stays: trips, scores, GPS events and device events keep their vehicle and lose their driver (the eraser
+removes the id from the rows, `services/eraser.py`). The caller checked access (`people.py`, `administrators.py`,
+`companies.py`), in the same transaction; after the commit it notifies the pipeline of the returned sensors
+(`SIGNAL_SENSOR_CHANGED`), and the eraser (`SIGNAL_ERASURE_DUE`).
 """
 
 from collections.abc import Set as AbstractSet
@@ -23,7 +23,7 @@ from tripline.store.transactions import ReadTx, WriteTx
 
 
 def deleted_person(tx: WriteTx, actor: Actor, user: User, *, ids: TimeIds, now_ms: int) -> AbstractSet[SensorId]:
-    """Delete somebody as `person` does, and keep an entry of it."""
+    """Delete a person as `person` does, and write a history entry."""
     counts = goes_with_person(tx, user.id)
     changed = person(tx, user.id, now_ms=now_ms)
     history.note(
@@ -76,7 +76,7 @@ def company(tx: WriteTx, actor: Actor, gone: Company, *, ids: TimeIds, now_ms: i
 
 
 def goes_with_person(tx: ReadTx, user_id: UserId) -> dict[str, int]:
-    """How many of what goes, or loses the person, when an account is deleted: rights, vehicles managed and driven."""
+    """Count the rights, managed vehicles and driven vehicles that deleting an account affects."""
     return {
         "rights": rights.count_of_user(tx, user_id),
         "managed": vehicles.count_managed(tx, user_id),

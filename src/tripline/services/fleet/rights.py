@@ -43,7 +43,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     vehicle_no: str
     role: UserRole
     stops_driving: bool
-    """Whether the person drives the vehicle now, and may not without this right."""
+    """True if the person drives the vehicle now, and may not without this right."""
 
 
 def require_receiver(tx: ReadTx, *, actor: Actor, user_id: UserId, role: UserRole) -> User:
@@ -111,10 +111,10 @@ def take_back(
     ids: TimeIds,
     now_ms: int,
 ) -> list[SensorId]:
-    """End the person's right; the vehicle's sensors when the person drove it and may no longer.
+    """End the person's right; return the vehicle's sensors if the person drove it and may no longer.
 
-    The caller tells the pipeline of each sensor after the commit (`SIGNAL_SENSOR_CHANGED`). Raises `NotFound`, also
-    when there is no such right, or `Forbidden`.
+    The caller notifies the pipeline of each sensor after the commit (`SIGNAL_SENSOR_CHANGED`). Raises `NotFound`, also
+    if the right does not exist, or `Forbidden`.
     """
     vehicle, _ = _to_end(tx, actor, user_id, vehicle_id, role)
     left = rows.end(tx, vehicle_id, user_id, role)
@@ -127,7 +127,7 @@ def take_back(
 
 
 def ending(tx: ReadTx, *, actor: Actor, user_id: UserId, vehicle_id: VehicleId, role: UserRole) -> Ending:
-    """The person's right, which the actor may take back, and what ends with it. Raises as `take_back`."""
+    """The person's right, which the actor may take back, and the consequence of ending it. Raises as `take_back`."""
     vehicle, person = _to_end(tx, actor, user_id, vehicle_id, role)
     drives = vehicle.current_driver_id == user_id and vehicle.director_id != user_id
     others = any(rows.held(tx, vehicle_id, user_id, each) for each in UserRole if each is not role)
@@ -135,7 +135,7 @@ def ending(tx: ReadTx, *, actor: Actor, user_id: UserId, vehicle_id: VehicleId, 
 
 
 def could_give(tx: ReadTx, *, actor: Actor, user_id: UserId, vehicle_id: VehicleId, role: UserRole) -> bool:
-    """Whether the actor, who may give rights on the vehicle, could give this one to the person if nobody had it."""
+    """True if the actor, who may give rights on the vehicle, could give this new one to the person."""
     person = people.find(tx, access.scope_of(actor, _RECEIVE[role]), _RECEIVERS[role], user_id)
     vehicle = vehicles.find(tx, access.scope_of(actor, _GIVE[role]), vehicle_id)
     if person is None or not person[1] or vehicle is None or not vehicle[1]:
@@ -160,7 +160,7 @@ def read(tx: ReadTx, *, actor: Actor, user_id: UserId, vehicle_id: VehicleId, ro
 
 
 def of_user(tx: ReadTx, *, actor: Actor, user_id: UserId, role: UserRole, window: lists.Window) -> Sequence[Right]:
-    """The person's rights of this role, by vehicle number; `require_holder` was asked before.
+    """The person's rights of this role, by vehicle number; the caller called `require_holder`.
 
     Raises `UnknownOffset`.
     """
@@ -169,7 +169,7 @@ def of_user(tx: ReadTx, *, actor: Actor, user_id: UserId, role: UserRole, window
 
 
 def _to_end(tx: ReadTx, actor: Actor, user_id: UserId, vehicle_id: VehicleId, role: UserRole) -> tuple[Vehicle, User]:
-    """Vehicle and person of a right that is there and that the actor may take back. Raises `NotFound`, `Forbidden`."""
+    """Vehicle and person of an existing right that the actor may take back. Raises `NotFound`, `Forbidden`."""
     receivers = access.scope_of(actor, _RECEIVE[role])
     found_person = people.find(tx, receivers, _RECEIVERS[role], user_id)
     found_vehicle = vehicles.find(tx, access.scope_of(actor, _GIVE[role]), vehicle_id)
@@ -185,7 +185,7 @@ def _to_end(tx: ReadTx, actor: Actor, user_id: UserId, vehicle_id: VehicleId, ro
 
 
 def _is_available(tx: ReadTx, vehicle: Vehicle, person: User) -> bool:
-    """Whether the person's company owns the vehicle, or has it by delegation."""
+    """True if the person's company owns the vehicle, or has it by delegation."""
     company_id = person.company_id
     return company_id is not None and (
         vehicle.company_id == company_id or delegation_rows.holds(tx, vehicle.id, company_id)

@@ -21,13 +21,13 @@ from tripline.store.browsing.vehicle_rows import ListedVehicle
 from tripline.store.transactions import ReadTx
 
 LEAST: Final = 2
-"""Characters from which something is looked for."""
+"""Minimum number of characters for a search."""
 MOST: Final = 6
 """Things of a kind that are shown."""
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """What begins with the text, or is a number that ends with it; of each kind up to `MOST`."""
+    """Records that begin with the text, or have a number ending with it; up to `MOST` of each kind."""
 
     vehicles: Sequence[ListedVehicle] = ()
     sensors: Sequence[ListedSensor] = ()
@@ -38,19 +38,19 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     accounts: Sequence[ListedAccount] = ()
     """By e-mail address, for a platform administrator."""
     more_lines: bool = False
-    """Whether there may be more lines."""
+    """True if there may be more lines."""
     lines_by_phone: bool = False
-    """Whether it is telephone numbers of lines that begin so, by which their list finds them, too."""
+    """True if telephone numbers of lines begin with the text, so that the list of lines finds them too."""
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was found."""
+        """True if the search has no results."""
         return not (self.vehicles or self.sensors or self.lines or self.people or self.companies or self.accounts)
 
 
 def find(tx: ReadTx, *, actor: Actor, text: str) -> Found:
-    """What the actor may see that begins with the text, or has a number that ends with it (`store/endings.py`): nothing
-    for less than `LEAST` characters."""
+    """Find records within the actor's reach that begin with the text, or have a number ending with it
+    (`store/endings.py`); empty for less than `LEAST` characters."""
     text = text.strip()[:255]
     if len(text) < LEAST:
         return Found()

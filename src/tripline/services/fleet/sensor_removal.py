@@ -1,13 +1,13 @@
-"""Deleting a sensor: what goes with it at once, and what the eraser does afterwards.
+"""Deleting a sensor: the immediate changes, and those of the eraser afterwards.
 
-At once go the record with its access token and mounting, its carrier line and what became of it, its latest values, and
-the position of the vehicle that it was on alone; calls to its device are cancelled; its open trip ends and is scored
-from its samples. Trips and events of vehicles stay; from that moment they show the placeholder for their sensor. What
-it drove without a vehicle goes, and so does what was asked of its device. Messages that wait to be pushed and the
-rejected-message log stay.
+The deletion removes the record with its access token and mounting, its carrier line with its changes, its latest
+values, and the position of its vehicle if it was the only sensor there; it cancels calls to its device, and ends the
+open trip, which is scored from its samples. Trips and events of vehicles stay; from that moment they display the
+placeholder for their sensor. Its trips without a vehicle and the calls to its device are erased. Messages waiting to be
+pushed and the rejected-message log stay.
 
-What the pipeline still had under way for the sensor may be written after the deletion: the eraser waits for that and
-does the same to it (`services/eraser.py`).
+Data of the sensor that was still in the pipeline may be written after the deletion: the eraser waits for it and treats
+it the same way (`services/eraser.py`).
 """
 
 from tripline.domain import access
@@ -32,7 +32,7 @@ from tripline.store.transactions import WriteTx
 def remove(tx: WriteTx, *, actor: Actor, sensor_id: SensorId, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
     """Delete the sensor; return the notifications for after the commit. Raises `NotFound` or `Forbidden`.
 
-    The notifications end its session and tell pipeline, scorer and eraser, and whoever waits for its device.
+    The notifications end its session and inform pipeline, scorer, eraser, and callers waiting for its device.
     """
     scope = access.scope_of(actor, Action.SENSOR_DELETE)
     sensor = access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)
@@ -66,7 +66,7 @@ def forget(tx: WriteTx, sensor_id: SensorId, *, ids: TimeIds, now_ms: int) -> tu
 
 
 def erase_some(tx: WriteTx, sensor_id: SensorId, *, limit: int) -> int:
-    """Some of what names the deleted sensor: up to about `limit` rows; how many. 0: nothing is left."""
+    """Erase up to about `limit` remaining rows of the deleted sensor; return how many. 0: finished."""
     trip_ends.end_open(tx, sensor_id, now_ms=erasures.deleted_ms(tx, sensor_id))
     latest_values.forget(tx, sensor_id)
     watches.forget(tx, sensor_id)

@@ -32,17 +32,17 @@ from tripline.store.transactions import ReadTx, WriteTx
 
 
 class Mounting(Enum):
-    """What became of the wish to mount a sensor."""
+    """The result of mounting a sensor."""
 
     DONE = auto()
     NOTHING = auto()
-    """It is there already."""
+    """It is already mounted there."""
     NEEDS_ACTIVATION = auto()
     """Its device must be activated before (`services/rpc/mounting.py`)."""
 
 
 SECRET: Final = ("credentials_id",)
-"""Fields of which the history tells only that they were changed."""
+"""Fields whose values the history does not record, only their change."""
 
 
 def register(tx: WriteTx, *, actor: Actor, registration: Registration, ids: TimeIds, now_ms: int) -> Sensor:
@@ -61,7 +61,7 @@ def register(tx: WriteTx, *, actor: Actor, registration: Registration, ids: Time
 
 
 def of_registration(registration: Registration, *, company: Company, sensor_id: SensorId, now_ms: int) -> Sensor:
-    """What a registration makes: the company's sensor, on no vehicle."""
+    """Make the company's sensor from a registration, on no vehicle."""
     return Sensor(
         **{name: getattr(registration, name) for name in Registration.__struct_fields__},
         id=sensor_id,
@@ -106,17 +106,17 @@ def owned_by(
     mounted: bool | None = None,
     connected: bool | None = None,
 ) -> Sequence[Sensor]:
-    """The company's sensors that the actor may see, by serial number; `companies.require` was asked before.
+    """The company's sensors that the actor may see, by serial number; the caller called `companies.require`.
 
-    Only those on a vehicle, or on none, when `mounted` says so; only those whose device is connected, or is not, when
-    `connected` does. Raises `UnknownOffset`.
+    `mounted` selects those with or without a vehicle, `connected` those whose device is connected or not. Raises
+    `UnknownOffset`.
     """
     scope, tokens = _reading(actor)
     return rows.of_company(tx, scope, company_id, window, mounted=mounted, connected=connected, tokens=tokens)
 
 
 def count_owned(tx: ReadTx, *, actor: Actor, company_id: CompanyId, mounted: bool | None) -> int:
-    """How many there are of what `owned_by` lists; `companies.require` was asked before."""
+    """Count the sensors of `owned_by`; the caller called `companies.require`."""
     return sensor_counts.of_company(tx, access.scope_of(actor, Action.SENSOR_READ), company_id, mounted=mounted)
 
 
@@ -153,10 +153,10 @@ def admit_to_modify(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> None:
 def modify(
     tx: WriteTx, *, actor: Actor, sensor_id: SensorId, changes: Mapping[str, Any], ids: TimeIds, now_ms: int
 ) -> tuple[Sensor, Sensor]:
-    """The sensor before and after these fields of its registration changed.
+    """Change these fields of the sensor's registration; return it before and after.
 
-    After the commit the caller ends the session of a token that is no more (`SIGNAL_CREDENTIAL_ENDED`) and tells the
-    pipeline of another type (`SIGNAL_SENSOR_CHANGED`). Raises `NotFound`, `Forbidden`, `BadParameter`,
+    After the commit the caller ends the session of a replaced token (`SIGNAL_CREDENTIAL_ENDED`) and notifies the
+    pipeline of a new type (`SIGNAL_SENSOR_CHANGED`). Raises `NotFound`, `Forbidden`, `BadParameter`,
     `sensors.SerialTaken` or `sensors.CredentialsTaken`.
     """
     scope = access.scope_of(actor, Action.SENSOR_MODIFY)
@@ -172,10 +172,10 @@ def modify(
 def mount(
     tx: WriteTx, *, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId, ids: TimeIds, now_ms: int
 ) -> tuple[Sensor, Mounting]:
-    """The sensor on the vehicle, and whether that is new; one that needs activation is not put there.
+    """Mount the sensor on the vehicle, unless it needs activation; return it with the result.
 
-    The caller tells the pipeline (`SIGNAL_SENSOR_CHANGED`) after the commit when it is. Raises `NotFound`, `Forbidden`
-    or `sensors.AlreadyMounted`.
+    The caller notifies the pipeline (`SIGNAL_SENSOR_CHANGED`) after the commit if it was mounted. Raises `NotFound`,
+    `Forbidden` or `sensors.AlreadyMounted`.
     """
     scope = access.scope_of(actor, Action.SENSOR_MOUNT)
     sensor, vehicle = both(tx, scope, sensor_id, vehicle_id)
@@ -192,7 +192,7 @@ def mount(
 
 
 def to_mount(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Sensor:
-    """The sensor, for somebody who may mount it and take it off. Raises `NotFound` or `Forbidden`."""
+    """The sensor, for an actor who may mount and unmount it. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.SENSOR_MOUNT)
     return access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)
 
@@ -200,11 +200,11 @@ def to_mount(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Sensor:
 def unmount(
     tx: WriteTx, *, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId | None, ids: TimeIds, now_ms: int
 ) -> tuple[Sensor, tuple[Notification, ...]]:
-    """The sensor, taken off the vehicle (None: off whichever it is on), and the notifications for after the commit.
+    """Take the sensor off the vehicle (None: its current one); return it and the notifications for after the commit.
 
-    What it reported of the vehicle's state is forgotten: its next vehicle may be another company's to see. An
-    activation for the vehicle, whose result is awaited, is cancelled: the sensor is on no vehicle and stays so. Raises
-    `NotFound`, `Forbidden` or `sensors.NotMounted`.
+    Its values about the vehicle's state are deleted, since another company may see its next vehicle. A pending
+    activation for the vehicle is cancelled: the sensor stays without a vehicle. Raises `NotFound`, `Forbidden` or
+    `sensors.NotMounted`.
     """
     scope = access.scope_of(actor, Action.SENSOR_MOUNT)
     if vehicle_id is None:

@@ -1,8 +1,8 @@
-"""Reads trips and microtrips for those who may see them, and the latest of a vehicle.
+"""Reads trips and microtrips for permitted actors, and the latest of a vehicle.
 
-Pages are read straight from `store/trips/` once `admit_...` let the caller pass.
+Pages are read directly from `store/trips/` after `admit_...` checked access.
 
-Not here: who may see which trip, also after a vehicle was taken back (`domain/access.py`).
+Not here: access to trips, also after a vehicle was taken back (`domain/access.py`).
 """
 
 from tripline.domain import access
@@ -18,7 +18,7 @@ from tripline.store.trips import trips as rows
 
 
 def admit_to_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> None:
-    """Let pass who may read what the vehicle drove. Raises `NotFound` or `Forbidden`."""
+    """Check that the actor may read the vehicle's driving data. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.DRIVING_READ)
     access.admit(vehicles.inside(tx, scope, vehicle_id), access.Thing.VEHICLE)
 

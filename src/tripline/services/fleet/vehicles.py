@@ -1,6 +1,6 @@
 """Registering, reading, changing, activating and deleting vehicles.
 
-Not here: who manages and who drives one (`assignments.py`), what a deleted one drove (`services/eraser.py`).
+Not here: directors and drivers of a vehicle (`assignments.py`), driving data of a deleted one (`services/eraser.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ MOVED: Final = {
     vehicles.VehicleEvent.ACTIVATE: Event.ACTIVATED,
     vehicles.VehicleEvent.DEACTIVATE: Event.DEACTIVATED,
 }
-"""What history calls each event that changed something."""
+"""The history event of each state change."""
 
 
 class Moved(NamedTuple):
@@ -83,7 +83,7 @@ def register(tx: WriteTx, *, actor: Actor, registration: Registration, ids: Time
 def of_registration(
     registration: Registration, *, actor: Actor, company: Company, vehicle_id: VehicleId, now_ms: int
 ) -> Vehicle:
-    """What a registration makes: the company's vehicle, managed by the actor when that is a director (rule 2)."""
+    """Make the company's vehicle from a registration, managed by the actor if that is a director (rule 2)."""
     return Vehicle(
         **{name: getattr(registration, name) for name in Registration.__struct_fields__},
         id=vehicle_id,
@@ -138,7 +138,7 @@ def find_to_move(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
 
 
 def number_seen(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> str | None:
-    """The vehicle's number; None: there is no such vehicle, or the actor may not see it."""
+    """The vehicle's number; None if it does not exist or the actor may not see it."""
     found = rows.find(tx, access.scope_of(actor, Action.VEHICLE_READ), vehicle_id)
     return found[0].vehicle_no if found is not None and found[1] else None
 
@@ -184,8 +184,8 @@ def move(
 def delete(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
     """Delete the vehicle; return the notifications for after the commit. Raises `NotFound` or `Forbidden`.
 
-    The sensors that were on it stay, DEACTIVATED and on no vehicle; activations for it are cancelled; delegations and
-    rights end. What it drove is not there any more either; erasing it takes the eraser a while.
+    Its sensors stay, DEACTIVATED and without a vehicle; activations for it are cancelled; delegations and rights end.
+    Its driving data is hidden at once and erased later by the eraser.
     """
     scope = access.scope_of(actor, Action.VEHICLE_DELETE)
     vehicle = find_to_delete(tx, actor=actor, vehicle_id=vehicle_id)
@@ -213,7 +213,7 @@ def managed_by(tx: ReadTx, *, actor: Actor, director_id: UserId, window: lists.W
 
 
 def owned_by(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: lists.Window) -> Sequence[Vehicle]:
-    """The company's own vehicles that the actor may see, by number; `companies.require` was asked before.
+    """The company's own vehicles that the actor may see, by number; the caller called `companies.require`.
 
     Raises `UnknownOffset`.
     """
@@ -222,7 +222,7 @@ def owned_by(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: lists.W
 
 
 def count_owned(tx: ReadTx, *, actor: Actor, company_id: CompanyId, which: Which) -> int:
-    """How many of the company's own vehicles the actor may see; `companies.require` was asked before."""
+    """Count the company's own vehicles that the actor may see; the caller called `companies.require`."""
     return vehicle_counts.of_company(tx, access.scope_of(actor, Action.VEHICLE_READ), company_id, which)
 
 
