@@ -174,7 +174,7 @@ def _to_end(tx: ReadTx, actor: Actor, user_id: UserId, vehicle_id: VehicleId, ro
     found_person = people.find(tx, receivers, _RECEIVERS[role], user_id)
     found_vehicle = vehicles.find(tx, access.scope_of(actor, _GIVE[role]), vehicle_id)
     if found_person is None:
-        # What is unknown is said before what is foreign (spec/rest 3.3).
+        # Refuse unknown things before checking access (spec/rest 3.3).
         raise NotFound("id", thing=_NOUN[role])
     vehicle = access.admitted(found_vehicle, access.Thing.VEHICLE)
     person, could = found_person

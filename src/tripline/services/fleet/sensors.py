@@ -184,7 +184,7 @@ def mount(
         return sensor, Mounting.NOTHING
     if sensor.activation_required:
         return sensor, Mounting.NEEDS_ACTIVATION
-    # An activation that was asked for when the sensor still needed one is superseded.
+    # An activation requested while the sensor still needed one is superseded.
     rpc_activations.forget(tx, sensor_id)
     rows.mount(tx, scope, sensor_id, vehicle_id, status)
     _note(tx, actor, Event.MOUNTED, sensor, vehicle_id=vehicle_id, ids=ids, now_ms=now_ms)

@@ -3,7 +3,7 @@
 A policy is never changed and never deleted. Policies 1 and 2 are the program's own; settings that differ become the
 next number when a program starts with them.
 
-Not here: what the numbers mean (`scoring/rules.py`, `docs/scoring.md`).
+Not here: the meaning of the numbers (`scoring/rules.py`, `docs/scoring.md`).
 """
 
 from enum import StrEnum
@@ -52,7 +52,7 @@ class Policy(NamedTuple):
 
 
 class Kind(StrEnum):
-    """The subject of a choice; a company's own choice overrides that of its service."""
+    """The subject of a choice; a company's own choice overrides its service's."""
 
     COMPANY = "company"
     SERVICE_TYPE = "service_type"

@@ -1,10 +1,10 @@
 """Sums of scored trips by day, week and month, of vehicles, drivers and companies (`domain/trends.py`).
 
-Whoever changes scores does it between `held` and `move`, in one transaction: what a score row added before is taken
-out, what it adds now is put in. A row says by its own columns what it added, so neither the order of changes matters
-nor what became of its trip meanwhile. A row gets its day in the transaction that writes it.
+Scores change between `held` and `move`, in one transaction: the row's previous share is subtracted, its new share
+added. A row's own columns give its share, so the order of changes and later changes of its trip do not matter. It gets
+its day in the transaction that writes it.
 
-Not here: who keeps scores (`services/scores/results.py`), reading trends for REST (`trends.py`).
+Not here: storing scores (`services/scores/results.py`), reading trends for REST (`trends.py`).
 """
 
 from collections.abc import Iterable, Mapping

@@ -58,7 +58,7 @@ def among(tx: ReadTx, rows: Sequence[Row[Any]], touched: Touched, *, everything:
 
 
 def _maps(quality: bytes) -> tuple[str, ...]:
-    """Those that told roads of a scored trip."""
+    """Maps used to find a scored trip's roads."""
     return _READ.decode(quality).maps
 
 
