@@ -108,7 +108,7 @@ class Listing(msgspec.Struct, frozen=True, eq=False):
     values: tuple[str, ...]
     """Names of the values that `rows` leaves open."""
     sorts: Callable[..., bool] = in_index_order
-    """True if a page sorts all rows because no index orders them: then one wide range costs no more than a search."""
+    """True if a page sorts all rows because no index orders them: then one wide range replaces those of a search."""
 
     def page(self, tx: ReadTx, window: Window, values: tuple[str | None, ...], *which: Any) -> list[tuple[Any, ...]]:
         """The rows in the window. `values` are in the order of their names, `which` is for `rows`.
