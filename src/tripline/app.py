@@ -71,11 +71,11 @@ async def serve(config: Config, *, origins: Mapping[str, Origin], announce: Call
         await node.enter()
         opened.push_async_callback(node.leave)
         signals = adapters.signals(config)
-        ground = ingest.Ground(store=store, ids=maker, signals=signals, clock=clock.now_ms)
+        base = ingest.Base(store=store, ids=maker, signals=signals, clock=clock.now_ms)
         shown = certificates if ways_in.shows_certificate else None
         readiness = server.readiness_of(
             config,
-            ground,
+            base,
             others,
             folder=folder,
             certificate_end_ms=lambda: shown.ends_ms if shown else None,
@@ -83,7 +83,7 @@ async def serve(config: Config, *, origins: Mapping[str, Origin], announce: Call
         )
         made = server.wired(
             config,
-            ground,
+            base,
             others,
             node=node,
             token_key=await _signing_key(store),

@@ -76,7 +76,7 @@ def _play(data: bytes, rng: random.Random) -> tuple[bool, float]:
         found = session.receive(chunk)
         while found:
             event = found.pop(0)
-            if isinstance(event, events.Asked):
+            if isinstance(event, events.ConnectRequest):
                 found += session.admit()
             elif isinstance(event, list):
                 session.settled([token for *_, token in event if token])

@@ -139,7 +139,7 @@ def test_of_two_windows_that_choose_at_once_one_is_told_of_the_other(tmp_path):
             for what, of in people.items():
                 field = "directorId" if what == "director" else "currentDriverId"
                 now_id = (await one.get(admin, f"/vehicle/{vehicle_id}"))[field]["id"]
-                shown = vehicles.Seen(now_id if number else None)
+                shown = vehicles.PreviousAssignment(now_id if number else None)
                 chosen = [each.user_id for each in of if each.user_id != now_id][:2]
                 done = await asyncio.gather(
                     *(choose(server, what, who, shown) for server, who in zip(servers, chosen, strict=True))
@@ -161,7 +161,7 @@ def test_driver_chosen_for_two_vehicles_at_once_is_taken_from_neither_unseen(tmp
 
         async def choose(server, vehicle_id):
             named = {"actor": actor, "vehicle_id": vehicle_id, "driver_id": driver.user_id, "ids": server.ids}
-            seen = vehicles.Seen(None)
+            seen = vehicles.PreviousAssignment(None)
             try:
                 await server.store.write(
                     lambda tx: assignments.set_driver(tx, **named, now_ms=server.now_ms, seen=seen)

@@ -76,7 +76,7 @@ def played(chunks: list[bytes], *, routed: bool = False) -> tuple[list[object], 
         while found:
             event = found.pop(0)
             seen.extend(event if isinstance(event, list) else [event])
-            if isinstance(event, events.Asked):
+            if isinstance(event, events.ConnectRequest):
                 found += session.admit()
     return seen, session.take_output()
 

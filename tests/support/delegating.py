@@ -11,7 +11,7 @@ from tripline.domain import access
 from tripline.domain.access import Authority
 from tripline.domain.disputes import Reason, State
 from tripline.domain.ids import TripId, UserId
-from tripline.domain.rescorings import Asked
+from tripline.domain.rescorings import RescoringRequest
 from tripline.services.scores import rescorings
 from tripline.store.scores import disputes
 from tripline.store.tables import driving_score, gps_event, trip, vehicle
@@ -148,7 +148,7 @@ def rescoring(app: Rest, by: Login) -> Any:
     """Work that begins a rescoring of the caller's company; its result is the rescoring's id."""
 
     def work(tx: WriteTx) -> str:
-        asked = {"actor": by.actor, "company_id": access.company_of(by.actor), "asked": Asked(dry_run=True)}
+        asked = {"actor": by.actor, "company_id": access.company_of(by.actor), "asked": RescoringRequest(dry_run=True)}
         return rescorings.begin(tx, **asked, ids=app.ids, now_ms=app.now_ms).id
 
     return work

@@ -8,7 +8,7 @@ from litestar.types import ASGIApp
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import BadParameter
-from tripline.domain.rescorings import Asked, UnderWay
+from tripline.domain.rescorings import RescoringRequest, UnderWay
 from tripline.http import answers, parameters, permission
 from tripline.http.context.base import Call, context_of
 from tripline.http.context.scores import scores_of
@@ -92,7 +92,7 @@ async def choose_policy(request: Call) -> ASGIApp:
                 tx,
                 actor=actor,
                 company_id=company_id,
-                asked=Asked(from_ms=from_ms),
+                asked=RescoringRequest(from_ms=from_ms),
                 ids=context.ids,
                 now_ms=context.clock(),
             )

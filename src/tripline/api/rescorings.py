@@ -8,7 +8,7 @@ from tripline.api.policies import admitted
 from tripline.domain import fields
 from tripline.domain.access import Action, Actor
 from tripline.domain.refusals import BadParameter
-from tripline.domain.rescorings import Asked, Ended, UnderWay
+from tripline.domain.rescorings import Ended, RescoringRequest, UnderWay
 from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.context.base import Call, context_of
 from tripline.http.operations import PageOf, operation
@@ -39,7 +39,7 @@ async def begin_rescoring(request: Call) -> ASGIApp:
         raise BadParameter.missing("dryRun")
     for name, at_ms in (("fromTime", sent.from_time), ("toTime", sent.to_time)):
         parameters.check_instant(name, at_ms)
-    asked = Asked(
+    asked = RescoringRequest(
         from_ms=sent.from_time,
         to_ms=sent.to_time,
         everything=bool(sent.all),

@@ -63,7 +63,7 @@ def check(
     return base.OK if heard.messages and not heard.rejected else base.FAILED
 
 
-def _as_text(told: "reports.Told") -> None:
+def _as_text(told: "reports.ReportLine") -> None:
     at = base.utc_text(told.at_ms)
     if told.kind != reports.MESSAGE:
         base.line(base.printable(f"{at} {told.text if told.kind == reports.NOTE else f'{told.kind}: {told.text}'}"))
@@ -74,7 +74,7 @@ def _as_text(told: "reports.Told") -> None:
         base.line(base.printable(f"    {finding.sort:<9} {where}{finding.text}"))
 
 
-def _as_json(told: "reports.Told") -> None:
+def _as_json(told: "reports.ReportLine") -> None:
     record: dict[str, Any] = {"at": told.at_ms, "kind": told.kind, "text": told.text}
     if told.kind == reports.MESSAGE:
         record |= {

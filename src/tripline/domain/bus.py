@@ -48,7 +48,7 @@ class Span(NamedTuple):
         return Span(min(self.first_ms, other.first_ms), max(self.last_ms, other.last_ms))
 
 
-class Told(msgspec.Struct, frozen=True):
+class TripMessage(msgspec.Struct, frozen=True):
     """The part of a trip message that its trip keeps, besides payload and distance; `trip.message_key` is its text."""
 
     start_ms: int | None
@@ -69,11 +69,11 @@ class Told(msgspec.Struct, frozen=True):
         return ":".join([f"b{flags}", *times, "".join(self.digests[:_REMEMBERED])])
 
 
-def told(text: str) -> Told:
+def told(text: str) -> TripMessage:
     """Parse the encoded form."""
     flags, start, end, digests = text.split(":")
     width = 2 * _DIGEST_BYTES
-    return Told(
+    return TripMessage(
         start_ms=int(start) if start else None,
         end_ms=int(end) if end else None,
         parking="p" in flags,

@@ -44,7 +44,7 @@ NEXT: Final[dict[tuple[Stage | None, Cause | None], Stage]] = {
 """All transitions; None is the state before the rescoring exists."""
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class RescoringRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The request of an administrator."""
 
     from_ms: int | None = None
@@ -71,7 +71,7 @@ class Touched(msgspec.Struct, frozen=True):
     bounds: Bounds | None = None
 
 
-class Bite(msgspec.Struct, frozen=True):
+class Batch(msgspec.Struct, frozen=True):
     """Selected trips that wait to be scored."""
 
     trip_nos: list[int]
@@ -88,7 +88,7 @@ class Rescoring(msgspec.Struct, frozen=True, kw_only=True):
     company_id: CompanyId
     requested_by: UserId | None
     """None: deleted since."""
-    asked: Asked
+    asked: RescoringRequest
     state: Stage
     due_ms: int
     """When a worker may continue it; the worker moves this to the end of its lease."""
@@ -100,7 +100,7 @@ class Rescoring(msgspec.Struct, frozen=True, kw_only=True):
     """Number of trips examined."""
     outcome: bytes
     """JSON of the counts (`services/scores/rescore.py`)."""
-    bite: Bite | None
+    batch: Batch | None
     ended_ms: int | None
 
     @property

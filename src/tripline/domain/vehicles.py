@@ -143,7 +143,7 @@ class Vehicle(Registration, frozen=True, kw_only=True):
     delegate_user_count: int = 0
 
 
-class Seen(msgspec.Struct, frozen=True):
+class PreviousAssignment(msgspec.Struct, frozen=True):
     """The director or driver of a vehicle at the time when a user chose another one for it."""
 
     user_id: UserId | None
@@ -209,7 +209,7 @@ def refuse_unset_driver(vehicle: Vehicle, driver_id: UserId) -> None:
         raise OtherDriver()
 
 
-def refuse_unseen_director(vehicle: Vehicle, director_id: UserId, seen: Seen | None) -> None:
+def refuse_unseen_director(vehicle: Vehicle, director_id: UserId, seen: PreviousAssignment | None) -> None:
     """Raise `AssignedMeanwhile` when the vehicle's director is neither the one that was seen nor the one to be set.
 
     None: nothing was seen, and any director is replaced.
@@ -218,7 +218,9 @@ def refuse_unseen_director(vehicle: Vehicle, director_id: UserId, seen: Seen | N
         raise AssignedMeanwhile("director")
 
 
-def refuse_unseen_driver(vehicle: Vehicle, driver_id: UserId, driven: Collection[VehicleId], seen: Seen | None) -> None:
+def refuse_unseen_driver(
+    vehicle: Vehicle, driver_id: UserId, driven: Collection[VehicleId], seen: PreviousAssignment | None
+) -> None:
     """As `refuse_unseen_director`; `driven`: the vehicles of the driver to be set, who leaves them for this one."""
     if seen is None:
         return

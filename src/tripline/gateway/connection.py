@@ -326,7 +326,7 @@ class Connection(asyncio.Protocol):
         around.roster.leave(self.sensor_id, self)
         around.presence.lost(self.sensor_id, self.session_no, around.clock(), seen_ms=self.seen_ms, reason=reason)
 
-    def _on_asked(self, asked: events.Asked, _received_ms: int) -> None:
+    def _on_asked(self, asked: events.ConnectRequest, _received_ms: int) -> None:
         self.session_no = self._around.number_session()
         self.credential = asked.user_name
         self._hold(ADMISSION)
@@ -360,7 +360,7 @@ class Connection(asyncio.Protocol):
         self.end(BUG)
 
     _ON: ClassVar[dict[type, Callable[["Connection", Any, int], None]]] = {
-        events.Asked: _on_asked,
+        events.ConnectRequest: _on_asked,
         events.Oversized: _on_oversized,
         events.Ended: _on_ended,
     }

@@ -18,7 +18,7 @@ from tripline.config import Config
 from tripline.maintenance import stores
 from tripline.services.device_check import looks
 from tripline.services.device_check.looks import SCOPE, Watched
-from tripline.services.device_check.reports import MESSAGE, NOTE, Listener, Told
+from tripline.services.device_check.reports import MESSAGE, NOTE, Listener, ReportLine
 from tripline.services.doctor.shared_store import SILENT_MS
 from tripline.store.database import inspection
 from tripline.store.devices import watches
@@ -53,14 +53,14 @@ class Order(msgspec.Struct, frozen=True):
     """Number of messages after which to end."""
 
 
-class Heard(msgspec.Struct):
+class Received(msgspec.Struct):
     """Counts of received messages."""
 
     messages: int = 0
     rejected: int = 0
 
 
-async def listened(config: Config, order: Order, *, tell: Callable[[Told], None]) -> Heard:
+async def listened(config: Config, order: Order, *, tell: Callable[[ReportLine], None]) -> Received:
     """Watch until the order is complete, or cancelled. Raises `NotFound` for an unknown token, and `Busy`."""
     served = _served_of(config)
     async with stores.store_of(config) as store:
@@ -127,9 +127,9 @@ def _served_of(config: Config) -> _Served:
 
 
 async def _listen(
-    store: Store, served: _Served, order: Order, listener: Listener, watch: _Watch, tell: Callable[[Told], None]
-) -> Heard:
-    heard = Heard()
+    store: Store, served: _Served, order: Order, listener: Listener, watch: _Watch, tell: Callable[[ReportLine], None]
+) -> Received:
+    heard = Received()
     begun_ms = clock.now_ms()
     for told in listener.beginning(begun_ms):
         tell(told)
@@ -138,7 +138,7 @@ async def _listen(
         now_ms = clock.now_ms()
         before, trouble = trouble, await served(store)
         if trouble is not before:
-            tell(Told(now_ms, NOTE, trouble or _SERVED))
+            tell(ReportLine(now_ms, NOTE, trouble or _SERVED))
         look = await store.read(lambda tx: looks.look(tx, watch.watched, listener.look))
         for told in listener.told(look, now_ms):
             if told.kind == MESSAGE:

@@ -65,11 +65,11 @@ async def _batches(config: Config) -> AsyncIterator[BusBatches]:
     observe.configure_logging(level="warning", as_json=False)
     async with stores.store_of(config) as store, stores.numbering(store) as maker:
         # Servers poll every few seconds, so this process sends no notifications.
-        ground = ingest.Ground(store=store, ids=maker, signals=local.LocalSignals(), clock=clock.now_ms)
+        base = ingest.Base(store=store, ids=maker, signals=local.LocalSignals(), clock=clock.now_ms)
         fastest_kmh = config.guards.fastest_kmh
-        positions = PositionKeeper(store=store, signals=ground["signals"], fastest_kmh=fastest_kmh)
-        devices = ingest.pipeline_intake(config, ground, positions)
-        yield ingest.bus_batches(config, ground, devices, positions)
+        positions = PositionKeeper(store=store, signals=base["signals"], fastest_kmh=fastest_kmh)
+        devices = ingest.pipeline_intake(config, base, positions)
+        yield ingest.bus_batches(config, base, devices, positions)
         await devices.settle_rejected()
         await positions.finish()
 

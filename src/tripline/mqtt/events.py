@@ -20,7 +20,7 @@ Frames: TypeAlias = list[Frame]
 """Publishes without anything else between them, in order of receipt."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ConnectRequest(msgspec.Struct, frozen=True):
     """A valid CONNECT with a user name: the owner answers with `ServerSession.admit` or `refuse`."""
 
     user_name: str
@@ -55,4 +55,4 @@ REFUSED: Final = "refused"
 FLOODED: Final = "flooded"
 """The client sent too much before its CONNECT was answered, or too many SUBSCRIBEs before the first answer."""
 
-SessionEvent: TypeAlias = Frames | Asked | Oversized | Delivered | Ended
+SessionEvent: TypeAlias = Frames | ConnectRequest | Oversized | Delivered | Ended

@@ -214,7 +214,7 @@ class ServerSession(Inbound):
         else:
             self._keep_alive_s = connect.keep_alive_s
             self._enter(State.ASKED)
-            found.append(events.Asked(connect.user_name))
+            found.append(events.ConnectRequest(connect.user_name))
 
     def _on_publish(self, publish: packets.Publish, found: list[SessionEvent]) -> None:
         self._take(publish, len(publish.body), found)

@@ -77,7 +77,7 @@ class MapTile(NamedTuple):
     """True when the body is compressed with gzip."""
 
 
-class ShownMap(NamedTuple):
+class BaseMapView(NamedTuple):
     """The base map as a whole."""
 
     version: str
@@ -90,14 +90,14 @@ class ShownMap(NamedTuple):
     """Attribution to show beside it, plain text."""
 
 
-NO_MAP: Final = ShownMap("0", None, 0, 0, "")
+NO_MAP: Final = BaseMapView("0", None, 0, 0, "")
 """The answer of `BaseMap.shown` without a map."""
 
 
 class BaseMap(Protocol):
     """The tiles of the map on pages. Called on the event loop, and quick."""
 
-    def shown(self) -> ShownMap:
+    def shown(self) -> BaseMapView:
         """The present map."""
 
     async def tile(self, zoom: int, column: int, row: int) -> MapTile | None:

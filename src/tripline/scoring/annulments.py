@@ -28,13 +28,15 @@ class Annulment(NamedTuple):
     end_ms: int
 
 
-def rough_left(drives: Drives, own: Ints, rough: harsh.Found, annulled: Sequence[Annulment]) -> harsh.Found:
+def rough_left(drives: Drives, own: Ints, rough: harsh.HarshEvents, annulled: Sequence[Annulment]) -> harsh.HarshEvents:
     """The harsh events that still count. `own`: the trip of each stretch of the drives."""
     gone = np.zeros(rough.samples.size, np.bool_)
     for each in annulled:
         gone |= np.isin(rough.types, COUNTED[each.kind]) & _within(drives, own, rough.samples, each)
     return (
-        harsh.Found(*(getattr(rough, name)[~gone] for name in harsh.Found.__struct_fields__)) if gone.any() else rough
+        harsh.HarshEvents(*(getattr(rough, name)[~gone] for name in harsh.HarshEvents.__struct_fields__))
+        if gone.any()
+        else rough
     )
 
 

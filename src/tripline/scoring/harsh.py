@@ -28,7 +28,7 @@ _SLACK: Final = 0.999
 """The first pass works in single precision, so it uses a slightly lower threshold."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class HarshEvents(msgspec.Struct, frozen=True):
     """Events as indexes of samples, with their types, phases and rates; equally long arrays."""
 
     samples: Ints
@@ -43,15 +43,17 @@ class Found(msgspec.Struct, frozen=True):
     """The threshold at that place, km/h per second; 0 for reported events."""
 
 
-NOTHING: Final = Found(
+NOTHING: Final = HarshEvents(
     *(np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0, np.int64), np.empty(0, np.int64)),
     *(np.empty(0), np.empty(0)),
 )
 
 
-def joined(*found: Found) -> Found:
+def joined(*found: HarshEvents) -> HarshEvents:
     """Concatenate all of these."""
-    return Found(*(np.concatenate([getattr(each, name) for each in found]) for name in Found.__struct_fields__))
+    return HarshEvents(
+        *(np.concatenate([getattr(each, name) for each in found]) for name in HarshEvents.__struct_fields__)
+    )
 
 
 class Changes(NamedTuple):
@@ -76,7 +78,7 @@ class _Exceedances(msgspec.Struct, frozen=True):
     """The threshold, km/h per second."""
 
 
-def from_speed(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, rules: Rules) -> Found:
+def from_speed(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, rules: Rules) -> HarshEvents:
     """The episodes of all trips: the strongest sample of each (where its greatest rate ends) and its type.
 
     `jumps`: the intervals to check (`jumps`).
@@ -99,7 +101,7 @@ def from_speed(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Int
         np.where(to_standing, EventType.STOP, EventType.DECELERATION),
     ).astype(np.int8)
     strongest = _strongest(found.rate, first)
-    return Found(found.at[strongest] + 1, types, begin, end + 1, found.rate[strongest], found.least[strongest])
+    return HarshEvents(found.at[strongest] + 1, types, begin, end + 1, found.rate[strongest], found.least[strongest])
 
 
 def jumps(speed_kmh: NDArray[np.float32], seconds: NDArray[np.float32], rules: Rules) -> Ints:
@@ -112,7 +114,7 @@ def jumps(speed_kmh: NDArray[np.float32], seconds: NDArray[np.float32], rules: R
     return np.flatnonzero(change >= span)
 
 
-def from_em(em: NDArray[np.int16], chosen: Flags) -> Found:
+def from_em(em: NDArray[np.int16], chosen: Flags) -> HarshEvents:
     """One event for each sample and harsh bit, of the samples chosen."""
     samples = np.flatnonzero(chosen & (em > 0))
     bits = em[samples]
@@ -120,7 +122,7 @@ def from_em(em: NDArray[np.int16], chosen: Flags) -> Found:
     at = np.concatenate([at for at, _ in parts])
     types = np.concatenate([np.full(at.size, kind, np.int8) for at, kind in parts])
     none = np.zeros(at.size)
-    return Found(at, types, at, at, none, none)
+    return HarshEvents(at, types, at, at, none, none)
 
 
 def _exceedances(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, at: Ints, rules: Rules) -> _Exceedances:

@@ -82,7 +82,7 @@ class Work(msgspec.Struct, kw_only=True):
     """Those steps."""
     jumps: Ints = np.empty(0, np.int64)
     over: Ints = np.empty(0, np.int64)
-    rough: harsh.Found = harsh.NOTHING
+    rough: harsh.HarshEvents = harsh.NOTHING
     brakings: style.Runs = style.NOTHING
     """Found only if they have a weight; `corners` the same."""
     corners: style.Runs = style.NOTHING
@@ -278,7 +278,7 @@ def _harsh(work: Work, rules: Rules) -> None:
         return
     by_em = harsh.from_em(em, np.repeat(telling[work.own], np.diff(work.drives.starts)))
     kept = ~telling[work.at(work.rough.samples)]
-    by_speed = harsh.Found(*(getattr(work.rough, name)[kept] for name in harsh.Found.__struct_fields__))
+    by_speed = harsh.HarshEvents(*(getattr(work.rough, name)[kept] for name in harsh.HarshEvents.__struct_fields__))
     work.rough = harsh.joined(by_speed, by_em)
 
 

@@ -31,7 +31,7 @@ _PARTS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ANY: Final = msgspec.json.Decoder()
 
 
-class Asked(msgspec.Struct, frozen=True):
+class CallRequest(msgspec.Struct, frozen=True):
     """An application's request to a device."""
 
     method: str
@@ -54,7 +54,7 @@ class Said(msgspec.Struct, frozen=True):
     """Additional information (B2): an object or a text; None: none."""
 
 
-def asked(body: dict[str, Any], content: bytes) -> Asked:
+def asked(body: dict[str, Any], content: bytes) -> CallRequest:
     """Parse the body of a request; `body` is the JSON object in `content`.
 
     Raises `BadParameter` (Q5); a method is a line of text like any other (G5). Other keys are not forwarded (Q4).
@@ -72,7 +72,7 @@ def asked(body: dict[str, Any], content: bytes) -> Asked:
     sent = message(bytes(parts["method"]), params)
     if len(sent) > MESSAGE_BYTES:
         raise BadParameter("params_long", field="params", most=MESSAGE_BYTES)
-    return Asked(method, params, sent, _ack_ms(body.get("timeout")))
+    return CallRequest(method, params, sent, _ack_ms(body.get("timeout")))
 
 
 def message(method: bytes, params: bytes) -> bytes:

@@ -284,7 +284,7 @@ def _base_map(config: Config) -> BaseMap | None:
     if not config_files.does(config, "api"):
         return None
     try:
-        return base_maps.ShownMaps(config.maps, file=Path(config.map.tiles) if config.map.tiles else None)
+        return base_maps.BaseMaps(config.maps, file=Path(config.map.tiles) if config.map.tiles else None)
     except pmtiles_file.TileFileError as error:
         raise pmtiles_file.TileFileError(f"The file of map.tiles cannot be shown: {error}.") from error
 

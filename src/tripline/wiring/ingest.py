@@ -31,7 +31,7 @@ Worker: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 """Runs until it is cancelled."""
 
 
-class Ground(TypedDict):
+class Base(TypedDict):
     """Common dependencies of nearly every part."""
 
     store: Store
@@ -40,11 +40,9 @@ class Ground(TypedDict):
     clock: Clock
 
 
-def of_devices(ground: Ground) -> Ground:
+def of_devices(base: Base) -> Base:
     """The same, with the store for work that acknowledgements wait for."""
-    return Ground(
-        store=ground["store"].of(Crew.DEVICES), ids=ground["ids"], signals=ground["signals"], clock=ground["clock"]
-    )
+    return Base(store=base["store"].of(Crew.DEVICES), ids=base["ids"], signals=base["signals"], clock=base["clock"])
 
 
 class Ingress(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,20 +59,20 @@ class Buffered(NamedTuple):
     drain: Drain
 
 
-def buffered(config: Config, ground: Ground, others: Adapters, positions: PositionKeeper) -> Buffered | None:
+def buffered(config: Config, base: Base, others: Adapters, positions: PositionKeeper) -> Buffered | None:
     """The parts that process frames from the bus; None: gateways do not write to it."""
     if others.frames is None:
         return None
-    progress = Progress(log=others.frames.log, store=ground["store"])
-    intake = pipeline_intake(config, ground, positions, stored_until=progress.stored_until)
+    progress = Progress(log=others.frames.log, store=base["store"])
+    intake = pipeline_intake(config, base, positions, stored_until=progress.stored_until)
     drain = Drain(
-        reader=others.frames.reader, progress=progress, intake=intake, clock=ground["clock"], batch=config.bus.batch
+        reader=others.frames.reader, progress=progress, intake=intake, clock=base["clock"], batch=config.bus.batch
     )
     return Buffered(intake, drain)
 
 
 def pipeline_intake(
-    config: Config, ground: Ground, positions: PositionKeeper, *, stored_until: StoredUntil | None = None
+    config: Config, base: Base, positions: PositionKeeper, *, stored_until: StoredUntil | None = None
 ) -> Intake:
     """The intake of the pipeline. `stored_until`: returns the time up to which acknowledged frames are stored."""
     return Intake(
@@ -83,36 +81,36 @@ def pipeline_intake(
         max_items=config.devices.max_items,
         stored_until=stored_until,
         positions=positions,
-        **ground,
+        **base,
     )
 
 
 def ingress(
-    config: Config, ground: Ground, others: Adapters, presence: PresenceKeeper, positions: PositionKeeper
+    config: Config, base: Base, others: Adapters, presence: PresenceKeeper, positions: PositionKeeper
 ) -> Ingress:
     """A gateway that feeds the pipeline, or the bus."""
     intake: Intake | BufferIntake
     if others.buffer is not None:
         intake = BufferIntake(others.buffer, topic=config.bus.buffer_topic, patience_s=config.bus.timeout_s)
     else:
-        intake = pipeline_intake(config, ground, positions)
+        intake = pipeline_intake(config, base, positions)
     listener = DeviceListener(
         config=config.devices,
         intake=intake,
         presence=presence,
-        admit=_admission(ground["store"]),
-        ids=ground["ids"],
-        clock=ground["clock"],
+        admit=_admission(base["store"]),
+        ids=base["ids"],
+        clock=base["clock"],
     )
     return Ingress(intake=intake, listener=listener)
 
 
-def bus_batches(config: Config, ground: Ground, pipeline: Intake, positions: PositionKeeper) -> BusBatches:
+def bus_batches(config: Config, base: Base, pipeline: Intake, positions: PositionKeeper) -> BusBatches:
     """The processor of batches of customers' messages, from the bus or from a file."""
     return BusBatches(
-        store=ground["store"],
-        ids=ground["ids"],
-        signals=ground["signals"],
+        store=base["store"],
+        ids=base["ids"],
+        signals=base["signals"],
         zone=zoneinfo.ZoneInfo(config.time_zone),
         grace_s=config.bus.grace_s,
         max_items=config.devices.max_items,
@@ -123,17 +121,17 @@ def bus_batches(config: Config, ground: Ground, pipeline: Intake, positions: Pos
 
 
 def bus_consumer(
-    config: Config, ground: Ground, others: Adapters, pipeline: Intake | None, positions: PositionKeeper
+    config: Config, base: Base, others: Adapters, pipeline: Intake | None, positions: PositionKeeper
 ) -> tuple[Worker, ...]:
     """The worker that ends silent trips, and with a bus the consumer of customers' messages."""
-    store, signals, clock = ground["store"], ground["signals"], ground["clock"]
+    store, signals, clock = base["store"], base["signals"], base["clock"]
     silence = Silence(store=store, settings=config.ingest, signals=signals, clock=clock)
     if others.customers is None or others.letters is None or pipeline is None:
         return (silence.run,)
     consumer = BusConsumer(
         reader=others.customers,
         writer=others.letters,
-        batches=bus_batches(config, ground, pipeline, positions),
+        batches=bus_batches(config, base, pipeline, positions),
         topics=config_bus.topics(config.bus),
         dead_letters=config.bus.dead_letters,
         clock=clock,

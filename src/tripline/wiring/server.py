@@ -73,7 +73,7 @@ from tripline.services.settings import InForce
 from tripline.store.transactions import Crew
 from tripline.wiring import ingest
 from tripline.wiring.adapters import Adapters, lost_maps, reach_roads
-from tripline.wiring.ingest import Ground, Ingress, Worker
+from tripline.wiring.ingest import Base, Ingress, Worker
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 
 def wired(
     config: Config,
-    ground: Ground,
+    base: Base,
     others: Adapters,
     *,
     node: Node,
@@ -110,9 +110,9 @@ def wired(
     settings: Callable[[], Sequence[InForce]],
 ) -> Server:
     """Build every part that the roles need, without starting them."""
-    store, signals, clock = ground["store"], ground["signals"], ground["clock"]
+    store, signals, clock = base["store"], base["signals"], base["clock"]
     # Work that acknowledgements wait for is independent of requests and background work.
-    of_devices = ingest.of_devices(ground)
+    of_devices = ingest.of_devices(base)
     does = partial(config_files.does, config)
     presence = ingress = check = None
     if does("gateway") or does("worker"):
@@ -135,7 +135,7 @@ def wired(
         workers.append(partial(presence.run, ingress.listener.roster.heard if ingress else tuple))
     contexts = None
     if does("api"):
-        contexts = _contexts(config, ground, others, ingress, node, token_key, api_port, readiness, settings)
+        contexts = _contexts(config, base, others, ingress, node, token_key, api_port, readiness, settings)
         accounts = contexts.accounts
         workers += [
             partial(accounts.browsers.run, store),
@@ -155,8 +155,8 @@ def wired(
         if pipeline is None and others.customers is not None:
             pipeline = ingest.pipeline_intake(config, of_devices, positions)
             workers.append(pipeline.run)
-        workers += _workers(config, ground, others, pipeline, positions, api_url)
-        workers.append(DraftWorker(node=node, **ground).run)
+        workers += _workers(config, base, others, pipeline, positions, api_url)
+        workers.append(DraftWorker(node=node, **base).run)
         if buffered is not None:
             workers += [buffered.intake.run, buffered.drain.run]
         workers.append(Undertaker(store=store.of(Crew.VITALS)).run)
@@ -185,7 +185,7 @@ def wired(
 
 def readiness_of(
     config: Config,
-    ground: Ground,
+    base: Base,
     others: Adapters,
     *,
     folder: Path,
@@ -198,8 +198,8 @@ def readiness_of(
     bus = others.buffer or others.letters
     topic = config.bus.buffer_topic if others.buffer else config.bus.dead_letters or config.bus.microtrips
     return Readiness(
-        store=ground["store"].of(Crew.VITALS),
-        clock=ground["clock"],
+        store=base["store"].of(Crew.VITALS),
+        clock=base["clock"],
         measure=lambda: Machine(
             machine.free_bytes(folder), machine.open_files(), machine.open_files_limit(), lost_maps(others.roads)
         ),
@@ -215,7 +215,7 @@ def readiness_of(
 
 def _contexts(
     config: Config,
-    ground: Ground,
+    base: Base,
     others: Adapters,
     ingress: Ingress | None,
     node: Node,
@@ -224,11 +224,11 @@ def _contexts(
     readiness: Readiness,
     settings: Callable[[], Sequence[InForce]],
 ) -> Contexts:
-    ids, signals, clock = ground["ids"], ground["signals"], ground["clock"]
-    store = RequestStore(ground["store"], readers=config.store.readers, writers=config.store.writers)
+    ids, signals, clock = base["ids"], base["signals"], base["clock"]
+    store = RequestStore(base["store"], readers=config.store.readers, writers=config.store.writers)
     roster = ingress.listener.roster if ingress is not None else None
     # A call waits for its device; `Calls` limits the concurrent calls of an account.
-    of_devices = ingest.of_devices(ground)
+    of_devices = ingest.of_devices(base)
     settling = Barrier(store=of_devices["store"], node=node, signals=signals)
     calls = Calls(devices=EveryDevice(here=roster, node=node, **of_devices), settings=config.rpc, **of_devices)
     return Contexts(
@@ -283,7 +283,7 @@ def _process(
 
 def _workers(
     config: Config,
-    ground: Ground,
+    base: Base,
     others: Adapters,
     pipeline: Intake | None,
     positions: PositionKeeper,
@@ -293,7 +293,7 @@ def _workers(
 
     `pipeline`: the one of this process, if any.
     """
-    store, signals, clock = ground["store"], ground["signals"], ground["clock"]
+    store, signals, clock = base["store"], base["signals"], base["clock"]
     postman = Postman(
         store=store,
         mailer=others.mailer,
@@ -303,26 +303,26 @@ def _workers(
         signals=signals,
         clock=clock,
     )
-    let_go: LetGo = pipeline.let_go_of if pipeline else partial(_let_go_everywhere, config, ground)
+    let_go: LetGo = pipeline.let_go_of if pipeline else partial(_let_go_everywhere, config, base)
     zone = zoneinfo.ZoneInfo(config.time_zone)
-    scorer = Scorer(rules=config.rules, zone=zone, roads=others.roads, **ground)
+    scorer = Scorer(rules=config.rules, zone=zone, roads=others.roads, **base)
     return (
         scorer.run,
         StandingKeeper(store=store, clock=clock, stopwatch=time.perf_counter).run,
         Rescorer(store=store, scorer=scorer, signals=signals, clock=clock, roads=others.roads, areas=others.areas).run,
         Eraser(store=store, signals=signals, let_go=let_go, stopwatch=time.perf_counter).run,
-        Overdue(settings=config.rpc, **ground).run,
+        Overdue(settings=config.rpc, **base).run,
         Keeper(store=store, settings=config.push, clock=clock).run,
-        Resender(**ground).run,
+        Resender(**base).run,
         postman.run,
         Sweeper(store=store, clock=clock, history_days=config.store.history_days).run,
         PartitionKeeper(store=store, settings=config.ingest, clock=clock).run,
-        *ingest.bus_consumer(config, ingest.of_devices(ground), others, pipeline, positions),
+        *ingest.bus_consumer(config, ingest.of_devices(base), others, pipeline, positions),
     )
 
 
-async def _let_go_everywhere(config: Config, ground: Ground, deleted: Collection[str]) -> None:
-    await release.everywhere(ground["store"], config.ingest, deleted, now_ms=ground["clock"]())
+async def _let_go_everywhere(config: Config, base: Base, deleted: Collection[str]) -> None:
+    await release.everywhere(base["store"], config.ingest, deleted, now_ms=base["clock"]())
 
 
 def _heard_nothing(_: SensorId) -> int | None:

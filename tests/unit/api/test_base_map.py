@@ -54,7 +54,7 @@ class Client:
 def asked(tmp_path, scenario, tiles=None, *, shown=True, **file):
     """What the scenario finds out as a driver in front of a map of these tiles."""
     file = made.written(tmp_path / "tiles", {(3, 4, 2): TILE} if tiles is None else tiles, **file)
-    maps = base_map.ShownMaps(tmp_path, file=file, monotonic=iter(range(10_000)).__next__) if shown else None
+    maps = base_map.BaseMaps(tmp_path, file=file, monotonic=iter(range(10_000)).__next__) if shown else None
 
     async def play(app):
         return await scenario(await Client(app).signed_in())

@@ -3,7 +3,7 @@
 import pytest
 
 from tripline.mqtt import encode, events, packets
-from tripline.mqtt.events import PUBACK_TOKEN, PUBREC_TOKEN, Asked, Delivered, Ended, Oversized
+from tripline.mqtt.events import PUBACK_TOKEN, PUBREC_TOKEN, ConnectRequest, Delivered, Ended, Oversized
 from tripline.mqtt.inbound import LOT_PACKETS, MAX_CONTROL, MAX_LENGTH
 from tripline.mqtt.packets import Connack, Connect, ConnectCode, Puback, Pubcomp, Publish, Pubrec, Pubrel
 from tripline.mqtt.session import MAX_HELD_SUBACKS, MAX_WAITING, Rules, ServerSession, State
@@ -40,7 +40,7 @@ def broken(found: list[events.SessionEvent]) -> str:
 def test_connect_is_asked_of_the_owner():
     session = fresh()
 
-    assert session.receive(sent(CONNECT)) == [Asked("u" * 20)]
+    assert session.receive(sent(CONNECT)) == [ConnectRequest("u" * 20)]
     assert session.take_output() == b""
     assert session.state is State.ASKED
 
@@ -84,7 +84,7 @@ def test_connect_that_no_one_need_be_asked_about_is_refused(data, code):
 def test_empty_client_identifier_with_clean_session_is_accepted():
     connect = Connect("", user_name="u")
 
-    assert fresh().receive(sent(connect)) == [Asked("u")]
+    assert fresh().receive(sent(connect)) == [ConnectRequest("u")]
 
 
 def test_publish_before_connect_closes_connection():
@@ -120,7 +120,7 @@ def test_c8_will_is_accepted_and_says_nothing():
     will = Connect("c", user_name="u", will=packets.Will("gone", b"bye", 1))
     session = fresh()
 
-    assert session.receive(sent(will)) == [Asked("u")]
+    assert session.receive(sent(will)) == [ConnectRequest("u")]
 
 
 def test_publishes_become_frames_whose_token_is_the_answer():
@@ -223,7 +223,7 @@ def packets_length(length: int) -> bytes:
 
 def test_packets_behind_connect_wait_and_come_with_admission():
     session = fresh()
-    assert session.receive(sent(CONNECT, Publish(TRE, b"1", 1, 1))) == [Asked("u" * 20)]
+    assert session.receive(sent(CONNECT, Publish(TRE, b"1", 1, 1))) == [ConnectRequest("u" * 20)]
     assert session.receive(sent(Publish(TRE, b"2", 1, 2))[:-1]) == []
 
     assert session.admit() == [[(TRE, b"1", PUBACK_TOKEN | 1)]]
@@ -395,7 +395,7 @@ def test_forbidden_publish_on_a_known_topic_closes_connection(rule, data):
     "client_id", ["a", "0123456789abcdefghijklm", "ABCDEFGHIJKLMNOPQRSTUVW", "x" * 200, "a box/한국"]
 )
 def test_client_identifier_of_any_form_is_accepted(client_id):
-    assert fresh().receive(sent(Connect(client_id, user_name="u"))) == [Asked("u")]
+    assert fresh().receive(sent(Connect(client_id, user_name="u"))) == [ConnectRequest("u")]
 
 
 def test_connect_that_breaks_the_standard_gets_no_connack():

@@ -14,7 +14,7 @@ from tripline.wire.rest import rpc as rest_rpc
 ID = RequestId("6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71")
 
 
-def asked(content: bytes) -> rpc.Asked:
+def asked(content: bytes) -> rpc.CallRequest:
     return rpc.asked(json.loads(content), content)
 
 

@@ -24,7 +24,7 @@ from tripline.adapters.maps.pmtiles_file import TileFile, TileFileError
 from tripline.basemap.layers import ATTRIBUTION
 from tripline.domain.maps import Bounds
 from tripline.later import Later
-from tripline.ports.maps import NO_MAP, MapTile, ShownMap
+from tripline.ports.maps import NO_MAP, BaseMapView, MapTile
 from tripline.ports.outages import Outage
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ class _Source(NamedTuple):
 class _Open(NamedTuple):
     stamp: object
     sources: Sequence[_Source]
-    shown: ShownMap
+    shown: BaseMapView
 
 
-class ShownMaps:
+class BaseMaps:
     """One for each process; used on its event loop."""
 
     def __init__(
@@ -86,7 +86,7 @@ class ShownMaps:
         if file is not None:
             check(file)
 
-    def shown(self) -> ShownMap:
+    def shown(self) -> BaseMapView:
         """The map as it is now."""
         return self._now().shown
 
@@ -231,12 +231,12 @@ def _merged(tiles: Sequence[MapTile]) -> bytes:
     return gzip.compress(map_merger.merged(bodies), mtime=0)
 
 
-def _shown(sources: Sequence[_Source]) -> ShownMap:
+def _shown(sources: Sequence[_Source]) -> BaseMapView:
     if not sources:
         return NO_MAP
     version = hashlib.sha256(" ".join(sorted(source.key for source in sources)).encode()).hexdigest()[:16]
     west, south, east, north = zip(*(source.file.bounds for source in sources), strict=True)
-    return ShownMap(
+    return BaseMapView(
         version,
         Bounds(min(west), min(south), max(east), max(north)),
         min(source.file.least_zoom for source in sources),

@@ -77,12 +77,12 @@ class Features:
         self._ends.extend(ends[1::2].tolist())
         self._file.write(b"".join(parts))
 
-    def told(self) -> "Kept":
+    def told(self) -> "StoredFeatures":
         """All things. Nothing can be added afterwards."""
         self.flush()
         self._file.flush()
         size = self._ends[-1]
-        return Kept(
+        return StoredFeatures(
             mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) if size else b"",
             np.array(self._ends, np.int64),
             np.array(self._shape_ends, np.int64),
@@ -92,7 +92,7 @@ class Features:
         )
 
 
-class Kept(msgspec.Struct, frozen=True):
+class StoredFeatures(msgspec.Struct, frozen=True):
     """Things on disk."""
 
     body: Any

@@ -54,7 +54,7 @@ class _Directory(NamedTuple):
     offsets: "array[int]"
 
 
-class _Told(msgspec.Struct):
+class _Metadata(msgspec.Struct):
     attribution: str = ""
 
 
@@ -89,7 +89,7 @@ class TileFile:
         """Whom it names as its source. Raises `TileFileError`."""
         told = self._read(self._header["metadata_offset"], self._header["metadata_length"], most=MOST_DIRECTORY)
         try:
-            return msgspec.json.decode(self._unpacked(told), type=_Told).attribution
+            return msgspec.json.decode(self._unpacked(told), type=_Metadata).attribution
         except msgspec.DecodeError as error:
             raise TileFileError(f"what {self._file} says of itself cannot be read: {error}") from error
 

@@ -6,7 +6,8 @@ maps that it began with. Arrays are mapped into memory, so that processes share 
 A map that cannot be read delays the trips within its bounds for a time; then they are matched without it, and their
 quality records that (`area:lost`).
 
-Another matcher may find the driven ways (`Asked`). The roads and limits of these ways come from our maps all the same.
+Another matcher may find the driven ways (`WayMatcher`). The roads and limits of these ways come from our maps all the
+same.
 """
 
 import datetime
@@ -88,7 +89,7 @@ class Answers(NamedTuple):
     """For each trip, that matcher's entries in its quality, in addition to the maps."""
 
 
-class Asked(Protocol):
+class WayMatcher(Protocol):
     """Another matcher."""
 
     def __call__(self, drives: "Drives", trips: "Ints") -> Answers:
@@ -107,7 +108,7 @@ class OsmRoads:
         *,
         zone: ZoneInfo,
         monotonic: Callable[[], float] = time.monotonic,
-        asked: Asked | None = None,
+        asked: WayMatcher | None = None,
     ) -> None:
         """`asked`: who says which ways were driven; None: our own matcher finds the roads."""
         self._folder = folder

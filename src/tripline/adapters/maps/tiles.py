@@ -16,7 +16,7 @@ from pmtiles.tile import Compression, TileType, zxy_to_tileid
 from pmtiles.writer import Writer
 
 from tripline.adapters.maps import encoder
-from tripline.adapters.maps.features import Kept, Shapes
+from tripline.adapters.maps.features import Shapes, StoredFeatures
 from tripline.basemap.layers import ATTRIBUTION, LARGEST_ZOOM, Layer
 from tripline.domain.maps import Bounds
 
@@ -35,7 +35,7 @@ _DRAWN: Final = np.isin(_KINDS, encoder.KINDS)
 Numbers = NDArray[np.int64]
 
 
-def write(kept: Kept, file: Path, *, bounds: Bounds, told: Callable[[int], None]) -> int:
+def write(kept: StoredFeatures, file: Path, *, bounds: Bounds, told: Callable[[int], None]) -> int:
     """Write the tiles of all zooms and return their number.
 
     `bounds`: of the area; `told`: called with the number so far. Without any tile the file is empty.
@@ -77,7 +77,7 @@ _METADATA: Final = {
 }
 
 
-def _tiles(kept: Kept, zoom: int) -> Iterator[tuple[int, bytes]]:
+def _tiles(kept: StoredFeatures, zoom: int) -> Iterator[tuple[int, bytes]]:
     """Number and body of each tile of a zoom, in ascending order; empty tiles are left out."""
     tiles, things = _touched(kept, zoom)
     edges = np.flatnonzero(np.diff(tiles)) + 1
@@ -91,7 +91,7 @@ def _tiles(kept: Kept, zoom: int) -> Iterator[tuple[int, bytes]]:
             yield tile_id, gzip.compress(body, mtime=0)
 
 
-def _touched(kept: Kept, zoom: int) -> tuple[Numbers, Numbers]:
+def _touched(kept: StoredFeatures, zoom: int) -> tuple[Numbers, Numbers]:
     """Pairs of tile and thing whose bounds touch, by tile; a tile is `x << 32 | y`."""
     across = 1 << zoom
     west, north, east, south = kept.bounds.T
@@ -117,7 +117,7 @@ def _touched(kept: Kept, zoom: int) -> tuple[Numbers, Numbers]:
     return tiles[order], np.repeat(things, counts)[order]
 
 
-def _tile(kept: Kept, zoom: int, x: int, y: int, things: Numbers) -> bytes:
+def _tile(kept: StoredFeatures, zoom: int, x: int, y: int, things: Numbers) -> bytes:
     """The tile with these things; empty when none of them shows in it."""
     across, edge = 1 << zoom, BUFFER / EXTENT
     shapes = shapely.clip_by_rect(

@@ -67,8 +67,8 @@ class HttpWebhooks:
         self._timeout_s = timeout_s
         self._guard = guard
         self._tls = tls
-        self._kept = _Kept(per_target=KEPT_PER_TARGET, total=KEPT)
-        self._listening = _Kept(per_target=LISTENING_PER_TARGET, total=LISTENING)
+        self._kept = _IdleConnections(per_target=KEPT_PER_TARGET, total=KEPT)
+        self._listening = _IdleConnections(per_target=LISTENING_PER_TARGET, total=LISTENING)
         self._open: set[_Connection] = set()
 
     async def post(self, webhook: Webhook, listening: Listening | None = None) -> Answered | None:
@@ -194,7 +194,7 @@ class HttpWebhooks:
         return self._tls
 
 
-class _Kept:
+class _IdleConnections:
     """Idle connections, within bounds: reusable ones, or listening ones."""
 
     def __init__(self, *, per_target: int, total: int) -> None:
@@ -243,7 +243,7 @@ class _Kept:
 class _Connection(asyncio.Protocol):
     """One connection: sending a request, reading the rest of the answer, waiting for the next request."""
 
-    def __init__(self, key: _Key, kept: _Kept, alive: "set[_Connection]") -> None:
+    def __init__(self, key: _Key, kept: _IdleConnections, alive: "set[_Connection]") -> None:
         self.key = key
         self.waits = False
         """True if it can take a request at once."""

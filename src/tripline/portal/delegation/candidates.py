@@ -40,7 +40,7 @@ _PARTNER: Final = "partnerId"
 """The field with a partner to register as a candidate."""
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class CandidatesView(msgspec.Struct, frozen=True, kw_only=True):
     """The contents of the page."""
 
     candidates: Sequence[Relation]
@@ -54,7 +54,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
 async def show(request: Call) -> Response[bytes]:
     """Companies that vehicles may be delegated to."""
 
-    def work(tx: ReadTx) -> tuple[Visitor, Shown | None]:
+    def work(tx: ReadTx) -> tuple[Visitor, CandidatesView | None]:
         visitor = visitor_in(tx, request)
         return visitor, None if visitor.actor.company_id is None else _read(tx, visitor)
 
@@ -112,11 +112,11 @@ async def remove(request: Call) -> Response[bytes]:
     return views.moved(request, CANDIDATES, notice="portal.delegation.candidate.removed", undo=undo)
 
 
-def _read(tx: ReadTx, visitor: Visitor) -> Shown:
+def _read(tx: ReadTx, visitor: Visitor) -> CandidatesView:
     found, holders = _relations(tx, visitor.actor, delegated=False), holders_of(tx, visitor.actor)
     known = {each.to_company_id for each in found} | {company_id for company_id, _ in holders}
     partners = partners_of(tx, visitor.actor, known) if visitor.may(Action.CANDIDATE_MANAGE) else []
-    return Shown(candidates=found, holders=holders, partners=partners)
+    return CandidatesView(candidates=found, holders=holders, partners=partners)
 
 
 def _relations(tx: ReadTx, actor: Actor, *, delegated: bool) -> Sequence[Relation]:
@@ -124,7 +124,7 @@ def _relations(tx: ReadTx, actor: Actor, *, delegated: bool) -> Sequence[Relatio
     return candidates.of_company(tx, actor=actor, company_id=own, delegated=delegated, window=window)
 
 
-def _shown(request: Call, visitor: Visitor, shown: Shown, **more: Any) -> Response[bytes]:
+def _shown(request: Call, visitor: Visitor, shown: CandidatesView, **more: Any) -> Response[bytes]:
     return views.show(
         request,
         visitor,

@@ -73,7 +73,7 @@ class _Of(TypedDict):
     role: UserRole
 
 
-class Shown(msgspec.Struct, frozen=True):
+class ChainView(msgspec.Struct, frozen=True):
     """A chain, with the visitor's permitted actions."""
 
     chain: Chain
@@ -88,7 +88,7 @@ class Shown(msgspec.Struct, frozen=True):
 async def chain(request: Call) -> Response[bytes]:
     """The vehicle's holders, director and driver, and their permitted actions."""
 
-    def work(tx: ReadTx) -> tuple[Visitor, Shown]:
+    def work(tx: ReadTx) -> tuple[Visitor, ChainView]:
         visitor = visitor_in(tx, request)
         return visitor, _shown(tx, request, visitor.actor)
 
@@ -208,11 +208,11 @@ def _digest(ending: Ending) -> str:
     return digests.of({"right": ending.role, "drives": str(ending.stops_driving)})
 
 
-def _shown(tx: ReadTx, request: Call, actor: Actor) -> Shown:
+def _shown(tx: ReadTx, request: Call, actor: Actor) -> ChainView:
     vehicle_id = _vehicle_id(request)
     found = service.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
     may = service.allowed(tx, actor=actor, vehicle_id=vehicle_id)
-    return Shown(found, may, _offered(tx, request, actor, may, found), _companies(tx, actor, may, found))
+    return ChainView(found, may, _offered(tx, request, actor, may, found), _companies(tx, actor, may, found))
 
 
 def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action], chain: Chain) -> Part[Offered]:
@@ -274,7 +274,7 @@ def _companies(tx: ReadTx, actor: Actor, may: frozenset[Action], found: Chain) -
     return [each for each in related if each.to_company_id not in holders]
 
 
-def _page(request: Call, visitor: Visitor, shown: Shown, **more: Any) -> Response[bytes]:
+def _page(request: Call, visitor: Visitor, shown: ChainView, **more: Any) -> Response[bytes]:
     return views.show(
         request,
         visitor,

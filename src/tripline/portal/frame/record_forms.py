@@ -26,7 +26,7 @@ class ChangedMeanwhile(Refusal):
     kind = Kind.CONFLICT
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class FormValues(msgspec.Struct, frozen=True, kw_only=True):
     """The contents of an edit form."""
 
     texts: Mapping[str, str]
@@ -35,9 +35,9 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """Fields that another user changed meanwhile: label, stored text, text typed here."""
 
 
-def shown(texts: Mapping[str, str]) -> Shown:
+def shown(texts: Mapping[str, str]) -> FormValues:
     """The form of a record with these texts."""
-    return Shown(texts=texts, digest=digests.of(texts))
+    return FormValues(texts=texts, digest=digests.of(texts))
 
 
 def typed(form: Form, fields: Mapping[str, Any]) -> dict[str, str]:
@@ -45,9 +45,9 @@ def typed(form: Form, fields: Mapping[str, Any]) -> dict[str, str]:
     return {name: FLAGS[form.flag(name)] if read_as is bool else form.text(name) for name, read_as in fields.items()}
 
 
-def refilled(form: Form, fields: Mapping[str, Any]) -> Shown:
+def refilled(form: Form, fields: Mapping[str, Any]) -> FormValues:
     """The form as submitted, to be shown again."""
-    return Shown(texts=typed(form, fields), digest=form.text("digest"))
+    return FormValues(texts=typed(form, fields), digest=form.text("digest"))
 
 
 def columns(sheet: Sheet) -> dict[str, Any]:
@@ -76,13 +76,13 @@ def clash(form: Form, now: Mapping[str, str], said: Mapping[str, str]) -> Clash 
     return digests.clash(form.text("digest"), now=now, typed=said)
 
 
-def told(visitor: Visitor, found: Clash, now: Mapping[str, str]) -> Shown:
+def told(visitor: Visitor, found: Clash, now: Mapping[str, str]) -> FormValues:
     """The form again, with the typed values, the changes of the other user, and the digest of the current record."""
     changes = tuple(
         (words.label(visitor, each.name), read(visitor, each.name, each.now), read(visitor, each.name, each.typed))
         for each in found.changed
     )
-    return Shown(texts=found.texts, digest=digests.of(now), changes=changes)
+    return FormValues(texts=found.texts, digest=digests.of(now), changes=changes)
 
 
 def read(visitor: Visitor, name: str, text: str) -> str:

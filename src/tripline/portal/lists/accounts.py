@@ -8,7 +8,7 @@ from tripline.domain.access import Action, Authority
 from tripline.http.context.base import Call
 from tripline.portal.frame.page import page
 from tripline.portal.lists import table_pages
-from tripline.portal.lists.tables import Asked, Column, Filter, Table
+from tripline.portal.lists.tables import Column, Filter, ListRequest, Table
 from tripline.services.accounts import directory
 from tripline.store.browsing.accounts import Filters
 
@@ -27,7 +27,7 @@ async def count(request: Call) -> Response[bytes]:
     return await table_pages.counted(request, ACCOUNTS)
 
 
-def _filters(wanted: Asked) -> Filters:
+def _filters(wanted: ListRequest) -> Filters:
     chosen = wanted.chosen
     return Filters(
         search=wanted.search,

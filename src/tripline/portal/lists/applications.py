@@ -13,7 +13,7 @@ from tripline.http.context.base import Call
 from tripline.portal.admin.applications import LIST
 from tripline.portal.frame.page import page
 from tripline.portal.lists import table_pages
-from tripline.portal.lists.tables import Asked, Column, Filter, Table
+from tripline.portal.lists.tables import Column, Filter, ListRequest, Table
 from tripline.services.accounts import applications as service
 from tripline.store.browsing.applications import Filters
 
@@ -30,7 +30,7 @@ async def count(request: Call) -> Response[bytes]:
     return await table_pages.counted(request, APPLICATIONS)
 
 
-def _filters(wanted: Asked) -> Filters:
+def _filters(wanted: ListRequest) -> Filters:
     return Filters(search=wanted.search, state=_STATES[wanted.chosen["state"]])
 
 

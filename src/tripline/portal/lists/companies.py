@@ -14,7 +14,7 @@ from tripline.portal.frame import addresses, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.lists import table_pages, tables
-from tripline.portal.lists.tables import Asked, Column, Filter, Table
+from tripline.portal.lists.tables import Column, Filter, ListRequest, Table
 from tripline.portal.records.companies import kind_of_new
 from tripline.services.fleet import lists
 from tripline.store.browsing.companies import Filters, ListedCompany
@@ -60,7 +60,7 @@ async def sizes(request: Call) -> Response[bytes]:
     )
 
 
-def _filters(wanted: Asked) -> Filters:
+def _filters(wanted: ListRequest) -> Filters:
     return Filters(search=wanted.search, operators=_KINDS.get(wanted.chosen.get("kind", "")))
 
 

@@ -18,7 +18,7 @@ from tripline.portal.frame import views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.lists import table_pages
-from tripline.portal.lists.tables import Asked, Bulk, Column, Filter, Table
+from tripline.portal.lists.tables import Bulk, Column, Filter, ListRequest, Table
 from tripline.services.fleet import lists
 from tripline.store.browsing.delegations import Filters, ListedDelegation, Side
 from tripline.store.browsing.pages import PageRequest
@@ -63,14 +63,14 @@ def _has_only_received(tx: ReadTx, request: Call) -> bool:
     )
 
 
-def _receivers(tx: ReadTx, visitor: Visitor, _: Asked) -> Mapping[str, Sequence[Choice]]:
+def _receivers(tx: ReadTx, visitor: Visitor, _: ListRequest) -> Mapping[str, Sequence[Choice]]:
     """Companies that currently have the vehicles, if the visitor may see them."""
     if visitor.company is None or not visitor.may(Action.CANDIDATE_READ):
         return {}
     return {"company": candidates.holders_of(tx, visitor.actor)}
 
 
-def _owners(tx: ReadTx, visitor: Visitor, _: Asked) -> Mapping[str, Sequence[Choice]]:
+def _owners(tx: ReadTx, visitor: Visitor, _: ListRequest) -> Mapping[str, Sequence[Choice]]:
     """An operator's partners, the owners of most vehicles delegated to it; other companies receive few."""
     if visitor.company is None or not visitor.may(Action.COMPANY_LIST):
         return {}
@@ -78,11 +78,11 @@ def _owners(tx: ReadTx, visitor: Visitor, _: Asked) -> Mapping[str, Sequence[Cho
 
 
 def _names(table: Table) -> table_pages.Names:
-    def names(tx: ReadTx, actor: Actor, wanted: Asked) -> Mapping[str, str]:
+    def names(tx: ReadTx, actor: Actor, wanted: ListRequest) -> Mapping[str, str]:
         """Name of the company in the filter, if it has delegations."""
         if "company" not in wanted.chosen:
             return {}
-        of_company = Asked(search=None, chosen=wanted.chosen, order="created", descending=False, columns=())
+        of_company = ListRequest(search=None, chosen=wanted.chosen, order="created", descending=False, columns=())
         found = table.page(tx, actor, of_company, PageRequest(limit=1, by="created"))
         return {"company": found.rows[0].company_name} if found.rows else {}
 
@@ -94,7 +94,7 @@ def _box(row: ListedDelegation) -> str | None:
     return None if row.automatic else f"{row.vehicle_id}{BETWEEN}{row.company_id}"
 
 
-def _filters(wanted: Asked) -> Filters:
+def _filters(wanted: ListRequest) -> Filters:
     chosen = wanted.chosen
     return Filters(
         search=wanted.search,

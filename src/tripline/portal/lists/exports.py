@@ -28,7 +28,7 @@ from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.lists import tables
 from tripline.portal.lists.nouns import TABLES
-from tripline.portal.lists.tables import Asked, Column, Table, Words
+from tripline.portal.lists.tables import Column, ListRequest, Table, Words
 from tripline.services import exports as service
 from tripline.services import notifications
 from tripline.services.exports import Book, Sheet
@@ -44,7 +44,7 @@ TYPES: Final = {
 class Question(msgspec.Struct, frozen=True):
     """The query of an exported list, as stored with the export."""
 
-    asked: Asked
+    asked: ListRequest
     language: Language
 
 
@@ -176,7 +176,7 @@ async def file(request: Call) -> Stream:
     return views.streamed(streamed(), name=found.name, media_type=TYPES[found.form])
 
 
-async def _begun(request: Call, visitor: Visitor, table: Table, kind: Form, wanted: Asked) -> Response[bytes]:
+async def _begun(request: Call, visitor: Visitor, table: Table, kind: Form, wanted: ListRequest) -> Response[bytes]:
     """Begin an export and go to its page. Raises refusals of the list, and `ManyExports`."""
     question = Question(msgspec.structs.replace(wanted, place=None, back=False), visitor.language)
     context, now_ms = context_of(request), context_of(request).clock()

@@ -9,7 +9,7 @@ from tripline.domain.lines import NwStatus
 from tripline.http.context.base import Call
 from tripline.portal.frame.page import page
 from tripline.portal.lists import table_pages
-from tripline.portal.lists.tables import Asked, Column, Filter, Table
+from tripline.portal.lists.tables import Column, Filter, ListRequest, Table
 from tripline.services.fleet import lists
 from tripline.store.browsing.lines import Filters
 
@@ -26,7 +26,7 @@ async def count(request: Call) -> Response[bytes]:
     return await table_pages.counted(request, LINES)
 
 
-def _filters(wanted: Asked) -> Filters:
+def _filters(wanted: ListRequest) -> Filters:
     state = wanted.chosen.get("state")
     return Filters(search=wanted.search, state=None if state is None else NwStatus(state))
 

@@ -18,7 +18,7 @@ from tripline.portal.frame import views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor
 from tripline.portal.lists import table_pages
-from tripline.portal.lists.tables import Asked, Bulk, Column, Filter, Table, Words
+from tripline.portal.lists.tables import Bulk, Column, Filter, ListRequest, Table, Words
 from tripline.services.push import service
 from tripline.store.browsing.pages import Page
 from tripline.store.browsing.pushes import Filters
@@ -36,7 +36,7 @@ async def messages(request: Call) -> Response[bytes]:
     """Messages of a state, waiting ones first."""
     now_ms = context_of(request).clock()
 
-    def more(tx: ReadTx, visitor: Visitor, wanted: Asked, found: Page[Any]) -> dict[str, Any]:
+    def more(tx: ReadTx, visitor: Visitor, wanted: ListRequest, found: Page[Any]) -> dict[str, Any]:
         state = State(wanted.chosen["state"])
         own = access.company_of(visitor.actor)
         # One more than the maximum shows that there are more.
@@ -83,7 +83,7 @@ def _kind(row: Message, words: Words) -> str:
     return words.say(f"portal.pushes.{name}")
 
 
-def _of(actor: Actor, wanted: Asked) -> dict[str, Any]:
+def _of(actor: Actor, wanted: ListRequest) -> dict[str, Any]:
     chosen = wanted.chosen
     filters = Filters(
         state=State(chosen["state"]),

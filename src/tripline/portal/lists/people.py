@@ -14,7 +14,7 @@ from tripline.domain.ids import CompanyId
 from tripline.http.context.base import Call
 from tripline.portal.frame.page import page
 from tripline.portal.lists import table_pages
-from tripline.portal.lists.tables import Asked, Column, Filter, Table
+from tripline.portal.lists.tables import Column, Filter, ListRequest, Table
 from tripline.services.fleet import companies, lists
 from tripline.store.browsing.pages import Page, PageRequest
 from tripline.store.browsing.people import Filters, ListedPerson
@@ -45,7 +45,7 @@ async def count_drivers(request: Call) -> Response[bytes]:
     return await table_pages.counted(request, DRIVERS)
 
 
-def _filters(role: Authority, wanted: Asked) -> Filters:
+def _filters(role: Authority, wanted: ListRequest) -> Filters:
     chosen = wanted.chosen
     return Filters(
         company_id=CompanyId(chosen["company"]) if "company" in chosen else None,
@@ -55,15 +55,17 @@ def _filters(role: Authority, wanted: Asked) -> Filters:
     )
 
 
-def _page(role: Authority, tx: ReadTx, actor: Actor, wanted: Asked, page_request: PageRequest) -> Page[ListedPerson]:
+def _page(
+    role: Authority, tx: ReadTx, actor: Actor, wanted: ListRequest, page_request: PageRequest
+) -> Page[ListedPerson]:
     return lists.people_of(tx, actor=actor, filters=_filters(role, wanted), page_request=page_request)
 
 
-def _count(role: Authority, tx: ReadTx, actor: Actor, wanted: Asked) -> int:
+def _count(role: Authority, tx: ReadTx, actor: Actor, wanted: ListRequest) -> int:
     return lists.count_people(tx, actor=actor, filters=_filters(role, wanted))
 
 
-def _names(tx: ReadTx, actor: Actor, wanted: Asked) -> Mapping[str, str]:
+def _names(tx: ReadTx, actor: Actor, wanted: ListRequest) -> Mapping[str, str]:
     """Name of the company in the filter. Raises `NotFound` and `Forbidden`."""
     if "company" not in wanted.chosen:
         return {}

@@ -10,7 +10,7 @@ from tripline.portal.frame import views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.services.fleet import search as service
-from tripline.services.fleet.search import Found
+from tripline.services.fleet.search import SearchResults
 from tripline.store.transactions import ReadTx
 
 _FOUND: Final = "found"
@@ -24,7 +24,7 @@ async def search(request: Call) -> Response[bytes]:
     """Records within the visitor's reach that begin with the text, or whose number ends with it."""
     text = request.query_params.get("q", "").strip()[:255]
 
-    def work(tx: ReadTx) -> tuple[Visitor, Found]:
+    def work(tx: ReadTx) -> tuple[Visitor, SearchResults]:
         visitor = visitor_in(tx, request)
         return visitor, service.find(tx, actor=visitor.actor, text=text)
 

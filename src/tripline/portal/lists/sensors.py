@@ -10,7 +10,7 @@ from tripline.domain.ids import CompanyId
 from tripline.http.context.base import Call
 from tripline.portal.frame.page import page
 from tripline.portal.lists import table_pages
-from tripline.portal.lists.tables import Asked, Column, Filter, Table
+from tripline.portal.lists.tables import Column, Filter, ListRequest, Table
 from tripline.services.fleet import companies, lists
 from tripline.store.browsing.sensors import Filters, Heard
 from tripline.store.transactions import ReadTx
@@ -28,7 +28,7 @@ async def count(request: Call) -> Response[bytes]:
     return await table_pages.counted(request, SENSORS)
 
 
-def _filters(wanted: Asked) -> Filters:
+def _filters(wanted: ListRequest) -> Filters:
     chosen = wanted.chosen
     return Filters(
         search=wanted.search,
@@ -39,7 +39,7 @@ def _filters(wanted: Asked) -> Filters:
     )
 
 
-def _names(tx: ReadTx, actor: Actor, wanted: Asked) -> Mapping[str, str]:
+def _names(tx: ReadTx, actor: Actor, wanted: ListRequest) -> Mapping[str, str]:
     """Name of the company in the filter. Raises `NotFound` and `Forbidden`."""
     company_id = _filters(wanted).company_id
     return {} if company_id is None else {"company": companies.read(tx, actor=actor, company_id=company_id).name}

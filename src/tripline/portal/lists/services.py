@@ -8,7 +8,7 @@ from tripline.domain.access import Action
 from tripline.http.context.base import Call
 from tripline.portal.frame.page import page
 from tripline.portal.lists import table_pages
-from tripline.portal.lists.tables import Asked, Column, Filter, Table
+from tripline.portal.lists.tables import Column, Filter, ListRequest, Table
 from tripline.services.fleet import lists
 from tripline.store.browsing.services import Filters
 
@@ -27,7 +27,7 @@ async def count(request: Call) -> Response[bytes]:
     return await table_pages.counted(request, SERVICES)
 
 
-def _filters(wanted: Asked) -> Filters:
+def _filters(wanted: ListRequest) -> Filters:
     return Filters(search=wanted.search, enabled=_STATES.get(wanted.chosen.get("state", "")))
 
 

@@ -17,7 +17,7 @@ from tripline.portal.frame import addresses, newcomers, views
 from tripline.portal.frame.navigation import PAGES
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.lists import tables
-from tripline.portal.lists.tables import Asked, Bulk, Column, Filter, Table
+from tripline.portal.lists.tables import Bulk, Column, Filter, ListRequest, Table
 from tripline.store.browsing.pages import Page
 from tripline.store.transactions import ReadTx
 
@@ -32,11 +32,11 @@ _WITHOUT_COMPANY: Final = (None, Action.COMPANY_CREATE)
 """Create actions of lists that an account without a company may see: none, or creating companies."""
 
 
-Names: TypeAlias = Callable[[ReadTx, Actor, Asked], Mapping[str, str]]
+Names: TypeAlias = Callable[[ReadTx, Actor, ListRequest], Mapping[str, str]]
 """Returns the names of referenced records."""
-Choices: TypeAlias = Callable[[ReadTx, Visitor, Asked], Mapping[str, Sequence[tuple[str, str]]]]
+Choices: TypeAlias = Callable[[ReadTx, Visitor, ListRequest], Mapping[str, Sequence[tuple[str, str]]]]
 """Returns the choices for references, as ids and names."""
-More: TypeAlias = Callable[[ReadTx, Visitor, Asked, Page[Any]], Mapping[str, Any]]
+More: TypeAlias = Callable[[ReadTx, Visitor, ListRequest, Page[Any]], Mapping[str, Any]]
 """Returns values for the template."""
 
 
@@ -61,11 +61,11 @@ async def listed(
     """
     wanted = tables.asked(request, table)
 
-    def work(tx: ReadTx) -> tuple[Visitor, _Found]:
+    def work(tx: ReadTx) -> tuple[Visitor, _Rows]:
         visitor = visitor_in(tx, request)
         rows = (table.bare or table.page)(tx, visitor.actor, wanted, wanted.page_request())
         named, offered = names(tx, visitor.actor, wanted), choices(tx, visitor, wanted)
-        return visitor, _Found(rows, named, offered, more(tx, visitor, wanted, rows))
+        return visitor, _Rows(rows, named, offered, more(tx, visitor, wanted, rows))
 
     # The rows are one statement; the visitor may be read an instant earlier.
     visitor, found = await context_of(request).store.read(work, consistent=False)
@@ -132,11 +132,11 @@ class Menu(msgspec.Struct, frozen=True, kw_only=True):
     links: tuple[Link, ...]
 
 
-class Shown(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
+class ListView(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     """A page of a list, ready for its template."""
 
     table: Table
-    asked: Asked
+    asked: ListRequest
     rows: Sequence[R]
     keys: tuple[str, ...]
     """Keys of the displayed columns, in their order."""
@@ -166,7 +166,7 @@ class Shown(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     """True if the list's records have pages of their own."""
 
 
-class _Found(NamedTuple):
+class _Rows(NamedTuple):
     """Data read for a page of a list."""
 
     page: Page[Any]
@@ -175,7 +175,7 @@ class _Found(NamedTuple):
     more: Mapping[str, Any]
 
 
-def _shown(request: Call, visitor: Visitor, table: Table, wanted: Asked, read: _Found) -> Shown[Any]:
+def _shown(request: Call, visitor: Visitor, table: Table, wanted: ListRequest, read: _Rows) -> ListView[Any]:
     def here(**values: object) -> str:
         return addresses.changed(request, **{**dict.fromkeys(_OF_PAGE), **values})
 
@@ -190,7 +190,7 @@ def _shown(request: Call, visitor: Visitor, table: Table, wanted: Asked, read: _
         if each.usual is not None
     )
     references = (_menu_of(*each, visitor, wanted, here) for each in read.choices.items() if each[1])
-    return Shown(
+    return ListView(
         table=table,
         asked=wanted,
         rows=found.rows,
@@ -216,7 +216,7 @@ def _shown(request: Call, visitor: Visitor, table: Table, wanted: Asked, read: _
 Here = Callable[..., str]
 
 
-def _heading(column: Column, table: Table, visitor: Visitor, wanted: Asked, here: Here) -> dict[str, Any]:
+def _heading(column: Column, table: Table, visitor: Visitor, wanted: ListRequest, here: Here) -> dict[str, Any]:
     made: dict[str, Any] = {"text": _said(visitor, table, column.key), "class": column.look_when(picked=wanted.picked)}
     if column.order is not None:
         is_by = column.order == wanted.order
@@ -225,7 +225,7 @@ def _heading(column: Column, table: Table, visitor: Visitor, wanted: Asked, here
     return made
 
 
-def _menu(each: Filter, visitor: Visitor, wanted: Asked, here: Here) -> Menu:
+def _menu(each: Filter, visitor: Visitor, wanted: ListRequest, here: Here) -> Menu:
     present = wanted.chosen.get(each.key)
     return Menu(
         text=visitor.say("portal.lists.filter." + each.key),
@@ -237,7 +237,7 @@ def _menu(each: Filter, visitor: Visitor, wanted: Asked, here: Here) -> Menu:
 
 
 def _tabs(
-    each: Filter, visitor: Visitor, wanted: Asked, here: Here, counts: Mapping[str, int]
+    each: Filter, visitor: Visitor, wanted: ListRequest, here: Here, counts: Mapping[str, int]
 ) -> Iterable[dict[str, Any]]:
     for value in each.values:
         is_on = value == wanted.chosen[each.key]
@@ -246,16 +246,16 @@ def _tabs(
         yield {"text": _option(visitor, each.key, value), "href": href, "current": is_on, "count": counts.get(value)}
 
 
-def _is_offered(each: Bulk, wanted: Asked) -> bool:
+def _is_offered(each: Bulk, wanted: ListRequest) -> bool:
     return each.tabs is None or any(value in each.tabs for value in wanted.chosen.values())
 
 
-def _lifted(table: Table, wanted: Asked) -> set[str]:
+def _lifted(table: Table, wanted: ListRequest) -> set[str]:
     """The filters that can be removed."""
     return wanted.chosen.keys() - {each.key for each in table.filters if each.usual is not None}
 
 
-def _menu_of(name: str, choices: Sequence[tuple[str, str]], visitor: Visitor, wanted: Asked, here: Here) -> Menu:
+def _menu_of(name: str, choices: Sequence[tuple[str, str]], visitor: Visitor, wanted: ListRequest, here: Here) -> Menu:
     return Menu(
         text=visitor.say("portal.lists.filter." + name),
         links=tuple(
@@ -264,7 +264,7 @@ def _menu_of(name: str, choices: Sequence[tuple[str, str]], visitor: Visitor, wa
     )
 
 
-def _chips(table: Table, visitor: Visitor, wanted: Asked, named: Mapping[str, str], here: Here) -> Iterable[Link]:
+def _chips(table: Table, visitor: Visitor, wanted: ListRequest, named: Mapping[str, str], here: Here) -> Iterable[Link]:
     for each in table.filters:
         if each.key in _lifted(table, wanted):
             yield Link(text=_option(visitor, each.key, wanted.chosen[each.key]), href=here(**{each.key: None}), on=True)

@@ -96,15 +96,15 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     noun: str
     path: str
     columns: tuple[Column, ...]
-    page: Callable[[ReadTx, Actor, "Asked", PageRequest], Page[Any]]
-    count: Callable[[ReadTx, Actor, "Asked"], int]
+    page: Callable[[ReadTx, Actor, "ListRequest", PageRequest], Page[Any]]
+    count: Callable[[ReadTx, Actor, "ListRequest"], int]
     filters: tuple[Filter, ...] = ()
     texts: tuple[str, ...] = ()
     """Query parameters with texts, which filter as well."""
     references: tuple[str, ...] = ()
     """Query parameters with ids, which filter as well."""
     bulk: tuple[Bulk, ...] = ()
-    bare: Callable[[ReadTx, Actor, "Asked", PageRequest], Page[Any]] | None = None
+    bare: Callable[[ReadTx, Actor, "ListRequest", PageRequest], Page[Any]] | None = None
     """The page without the counts, which load afterwards."""
     sizes: tuple[str, ...] = ()
     """Keys of columns that need counting."""
@@ -120,7 +120,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         return next(each.order for each in self.columns if each.order is not None)
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class ListRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The parsed query of a list."""
 
     search: str | None
@@ -141,12 +141,12 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         return PageRequest(limit=limit, by=self.order, descending=self.descending, place=self.place, back=self.back)
 
 
-def asked(request: Call, table: Table) -> Asked:
+def asked(request: Call, table: Table) -> ListRequest:
     """Parse the request's query. Raises `BadParameter`."""
     return of_query(request.query_params, table, remembered=request.cookies.get(cookie_of(table), ""))
 
 
-def of_query(query: MultiDict[str], table: Table, *, remembered: str) -> Asked:
+def of_query(query: MultiDict[str], table: Table, *, remembered: str) -> ListRequest:
     """Parse a query; `remembered` holds the columns chosen last, separated by full stops. Raises `BadParameter`."""
     chosen = {
         each.key: fields.one_of(each.key, query.get(each.key), each.values) or each.usual for each in table.filters
@@ -159,7 +159,7 @@ def of_query(query: MultiDict[str], table: Table, *, remembered: str) -> Asked:
     back = query.get(addresses.BEFORE)
     columns, picked = _columns(query, table, remembered)
     tabs = {each.key for each in table.filters if each.usual is not None}
-    return Asked(
+    return ListRequest(
         search=search,
         chosen={name: value for name, value in chosen.items() if value is not None},
         order=sort.removeprefix("-"),

@@ -11,7 +11,7 @@ from tripline.domain.vehicles import Status
 from tripline.http.context.base import Call
 from tripline.portal.frame.page import page
 from tripline.portal.lists import bulk_vehicles, table_pages
-from tripline.portal.lists.tables import Asked, Column, Filter, Table
+from tripline.portal.lists.tables import Column, Filter, ListRequest, Table
 from tripline.services.fleet import companies, lists, people
 from tripline.store.browsing.vehicle_rows import ListedVehicle
 from tripline.store.browsing.vehicles import Filters, Whose
@@ -30,7 +30,7 @@ async def count(request: Call) -> Response[bytes]:
     return await table_pages.counted(request, VEHICLES)
 
 
-def _filters(wanted: Asked) -> Filters:
+def _filters(wanted: ListRequest) -> Filters:
     chosen = wanted.chosen
     return Filters(
         search=wanted.search,
@@ -44,7 +44,7 @@ def _filters(wanted: Asked) -> Filters:
     )
 
 
-def _names(tx: ReadTx, actor: Actor, wanted: Asked) -> Mapping[str, str]:
+def _names(tx: ReadTx, actor: Actor, wanted: ListRequest) -> Mapping[str, str]:
     """Names of the company and the people in the filters. Raises `NotFound` and `Forbidden`."""
     named, chosen = {}, _filters(wanted)
     if chosen.company_id is not None:

@@ -47,7 +47,7 @@ OTHERS: Final = (
 KNOWN: Final = (*TRIPS, *EVENTS, *OTHERS)
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class PushesView(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a company's pushes, for the overview."""
 
     urls: dict[str, str | None]
@@ -153,12 +153,12 @@ async def _overview(
 ) -> Response[bytes]:
     own = own_of(visitor.actor)
 
-    def work(tx: ReadTx) -> Shown:
+    def work(tx: ReadTx) -> PushesView:
         service.admit(tx, actor=visitor.actor, company_id=own)
         company = company_service.read(tx, actor=visitor.actor, company_id=own)
         wanted = pushes.selected(company.notify_msg_type)
         known = tuple(number for number in KNOWN if number in wanted)
-        return Shown(
+        return PushesView(
             urls=_urls(company),
             wanted=known,
             unread=company.notify_msg_type is not None and not known,

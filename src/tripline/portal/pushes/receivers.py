@@ -19,7 +19,7 @@ from tripline.portal.frame import digests, forms, record_forms, views, words
 from tripline.portal.frame.digests import Clash
 from tripline.portal.frame.forms import Form
 from tripline.portal.frame.page import page
-from tripline.portal.frame.record_forms import Shown
+from tripline.portal.frame.record_forms import FormValues
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.pushes.pushes import EVENTS, KNOWN, OTHERS, TRIPS, own_of
 from tripline.services import notifications
@@ -71,14 +71,14 @@ async def change(request: Call) -> Response[bytes]:
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
-        return _form(request, visitor, Shown(texts=said, digest=form.text("digest")), error=refusal)
+        return _form(request, visitor, FormValues(texts=said, digest=form.text("digest")), error=refusal)
     if found is not None:
         return _form(request, visitor, _told(visitor, found, company), error=record_forms.ChangedMeanwhile())
     notifications.send(context.signals, notifications.company_changed(own))
     return views.moved(request, "/pushes", notice="portal.pushes.saved")
 
 
-def _form(request: Call, visitor: Visitor, shown: Shown, *, error: Refusal | None = None) -> Response[bytes]:
+def _form(request: Call, visitor: Visitor, shown: FormValues, *, error: Refusal | None = None) -> Response[bytes]:
     return views.show(
         request,
         visitor,
@@ -137,7 +137,7 @@ def _port(name: str, text: str) -> int | None:
     return int(text) if text else None
 
 
-def _told(visitor: Visitor, found: Clash, company: Company) -> Shown:
+def _told(visitor: Visitor, found: Clash, company: Company) -> FormValues:
     """The form again, with the values that another user saved meanwhile."""
 
     def read(name: str, text: str) -> str:
@@ -147,7 +147,7 @@ def _told(visitor: Visitor, found: Clash, company: Company) -> Shown:
         (visitor.say(_LABELS[each.name]), read(each.name, each.now), read(each.name, each.typed))
         for each in found.changed
     )
-    return Shown(texts=found.texts, digest=digests.of(_texts(company)), changes=changes)
+    return FormValues(texts=found.texts, digest=digests.of(_texts(company)), changes=changes)
 
 
 def _numbers(found: Iterable[str]) -> str:

@@ -17,7 +17,7 @@ from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import SensorId, TimeIds, UserId, VehicleId
 from tripline.domain.people import DRIVING_ROLES
 from tripline.domain.refusals import Refusal
-from tripline.domain.vehicles import AssignedMeanwhile, Seen, Vehicle
+from tripline.domain.vehicles import AssignedMeanwhile, PreviousAssignment, Vehicle
 from tripline.http import parameters
 from tripline.http.context.base import Call, context_of
 from tripline.portal.frame import addresses, forms, views, words
@@ -54,7 +54,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     actor: Actor
     vehicle_id: VehicleId
     user_id: UserId
-    seen: Seen
+    seen: PreviousAssignment
     ids: TimeIds
     now_ms: int
 
@@ -328,10 +328,10 @@ def _chosen_before(request: Call) -> UserId | None:
     return None if named is None else UserId(named)
 
 
-def _seen(form: forms.Form) -> Seen:
+def _seen(form: forms.Form) -> PreviousAssignment:
     """The assignment at rendering; an empty field is None. Raises `BadParameter`."""
     shown, drives = (form.text(name) for name in (_SHOWN_ID, _DRIVES))
-    return Seen(
+    return PreviousAssignment(
         UserId(parameters.uuid_of(shown, _SHOWN_ID)) if shown else None,
         VehicleId(parameters.uuid_of(drives, _DRIVES)) if drives else None,
     )

@@ -22,7 +22,7 @@ from tripline.http.context.fleet import fleet_of
 from tripline.portal.frame import deletions, forms, navigation, record_forms, views, words
 from tripline.portal.frame.digests import Clash
 from tripline.portal.frame.page import page
-from tripline.portal.frame.record_forms import Shown
+from tripline.portal.frame.record_forms import FormValues
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.records import histories
 from tripline.portal.records.histories import Lines, Opened
@@ -258,7 +258,7 @@ async def _detail(request: Call, own_id: CompanyId | None, *, up: str | None) ->
 
 
 def _form(
-    request: Call, visitor: Visitor, shown: Shown, *, company: Company | None = None, error: Refusal | None = None
+    request: Call, visitor: Visitor, shown: FormValues, *, company: Company | None = None, error: Refusal | None = None
 ) -> Response[bytes]:
     """The form of a new company, or of the given one."""
     founds = company is None and visitor.company is None

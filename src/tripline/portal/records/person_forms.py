@@ -16,7 +16,7 @@ from tripline.http.context.accounts import accounts_of
 from tripline.http.context.base import Call
 from tripline.portal.frame import record_forms, views, words
 from tripline.portal.frame.forms import Form
-from tripline.portal.frame.record_forms import Shown
+from tripline.portal.frame.record_forms import FormValues
 from tripline.portal.frame.visitors import Visitor
 
 FIELDS: Final[dict[str, Any]] = {"name": None, "email": None, "phone": None}
@@ -63,7 +63,7 @@ async def hashed(request: Call, password: str | None, actor: Actor) -> str | Non
 def show(
     request: Call,
     visitor: Visitor,
-    shown: Shown,
+    shown: FormValues,
     names: Names,
     *,
     up: str,

@@ -22,7 +22,7 @@ from tripline.language import catalogue
 from tripline.portal.frame import deletions, forms, record_forms, views, words
 from tripline.portal.frame.digests import Clash
 from tripline.portal.frame.page import page
-from tripline.portal.frame.record_forms import Shown
+from tripline.portal.frame.record_forms import FormValues
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.records import histories
 from tripline.portal.records.histories import Lines, Opened
@@ -304,7 +304,7 @@ def _ending(visitor: Visitor, reason: str | None) -> str | None:
 
 
 def _form(
-    request: Call, visitor: Visitor, shown: Shown, *, sensor: Sensor | None = None, error: Refusal | None = None
+    request: Call, visitor: Visitor, shown: FormValues, *, sensor: Sensor | None = None, error: Refusal | None = None
 ) -> Response[bytes]:
     """The form of a new sensor, or of the given one."""
     return views.show(

@@ -23,7 +23,7 @@ from tripline.portal.frame import deletions, forms, navigation, record_forms, vi
 from tripline.portal.frame.digests import Clash
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
-from tripline.portal.frame.record_forms import Shown
+from tripline.portal.frame.record_forms import FormValues
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.records import histories
 from tripline.portal.records.histories import Lines, Opened
@@ -276,7 +276,7 @@ async def _moved(request: Call, event: VehicleEvent, notices: tuple[str, str], *
 
 
 def _form(
-    request: Call, visitor: Visitor, shown: Shown, *, vehicle: Vehicle | None = None, error: Refusal | None = None
+    request: Call, visitor: Visitor, shown: FormValues, *, vehicle: Vehicle | None = None, error: Refusal | None = None
 ) -> Response[bytes]:
     """The form of a new vehicle, or of the given one."""
     return views.show(

@@ -28,7 +28,7 @@ from tripline.services.bus import device_messages, placement
 from tripline.services.bus import messages as reading
 from tripline.services.bus.device_messages import TakesFrames
 from tripline.services.bus.messages import Headed, Message, Outcome, Read, Refused
-from tripline.services.bus.placement import Admitted, Ground, Placer, Told
+from tripline.services.bus.placement import Admitted, LockedState, Placer, StoredReading
 from tripline.services.ingest import notices as ingest_notices
 from tripline.services.ingest import steps
 from tripline.services.ingest.intake import BUS
@@ -79,14 +79,14 @@ class _Known(NamedTuple):
     events: dict[int, list[bytes]]
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class _Stored(msgspec.Struct, frozen=True):
     """Results of a transaction."""
 
     counts: Counter[str]
     refused: list[Refused]
     notifications: list[Notification]
     unusable: Plan
-    placed: Sequence[Told]
+    placed: Sequence[StoredReading]
 
 
 class BusBatches:
@@ -188,7 +188,7 @@ class BusBatches:
         self._report(outcome)
         return outcome
 
-    def _note_positions(self, placed: Sequence[Told]) -> None:
+    def _note_positions(self, placed: Sequence[StoredReading]) -> None:
         """Update the live positions from durable samples."""
         for told in placed:
             if isinstance(told.reading, Microtrip) and told.subject.vehicle_id is not None:
@@ -227,15 +227,15 @@ class BusBatches:
 
     async def _kept(
         self, reads: Sequence[Read], refused: Sequence[Refused], sensors: dict[str, Sensor], now_ms: int
-    ) -> _Kept:
+    ) -> _Stored:
         """Store the messages and refusals in one transaction, and return its results."""
         companies = {each.company_id for each in sensors.values()}
 
-        async def attempt(_: int) -> _Kept:
+        async def attempt(_: int) -> _Stored:
             self.steps.at(steps.PLACE)
             wanted = await self._wishes.of_companies(companies, now_ms=now_ms)
 
-            def work(tx: WriteTx) -> _Kept:
+            def work(tx: WriteTx) -> _Stored:
                 self.steps.at(steps.COMMIT)
                 if self._wishes.stale:
                     raise Stale
@@ -254,25 +254,27 @@ class BusBatches:
 
     def _work(
         self, tx: WriteTx, reads: Sequence[Read], before: Sequence[Refused], wanted: dict[Any, Wanted], now_ms: int
-    ) -> _Kept:
+    ) -> _Stored:
         """Place and store the batch, based on the current rows."""
         refused: list[Refused] = []
         sensors = bus_facts.sensors(tx, SCOPE, {read.opened.sensor_id for read in reads})
         messages = placement.admitted(reads, sensors, refused)
         self.steps.at(steps.LOCKS)
-        ground = self._ground(tx, messages, sensors, now_ms)
+        locked = self._locked(tx, messages, sensors, now_ms)
         self.steps.at(steps.COMMIT)
-        placer = Placer(ground, ids_=self._ids, grace_ms=self._grace_ms, now_ms=now_ms)
+        placer = Placer(locked, ids_=self._ids, grace_ms=self._grace_ms, now_ms=now_ms)
         placer.place(messages)
         refused += placer.refused
-        _write(tx, placer, ground.trips)
+        _write(tx, placer, locked.trips)
         unusable = self._log_refused(tx, [*before, *refused], sensors, now_ms)
         told = [*notices.put(tx, _notices(placer, wanted, now_ms), ids=self._ids, now_ms=now_ms)]
         if placer.rows.jobs:
             told.append((observe.SIGNAL_SCORING_DUE, ""))
-        return _Kept(placer.counts, refused, told, unusable, placer.told)
+        return _Stored(placer.counts, refused, told, unusable, placer.told)
 
-    def _ground(self, tx: WriteTx, messages: Sequence[Admitted], sensors: dict[str, Sensor], now_ms: int) -> Ground:
+    def _locked(
+        self, tx: WriteTx, messages: Sequence[Admitted], sensors: dict[str, Sensor], now_ms: int
+    ) -> LockedState:
         """Lock and load the rows that placement depends on: trips, jobs, sensors, vehicles, people."""
         named = {message.trip_id for message in messages if message.trip_id is not None}
         trips = bus_trips.lock(tx, SCOPE, named)
@@ -296,7 +298,9 @@ class BusBatches:
             raise Stale
         self.steps.at(steps.REDELIVERY)
         known = _known(tx, messages, trips)
-        return Ground(facts, trips, jobs, known.microtrips, known.events, lambda no: bus_trips.bounds(tx, SCOPE, no))
+        return LockedState(
+            facts, trips, jobs, known.microtrips, known.events, lambda no: bus_trips.bounds(tx, SCOPE, no)
+        )
 
     def _log_refused(self, tx: WriteTx, refused: Sequence[Refused], sensors: dict[str, Sensor], now_ms: int) -> Plan:
         """Add refused messages to the rejected-message log, with their origin on the bus."""

@@ -1,7 +1,7 @@
 """Place customers' messages: find the trip of each, change that trip, and build the rows.
 
 Nothing here waits or reads, except the bounds of a trip whose message has no times; a batch is placed against its
-locked rows (`Ground`), in the order of its messages.
+locked rows (`LockedState`), in the order of its messages.
 
 Not here: reading (`wire/bus/reader.py`), looking up rows (`batches.py`), trips of devices (`services/ingest/`).
 """
@@ -30,7 +30,7 @@ from tripline.wire.bus.reader import Opened
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Trip
 
 
-class Ground(msgspec.Struct, frozen=True):
+class LockedState(msgspec.Struct, frozen=True):
     """The rows that were loaded and locked for a batch."""
 
     facts: Facts
@@ -67,7 +67,7 @@ class Admitted(msgspec.Struct, frozen=True):
         return self.read.opened.trip_id if takes_part else None
 
 
-class Told(msgspec.Struct, frozen=True):
+class StoredReading(msgspec.Struct, frozen=True):
     """A stored reading, for pushes and positions."""
 
     subject: Subject
@@ -138,29 +138,29 @@ def new_trips(
 class Placer:
     """Places one batch. `now_ms` is the batch's instant, recorded in all rows that it creates or ends."""
 
-    def __init__(self, ground: Ground, *, ids_: TimeIds, grace_ms: int, now_ms: int) -> None:
-        self._ground = ground
-        self._facts = ground.facts
+    def __init__(self, locked: LockedState, *, ids_: TimeIds, grace_ms: int, now_ms: int) -> None:
+        self._locked = locked
+        self._facts = locked.facts
         self._ids = ids_
         self._grace_ms = grace_ms
         self._now_ms = now_ms
         self._spans: dict[int, Span] = {}
         """Earliest and latest samples that the batch added to a trip."""
-        self.telling = Telling(ground.facts)
+        self.telling = Telling(locked.facts)
         self.rows = self.telling.rows
         self.microtrips: list[Any] = []
         """Values for `bus_records.MICROTRIPS`."""
         self.events: list[Any] = []
         self.driven: dict[int, UserId | None] = {}
         """Ended trips that got another driver."""
-        self.told: list[Told] = []
+        self.told: list[StoredReading] = []
         self.refused: list[Refused] = []
         self.counts: collections.Counter[str] = collections.Counter()
 
     def place(self, messages: Sequence[Admitted]) -> None:
         """Place every message, in order of receipt."""
         for message in messages:
-            trip = self._ground.trips.get(message.trip_id or "")
+            trip = self._locked.trips.get(message.trip_id or "")
             if trip is not None and not _is_of(trip, message.sensor):
                 self.refused.append(
                     Refused(message.read.message, _why(bus_reasons.TRIP_TAKEN, message.read), message.sensor.id)
@@ -184,7 +184,7 @@ class Placer:
             self.counts["latest"] += 1
 
     def _microtrip(self, message: Admitted, record: Record, reading: Microtrip, trip: BusTrip) -> None:
-        new = self._new_record(record, message.read.opened.record, self._ground.microtrips)
+        new = self._new_record(record, message.read.opened.record, self._locked.microtrips)
         if new is None:
             return
         self.microtrips += (new.no, trip.no, new.id, reading.ts, reading.ty, reading.payload, reading.samples)
@@ -254,7 +254,7 @@ class Placer:
         trip: BusTrip,
         message: Admitted,
         reading: Trip,
-        before: bus.Told | None,
+        before: bus.TripMessage | None,
         *,
         has_samples: bool,
         digest: str,
@@ -272,7 +272,7 @@ class Placer:
             trip.device_type = reading.device_type
         parked = has_samples and trip.parking and not (before is not None and before.parking)
         trip.parking = reading.parking or parked
-        told = bus.Told(
+        told = bus.TripMessage(
             reading.start_ms,
             reading.end_ms,
             parking=reading.parking,
@@ -287,14 +287,14 @@ class Placer:
         """Start and end: from the message, or else the samples, or else the message's header time (4.11)."""
         if reading.start_ms is not None and reading.end_ms is not None:
             return Span(reading.start_ms, reading.end_ms)
-        spans = [self._spans.get(trip.no), self._ground.bounds(trip.no) if has_samples else None]
+        spans = [self._spans.get(trip.no), self._locked.bounds(trip.no) if has_samples else None]
         known = [span for span in spans if span is not None]
         made_ms = self._now_ms if reading.header_ms is None else reading.header_ms
         samples = functools.reduce(Span.and_also, known) if known else Span(made_ms, made_ms)
         return _ordered(reading.start_ms, reading.end_ms, samples)
 
     def _event(self, message: Admitted, record: Record, reading: DeviceEvent, trip: BusTrip | None) -> None:
-        new = self._new_record(record, message.read.opened.record, self._ground.events)
+        new = self._new_record(record, message.read.opened.record, self._locked.events)
         if new is None:
             return
         vehicle_id = vehicle_of(message, self._facts) if trip is None else trip.vehicle_id
@@ -313,7 +313,7 @@ class Placer:
         self._tell_of(sensor, reading, vehicle_id)
 
     def _tell_of(self, sensor: Sensor, reading: Microtrip | Trip | DeviceEvent, vehicle_id: VehicleId | None) -> None:
-        self.told.append(Told(Subject(sensor.id, sensor.company_id, vehicle_id), reading))
+        self.told.append(StoredReading(Subject(sensor.id, sensor.company_id, vehicle_id), reading))
 
     def _new_record(self, record: Record, name: str | None, stored: dict[int, list[bytes]]) -> _RecordKeys | None:
         """Return the keys of a new record; None: it is stored already (4.15)."""
@@ -344,7 +344,7 @@ class Placer:
             trip.not_scored = reason
             self.rows.jobs.pop(trip.no, None)
             return
-        due_ms = self._ground.jobs.get(trip.no)
+        due_ms = self._locked.jobs.get(trip.no)
         if trip.no in self.rows.jobs or (again and due_ms is not None and due_ms > self._now_ms):
             return
         # Use another instant than before, so that a scorer at work on the job notices the change.

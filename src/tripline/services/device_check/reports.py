@@ -30,7 +30,7 @@ _JUDGED: Final = 5
 """Samples needed to judge their period, and a quarter of the samples considered: enough to tolerate a late one."""
 
 
-class Told(msgspec.Struct, frozen=True):
+class ReportLine(msgspec.Struct, frozen=True):
     """A reported event."""
 
     at_ms: int
@@ -57,16 +57,16 @@ class Listener:
         self._times: deque[int] = deque(maxlen=4 * _JUDGED)
         self._judged_slow = False
 
-    def beginning(self, now_ms: int) -> list[Told]:
+    def beginning(self, now_ms: int) -> list[ReportLine]:
         """Report the state before the first message."""
         session = self.look.session
         mounted = "" if self._watched.is_mapped else ", not mounted on a vehicle: trips are kept and not scored"
-        told = [Told(now_ms, NOTE, f"listening to the sensor of type {self._watched.sensor_type}{mounted}")]
+        told = [ReportLine(now_ms, NOTE, f"listening to the sensor of type {self._watched.sensor_type}{mounted}")]
         at_ms = now_ms if session is None else session.changed_ms
-        told.append(Told(at_ms, CONNECTION, phrases.standing(session)))
+        told.append(ReportLine(at_ms, CONNECTION, phrases.standing(session)))
         return told
 
-    def told(self, look: Look, now_ms: int) -> list[Told]:
+    def told(self, look: Look, now_ms: int) -> list[ReportLine]:
         """Report changes in order of time; the snapshot becomes the base of the next comparison."""
         before, self.look = self.look, look
         told = [
@@ -78,15 +78,15 @@ class Listener:
         return sorted(told, key=lambda each: each.at_ms)
 
     @staticmethod
-    def _of_session(before: Look, look: Look) -> Iterator[Told]:
+    def _of_session(before: Look, look: Look) -> Iterator[ReportLine]:
         now = look.session
         if now is not None and now != before.session:
-            yield Told(now.changed_ms, CONNECTION, phrases.session(now, before.session))
+            yield ReportLine(now.changed_ms, CONNECTION, phrases.session(now, before.session))
 
-    def _of_message(self, message: Traced) -> Iterator[Told]:
+    def _of_message(self, message: Traced) -> Iterator[ReportLine]:
         outcome = message.outcome
         if outcome == traces.NOT_TRACED:
-            yield Told(message.received_ms, NOTE, phrases.OUTCOMES[outcome])
+            yield ReportLine(message.received_ms, NOTE, phrases.OUTCOMES[outcome])
             return
         readings: Sequence[Reading] = ()
         if outcome in phrases.REFUSED:
@@ -103,13 +103,13 @@ class Listener:
         else:
             findings = [Finding(Sort.REJECTED, "", outcome)]
         text = phrases.OUTCOMES.get(outcome, f"rejected, {outcome}")
-        yield Told(
+        yield ReportLine(
             message.received_ms, MESSAGE, text, message.topic, outcome, size=len(message.body), findings=findings
         )
         if outcome == traces.KEPT:
             yield from self._of_period(readings, message.received_ms)
 
-    def _of_period(self, readings: Iterable[Reading], at_ms: int) -> Iterator[Told]:
+    def _of_period(self, readings: Iterable[Reading], at_ms: int) -> Iterator[ReportLine]:
         """Report once if samples are too sparse for scoring, which no single message shows."""
         for reading in readings:
             if isinstance(reading, Microtrip):
@@ -123,21 +123,21 @@ class Listener:
             text = (
                 f"samples come every {period_s:g} s; trips are scored when it is less than 5 s: send one every 1 to 2 s"
             )
-            yield Told(at_ms, NOTE, text)
+            yield ReportLine(at_ms, NOTE, text)
 
 
-def _of_trips(before: Look, look: Look, now_ms: int) -> Iterator[Told]:
+def _of_trips(before: Look, look: Look, now_ms: int) -> Iterator[ReportLine]:
     known = {trip.no: trip for trip in before.trips}
     oldest = min(known, default=0)
     for trip in look.trips:
         text = phrases.trip(trip, known.get(trip.no)) if trip.no >= oldest else None
         if text is not None:
-            yield Told(now_ms, TRIP, text)
+            yield ReportLine(now_ms, TRIP, text)
 
 
-def _of_calls(before: Look, look: Look, now_ms: int) -> Iterator[Told]:
+def _of_calls(before: Look, look: Look, now_ms: int) -> Iterator[ReportLine]:
     known = {call.no: call for call in before.calls}
     oldest = min(known, default=0)
     for call in look.calls:
         if call.no >= oldest and known.get(call.no) != call:
-            yield Told(now_ms, CALL, phrases.call(call))
+            yield ReportLine(now_ms, CALL, phrases.call(call))

@@ -14,7 +14,7 @@ from tripline.domain.access import Action, Actor, Authority, Scope
 from tripline.domain.history import Event
 from tripline.domain.ids import SensorId, TimeIds, UserId, VehicleId
 from tripline.domain.people import DRIVING_ROLES, User
-from tripline.domain.vehicles import Seen, Vehicle
+from tripline.domain.vehicles import PreviousAssignment, Vehicle
 from tripline.services.fleet import history, lists
 from tripline.store import positions
 from tripline.store.browsing import people as browsing
@@ -136,7 +136,7 @@ def set_director(
     director_id: UserId,
     ids: TimeIds,
     now_ms: int,
-    seen: Seen | None = None,
+    seen: PreviousAssignment | None = None,
 ) -> Vehicle:
     """Set this director of its company as the vehicle's manager. Raises `NotFound` or `Forbidden`.
 
@@ -174,7 +174,7 @@ def set_driver(
     driver_id: UserId,
     ids: TimeIds,
     now_ms: int,
-    seen: Seen | None = None,
+    seen: PreviousAssignment | None = None,
 ) -> tuple[Vehicle, list[SensorId]]:
     """Set the vehicle's driver and end that person's driving elsewhere; return the vehicle and the sensors of all
     changed vehicles.

@@ -117,7 +117,7 @@ def of_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, span: Span) -
     Raises `UnknownOffset`.
     """
 
-    def first(seen: rows.Seen) -> Entry | None:
+    def first(seen: rows.Visibility) -> Entry | None:
         found = vehicles.find(tx, _ANYWHERE, vehicle_id)
         if found is None:
             return None
@@ -129,7 +129,7 @@ def of_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, span: Span) -
 def of_sensor(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, span: Span) -> list[Entry]:
     """As `of_vehicle`, of a sensor, after `admit_to_sensor`."""
 
-    def first(seen: rows.Seen) -> Entry | None:
+    def first(seen: rows.Visibility) -> Entry | None:
         found = sensors.find(tx, _ANYWHERE, sensor_id, tokens=_ANYWHERE)
         if found is None:
             return None
@@ -160,7 +160,7 @@ def _page(
     kind: rows.Thing,
     thing_id: str,
     span: Span,
-    first: Callable[[rows.Seen], Entry | None] = lambda _: None,
+    first: Callable[[rows.Visibility], Entry | None] = lambda _: None,
 ) -> list[Entry]:
     """The entries of the span, with the one that is older than all of the thing's own."""
     seen = _seen(actor)
@@ -175,11 +175,11 @@ def _page(
     return ([oldest, *found] if span.ascending else [*found, oldest])[: span.limit]
 
 
-def _seen(actor: Actor) -> rows.Seen:
+def _seen(actor: Actor) -> rows.Visibility:
     """Whose names the actor may read."""
     roles = {action: access.RULES[action].get(actor.authority, frozenset()) for action in _NAMED}
     people = Scope(Action.USER_READ.value, roles[Action.USER_READ], actor.user_id, actor.company_id)
-    return rows.Seen(people, roles[Action.VEHICLE_READ], roles[Action.SENSOR_READ])
+    return rows.Visibility(people, roles[Action.VEHICLE_READ], roles[Action.SENSOR_READ])
 
 
 _NAMED: Final = (Action.USER_READ, Action.VEHICLE_READ, Action.SENSOR_READ)

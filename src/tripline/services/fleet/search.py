@@ -14,7 +14,7 @@ from tripline.services.fleet import lists
 from tripline.store.browsing import accounts, companies, numbers, sensors, vehicles
 from tripline.store.browsing.accounts import ListedAccount
 from tripline.store.browsing.companies import ListedCompany
-from tripline.store.browsing.numbers import FoundLine, FoundPerson
+from tripline.store.browsing.numbers import LineMatch, PersonMatch
 from tripline.store.browsing.pages import PageRequest
 from tripline.store.browsing.sensors import ListedSensor
 from tripline.store.browsing.vehicle_rows import ListedVehicle
@@ -26,14 +26,14 @@ MOST: Final = 6
 """Things of a kind that are shown."""
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class SearchResults(msgspec.Struct, frozen=True, kw_only=True):
     """Records that begin with the text, or have a number ending with it; up to `MOST` of each kind."""
 
     vehicles: Sequence[ListedVehicle] = ()
     sensors: Sequence[ListedSensor] = ()
-    lines: Sequence[FoundLine] = ()
+    lines: Sequence[LineMatch] = ()
     """Sensors by a number of their line; none that is among `sensors`."""
-    people: Sequence[FoundPerson] = ()
+    people: Sequence[PersonMatch] = ()
     companies: Sequence[ListedCompany] = ()
     accounts: Sequence[ListedAccount] = ()
     """By e-mail address, for a platform administrator."""
@@ -48,16 +48,16 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         return not (self.vehicles or self.sensors or self.lines or self.people or self.companies or self.accounts)
 
 
-def find(tx: ReadTx, *, actor: Actor, text: str) -> Found:
+def find(tx: ReadTx, *, actor: Actor, text: str) -> SearchResults:
     """Find records within the actor's reach that begin with the text, or have a number ending with it
     (`store/endings.py`); empty for less than `LEAST` characters."""
     text = text.strip()[:255]
     if len(text) < LEAST:
-        return Found()
+        return SearchResults()
     by_serial = _sensors(tx, actor, text)
     known = {each.id for each in by_serial}
     by_line = _lines(tx, actor, text)
-    return Found(
+    return SearchResults(
         vehicles=_vehicles(tx, actor, text),
         sensors=by_serial,
         lines=[each for each in by_line if each.sensor_id not in known],
@@ -87,14 +87,14 @@ def _sensors(tx: ReadTx, actor: Actor, text: str) -> Sequence[ListedSensor]:
     return sensors.page(tx, scope, sensors.Filters(search=text), PageRequest(limit=MOST, by="serial")).rows
 
 
-def _lines(tx: ReadTx, actor: Actor, text: str) -> Sequence[FoundLine]:
+def _lines(tx: ReadTx, actor: Actor, text: str) -> Sequence[LineMatch]:
     number = lines.number_of(text)
     if number is None or not _may(actor, Action.SENSOR_READ):
         return ()
     return numbers.lines(tx, access.scope_of(actor, Action.SENSOR_READ), number, limit=MOST)
 
 
-def _people(tx: ReadTx, actor: Actor, text: str) -> Sequence[FoundPerson]:
+def _people(tx: ReadTx, actor: Actor, text: str) -> Sequence[PersonMatch]:
     if not _may(actor, Action.PERSON_LIST):
         return ()
     return numbers.people(tx, access.scope_of(actor, Action.PERSON_LIST), text, limit=MOST)

@@ -58,7 +58,7 @@ class Writes(NamedTuple):
     traces: Sequence[Trace]
 
 
-class Kept(NamedTuple):
+class StoredBatch(NamedTuple):
     """Results of a batch's transaction, for use after its commit."""
 
     told: list[Notification]

@@ -27,7 +27,7 @@ from tripline.services.device_frames import Answered, Frame, Refusal
 from tripline.services.ingest import acknowledgements, redeliveries, silence, steps
 from tripline.services.ingest import notices as ingest_notices
 from tripline.services.ingest import traces as ingest_traces
-from tripline.services.ingest.batch import Batch, Item, Kept, Writes
+from tripline.services.ingest.batch import Batch, Item, StoredBatch, Writes
 from tripline.services.ingest.notices import Wishes
 from tripline.services.ingest.placement import Ending, Placer
 from tripline.services.ingest.rejected_log import Entry, RejectedLog
@@ -302,7 +302,7 @@ class Pipeline:
             await self._rejected.know(now_ms=now_ms)
         unusable = self._rejected.plan(self._entries(refusals), now_ms=now_ms)
 
-        def write(tx: WriteTx) -> Kept:
+        def write(tx: WriteTx) -> StoredBatch:
             self.steps.at(steps.LOCKS)
             begin(tx, batch.frames)
             self.tracks.check(tx, batch.concerned)
@@ -320,7 +320,7 @@ class Pipeline:
             uncalled.write(tx, self._ids)
             if writes.traces:
                 ingest_traces.keep(tx, writes.traces, taken.refused, ids=self._ids, now_ms=now_ms)
-            return Kept(told + taken.notifications, taken, uncalled)
+            return StoredBatch(told + taken.notifications, taken, uncalled)
 
         self.steps.at(steps.COMMIT)
         with metrics.COMMIT_SECONDS.time():

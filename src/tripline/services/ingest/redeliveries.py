@@ -27,7 +27,7 @@ from tripline.services.ingest.placement import message_key
 from tripline.services.ingest.tracks import SCOPE
 from tripline.store.ingest import deliveries as entries
 from tripline.store.ingest import tracks as rows
-from tripline.store.ingest.deliveries import Content, Found, Sent
+from tripline.store.ingest.deliveries import Content, Sent, StoredEntries
 from tripline.store.transactions import ReadTx, Store
 from tripline.wire.readings import DeviceEvent, Microtrip, Trip
 
@@ -133,11 +133,11 @@ def _sorted(items: Sequence[Item], since_ms: int, now_ms: int) -> _Sorted:
     return told
 
 
-async def _looking(items: Sequence[Item], told: _Sorted, store: Store, since_ms: int, _now_ms: int) -> Found:
+async def _looking(items: Sequence[Item], told: _Sorted, store: Store, since_ms: int, _now_ms: int) -> StoredEntries:
     """Suspect readings that are already stored, or whose key belongs to another reading."""
     sent = (*told.microtrips, *told.events)
 
-    def look(tx: ReadTx) -> Found:
+    def look(tx: ReadTx) -> StoredEntries:
         found = entries.stored(tx, SCOPE, sent, since_ms=since_ms)
         found.equal.update(_stored_messages(tx, items, told.messages, since_ms))
         return found
@@ -146,18 +146,20 @@ async def _looking(items: Sequence[Item], told: _Sorted, store: Store, since_ms:
     return await (store.read_short if doubtful <= _INLINE else store.read)(look, consistent=False)
 
 
-async def _looking_shared(items: Sequence[Item], told: _Sorted, store: Store, since_ms: int, now_ms: int) -> Found:
+async def _looking_shared(
+    items: Sequence[Item], told: _Sorted, store: Store, since_ms: int, now_ms: int
+) -> StoredEntries:
     """Like `_looking`, in a shared database: rows are read only for entries that exist."""
     sent = (*told.microtrips, *told.events)
     noted = await entries.noted(store, SCOPE, sent, since_ms=since_ms, now_ms=now_ms)
 
-    def look(tx: ReadTx) -> Found:
+    def look(tx: ReadTx) -> StoredEntries:
         found = entries.compared(tx, SCOPE, noted, since_ms=since_ms, now_ms=now_ms)
         found.equal.update(_stored_messages(tx, items, told.messages, since_ms))
         return found
 
     if not noted and not told.messages:
-        return Found(set(), set())
+        return StoredEntries(set(), set())
     return await store.read(look, consistent=False)
 
 
@@ -172,7 +174,7 @@ def _stored_messages(tx: ReadTx, items: Sequence[Item], places: Sequence[int], s
             yield index
 
 
-def _twice(items: Sequence[Item], told: _Sorted, stored: Found, now_ms: int) -> set[int]:
+def _twice(items: Sequence[Item], told: _Sorted, stored: StoredEntries, now_ms: int) -> set[int]:
     """Positions of suspect readings that repeat an earlier one of the batch. A microtrip that shares its header time
     with another one, stored or in the batch, gets its own mark."""
     twice: set[int] = set()

@@ -44,7 +44,7 @@ _PAUSE_S: Final = 1.0
 _log = observe.logger("live")
 
 
-class _Seen:
+class _SensorState:
     """A sensor's newest samples on a vehicle."""
 
     __slots__ = ("newest_ms", "sensor_id", "tail", "vehicle_id")
@@ -65,8 +65,8 @@ class PositionKeeper:
         self._fastest_kmh = fastest_kmh
         self._store = store
         self._signals = signals
-        self._seen: dict[SensorId, _Seen] = {}
-        self._moved: dict[VehicleId, _Seen] = {}
+        self._seen: dict[SensorId, _SensorState] = {}
+        self._moved: dict[VehicleId, _SensorState] = {}
         """Vehicles with a position to write, and the sensor that has the newest sample."""
 
     def saw(self, sensor_id: SensorId, vehicle_id: VehicleId, packed: bytes, last_ms: int) -> None:
@@ -74,7 +74,7 @@ class PositionKeeper:
         the latest of their times. Cheap; never blocks. Do not call it for redelivered messages."""
         seen = self._seen.get(sensor_id)
         if seen is None or seen.vehicle_id != vehicle_id:
-            seen = self._seen[sensor_id] = _Seen(sensor_id, vehicle_id)
+            seen = self._seen[sensor_id] = _SensorState(sensor_id, vehicle_id)
         if positions.is_next(packed, last_ms=last_ms, newest_ms=seen.newest_ms):
             seen.tail = (seen.tail + packed)[-positions.TAIL_BYTES :]
             seen.newest_ms = last_ms
@@ -135,10 +135,10 @@ class PositionKeeper:
         for first in range(0, len(vehicle_ids), TOLD_AT_ONCE):
             notifications.send(self._signals, notifications.vehicles_moved(vehicle_ids[first : first + TOLD_AT_ONCE]))
 
-    def _position(self, seen: _Seen) -> positions.Position:
+    def _position(self, seen: _SensorState) -> positions.Position:
         return positions.position(seen.vehicle_id, seen.tail, fastest_kmh=self._fastest_kmh)
 
-    def _await_writing(self, seen: _Seen) -> None:
+    def _await_writing(self, seen: _SensorState) -> None:
         """Queue the position for writing, unless another sensor has a newer one of the vehicle."""
         other = self._moved.get(seen.vehicle_id)
         if other is None or positions.is_newer(seen.tail, other.tail):

@@ -34,7 +34,7 @@ from tripline.store.rpc import calls as rpc_calls
 from tripline.store.rpc.calls import Standing
 from tripline.store.transactions import ReadTx, Store, WriteTx
 from tripline.wire import topics
-from tripline.wire.rpc import LONGEST_ACK_MS, Asked
+from tripline.wire.rpc import LONGEST_ACK_MS, CallRequest
 
 WAITING: Final = 10_000
 """Most calls that wait at a time. These three bounds hold per process."""
@@ -92,7 +92,7 @@ class Calls:
         self._look_at_all()
 
     async def call(
-        self, *, actor: Actor, sensor_id: SensorId, asked: Asked, admit: Callable[[ReadTx], None] = _anybody
+        self, *, actor: Actor, sensor_id: SensorId, asked: CallRequest, admit: Callable[[ReadTx], None] = _anybody
     ) -> Answered:
         """Make a call and return the device's acknowledgement; `admit` refuses callers who lost access meanwhile.
 

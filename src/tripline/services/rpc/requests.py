@@ -17,7 +17,7 @@ from tripline.store.rpc import activations as rpc_activations
 from tripline.store.rpc import calls as rpc_calls
 from tripline.store.rpc.calls import Standing
 from tripline.store.transactions import ReadTx, WriteTx
-from tripline.wire.rpc import Asked
+from tripline.wire.rpc import CallRequest
 
 
 def admit(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> None:
@@ -26,7 +26,7 @@ def admit(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> None:
 
 
 def begin(
-    tx: WriteTx, *, actor: Actor, sensor_id: SensorId, asked: Asked, ack_ms: int, ids: TimeIds, now_ms: int
+    tx: WriteTx, *, actor: Actor, sensor_id: SensorId, asked: CallRequest, ack_ms: int, ids: TimeIds, now_ms: int
 ) -> Call:
     """Store a call before it is sent. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.RPC_CALL)

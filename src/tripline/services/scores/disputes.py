@@ -41,7 +41,7 @@ from tripline.store.fleet import companies
 from tripline.store.lists import Span
 from tripline.store.scores import disputes, rescore, scores
 from tripline.store.scores.disputes import Event, OwnedTrip
-from tripline.store.scores.reads import KeptEvent
+from tripline.store.scores.reads import StoredEvent
 from tripline.store.transactions import ReadTx, Store, WriteTx
 from tripline.store.trips import trips
 
@@ -280,7 +280,7 @@ def _interval(event: Event, untold: reads.Untold, roads: RoadMatcher | None) -> 
     return Interval(event.event_ms, event.event_ms)
 
 
-def _from_to(kept: list[KeptEvent], event_ids: list[str]) -> Interval:
+def _from_to(kept: list[StoredEvent], event_ids: list[str]) -> Interval:
     wanted = set(event_ids)
     times = [event.event_ms for event in kept if event.id in wanted]
     return Interval(min(times), max(times))

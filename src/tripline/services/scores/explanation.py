@@ -23,7 +23,7 @@ from tripline.scoring.rules import EventType, Rules
 from tripline.scoring.score import COUNTED, TripScore
 from tripline.services.scores import arrays, judgement
 from tripline.store.scores.disputes import Annulled
-from tripline.store.scores.reads import KeptEvent
+from tripline.store.scores.reads import StoredEvent
 from tripline.store.scores.scores import Task
 
 
@@ -114,7 +114,7 @@ class _Items(NamedTuple):
 def of_trip(
     task: Task,
     rules: Rules,
-    kept: Sequence[KeptEvent],
+    kept: Sequence[StoredEvent],
     *,
     utc_offset_ms: int,
     roads: RoadMatcher | None = None,
@@ -133,7 +133,7 @@ def of_drive(
     drives: Drives,
     task: Task,
     rules: Rules,
-    kept: Sequence[KeptEvent],
+    kept: Sequence[StoredEvent],
     *,
     utc_offset_ms: int,
     roads: Sequence[Road] = (),
@@ -164,7 +164,7 @@ def of_drive(
     )
 
 
-def _ids(kept: Sequence[KeptEvent]) -> dict[_Moment, list[str]]:
+def _ids(kept: Sequence[StoredEvent]) -> dict[_Moment, list[str]]:
     """Ids of stored events, in reverse order."""
     ids: dict[_Moment, list[str]] = defaultdict(list)
     # Popped from the end, so the first of two equal events gets the first id.

@@ -170,7 +170,7 @@ async def count(
     outcome.compare(done, before, after)
 
 
-class _Asked(NamedTuple):
+class _Preview(NamedTuple):
     """Trips to preview."""
 
     scores: dict[int, float]
@@ -197,10 +197,10 @@ async def try_on(
     `renew`: called every few seconds and after each batch, so that the caller can renew a lease.
     """
 
-    def read(tx: ReadTx) -> _Asked:
+    def read(tx: ReadTx) -> _Preview:
         jobs = filter(None, (scores.as_if_asked(tx, no) for no in trip_nos))
         by_policy = [job if policy is None else job._replace(policy=policy.no) for job in jobs]
-        return _Asked(rescore.values(tx, trip_nos), by_policy)
+        return _Preview(rescore.values(tx, trip_nos), by_policy)
 
     before, jobs = await store.read(read)
     after: dict[int, float] = {}

@@ -18,7 +18,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from tripline.domain.rescorings import NEXT, Bite, Cause, Rescoring, Touched
+from tripline.domain.rescorings import NEXT, Batch, Cause, Rescoring, Touched
 from tripline.observe import SIGNAL_RESCORING_DUE, logger
 from tripline.ports.clocks import Clock
 from tripline.ports.maps import RoadMatcher
@@ -90,10 +90,10 @@ class Rescorer:
             lease = _Lease(self._store, self._clock, taken)
             now = await self._tried(lease)
             taken = lease.held
-        elif taken.bite is None:
+        elif taken.batch is None:
             now = await self._asked(taken)
         else:
-            now = await self._counted(taken, taken.bite)
+            now = await self._counted(taken, taken.batch)
         return await self._keep(taken, now)
 
     async def _tried(self, lease: "_Lease") -> Rescoring:
@@ -118,20 +118,20 @@ class Rescorer:
         if not page.trip_nos:
             return now
         before = await self._store.read(lambda tx: trips.values(tx, page.trip_nos))
-        return replace(now, bite=Bite(page.trip_nos, before))
+        return replace(now, batch=Batch(page.trip_nos, before))
 
-    async def _counted(self, taken: Rescoring, bite: Bite) -> Rescoring:
+    async def _counted(self, taken: Rescoring, batch: Batch) -> Rescoring:
         """Return the rescoring with the results of the queued trips; unchanged if some are still waiting."""
         looks = 0
         # The values are failed attempts: do not wait for failed trips, as their pauses grow to an hour.
-        while not all((left := await self._store.read(lambda tx: trips.waiting(tx, bite.trip_nos))).values()):
+        while not all((left := await self._store.read(lambda tx: trips.waiting(tx, batch.trip_nos))).values()):
             looks += 1
             if looks >= LOOKS:
                 return replace(taken, due_ms=self._clock() + GIVE_WAY_MS)
             await asyncio.sleep(LOOK_S)
         outcome = rescorings.counted(taken)
-        await rescore.count(self._store, bite.trip_nos, bite.before, left, outcome)
-        return replace(taken, bite=None, outcome=msgspec.json.encode(outcome), due_ms=self._clock())
+        await rescore.count(self._store, batch.trip_nos, batch.before, left, outcome)
+        return replace(taken, batch=None, outcome=msgspec.json.encode(outcome), due_ms=self._clock())
 
     async def _page(self, taken: Rescoring, own_policy: int) -> Page:
         """The rescoring's next trips, excluding trips registered after it."""
@@ -172,13 +172,13 @@ class Rescorer:
 
     async def _keep(self, taken: Rescoring, now: Rescoring) -> int:
         """Store the progress and queue the trips of a new batch; 1 if the next step is due at once."""
-        asks = now.bite is not None and taken.bite is None
+        asks = now.batch is not None and taken.batch is None
 
         def keep(tx: WriteTx) -> bool:
             step = now if taken.first_no else replace(now, first_no=rows.first_trip(tx))
             held = rows.go_on(tx, taken, step)
-            if held and asks and now.bite is not None:
-                trips.ask(tx, now.bite.trip_nos, due_ms=self._clock())
+            if held and asks and now.batch is not None:
+                trips.ask(tx, now.batch.trip_nos, due_ms=self._clock())
             return held
 
         held = await self._store.write(keep, locked=True)

@@ -9,7 +9,7 @@ from tripline.domain import access, rescorings
 from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import CompanyId, TimeIds
 from tripline.domain.refusals import BadParameter
-from tripline.domain.rescorings import NEXT, Asked, Cause, Ended, Rescoring
+from tripline.domain.rescorings import NEXT, Cause, Ended, Rescoring, RescoringRequest
 from tripline.services.scores import policy_service
 from tripline.services.scores.rescore import Outcome
 from tripline.store.lists import Span
@@ -17,7 +17,9 @@ from tripline.store.scores import rescorings as rows
 from tripline.store.transactions import ReadTx, WriteTx
 
 
-def begin(tx: WriteTx, *, actor: Actor, company_id: CompanyId, asked: Asked, ids: TimeIds, now_ms: int) -> Rescoring:
+def begin(
+    tx: WriteTx, *, actor: Actor, company_id: CompanyId, asked: RescoringRequest, ids: TimeIds, now_ms: int
+) -> Rescoring:
     """Begin a rescoring of the company's trips.
 
     Raises `NotFound`, `Forbidden`, `BadParameter`, `UnderWay`.

@@ -23,7 +23,7 @@ ROLES: Final = (Authority.DIRECTOR, Authority.DRIVER)
 """Whom a search finds."""
 
 
-class FoundLine(msgspec.Struct, frozen=True, kw_only=True):
+class LineMatch(msgspec.Struct, frozen=True, kw_only=True):
     """A sensor with its line."""
 
     sensor_id: SensorId
@@ -34,7 +34,7 @@ class FoundLine(msgspec.Struct, frozen=True, kw_only=True):
     vehicle_no: str | None
 
 
-class FoundPerson(msgspec.Struct, frozen=True, kw_only=True):
+class PersonMatch(msgspec.Struct, frozen=True, kw_only=True):
     """A director or driver."""
 
     id: UserId
@@ -45,9 +45,9 @@ class FoundPerson(msgspec.Struct, frozen=True, kw_only=True):
     company_name: str
 
 
-def lines(tx: ReadTx, scope: Scope, beginning: str, *, limit: int) -> list[FoundLine]:
+def lines(tx: ReadTx, scope: Scope, beginning: str, *, limit: int) -> list[LineMatch]:
     """Sensors inside the scope whose line's telephone number, ICCID or IMSI begins so, then those where it ends so."""
-    found: dict[str, FoundLine] = {}
+    found: dict[str, LineMatch] = {}
     rows = [
         row
         for name in ("mdn", "iccid", "imsi")
@@ -57,14 +57,14 @@ def lines(tx: ReadTx, scope: Scope, beginning: str, *, limit: int) -> list[Found
         for name in ("mdn", "iccid", "imsi"):
             rows += tx.hot(_ended_lines(scope.reaches, name), *_of(scope), limit, *endings.values(beginning))
     for row in rows:
-        found.setdefault(row[0], FoundLine(**dict(zip(_LINE, row, strict=True))))
+        found.setdefault(row[0], LineMatch(**dict(zip(_LINE, row, strict=True))))
     return list(found.values())[:limit]
 
 
-def people(tx: ReadTx, scope: Scope, text: str, *, limit: int) -> list[FoundPerson]:
+def people(tx: ReadTx, scope: Scope, text: str, *, limit: int) -> list[PersonMatch]:
     """Directors and drivers of companies inside the scope whose name, e-mail address or telephone number begins so, or
     whose telephone number ends so."""
-    found: dict[str, FoundPerson] = {}
+    found: dict[str, PersonMatch] = {}
     for ranges, statement, *values in _asked_of_people(scope, text):
         _take(found, tx.hot_in(ranges, statement, *_of(scope), *values, limit))
         if len(found) >= limit:
@@ -74,10 +74,10 @@ def people(tx: ReadTx, scope: Scope, text: str, *, limit: int) -> list[FoundPers
     return list(found.values())[:limit]
 
 
-def _take(found: dict[str, FoundPerson], rows: Sequence[tuple[Any, ...]]) -> None:
+def _take(found: dict[str, PersonMatch], rows: Sequence[tuple[Any, ...]]) -> None:
     for row in rows:
         person = dict(zip(_PERSON, row, strict=True))
-        found.setdefault(row[0], FoundPerson(**{**person, "role": Authority(person["role"])}))
+        found.setdefault(row[0], PersonMatch(**{**person, "role": Authority(person["role"])}))
 
 
 def _of(scope: Scope) -> tuple[str | None, str | None]:
@@ -119,8 +119,8 @@ _PHONE_LEAST: Final = 3
 """Digits from which a telephone number is looked for."""
 GROUPS: Final = ((3, 4), (3, 3), (2, 4), (2, 3))
 """Lengths of the groups before the last one: 010-1234-5678, 031-123-4567, 02-1234-5678, 02-123-4567."""
-_LINE: Final = FoundLine.__struct_fields__
-_PERSON: Final = FoundPerson.__struct_fields__
+_LINE: Final = LineMatch.__struct_fields__
+_PERSON: Final = PersonMatch.__struct_fields__
 _WHO: Final = (scopes.USER, scopes.COMPANY)
 _BOUNDS: Final = ("most", "range_from", "range_to")
 

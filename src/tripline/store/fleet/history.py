@@ -63,7 +63,7 @@ class Thing(Enum):
     COMPANY = "company_id"
 
 
-class Seen(msgspec.Struct, frozen=True):
+class Visibility(msgspec.Struct, frozen=True):
     """Whose names a reader is shown. The scopes are of one actor."""
 
     people: Scope
@@ -105,7 +105,7 @@ def put(tx: WriteTx, no: RowNo | None, fact: Fact, *, ids: TimeIds, now_ms: int)
     return add(tx, fact, ids=ids, now_ms=now_ms)
 
 
-def page(tx: ReadTx, seen: Seen, thing: Thing, thing_id: str, span: Span) -> list[Entry]:
+def page(tx: ReadTx, seen: Visibility, thing: Thing, thing_id: str, span: Span) -> list[Entry]:
     """Entries of the thing, whose reader was let pass, in the order that the span asks for. Raises `UnknownOffset`."""
     first: int = time_ids.first_no(span.first_ms)
     last: int = time_ids.first_no(span.last_ms + 1) - 1
@@ -133,7 +133,7 @@ def name_of(tx: ReadTx, thing: Thing, thing_id: str) -> str | None:
     return rows[0][0] if rows else None
 
 
-def imported(tx: ReadTx, seen: Seen, event: Event, company_id: CompanyId, at_ms: int) -> Entry | None:
+def imported(tx: ReadTx, seen: Visibility, event: Event, company_id: CompanyId, at_ms: int) -> Entry | None:
     """The entry of the company's import of this instant, if there was one."""
     statement = _imported(event, seen.people.reaches, seen.vehicles, seen.sensors)
     first, last = time_ids.first_no(at_ms), time_ids.first_no(at_ms + AHEAD_MS)

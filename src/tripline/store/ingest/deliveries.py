@@ -94,7 +94,7 @@ class Noted(NamedTuple):
     """The row that the entry names."""
 
 
-class Found(NamedTuple):
+class StoredEntries(NamedTuple):
     """Places of the messages whose entry was stored since an instant."""
 
     equal: set[int]
@@ -107,10 +107,10 @@ class Found(NamedTuple):
         (self.equal if stored == message.content else self.other).add(message.place)
 
 
-def stored(tx: ReadTx, scope: Scope, sent: Sequence[Sent], *, since_ms: int) -> Found:
+def stored(tx: ReadTx, scope: Scope, sent: Sequence[Sent], *, since_ms: int) -> StoredEntries:
     """Which of the messages were stored in this database file since the instant (O3)."""
     assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
-    found = Found(set(), set())
+    found = StoredEntries(set(), set())
     for table in (microtrip, device_event):
         of_table = [each for each in sent if _table(each) is table]
         for looked in _looked_up(tx, table, of_table, ids.first_no(since_ms)):
@@ -130,10 +130,10 @@ async def noted(store: Store, scope: Scope, sent: Sequence[Sent], *, since_ms: i
     return [Noted(sent[number - 1], no) for number, no in found]
 
 
-def compared(tx: ReadTx, scope: Scope, entries: Sequence[Noted], *, since_ms: int, now_ms: int) -> Found:
+def compared(tx: ReadTx, scope: Scope, entries: Sequence[Noted], *, since_ms: int, now_ms: int) -> StoredEntries:
     """Which of these messages of `noted` are equal to the row of their entry."""
     assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
-    found = Found(set(), set())
+    found = StoredEntries(set(), set())
     for table in (microtrip, device_event):
         of_table = [each for each in entries if _table(each.message) is table]
         if of_table:

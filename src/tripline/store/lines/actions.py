@@ -33,7 +33,7 @@ class _Refused(msgspec.Struct, omit_defaults=True):
     values: dict[str, Any] = {}
 
 
-class _Kept(msgspec.Struct, omit_defaults=True):
+class _StoredOutcome(msgspec.Struct, omit_defaults=True):
     """An outcome as stored."""
 
     sensor_id: str | None = None
@@ -46,7 +46,7 @@ def find(tx: ReadTx, account_id: UserId, action_id: str) -> tuple[str, Outcome] 
     rows = tx.hot(_FIND, account_id, action_id)
     if not rows:
         return None
-    kept = msgspec.json.decode(rows[0][1], type=_Kept)
+    kept = msgspec.json.decode(rows[0][1], type=_StoredOutcome)
     return rows[0][0], Outcome(
         action_id=action_id,
         sensor_id=None if kept.sensor_id is None else SensorId(kept.sensor_id),
@@ -57,7 +57,7 @@ def find(tx: ReadTx, account_id: UserId, action_id: str) -> tuple[str, Outcome] 
 
 def add(tx: WriteTx, account_id: UserId, *, content: str, outcome: Outcome, now_ms: int) -> None:
     """Store the outcome of a new action."""
-    kept = _Kept(
+    kept = _StoredOutcome(
         sensor_id=outcome.sensor_id,
         nw_status=outcome.nw_status,
         refusal=None if outcome.refused is None else _kept_refusal(outcome.refused),

@@ -58,7 +58,7 @@ class WholePage(NamedTuple):
     """In the order of its names."""
 
 
-class KeptEvent(NamedTuple):
+class StoredEvent(NamedTuple):
     """A stored GPS event, for matching when its trip is judged again."""
 
     id: str
@@ -99,7 +99,7 @@ class Explainable(NamedTuple):
     score: float | None
     judged_ms: int | None
     policy: int | None
-    events: list[KeptEvent]
+    events: list[StoredEvent]
 
 
 EVENT: Final = (
@@ -173,7 +173,7 @@ def outcome(tx: ReadTx, trip_id: str) -> Outcome:
 def to_explain(tx: ReadTx, trip_id: str) -> Explainable:
     """The stored facts of an existing trip's score."""
     row = tx.hot(_EXPLAINABLE, trip_id)[0]
-    return Explainable._make((*row, [KeptEvent(*event) for event in tx.hot(_KEPT, row[0])]))
+    return Explainable._make((*row, [StoredEvent(*event) for event in tx.hot(_KEPT, row[0])]))
 
 
 _FIELDS: Final = {driving_score: SCORE, gps_event: EVENT}

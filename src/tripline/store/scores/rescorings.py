@@ -24,7 +24,7 @@ from sqlalchemy import (
 from tripline.domain import ids
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import CompanyId, RowNo, UserId
-from tripline.domain.rescorings import Asked, Bite, Rescoring, Stage, UnderWay
+from tripline.domain.rescorings import Batch, Rescoring, RescoringRequest, Stage, UnderWay
 from tripline.store import lists, scopes
 from tripline.store.database import uniqueness
 from tripline.store.erasure import erasures
@@ -43,7 +43,7 @@ def keep(
     rescoring_id: str,
     company_id: CompanyId,
     requested_by: UserId,
-    asked: Asked,
+    asked: RescoringRequest,
     outcome: bytes,
     state: Stage,
     now_ms: int,
@@ -122,7 +122,7 @@ def go_on(tx: WriteTx, taken: Rescoring, now: Rescoring) -> bool:
     }
     values |= {
         "outcome": _with_area(now.outcome, now.asked),
-        "bite": None if now.bite is None else msgspec.json.encode(now.bite),
+        "bite": None if now.batch is None else msgspec.json.encode(now.batch),
     }
     values |= {"state": now.state.value, "ended_ms": now.ended_ms}
     return bool(tx.run(_held(taken).values(values)))
@@ -145,7 +145,7 @@ def _held(taken: Rescoring) -> Update:
     return update(rescoring).where(rescoring.c.no == taken.no, _RUNNING, rescoring.c.due_ms == taken.due_ms)
 
 
-def _with_area(outcome: bytes, asked: Asked) -> bytes:
+def _with_area(outcome: bytes, asked: RescoringRequest) -> bytes:
     """The JSON of the counts with the area of the request beside them, which has no column of its own."""
     if asked.area is None:
         return outcome
@@ -169,7 +169,7 @@ def _rescoring(row: Row[Any]) -> Rescoring:
         id=row.id,
         company_id=CompanyId(row.company_id),
         requested_by=row.requester,
-        asked=Asked(
+        asked=RescoringRequest(
             from_ms=row.from_ms,
             to_ms=row.to_ms,
             everything=bool(row.everything),
@@ -183,6 +183,6 @@ def _rescoring(row: Row[Any]) -> Rescoring:
         after_no=row.after_no,
         looked_at=row.looked_at,
         outcome=row.outcome,
-        bite=None if row.bite is None else msgspec.json.decode(row.bite, type=Bite),
+        batch=None if row.bite is None else msgspec.json.decode(row.bite, type=Batch),
         ended_ms=row.ended_ms,
     )

@@ -33,7 +33,7 @@ class _Place(NamedTuple):
     lon: float
 
 
-class _Told(msgspec.Struct):
+class _Quality(msgspec.Struct):
     """The maps in a trip's quality (`scoring/quality.py`)."""
 
     maps: tuple[str, ...] = ()
@@ -101,7 +101,7 @@ def _widened(bounds: Bounds, metres: float) -> Bounds:
     return Bounds(west, south, east, north)
 
 
-_READ: Final = msgspec.json.Decoder(_Told)
+_READ: Final = msgspec.json.Decoder(_Quality)
 _FIRST: Final = (
     select(microtrip.c.samples)
     .where(microtrip.c.trip_no == trip.c.no)

@@ -66,7 +66,7 @@ class Folder:
         (self.path / folder).rmdir()
 
     def shown(self, **named):
-        return base_map.ShownMaps(self.path, monotonic=lambda: self.now_s, **named)
+        return base_map.BaseMaps(self.path, monotonic=lambda: self.now_s, **named)
 
     def later(self):
         self.now_s += base_map.LOOKED_S
@@ -91,7 +91,7 @@ def descriptors():
 
 
 def test_without_maps_there_is_nothing(folder, tmp_path):
-    for maps in (folder.shown(), base_map.ShownMaps(tmp_path / "none")):
+    for maps in (folder.shown(), base_map.BaseMaps(tmp_path / "none")):
         assert names(maps) is None
         assert maps.shown() == NO_MAP
 

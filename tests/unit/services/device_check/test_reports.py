@@ -15,7 +15,7 @@ from tripline.scoring.score import NotScored
 from tripline.services import presence, session_check
 from tripline.services.device_check import phrases
 from tripline.services.device_check.looks import CallState, Look, Session, Traced, TripState, Watched
-from tripline.services.device_check.reports import Listener, Told
+from tripline.services.device_check.reports import Listener, ReportLine
 from tripline.services.ingest import traces
 from tripline.wire import topics
 from tripline.wire.device.reasons import REASONS
@@ -40,7 +40,7 @@ def traced(body: bytes, outcome: str = "kept", *, topic: str = topics.TRE, nth: 
     return Traced(RowNo(ids.first_no(NOW) + nth), topic, outcome, body)
 
 
-def texts(told: list[Told]) -> list[str]:
+def texts(told: list[ReportLine]) -> list[str]:
     return [each.text for each in told]
 
 

@@ -26,12 +26,12 @@ from tripline.store import tables
 from tripline.store.lists import Span, UnknownOffset
 from tripline.store.rpc import calls as rpc_calls
 from tripline.wire.readings import RpcAnswer
-from tripline.wire.rpc import Asked
+from tripline.wire.rpc import CallRequest
 
 ADMIN = Actor(UserId("00000000-0000-11ef-8000-0000000000ff"), Authority.COMPANY_ADMIN, CompanyId(COMPANY))
 STRANGER = Actor(UserId("00000000-0000-11ef-8000-0000000000fe"), Authority.COMPANY_ADMIN, CompanyId(DRIVER))
 WAIT_S = 10
-ASKED = Asked("reset", b"{}", b'{"method":"reset","params":{}}', 20_000)
+ASKED = CallRequest("reset", b"{}", b'{"method":"reset","params":{}}', 20_000)
 
 
 @dataclass

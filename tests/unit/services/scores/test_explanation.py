@@ -17,7 +17,7 @@ from tripline.store import tables
 from tripline.store.scores import reads as score_reads
 from tripline.store.scores import scores
 from tripline.store.scores.policies import SECOND
-from tripline.store.scores.reads import KeptEvent
+from tripline.store.scores.reads import StoredEvent
 from tripline.store.scores.scores import Job, Task
 
 HARSH = [0, 0, 0, 0, 12, 24, 30, 30, *[60.0] * 3, 140, 141, 150, 140, 60, 60, 125, 60, 60, 40, 20, 0, 0]
@@ -162,7 +162,7 @@ def test_long_overspeed_does_not_go_on_behind_a_gap():
 
 
 def test_events_of_other_rules_are_told_as_unexplained():
-    kept = [KeptEvent("gone", START_MS + 3_000, 2), KeptEvent("there", START_MS + 6_000, 1)]
+    kept = [StoredEvent("gone", START_MS + 3_000, 2), StoredEvent("there", START_MS + 6_000, 1)]
 
     told = explained(drive(*[0.0] * 6, 12, 24, 30, *[30.0] * 20), kept=kept)
 

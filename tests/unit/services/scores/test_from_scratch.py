@@ -12,7 +12,7 @@ from tests.support.ingest_rig import COMPANY, DRIVER, MINUTE, NOW, OTHER_VEHICLE
 from tripline.domain.access import Actor, Authority
 from tripline.domain.disputes import Reason
 from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
-from tripline.domain.rescorings import Asked, Stage
+from tripline.domain.rescorings import RescoringRequest, Stage
 from tripline.domain.trips import State
 from tripline.scoring.rules import EventType, Rules, Scoring
 from tripline.services import notifications
@@ -180,7 +180,7 @@ def new_policy(yard):
             tx,
             actor=BOSS,
             company_id=CompanyId(COMPANY),
-            asked=Asked(),
+            asked=RescoringRequest(),
             ids=yard.rig.ids,
             now_ms=yard.rig.now_ms + 24 * HOUR,
         )

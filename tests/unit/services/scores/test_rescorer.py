@@ -14,7 +14,7 @@ from tripline.adapters.maps.roads_valhalla import Valhalla
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, UserId, VehicleId
 from tripline.domain.refusals import BadParameter
-from tripline.domain.rescorings import KEPT, NEXT, Asked, Cause, Ended, Stage, UnderWay
+from tripline.domain.rescorings import KEPT, NEXT, Cause, Ended, RescoringRequest, Stage, UnderWay
 from tripline.maintenance import maps
 from tripline.scoring.rules import Rules, Scoring
 from tripline.services.scores import rescorer as module
@@ -52,7 +52,12 @@ async def fleet(rig, trips=3):
 async def begun(rig, **asked):
     return await rig.write(
         lambda tx: rescorings.begin(
-            tx, actor=ROOT, company_id=CompanyId(COMPANY), asked=Asked(**asked), ids=rig.ids, now_ms=rig.now_ms
+            tx,
+            actor=ROOT,
+            company_id=CompanyId(COMPANY),
+            asked=RescoringRequest(**asked),
+            ids=rig.ids,
+            now_ms=rig.now_ms,
         )
     )
 
@@ -360,7 +365,7 @@ def test_it_gives_way_while_many_trips_wait(tmp_path, monkeypatch):
 
     (waiting, jobs), judged = played(tmp_path, play)
 
-    assert (waiting.bite, waiting.looked_at, jobs) == (None, 0, 2)
+    assert (waiting.batch, waiting.looked_at, jobs) == (None, 0, 2)
     assert judged == 3
 
 
@@ -372,7 +377,7 @@ def test_trips_that_wait_for_long_leave_the_turn_to_others(tmp_path, monkeypatch
         one = await begun(rig, everything=True)
         asked = await worker(rig).go_on()
         waits = await worker(rig).go_on()
-        return asked, waits, (await look(rig, one)).bite is not None, counts(await done(rig, one))
+        return asked, waits, (await look(rig, one)).batch is not None, counts(await done(rig, one))
 
     assert played(tmp_path, play) == (1, 0, True, (3, 0, 0, 0, 3, 0))
 

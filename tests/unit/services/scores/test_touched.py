@@ -15,7 +15,7 @@ from tripline.adapters.maps.roads_osm import PATIENCE_S, OsmRoads
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.maps import Bounds
-from tripline.domain.rescorings import Asked, Stage, Touched
+from tripline.domain.rescorings import RescoringRequest, Stage, Touched
 from tripline.maintenance import maps
 from tripline.scoring import quality
 from tripline.services.scores import rescore, rescorings
@@ -209,7 +209,7 @@ def test_rescoring_over_rest_remembers_its_area_from_step_to_step(tmp_path, town
     async def play(rig):
         trips = await fleet(rig)
         name = town.imported(50)
-        asked = Asked(area="town")
+        asked = RescoringRequest(area="town")
         one = await rig.write(
             lambda tx: rescorings.begin(
                 tx, actor=ROOT, company_id=CompanyId(COMPANY), asked=asked, ids=rig.ids, now_ms=rig.now_ms

@@ -10,7 +10,7 @@ from tripline.domain import deliveries as marks
 from tripline.domain.access import Scope
 from tripline.store import tables
 from tripline.store.ingest import deliveries
-from tripline.store.ingest.deliveries import Found, Sent
+from tripline.store.ingest.deliveries import Sent, StoredEntries
 
 SCOPE = Scope.everything("test")
 KEPT_MS = 10 * MINUTE
@@ -47,7 +47,7 @@ def test_any_number_of_keys_is_looked_up_at_once(rig: Rig) -> None:
     payloads = dict(rig.rows(tables.microtrip, "ts", "payload"))
     sent = [Sent(at, SENSOR, at, mark, None, at, payloads.get(at, b"{}")) for at in times for mark in (-at, key)]
 
-    async def look() -> Found:
+    async def look() -> StoredEntries:
         if not rig.store.shared:
             return await rig.store.read(lambda tx: deliveries.stored(tx, SCOPE, sent, since_ms=NOW))
         noted = await deliveries.noted(rig.store, SCOPE, sent, since_ms=NOW, now_ms=NOW)
