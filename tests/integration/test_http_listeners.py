@@ -149,12 +149,12 @@ def test_connections_are_counted_by_listener_while_they_are_open():
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
         writer.write(HEAD + b"Content-Length: 1\r\n\r\nx")
         await reader.readuntil(b"\r\n\r\nx")
-        counts.append(metrics.connections_of("api")._value.get())
+        counts.append(metrics.CONNECTIONS.labels("api")._value.get())
         writer.close()
         return b""
 
-    before = metrics.connections_of("api")._value.get()
+    before = metrics.CONNECTIONS.labels("api")._value.get()
     with_listener(Bounds(), talk)
 
     assert counts == [before + 1]
-    assert metrics.connections_of("api")._value.get() == before
+    assert metrics.CONNECTIONS.labels("api")._value.get() == before

@@ -169,7 +169,7 @@ def connection(app: Any = echo, bounds: Bounds = _BOUNDS) -> Connection:
         answers=Places("answers", bounds.answers, bounds.address_answers, causes),
         requests=Places("connections", 1, 1, causes),
         unread={},
-        turns=Turns(asyncio.get_running_loop(), bounds.turn_s),
+        turns=Turns(asyncio.get_running_loop(), bounds.turn_s, lambda address: False),
         scheme="http",
     )
     return Connection(config=config, server_state=ServerState(), app_state={}, shared=shared)
