@@ -38,6 +38,7 @@ _NOISE_M: Final = 2.0
 DEGREE_M: Final = 111_195.0
 """Metres a degree of latitude, and of longitude at the equator."""
 _SIZE: Final = samples.RECORD.size
+_TIME_BYTES: Final = 8
 _LAT_OF_ONE: Final = struct.Struct("<8xd20x")
 """Unpacks only the latitude of a record."""
 _LAT_AND_FLAGS: Final = struct.Struct("<8xd18xH")
@@ -104,7 +105,7 @@ def newest(tail: bytes, packed: bytes, *, last_ms: int) -> bytes:
     """
     last = packed[-TAIL_BYTES:]
     # Samples usually come in order, and each message is newer than the one before.
-    if len(last) == TAIL_BYTES and _tells_newest(last, last_ms=last_ms):
+    if len(last) == TAIL_BYTES and _tells_newest(last, last_ms=last_ms) and _is_alone(packed):
         if not tail or time_of(tail) < time_of(last[:_SIZE]):
             return last
         packed = last
@@ -176,6 +177,11 @@ def _tells_newest(last: bytes, *, last_ms: int) -> bool:
         and second_lat == second_lat
         and third_lat == third_lat
     )
+
+
+def _is_alone(packed: bytes) -> bool:
+    """Return whether no earlier sample of the message can have the time of its last one."""
+    return packed[-_SIZE : _TIME_BYTES - _SIZE] not in packed[:-_SIZE]
 
 
 def _usable(packed: bytes) -> list[bytes]:

@@ -32,6 +32,15 @@ def test_heading_is_the_direction_from_two_samples_before(north, east, heading):
     assert position(*path).heading_deg == pytest.approx(heading, abs=0.1)
 
 
+def test_eastern_one_of_two_samples_of_one_time_is_the_newer_wherever_a_message_has_it():
+    eastern, western = sample(2000, lon=129.1), sample(2000, lon=129.0)
+    message = b"".join([eastern, sample(0), sample(1000), western])
+
+    tail = positions.newest(b"", message, last_ms=T + 2000)
+
+    assert positions.last_of(tail) == eastern
+
+
 def test_heading_across_the_date_line_is_east():
     assert position(sample(0, 0.1, 179.9999), sample(1000, 0.1, -179.9999)).heading_deg == 90.0
 
