@@ -12,8 +12,11 @@ from tripline.domain.access import Authority
 from tripline.domain.disputes import Reason, State
 from tripline.domain.ids import TripId, UserId
 from tripline.domain.rescorings import RescoringRequest
+from tripline.scoring import quality
+from tripline.scoring.quality import Quality
+from tripline.scoring.rules import Rules
 from tripline.services.scores import rescorings
-from tripline.store.scores import disputes
+from tripline.store.scores import disputes, policies
 from tripline.store.tables import driving_score, gps_event, trip, vehicle
 from tripline.store.transactions import WriteTx
 
@@ -110,10 +113,17 @@ def scored_trip(app: Rest, owner: Login, vehicle_id: str, driver: Login) -> Any:
     """Work that keeps one scored trip of the vehicle with a microtrip and a GPS event; its result is the trip's id."""
 
     def work(tx: WriteTx) -> str:
-        on = {"company_id": owner.company_id, "vehicle_id": vehicle_id, "user_id": driver.user_id, "sensor_id": None}
+        on: dict[str, Any] = {
+            "company_id": owner.company_id,
+            "vehicle_id": vehicle_id,
+            "user_id": driver.user_id,
+            "sensor_id": None,
+            "quality": quality.written(Quality(samples=60, period_ms=1_000)),
+        }
         no, trip_id = journeys.keep_trip(tx, app.ids, created_ms=rest.NOW_MS, payload={"tid": 1}, **on)
         journeys.keep_microtrip(tx, app.ids, no, created_ms=rest.NOW_MS, payload={"lat": 1, "lon": 2})
         common: dict[str, Any] = {"user_id": driver.user_id, "trip_no": no, "trip_id": trip_id}
+        policies.keep(tx, Rules(), now_ms=rest.NOW_MS)
         scores.add_score(tx, 0, vehicle_id, created_ms=rest.NOW_MS, **common)
         scores.add_event(tx, 0, vehicle_id, created_ms=rest.NOW_MS, event_ms=rest.NOW_MS, **common)
         scores.add_total(tx, vehicle_id, created_ms=rest.NOW_MS, count=1, score=90.5, distance_m=4000.0)
