@@ -166,7 +166,7 @@ HABITS: Final = {
     "clock-digits": Habit("`ts` of microtrips and trips is hhmmss", "no `ts` (T1)", _clock_digits),
     "far-future": Habit("`ts` of microtrips and trips is 9999999999999", "no `ts` (T2)", _far_future),
     "no-clt": Habit("samples have no `clt`", "the time is `ts`; an aggregate is one usable sample (T3)", _no_clt),
-    "no-ts": Habit("messages have no `ts`", "`clt` is the time, else that of receipt (T3, T4)", _no_ts),
+    "no-ts": Habit("messages have no `ts`", "`clt` is the time, else the time of receipt (T3, T4)", _no_ts),
     "em-digits": Habit(
         "`em` is an integer that has the hexadecimal digits, where it can",
         "its digits are hexadecimal (E1)",
@@ -174,7 +174,7 @@ HABITS: Final = {
         _OBD,
     ),
     "em-zero": Habit(
-        "`em` is the integer 0, whatever happens", "no manoeuvres (E1)", lambda draft: _em(draft, lambda _: 0), _OBD
+        "`em` is always the integer 0", "no manoeuvres (E1)", lambda draft: _em(draft, lambda _: 0), _OBD
     ),
     "em-prefix": Habit(
         "`em` begins with 0x", "the prefix is dropped (E1)", lambda draft: _em(draft, lambda text: f"0x{text}"), _OBD
@@ -212,7 +212,7 @@ HABITS: Final = {
     "qos-0": Habit("microtrips are sent at QoS 0", "kept, never acknowledged (C1)", _qos_0),
     "twice": Habit("every message is sent twice", "the second is a redelivery: kept once (O3, I3)", _twice),
     "shared-client-id": Habit(
-        "all devices have one client identifier", "told apart by their user names (C3)", client_id=SHARED_CLIENT_ID
+        "all devices have one client identifier", "distinguished by their user names (C3)", client_id=SHARED_CLIENT_ID
     ),
     "unplugged": Habit(
         "the plug is pulled in the middle of a drive, for good",
