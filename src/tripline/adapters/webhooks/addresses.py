@@ -27,6 +27,7 @@ LOOKUP_S: Final = 3.0
 LOOKUPS_MAX: Final = 32
 """Look-ups under way; the thread of one that hangs ends with it."""
 NAMES_MAX: Final = 4_096
+"""Names with remembered addresses; beyond it the one remembered longest is forgotten."""
 ADDRESSES_MAX: Final = 8
 """Most addresses of one name that we check; a name with more is refused, for none may go unchecked."""
 
