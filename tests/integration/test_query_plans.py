@@ -76,8 +76,8 @@ PERMITTED = {
     "trends.company_trend": {"SCAN sums", SORTED},
     # The members of one company, once a minute.
     "trends.company_ranking": {GROUPED, SORTED},
-    # A company and its operator, of which the operator's address comes first.
-    "settling": {SORTED},
+    # A company and its operator, of which the operator's address comes first; the policy of the made score.
+    "settling": {SORTED, POLICIES},
 }
 """What each operation may do beside looking things up by index, and why that does not grow with others."""
 NO_SCAN = re.compile(r"SCAN (CONSTANT ROW|\(?subquery|managed$|lately$|smallest$)")
