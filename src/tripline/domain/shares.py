@@ -1,11 +1,11 @@
 """Shares of a limit: how much of it an operator, a company and an account may hold, and who makes room for a newcomer.
-And turns at work that few may do at a time.
+And turns at work that few may do at a time: by operator, or known addresses first.
 
 A service operator and the partners under it count together, so partners that an operator registers for itself do not
 add to its share. Not here: limits in the memory of a process (`services/shares.py`), or in the store (exports, drafts).
 """
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Generic, NamedTuple, TypeVar
 
@@ -13,6 +13,8 @@ import msgspec
 
 T = TypeVar("T")
 
+KNOWN_IN_A_ROW: Final = 3
+"""Turns of known addresses before one of a stranger who waits."""
 _DEPTH: Final = 3
 
 
@@ -81,6 +83,68 @@ class Rota:
         operator = of(found)[0]
         self._had = [*(each for each in had if each != operator), operator]
         return found
+
+
+class AddressQueue(Generic[T]):
+    """Items that wait, by address; addresses take turns, however many items each has."""
+
+    def __init__(self) -> None:
+        self._of: OrderedDict[str, deque[T]] = OrderedDict()
+        """By address, the one whose turn is next first."""
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[T]:
+        return (item for items in self._of.values() for item in items)
+
+    def add(self, address: str, item: T) -> None:
+        """Add an item behind the others of its address."""
+        self._of.setdefault(address, deque()).append(item)
+        self._size += 1
+
+    def remove(self, address: str, item: T) -> None:
+        """Remove an item, if it still waits."""
+        items = self._of.get(address)
+        if items is not None and item in items:
+            items.remove(item)
+            self._size -= 1
+            if not items:
+                del self._of[address]
+
+    def next(self) -> T:
+        """Remove and return the item whose turn it is."""
+        address, items = self._of.popitem(last=False)
+        item = items.popleft()
+        self._size -= 1
+        if items:
+            self._of[address] = items
+        return item
+
+
+class KnownFirst(Generic[T]):
+    """Items that wait: those of known addresses first, with a stranger's in every fourth turn."""
+
+    def __init__(self) -> None:
+        self.known: AddressQueue[T] = AddressQueue()
+        self.strangers: AddressQueue[T] = AddressQueue()
+        self._in_a_row = 0
+
+    def __len__(self) -> int:
+        return len(self.known) + len(self.strangers)
+
+    def group(self, *, is_known: bool) -> AddressQueue[T]:
+        """Return the items of known addresses, or those of strangers."""
+        return self.known if is_known else self.strangers
+
+    def next(self) -> T:
+        """Remove and return the item whose turn it is."""
+        if self.known and (not self.strangers or self._in_a_row < KNOWN_IN_A_ROW):
+            self._in_a_row += bool(self.strangers)
+            return self.known.next()
+        self._in_a_row = 0
+        return self.strangers.next()
 
 
 def _first_to_go(held: Sequence[Held[T]], new: Holder, within: int, size: int) -> Held[T] | None:

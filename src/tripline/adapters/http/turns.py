@@ -14,14 +14,12 @@ from typing import Final, TypeAlias
 
 from uvicorn.protocols.http.flow_control import FlowControl
 
+from tripline.domain.shares import KnownFirst
+
 SLICE: Final = 65_536
 """Bytes that are read at once."""
-KNOWN_IN_A_ROW: Final = 3
-"""Steps of known addresses before one of a stranger who waits."""
 
 Step: TypeAlias = Callable[[], None]
-_Waiting: TypeAlias = dict[str, deque[tuple[Step, float]]]
-"""Steps and their costs by address, the one whose turn is next first."""
 
 
 class Turns:
@@ -32,9 +30,8 @@ class Turns:
         self._turn_s = turn_s
         self._is_known = is_known
         self._spent_s = 0.0
-        self._known: _Waiting = {}
-        self._strangers: _Waiting = {}
-        self._in_a_row = 0
+        self._waiting: KnownFirst[tuple[Step, float]] = KnownFirst()
+        """Steps and their costs."""
         self._called = False
 
     def take(self, address: str, step: Step, *, costs_s: float = 0.0) -> bool:
@@ -42,9 +39,8 @@ class Turns:
         if not self._called:
             self._called = True
             self._loop.call_soon(self._turn)
-        if self._known or self._strangers or self._spent_s >= self._turn_s:
-            waiting = self._known if self._is_known(address) else self._strangers
-            waiting.setdefault(address, deque()).append((step, costs_s))
+        if self._waiting or self._spent_s >= self._turn_s:
+            self._waiting.group(is_known=self._is_known(address)).add(address, (step, costs_s))
             return False
         self._do(step, costs_s)
         return True
@@ -53,29 +49,14 @@ class Turns:
         """A new turn of the loop: others were served."""
         self._spent_s = 0.0
         try:
-            while self._known or self._strangers:
-                self._do(*self._next())
+            while self._waiting:
+                self._do(*self._waiting.next())
                 if self._spent_s >= self._turn_s:
                     break
         finally:
-            self._called = bool(self._known or self._strangers or self._spent_s)
+            self._called = bool(self._waiting or self._spent_s)
             if self._called:
                 self._loop.call_soon(self._turn)
-
-    def _next(self) -> tuple[Step, float]:
-        """Take out the step whose turn it is."""
-        if self._known and (not self._strangers or self._in_a_row < KNOWN_IN_A_ROW):
-            self._in_a_row += 1
-            waiting = self._known
-        else:
-            self._in_a_row = 0
-            waiting = self._strangers
-        address = next(iter(waiting))
-        steps = waiting.pop(address)
-        taken = steps.popleft()
-        if steps:
-            waiting[address] = steps
-        return taken
 
     def _do(self, step: Step, costs_s: float) -> None:
         began = time.perf_counter()

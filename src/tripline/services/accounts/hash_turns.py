@@ -7,23 +7,19 @@ oldest one, so that a newcomer always gets in.
 
 Accounts are counted by the name that was sent, so an account that does not exist is treated like one that does.
 
-Not here: the hashes (`passwords.py`), the known addresses (`known_addresses.py`).
+Not here: the hashes (`passwords.py`), the known addresses (`known_addresses.py`), the order (`domain/shares.py`).
 """
 
 import asyncio
 import collections
 import itertools
-from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Final
 
 import msgspec
 
 from tripline.domain.refusals import TryLater
-
-KNOWN_IN_A_ROW: Final = 3
-"""Turns of known requesters before a stranger who waits has one."""
+from tripline.domain.shares import AddressQueue, KnownFirst
 
 
 class TooManyLogins(TryLater):
@@ -48,55 +44,6 @@ class Place(msgspec.Struct, frozen=True, eq=False):
     turn: asyncio.Future[None]
 
 
-class Group:
-    """Places of known requesters, or of strangers."""
-
-    def __init__(self) -> None:
-        self._of: OrderedDict[str, deque[Place]] = OrderedDict()
-        """By address, the one whose turn is next first."""
-        self._size = 0
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __iter__(self) -> Iterator[Place]:
-        return (place for places in self._of.values() for place in places)
-
-    def add(self, place: Place) -> None:
-        """Add a place behind the others of its address."""
-        self._of.setdefault(place.requester.address, deque()).append(place)
-        self._size += 1
-
-    def remove(self, place: Place) -> None:
-        """Take a place out, if it is still here."""
-        places = self._of.get(place.requester.address)
-        if places is not None and place in places:
-            places.remove(place)
-            self._size -= 1
-            if not places:
-                del self._of[place.requester.address]
-
-    def next(self) -> Place:
-        """Take out the place whose turn it is."""
-        address, places = next(iter(self._of.items()))
-        place = places[0]
-        self.remove(place)
-        if places:
-            self._of.move_to_end(address)
-        return place
-
-    def largest(self) -> Place:
-        """The oldest place of the address or account that has most."""
-        addresses = collections.Counter(place.requester.address for place in self)
-        accounts = collections.Counter(place.requester.account for place in self)
-
-        def rank(place: Place) -> tuple[int, int]:
-            of_one = max(addresses[place.requester.address], accounts[place.requester.account])
-            return of_one, -place.number
-
-        return max(self, key=rank)
-
-
 class HashTurns:
     """Decides who computes a hash next, `workers` at a time, while up to `waiting` others wait."""
 
@@ -105,8 +52,7 @@ class HashTurns:
         self._waiting = max(waiting, 2)
         self._share = self._waiting // 2
         """Places that strangers may have."""
-        self._known, self._strangers = Group(), Group()
-        self._in_a_row = 0
+        self._queue: KnownFirst[Place] = KnownFirst()
         self._numbers = itertools.count()
 
     @asynccontextmanager
@@ -119,18 +65,19 @@ class HashTurns:
             self._end_turn()
 
     async def _wait(self, requester: Requester) -> None:
-        group = self._known if requester.known else self._strangers
+        queue = self._queue
+        group = queue.group(is_known=requester.known)
         place = Place(next(self._numbers), requester, asyncio.get_running_loop().create_future())
-        group.add(place)
+        group.add(requester.address, place)
         self._give_turns()
-        if len(self._strangers) > self._share:
-            self._give_up_place(self._strangers)
-        elif len(self._known) + len(self._strangers) > self._waiting:
-            self._give_up_place(self._known)
+        if len(queue.strangers) > self._share:
+            self._give_up_place(queue.strangers)
+        elif len(queue) > self._waiting:
+            self._give_up_place(queue.known)
         try:
             await place.turn
         except asyncio.CancelledError:
-            group.remove(place)
+            group.remove(requester.address, place)
             # The turn may have come in the same moment.
             if not place.turn.cancelled() and place.turn.exception() is None:
                 self._end_turn()
@@ -141,21 +88,27 @@ class HashTurns:
         self._give_turns()
 
     def _give_turns(self) -> None:
-        while self._free and (self._known or self._strangers):
-            place = self._next_group().next()
+        while self._free and self._queue:
+            place = self._queue.next()
             if not place.turn.done():
                 self._free -= 1
                 place.turn.set_result(None)
 
-    def _give_up_place(self, group: Group) -> None:
-        place = group.largest()
-        group.remove(place)
+    @staticmethod
+    def _give_up_place(group: AddressQueue[Place]) -> None:
+        place = _oldest_of_largest(group)
+        group.remove(place.requester.address, place)
         if not place.turn.done():
             place.turn.set_exception(TooManyLogins(after_s=1))
 
-    def _next_group(self) -> Group:
-        if self._known and (not self._strangers or self._in_a_row < KNOWN_IN_A_ROW):
-            self._in_a_row += bool(self._strangers)
-            return self._known
-        self._in_a_row = 0
-        return self._strangers
+
+def _oldest_of_largest(group: AddressQueue[Place]) -> Place:
+    """The oldest place of the address or account that has most."""
+    addresses = collections.Counter(place.requester.address for place in group)
+    accounts = collections.Counter(place.requester.account for place in group)
+
+    def rank(place: Place) -> tuple[int, int]:
+        of_one = max(addresses[place.requester.address], accounts[place.requester.account])
+        return of_one, -place.number
+
+    return max(group, key=rank)
