@@ -29,16 +29,15 @@ def address_of(request: Call) -> str:
 
 def attempts_of(request: Call) -> Attempts:
     """Attempts at a password from where this request comes."""
-    context = context_of(request)
+    context, of_accounts = context_of(request), accounts_of(request)
     agent = request.headers.get("user-agent", "")[:_AGENT_MAX]
     return Attempts(
-        accounts_of(request).limits.logins,
-        accounts_of(request).limits.known,
+        of_accounts.limits,
         address_of(request),
         context.clock(),
         agent or None,
         mark=cookies.mark(request),
-        mark_of=accounts_of(request).tokens.mark,
+        mark_of=of_accounts.tokens.mark,
     )
 
 

@@ -20,10 +20,10 @@ from tripline.domain.refusals import BadParameter, Kind, Refusal, TryLater
 from tripline.services.accounts import browser_sessions, links, refresh_sessions
 from tripline.services.accounts.browser_sessions import Cookie
 from tripline.services.accounts.hash_turns import Requester
-from tripline.services.accounts.known_addresses import KnownAddresses
+from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.passwords import Passwords
 from tripline.services.accounts.sessions import Client
-from tripline.services.accounts.throttle import Throttle, seconds
+from tripline.services.accounts.throttle import seconds
 from tripline.services.accounts.tokens import Pair, Ticket, Tokens, TokenUnreadable
 from tripline.store.accounts import accounts, sessions
 from tripline.store.accounts.accounts import Credentials
@@ -59,8 +59,7 @@ class WrongPassword(BadParameter):
 class Attempts(msgspec.Struct, frozen=True):
     """Attempts from one address (`http/peers.py`), and the instant of this one, epoch ms."""
 
-    throttle: Throttle
-    known: KnownAddresses
+    limits: Limits
     address: str
     now_ms: int
     agent: str | None = None
@@ -79,8 +78,7 @@ class Attempts(msgspec.Struct, frozen=True):
         """An attempt on this account, for its turn at a hash."""
         login = accounts.login_form(account)
         marked = bool(self.mark) and hmac.compare_digest(self.mark, self.mark_of(login))
-        known = marked or self.address in self.known or self.throttle.trusts(self.address)
-        return Requester(login, self.address, known)
+        return Requester(login, self.address, known=marked or self.limits.knows(self.address))
 
     @asynccontextmanager
     async def one(self, account: str) -> AsyncIterator[None]:
@@ -89,19 +87,19 @@ class Attempts(msgspec.Struct, frozen=True):
         Raises `MustWait`, before the block.
         """
         login = accounts.login_form(account)
-        wait_ms = self.throttle.begin(login, self.address, now_ms=self.now_ms)
+        wait_ms = self.limits.logins.begin(login, self.address, now_ms=self.now_ms)
         if wait_ms:
             _log.info("account.login_throttled")
             raise MustWait(after_s=seconds(wait_ms))
         try:
             yield
         except (WrongCredentials, WrongPassword):
-            self.throttle.failed(login, self.address, now_ms=self.now_ms)
+            self.limits.logins.failed(login, self.address, now_ms=self.now_ms)
             raise
         except BaseException:
-            self.throttle.withdrawn(login, self.address)
+            self.limits.logins.withdrawn(login, self.address)
             raise
-        self.throttle.succeeded(login, self.address)
+        self.limits.logins.succeeded(login, self.address)
 
 
 async def log_in(
@@ -211,7 +209,7 @@ async def _opened(
     async with attempts.one(claims[-1][0]):
         found = await _first_right(store, claims, attempts, passwords)
         made = await store.write(work)
-    attempts.known.add(found.user_id, attempts.address)
+    attempts.limits.known.add(found.user_id, attempts.address)
     return found, made
 
 

@@ -44,4 +44,4 @@ async def set_password(
         links.note_password(tx, actor, ids=ids, now_ms=now_ms)
         return found.email
 
-    attempts.throttle.forgive(accounts.login_form(await store.write(spend)), attempts.address)
+    attempts.limits.logins.forgive(accounts.login_form(await store.write(spend)), attempts.address)
