@@ -1,6 +1,6 @@
 """Perform a carrier's actions in the order sent, each once; a refused action does not stop the others.
 
-Follows spec/gaps G10. Not here: the effect of each action (`effects.py`), decoding them (`api/lines.py`).
+Follows spec/gaps G10. Not here: the effect of each action (`effects.py`), decoding them (`api/carrier.py`).
 """
 
 from collections.abc import Sequence

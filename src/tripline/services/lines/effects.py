@@ -146,8 +146,8 @@ def _termination(context: ActionContext, action: LineAction) -> Done:
     cancelled = _cancelled(context, device)
     line_devices.clear(context.tx, device.id)
     latest_values.forget(context.tx, device.id)
-    ended_hints = (*notifications.credential_ended(device.id), *notifications.sensors_changed([device.id]))
-    return replace(done, notifications=(*cancelled, *done.notifications, *ended_hints))
+    told = (*notifications.credential_ended(device.id), *notifications.sensors_changed([device.id]))
+    return replace(done, notifications=(*cancelled, *done.notifications, *told))
 
 
 _EFFECTS: Final[dict[Type, Callable[[ActionContext, LineAction], Done]]] = {
