@@ -24,7 +24,7 @@ from tests.support import stores
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.services.device_frames import Frame
-from tripline.services.ingest import acknowledgements
+from tripline.services.ingest import pipeline as ingest_pipeline
 from tripline.services.ingest.pipeline import Pipeline
 from tripline.services.ingest.rejected_log import RejectedLog
 from tripline.services.live.position_keeper import PositionKeeper
@@ -144,7 +144,7 @@ def _watch(pipeline: Any, store: Any, spent: dict[str, list[float]]) -> None:
     pipeline._check = awaited("check", pipeline._check)
     pipeline._place = timed("place", pipeline._place)
     pipeline._keep = awaited("keep", pipeline._keep)
-    acknowledgements.acknowledge = awaited("acknowledge", _ACKNOWLEDGE)
+    ingest_pipeline.acknowledge = awaited("acknowledge", _ACKNOWLEDGE)
     if isinstance(store, SqliteStore):
         store._writer.work = timed("writer", store._writer.work)  # type: ignore[method-assign]
     else:
@@ -152,7 +152,7 @@ def _watch(pipeline: Any, store: Any, spent: dict[str, list[float]]) -> None:
         batches._work = timed("writer", batches._work)
 
 
-_ACKNOWLEDGE = acknowledgements.acknowledge
+_ACKNOWLEDGE = ingest_pipeline.acknowledge
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -33,7 +33,7 @@ from tests.support.ingest_rig import (
 
 from tripline.domain.ids import SensorId
 from tripline.services.eraser import Eraser
-from tripline.services.fleet import sensor_removal
+from tripline.services.fleet import removal
 from tripline.services.ingest import silence
 from tripline.store import tables
 from tripline.store.erasure import erasures
@@ -182,7 +182,7 @@ def test_claims_deleted_sensor_gets_no_rows_any_more(pair: list[Node], silently:
     first.send(microtrip(NOW), at=NOW)
 
     def remove() -> None:
-        second.run(second.store.write(lambda tx: sensor_removal.forget(tx, SENSOR, ids=second.ids, now_ms=NOW + 1)))
+        second.run(second.store.write(lambda tx: removal.forget_sensor(tx, SENSOR, ids=second.ids, now_ms=NOW + 1)))
 
     first.meanwhile(remove) if silently else remove()
     source = first.send(microtrip(NOW + 1000), at=NOW + 1000)

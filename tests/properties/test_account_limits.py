@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
 from tripline import config
-from tripline.services.accounts.quota import Quota
+from tripline.services.accounts.limits import Quota
 from tripline.services.accounts.throttle import TOGETHER, Throttle
 
 HOME = "192.0.2.1"

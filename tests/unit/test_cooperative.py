@@ -16,13 +16,13 @@ from tripline.domain.import_drafts import Draft, DraftId, RowState
 from tripline.domain.refusals import BadParameter
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
-from tripline.services import export_files, exports
+from tripline.services import exports
 from tripline.services.imports import draft_blocks, draft_files, draft_worker
 from tripline.services.imports import kinds as import_kinds
 from tripline.services.imports.draft_blocks import Rows, Verdicts
-from tripline.services.imports.draft_checks import Check
 from tripline.services.imports.draft_pages import RowView
 from tripline.services.imports.draft_rows import Examined
+from tripline.services.imports.draft_worker import Check
 from tripline.wire import csv_files
 
 MANY = 20_000
@@ -113,11 +113,11 @@ def pages_into(writer):
 
 
 def exported_csv():
-    return pages_into(export_files.Csv())
+    return pages_into(exports.Csv())
 
 
 def exported_workbook():
-    return pages_into(export_files.Xlsx())
+    return pages_into(exports.Xlsx())
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from tripline.http.context.fleet import fleet_of
 from tripline.http.operations import PageOf, Value, operation
 from tripline.services import notifications
 from tripline.services.barrier import GATEWAYS
-from tripline.services.fleet import companies, latest_values, sensor_removal
+from tripline.services.fleet import companies, latest_values, removal
 from tripline.services.fleet import sensors as service
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rest import bodies as rest_bodies
@@ -166,7 +166,7 @@ async def delete(request: Call) -> ASGIApp:
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
     now_ms = context.clock()
     told = await context.store.write(
-        lambda tx: sensor_removal.remove(tx, actor=actor, sensor_id=sensor_id, ids=context.ids, now_ms=now_ms)
+        lambda tx: removal.remove_sensor(tx, actor=actor, sensor_id=sensor_id, ids=context.ids, now_ms=now_ms)
     )
     notifications.send(context.signals, told)
     await fleet_of(request).settling.settled(GATEWAYS)

@@ -2,7 +2,7 @@
 
 Follows spec/interface (Carrier-side lifecycle actions) and spec/gaps G10.
 
-Not here: what an action does (`services/lines/effects.py`), the states of a line (`lines.py`), JSON
+Not here: what an action does (`services/lines/actions.py`), the states of a line (`lines.py`), JSON
 (`wire/rest/lines.py`).
 """
 

@@ -4,7 +4,7 @@ The pending work is a list in the store (`store/erasure/erasures.py`), so an era
 there. It never blocks the single writer for long: a transaction deletes as many rows as fit into `BUDGET_S`, however
 fast or slow the disk is, and device messages go between two of them. Of several processes, one erases a given item.
 
-Not here: deleting the vehicle (`services/fleet/vehicles.py`) or sensor itself (`services/fleet/sensor_removal.py`),
+Not here: deleting the vehicle (`services/fleet/vehicles.py`) or sensor itself (`services/fleet/removal.py`),
 or the person (`services/fleet/removal.py`).
 """
 
@@ -16,7 +16,7 @@ from tripline.domain.ids import SensorId, UserId, VehicleId
 from tripline.metrics import ERASED_ROWS
 from tripline.observe import SIGNAL_ERASURE_DUE, logger
 from tripline.ports.signals import Signals
-from tripline.services.fleet import sensor_removal
+from tripline.services.fleet import removal
 from tripline.services.poll_loop import PollLoop
 from tripline.store.erasure import driver_remains, erasures, vehicle_remains
 from tripline.store.erasure.erasures import Kind
@@ -38,7 +38,7 @@ LetGo = Callable[[Sequence[str]], Awaitable[None]]
 
 _ERASE_SOME: Final[dict[Kind, Callable[[WriteTx, str, int], int]]] = {
     Kind.VEHICLE: lambda tx, owner_id, limit: vehicle_remains.erase_some(tx, VehicleId(owner_id), limit=limit),
-    Kind.SENSOR: lambda tx, owner_id, limit: sensor_removal.erase_some(tx, SensorId(owner_id), limit=limit),
+    Kind.SENSOR: lambda tx, owner_id, limit: removal.erase_some_of_sensor(tx, SensorId(owner_id), limit=limit),
     Kind.PERSON: lambda tx, owner_id, limit: driver_remains.erase_some(tx, UserId(owner_id), limit=limit),
 }
 

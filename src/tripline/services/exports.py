@@ -5,33 +5,37 @@ export continues after its owner leaves the page, every process shows its progre
 that dies costs a minute. Rows are read page by page by key, each page as its owner may see it then; the memory needed
 does not depend on their number.
 
-Not here: the rows and cells of a list (a `Book`, which the portal's lists implement), writing files
-(`export_files.py`).
+Not here: the rows and cells of a list (a `Book`, which the portal's lists implement).
 """
 
 import asyncio
+import tempfile
+import threading
 from collections.abc import Mapping, Sequence
-from typing import Final, Protocol
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
+from tripline import cooperative
 from tripline.domain import exports
 from tripline.domain.access import Actor
 from tripline.domain.exports import Event, Export, Form, ManyExports, NotReady
 from tripline.domain.ids import RecordId, TimeIds
 from tripline.domain.refusals import NotFound, Refusal
 from tripline.domain.shares import Rota
+from tripline.later import Later
 from tripline.observe import SIGNAL_EXPORT_DUE, logger
 from tripline.ports.clocks import Clock
 from tripline.ports.signals import Signals
 from tripline.services import shares
-from tripline.services.export_files import Csv, Xlsx
 from tripline.services.notifications import Notification
 from tripline.services.poll_loop import PollLoop
 from tripline.store import exports as rows
 from tripline.store.accounts import accounts
 from tripline.store.browsing.pages import Place
 from tripline.store.transactions import ReadTx, Store, WriteTx
+from tripline.wire import csv_files
 from tripline.wire.csv_files import Cell
 
 AT_ONCE: Final = 2_000
@@ -268,3 +272,99 @@ class Exporter:
         )
         if not held:
             raise _GivenUpError
+
+
+if TYPE_CHECKING:
+    import xlsxwriter
+else:
+    xlsxwriter = Later("xlsxwriter")
+
+PART: Final = 2**20
+"""Bytes of a piece of a file."""
+
+
+class Csv:
+    """A CSV file in UTF-8 with a byte-order mark, safe from formulas in spreadsheets."""
+
+    def __init__(self) -> None:
+        self._write = csv_files.written
+        self._ready: list[bytes] = []
+
+    def add(self, sheet: Sequence[Sequence[Cell]]) -> None:
+        """Write these rows."""
+        self._ready.append(self._write(cooperative.each(sheet)))
+        self._write = csv_files.written_on
+
+    def ready(self) -> list[bytes]:
+        """The bytes written so far."""
+        ready, self._ready = self._ready, []
+        return [b"".join(ready)]
+
+    def end(self) -> None:
+        """End the rows."""
+
+    def rest(self) -> list[bytes]:
+        """Return no more pieces: all were ready before."""
+        return []
+
+    def close(self) -> None:
+        """Do nothing: no file is open."""
+
+
+class Xlsx:
+    """A workbook of one sheet, in a temporary folder; text stays text.
+
+    XlsxWriter keeps one row in memory (`constant_memory`) and truncates rows and texts at the limits of a sheet.
+    """
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="tripline-export-")
+        self._path = Path(self._folder.name) / "book.xlsx"
+        self._book = xlsxwriter.Workbook(str(self._path), {"constant_memory": True, "tmpdir": self._folder.name})
+        self._sheet = self._book.add_worksheet()
+        self._sheet.freeze_panes(1, 0)
+        self._at = 0
+        self._file: IO[bytes] | None = None
+        self._lock = threading.Lock()
+        """A cancelled export closes the workbook while a thread may still write rows."""
+
+    def add(self, sheet: Sequence[Sequence[Cell]]) -> None:
+        """Write these rows."""
+        with self._lock:
+            for row, cells in enumerate(cooperative.each(sheet), self._at):
+                for column, cell in enumerate(cells):
+                    if isinstance(cell, str):
+                        self._write_text(row, column, cell)
+                    elif cell is not None:
+                        self._sheet.write_number(row, column, cell)
+            self._at += len(sheet)
+
+    def ready(self) -> list[bytes]:
+        """Return no pieces before the end."""
+        return []
+
+    def end(self) -> None:
+        """End the rows, and assemble the workbook."""
+        with self._lock:
+            self._book.close()
+            self._file = self._path.open("rb")
+
+    def rest(self) -> list[bytes]:
+        """The next piece of the file."""
+        piece = b"" if self._file is None else self._file.read(PART)
+        return [piece] if piece else []
+
+    def close(self) -> None:
+        """Remove the folder."""
+        with self._lock, self._folder:
+            if self._file is None:
+                self._book.close()
+            else:
+                self._file.close()
+
+    def _write_text(self, row: int, column: int, text: str) -> None:
+        if text.startswith("<r>") and text.endswith("</r>"):
+            # write_string would parse this as the XML of a rich text; as three runs it is escaped.
+            self._sheet.write_rich_string(row, column, text[:1], text[1:2], text[2:])
+        else:
+            self._sheet.write_string(row, column, text)

@@ -11,7 +11,7 @@ from tripline.domain import ids
 from tripline.domain.access import Authority
 from tripline.ports.carriers import CarrierRefusedError
 from tripline.ports.outages import Outage
-from tripline.services.lines import patience
+from tripline.services.lines import batches
 
 NONE = {"id": ids.PLACEHOLDER}
 
@@ -545,7 +545,7 @@ class Carrier:
 @pytest.fixture
 def paused(tmp_path, monkeypatch):
     """Runs a scenario with a paused line and a carrier that answers as told; nobody waits long for a busy line."""
-    monkeypatch.setattr(patience, "PAUSES_S", (0.001, 0.001))
+    monkeypatch.setattr(batches, "PAUSES_S", (0.001, 0.001))
 
     def run(carrier, scenario, **parts):
         async def with_pause(app):

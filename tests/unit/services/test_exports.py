@@ -20,7 +20,7 @@ from tripline.domain.exports import KEPT, KEPT_MS, OF_ACCOUNT, Event, Form, Many
 from tripline.domain.ids import CompanyId, TimeIds, UserId
 from tripline.domain.refusals import Forbidden, NotFound
 from tripline.domain.shares import Shares
-from tripline.services import export_files, exports
+from tripline.services import exports
 from tripline.services.exports import Exporter, Sheet
 from tripline.store import exports as rows
 from tripline.store.browsing.pages import Place
@@ -142,7 +142,7 @@ def test_csv_has_every_row_and_nothing_that_a_spreadsheet_runs(tmp_path, monkeyp
 
 def test_workbook_has_text_as_text_and_numbers_as_numbers(tmp_path, monkeypatch):
     monkeypatch.setattr(exports, "AT_ONCE", 4)
-    monkeypatch.setattr(export_files, "PART", 1_000)
+    monkeypatch.setattr(exports, "PART", 1_000)
 
     async def scenario(desk):
         asked = await desk.ask(9, form=Form.XLSX)
@@ -163,7 +163,7 @@ def test_workbook_has_text_as_text_and_numbers_as_numbers(tmp_path, monkeypatch)
 
 def workbook(*sheets):
     """A workbook with the rows of these sheets, one below the other."""
-    with closing(export_files.Xlsx()) as writer:
+    with closing(exports.Xlsx()) as writer:
         for sheet in sheets:
             writer.add(sheet)
         writer.end()
@@ -197,7 +197,7 @@ def test_workbook_shows_markup_as_text(text):
 def test_workbook_leaves_nothing_on_the_disk(tmp_path, monkeypatch, finished):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
-    with closing(export_files.Xlsx()) as writer:
+    with closing(exports.Xlsx()) as writer:
         writer.add([["a"]])
         if finished:
             writer.end()

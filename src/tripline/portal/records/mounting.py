@@ -30,8 +30,9 @@ from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
 from tripline.services import notifications
 from tripline.services.fleet import goes_with, vehicles
 from tripline.services.fleet import sensors as service
-from tripline.services.rpc import activation_progress, records
-from tripline.services.rpc.activation_progress import Progress
+from tripline.services.rpc import activation as rpc_activation
+from tripline.services.rpc import records
+from tripline.services.rpc.activation import Progress
 from tripline.store.lists import Span, UnknownOffset, Window
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -148,7 +149,7 @@ async def progress(request: Call) -> Response[bytes]:
         visitor = visitor_in(tx, request)
         sensor_id = _sensor_id(request)
         request_id = RequestId(parameters.path_id(request, "requestId"))
-        return visitor, activation_progress.read(tx, actor=visitor.actor, sensor_id=sensor_id, request_id=request_id)
+        return visitor, rpc_activation.read(tx, actor=visitor.actor, sensor_id=sensor_id, request_id=request_id)
 
     visitor, found = await context_of(request).store.read_short(work)
     return views.show(
@@ -294,7 +295,7 @@ def _unmount_form(
 def _placed(tx: ReadTx, request: Call, visitor: Visitor) -> Placed:
     sensor_id = _sensor_id(request)
     sensor = service.to_mount(tx, actor=visitor.actor, sensor_id=sensor_id)
-    awaited = activation_progress.awaited(tx, actor=visitor.actor, sensor_id=sensor_id)
+    awaited = rpc_activation.awaited(tx, actor=visitor.actor, sensor_id=sensor_id)
     return Placed(sensor, awaited)
 
 
@@ -302,7 +303,7 @@ def _leaving(tx: ReadTx, request: Call, visitor: Visitor) -> Leaving:
     placed = _placed(tx, request, visitor)
     awaited_no = None
     if placed.awaited is not None:
-        awaited_no = activation_progress.read(
+        awaited_no = rpc_activation.read(
             tx, actor=visitor.actor, sensor_id=placed.sensor.id, request_id=placed.awaited
         ).vehicle_no
     return Leaving(placed=placed, awaited_no=awaited_no, counts=goes_with.unmounting(tx, placed.sensor.id))

@@ -28,7 +28,7 @@ from tripline.portal.records import histories
 from tripline.portal.records.histories import Lines, Opened
 from tripline.services import notifications
 from tripline.services.barrier import GATEWAYS
-from tripline.services.fleet import goes_with, history, latest_values, overviews, sensor_removal
+from tripline.services.fleet import goes_with, history, latest_values, overviews, removal
 from tripline.services.fleet import sensors as service
 from tripline.services.fleet.latest_values import Latest
 from tripline.services.fleet.overviews import SensorOverview
@@ -222,7 +222,7 @@ async def delete(request: Call) -> Response[bytes]:
     def work(tx: WriteTx) -> tuple[Sensor, tuple[notifications.Notification, ...]]:
         visitor, sensor, counts = _to_delete(tx, request)
         deletions.require_confirmed(form, sensor.serial_no, counts, on=sensor.vehicle_no)
-        told = sensor_removal.remove(tx, actor=visitor.actor, sensor_id=sensor.id, ids=context.ids, now_ms=now_ms)
+        told = removal.remove_sensor(tx, actor=visitor.actor, sensor_id=sensor.id, ids=context.ids, now_ms=now_ms)
         return sensor, told
 
     try:

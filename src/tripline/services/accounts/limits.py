@@ -3,14 +3,46 @@
 Counts are this process's own and begin anew with it; known addresses are read from the store.
 """
 
+import threading
+from collections import OrderedDict
 from typing import Final
 
 from tripline import config
 from tripline.domain.ids import UserId
 from tripline.domain.refusals import TryLater
 from tripline.services.accounts.known_addresses import KnownAddresses
-from tripline.services.accounts.quota import Quota
 from tripline.services.accounts.throttle import Throttle, seconds
+
+REMEMBERED: Final = 50_000
+"""Number of remembered keys, the latest used; a forgotten key has its whole allowance again."""
+
+
+class Quota:
+    """`count` takes of one key in `per_ms`. Safe to call from any thread."""
+
+    def __init__(self, count: int, *, per_ms: int, remembered: int = REMEMBERED) -> None:
+        # Instants are stored in parts of a ms, as many as the count, so that a share is a whole number of them:
+        # `per_ms`.
+        self._count = count
+        self._share = per_ms
+        self._whole = per_ms * count
+        self._remembered = remembered
+        self._free: OrderedDict[str, int] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def take(self, key: str, *, now_ms: int) -> float:
+        """0 when it may be done, and is counted; else the ms to wait."""
+        now = now_ms * self._count
+        with self._lock:
+            # Not later than a whole allowance from now, also when the clock was set back.
+            free = min(max(self._free.get(key, 0), now), now + self._whole)
+            wait = free + self._share - now - self._whole
+            self._free[key] = free if wait > 0 else free + self._share
+            self._free.move_to_end(key)
+            if len(self._free) > self._remembered:
+                self._free.popitem(last=False)
+        return max(wait, 0) / self._count
+
 
 _HOUR_MS: Final = 3_600_000
 _MINUTE_MS: Final = 60_000

@@ -21,8 +21,7 @@ from tripline.domain import ids
 from tripline.domain.access import Scope
 from tripline.domain.ids import TimeIds
 from tripline.ports.signals import Signals
-from tripline.services import batch_tries
-from tripline.services import notifications as notifications
+from tripline.services import batch_tries, notifications
 from tripline.services.batch_tries import Halves, Stale
 from tripline.services.bus import device_messages, placement
 from tripline.services.bus import messages as reading

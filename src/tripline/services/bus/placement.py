@@ -16,12 +16,12 @@ from msgspec.structs import replace
 
 from tripline.domain import bus, ids, trips
 from tripline.domain.bus import Span
-from tripline.domain.ids import RowNo, TimeIds, UserId, VehicleId
+from tripline.domain.ids import RowNo, SensorId, TimeIds, UserId, VehicleId
 from tripline.domain.trips import Cause, State
 from tripline.services.bus.messages import Headed, Message, Read, Record, Refused
-from tripline.services.bus.newest_trips import Telling
 from tripline.services.push.notices import Subject
-from tripline.store.bus.facts import Facts, Sensor
+from tripline.store.bus.facts import Facts, Latest, Sensor
+from tripline.store.trips.batch_rows import Rows
 from tripline.store.trips.bus_trips import BusTrip
 from tripline.wire.bus import fields as bus_fields
 from tripline.wire.bus import payloads as bus_payloads
@@ -388,3 +388,54 @@ def _device_type(message: Admitted) -> str:
 def _driver(facts: Facts, vehicle_id: VehicleId | None) -> UserId | None:
     vehicle = None if vehicle_id is None else facts.vehicles.get(vehicle_id)
     return None if vehicle is None else vehicle.driver_id
+
+
+class Telling:
+    """Collects in `rows` the changes for vehicles, sensors and people."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.rows = Rows()
+        self._vehicles = dict(facts.vehicles)
+        self._people = dict(facts.people)
+        self._kinds = {sensor.id: sensor.kind for sensor in facts.sensors.values()}
+
+    def of(self, trip: BusTrip, kind: str) -> None:
+        """Record a message of this kind for the trip."""
+        if trip.start_ms is None or trip.sensor_id is None:
+            return
+        if trip.vehicle_id is None:
+            self._tell_sensor(trip.sensor_id, kind)
+            return
+        vehicle = self._vehicles.get(trip.vehicle_id)
+        if vehicle is None or not _is_latest(trip, vehicle):
+            return
+        self._tell_sensor(trip.sensor_id, kind)
+        self._tell_vehicle(trip.vehicle_id, vehicle, trip, kind)
+        person = None if trip.user_id is None else self._people.get(trip.user_id)
+        if trip.user_id is not None and person is not None and _is_latest(trip, person):
+            if person.trip_id != trip.id:
+                self.rows.drivers[trip.user_id] = trip.id
+            self._people[trip.user_id] = replace(person, trip_id=trip.id, start_ms=trip.start_ms)
+
+    def in_order(self) -> Rows:
+        """Return the rows, with rows that get locked sorted by id."""
+        self.rows.vehicles = dict(sorted(self.rows.vehicles.items()))
+        self.rows.sensors = dict(sorted(self.rows.sensors.items()))
+        self.rows.drivers = dict(sorted(self.rows.drivers.items()))
+        self.rows.jobs = dict(sorted(self.rows.jobs.items()))
+        return self.rows
+
+    def _tell_vehicle(self, vehicle_id: VehicleId, vehicle: Latest, trip: BusTrip, kind: str) -> None:
+        if vehicle.trip_id != trip.id or vehicle.kind != kind:
+            self.rows.tell_vehicle(vehicle_id, None if vehicle.trip_id == trip.id else trip.id, kind)
+        self._vehicles[vehicle_id] = replace(vehicle, trip_id=trip.id, start_ms=trip.start_ms, kind=kind)
+
+    def _tell_sensor(self, sensor_id: SensorId, kind: str) -> None:
+        if self._kinds.get(sensor_id) != kind:
+            self._kinds[sensor_id] = kind
+            self.rows.sensors[sensor_id] = kind
+
+
+def _is_latest(trip: BusTrip, latest: Latest) -> bool:
+    assert trip.start_ms is not None
+    return latest.trip_id == trip.id or latest.start_ms is None or trip.start_ms >= latest.start_ms

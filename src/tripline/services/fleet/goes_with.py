@@ -1,7 +1,6 @@
 """Count the data deleted with a vehicle, sensor, person or company, before the user confirms.
 
-The caller checked permission for the deletion. Not here: the deletions (`vehicles.py`, `sensor_removal.py`,
-`removal.py`).
+The caller checked permission for the deletion. Not here: the deletions (`vehicles.py`, `removal.py`).
 """
 
 from typing import Final

@@ -1,25 +1,45 @@
-"""Removes the data of a deleted person or company and all references to it.
+"""Delete a sensor, person or company with its data, and all references to it.
 
-Driving data stays: trips, scores, GPS events and device events keep their vehicle and lose their driver (the eraser
-removes the id from the rows, `services/eraser.py`). The caller checked access (`people.py`, `administrators.py`,
+A deleted sensor loses its record with its access token and mounting, its carrier line with its changes, its latest
+values, and the position of its vehicle if it was the only sensor there; calls to its device are cancelled, and its open
+trip ends and is scored from its samples. Trips and events of vehicles stay, and display the placeholder for their
+sensor. The eraser deletes its trips without a vehicle and the calls to its device, and treats data that was still in
+the pipeline the same way (`services/eraser.py`). Messages waiting to be pushed and the rejected-message log stay.
+
+Of a person, trips, scores, GPS events and device events keep their vehicle and lose their driver (the eraser removes
+the id from the rows). The caller checked access (`people.py`, `administrators.py`,
 `companies.py`), in the same transaction; after the commit it notifies the pipeline of the returned sensors
 (`SIGNAL_SENSOR_CHANGED`), and the eraser (`SIGNAL_ERASURE_DUE`).
 """
 
 from collections.abc import Set as AbstractSet
 
+from tripline.domain import access, trips
 from tripline.domain import companies as rules
-from tripline.domain.access import Actor
+from tripline.domain.access import Action, Actor
 from tripline.domain.companies import Company
 from tripline.domain.history import Change, Event, ended
 from tripline.domain.ids import SensorId, TimeIds, UserId
 from tripline.domain.people import User
+from tripline.domain.trips import Cause
+from tripline.services import notifications
 from tripline.services.fleet import history
+from tripline.services.ingest.tracks import SCOPE
+from tripline.services.notifications import Notification
+from tripline.services.rpc import cancellations
+from tripline.store import positions
 from tripline.store.accounts import links, sessions
-from tripline.store.erasure import driver_remains, erasures
+from tripline.store.devices import connections, latest_values, watches
+from tripline.store.erasure import driver_remains, erasures, sensor_remains
 from tripline.store.fleet import candidates, companies, delegations, people, rights, vehicles
 from tripline.store.fleet import history as rows
+from tripline.store.fleet import sensors as sensor_rows
+from tripline.store.ingest import tracks
+from tripline.store.lines import changes as line_changes
+from tripline.store.lines import lines
+from tripline.store.rpc import calls as rpc_calls
 from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.trips import batch_rows
 
 
 def deleted_person(tx: WriteTx, actor: Actor, user: User, *, ids: TimeIds, now_ms: int) -> AbstractSet[SensorId]:
@@ -82,3 +102,67 @@ def goes_with_person(tx: ReadTx, user_id: UserId) -> dict[str, int]:
         "managed": vehicles.count_managed(tx, user_id),
         "driven": len(vehicles.driven_by(tx, user_id)),
     }
+
+
+def end_open(tx: WriteTx, sensor_id: SensorId, *, now_ms: int) -> bool:
+    """End the sensor's open trips; true if any of them can be scored at once.
+
+    No more data will arrive for them, so the scorer need not wait. Idempotent.
+    """
+    rows = batch_rows.Rows()
+    for trip in tracks.open_trips(tx, SCOPE, sensor_id):
+        reason = trips.why_not_scored(device_type=trip.device_type, vehicle_id=trip.vehicle_id, parking=trip.parking)
+        if reason is None:
+            rows.jobs[trip.no] = now_ms
+        trip.state = trips.move(trip.state, Cause.REMOVED)
+        rows.end(trip, start_ms=trip.first_ms, end_ms=trip.last_ms, closed_ms=now_ms, not_scored=reason)
+    batch_rows.write(tx, SCOPE, rows)
+    return bool(rows.jobs)
+
+
+def remove_sensor(
+    tx: WriteTx, *, actor: Actor, sensor_id: SensorId, ids: TimeIds, now_ms: int
+) -> tuple[Notification, ...]:
+    """Delete the sensor; return the notifications for after the commit. Raises `NotFound` or `Forbidden`.
+
+    The notifications end its session and inform pipeline, scorer, eraser, and callers waiting for its device.
+    """
+    scope = access.scope_of(actor, Action.SENSOR_DELETE)
+    sensor = access.admitted(sensor_rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)
+    history.note(
+        tx,
+        actor,
+        Event.DELETED,
+        company_id=sensor.company_id,
+        sensor_id=sensor_id,
+        vehicle_id=sensor.vehicle_id,
+        changes=(Change("serialNo", before=sensor.serial_no),),
+        ids=ids,
+        now_ms=now_ms,
+    )
+    return forget_sensor(tx, sensor_id, ids=ids, now_ms=now_ms)
+
+
+def forget_sensor(tx: WriteTx, sensor_id: SensorId, *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
+    """As `remove_sensor`, for a caller that was let pass."""
+    cancelled = cancellations.of_sensor(tx, sensor_id, ids=ids, now_ms=now_ms)
+    end_open(tx, sensor_id, now_ms=now_ms)
+    latest_values.forget(tx, sensor_id)
+    watches.forget(tx, sensor_id)
+    lines.forget(tx, sensor_id)
+    line_changes.forget(tx, sensor_id)
+    connections.forget(tx, sensor_id)
+    positions.forget_of_sensor(tx, sensor_id)
+    sensor_rows.remove(tx, sensor_id)
+    erasures.begin_sensor(tx, sensor_id, now_ms=now_ms)
+    return (*cancelled, *notifications.sensor_deleted(sensor_id))
+
+
+def erase_some_of_sensor(tx: WriteTx, sensor_id: SensorId, *, limit: int) -> int:
+    """Erase up to about `limit` remaining rows of the deleted sensor; return how many. 0: finished."""
+    end_open(tx, sensor_id, now_ms=erasures.deleted_ms(tx, sensor_id))
+    latest_values.forget(tx, sensor_id)
+    watches.forget(tx, sensor_id)
+    connections.forget(tx, sensor_id)
+    called = rpc_calls.erase_of_sensor(tx, sensor_id, limit=limit)
+    return called or sensor_remains.erase_some(tx, sensor_id, limit=limit)

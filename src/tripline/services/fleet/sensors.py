@@ -1,6 +1,6 @@
 """Registering, reading, modifying, mounting and unmounting sensors.
 
-Not here: deleting them (`sensor_removal.py`), their latest values (`latest_values.py`).
+Not here: deleting them (`removal.py`), their latest values (`latest_values.py`).
 """
 
 from collections.abc import Mapping, Sequence

@@ -20,12 +20,13 @@ from tripline import cooperative, metrics, observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds, first_no
 from tripline.domain.trips import Cause
+from tripline.ports.devices import Source
 from tripline.ports.signals import Signals
 from tripline.services import batch_tries, notifications
 from tripline.services.batch_tries import Halves, Stale
 from tripline.services.device_frames import Answered, Frame, Refusal
-from tripline.services.ingest import acknowledgements, redeliveries, silence, steps
 from tripline.services.ingest import notices as ingest_notices
+from tripline.services.ingest import redeliveries, silence, steps
 from tripline.services.ingest import traces as ingest_traces
 from tripline.services.ingest.batch import Batch, Item, StoredBatch, Writes
 from tripline.services.ingest.notices import Wishes
@@ -212,7 +213,7 @@ class Pipeline:
         await self._keep(batch, Writes(rows, ingest_notices.messages(batch, wanted), traces), portion.begin)
         # From here on the batch is durable: positions and acknowledgements follow.
         self._note_positions(batch)
-        await acknowledgements.acknowledge(frames)
+        await acknowledge(frames)
         taken = Taken(_counts(rows, batch), batch.refusals)
         self._tell(rows, taken)
         return taken
@@ -349,7 +350,7 @@ class Pipeline:
 
         await self._store.write(write, locked=True)
         self._rejected.done(unusable)
-        await acknowledgements.acknowledge(frames)
+        await acknowledge(frames)
         taken = Taken(refusals=refusals)
         self._tell(Rows(), taken)
         return taken
@@ -400,3 +401,26 @@ def _counts(rows: Rows, batch: Batch) -> Counter[str]:
     }
     kept["latest"] = len(batch.new) - sum(kept.values())
     return +Counter(kept | {"redelivered": len(batch.items) - len(batch.new), "answer": len(batch.answers)})
+
+
+TOLD_AT_ONCE: Final = 64
+"""Sources acknowledged in one turn of the event loop: two milliseconds."""
+
+
+async def acknowledge(frames: Sequence[Frame]) -> None:
+    """Acknowledge the durable frames of each source in one call; QoS 0 frames (token 0) need none."""
+    tokens: dict[Source, list[int]] = {}
+    for frame in frames:
+        if frame.token:
+            mine = tokens.get(frame.source)
+            if mine is None:
+                tokens[frame.source] = [frame.token]
+            else:
+                mine.append(frame.token)
+    for number, (source, mine) in enumerate(tokens.items(), 1):
+        try:
+            source.settled(mine)
+        except Exception:  # noqa: BLE001  one connection's bug must not stop the others' acknowledgements
+            _log.exception("ingest.failed", sensor=source.sensor_id)
+        if not number % TOLD_AT_ONCE:
+            await asyncio.sleep(0)  # each is encrypted and sent: let other tasks run in between

@@ -1,21 +1,38 @@
 """A carrier's batch of actions from first to last: some in each transaction, with a wait where a line is busy."""
 
 import asyncio
-from collections.abc import Sequence
-from typing import Final
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeVar
 
 from tripline import observe
 from tripline.domain import lines
 from tripline.domain.access import Actor
 from tripline.domain.ids import TimeIds
 from tripline.domain.line_actions import LineAction, Outcome
+from tripline.domain.lines import LineBusy
 from tripline.ports.clocks import Clock
 from tripline.ports.signals import Signals
 from tripline.services import notifications
 from tripline.services.barrier import GATEWAYS, Barrier
-from tripline.services.lines import actions, patience
+from tripline.services.lines import actions
 from tripline.services.lines.actions import Progress, Submitted
 from tripline.store.transactions import Store, WriteTx
+
+T = TypeVar("T")
+
+PAUSES_S: Final = (0.05, 0.1, 0.2, 0.35, 0.5, 0.8)
+"""Pauses between attempts, two seconds in total. No lock is held during a pause."""
+
+
+async def until_free(attempt: Callable[[], Awaitable[T]]) -> T:
+    """Repeat the attempt until the line is free. Raises `LineBusy` when the attempts run out."""
+    for pause_s in PAUSES_S:
+        with contextlib.suppress(LineBusy):
+            return await attempt()
+        await asyncio.sleep(pause_s)
+    return await attempt()
+
 
 AT_ONCE: Final = 10
 """Actions in one transaction, about 2 ms each: that long do other writers wait."""
@@ -40,7 +57,7 @@ class Batches:
         outcomes: list[Outcome] = []
         ends_sessions = False
         busy: set[str] = set()
-        pauses = iter(patience.PAUSES_S)
+        pauses = iter(PAUSES_S)
         while len(outcomes) < len(submitted):
             left = submitted[len(outcomes) :]
             progress = await self._some(actor, left[:AT_ONCE], busy)

@@ -25,7 +25,7 @@ from tripline.domain.sensors import Sensor
 from tripline.ports.carriers import CarrierLines, CarrierRefusedError
 from tripline.ports.clocks import Clock
 from tripline.ports.outages import Outage
-from tripline.services.lines import patience
+from tripline.services.lines import batches
 from tripline.services.push import notices
 from tripline.store.fleet import sensors as sensor_rows
 from tripline.store.lines import changes as line_changes
@@ -61,7 +61,7 @@ class Unpauser:
         Raises `NotFound`, `Forbidden`, `lines.WrongState`, `lines.LineBusy`, `lines.CarrierRefused`, or `Outage` if the
         carrier's result is unknown; the caller may then try again.
         """
-        call = await patience.until_free(lambda: self._store.write(lambda tx: self._begun(tx, actor, mdn)))
+        call = await batches.until_free(lambda: self._store.write(lambda tx: self._begun(tx, actor, mdn)))
         try:
             async with asyncio.timeout(self._timeout_s):
                 await self._carrier.unpause(mdn, request_id=call.request_id)

@@ -13,7 +13,7 @@ and newer ones must not overtake them. When the receiver was away or has another
 goes first (`sounding`).
 
 No I/O, no clock: `now_ms` is an argument. Not here: reading and sending (`pusher.py`), pauses of messages
-(`schedule.py`), rests of receivers (`rests.py`).
+(`schedule.py`).
 """
 
 import heapq
@@ -21,12 +21,77 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+import msgspec
+
 from tripline.domain.ids import RowNo, SensorId
 from tripline.services.push import schedule
-from tripline.services.push.lane import Lane
-from tripline.services.push.rests import DOWN_AFTER, Rests
 from tripline.services.push.schedule import Outcome
 from tripline.store.push.queue import Row
+
+DOWN_AFTER: Final = 3
+"""Consecutive failures, each in another lane, after which the receiver counts as down."""
+RESTS_MS: Final = (1_000, 5_000, 30_000)
+"""Rests between requests to a receiver that is down; the last one repeats. Each message also has its own pauses."""
+
+
+class Rests:
+    """The failures of one receiver since its last success."""
+
+    def __init__(self) -> None:
+        self.failures = 0
+        """Consecutive failures in any lanes."""
+        self._lanes: set[SensorId] = set()
+        """Lanes that failed since the last success; at most `DOWN_AFTER` of them."""
+        self._rests = 0
+        """Failures since the receiver went down."""
+        self._until_ms = 0
+        self.held_ms = 0
+        """The receiver requested a pause until this instant (`Retry-After`)."""
+
+    @property
+    def down(self) -> bool:
+        """Messages of several sensors failed in a row."""
+        return len(self._lanes) >= DOWN_AFTER
+
+    @property
+    def until_ms(self) -> int:
+        """Send no request before this instant."""
+        return max(self._until_ms if self.down else 0, self.held_ms)
+
+    def fail(self, sensor_id: SensorId, now_ms: int) -> None:
+        """Count a failure."""
+        self.failures += 1
+        if not self.down:
+            self._lanes.add(sensor_id)
+        if self.down:
+            self._until_ms = now_ms + RESTS_MS[min(self._rests, len(RESTS_MS) - 1)]
+            self._rests += 1
+
+    def end(self) -> None:
+        """Forget all failures."""
+        self.failures = self._rests = self._until_ms = 0
+        self._lanes.clear()
+
+
+class Lane(msgspec.Struct, eq=False):
+    """A sensor's messages in memory."""
+
+    sensor_id: SensorId
+    rows: deque[Row] = msgspec.field(default_factory=deque)
+    failing: bool = False
+    """True if the first message failed before: then no other message of the lane is in memory."""
+    cut_no: RowNo | None = None
+    """The first message of the lane that is not in memory; all later ones are missing, too."""
+    waits: int = 0
+    """Distinguishes the lane's current heap entry from outdated ones; 0 if it is not waiting."""
+
+    def put(self, row: Row) -> None:
+        """Insert a message in order, but not before the first one, which may be under way."""
+        place = len(self.rows)
+        while place > 1 and self.rows[place - 1].no > row.no:
+            place -= 1
+        self.rows.insert(place, row)
+
 
 WINDOW: Final = 500
 """Most messages of one receiver in memory."""

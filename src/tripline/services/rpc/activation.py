@@ -1,12 +1,21 @@
-"""Apply a device's answer to its pending activation (spec/rpc 6.3)."""
+"""Activation of a device: apply its answers to the pending call (spec/rpc 6.3), and report the progress."""
 
-from tripline.domain import rpc, sensors
+import msgspec
+
+from tripline.domain import access, activations, rpc, sensors
+from tripline.domain.access import Action, Actor
+from tripline.domain.activations import Step
 from tripline.domain.history import Event, Fact
-from tripline.domain.ids import TimeIds
-from tripline.domain.rpc import Call
-from tripline.store.fleet import history
+from tripline.domain.ids import RequestId, SensorId, TimeIds, VehicleId, ms_of_no
+from tripline.domain.refusals import NotFound
+from tripline.domain.rpc import ACTIVATION, Call
+from tripline.domain.sensors import Sensor
+from tripline.services.fleet import sensors as fleet_sensors
+from tripline.services.rpc import records
+from tripline.store.fleet import history, vehicles
 from tripline.store.rpc import activations as rpc_activations
-from tripline.store.transactions import WriteTx
+from tripline.store.transactions import ReadTx, WriteTx
+from tripline.wire import rpc as wire
 
 
 def acknowledged(tx: WriteTx, call: Call) -> None:
@@ -42,3 +51,81 @@ def concluded(tx: WriteTx, call: Call, *, ids: TimeIds, now_ms: int) -> bool:
 def refuses(code: int | None) -> bool:
     """True if an acknowledgement's code refuses the activation; a missing code does not (spec/rpc 6.2)."""
     return code is not None and not rpc.is_success(code)
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """An activation."""
+
+    request_id: RequestId
+    sensor: Sensor
+    vehicle_id: VehicleId | None
+    """The vehicle to mount the sensor on if the device succeeds; None: the vehicle was deleted."""
+    vehicle_no: str | None
+    step: Step
+    asked_ms: int
+    acknowledged_ms: int | None
+    ended_ms: int | None
+    code: int | None
+    """Code of the device's refusal or result."""
+    info: str | None
+    """The device's additional info, as JSON unless it is text."""
+
+    @property
+    def is_over(self) -> bool:
+        """True if no further answers are expected."""
+        return self.step not in activations.UNDER_WAY
+
+    @property
+    def is_mounted(self) -> bool:
+        """True if the sensor is on the vehicle now."""
+        return self.vehicle_id is not None and self.sensor.vehicle_id == self.vehicle_id
+
+
+def awaited(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> RequestId | None:
+    """Id of the sensor's pending activation, if any. Raises `NotFound` or `Forbidden`."""
+    records.admit(tx, actor=actor, sensor_id=sensor_id)
+    found = rpc_activations.of_sensor(tx, sensor_id)
+    return None if found is None else found[0]
+
+
+def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, request_id: RequestId) -> Progress:
+    """Return the progress of an activation. Raises `NotFound` or `Forbidden`."""
+    records.admit(tx, actor=actor, sensor_id=sensor_id)
+    call = records.read(tx, actor=actor, sensor_id=sensor_id, request_id=request_id)
+    if call.method != ACTIVATION:
+        raise NotFound("call")
+    sensor = fleet_sensors.read(tx, actor=actor, sensor_id=sensor_id)
+    counts = rpc_activations.of_sensor(tx, sensor_id)
+    acknowledged = None if call.response is None else wire.said(call.response)
+    result = None if call.result is None else wire.said(call.result)
+    last = result or acknowledged
+    return Progress(
+        request_id=request_id,
+        sensor=sensor,
+        vehicle_id=call.vehicle_id,
+        vehicle_no=_number(tx, actor, call.vehicle_id),
+        step=activations.step(
+            call.state,
+            acknowledged=None if acknowledged is None else acknowledged.code,
+            result=call.result_code,
+            counts=counts is not None and counts[0] == request_id,
+        ),
+        asked_ms=ms_of_no(call.no),
+        acknowledged_ms=call.response_ms,
+        ended_ms=call.result_ms,
+        code=None if last is None else last.code,
+        info=None if last is None else _text(last.info),
+    )
+
+
+def _number(tx: ReadTx, actor: Actor, vehicle_id: VehicleId | None) -> str | None:
+    found = None
+    if vehicle_id is not None:
+        found = vehicles.find(tx, access.scope_of(actor, Action.VEHICLE_READ), vehicle_id)
+    return found[0].vehicle_no if found is not None and found[1] else None
+
+
+def _text(info: object) -> str | None:
+    if info is None or isinstance(info, str):
+        return info
+    return msgspec.json.encode(info).decode()

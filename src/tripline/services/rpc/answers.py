@@ -14,10 +14,10 @@ from tripline.domain import rpc
 from tripline.domain.access import Scope
 from tripline.domain.ids import RequestId, SensorId, TimeIds, VehicleId
 from tripline.domain.rpc import Call
-from tripline.services import notifications as notifications
+from tripline.services import notifications
 from tripline.services.device_frames import Answered, Refusal
 from tripline.services.notifications import Notification
-from tripline.services.push.rpc_notices import Post, Result
+from tripline.services.push.notices import Post, Result
 from tripline.services.rpc import activation
 from tripline.store.devices import latest_values
 from tripline.store.rpc import calls as rpc_calls

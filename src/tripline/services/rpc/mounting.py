@@ -72,7 +72,7 @@ class Mounter:
         """Like `mount`, for a caller that does not wait for the acknowledgement: return the call sent, if one is
         needed.
 
-        `activation_progress.py` reports its progress. Raises like `mount`, except for refusals by the device, and the
+        `activation.py` reports its progress. Raises like `mount`, except for refusals by the device, and the
         errors of `look`.
         """
         sensor, became = await self._mounted(actor, sensor_id, vehicle_id, look)

@@ -11,7 +11,7 @@ from tripline.domain.refusals import NotFound
 from tripline.domain.rpc import Call, CallEvent, State
 from tripline.services import notifications
 from tripline.services.notifications import Notification
-from tripline.services.push.rpc_notices import Post
+from tripline.services.push.notices import Post
 from tripline.store.fleet import sensors
 from tripline.store.rpc import activations as rpc_activations
 from tripline.store.rpc import calls as rpc_calls

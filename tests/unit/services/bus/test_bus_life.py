@@ -14,7 +14,7 @@ from tests.support.ingest_rig import microtrip as of_device
 from tripline.config import Ingest
 from tripline.ports.outages import Outage
 from tripline.services.bus.silence import Silence
-from tripline.services.ingest import trip_ends
+from tripline.services.fleet import removal
 from tripline.store import tables
 
 GRACE_MS = 60_000
@@ -270,7 +270,7 @@ def test_trip_that_only_an_event_names_ends_by_silence_without_a_score(rig):
 def test_open_trips_end_when_their_sensor_is_deleted(rig, make):
     rig.deliver(make())
 
-    rig.run(rig.store.write(lambda tx: trip_ends.end_open(tx, SENSOR, now_ms=rig.now_ms)))
+    rig.run(rig.store.write(lambda tx: removal.end_open(tx, SENSOR, now_ms=rig.now_ms)))
 
     assert rig.rows(tables.trip, "state") == ["LAPSED"]
 

@@ -5,7 +5,7 @@ import contextlib
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from tripline.domain.ids import SensorId
 from tripline.ports.outages import Outage
 from tripline.services.device_frames import Frame
 from tripline.services.ingest.batch import Batch
-from tripline.services.ingest.pipeline import ALONE_FROM, LONG_BYTES
+from tripline.services.ingest.pipeline import ALONE_FROM, LONG_BYTES, TOLD_AT_ONCE, acknowledge
 from tripline.store import tables
 from tripline.store.database.sqlite import SqliteStore
 from tripline.wire.device import publish as device_publish
@@ -281,3 +281,32 @@ def test_loop_serves_others_between_two_lots_of_bodies(rig: Rig, size: int, coun
 
     assert between == [count // lots * lot for lot in range(1, lots + 1)]
     assert len(rig.rows(tables.rejected_message)) == count
+
+
+@dataclass(eq=False)
+class Source:
+    """A device's connection, as far as it is told what is durable."""
+
+    told: list[int] = field(default_factory=list)
+    sensor_id: str = ""
+
+    def settled(self, tokens: list[int]) -> None:
+        self.told += tokens
+
+
+def test_a_long_batch_is_acknowledged_to_some_at_a_turn() -> None:
+    sources = [Source() for _ in range(2 * TOLD_AT_ONCE + 1)]
+    frames = [Frame(source, "topic", b"", 0, number) for source in sources for number in (1, 2)]
+
+    async def play() -> list[int]:
+        acknowledging = asyncio.ensure_future(acknowledge(frames))  # type: ignore[arg-type]
+        seen = []
+        while not acknowledging.done():
+            await asyncio.sleep(0)
+            seen.append(sum(bool(source.told) for source in sources))
+        return seen
+
+    seen = asyncio.run(play())
+
+    assert [source.told for source in sources] == [[1, 2]] * len(sources)
+    assert seen[:3] == [TOLD_AT_ONCE, 2 * TOLD_AT_ONCE, 2 * TOLD_AT_ONCE + 1]

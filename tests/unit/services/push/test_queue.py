@@ -3,8 +3,7 @@
 from tests.support.push_rows import DAY_MS, DELIVERED, FAILED, FIRST, GONE, NOW_MS, REFUSED, Outbox, row
 
 from tripline.domain.ids import RowNo, SensorId
-from tripline.services.push.queue import LOST_HOPE, UNPROVEN, WINDOW, Queue
-from tripline.services.push.rests import DOWN_AFTER
+from tripline.services.push.queue import DOWN_AFTER, LOST_HOPE, UNPROVEN, WINDOW, Queue
 from tripline.services.push.schedule import Outcome
 from tripline.store.push.queue import Row
 

@@ -11,7 +11,7 @@ from tripline.domain.ids import SensorId, VehicleId
 from tripline.domain.refusals import Forbidden, NotFound
 from tripline.ports.devices import Delivery
 from tripline.services import notifications
-from tripline.services.rpc import activation_progress, answers
+from tripline.services.rpc import activation, answers
 from tripline.services.rpc.abandoned import MARGIN_MS, Overdue
 from tripline.wire.readings import RpcAnswer
 
@@ -56,13 +56,11 @@ async def start(app, login, sensor, vehicle):
 
 
 async def progress(app, login, sensor, call):
-    return await app.store.read(
-        lambda tx: activation_progress.read(tx, actor=login.actor, sensor_id=sensor, request_id=call.id)
-    )
+    return await app.store.read(lambda tx: activation.read(tx, actor=login.actor, sensor_id=sensor, request_id=call.id))
 
 
 async def awaited(app, login, sensor):
-    return await app.store.read(lambda tx: activation_progress.awaited(tx, actor=login.actor, sensor_id=sensor))
+    return await app.store.read(lambda tx: activation.awaited(tx, actor=login.actor, sensor_id=sensor))
 
 
 def play(tmp_path, scenario, box=None):
@@ -113,7 +111,7 @@ def test_device_that_is_not_there_is_refused_at_once_and_shown_so(tmp_path):
             await start(app, of.owner, sensor, vehicle)
         request_id = box.asked[0][1]
         return await app.store.read(
-            lambda tx: activation_progress.read(tx, actor=of.owner.actor, sensor_id=sensor, request_id=request_id)
+            lambda tx: activation.read(tx, actor=of.owner.actor, sensor_id=sensor, request_id=request_id)
         )
 
     found = play(tmp_path, scenario, Box(Delivery.NOT_CONNECTED))
@@ -186,7 +184,7 @@ def test_other_calls_are_no_activations(tmp_path):
         request_id = (await app.get(of.owner, f"/sensor/{sensor}/rpc/latest"))["id"]["id"]
         with pytest.raises(NotFound):
             await app.store.read(
-                lambda tx: activation_progress.read(tx, actor=of.owner.actor, sensor_id=sensor, request_id=request_id)
+                lambda tx: activation.read(tx, actor=of.owner.actor, sensor_id=sensor, request_id=request_id)
             )
 
     play(tmp_path, scenario, Box(Delivery.NOT_CONNECTED))

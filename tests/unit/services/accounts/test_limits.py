@@ -1,6 +1,6 @@
 """So many takes in a time."""
 
-from tripline.services.accounts.quota import Quota
+from tripline.services.accounts.limits import Quota
 
 
 def _takes(quota: Quota, *at_ms: int) -> list[float]:
