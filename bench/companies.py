@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sqlalchemy import Connection, insert
+from tests.support import fleet_rows
 
 from tripline.domain import ids
 from tripline.domain.access import Authority
@@ -140,17 +141,14 @@ def _vehicles(connection: Connection, fleet: Fleet, company_ids: Any, made: Made
     for number in order:
         owner = _owner(fleet, company_ids, number)
         rows.append(
-            {
-                "id": MAKER.next(now_ms=FIRST_MS),
-                "created_ms": FIRST_MS,
-                "company_id": owner,
-                "service_type": fleet.service_type,
-                "director_id": made.director if owner == made.big and number // 2 % 10 == 0 else None,
-                "vehicle_no": f"VN{number:06d}",
-                "mileage": 1.0,
-                "displacement": 0.0,
-                "status": "ACTIVATED",
-            }
+            fleet_rows.vehicle(
+                MAKER.next(now_ms=FIRST_MS),
+                owner,
+                created_ms=FIRST_MS,
+                service_type=fleet.service_type,
+                director_id=made.director if owner == made.big and number // 2 % 10 == 0 else None,
+                vehicle_no=f"VN{number:06d}",
+            )
         )
     connection.execute(insert(tables.vehicle), rows)
     own = sorted((row for row in rows if row["company_id"] == made.big), key=lambda row: str(row["vehicle_no"]))
@@ -162,18 +160,15 @@ def _sensors(connection: Connection, fleet: Fleet, vehicles: list[Row]) -> None:
     connection.execute(
         insert(tables.sensor),
         [
-            {
-                "id": MAKER.next(now_ms=FIRST_MS),
-                "created_ms": FIRST_MS,
-                "company_id": vehicle["company_id"],
-                "service_type": fleet.service_type,
-                "vehicle_id": vehicle["id"] if number % 10 else None,
-                "serial_no": f"SN-{vehicle['vehicle_no']}",
-                "credentials_id": f"{fleet.service_type[:11]:x<11}{number:09d}",
-                "type": "GPS",
-                "activation_required": False,
-                "status": "ACTIVATED",
-            }
+            fleet_rows.sensor(
+                MAKER.next(now_ms=FIRST_MS),
+                vehicle["company_id"],
+                created_ms=FIRST_MS,
+                service_type=fleet.service_type,
+                vehicle_id=vehicle["id"] if number % 10 else None,
+                serial_no=f"SN-{vehicle['vehicle_no']}",
+                credentials_id=f"{fleet.service_type[:11]:x<11}{number:09d}",
+            )
             for number, vehicle in enumerate(vehicles)
         ],
     )

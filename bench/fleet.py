@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, insert
+from tests.support import fleet_rows
 
 from tripline import config
 from tripline.domain.access import Authority
@@ -56,7 +57,6 @@ def _add(connection: Connection, sensors: int) -> None:
     vehicle_ids, sensor_ids = others[:sensors], others[sensors:]
     credentials = [token(number) for number in range(sensors)]
     common = {"created_ms": now_ms, "service_type": SERVICE}
-    owned = {**common, "company_id": company_id, "status": "ACTIVATED"}
     connection.execute(
         insert(tables.company),
         {
@@ -86,22 +86,16 @@ def _add(connection: Connection, sensors: int) -> None:
     connection.execute(
         insert(tables.vehicle),
         [
-            {**owned, "id": vehicle_id, "vehicle_no": f"V{number:06d}", "mileage": 1.0, "displacement": 0.0}
+            fleet_rows.vehicle(vehicle_id, company_id, **common, vehicle_no=f"V{number:06d}")
             for number, vehicle_id in enumerate(vehicle_ids)
         ],
     )
     connection.execute(
         insert(tables.sensor),
         [
-            {
-                **owned,
-                "id": sensor_id,
-                "vehicle_id": vehicle_id,
-                "serial_no": f"S{token}",
-                "credentials_id": token,
-                "type": "GPS",
-                "activation_required": False,
-            }
+            fleet_rows.sensor(
+                sensor_id, company_id, **common, vehicle_id=vehicle_id, serial_no=f"S{token}", credentials_id=token
+            )
             for sensor_id, vehicle_id, token in zip(sensor_ids, vehicle_ids, credentials, strict=True)
         ],
     )

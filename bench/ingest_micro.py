@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import insert, select
+from tests.support import fleet_rows, stores
 from tests.support import ingest_rig as support
-from tests.support import stores
 
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
@@ -104,17 +104,7 @@ async def measure(url: str, folder: Path, run: int, size: int, items: int) -> di
 
 
 def _sensor(sensor_id: str) -> dict[str, Any]:
-    return {
-        "id": sensor_id,
-        "created_ms": 0,
-        "company_id": support.COMPANY,
-        "service_type": "harbour",
-        "vehicle_id": support.VEHICLE,
-        "serial_no": sensor_id,
-        "type": "GPS",
-        "activation_required": False,
-        "status": "ACTIVATED",
-    }
+    return fleet_rows.sensor(sensor_id, support.COMPANY, service_type="harbour", vehicle_id=support.VEHICLE)
 
 
 def _watch(pipeline: Any, store: Any, spent: dict[str, list[float]]) -> None:

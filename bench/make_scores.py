@@ -15,6 +15,7 @@ from typing import Any
 
 from sqlalchemy import Index, insert
 from sqlalchemy.schema import CreateIndex
+from tests.support import fleet_rows
 
 from tripline.domain import ids
 from tripline.domain.access import Authority
@@ -129,16 +130,13 @@ def _add_fleet(connection: Any) -> None:
     connection.execute(
         insert(vehicle),
         [
-            {
-                "id": vehicle_id(number),
-                "created_ms": FIRST_MS,
-                "company_id": COMPANY_ID,
-                "service_type": "bench",
-                "vehicle_no": f"{number:03d}",
-                "mileage": 1.0,
-                "displacement": 0.0,
-                "status": "ACTIVATED",
-            }
+            fleet_rows.vehicle(
+                vehicle_id(number),
+                COMPANY_ID,
+                created_ms=FIRST_MS,
+                service_type="bench",
+                vehicle_no=f"{number:03d}",
+            )
             for number in range(VEHICLES)
         ],
     )

@@ -301,19 +301,6 @@ def test_bulk_with_a_conflict_rule_changes_rows_that_are_there(opener):
     assert played(opener, play) == (2, [("a", 5), ("b", 6), ("c", 1)])
 
 
-def _vehicle(number: int, vehicle_no: str) -> dict[str, Any]:
-    return {
-        "id": f"{number}",
-        "created_ms": 0,
-        "company_id": None,
-        "service_type": "s",
-        "vehicle_no": vehicle_no,
-        "mileage": 0.0,
-        "displacement": 0.0,
-        "status": "ACTIVATED",
-    }
-
-
 def _account(number: int, login: str) -> dict[str, Any]:
     return {
         "id": f"{number}",

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from sqlalchemy import insert, select
-from tests.support import gateways, ingest_rig
+from tests.support import fleet_rows, gateways, ingest_rig
 from tests.support.gateways import NOW_MS, OTHER_USER, SENSORS, USER, Client, MemoryIntake, listening
 from tests.support.ingest_rig import Rig
 
@@ -24,10 +24,8 @@ TOLD = Hot(select(tables.push_outbox.c.body).order_by(tables.push_outbox.c.no))
 def rig(tmp_path):
     """A store that knows the sensors of the test's listener, whose company asked for class 500."""
     with Rig.fresh(tmp_path) as made:
-        row = {"created_ms": 0, "company_id": ingest_rig.COMPANY, "service_type": "harbour", "type": "GPS"}
-        row |= {"activation_required": False, "status": "ACTIVATED"}
         for user in (USER, OTHER_USER):
-            row |= {"id": SENSORS[user], "serial_no": user}
+            row = fleet_rows.sensor(SENSORS[user], ingest_rig.COMPANY, service_type="harbour", serial_no=user)
             made.run(made.store.write(lambda tx, row=row: tx.run(insert(tables.sensor).values(**row))))
         made.want("500")
         yield made

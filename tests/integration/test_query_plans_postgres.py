@@ -45,8 +45,9 @@ pytestmark = pytest.mark.deep
 WHOLE = re.compile(r"Seq Scan on (\w+)")
 MANY_VEHICLES = """
     SET session_replication_role = replica;
-    INSERT INTO vehicle (id, created_ms, company_id, service_type, vehicle_no, mileage, displacement, status)
-    SELECT n::text, n, 'c', 'taxi', 'M' || n, 1, 0, 'DEACTIVATED' FROM generate_series(1, 20000) n;
+    INSERT INTO vehicle
+    (id, created_ms, company_id, service_type, vehicle_no, number_key, mileage, displacement, status)
+    SELECT n::text, n, 'c', 'taxi', 'M' || n, 'm' || n, 1, 0, 'DEACTIVATED' FROM generate_series(1, 20000) n;
     RESET session_replication_role"""
 READ_OF_VEHICLES = text("SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = 'vehicle'")
 PERMITTED = {
@@ -299,9 +300,9 @@ def pushed() -> Iterator[databases.Database]:
             "SET session_replication_role = replica;"
             " INSERT INTO company (id, created_ms, name, service_type, master, master_id, token_prefix)"
             " VALUES ('c', 1, 'C', 'taxi', true, 'c', 'c');"
-            " INSERT INTO sensor (id, created_ms, company_id, service_type, serial_no, type, activation_required,"
-            " status) SELECT 's' || n, n, 'o', 'taxi', CASE WHEN n % 2 = 0 THEN 'S' ELSE 's' END"
-            " || 20000 + n * 13 % 20000, 'GPS', false, 'ACTIVATED'"
+            " INSERT INTO sensor (id, created_ms, company_id, service_type, serial_no, serial_key, type,"
+            " activation_required, status) SELECT 's' || n, n, 'o', 'taxi', CASE WHEN n % 2 = 0 THEN 'S' ELSE 's' END"
+            " || 20000 + n * 13 % 20000, 's' || 20000 + n * 13 % 20000, 'GPS', false, 'ACTIVATED'"
             " FROM generate_series(0, 19999) n;"
             " INSERT INTO push_outbox (no, id, company_id, sensor_id, selector, body, due_ms, channel, parked_ms,"
             " unconfirmed_ms) SELECT n, n::text, 'c', 's' || n % 100, 1 + n % 12, '', 1,"
@@ -385,12 +386,13 @@ def lined() -> Iterator[databases.Database]:
     with databases.fresh("lined") as database:
         database.rows(
             "SET session_replication_role = replica;"
-            " INSERT INTO vehicle (id, created_ms, company_id, service_type, vehicle_no, mileage, displacement, status,"
-            " director_id) SELECT 'v' || n, n, 'c', 'taxi', 'V' || n, 1, 0, 'ACTIVATED',"
-            " CASE WHEN n % 100 = 1 THEN 'd' END FROM generate_series(1, 20000) n;"
-            " INSERT INTO sensor (id, created_ms, company_id, service_type, vehicle_id, serial_no, type,"
+            " INSERT INTO vehicle (id, created_ms, company_id, service_type, vehicle_no, number_key, mileage,"
+            " displacement, status, director_id) SELECT 'v' || n, n, 'c', 'taxi', 'V' || n, 'v' || n, 1, 0,"
+            " 'ACTIVATED', CASE WHEN n % 100 = 1 THEN 'd' END FROM generate_series(1, 20000) n;"
+            " INSERT INTO sensor (id, created_ms, company_id, service_type, vehicle_id, serial_no, serial_key, type,"
             " activation_required, status) SELECT 's' || n, n * 7 % 20000, CASE WHEN n % 10 = 0 THEN 'o' ELSE 'c' END,"
-            " 'taxi', 'v' || n, 35000 + n * 13 % 20000, 'GPS', false, 'ACTIVATED' FROM generate_series(1, 20000) n;"
+            " 'taxi', 'v' || n, no, no, 'GPS', false, 'ACTIVATED'"
+            " FROM generate_series(1, 20000) n, LATERAL (SELECT 35000 + n * 13 % 20000 no) numbered;"
             " INSERT INTO carrier_line (sensor_id, mdn, nw_status, updated_ms) SELECT 's' || n, '010' || n,"
             " CASE WHEN n % 5000 = 7 THEN '02' ELSE '01' END, 1 FROM generate_series(1, 20000) n;"
             " SET session_replication_role = origin; ANALYZE vehicle, sensor, carrier_line, vehicle_user"
@@ -522,13 +524,15 @@ def plated() -> Iterator[databases.Database]:
             "SET session_replication_role = replica;"
             " INSERT INTO company (id, created_ms, name, service_type, token_prefix, master, master_id, pic_name)"
             " VALUES ('o', 1, 'O', 'taxi', 'o', true, 'o', 'Kim'), ('c', 1, 'C', 'taxi', 'c', false, 'o', 'Kim');"
-            " INSERT INTO vehicle (id, created_ms, company_id, service_type, vehicle_no, mileage, displacement, status)"
-            " SELECT 'v' || n, n * 7 % 40000, CASE WHEN n % 2 = 0 THEN 'c' ELSE 'o' END, 'taxi',"
-            " n / 4000 + 10 || '가' || lpad((n * 7919 % 10000)::text, 4, '0'), 1, 0, 'ACTIVATED'"
-            " FROM generate_series(1, 40000) n;"
-            " INSERT INTO sensor (id, created_ms, company_id, service_type, vehicle_id, serial_no, type,"
+            " INSERT INTO vehicle (id, created_ms, company_id, service_type, vehicle_no, number_key, mileage,"
+            " displacement, status)"
+            " SELECT 'v' || n, n * 7 % 40000, CASE WHEN n % 2 = 0 THEN 'c' ELSE 'o' END, 'taxi', no, no, 1, 0,"
+            " 'ACTIVATED' FROM generate_series(1, 40000) n,"
+            " LATERAL (SELECT n / 4000 + 10 || '가' || lpad((n * 7919 % 10000)::text, 4, '0') no) numbered;"
+            " INSERT INTO sensor (id, created_ms, company_id, service_type, vehicle_id, serial_no, serial_key, type,"
             " activation_required, status) SELECT 's' || n, n * 7 % 40000, CASE WHEN n % 2 = 0 THEN 'c' ELSE 'o' END,"
-            " 'taxi', 'v' || n, 350000 + n * 13 % 40000, 'GPS', false, 'ACTIVATED' FROM generate_series(1, 40000) n;"
+            " 'taxi', 'v' || n, no, no, 'GPS', false, 'ACTIVATED'"
+            " FROM generate_series(1, 40000) n, LATERAL (SELECT 350000 + n * 13 % 40000 no) numbered;"
             " INSERT INTO carrier_line (sensor_id, mdn, iccid, imsi, nw_status, updated_ms) SELECT 's' || n,"
             " '010' || n * 31, '8982' || n * 7, '45008' || n * 13, '01', 1 FROM generate_series(1, 40000) n;"
             " INSERT INTO account (id, created_ms, company_id, authority, name, email, login, phone, password_hash,"
@@ -576,9 +580,9 @@ def delegated() -> Iterator[databases.Database]:
             "SET session_replication_role = replica;"
             " INSERT INTO company (id, created_ms, name, service_type, master, master_id, token_prefix)"
             " SELECT id, 1, id, 'taxi', id = 'o', 'o', id FROM unnest(ARRAY['o', 'p', 'q', 'r']) id;"
-            " INSERT INTO vehicle (id, created_ms, company_id, service_type, vehicle_no, mileage, displacement, status)"
-            " SELECT 'v' || n, n, 'p', 'taxi', 'V' || n * 13 % 20000 + 20000, 1, 0, 'ACTIVATED'"
-            " FROM generate_series(1, 20000) n;"
+            " INSERT INTO vehicle (id, created_ms, company_id, service_type, vehicle_no, number_key, mileage,"
+            " displacement, status) SELECT 'v' || n, n, 'p', 'taxi', 'V' || no, 'v' || no, 1, 0, 'ACTIVATED'"
+            " FROM generate_series(1, 20000) n, LATERAL (SELECT n * 13 % 20000 + 20000 no) numbered;"
             " INSERT INTO vehicle_company (id, created_ms, vehicle_id, from_company_id, to_company_id, automatic)"
             " SELECT t || n, n * 7 % 20000, 'v' || n, 'p', t, t = 'o' FROM generate_series(1, 20000) n,"
             " unnest(ARRAY['o', 'q', 'r']) t WHERE t = 'o' OR t = 'q' AND n % 2 = 0 OR t = 'r' AND n % 1000 = 0;"
@@ -704,7 +708,7 @@ def test_no_operation_reads_a_whole_table(tmp_path, monkeypatch):
 
 def test_names_of_an_import_are_found_by_their_index_though_the_table_was_empty_when_they_were_asked_for_first():
     """Without statistics, which are made a minute later at the earliest."""
-    names = [f"N{number}" for number in range(250)]
+    names = [f"n{number}" for number in range(250)]
     with databases.fresh() as database:
         store = PostgresStore(database.url, readers=1, writers=1)
 

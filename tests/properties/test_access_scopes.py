@@ -4,7 +4,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 from sqlalchemy import insert, select
-from tests.support import rows, stores
+from tests.support import fleet_rows, rows, stores
 
 from tripline.domain.access import Reach, Scope
 from tripline.domain.delegations import UserRole
@@ -46,12 +46,9 @@ def write(tx, world):
         secret = {"password_hash": "", "password_updated_ms": 1, "enabled": True}
         tx.run(insert(account), {**row, **secret, "company_id": world["owners"][name]})
     for name in VEHICLES:
-        row = {"id": name, "created_ms": 1, "service_type": "x", "vehicle_no": name, "mileage": 1, "displacement": 0}
-        owner = {"company_id": world["owners"][name], "director_id": world["director"][name]}
-        tx.run(insert(vehicle), {**row, **owner, "status": "DEACTIVATED"})
-    row = {"id": "s0", "created_ms": 1, "service_type": "x", "serial_no": "s0", "type": "GPS", "status": "DEACTIVATED"}
-    mounted = {"company_id": world["owners"]["s0"], "vehicle_id": world["mounted"], "activation_required": False}
-    tx.run(insert(sensor), {**row, **mounted})
+        row = fleet_rows.vehicle(name, world["owners"][name], director_id=world["director"][name])
+        tx.run(insert(vehicle), row)
+    tx.run(insert(sensor), fleet_rows.sensor("s0", world["owners"]["s0"], vehicle_id=world["mounted"]))
     row = {"no": 1, "id": "t0", "created_ms": 1, "sensor_id": "s0", "service_type": "x", "device_type": "GPS"}
     driven = {"company_id": world["owners"]["t0"], "vehicle_id": world["driven"], "user_id": world["drove"]}
     tx.run(insert(trip), {**row, **driven, "parking": False, "state": "OPEN"})

@@ -12,7 +12,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 from sqlalchemy import delete, insert, select, update
-from tests.support import rows, stores
+from tests.support import fleet_rows, rows, stores
 
 from tripline.domain.access import Actor, Authority
 from tripline.domain.delegations import UserRole
@@ -154,9 +154,8 @@ def tx():
             secret = {"password_hash": "", "password_updated_ms": 1, "enabled": True}
             transaction.run(insert(account), {**row, **secret, "authority": authority(name).value})
         for name, owner in OWNERS.items():
-            row = {"id": name, "created_ms": 1, "service_type": "taxi", "vehicle_no": name, "mileage": 1}
-            its = {"company_id": owner, "director_id": MANAGERS.get(name), "displacement": 0, "status": "DEACTIVATED"}
-            transaction.run(insert(vehicle), {**row, **its})
+            row = fleet_rows.vehicle(name, owner, director_id=MANAGERS.get(name), status="DEACTIVATED")
+            transaction.run(insert(vehicle), row)
         yield transaction
 
 

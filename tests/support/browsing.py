@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import insert
 
+from tests.support import fleet_rows
 from tripline.domain.access import RULES, Action, Authority, Scope
 from tripline.domain.ids import CompanyId, UserId
 from tripline.store.browsing.pages import Page, PageRequest
@@ -105,32 +106,28 @@ def _companies(tx: WriteTx) -> None:
 
 
 def _vehicle(n: int, owner: str) -> dict[str, Any]:
-    return {
-        "id": f"v{n}",
-        "created_ms": 1_000 - n % 10,
-        "company_id": owner,
-        "service_type": COMPANIES[owner],
-        "director_id": "director-p" if owner == "p" and n % 3 == 0 else None,
-        "current_driver_id": "driver-p" if n == 1 else None,
-        "vehicle_no": NUMBERS[n],
-        "mileage": 1.0,
-        "displacement": 0.0,
-        "status": "ACTIVATED" if n % 5 else "DEACTIVATED",
-    }
+    return fleet_rows.vehicle(
+        f"v{n}",
+        owner,
+        created_ms=1_000 - n % 10,
+        service_type=COMPANIES[owner],
+        director_id="director-p" if owner == "p" and n % 3 == 0 else None,
+        current_driver_id="driver-p" if n == 1 else None,
+        vehicle_no=NUMBERS[n],
+        status="ACTIVATED" if n % 5 else "DEACTIVATED",
+    )
 
 
 def _sensor(n: int, owner: str) -> dict[str, Any]:
-    return {
-        "id": f"s{n}",
-        "created_ms": 1_000 - n % 7,
-        "company_id": owner,
-        "service_type": COMPANIES[owner],
-        "vehicle_id": f"v{n}" if n % 6 else None,
-        "serial_no": f"SN-{NUMBERS[n]}",
-        "type": "GPS" if n % 2 else "DTG",
-        "activation_required": False,
-        "status": "ACTIVATED",
-    }
+    return fleet_rows.sensor(
+        f"s{n}",
+        owner,
+        created_ms=1_000 - n % 7,
+        service_type=COMPANIES[owner],
+        vehicle_id=f"v{n}" if n % 6 else None,
+        serial_no=f"SN-{NUMBERS[n]}",
+        type="GPS" if n % 2 else "DTG",
+    )
 
 
 def _line(n: int) -> dict[str, Any]:

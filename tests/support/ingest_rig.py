@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Table, insert, select, update
 
-from tests.support import stores
+from tests.support import fleet_rows, stores
 from tripline import observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
@@ -151,31 +151,21 @@ def seed_rows(tx: Any) -> None:
     )
     for vehicle_id, driver_id in ((VEHICLE, DRIVER), (OTHER_VEHICLE, None)):
         tx.run(
-            insert(tables.vehicle).values(
-                id=vehicle_id,
-                created_ms=0,
-                company_id=COMPANY,
+            insert(tables.vehicle),
+            fleet_rows.vehicle(
+                vehicle_id,
+                COMPANY,
                 service_type="harbour",
                 current_driver_id=driver_id,
                 vehicle_no=vehicle_id[-2:],
-                mileage=1.0,
-                displacement=0.0,
-                status="ACTIVATED",
-            )
+            ),
         )
     for sensor_id, vehicle_id in ((SENSOR, VEHICLE), (UNMAPPED, None)):
         tx.run(
-            insert(tables.sensor).values(
-                id=sensor_id,
-                created_ms=0,
-                company_id=COMPANY,
-                service_type="harbour",
-                vehicle_id=vehicle_id,
-                serial_no=sensor_id[-2:],
-                type="GPS",
-                activation_required=False,
-                status="ACTIVATED",
-            )
+            insert(tables.sensor),
+            fleet_rows.sensor(
+                sensor_id, COMPANY, service_type="harbour", vehicle_id=vehicle_id, serial_no=sensor_id[-2:]
+            ),
         )
 
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import insert, select
 
-from tests.support import stores
+from tests.support import fleet_rows, stores
 from tripline.domain import samples
 from tripline.domain.ids import TimeIds, no_of
 from tripline.ports.maps import RoadMatcher
@@ -95,17 +95,8 @@ class Rig:
                     )
                 )
             tx.run(
-                insert(tables.vehicle).values(
-                    id=vehicle_id,
-                    created_ms=0,
-                    company_id=COMPANY,
-                    service_type="s",
-                    vehicle_no=vehicle_id[:8],
-                    mileage=0,
-                    displacement=0,
-                    status="ACTIVATED",
-                    category=category,
-                )
+                insert(tables.vehicle),
+                fleet_rows.vehicle(vehicle_id, COMPANY, service_type="s", vehicle_no=vehicle_id[:8], category=category),
             )
 
         await self.write(add)

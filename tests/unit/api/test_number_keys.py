@@ -3,10 +3,7 @@
 import unicodedata
 
 import pytest
-from sqlalchemy import select, update
 from tests.support import rest
-
-from tripline.store.tables import sensor, vehicle
 
 PLATE = "77라1234"
 FORMS = (unicodedata.normalize("NFD", PLATE), "77라 1234", "77라1234\u200b", "\ufeff77라1234", " 77라1234")
@@ -108,6 +105,23 @@ def test_number_changes_its_form_and_not_to_that_of_another_vehicle(tmp_path):
     assert (changed["vehicleNo"], taken[:2], free["vehicleNo"]) == (FORMS[1], (400, 31), FORMS[0])
 
 
+def test_serial_number_changes_its_form_and_not_to_that_of_another_sensor(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        made = await app.post(admin, "/sensor", device(SERIAL, "a"))
+        await app.post(admin, "/sensor", device("S2", "b"))
+        at = f"/sensor/{made['id']['id']}"
+        changed = (await app.call(admin, "PUT", at, {"serialNo": SERIALS[1]})).json()
+        taken = await app.refused(admin, "PUT", at, {"serialNo": "s2\u200b"})
+        await app.call(admin, "PUT", at, {"serialNo": "S9"})
+        free = await app.post(admin, "/sensor", device(SERIALS[0], "c"))
+        return changed, taken, free
+
+    changed, taken, free = rest.run(tmp_path, scenario)
+
+    assert (changed["serialNo"], taken[:2], free["serialNo"]) == (SERIALS[1], (400, 31), SERIALS[0])
+
+
 @pytest.mark.parametrize("number", ["\u200b", "\u3164\u00a0", "\u2060"])
 def test_number_that_nobody_sees_is_missing(tmp_path, number):
     async def scenario(app):
@@ -121,36 +135,3 @@ def test_number_that_nobody_sees_is_missing(tmp_path, number):
         (400, 31, "Parameter 'vehicleNo' can't be empty!"),
         (400, 31, "Parameter 'serialNo' can't be empty!"),
     ]
-
-
-def test_vehicle_and_sensor_without_a_key_are_found_by_their_text_and_changed(tmp_path):
-    """As the upgrade leaves those whose key an older record has."""
-
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        older = await app.post(admin, "/vehicle", {"vehicleNo": "K2", "mileage": 1})
-        younger = await app.post(admin, "/vehicle", {"vehicleNo": "x", "mileage": 1})
-        box = await app.post(admin, "/sensor", device("S2", "a"))
-        alike = await app.post(admin, "/sensor", device("x", "b"))
-
-        def part(tx):
-            of = {vehicle: ("vehicle_no", "number_key", younger), sensor: ("serial_no", "serial_key", alike)}
-            for table, (number, key, record) in of.items():
-                text = "K2\u200b" if table is vehicle else "S2\u200b"
-                tx.run(update(table).where(table.c.id == record["id"]["id"]).values({number: text, key: None}))
-
-        await app.store.write(part)
-        found = [await app.get(admin, "/vehicle", vehicleNo=each) for each in ("K2", "k2", "K2\u200b")]
-        boxes = [await app.get(admin, "/sensor", serialNo=each) for each in ("S2", "s2", "S2\u200b")]
-        await app.call(admin, "PUT", f"/vehicle/{younger['id']['id']}", {"vendor": "Kia", "vehicleNo": "K2\u200b"})
-        await app.call(admin, "PUT", f"/sensor/{alike['id']['id']}", {"vendor": "Kia"})
-        kept = await app.store.read(lambda tx: tx.all(select(vehicle.c.vendor, vehicle.c.number_key)))
-        vendor = (await app.get(admin, "/sensor", serialNo="S2\u200b"))["vendor"]
-        return (older, younger), found, (box, alike), boxes, [tuple(each) for each in kept], vendor
-
-    (older, younger), found, (box, alike), boxes, kept, vendor = rest.run(tmp_path, scenario)
-
-    assert [each["id"] for each in found] == [older["id"], older["id"], younger["id"]]
-    assert [each["id"] for each in boxes] == [box["id"], box["id"], alike["id"]]
-    assert sorted(kept, key=str) == [("Kia", None), (None, "k2")]
-    assert vendor == "Kia"

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 from sqlalchemy import insert
-from tests.support import delegating, rest
+from tests.support import delegating, fleet_rows, rest
 
 from tripline.services.live import positions as service
 from tripline.store import positions, tables
@@ -25,8 +25,7 @@ async def mounted(app, owner, number="12가3456") -> tuple[str, str]:
 async def on(app, owner, vehicle, number) -> str:
     """Another sensor on the vehicle."""
     sensor = app.ids.next(now_ms=NOW)
-    row = {"id": sensor, "created_ms": 0, "company_id": owner.company_id, "service_type": "ace", "type": "GPS"}
-    row |= {"vehicle_id": vehicle, "serial_no": number, "activation_required": False, "status": "ACTIVATED"}
+    row = fleet_rows.sensor(sensor, owner.company_id, service_type="ace", vehicle_id=vehicle, serial_no=number)
     await app.store.write(lambda tx: tx.run(insert(tables.sensor), row))
     return sensor
 

@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 from sqlalchemy import delete, insert, update
+from tests.support import fleet_rows, scores
 from tests.support import rest as support
-from tests.support import scores
 from tests.support.rest import Login, Rest, changed
 
 from tripline import config
@@ -30,19 +30,7 @@ UNKNOWN = "11111111-1111-1111-8111-111111111111"
 
 def _published(tx: WriteTx, company_id: str) -> None:
     """A vehicle with the published score, event and accumulated score, and a second score driven by somebody."""
-    tx.run(
-        insert(vehicle),
-        {
-            "id": VEHICLE,
-            "created_ms": 1,
-            "company_id": company_id,
-            "service_type": "taxi",
-            "vehicle_no": "1",
-            "mileage": 1.0,
-            "displacement": 0.0,
-            "status": "ACTIVATED",
-        },
-    )
+    tx.run(insert(vehicle), fleet_rows.vehicle(VEHICLE, company_id, vehicle_no="1"))
     tx.run(
         insert(account),
         {

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import REGISTRY
 from sqlalchemy import delete, select
-from tests.support import ingest_rig, stores
+from tests.support import fleet_rows, ingest_rig, stores
 from tests.support.ingest_rig import COMPANY, NOW, SENSOR, UNMAPPED, VEHICLE, Rig
 from tests.support.stores import Content
 
@@ -271,16 +271,8 @@ def test_lost_device_is_not_made_to_be_heard_of_later(scene):
 def more_than_a_batch(scene):
     """Sensors, one more than are written at once."""
     sensors = [f"00000000-0000-11ef-8000-1{number:011x}" for number in range(BATCH + 1)]
-    row = scene.rows(tables.sensor)[0]
-
-    def register(tx):
-        columns = dict(zip((column.name for column in tables.sensor.columns), row, strict=True))
-        tx.run(
-            tables.sensor.insert(),
-            [columns | {"id": sensor, "serial_no": sensor, "credentials_id": None} for sensor in sensors],
-        )
-
-    scene.run(scene.store.write(register))
+    made = [fleet_rows.sensor(each, COMPANY, service_type="harbour", vehicle_id=VEHICLE) for each in sensors]
+    scene.run(scene.store.write(lambda tx: tx.run(tables.sensor.insert(), made)))
     return sensors
 
 

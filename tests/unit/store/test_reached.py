@@ -2,7 +2,7 @@
 
 import pytest
 from sqlalchemy import insert
-from tests.support import rows
+from tests.support import fleet_rows, rows
 
 from tripline.domain.access import RULES, Action, Authority, Scope
 from tripline.domain.ids import CompanyId, UserId
@@ -23,21 +23,16 @@ def fill(tx, managed):
     tx.run(insert(company), {**row, "master": True, "master_id": "o"})
     person = {**HERE, "authority": "DIRECTOR", "name": "d", "email": "d", "login": "d", "password_hash": ""}
     tx.run(insert(account), {"id": "d", **person, "password_updated_ms": 1, "enabled": True})
-    owned = {**HERE, "service_type": "o", "status": "ACTIVATED"}
     numbers = range(managed + RIGHT + 20)
-    on = {"mileage": 1.0, "displacement": 0.0}
     tx.run(
         insert(vehicle),
         [
-            {"id": f"v{n}", **owned, **on, "vehicle_no": f"{n:05d}", "director_id": "d" if n < managed else None}
+            fleet_rows.vehicle(f"v{n}", "o", vehicle_no=f"{n:05d}", director_id="d" if n < managed else None)
             for n in numbers
         ],
     )
-    mounted = {**owned, "type": "GPS", "activation_required": False}
-    tx.run(
-        insert(sensor), [{"id": f"s{n}", **mounted, "serial_no": f"{n:05d}", "vehicle_id": f"v{n}"} for n in numbers]
-    )
-    tx.run(insert(sensor), {"id": "free", **mounted, "serial_no": "free"})
+    tx.run(insert(sensor), [fleet_rows.sensor(f"s{n}", "o", serial_no=f"{n:05d}", vehicle_id=f"v{n}") for n in numbers])
+    tx.run(insert(sensor), fleet_rows.sensor("free", "o"))
     right = {**HERE, "user_id": "d", "user_role": "DELEGATED_DIRECTOR"}
     tx.run(
         insert(vehicle_user),

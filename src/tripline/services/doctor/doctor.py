@@ -21,7 +21,6 @@ from tripline.ports.maps import LostMap, RoadServer
 from tripline.scoring import quality
 from tripline.scoring.quality import Unit
 from tripline.store.accounts import mail_outbox
-from tripline.store.fleet import number_keys
 from tripline.store.ingest import rejected
 from tripline.store.ingest.rejected import Refused
 from tripline.store.push import parked as push_parked
@@ -40,10 +39,7 @@ AUTHORITY_TOLD_DAYS: Final = 730
 AUTHORITY_DAYS: Final = 90
 """The successor takes over 30 days before the end; below this every device should have been given it."""
 NEWEST: Final = 10
-NUMBERS: Final = 20
-"""Vehicles, and sensors, that are listed at most."""
 
-_NUMBERS: Final = {"vehicle": "doctor.numbers.vehicle", "sensor": "doctor.numbers.sensor"}
 _UNITS: Final = {
     Unit.MPH: "doctor.scoring.mph",
     Unit.KNOTS: "doctor.scoring.knots",
@@ -136,7 +132,7 @@ def reported(tx: ReadTx, findings: Iterable[Finding], *, now_ms: int) -> Report:
     """Report these findings together with those about waiting rows."""
     everything = Scope.everything("doctor: rejected messages of all companies")
     return Report(
-        [*findings, _jobs(tx, now_ms), *_speeds(tx), *_numbers(tx), _mails(tx), _pushes(tx, now_ms)],
+        [*findings, _jobs(tx, now_ms), *_speeds(tx), _mails(tx), _pushes(tx, now_ms)],
         rejected.counts(tx, everything, since_ms=0),
         rejected.newest(tx, everything, limit=NEWEST),
     )
@@ -194,16 +190,6 @@ def authority(end_ms: int | None, *, now_ms: int) -> list[Finding]:
         return []
     ends, mend = phrase("doctor.ends", n=days), phrase("doctor.authority.mend")
     return [Finding("authority", days >= AUTHORITY_DAYS, (ends,), mend, noted=True)]
-
-
-def _numbers(tx: ReadTx) -> list[Finding]:
-    """Vehicles and sensors whose numbers are another form of an older one's; nothing when there are none."""
-    found = number_keys.keyless(tx, limit=NUMBERS)
-    if not found:
-        return []
-    details = tuple((phrase(_NUMBERS[each.kind], id=each.id, number=each.number),) for each in found)
-    said, mend = phrase("doctor.numbers.alike"), phrase("doctor.numbers.mend")
-    return [Finding("numbers", True, (said,), mend, details=details, noted=True)]
 
 
 def maps(lost: Sequence[LostMap]) -> list[Finding]:

@@ -59,9 +59,9 @@ def inside(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> bool | None:
 def find_by_serial(
     tx: ReadTx, scope: Scope, *, service_type: str, serial_no: str, tokens: Scope
 ) -> tuple[Sensor, bool] | None:
-    """The sensor of the service type with this very serial number, else with one of the same key, as `find`."""
-    statement, numbers = _find_by_serial(scope.reaches, tokens.reaches), (service_type, serial_no, keys.key(serial_no))
-    return _only(tx.hot(statement, *numbers, scope.user_id, scope.company_id))
+    """The sensor of the service type with this serial number, in any form, as `find`."""
+    statement = _find_by_serial(scope.reaches, tokens.reaches)
+    return _only(tx.hot(statement, service_type, keys.key(serial_no), scope.user_id, scope.company_id))
 
 
 def find_by_mdn(tx: ReadTx, scope: Scope, mdn: str, *, tokens: Scope) -> tuple[Sensor, bool] | None:
@@ -105,7 +105,8 @@ def insert_new(tx: WriteTx, new: Sensor) -> None:
 
 def modify(tx: WriteTx, scope: Scope, changed: Sensor) -> None:
     """Store the changed registration of a sensor inside the scope. Raises as `insert_new`."""
-    values = {f"new_{name}": getattr(changed, name) for name in _REGISTERED} | {"new_key": keys.key(changed.serial_no)}
+    values = {f"new_{name}": getattr(changed, name) for name in _REGISTERED}
+    values["new_serial_key"] = keys.key(changed.serial_no)
     with _unique(changed):
         tx.run(_modify(scope.reaches), {"key": changed.id, **values, **scopes.values(scope)})
 
@@ -149,10 +150,7 @@ def _unique(registered: Sensor) -> Any:
 
 @cache
 def _modify(reaches: scopes.Reaches) -> Any:
-    changed: dict[str, ColumnElement[Any]] = {name: bindparam(f"new_{name}") for name in _REGISTERED}
-    # The key of an unchanged number stays: another sensor may have it since before there were keys.
-    is_same = sensor.c.serial_no == bindparam("new_serial_no")
-    changed["serial_key"] = case((is_same, sensor.c.serial_key), else_=bindparam("new_key"))
+    changed: dict[str, ColumnElement[Any]] = {name: bindparam(f"new_{name}") for name in (*_REGISTERED, "serial_key")}
     return update(sensor).where(sensor.c.id == bindparam("key"), scopes.sensors(reaches)).values(changed)
 
 
@@ -170,7 +168,7 @@ def _inside(reaches: scopes.Reaches) -> Hot:
 
 @cache
 def _find_by_serial(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
-    statement = _select(tokens, scopes.sensors(reaches)).where(sensor.c.id == number_keys.same(sensor.c.serial_no))
+    statement = _select(tokens, scopes.sensors(reaches)).where(number_keys.same(sensor.c.serial_no))
     return Hot(statement, *number_keys.NAMES, scopes.USER, scopes.COMPANY)
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, bindparam, case, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, delete, func, insert, select, update
 
 from tripline.domain import keys, vehicles
 from tripline.domain.access import Scope
@@ -56,9 +56,9 @@ def those_inside(tx: ReadTx, scope: Scope, vehicle_ids: Collection[VehicleId]) -
 
 
 def find_by_number(tx: ReadTx, scope: Scope, *, service_type: str, vehicle_no: str) -> tuple[Vehicle, bool] | None:
-    """The vehicle of the service type with this very number, else with one of the same key, as `find`."""
-    numbers = service_type, vehicle_no, keys.key(vehicle_no)
-    rows = tx.hot(_find_by_number(scope.reaches), *numbers, scope.user_id, scope.company_id)
+    """The vehicle of the service type with this number, in any form, as `find`."""
+    values = service_type, keys.key(vehicle_no), scope.user_id, scope.company_id
+    rows = tx.hot(_find_by_number(scope.reaches), *values)
     return (_vehicle(rows[0]), bool(rows[0][-1])) if rows else None
 
 
@@ -101,8 +101,7 @@ def change(tx: WriteTx, scope: Scope, vehicle_id: VehicleId, **columns: Any) -> 
     statement = update(vehicle).where(vehicle.c.id == bindparam("key"), scopes.vehicles(scope.reaches))
     number = columns.get("vehicle_no", "")
     if number:
-        # The key of an unchanged number stays: another vehicle may have it since before there were keys.
-        columns["number_key"] = case((vehicle.c.vehicle_no == number, vehicle.c.number_key), else_=keys.key(number))
+        columns["number_key"] = keys.key(number)
     with _unique(number):
         changed = tx.run(statement.values(**columns), {"key": vehicle_id, **scopes.values(scope)})
     if changed and number:
@@ -189,7 +188,7 @@ def _find(reaches: scopes.Reaches) -> Hot:
 
 @cache
 def _find_by_number(reaches: scopes.Reaches) -> Hot:
-    statement = _select(scopes.vehicles(reaches)).where(vehicle.c.id == number_keys.same(vehicle.c.vehicle_no))
+    statement = _select(scopes.vehicles(reaches)).where(number_keys.same(vehicle.c.vehicle_no))
     return Hot(statement, *number_keys.NAMES, scopes.USER, scopes.COMPANY)
 
 

@@ -78,11 +78,10 @@ vehicle = Table(
     Column("displacement", Float, nullable=False),
     Column("additional_info", Text),
     Column("status", String(16), nullable=False),
-    Column("number_key", String(255), comment="domain/keys.py; null: an older vehicle has this key, before 0038"),
+    Column("number_key", String(255), nullable=False, comment="key of vehicle_no, domain/keys.py"),
 )
 Index("uq_vehicle_number", vehicle.c.service_type, vehicle.c.vehicle_no, unique=True)
 Index("uq_vehicle_number_key", vehicle.c.service_type, vehicle.c.number_key, unique=True)
-partial_index("ix_vehicle_keyless", vehicle.c.id, where="number_key IS NULL")
 Index("ix_vehicle_company", vehicle.c.company_id, vehicle.c.vehicle_no, vehicle.c.id)
 Index("ix_vehicle_ending", vehicle.c.service_type, last(vehicle.c.vehicle_no))
 Index("ix_vehicle_company_created", vehicle.c.company_id, vehicle.c.created_ms, vehicle.c.id)
@@ -115,11 +114,10 @@ sensor = Table(
     Column("status", String(16), nullable=False),
     Column("last_trip_msg_type", String(16)),
     Column("ingest_node", Uuid, comment="node that keeps track of its data"),
-    Column("serial_key", String(255), comment="domain/keys.py; null: an older sensor has this key, before 0038"),
+    Column("serial_key", String(255), nullable=False, comment="key of serial_no, domain/keys.py"),
 )
 Index("uq_sensor_serial", sensor.c.service_type, sensor.c.serial_no, unique=True)
 Index("uq_sensor_serial_key", sensor.c.service_type, sensor.c.serial_key, unique=True)
-partial_index("ix_sensor_keyless", sensor.c.id, where="serial_key IS NULL")
 Index("ix_sensor_company", sensor.c.company_id, sensor.c.serial_no, sensor.c.id)
 Index("ix_sensor_ending", sensor.c.service_type, last(sensor.c.serial_no))
 Index("ix_sensor_company_created", sensor.c.company_id, sensor.c.created_ms, sensor.c.id)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import insert, update
-from tests.support import drives, reference, stores
+from tests.support import drives, fleet_rows, reference, stores
 from tests.support.bus_messages import (
     OTHER_TRIP,
     PLACEHOLDER,
@@ -40,18 +40,7 @@ def register_company(rig: BusRig, company_id: str = STRANGER) -> None:
     def work(tx: Any) -> None:
         values = {"name": "Stranger", "service_type": "other", "master": True, "token_prefix": "STRAN"}
         tx.run(insert(tables.company).values(id=company_id, created_ms=0, master_id=company_id, **values))
-        tx.run(
-            insert(tables.vehicle).values(
-                id=VEHICLE.replace("3", "7"),
-                created_ms=0,
-                company_id=company_id,
-                service_type="other",
-                vehicle_no="77",
-                mileage=1.0,
-                displacement=0.0,
-                status="ACTIVATED",
-            )
-        )
+        tx.run(insert(tables.vehicle), fleet_rows.vehicle(VEHICLE.replace("3", "7"), company_id, service_type="other"))
 
     rig.run(rig.store.write(work))
 

@@ -2,8 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from sqlalchemy import update
-from tests.support import browsing, rows
+from tests.support import rows
 from tests.support import scores as score_rows
 
 from tripline.domain import ids
@@ -19,7 +18,6 @@ from tripline.store.push import outbox, receiver_state
 from tripline.store.push import queue as push_queue
 from tripline.store.push.outbox import Waiting
 from tripline.store.push.queue import Result
-from tripline.store.tables import sensor, vehicle
 
 NOW_MS = 1_790_000_000_000
 DAY_MS = 86_400_000
@@ -251,18 +249,3 @@ def test_doctor_says_nothing_of_speeds_where_all_fit():
         score_rows.add_trip(tx, 1, None, not_scored="too_short")
 
         assert [each for each in doctor.examine(tx, surroundings=WELL, now_ms=NOW_MS).findings if each.noted] == []
-
-
-def test_numbers_that_are_another_form_of_an_older_one_are_listed():
-    with rows.memory(keys_checked=False) as tx:
-        browsing.fill(tx)
-        tx.run(update(vehicle).values(number_key=vehicle.c.vehicle_no))
-        tx.run(update(sensor).values(serial_key=sensor.c.serial_no))
-        before = doctor.examine(tx, surroundings=WELL, now_ms=NOW_MS)
-        tx.run(update(vehicle).where(vehicle.c.id == "v1").values(number_key=None, vehicle_no="K2"))
-        tx.run(update(sensor).where(sensor.c.id == "s1").values(serial_key=None, serial_no="S2"))
-        report = doctor.examine(tx, surroundings=WELL, now_ms=NOW_MS)
-
-    (found,) = (each for each in report.findings if each.subject == "numbers")
-    assert "numbers" not in [each.subject for each in before.findings]
-    assert (found.well, found.noted, found.lines) == (True, True, ("vehicle v1: K2", "sensor s1: S2"))

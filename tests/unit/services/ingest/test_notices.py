@@ -4,7 +4,7 @@ import json
 
 import pytest
 from sqlalchemy import insert
-from tests.support import stores
+from tests.support import fleet_rows, stores
 from tests.support.ingest_rig import (
     COMPANY,
     MINUTE,
@@ -43,8 +43,7 @@ def told(rig):
 
 def with_partner(rig):
     """A partner below the company, with a sensor of its own on no vehicle."""
-    about = {"created_ms": 0, "company_id": PARTNER, "service_type": "harbour", "status": "ACTIVATED"}
-    sensor = {**about, "id": PARTNERS_SENSOR, "serial_no": "P", "type": "GPS", "activation_required": False}
+    sensor = fleet_rows.sensor(PARTNERS_SENSOR, PARTNER, service_type="harbour")
     company = {"id": PARTNER, "created_ms": 0, "name": "P", "service_type": "harbour", "master": False}
     company |= {"master_id": COMPANY, "token_prefix": "PARTN"}
     rig.run(rig.store.write(lambda tx: tx.run(insert(tables.company).values(**company))))

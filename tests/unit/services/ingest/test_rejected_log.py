@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import insert
-from tests.support import bus_rig
+from tests.support import bus_rig, fleet_rows
 from tests.support.bus_rig import BusRig
 from tests.support.ingest_rig import COMPANY, MINUTE, NOW, SENSOR, FakeSource, Rig, frame
 
@@ -38,12 +38,7 @@ def register(rig: Rig) -> None:
             tx.run(insert(tables.company).values(id=company_id, created_ms=0, **values))  # type: ignore[attr-defined]
         of = {NEIGHBOURS: NEIGHBOUR, THIRDS: THIRD} | dict.fromkeys(FLEET, COMPANY)
         for sensor_id, company_id in of.items():
-            values = {"serial_no": sensor_id[-6:], "type": "GPS", "activation_required": False, "status": "ACTIVATED"}
-            tx.run(  # type: ignore[attr-defined]
-                insert(tables.sensor).values(
-                    id=sensor_id, created_ms=0, company_id=company_id, service_type="s", **values
-                )
-            )
+            tx.run(insert(tables.sensor), fleet_rows.sensor(sensor_id, company_id))  # type: ignore[attr-defined]
 
     rig.run(rig.store.write(work))
 

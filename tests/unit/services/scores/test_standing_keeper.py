@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from sqlalchemy import delete, insert, update
+from tests.support import fleet_rows
 from tests.support import standings as support
 from tests.support.scoring_rows import COMPANY, NOW_MS, ZONE, Rig
 from tests.support.standings import Clock, keeper, until_idle
@@ -43,12 +44,12 @@ class Fleet:
 
     async def vehicles(self, count, *, service_type="s", first=0):
         """New vehicles, each worse than the one before."""
-        row = {"created_ms": 0, "company_id": COMPANY, "service_type": service_type, "mileage": 0, "displacement": 0}
-        row |= {"status": "ACTIVATED"}
         ids = [f"{service_type}{number:05}" for number in range(first, first + count)]
 
         def add(tx):
-            tx.run(insert(tables.vehicle), [{**row, "id": each, "vehicle_no": each} for each in ids])
+            tx.run(
+                insert(tables.vehicle), [fleet_rows.vehicle(each, COMPANY, service_type=service_type) for each in ids]
+            )
             score(tx, Subject.VEHICLE, ids)
 
         await self.rig.write(add)

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import asdict
 from sqlalchemy import insert, select
-from tests.support import browsing, rows
+from tests.support import browsing, fleet_rows, rows
 
 from tripline.domain.access import Action
 from tripline.domain.lines import NwStatus
@@ -48,10 +48,12 @@ def tx():
 def numbered(tx):
     """Devices on vehicles that a director manages, whose serial numbers are numbers; and that director's right on
     another company's vehicle, whose device has a line."""
-    device = {**browsing._sensor(9, "p"), "created_ms": 1_001}
     for at, (serial_no, mdn) in enumerate(NUMBERED.items()):
-        tx.run(insert(sensor), {**device, "id": f"x{at}", "serial_no": serial_no})
-        tx.run(insert(sensor), {**device, "id": f"y{at}", "serial_no": f"{serial_no}0"})
+        for key, serial in ((f"x{at}", serial_no), (f"y{at}", f"{serial_no}0")):
+            device = fleet_rows.sensor(
+                key, "p", created_ms=1_001, service_type="ace", vehicle_id="v9", serial_no=serial
+            )
+            tx.run(insert(sensor), device)
         tx.run(insert(carrier_line), {**browsing._line(at), "sensor_id": f"x{at}", "mdn": mdn})
     right = {"id": "right", "created_ms": 1, "vehicle_id": "v10", "company_id": "q", "user_id": "director-p"}
     tx.run(insert(vehicle_user), {**right, "user_role": "DELEGATED_DIRECTOR", "vehicle_no": "v10"})

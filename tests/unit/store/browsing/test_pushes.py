@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 from sqlalchemy import insert
-from tests.support import browsing, rows
+from tests.support import browsing, fleet_rows, rows
 
 from tripline.domain.ids import CompanyId, RowNo, SensorId
 from tripline.domain.pushes import Channel, Name, State
@@ -33,7 +33,7 @@ def tx():
         serials = {SENSOR: "SN-a000", OTHER: "sn-b007"}
         tx.run(
             insert(sensor),
-            [{**browsing._sensor(0, "p"), "id": each, "serial_no": no} for each, no in serials.items()],
+            [fleet_rows.sensor(each, "p", service_type="ace", serial_no=no) for each, no in serials.items()],
         )
         common = {"created_ms": 1, "service_type": "ace", "master": False, "master_id": "ace"}
         tx.run(insert(company), [{**common, "id": each, "name": each, "token_prefix": each} for each in (A, B)])

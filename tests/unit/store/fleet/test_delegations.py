@@ -2,7 +2,7 @@
 
 import pytest
 from sqlalchemy import insert
-from tests.support import rows
+from tests.support import fleet_rows, rows
 
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, RecordId, VehicleId
@@ -19,11 +19,10 @@ def fill(tx, count):
     for key in (OWNER, RECEIVER, ANOTHER):
         row = {"id": key, "created_ms": 1, "name": key, "service_type": "taxi", "token_prefix": key[:5]}
         tx.run(insert(company), {**row, "master": False, "master_id": OWNER})
-    common = {"created_ms": 1, "company_id": OWNER, "service_type": "taxi", "mileage": 1, "displacement": 0}
     for number in range(count + 1):
         # Numbers descend while ids ascend, so that neither order is the other's by chance.
-        row = {"id": f"v{number:05d}", "vehicle_no": f"{count - number:05d}", "status": "DEACTIVATED"}
-        tx.run(insert(vehicle), {**common, **row})
+        row = fleet_rows.vehicle(f"v{number:05d}", OWNER, vehicle_no=f"{count - number:05d}")
+        tx.run(insert(vehicle), row)
         for to in () if number == count else (RECEIVER, ANOTHER) if number % 3 == 0 else (RECEIVER,):
             delegations.insert_new(
                 tx,

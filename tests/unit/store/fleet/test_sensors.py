@@ -2,7 +2,7 @@
 
 import pytest
 from sqlalchemy import insert, select
-from tests.support import rows
+from tests.support import fleet_rows, rows
 
 from tripline.domain.ids import VehicleId
 from tripline.store import tables
@@ -15,20 +15,8 @@ HERE, ELSEWHERE = VehicleId("here"), VehicleId("elsewhere")
 def tx():
     with rows.memory(keys_checked=False) as tx:
         for name, vehicle_id in (("b", HERE), ("a", HERE), ("c", ELSEWHERE), ("d", None)):
-            tx.run(
-                insert(tables.sensor),
-                {
-                    "id": name,
-                    "created_ms": 0,
-                    "company_id": "company",
-                    "service_type": "type",
-                    "vehicle_id": vehicle_id,
-                    "serial_no": name,
-                    "type": "GPS",
-                    "activation_required": False,
-                    "status": "DEACTIVATED" if vehicle_id is None else "ACTIVATED",
-                },
-            )
+            status = "DEACTIVATED" if vehicle_id is None else "ACTIVATED"
+            tx.run(insert(tables.sensor), fleet_rows.sensor(name, "company", vehicle_id=vehicle_id, status=status))
         yield tx
 
 

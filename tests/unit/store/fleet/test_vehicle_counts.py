@@ -2,7 +2,7 @@
 
 import pytest
 from sqlalchemy import func, insert, select
-from tests.support import rows
+from tests.support import fleet_rows, rows
 
 from tripline.domain.access import RULES, Action, Reach, Scope
 from tripline.domain.ids import CompanyId, UserId
@@ -27,9 +27,8 @@ def fill(tx):
     tx.run(insert(account), {"id": "d", **person, "password_hash": "", "password_updated_ms": 1, "enabled": True})
     for number in range(40):
         owner = "opxy"[number % 4]
-        row = {"created_ms": 1, "company_id": owner, "service_type": "o", "vehicle_no": str(number), "mileage": 1.0}
-        row |= {"displacement": 0.0, "status": "ACTIVATED", "director_id": "d" if number % 5 == 0 else None}
-        tx.run(insert(vehicle), {"id": f"v{number}", **row})
+        director = "d" if number % 5 == 0 else None
+        tx.run(insert(vehicle), fleet_rows.vehicle(f"v{number}", owner, vehicle_no=str(number), director_id=director))
         here = {"created_ms": 1, "vehicle_id": f"v{number}"}
         if number % 3 == 0:
             delegated = {"from_company_id": owner, "to_company_id": "o", "automatic": False}
@@ -39,9 +38,7 @@ def fill(tx):
             right = {"company_id": "o", "user_id": "d", "user_role": role, "vehicle_no": str(number)}
             tx.run(insert(vehicle_user), {"id": f"r{number}", **here, **right})
         if number % 2:
-            mounted = {"company_id": owner, "service_type": "o", "serial_no": f"s{number}", "type": "GPS"}
-            mounted |= {"activation_required": False, "status": "ACTIVATED"}
-            tx.run(insert(sensor), {"id": f"s{number}", **here, **mounted})
+            tx.run(insert(sensor), fleet_rows.sensor(f"s{number}", owner, vehicle_id=f"v{number}"))
         if number % 4 < 3:
             driven = {"company_id": owner, "service_type": "o", "device_type": "GPS", "parking": number % 4 == 1}
             tx.run(insert(trip), {"no": number, "id": f"t{number}", **here, **driven, "state": "OPEN"})

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import insert
-from tests.support import rows
+from tests.support import fleet_rows, rows
 
 from tripline.domain import ids
 from tripline.domain.access import Reach, Scope
@@ -28,18 +28,7 @@ def tx() -> Iterator[WriteTx]:
     """Four messages: two of one company's sensor, one of another's, one of no sensor."""
     with rows.memory(keys_checked=False) as made:
         for sensor_id, company in ((MINE, "a"), (THEIRS, "b")):
-            made.run(
-                insert(tables.sensor).values(
-                    id=sensor_id,
-                    created_ms=0,
-                    company_id=company,
-                    service_type="s",
-                    serial_no=sensor_id,
-                    type="GPS",
-                    activation_required=False,
-                    status="DEACTIVATED",
-                )
-            )
+            made.run(insert(tables.sensor), fleet_rows.sensor(sensor_id, company))
         rejected.LOG.insert(
             made,
             [
