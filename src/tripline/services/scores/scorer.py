@@ -125,7 +125,7 @@ class Scorer:
             self._policies |= {policy.no: policy for policy in await self._store.read(policies.every)}
 
     async def _kept_policy(self) -> Policy:
-        known = await self._store.read(lambda tx: policies.settled(tx, self._rules))
+        known = await self._store.read(lambda tx: policies.of_rules(tx, self._rules))
         if known is not None:
             return known
         return await self._store.write(lambda tx: policies.keep(tx, self._rules, now_ms=self._clock()))

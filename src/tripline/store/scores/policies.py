@@ -36,8 +36,7 @@ SECOND: Final = (
     FIRST[:-1] + b',"style":{"braking_kmh_s":6.0,"braking_weight":0.1,"lateral_g":0.3,"cornering_kmh":15.0,'
     b'"cornering_weight":0.2,"over_20_weight":0.04,"over_35_weight":0.08}}'
 )
-"""Policy 2: policy 1 and the style of driving. It can be chosen; an installation that gave the number 2 to settings of
-its own before there was this one has it under its next number."""
+"""Policy 2: policy 1 and the style of driving. It can be chosen."""
 
 
 LAST: Final = 2**31 - 1
@@ -69,7 +68,7 @@ class Chosen(NamedTuple):
     no: int | None
     """None: none of its own any more."""
     chosen_ms: int
-    """Time of the choice; 0: before this was stored."""
+    """Time of the choice."""
     chosen_by: UserId | None
     """The account; None: the operator of the machine."""
 
@@ -101,14 +100,6 @@ def of_rules(tx: ReadTx, wanted: Rules) -> Policy | None:
     """The policy with these rules; None: there is none yet."""
     same = scoring_rules.read(wanted.written())
     return next((policy for policy in every(tx) if policy.rules == same), None)
-
-
-def settled(tx: ReadTx, wanted: Rules) -> Policy | None:
-    """As `of_rules`; None also while a policy of the program itself is not kept yet."""
-    known = {policy.rules: policy for policy in every(tx)}
-    if not {scoring_rules.read(body) for body in (FIRST, SECOND)} <= known.keys():
-        return None
-    return known.get(scoring_rules.read(wanted.written()))
 
 
 def keep(tx: WriteTx, wanted: Rules, *, now_ms: int) -> Policy:

@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from sqlalchemy import insert, select
+from sqlalchemy import select
 from tests.support.scoring_rows import COMPANY, DRIVER, NOW_MS, START_MS, drive, played
 
 from tripline.scoring.rules import Harsh, Rules, Scoring, Style, read
@@ -31,22 +31,6 @@ def test_policy_2_is_policy_1_and_the_style():
     assert replace(second, style=Style()) == Rules()
     assert second.style == Style(braking_weight=0.1, cornering_weight=0.2, over_20_weight=0.04, over_35_weight=0.08)
     assert second.written() == policies.SECOND
-
-
-def test_number_2_that_was_taken_stays_and_the_program_s_own_is_the_next(tmp_path):
-    async def play(rig):
-        def begin(tx):
-            for no, body in ((1, policies.FIRST), (2, MILD.written())):
-                tx.run(insert(tables.scoring_policy).values(no=no, created_ms=1, body=body))
-
-        await rig.write(begin)
-        await scored(rig)
-        return await rig.rows(tables.scoring_policy, "no", "body"), await rig.rows(tables.driving_score, "policy")
-
-    kept, named = played(tmp_path, play)
-
-    assert kept == [(1, policies.FIRST), (2, MILD.written()), (3, policies.SECOND)]
-    assert named == [(1,)]
 
 
 def test_score_names_the_policy_of_the_settings(tmp_path):
