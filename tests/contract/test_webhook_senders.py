@@ -199,7 +199,7 @@ def test_m1_server_that_takes_the_whole_request_and_says_nothing_is_told_apart()
             await receiver.until_left()
         return str(unanswered.value), receiver.bodies
 
-    assert asyncio.run(scenario()) == ("The server took the message and did not answer.", [BODY])
+    assert asyncio.run(scenario()) == ("The server accepted the message but did not answer.", [BODY])
 
 
 def test_m1_server_that_says_nothing_over_tls_is_told_apart(tmp_path):
@@ -544,19 +544,19 @@ def test_server_that_is_not_there_fails_without_its_address():
         ("file:///etc/passwd", "The address cannot be read."),
         ("http://", "The address cannot be read."),
         ("http://[::1", "The address cannot be read."),
-        ("http://[v7.x]/", "The name could not be looked up."),
+        ("http://[v7.x]/", "The host name could not be resolved."),
         ("http://host:99999/", "The address cannot be read."),
-        ("http://127.0.0.1:0/", "The address has no port that can be connected to."),
+        ("http://127.0.0.1:0/", "The address does not have a usable port."),
         ("http://a b/", "The address cannot be read."),
         ("http://a\tb\r\nX: y/", "The address cannot be read."),
         ("http://a%0d%0ab/", "The address cannot be read."),
         ("http://[fe80::1%eth0]/", "The address cannot be read."),
         ("http://[2606:4700::1111%a\x0bX: y]/", "The address cannot be read."),
         ("http://[2606:4700::1111%가]/", "The address cannot be read."),
-        ("http://host:22/", "The port is that of another service than a web server."),
-        ("http://host:25/", "The port is that of another service than a web server."),
-        ("https://host:6667/", "The port is that of another service than a web server."),
-        ("http://host:10080/", "The port is that of another service than a web server."),
+        ("http://host:22/", "The port belongs to a service other than a web server."),
+        ("http://host:25/", "The port belongs to a service other than a web server."),
+        ("https://host:6667/", "The port belongs to a service other than a web server."),
+        ("http://host:10080/", "The port belongs to a service other than a web server."),
     ],
 )
 def test_address_that_cannot_be_asked_fails_without_its_text(url, told):
@@ -706,7 +706,7 @@ def test_name_server_that_is_away_holds_up_no_other_name():
 
     code, took_s, told = asyncio.run(scenario())
 
-    assert (code, told) == (200, {"The connection was not made in time."})
+    assert (code, told) == (200, {"The connection took too long."})
     assert took_s < 1, "it waited for the dead ones"
 
 
@@ -743,8 +743,8 @@ def test_https_server_with_a_good_certificate_is_asked_by_its_name(tmp_path, hos
 @pytest.mark.parametrize(
     ("host", "trusted", "hours", "told"),
     [
-        ("push.example", True, 24, "is not good for its name."),
-        ("localhost", False, 24, "is of an authority that is not trusted."),
+        ("push.example", True, 24, "is not valid for its name."),
+        ("localhost", False, 24, "was issued by an untrusted authority."),
         ("localhost", True, -1, "has expired."),
     ],
 )
@@ -760,7 +760,7 @@ def test_https_server_with_a_bad_certificate_is_told_nothing(tmp_path, host, tru
 def test_https_server_with_another_address_is_told_nothing(tmp_path):
     said, receiver = over_tls(tmp_path, "https://127.0.0.2:{port}/")
 
-    assert said in ("The server's certificate is not good for its name.", "The connection failed: Connection refused.")
+    assert said in ("The server's certificate is not valid for its name.", "The connection failed: Connection refused.")
     assert receiver.requests == []
 
 
@@ -823,7 +823,7 @@ def test_answer_that_is_watched_and_never_ends_is_shown_after_a_second(then):
 @pytest.mark.parametrize(
     ("reply", "told"),
     [
-        (SILENT, "The server took the message and did not answer."),
+        (SILENT, "The server accepted the message but did not answer."),
         (Reply(b"HTTP/1.1", Then.HANG), "No status line came in time."),
         (Reply(b"SSH-2.0-OpenSSH\r\n"), "The answer is not HTTP."),
         (Reply(b"", Then.CLOSE), "The connection ended before a status line."),

@@ -243,7 +243,7 @@ def test_heavily_damaged_database_is_named_with_a_remedy(
 
     if command == "doctor":
         assert line.startswith(f"WRONG database: {database} is damaged: ")
-        assert "then put back a copy from before" in line
+        assert "then restore a backup" in line
     else:
         assert line.startswith(f"tripline: The database {database} is damaged: ")
         assert line.endswith(". Restore it from a backup.")
@@ -275,11 +275,9 @@ def test_read_only_file_system_is_named_by_every_command(
         lines["store copy"] = capsys.readouterr().err.strip()
 
     text = f"tripline: The data folder {data} is on a read-only file system; mount it for writing."
-    database = (
-        f"WRONG database: {data / data_folder.DATABASE} is on a read-only file system; mount it for writing, then"
-    )
+    database = f"WRONG database: {data / data_folder.DATABASE} is on a read-only file system; remount it as writable,"
     assert code == 1
-    assert lines == dict.fromkeys([*COMMANDS, "serve", "store copy"], text) | {"doctor": f"{database} look again"}
+    assert lines == dict.fromkeys([*COMMANDS, "serve", "store copy"], text) | {"doctor": f"{database} then check again"}
 
 
 @pytest.fixture

@@ -160,9 +160,9 @@ def test_doctor_counts_what_waits_and_what_was_given_up(capsys, data):
     some = finding()
     ran(capsys, data, "push", "resend")
 
-    assert none == "ok    push: no message to customers' servers waits"
+    assert none == "ok    push: no message to a customer's server is waiting"
     assert some == (
-        "ok    push: no message to customers' servers waits, 3 given up (see `tripline push list`);"
+        "ok    push: no message to a customer's server is waiting, 3 given up (see `tripline push list`);"
         " last error of these: HTTP status 410."
     )
-    assert finding().startswith("ok    push: 3 messages to customers' servers wait, the oldest for 0 min")
+    assert finding().startswith("ok    push: 3 messages to customers' servers are waiting, the oldest for 0 min")

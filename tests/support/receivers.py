@@ -25,8 +25,8 @@ class Then(Enum):
 
 
 PRIVATE = (
-    "The address is within a private network; the operator of this installation can allow those with"
-    " push.allow_private."
+    "The address is within a private network; the operator of this installation can allow such addresses"
+    " with push.allow_private."
 )
 """Why nothing is sent to the servers of this machine, unless that is allowed."""
 

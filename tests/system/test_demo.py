@@ -62,7 +62,7 @@ def test_demo_with_a_file_that_is_no_map_says_so_and_exits_1(tmp_path: Path) -> 
     done = servers.run("demo", "--map", str(file))
 
     assert done.returncode == 1
-    assert done.stderr == f"tripline: {file} is no OpenStreetMap file in PBF form (.osm.pbf).\n"
+    assert done.stderr == f"tripline: {file} is not an OpenStreetMap file in PBF format (.osm.pbf).\n"
 
 
 def test_demo_on_a_data_folder_that_is_not_empty_says_so_and_exits_1(tmp_path: Path) -> None:

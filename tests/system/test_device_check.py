@@ -257,7 +257,7 @@ def test_device_check_refuses_an_unknown_token_without_echoing_it(world: World) 
     done = servers.run_here("device", "check", "--data", str(world.server.data), "--token", token)
 
     assert done.returncode == 1
-    assert done.stderr == "tripline: No sensor of this installation has the access token that was given.\n"
+    assert done.stderr == "tripline: No sensor of this installation has this access token.\n"
     assert token not in done.stdout + done.stderr + worlds.log_of(world)
 
 

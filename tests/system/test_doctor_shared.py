@@ -50,7 +50,7 @@ def test_doctor_names_what_is_missing_while_processes_and_the_database_go_away(t
         worker.stop()
         without_worker = wrong(deployment)
         gateway.kill()
-        until_wrong(deployment, "WRONG processes: 1 running, none of them as gateway or worker")
+        until_wrong(deployment, "WRONG processes: 1 running, no process has the role gateway or worker")
         silent = doctor(deployment).stdout
         worker.start()
         worker.until_logged("node.buried")
@@ -59,9 +59,9 @@ def test_doctor_names_what_is_missing_while_processes_and_the_database_go_away(t
         (away,) = wrong(deployment)
 
     assert (well.returncode, "ok    processes: 3 running" in well.stdout) == (0, True)
-    assert without_worker == ["WRONG processes: 2 running, none of them as worker"]
+    assert without_worker == ["WRONG processes: 2 running, no process has the role worker"]
     assert ": gateway, for " in silent and ", silent for " in silent
-    assert "WRONG processes: 2 running, none of them as gateway\n" in without_gateway
+    assert "WRONG processes: 2 running, no process has the role gateway\n" in without_gateway
     assert ": gateway, for " not in without_gateway
     assert away.startswith("WRONG database: The database cannot be used: ")
     assert away.endswith("Connection refused.")

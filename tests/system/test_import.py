@@ -74,5 +74,5 @@ def test_import_as_nobody_or_of_nothing_says_why_in_one_line(tmp_path):
         1,
         "tripline: This account belongs to no company; a granted account registers its company first.\n",
     )
-    assert pipe.stderr == "tripline: The file must be a regular file: we read it more than once.\n"
+    assert pipe.stderr == "tripline: The file must be a regular file, because it is read more than once.\n"
     assert (wrong.returncode, absent.returncode) == (2, 2)

@@ -119,7 +119,7 @@ def test_database_damaged_under_a_server_is_told_and_takes_nothing_until_it_is_r
     assert (seen["doctor"].returncode, seen["doctor"].stderr) == (1, "")
     (wrong,) = [line for line in seen["doctor"].stdout.splitlines() if line.startswith("WRONG")]
     assert wrong.startswith(f"WRONG database: {database} is damaged: ")
-    assert "put back a copy" in wrong and ".dump" in wrong
+    assert "restore a backup" in wrong and ".dump" in wrong
     logged = [each["event"] for each in seen["log"]]
     assert logged.count("ingest.outage") <= 2, "once a minute for each reason"
     (refused,) = [each for each in seen["log"] if each["event"] == "request.outage"]
@@ -143,7 +143,7 @@ def test_certificate_that_ended_is_told_with_its_end(tmp_path: Path) -> None:
 
     assert status == 503
     assert wrong == {
-        "certificate": f"The certificate ended at {ended:%Y-%m-%d %H:%M} UTC; clients refuse it. Renew it, then"
+        "certificate": f"The certificate expired at {ended:%Y-%m-%d %H:%M} UTC; clients refuse it. Renew it, then"
         " restart."
     }
     assert end_s == int(ended.timestamp())

@@ -92,7 +92,7 @@ def test_h7_drive_in_one_publish_is_judged_by_its_sample_times(world: World) -> 
 @pytest.mark.parametrize(
     ("sensor_type", "messages", "why"),
     [
-        ("GPS", [drive(100), trip_message()], "it is shorter than the least scored distance (too_short)"),
+        ("GPS", [drive(100), trip_message()], "it is shorter than the minimum distance for scoring (too_short)"),
         ("GPS", [drive(every=5), trip_message(dis=9_000)], "its samples are too far apart (sparse)"),
         ("GPS", [drive(lat=0, lon=0), trip_message(dis=9_000)], f"{NO_POSITION} (no_position)"),
         ("ADAS", [drive(ty=6), trip_message(ty=5)], "devices of its type are not scored (device_type)"),

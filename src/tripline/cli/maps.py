@@ -63,8 +63,8 @@ def import_map(
     called = name or file.name.partition(".")[0].lower()
     if called.lower() == known.SERVER:
         raise config_files.WrongSettingError(
-            f"{base.printable(called)} is no name for a map: in scores it names the Valhalla server. Choose another one"
-            " (--name)."
+            f"{base.printable(called)} is not a name for a map: scores use it for the Valhalla server. Choose another"
+            " one (--name)."
         )
     if known.NAME.fullmatch(called) is None:
         raise config_files.WrongSettingError(

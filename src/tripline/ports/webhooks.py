@@ -27,7 +27,7 @@ class WebhookFailedError(Exception):
     address."""
 
 
-UNANSWERED: Final = "The server took the message and did not answer."
+UNANSWERED: Final = "The server accepted the message but did not answer."
 
 
 class WebhookUnansweredError(WebhookFailedError):

@@ -171,7 +171,7 @@ class Readiness:
         if "bus" in late:
             self._bus = phrase("ready.bus.late", seconds=f"{PATIENCE_S:g}")
         if "roads" in late:
-            self._road_server = RoadServer(f"The server that finds roads does not answer within {PATIENCE_S:g} s.")
+            self._road_server = RoadServer(f"The road server does not answer within {PATIENCE_S:g} s.")
         self._tell()
 
     async def _noted(self, name: str, look: Callable[[], Awaitable[None]]) -> None:

@@ -105,7 +105,7 @@ def test_own_email_and_password_are_not_changed_here(tmp_path):
     assert email == (
         400,
         30,
-        "You log in with this e-mail address: an administrator changes it, not you yourself.",
+        "You log in with this e-mail address; only an administrator can change it.",
     )
     assert name == "Kim 2"
 

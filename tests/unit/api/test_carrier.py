@@ -335,7 +335,7 @@ def test_fields_of_an_action_beside_a_batch_are_refused_by_name(play):
         batch = {"actions": [scene.action("OWNER_CHANGE")], "mdn": MDN}
         return await scene.app.refused(scene.carrier, "POST", ACTIONS, batch)
 
-    assert play(scenario) == (400, 31, "Parameter 'mdn' must stand in each of the 'actions', not beside them.")
+    assert play(scenario) == (400, 31, "Parameter 'mdn' must be inside each of the 'actions', not beside them.")
 
 
 def test_batch_is_done_in_order_and_a_refused_one_does_not_stop_the_others(play):

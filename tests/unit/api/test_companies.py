@@ -97,7 +97,7 @@ def test_granted_account_with_a_company_registers_partners_from_then_on(tmp_path
 
     operator, refused, partner = rest.run(tmp_path, scenario)
 
-    assert refused == (400, 31, "Parameter 'serviceType' must be ace, the one of the registering company.")
+    assert refused == (400, 31, "Parameter 'serviceType' must be ace, the service type of the registering company.")
     assert (partner["master"], partner["masterId"], partner["serviceType"]) == (False, operator["id"], "ace")
 
 

@@ -141,8 +141,8 @@ def test_file_that_arrived_waits_to_be_imported(tmp_path, in_form):
 
 REFUSED = [
     (b"", "The file is empty."),
-    (b"<osm></osm>", "The file is no OpenStreetMap file in PBF form (.osm.pbf)."),
-    (b"x" * 100_000, "The file is no OpenStreetMap file in PBF form (.osm.pbf)."),
+    (b"<osm></osm>", "The file is not an OpenStreetMap file in PBF format (.osm.pbf)."),
+    (b"x" * 100_000, "The file is not an OpenStreetMap file in PBF format (.osm.pbf)."),
 ]
 
 
@@ -306,7 +306,7 @@ def test_one_file_arrives_at_a_time_whoever_has_it(tmp_path):
 
     assert status == 200
     assert (told["state"], told["step"], told["canContinue"]) == ("RUNNING", "UPLOAD", False)
-    busy = (409, 2, "Maps are being imported or changed at this moment; come again when that is done.")
+    busy = (409, 2, "A map is being imported or changed; try again when that has ended.")
     assert refused == [busy] * 4
 
 
@@ -326,7 +326,7 @@ def test_import_that_was_interrupted_is_begun_again_by_one_request(tmp_path):
     elsewhere, again, order = played(tmp_path, scenario)
 
     assert elsewhere == [
-        (409, 2, f"There is no import of {name} to go on with; send the file again.")
+        (409, 2, f"No import of {name} can be continued; send the file again.")
         for name in ("other", "_", "AREA", "a" * 64)
     ]
     assert (again["state"], again["step"], again["canContinue"]) == ("RUNNING", "ROADS", False)
@@ -391,7 +391,7 @@ def test_file_on_its_way_is_cancelled_and_nothing_of_it_is_left(tmp_path):
     cancelled, unknown, answer, (remains, listed), (status, _) = played(tmp_path, scenario)
 
     assert (cancelled, unknown) == ({}, (404, 32, "There is no import of other."))
-    assert answer == (409, "The import was cancelled before all of its file was here.")
+    assert answer == (409, "The import was cancelled before the whole file had arrived.")
     assert (remains, [each["map"] for each in listed["maps"]], listed["import"]) == ([".uploads"], [area.map], None)
     assert status == 200
 
@@ -534,7 +534,7 @@ def test_area_cannot_be_called_as_the_server_that_finds_roads(tmp_path, name):
 
     refused, listed = played(tmp_path, scenario)
 
-    said = "Parameter 'area' cannot be valhalla: in scores that names the Valhalla server. Choose another name."
+    said = "Parameter 'area' cannot be valhalla: scores use that name for the Valhalla server. Choose another name."
     assert (refused, listed) == ((400, 31, said), NOTHING)
 
 

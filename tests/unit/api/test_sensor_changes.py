@@ -196,8 +196,8 @@ def test_unmounting_refusals_come_in_order_and_change_nothing(tmp_path):
     ]
     assert refusals[7:] == [
         (400, 30, "The sensor is mounted on another vehicle."),
-        (400, 30, "The sensor is mounted on no vehicle."),
-        (400, 30, "The sensor is mounted on no vehicle."),
+        (400, 30, "The sensor is not mounted on a vehicle."),
+        (400, 30, "The sensor is not mounted on a vehicle."),
     ]
     assert mounted_on == {"id": here}
 

@@ -122,4 +122,4 @@ def test_read_that_takes_too_long_is_refused_in_words(tmp_path: Path, monkeypatc
     status, code, after, message = support.run(tmp_path, scenario)
 
     assert (status, code, after) == (503, 2, "20")
-    assert message.startswith("This takes longer than 20 s")
+    assert message.startswith("The request took longer than 20 s")

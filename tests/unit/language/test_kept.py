@@ -84,7 +84,7 @@ def test_kept_sentences_are_those_that_the_program_makes() -> None:
         (f"The connection failed: {os.strerror(111)}.", "서버가 연결을 거부했습니다."),
         ("The connection failed: Broken pipe.", "연결하지 못했습니다: Broken pipe."),
         (
-            "The mail server mx.example:25 will not take it: 550 no such\nuser",
+            "The mail server mx.example:25 rejected the mail: 550 no such\nuser",
             "메일 서버(mx.example:25)가 메일을 거절했습니다: 550 no such\nuser",
         ),
         (

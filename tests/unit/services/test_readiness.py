@@ -134,7 +134,7 @@ def test_server_that_finds_roads_is_asked_off_the_loop_and_holds_up_neither_star
     early, report = asyncio.run(asyncio.wait_for(play(), 10))
 
     assert (early.ready, early.road_server, report.ready) == (True, None, True)
-    assert report.road_server == RoadServer("The server that finds roads does not answer within 1 s.")
+    assert report.road_server == RoadServer("The road server does not answer within 1 s.")
     assert [each is threading.main_thread() for each in asked] == [False]
 
 
@@ -164,7 +164,7 @@ def test_less_free_space_than_the_reserve_is_not_ready(free_mib: int, ready: boo
 
 def test_little_space_is_told_with_place_setting_and_remedy() -> None:
     assert wrong(looked(made(free_mib=12))) == {
-        "disk": "12 MiB are free in /srv/tripline, less than store.reserve_mib (512); make room before it is full."
+        "disk": "12 MiB are free in /srv/tripline, less than store.reserve_mib (512); free space before it is full."
     }
 
 
@@ -175,7 +175,7 @@ def test_certificate_that_ended_is_not_ready(ends_in_ms: int | None, ready: bool
 
 def test_certificate_that_ended_is_told_with_its_end() -> None:
     assert wrong(looked(made(ends_in_ms=-60_000))) == {
-        "certificate": "The certificate ended at 2025-10-09 08:52 UTC; clients refuse it. Renew it, then restart."
+        "certificate": "The certificate expired at 2025-10-09 08:52 UTC; clients refuse it. Renew it, then restart."
     }
 
 

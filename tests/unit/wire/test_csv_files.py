@@ -246,13 +246,13 @@ def test_columns_up_to_the_bound_are_read_and_one_more_is_refused():
     at = ",".join(["vehicleNo", *(f"c{number}" for number in range(csv_files.COLUMNS_MAX - 1))])
 
     assert len(read(f"{at}\n".encode())[0].unknown) == 99
-    assert refusal(f"{at},one\n".encode()) == "The header has 101 columns; there may be 100."
+    assert refusal(f"{at},one\n".encode()) == "The header has 101 columns; the maximum is 100."
 
 
 def test_a_thousand_columns_are_refused():
     header = ",".join(f"c{number}" for number in range(1000))
 
-    assert refusal(f"{header}\n".encode()) == "The header has 1000 columns; there may be 100."
+    assert refusal(f"{header}\n".encode()) == "The header has 1000 columns; the maximum is 100."
 
 
 def test_line_up_to_the_bound_is_read_and_one_byte_more_is_refused():
@@ -260,7 +260,7 @@ def test_line_up_to_the_bound_is_read_and_one_byte_more_is_refused():
 
     assert table(HEADER + b"A" * (room + 1) + b",1\n")[0][1]["mileage"] == "1"
     assert refusal(HEADER + b"A" * (room + 2) + b",1\n") == (
-        "Line 2 is longer than 65,536 bytes: this is no CSV file of registrations."
+        "Line 2 is longer than 65,536 bytes: this is not a CSV file of registrations."
     )
 
 
@@ -268,7 +268,7 @@ def test_row_of_many_lines_is_bounded_too():
     lines = b"x\n" * (csv_files.ROW_MAX // 2)
 
     assert refusal(HEADER + b'"' + lines + b'",1\n') == (
-        "Row 2 has more than 65,536 bytes; a quote is opened and never closed, it seems."
+        "Row 2 has more than 65,536 bytes; a quote is probably opened and never closed."
     )
 
 
@@ -288,7 +288,7 @@ def test_files_of_another_kind_are_refused_by_their_first_bytes(start, what):
 
 def test_nul_is_refused_by_line():
     assert refusal(HEADER + b"A\0,1\n") == (
-        "Line 2 holds NUL: this is no text file, or UTF-16; save it as CSV (UTF-8)."
+        "Line 2 contains a NUL byte: the file is not text, or it is UTF-16; save it as CSV (UTF-8)."
     )
 
 
@@ -299,8 +299,7 @@ def test_nul_is_refused_by_line():
         (b"A,1\rB,2\n", "Row 2 is not CSV: lines must end in LF or CRLF."),
         (
             b'"A"b,1\n',
-            "Row 2 is not CSV: a quote stands in the middle of a cell; "
-            "quote the whole cell and double the quotes inside.",
+            "Row 2 is not CSV: a quote is in the middle of a cell; quote the whole cell and double the quotes inside.",
         ),
     ],
 )

@@ -45,6 +45,6 @@ async def _answer(asked: "Future[T]") -> T:
         async with asyncio.timeout(_WAIT_S + 1):
             return await asyncio.wrap_future(asked)
     except KafkaException as error:
-        raise Outage(f"The bus does not say how its topic is: {error.args[0].name()}.") from error
+        raise Outage(f"The bus did not report the state of its topic: {error.args[0].name()}.") from error
     except TimeoutError as error:
-        raise Outage("The bus does not say how its topic is.") from error
+        raise Outage("The bus did not report the state of its topic.") from error

@@ -52,7 +52,7 @@ def _make(settings: Bus, topics: list[NewTopic]) -> None:
         for name, done in made.items():
             _settled(name, done.exception(settings.timeout_s + 5))
     except (KafkaException, TimeoutError) as error:
-        raise Outage("The bus did not answer when its topics were looked at.") from error
+        raise Outage("The bus did not answer a request for its topics.") from error
 
 
 def _settled(name: str, error: BaseException | None) -> None:
@@ -62,4 +62,4 @@ def _settled(name: str, error: BaseException | None) -> None:
         raise error
     why: KafkaError = error.args[0]
     if why.code() != KafkaError.TOPIC_ALREADY_EXISTS:
-        raise Outage(f"The topic {name} is not there and could not be made: {why.name()}.")
+        raise Outage(f"The topic {name} does not exist and could not be created: {why.name()}.")

@@ -87,7 +87,7 @@ class KafkaWriter:
         try:
             self._producer.produce(note.topic, note.value, note.key, on_delivery=partial(self._settled, told, ticket))
         except BufferError as error:
-            raise Outage("The bus does not take messages as fast as they come; no more may wait.") from error
+            raise Outage("The bus accepts messages more slowly than they arrive, and the queue is full.") from error
         except KafkaException as error:
             raise _trouble(error.args[0]) from error
 
@@ -200,4 +200,4 @@ class _Waiting:
 def _trouble(error: KafkaError) -> Exception:
     if error.code() in _REFUSED:
         return BusMessageRefusedError(f"The brokers do not take the message: {error.name()}.")
-    return Outage(f"The bus did not take a message in time: {error.name()}.")
+    return Outage(f"The bus did not accept a message in time: {error.name()}.")

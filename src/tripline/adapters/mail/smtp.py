@@ -56,8 +56,8 @@ class SmtpMailer:
                 await client.quit(timeout=_GOODBYE_S)
         except (SMTPDataError, SMTPRecipientsRefused, SMTPNotSupported) as error:
             if _is_permanent(error):
-                raise LetterRefusedError(f"{server} will not take it: {_words(error)}") from error
-            raise Outage(f"{server} does not take it now: {_words(error)}") from error
+                raise LetterRefusedError(f"{server} rejected the mail: {_words(error)}") from error
+            raise Outage(f"{server} does not accept the mail now: {_words(error)}") from error
         except TimeoutError as error:
             raise Outage(f"{server} did not answer within {self._settings.timeout_s:g} s.") from error
         except (SMTPException, OSError, ValueError) as error:

@@ -79,7 +79,7 @@ def look(file: Path) -> None:
     if not head:
         raise MapFileError(f"{file} is empty.")
     if _PBF not in head:
-        raise MapFileError(f"{file} is no OpenStreetMap file in PBF form (.osm.pbf).")
+        raise MapFileError(f"{file} is not an OpenStreetMap file in PBF format (.osm.pbf).")
 
 
 def storage(file: Path, scratch: Path) -> str:

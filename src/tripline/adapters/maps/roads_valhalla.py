@@ -172,7 +172,7 @@ class Valhalla:
         except _AwayError as error:
             raise RoadsOutage(str(error)) from error
         if not isinstance(status, _Status):
-            raise RoadsOutage(f"Valhalla refused to tell its state with its error {status}.")
+            raise RoadsOutage(f"Valhalla refused the status request with its error {status}.")
         lacking = [action for action in _NEEDED if action not in status.available_actions]
         if lacking:
             raise RoadsOutage(f"Valhalla does not offer {' or '.join(lacking)}.")
@@ -238,7 +238,7 @@ class Valhalla:
         if isinstance(told, list):
             return any(place.edges for place in told)
         if told not in _NO_MATCH:
-            raise _AwayError(f"Valhalla refused to locate with its error {told}.")
+            raise _AwayError(f"Valhalla refused the locate request with its error {told}.")
         return False
 
     def _asked(self, action: str, body: object, form: Any) -> Any:
@@ -333,13 +333,13 @@ def _pieces(lat: Floats, lon: Floats) -> Iterator[tuple[int, int, int]]:
 def _read(told: _Trace, lat: Floats, lon: Floats) -> _Piece:
     """Convert an answer to points. Raises `_AwayError` when it does not fit the request."""
     if len(told.matched_points) != lat.size:
-        raise _AwayError("Valhalla's answer has other points than it was asked for.")
+        raise _AwayError("Valhalla's answer does not match the requested points.")
     piece = _Piece(np.full(lat.size, -1, np.int64), np.zeros(lat.size, np.bool_), lat.copy(), lon.copy())
     for at, point in enumerate(told.matched_points):
         if point.edge_index is None or point.edge_index == _NO_EDGE:
             continue
         if point.edge_index >= len(told.edges):
-            raise _AwayError("Valhalla's answer names edges that it does not have.")
+            raise _AwayError("Valhalla's answer refers to edges that it does not contain.")
         edge = told.edges[point.edge_index]
         piece.link[at], piece.backward[at] = edge.way_id, not edge.forward
         piece.lat[at], piece.lon[at] = point.lat, point.lon

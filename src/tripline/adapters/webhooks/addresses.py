@@ -106,11 +106,11 @@ class AddressGuard:
         """Addresses of the host, every one checked, at least one. Raises `WebhookFailedError`."""
         found = (host,) if _is_address(host) else await self._of_name(host)
         if not found or len(found) > ADDRESSES_MAX:
-            raise WebhookFailedError("The name has no addresses, or too many.")
+            raise WebhookFailedError("The host name has no addresses, or too many.")
         if not self._allow_private and not all(is_public(each) for each in found):
             raise WebhookFailedError(
-                "The address is within a private network; the operator of this installation can allow those with"
-                " push.allow_private."
+                "The address is within a private network; the operator of this installation can allow such addresses"
+                " with push.allow_private."
             )
         return found
 
@@ -125,7 +125,7 @@ class AddressGuard:
         except (OSError, TimeoutError) as error:
             if known is not None and now_s - known.at_s < STALE_S:
                 return known.addresses
-            raise WebhookFailedError("The name could not be looked up.") from error
+            raise WebhookFailedError("The host name could not be resolved.") from error
 
     def _lookup(self, host: str) -> "asyncio.Future[tuple[str, ...]]":
         """The look-up of this name that is under way, begun when there is none. Raises OSError when too many are."""

@@ -16,5 +16,5 @@ def refused(error: ssl.SSLCertVerificationError) -> WebhookFailedError:
     if error.verify_code == _EXPIRED:
         return WebhookFailedError("The server's certificate has expired.")
     if error.verify_code in _UNTRUSTED:
-        return WebhookFailedError("The server's certificate is of an authority that is not trusted.")
-    return WebhookFailedError("The server's certificate is not good for its name.")
+        return WebhookFailedError("The server's certificate was issued by an untrusted authority.")
+    return WebhookFailedError("The server's certificate is not valid for its name.")

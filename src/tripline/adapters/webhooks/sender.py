@@ -370,7 +370,7 @@ def _told() -> Iterator[None]:
     try:
         yield
     except TimeoutError:
-        raise WebhookFailedError("The connection was not made in time.") from None
+        raise WebhookFailedError("The connection took too long.") from None
     except GarbageError:
         raise WebhookFailedError("The answer is not HTTP.") from None
     except (_LostError, LostError):

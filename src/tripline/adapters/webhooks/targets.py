@@ -54,9 +54,9 @@ def target(url: str) -> Target:
     if usual is None:
         raise WebhookFailedError("The address is neither http nor https.")
     if port == 0:
-        raise WebhookFailedError("The address has no port that can be connected to.")
+        raise WebhookFailedError("The address does not have a usable port.")
     if port in _OTHER_SERVICES:
-        raise WebhookFailedError("The port is that of another service than a web server.")
+        raise WebhookFailedError("The port belongs to a service other than a web server.")
     path = quote(parts.path or "/", safe=_PATH)
     if parts.query:
         path += "?" + quote(parts.query, safe=_PATH + "?")

@@ -35,7 +35,7 @@ ENDINGS: Final = {
     "protocol_error": "the device sent what MQTT 3.1.1 does not allow",
     "refused": "the CONNECT was refused",
     "flooded": "the device sent more without waiting for acknowledgements than is taken",
-    "slow_reader": "the device did not read what the server sent",
+    "slow_reader": "the device did not read the server's messages",
     "credential_ended": "the token is not valid any longer: the sensor was deleted, or has a new token",
     "store_away": "the server could not keep anything; connect again in some seconds",
     "server_stopping": "the server was stopped; connect again",

@@ -46,7 +46,7 @@ PARK_BATCH: Final = 500
 PLACE_S: Final = 0.25
 """How long a message to a mute receiver waits for an answer before the next one is sent (spec/push M2)."""
 EARLY: Final = "The server answered before older messages of the sensor were confirmed."
-NO_ADDRESS: Final = "The company has no address for this any more."
+NO_ADDRESS: Final = "The company no longer has an address for these messages."
 
 log = logger("push")
 

@@ -37,9 +37,9 @@ _SQLITE_TEXTS: Final = ("no such table", "malformed database schema", "Could not
 """Beginnings of errors without a code of their own: our tables and texts are not as we wrote them."""
 _SENTENCES: Final = {
     Fault.AWAY: "The store cannot be used",
-    Fault.FULL: "The store has no room on its disk",
-    Fault.READ_ONLY: "The store takes no writes",
-    Fault.DISK: "The store's disk does not read or write",
+    Fault.FULL: "The store's disk is full",
+    Fault.READ_ONLY: "The store is read-only",
+    Fault.DISK: "The store's disk cannot be read or written",
     Fault.DAMAGED: "The store is damaged",
 }
 _HELD_S: Final = {Fault.AWAY: 0, Fault.FULL: 10, Fault.READ_ONLY: 10, Fault.DISK: 60, Fault.DAMAGED: 600}

@@ -412,7 +412,7 @@ def test_area_cannot_be_called_as_the_server_that_finds_roads(tmp_path, capsys, 
 
     assert (code, said) == (
         2,
-        f"tripline: {name or 'valhalla'} is no name for a map: in scores it names the Valhalla server. Choose another"
+        f"tripline: {name or 'valhalla'} is not a name for a map: scores use it for the Valhalla server. Choose another"
         " one (--name).\n",
     )
     assert not (tmp_path / "data").exists()

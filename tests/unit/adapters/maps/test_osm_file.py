@@ -135,7 +135,7 @@ def test_file_that_is_damaged_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("body", "said"), [(b"", "is empty."), (b"<osm></osm>", "is no OpenStreetMap file in PBF form (.osm.pbf).")]
+    ("body", "said"), [(b"", "is empty."), (b"<osm></osm>", "is not an OpenStreetMap file in PBF format (.osm.pbf).")]
 )
 def test_file_that_is_no_map_is_refused(tmp_path, body, said):
     file = tmp_path / "a.osm.pbf"

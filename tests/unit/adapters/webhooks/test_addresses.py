@@ -125,7 +125,7 @@ def test_name_has_at_least_one_address_and_not_too_many(count, well):
     if well:
         assert found(lambda _: many) == [tuple(many)]
     else:
-        assert refused(lambda _: many) == "The name has no addresses, or too many."
+        assert refused(lambda _: many) == "The host name has no addresses, or too many."
 
 
 def test_name_is_looked_up_once_in_a_while():
@@ -147,7 +147,7 @@ def test_name_that_is_unknown_fails():
     def resolve(_):
         raise OSError
 
-    assert refused(resolve) == "The name could not be looked up."
+    assert refused(resolve) == "The host name could not be resolved."
 
 
 def test_name_that_cannot_be_looked_up_for_a_moment_keeps_what_it_had(monkeypatch):

@@ -283,10 +283,10 @@ FAILING = readiness.Report(
             "en",
             (
                 "12 MiB are free in /d, less than store.reserve_mib (512)",
-                "Make room before it is full.",
-                "Ends in 3 days.",
-                "No mail waits, 1 parked; last error: 550 no such user.",
-                "Mend what stands in the way and restart, then they are tried once more",
+                "Free space before it is full.",
+                "Expires in 3 days.",
+                "No mail is waiting, 1 parked; last error: 550 no such user.",
+                "Fix the cause and restart; the mails are then sent again",
                 "The map of “town” cannot be read (no such folder)",
                 "tripline map import FILE --name town",
                 "tripline map remove town",
@@ -342,7 +342,10 @@ def test_health_says_what_was_found_what_it_means_and_what_to_do(
     [
         (
             "en",
-            ("4 things need fixing. 1 thing needs a look.", "Messages for Company: takes messages and never answers"),
+            (
+                "4 things need fixing. 1 thing needs a look.",
+                "Messages for Company: accepts messages but has not answered for",
+            ),
         ),
         ("ko", ("조치가 필요한", "확인할 항목도", "Company 업체로 보내는 알림")),
     ],
@@ -378,7 +381,7 @@ def test_health_of_a_sound_installation_has_nothing_to_mend(tmp_path: Path) -> N
 
     text = support.run(tmp_path, scenario)
 
-    assert "No job waits" in text
+    assert "No job is waiting" in text
     # The clock of these tests is not that of a database server.
     assert ("Everything works." in text, "Needs fixing" in text) == (
         (False, True) if stores.on_postgresql() else (True, False)
@@ -425,7 +428,7 @@ def test_health_says_when_our_own_authority_ends(tmp_path: Path, days: int, told
 
     text = support.run(tmp_path, scenario)
 
-    assert ("Own certificate authority" in text, f"nds in {days} days" in text) == (told, told)
+    assert ("Own certificate authority" in text, f"xpires in {days} days" in text) == (told, told)
 
 
 @pytest.mark.parametrize("authority", [each for each in Authority if each is not Authority.SYS_ADMIN])

@@ -147,7 +147,7 @@ def test_file_is_taken_in_and_its_import_told_until_it_is_over(tmp_path):
     ]
     assert f"{PATH}/area/delete" not in shown.hrefs
     assert (actions(form), actions(removal)) == ([], [])
-    assert "at this moment" in form.text
+    assert "is being imported or changed" in form.text
     assert ("hx-location" in polled.headers, "<h1" in polled.text, "Reading roads" in polled.text) == (
         False,
         False,
@@ -183,7 +183,7 @@ def test_every_field_at_fault_is_named_and_what_was_typed_is_kept(tmp_path, fiel
 @pytest.mark.parametrize(
     ("headers", "sentence"),
     [
-        ({}, "cannot be valhalla: in scores that names the Valhalla server. Choose another name."),
+        ({}, "cannot be valhalla: scores use that name for the Valhalla server. Choose another name."),
         (KOREAN, "valhalla는 쓸 수 없습니다. 점수에서 Valhalla 서버를 가리키는 이름입니다. 다른 이름을 써 주십시오."),
     ],
 )
@@ -258,7 +258,7 @@ def test_file_is_refused_in_a_sentence_while_maps_are_changed(tmp_path):
 
     answers, after = played(tmp_path, scenario)
 
-    busy = "Maps are being imported or changed at this moment; come again when that is done."
+    busy = "A map is being imported or changed; try again when that has ended."
     assert [(each.status_code, busy in Page(each.text).text) for each in answers[:2]] == [(409, True)] * 2
     assert values(Page(answers[0].text)) == {"area": "other", "country": "KR"}
     assert answers[2].status_code == 409
@@ -295,7 +295,7 @@ def test_import_that_failed_says_why_in_the_readers_language(tmp_path):
 
     assert "cut.osm.pbf is damaged or cut off: " in english.text
     assert "cut.osm.pbf 파일이 손상되었거나 " in korean.text
-    assert "The former map of this area counts" in english.text
+    assert "The previous map of this area is used" in english.text
     assert english.hrefs.count(f"{PATH}/area/delete") == 1
 
 
@@ -314,9 +314,9 @@ def test_import_of_a_bad_file_is_tried_again_once_another_file_took_its_place(tm
     before, refused, korean, after, status = played(tmp_path, scenario)
 
     assert (actions(before), refused) == ([f"{PATH}/area/cancel"], 409)
-    assert ("The same file fails each time." in before.text, "체크섬" in korean.text) == (True, True)
+    assert ("The same file would fail again." in before.text, "체크섬" in korean.text) == (True, True)
     assert (actions(after), status) == ([f"{PATH}/area/continue", f"{PATH}/area/cancel"], 303)
-    assert "The same file fails each time." not in after.text
+    assert "The same file would fail again." not in after.text
 
 
 def test_import_that_failed_for_want_of_room_is_tried_again(tmp_path, monkeypatch):
@@ -333,7 +333,7 @@ def test_import_that_failed_for_want_of_room_is_tried_again(tmp_path, monkeypatc
     shown = played(tmp_path, scenario)
 
     assert actions(shown) == [f"{PATH}/area/continue", f"{PATH}/area/cancel"]
-    assert "The same file fails each time." not in shown.text
+    assert "The same file would fail again." not in shown.text
 
 
 def test_import_whose_file_is_gone_is_not_offered_to_go_on_and_can_be_discarded(tmp_path):
@@ -420,7 +420,7 @@ def test_file_whose_import_is_cancelled_on_its_way_is_told_so_in_its_form(tmp_pa
     status, answer, after = played(tmp_path, scenario)
 
     assert (status, answer.status_code) == (303, 409)
-    assert "The import was cancelled before all of its file was here." in Page(answer.text).text
+    assert "The import was cancelled before the whole file had arrived." in Page(answer.text).text
     assert values(Page(answer.text))["area"] == "area"
     assert "No map is imported" in after.text
 

@@ -111,7 +111,7 @@ def test_preview_that_is_out_of_date_is_shown_again_with_what_ends_now(tmp_path)
     answers, after = play(tmp_path, scenario)
 
     assert [each.status_code for each in answers] == [200, 409, 303]
-    assert "What ends changed meanwhile" in answers[1].text
+    assert "changed in the meantime; nothing was taken back" in answers[1].text
     assert [text in answers[1].text for text in ("0 rights to drive", "1 right to drive")] == [False, True]
     assert after == []
 
@@ -599,7 +599,7 @@ def test_director_is_not_told_that_another_one_manages_nothing(tmp_path):
 
     of_manager, of_idle = play(tmp_path, scenario)
 
-    assert "Vehicles you may not see" in of_manager
+    assert "Vehicles you cannot see" in of_manager
     assert "This director manages no vehicle." in of_idle
 
 

@@ -111,7 +111,7 @@ def test_file_that_does_not_arrive_says_why(tmp_path, hurried, address):
 
     answered, text = refused(rest.run(tmp_path, scenario, maps=tmp_path / "maps"))
 
-    assert (answered, "comes too slowly" in text) == (408, True), text
+    assert (answered, "is too slow" in text) == (408, True), text
 
 
 @pytest.mark.parametrize("address", ["/import", "/admin/maps/new"])
@@ -137,7 +137,7 @@ def test_form_that_is_cut_off_or_too_long_says_why(tmp_path, address, content, s
 @pytest.mark.parametrize(
     ("content", "fields", "status", "reason"),
     [
-        (b"x" * 100, {"area": "area", "country": ""}, 400, "no OpenStreetMap file"),
+        (b"x" * 100, {"area": "area", "country": ""}, 400, "not an OpenStreetMap file"),
         (b"x" * (2**20 + 1), {"area": "area", "country": ""}, 413, "at most 1 MiB"),
         (b"x", {"area": "a/b", "country": ""}, 400, "area"),
     ],

@@ -95,7 +95,7 @@ def test_trouble_is_a_page_with_a_way_on(tmp_path: Path, method: str, address: s
 
 
 @pytest.mark.parametrize(
-    ("language", "told"), [("en", "There is no page at /nowhere."), ("ko", "/nowhere 주소에는 페이지가 없습니다.")]
+    ("language", "told"), [("en", "The page /nowhere does not exist."), ("ko", "/nowhere 주소에는 페이지가 없습니다.")]
 )
 def test_path_of_no_page_is_named(tmp_path: Path, language: str, told: str) -> None:
     answer = browsed(tmp_path, lambda browser: browser.get("/nowhere", **{"Accept-Language": language}))

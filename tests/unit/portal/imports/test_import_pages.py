@@ -157,7 +157,7 @@ def test_columns_are_matched_by_hand(tmp_path):
 
     assert [each["name"] for each in asked.all("select")] == ["column-0", "column-1", "column-2"]
     assert "Column 3, without a name" in asked.text
-    assert "Choose the columns that hold what is required: Vehicle number, Mileage (km)." in asked.text
+    assert "Choose the columns for the required fields: Vehicle number, Mileage (km)." in asked.text
     assert "In the file: A" in asked.text
     assert "In the file: 1" in asked.text
     assert asked.text.count("In the file:") == 2
@@ -237,7 +237,7 @@ def test_second_window_on_a_row_is_told_what_the_first_one_saved_and_loses_nothi
 
     page = Page(refused.text)
     assert (refused.status_code, inputs(between)) == (409, {"cell-0": "first", "cell-1": "7", "cell-2": ""})
-    assert "Another window changed this row meanwhile." in refused.text
+    assert "Another window changed this row in the meantime." in refused.text
     assert "그사이 다른 창에서 이 행을 고쳤습니다." in korean.text
     assert inputs(page) == {"cell-0": "first", "cell-1": "8", "cell-2": ""}
     assert next(each["value"] for each in page.all("input") if each["name"] == "rows") == "bad"
@@ -344,7 +344,7 @@ def test_work_under_way_is_shown_and_can_be_stopped(tmp_path):
 
     shown, polled, over, noted, registered = rest.run(tmp_path, scenario)
 
-    assert "Nothing is registered until the work is done" in shown.text
+    assert "Rows are registered only when the work is done" in shown.text
     assert ("hx-location" in polled.headers, "/import/" in over.headers["hx-location"]) == (False, True)
     assert "<h1" not in polled.text
     assert "The work was stopped. Nothing was registered." in noted.text
@@ -532,7 +532,7 @@ def test_drafts_of_others_are_refused_and_own_ones_thrown_away(tmp_path):
         (
             "en",
             "4 rows of the draft 차량.csv are discarded",
-            "1 row of the draft 차량.csv is discarded. What it registered",
+            "1 row of the draft 차량.csv is discarded. The record that it registered",
         ),
         (
             "ko",
@@ -591,7 +591,7 @@ def test_columns_that_another_window_matched_are_shown_beside_those_chosen_here(
     refused, chosen, again = rest.run(tmp_path, scenario)
 
     assert refused.status_code == 409
-    assert "Another window matched the columns meanwhile." in refused.text
+    assert "Another window matched the columns in the meantime." in refused.text
     assert chosen == ["mileage", "vehicleNo"]
     assert again == 303
 
@@ -628,6 +628,6 @@ def test_pages_that_would_take_too_much_say_so(tmp_path, monkeypatch):
     download, *searches = rest.run(tmp_path, scenario)
 
     assert download.status_code == 400
-    assert "1 rows that cannot be registered, and a file takes 0" in download.text
+    assert "1 rows that cannot be registered; the maximum in one file is 0" in download.text
     assert [answer.status_code for answer in searches] == [400, 400]
-    assert "would look through more than 0 MiB" in searches[0].text
+    assert "would read more than 0 MiB" in searches[0].text

@@ -114,7 +114,7 @@ def test_preview_that_is_out_of_date_is_shown_again_with_what_changed(tmp_path, 
     again, then, done, after = play(tmp_path, scenario)
 
     assert (again.status_code, then) == (409, left)
-    assert "Some of the vehicles changed meanwhile; nothing was done yet." in again.text
+    assert "Some of the vehicles changed in the meantime; nothing was done." in again.text
     assert told in again.text
     assert again.text.count("changed meanwhile</span>") == (meanwhile != "delete")
     assert (done, set(after)) == (303, {"ACTIVATED"})

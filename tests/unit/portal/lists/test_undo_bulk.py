@@ -307,7 +307,7 @@ def test_delegation_to_a_company_that_is_no_candidate_any_more_does_not_come_bac
     told, received = at_desk(tmp_path, scenario)
 
     assert received == []
-    assert told.count("The receiving company is no delegation candidate") == 3
+    assert told.count("The receiving company is not a delegation candidate") == 3
     assert "12가3" in told
 
 

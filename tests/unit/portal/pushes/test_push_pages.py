@@ -120,7 +120,7 @@ def test_second_who_saves_is_told_what_the_first_one_saved_and_loses_nothing(tmp
     refused, between, done, after = play(tmp_path, scenario)
 
     assert (refused.status_code, between) == (409, "http://first.example/")
-    assert "Somebody else saved this record meanwhile." in refused.text
+    assert "Another user saved this record in the meantime." in refused.text
     assert value(Page(refused.text), "notifyHost") == "http://second.example/"
     assert ticked(Page(refused.text), "wanted") == ["102"]
     assert (done.status_code, after) == (303, "http://second.example/")
@@ -150,7 +150,11 @@ def test_field_that_only_the_first_one_changed_keeps_the_newer_value(tmp_path):
             "The server did not take the test message",
             "테스트 알림을 받지 않았습니다",
         ),
-        (WebhookFailedError("The name could not be looked up."), "The name could not be looked up.", "이름을 조회하지"),
+        (
+            WebhookFailedError("The host name could not be resolved."),
+            "The host name could not be resolved.",
+            "이름을 조회하지",
+        ),
     ],
 )
 def test_answer_to_a_test_message_is_shown(tmp_path, answer, told, korean):
@@ -350,7 +354,7 @@ def test_one_request_sends_a_bounded_number_of_messages_again_and_leaves_the_res
 
     page, counts = play(tmp_path, scenario)
 
-    assert f"{count} messages are in line again." in page
+    assert f"{count} messages are queued again." in page
     assert counts == [left, 0]
 
 

@@ -45,7 +45,7 @@ def at_office(tmp_path: Path, scenario: Callable[[Office], Awaitable[Any]]) -> A
 
 
 @pytest.mark.parametrize("what", WHATS)
-@pytest.mark.parametrize(("headers", "told"), [({}, "Somebody else changed the"), (KOREAN, "그사이 다른 사용자가")])
+@pytest.mark.parametrize(("headers", "told"), [({}, "Another user changed the"), (KOREAN, "그사이 다른 사용자가")])
 def test_second_of_two_windows_is_told_who_was_chosen_and_keeps_its_choice(
     tmp_path: Path, what: str, headers: dict[str, str], told: str
 ) -> None:
@@ -87,7 +87,7 @@ def test_window_that_takes_somebody_off_takes_nobody_else_off(tmp_path: Path, wh
 
     refused, is_there, offered = at_office(tmp_path, scenario)
     assert refused.status_code == 409
-    assert "Somebody else changed the" in refused.text
+    assert "Another user changed the" in refused.text
     assert is_there
     assert offered["userId"], "who is assigned now can be taken off"
 
@@ -140,7 +140,7 @@ def test_director_of_whom_nothing_may_be_read_is_not_named(tmp_path: Path) -> No
 
     refused = rest.run(tmp_path, scenario)
     assert refused.status_code == 409
-    assert "Somebody you may not see" in refused.text
+    assert "A person you cannot see" in refused.text
     assert "hidden@" not in refused.text
 
 

@@ -308,7 +308,7 @@ def test_window_that_would_supersede_an_activation_it_did_not_show_is_told_of_it
 
     assert first.status_code == 303
     assert (refused.status_code, asked, kept) == (409, 1, "34나5678")
-    assert "The sensor changed meanwhile; nothing was mounted." in refused.text
+    assert "The sensor changed in the meantime; nothing was mounted." in refused.text
     assert first.headers["location"] in refused.text, "the activation that is awaited"
     assert (again.status_code, asked_again) == (303, 2)
 
@@ -377,4 +377,4 @@ def test_page_that_deletes_a_sensor_counts_the_calls_that_are_cancelled(tmp_path
 
     assert "under way" not in before
     assert (refused.status_code, done.status_code) == (409, 303)
-    assert "1 call under way is cancelled." in refused.text
+    assert "1 call in progress is cancelled." in refused.text

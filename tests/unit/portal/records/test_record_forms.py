@@ -350,7 +350,7 @@ def test_second_of_two_windows_is_told_what_changed_and_loses_nothing(tmp_path):
 
     assert (first.status_code, second.status_code, again.status_code) == (303, 409, 303)
     assert "Renault" in page.text
-    assert page.text.count("Somebody else saved this record meanwhile") == 1
+    assert page.text.count("Another user saved this record in the meantime") == 1
     shown = values(page)
     assert (shown["vendor"], shown["usage"], shown["modelName"]) == ("Hyundai", "bus", "Ioniq")
     assert (after["vendor"], after["usage"], after["modelName"]) == ("Hyundai", "bus", "Ioniq")
@@ -408,12 +408,12 @@ def test_what_was_typed_into_a_record_that_is_gone_is_shown(tmp_path, path, fiel
 
     page = Page(sent.text)
     assert (deleted, sent.status_code, asked.status_code) == (303, 404, 404)
-    assert "<h1>This record is not there any more</h1>" in sent.text
+    assert "<h1>This record can no longer be opened</h1>" in sent.text
     assert shown in page.text
     assert "pass phrase" not in sent.text
     assert "digest" not in page.text
     assert f"{below}/new" in page.hrefs
-    assert "not there any more" not in asked.text
+    assert "no longer be opened" not in asked.text
 
 
 def test_whoever_may_not_register_is_not_led_to_it_by_a_record_that_is_gone(tmp_path):
@@ -528,7 +528,7 @@ def test_deletion_whose_page_is_out_of_date_is_asked_about_again_with_what_goes_
 
     assert told not in asked.text
     assert again.status_code == 409
-    assert "What goes with it changed meanwhile" in Page(again.text).text
+    assert "The effects of the deletion changed in the meantime" in Page(again.text).text
     assert told in Page(again.text).text
     assert (there, done.status_code) == (200, 303)
 
@@ -584,7 +584,7 @@ def test_company_that_owns_something_is_not_deleted_and_the_page_says_why(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("language", "told"), [({}, ("Disabled", "nobody can sign in")), (KOREAN, ("사용 중지", "로그인할 수 없습니다"))]
+    ("language", "told"), [({}, ("Disabled", "It cannot sign in")), (KOREAN, ("사용 중지", "로그인할 수 없습니다"))]
 )
 def test_page_of_a_disabled_person_says_so_and_leads_the_platform_to_the_account(tmp_path, language, told):
     async def scenario(app):

@@ -30,7 +30,7 @@ def test_every_way_a_connection_ends_has_words() -> None:
 @pytest.mark.parametrize(
     ("language", "reason", "told"),
     [
-        ("en", "silent", "Nothing came for 1.5 times the keep-alive."),
+        ("en", "silent", "No data arrived for 1.5 times the keep-alive."),
         ("ko", "silent", "keep-alive 시간의 1.5배 동안 수신이 없었습니다."),
         ("ko", "of_another_version", "of_another_version"),
     ],
@@ -160,7 +160,7 @@ def test_deletion_names_the_vehicle_the_open_trip_and_the_latest_values(tmp_path
 @pytest.mark.parametrize(
     ("language", "told"),
     [
-        ("en", "Its line is deleted, with what the carrier reported of it."),
+        ("en", "Its line is deleted, with its carrier reports."),
         ("ko", "회선 1개가 통신사가 보낸 회선 이력과 함께 삭제됩니다."),
     ],
 )

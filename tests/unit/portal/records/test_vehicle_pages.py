@@ -54,7 +54,8 @@ def shown(tmp_path, trip, score=None, language="en"):
             ENDED | {"not_scored": "too_short"},
             None,
             "en",
-            "Distance1.2 km as the device reports itScoreNo score: it is shorter than the least scored distance.",
+            "Distance1.2 km as the device reports itScoreNo score: it is shorter than the minimum distance for"
+            " scoring.",
         ),
         (
             ENDED | {"not_scored": "too_short"},
@@ -66,9 +67,9 @@ def shown(tmp_path, trip, score=None, language="en"):
             ENDED | {"not_scored": "of_another_version"},
             None,
             "en",
-            "Distance1.2 km as the device reports itScoreNo score: it cannot be judged.",
+            "Distance1.2 km as the device reports itScoreNo score: it cannot be scored.",
         ),
-        (ENDED, None, "en", "Distance1.2 km as the device reports itScoreWaiting to be judged"),
+        (ENDED, None, "en", "Distance1.2 km as the device reports itScoreWaiting to be scored"),
         (ENDED | {"distance_m": 0.0}, None, "ko", "점수점수 계산을 기다리는 중"),
     ],
 )
@@ -106,7 +107,7 @@ def test_every_reason_is_told_in_words_without_names_of_settings(tmp_path):
 @pytest.mark.parametrize(
     ("language", "told"),
     [
-        ("en", "Whoever is driving it may go on; no other driver may take it until it is activated again."),
+        ("en", "The current driver may continue; no other driver may take it until it is activated again."),
         ("ko", "다시 사용을 시작할 때까지 다른 운전자는 탈 수 없습니다."),
     ],
 )

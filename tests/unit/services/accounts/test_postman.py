@@ -299,7 +299,7 @@ def test_letters_say_what_to_do_in_plain_words() -> None:
     assert "\n\nhttps://x/1\n\nThe link works once, within 24 hours" in approved.text
     assert "The reason:\n\nNo\nanswer\n\n" in rejected.text
     assert "\n\nhttps://x/2\n\nThe link works once, within 1 hour;" in reset.text
-    assert "your password stays as it is" in reset.text
+    assert "your password stays the same" in reset.text
 
 
 def test_letters_say_the_same_in_korean() -> None:
@@ -347,7 +347,7 @@ def test_letter_of_a_decision_says_what_became_of_what_in_english() -> None:
     assert accepted == Letter(
         EMAIL,
         "Your dispute was accepted",
-        "Hello 김하늘,\n\nyour dispute was accepted. What you contested does not count any more.\n\n"
+        "Hello 김하늘,\n\nyour dispute was accepted. The contested trip or event no longer counts.\n\n"
         "Trip of 2025-01-01 09:00:00 (Asia/Seoul)\nVehicle: 12가3456\n"
         "Contested: harsh deceleration at 2025-01-01 09:00:10 (Asia/Seoul)\n"
         "Score of the trip: 61.2 before, 74.3 now\n\nThe reason:\n\nSeen {it}.\n",
@@ -355,7 +355,7 @@ def test_letter_of_a_decision_says_what_became_of_what_in_english() -> None:
     assert rejected == Letter(
         EMAIL,
         "Your dispute was rejected",
-        "Hello 김하늘,\n\nyour dispute was rejected. What you contested still counts.\n\n"
+        "Hello 김하늘,\n\nyour dispute was rejected. The contested trip or event still counts.\n\n"
         "Trip of 2025-01-01 09:00:00 (Asia/Seoul)\nVehicle: 12가3456\n"
         "Contested: the whole trip\n\nThe reason:\n\nNo\nchild\n",
     )

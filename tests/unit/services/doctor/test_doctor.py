@@ -86,9 +86,9 @@ def test_damage_is_wrong_and_names_file_and_remedy():
 
     assert found.subject == "database"
     assert found.text.startswith(
-        "/srv/tripline/tripline.db is damaged: page 3 is never used; stop the server, keep a copy"
+        "/srv/tripline/tripline.db is damaged: page 3 is never used; stop the server, copy the"
     )
-    assert "put back a copy" in found.text
+    assert "restore a backup" in found.text
     assert "more" not in found.text.replace("operating", "")
 
 
@@ -136,12 +136,12 @@ def test_parked_mails_are_wrong_and_waiting_ones_are_not():
         texts.append(mail_finding(tx))
 
     assert texts == [
-        (True, "no mail waits"),
-        (True, "3 mails wait"),
+        (True, "no mail is waiting"),
+        (True, "3 mails are waiting"),
         (
             False,
-            "2 mails wait, 1 parked; last error: 550 no such user; "
-            "mend what stands in the way and restart, then they are tried once more",
+            "2 mails are waiting, 1 parked; last error: 550 no such user; "
+            "fix the cause and restart; the mails are then sent again",
         ),
     ]
 
@@ -165,7 +165,7 @@ def test_receivers_that_are_behind_or_fail_are_named(waited_s, error, named):
             push_queue.settle(tx, delivered=[], postponed=[Result(no, 1, 0, error)], parked=[])
         found = push_finding(tx)
 
-    text = f"notify of a company that is gone (c): 1 waits, for {waited_s // 60} min"
+    text = f"notify of a deleted company (c): 1 waiting, for {waited_s // 60} min"
     assert found.well
     assert found.lines == ((f"{text}; last error: {error}" if error else text,) if named else ())
 
@@ -181,9 +181,9 @@ def test_m3_receivers_that_never_answer_are_named():
         found = push_finding(tx)
 
     assert found.well
-    assert found.text == "no message to customers' servers waits; 1 delivered, unconfirmed"
+    assert found.text == "no message to a customer's server is waiting; 1 delivered, unconfirmed"
     assert found.lines == (
-        "notify of a company that is gone (c): takes messages and never answers, for 5 min; 1 delivered, unconfirmed",
+        "notify of a deleted company (c): accepts messages but has not answered for 5 min; 1 delivered, unconfirmed",
     )
 
 
@@ -211,7 +211,7 @@ def test_devices_whose_speeds_fit_no_path_are_told_of_by_unit():
     (found,) = [each for each in report.findings if each.noted]
     assert (found.subject, found.well, report.well) == ("scoring", True, True)
     assert found.text == "of the latest trips, 5 have speeds that do not fit their positions"
-    assert found.lines == ("1 as if in knots", "2 as if in metres per second", "2 in no unit that is known")
+    assert found.lines == ("1 as if in knots", "2 as if in metres per second", "2 in an unknown unit")
 
 
 def test_sentences_agree_with_the_number_one():
@@ -223,7 +223,10 @@ def test_sentences_agree_with_the_number_one():
         report = doctor.examine(tx, surroundings=WELL, now_ms=NOW_MS)
 
     texts = {each.subject: each.text for each in report.findings}
-    assert (texts["scoring"], texts["mail"]) == ("no job waits; 1 of the latest trips has no score", "1 mail waits")
+    assert (texts["scoring"], texts["mail"]) == (
+        "no job is waiting; 1 of the latest trips has no score",
+        "1 mail is waiting",
+    )
 
 
 def test_trips_without_a_score_are_counted_by_reason_in_both_languages():
@@ -235,9 +238,9 @@ def test_trips_without_a_score_are_counted_by_reason_in_both_languages():
 
     (found,) = [each for each in report.findings if each.subject == "scoring"]
     assert (found.well, found.noted) == (True, False)
-    assert found.text == "no job waits; 4 of the latest trips have no score"
+    assert found.text == "no job is waiting; 4 of the latest trips have no score"
     assert found.lines == (
-        "for each of 2 trips: it is shorter than the least scored distance",
+        "for each of 2 trips: it is shorter than the minimum distance for scoring",
         "for 1 trip: of_another_version",
         "for 1 trip: its samples are too far apart",
     )

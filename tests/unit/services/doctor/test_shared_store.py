@@ -74,7 +74,7 @@ def test_clock_that_is_a_second_off_is_wrong(ahead_ms, well):
     found = finding("clock", replace(WELL, ahead_ms=ahead_ms))
 
     way = "ahead of" if ahead_ms > 0 else "behind"
-    off = f"this machine is 1.0 s {way} the database; let NTP set both"
+    off = f"this machine is 1.0 s {way} the database; synchronise both with NTP"
     assert (found.well, found.text) == (
         (True, f"this machine and the database differ by {abs(ahead_ms)} ms") if well else (False, off)
     )
@@ -97,8 +97,8 @@ def test_partition_is_missed_when_its_week_is_near(week, well):
 def test_rows_in_no_weeks_partition_are_told(aside, said):
     text = finding("partitions", replace(WELL, aside=aside)).text
 
-    rows = f"{said} in no week's partition" if said else ""
-    assert text == f"those of this week and the next are there{rows}"
+    rows = f"{said} outside the weekly partitions" if said else ""
+    assert text == f"this week and the next have their partitions{rows}"
 
 
 @pytest.mark.parametrize(
@@ -118,12 +118,13 @@ def test_role_that_nobody_does_is_named(roles, idle):
 
     count = len(roles)
     assert found == (
-        (True, f"{count} running") if idle is None else (False, f"{count} running, none of them as {idle}")
+        (True, f"{count} running") if idle is None else (False, f"{count} running, no process has the role {idle}")
     )
 
 
 @pytest.mark.parametrize(
-    ("silent_ms", "idle"), [(9_999, ""), (10_000, ", none of them as worker"), (10_001, ", none of them as worker")]
+    ("silent_ms", "idle"),
+    [(9_999, ""), (10_000, ", no process has the role worker"), (10_001, ", no process has the role worker")],
 )
 def test_process_that_fell_silent_does_no_role(silent_ms, idle):
     nodes = [Node("a", "api,gateway", 0, 120_000), Node("w", "worker", silent_ms, 60_000)]
@@ -140,17 +141,17 @@ def test_process_that_fell_silent_does_no_role(silent_ms, idle):
 def test_installation_that_was_stopped_is_well_and_one_that_was_killed_is_not():
     killed = replace(SERVING, silent_ms=10_000)
 
-    assert processes() == (True, "none runs")
-    assert processes(killed) == (False, "none runs any more, and these were not stopped; start them again")
+    assert processes() == (True, "no process is running")
+    assert processes(killed) == (False, "no process is running; these did not shut down cleanly; start them again")
 
 
 @pytest.mark.parametrize("silent_ms", [0, 60_000])
 def test_command_at_work_is_no_process_that_serves(silent_ms):
     command = Node("import", "command", silent_ms, 1_000)
 
-    assert processes(command) == (True, "none runs")
+    assert processes(command) == (True, "no process is running")
     assert processes(command, SERVING) == (True, "1 running")
     assert processes(command, replace(SERVING, roles="api")) == (
         False,
-        "1 running, none of them as gateway or worker",
+        "1 running, no process has the role gateway or worker",
     )

@@ -483,7 +483,10 @@ def test_rows_of_a_file_of_bad_rows_are_bounded(tmp_path, monkeypatch, most, is_
 
     sentence = rest.run(tmp_path, scenario)
 
-    assert ("3 rows that cannot be registered" in sentence, "2 of them at most" in sentence) == (is_refused, is_refused)
+    assert ("3 rows that cannot be registered" in sentence, "the maximum in one file is 2" in sentence) == (
+        is_refused,
+        is_refused,
+    )
 
 
 def test_names_are_read_once_for_a_file_of_bad_rows_and_again_when_the_draft_changes(tmp_path, monkeypatch):
@@ -571,6 +574,6 @@ def test_search_looks_through_a_bounded_part_of_a_draft(tmp_path, monkeypatch, s
 
     if is_refused:
         assert found[0] == "q"
-        assert found[1].startswith("Parameter 'q': the search would look through more than")
+        assert found[1].startswith("Parameter 'q': the search would read more than")
     else:
         assert found == []

@@ -114,14 +114,14 @@ def test_trial_of_results_goes_to_their_own_address_with_their_headers(tmp_path)
 
 
 def test_trial_without_an_answer_says_why(tmp_path):
-    server = Server(WebhookFailedError("The name could not be looked up."))
+    server = Server(WebhookFailedError("The host name could not be resolved."))
 
     async def scenario(app, admin):
         return await send(app, admin)
 
     trial = play(tmp_path, scenario, server)
 
-    assert (trial.status, trial.trouble) == (None, "The name could not be looked up.")
+    assert (trial.status, trial.trouble) == (None, "The host name could not be resolved.")
     assert not trial.is_delivered
 
 
