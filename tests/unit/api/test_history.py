@@ -520,7 +520,7 @@ def test_account_that_has_written_a_day_of_history_changes_nothing_more_today(tm
     refused = answers[-1]
     assert changed == [200] * changed.count(200) + [429] * changed.count(429)
     assert 0 < changed.count(200) < 4
-    assert (refused.json()["errorCode"], "holds 4 of them" in refused.json()["message"]) == (2, True)
+    assert (refused.json()["errorCode"], "limit of 4 changes" in refused.json()["message"]) == (2, True)
     assert int(refused.headers["retry-after"]) == (86_400_000 - TODAY_MS) // 1_000 + 1
     assert (korean.status_code, "하루에 4건" in korean.json()["message"]) == (429, True)
     assert (other.status_code, bulk.status_code, tomorrow.status_code) == (200, 429, 200)

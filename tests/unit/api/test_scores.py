@@ -186,7 +186,7 @@ def test_offset_that_is_no_item_of_the_list_is_refused(tmp_path: Path, offset: s
     ("columns", "words"),
     [
         ({"state": "OPEN"}, "has not ended"),
-        ({}, "waiting to be judged"),
+        ({}, "waiting to be scored"),
         ({"not_scored": "too_short"}, "(too_short)"),
         ({"not_scored": "sparse"}, "(sparse)"),
         ({"not_scored": "no_position"}, "fewer than two of its samples with a time of their own have a valid position"),
