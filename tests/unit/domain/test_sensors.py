@@ -112,7 +112,11 @@ def test_g8_unmounting_deactivates(named):
 
 @pytest.mark.parametrize(
     ("on", "named", "text"),
-    [(None, None, "not mounted on a vehicle"), (None, HERE, "not mounted on a vehicle"), (ELSEWHERE, HERE, "on another vehicle")],
+    [
+        (None, None, "not mounted on a vehicle"),
+        (None, HERE, "not mounted on a vehicle"),
+        (ELSEWHERE, HERE, "on another vehicle"),
+    ],
 )
 def test_unmounting_what_is_not_there_is_refused(on, named, text):
     status = sensors.Status.ACTIVATED if on else sensors.Status.DEACTIVATED
