@@ -153,7 +153,8 @@ def _numbers(size: Size, first: int, last: int) -> dict[str, int]:
 
 
 _VEHICLES: Final = (
-    "CREATE TABLE bench_vehicle AS SELECT row_number() OVER (ORDER BY vehicle_no) - 1 AS number, id FROM vehicle",
+    "CREATE TABLE bench_vehicle AS SELECT row_number() OVER (ORDER BY vehicle_no) - 1 AS number, id, company_id"
+    " FROM vehicle",
     "CREATE UNIQUE INDEX ON bench_vehicle (number)",
     "CREATE TABLE bench_pattern (number integer PRIMARY KEY, payload bytea NOT NULL, samples bytea NOT NULL)",
 )
@@ -186,7 +187,8 @@ INSERT INTO driving_score
 SELECT no, """
     + _UUID.format(no="no")
     + """, at_ms + 600000, bench_vehicle.id, NULL, 100 * random(),
-       row %% 7, row %% 7 / 2, row %% 7 * 3, row %% 7 * 3.0, 3000.0 + row %% 60000
+       row %% 7, row %% 7 / 2, row %% 7 * 3, row %% 7 * 3.0, 3000.0 + row %% 60000,
+       1, bench_vehicle.company_id, at_ms / 86400000, 600000
 FROM (SELECT row, %(first_no)s + row * %(ticks)s AS no, %(first_ms)s + row * %(step_ms)s AS at_ms,
              CASE row %% 2 WHEN 0 THEN row / 2 %% %(long)s ELSE %(long)s + row / 2 %% %(others)s END AS vehicle
       FROM generate_series(%(first)s::bigint, %(last)s) AS row) AS made

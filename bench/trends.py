@@ -71,7 +71,7 @@ def _add(path: Path, there: Made) -> list[str]:
         driver.executemany(
             f"INSERT INTO score_sum ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", _sums(every, asked)
         )
-        connection.execute(insert(tables.driving_score), list(_scores(asked)))
+        connection.execute(insert(tables.driving_score), list(_scores(there, asked)))
         connection.exec_driver_sql("COMMIT")
     driver.close()
     return asked
@@ -88,7 +88,7 @@ def _sums(vehicles: list[str], asked: list[str]) -> Iterator[tuple[Any, ...]]:
             yield vehicle_id, Period.DAY.value, day, 1, Subject.VEHICLE.value, *sums
 
 
-def _scores(vehicles: list[str]) -> Iterator[dict[str, Any]]:
+def _scores(there: Made, vehicles: list[str]) -> Iterator[dict[str, Any]]:
     for vehicle_id in vehicles:
         first = MAKER.take(2 * pages.LIMIT, now_ms=LAST_MS)
         for no in range(first, first + 2 * pages.LIMIT):
@@ -103,6 +103,9 @@ def _scores(vehicles: list[str]) -> Iterator[dict[str, Any]]:
                 "over_speed": 2,
                 "over_speed_s": 4.0,
                 "distance_m": 12_000.0,
+                "company_id": there.big,
+                "day": FIRST_DAY,
+                "driving_ms": 600_000,
             }
 
 

@@ -67,7 +67,7 @@ def test_costs_add_up_to_what_the_score_lacks_without_what_is_annulled(speeds, a
         Annulled(str(turn), kind, first + 1_000 * begin, first + 1_000 * (begin + length))
         for turn, (kind, begin, length) in enumerate(asked)
     ]
-    job = Job(1, 0, 0, "t", "v", None, "GPS", False, 10_000.0, None, None, None, 1, 1, None, len(annulled))
+    job = Job(1, 0, 0, "t", "v", None, "GPS", False, 10_000.0, None, None, None, 1, 1, None, len(annulled), "c", 0)
 
     told = explanation.of_trip(Task(job, packed, annulled), rules, (), utc_offset_ms=0)
 

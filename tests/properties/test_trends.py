@@ -64,7 +64,6 @@ STEPS = st.one_of(
     st.tuples(st.just("no driver"), AMONG),
     st.tuples(st.just("some remains")),
     st.tuples(st.just("count")),
-    st.tuples(st.just("as before sums"), AMONG),
 )
 
 
@@ -193,19 +192,6 @@ class Life:
     async def _count(self):
         """A worker counts the percentiles of what has changed."""
         await standings.until_idle(self.counter, self.counts)
-
-    async def _as_before_sums(self, which):
-        """A score that is in no sum yet, as one from before there were sums."""
-        trip_no = self.trip(which)
-
-        def leave(tx):
-            before = sums.shares(tx, [trip_no])
-            columns = {"company_id": None, "day": None, "driving_ms": None}
-            tx.run(update(tables.driving_score).where(tables.driving_score.c.trip_no == trip_no).values(columns))
-            sums.move(tx, before, {})
-
-        if trip_no is not None:
-            await self.rig.write(leave)
 
     async def _change(self, trip_no, **values):
         await self.rig.write(lambda tx: tx.run(update(tables.trip).where(tables.trip.c.no == trip_no).values(values)))

@@ -53,6 +53,9 @@ def add_score(tx: WriteTx, number: int, vehicle_id: str, *, created_ms: int, **c
             "over_speed": 3,
             "over_speed_s": 3.0,
             "distance_m": 4000.0,
+            "company_id": ids.PLACEHOLDER,
+            "day": 0,
+            "driving_ms": 0,
             **columns,
         },
     )

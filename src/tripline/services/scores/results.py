@@ -44,11 +44,13 @@ def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int, z
         result = _counting(tx, judged)
         kept.append(result)
         before = scores.score(tx, result.job.trip_no)
+        place = sums.place_of(result.job.company_id, result.job.begun_ms, result.quality, zone)
         if _is_kept(tx, result, before):
+            sums.place(tx, result.job.trip_no, place)
             if scores.name_policy(tx, result.job.trip_no, result.policy.no):
                 _change(changes, result, before, at_ms=now_ms)
         else:
-            _change(changes, result, before, at_ms=_replace(tx, result, ids=ids, now_ms=now_ms))
+            _change(changes, result, before, at_ms=_replace(tx, result, place, ids=ids, now_ms=now_ms))
         if (result.not_scored, result.quality) != (result.job.not_scored, result.job.quality):
             scores.note(tx, result.job.trip_no, result.not_scored, result.quality)
         if result.job.annulments:
@@ -66,7 +68,6 @@ def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int, z
         )
     for vehicle_id, change in changes.items():
         _accumulate(tx, vehicle_id, change)
-    sums.place(tx, trip_nos, zone)
     sums.move(tx, shares, sums.shares(tx, trip_nos))
     return kept
 
@@ -86,14 +87,14 @@ def _is_kept(tx: WriteTx, result: Result, before: TripScore | None) -> bool:
     return before is None or scores.events(tx, result.job.trip_no) == result.events
 
 
-def _replace(tx: WriteTx, result: Result, *, ids: TimeIds, now_ms: int) -> int:
+def _replace(tx: WriteTx, result: Result, place: sums.Place, *, ids: TimeIds, now_ms: int) -> int:
     """Replace a trip's stored result, events before the score; return the time of analysis."""
     scores.forget(tx, result.job.trip_no)
     at_ms = now_ms
     if result.events:
         at_ms = 1 + _keep_events(tx, result, ids=ids, now_ms=now_ms)
     if result.score is not None:
-        scores.keep_score(tx, result.job, result.score, policy=result.policy.no, at_ms=at_ms)
+        scores.keep_score(tx, result.job, result.score, place, policy=result.policy.no, at_ms=at_ms)
     return at_ms
 
 

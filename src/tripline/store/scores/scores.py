@@ -27,6 +27,7 @@ from tripline.store.bulk import Bulk
 from tripline.store.erasure import erasures
 from tripline.store.scores import disputes, policies
 from tripline.store.scores.disputes import Annulled
+from tripline.store.scores.sums import Place
 from tripline.store.tables import (
     driving_score,
     gps_event,
@@ -64,6 +65,9 @@ class Job(NamedTuple):
     """Chosen for the company when the trip began, otherwise for the service type; None: the one in the settings."""
     annulments: int
     """How many accepted disputes take something out of the trip."""
+    company_id: str
+    begun_ms: int
+    """Start of the trip; its creation if it has none."""
 
 
 class Backlog(msgspec.Struct, frozen=True):
@@ -180,9 +184,9 @@ def keep_events(
     _GPS_EVENTS.insert(tx, values)
 
 
-def keep_score(tx: WriteTx, job: Job, found: TripScore, *, policy: int, at_ms: int) -> None:
+def keep_score(tx: WriteTx, job: Job, found: TripScore, place: Place, *, policy: int, at_ms: int) -> None:
     """Write the score of a trip that has none; `policy`: the number of the one that it comes from."""
-    _SCORES.insert(tx, [job.trip_no, job.trip_id, at_ms, job.vehicle_id, job.user_id, *found, policy])
+    _SCORES.insert(tx, [job.trip_no, job.trip_id, at_ms, job.vehicle_id, job.user_id, *found, *place, policy])
 
 
 def name_policy(tx: WriteTx, trip_no: int, policy: int) -> bool:
@@ -273,6 +277,8 @@ def _jobs(*, waiting: bool = True) -> Select[Any]:
             count,
             policies.chosen(),
             disputes.annulments(trip.c.no),
+            trip.c.company_id,
+            func.coalesce(trip.c.start_ms, trip.c.created_ms),
         )
         .select_from(joined)
         .where(erasures.kept(trip.c.vehicle_id))
@@ -369,7 +375,9 @@ _POSTPONE: Final = (
     .values(attempts=bindparam("count"), last_error=bindparam("error"), due_ms=bindparam("then"))
 )
 _SCORES: Final = Bulk(
-    driving_score, "trip_no", "trip_id", "created_ms", "vehicle_id", "user_id", *TripScore._fields, "policy"
+    driving_score,
+    *("trip_no", "trip_id", "created_ms", "vehicle_id", "user_id"),
+    *(*TripScore._fields, *Place._fields, "policy"),
 )
 _GPS_EVENTS: Final = Bulk(
     gps_event,

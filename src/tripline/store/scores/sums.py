@@ -1,8 +1,7 @@
 """Sums of scored trips by day, week and month, of vehicles, drivers and companies (`domain/trends.py`).
 
 Scores change between `held` and `move`, in one transaction: the row's previous share is subtracted, its new share
-added. A row's own columns give its share, so the order of changes and later changes of its trip do not matter. It gets
-its day in the transaction that writes it.
+added. A row's own columns give its share, so the order of changes and later changes of its trip do not matter.
 
 Not here: storing scores (`services/scores/results.py`), reading trends for REST (`trends.py`).
 """
@@ -11,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Select, and_, bindparam, delete, func, select, update
+from sqlalchemy import Select, and_, bindparam, delete, or_, select, update
 
 from tripline.domain import trends
 from tripline.domain.trends import NOTHING, Period, Subject, Sums
@@ -19,7 +18,7 @@ from tripline.scoring import quality
 from tripline.scoring.score import lacking
 from tripline.store.bulk import Bulk
 from tripline.store.scores import standings
-from tripline.store.tables import driving_score, score_sum, trip
+from tripline.store.tables import driving_score, score_sum
 from tripline.store.transactions import ReadTx, WriteTx
 
 
@@ -34,12 +33,13 @@ class Share(NamedTuple):
     sums: Sums
 
 
-class _Place(NamedTuple):
-    """Where a score belongs beside its own values."""
+class Place(NamedTuple):
+    """Columns of a score that come from its trip."""
 
-    company_id: str | None
-    day: int | None
-    driving_ms: int | None
+    company_id: str
+    day: int
+    driving_ms: int
+    """The time that the trip's samples cover, without gaps."""
 
 
 class _Key(NamedTuple):
@@ -92,16 +92,16 @@ def _shares(tx: ReadTx, statement: Select[Any], trip_nos: Iterable[int]) -> dict
     return found
 
 
-def place(tx: WriteTx, trip_nos: Iterable[int], zone: ZoneInfo) -> None:
-    """Say of the scores of these trips where they belong: by company, by the day on which the trip began."""
-    changed = []
-    for row in tx.all(_PLACES, {"nos": list(trip_nos)}):
-        trip_no, company_id, begun_ms, told, *before = tuple(row)
-        now = _Place(company_id, trends.day_of(begun_ms, zone), _driving_ms(told))
-        if now != _Place(*before):
-            changed.append({"of_trip": trip_no, **{f"to_{name}": value for name, value in now._asdict().items()}})
-    if changed:
-        tx.run(_PLACE, changed)
+def place_of(company_id: str, begun_ms: int, judged: bytes, zone: ZoneInfo) -> Place:
+    """The place of a trip's score; `judged`: the quality of its samples."""
+    known = quality.read(judged)
+    driving_ms = min(max((known.samples - 1 - known.gaps) * known.period_ms, 0), trends.LONGEST_MS)
+    return Place(company_id, trends.day_of(begun_ms, zone), driving_ms)
+
+
+def place(tx: WriteTx, trip_no: int, now: Place) -> None:
+    """Update the place of a stored score."""
+    tx.run(_PLACE, {"of_trip": trip_no, **{f"to_{name}": value for name, value in now._asdict().items()}})
 
 
 def move(tx: WriteTx, before: Mapping[int, Share], after: Mapping[int, Share]) -> None:
@@ -143,34 +143,19 @@ def _keys(share: Share) -> list[_Key]:
     ]
 
 
-def _driving_ms(told: bytes) -> int:
-    """The time that a trip's samples cover, without gaps."""
-    known = quality.read(told)
-    return min(max((known.samples - 1 - known.gaps) * known.period_ms, 0), trends.LONGEST_MS)
-
-
-_OF_TRIPS: Final = driving_score.c.trip_no.in_(bindparam("nos", expanding=True))
 _SHARES: Final = select(
     *(driving_score.c[name] for name in ("trip_no", "vehicle_id", "user_id", "company_id", "day", "policy", "score")),
     *(driving_score.c[name] for name in ("distance_m", "accel", "de_accel", "over_speed", "over_speed_s")),
     driving_score.c.driving_ms,
-).where(_OF_TRIPS, driving_score.c.day.is_not(None))
+).where(driving_score.c.trip_no.in_(bindparam("nos", expanding=True)))
 _HELD: Final = _SHARES.order_by(driving_score.c.trip_no).with_for_update()
-_PLACES: Final = (
-    select(
-        trip.c.no,
-        trip.c.company_id,
-        func.coalesce(trip.c.start_ms, trip.c.created_ms),
-        trip.c.quality,
-        *(driving_score.c[name].label(f"was_{name}") for name in _Place._fields),
-    )
-    .select_from(driving_score.join(trip, trip.c.no == driving_score.c.trip_no))
-    .where(_OF_TRIPS)
-)
 _PLACE: Final = (
     update(driving_score)
-    .where(driving_score.c.trip_no == bindparam("of_trip"))
-    .values({name: bindparam(f"to_{name}") for name in _Place._fields})
+    .where(
+        driving_score.c.trip_no == bindparam("of_trip"),
+        or_(*(driving_score.c[name] != bindparam(f"to_{name}") for name in Place._fields)),
+    )
+    .values({name: bindparam(f"to_{name}") for name in Place._fields})
 )
 _KEY: Final = ("of_subject", "of_period", "of_day", "of_policy")
 _EMPTY: Final[Any] = delete(score_sum).where(

@@ -211,9 +211,9 @@ driving_score = Table(
     Column("over_speed_s", Float, nullable=False),
     Column("distance_m", Float, nullable=False),
     Column("policy", Integer, nullable=False, server_default="1", comment="scoring_policy.no"),
-    Column("company_id", Uuid, comment="of the trip"),
-    Column("day", Integer, comment="on which the trip began, since 1970-01-01"),
-    Column("driving_ms", BigInteger, comment="driving time"),
+    Column("company_id", Uuid, nullable=False, comment="of the trip"),
+    Column("day", Integer, nullable=False, comment="on which the trip began, since 1970-01-01"),
+    Column("driving_ms", BigInteger, nullable=False, comment="driving time"),
 )
 Index(
     "ix_driving_score_vehicle",

@@ -24,7 +24,7 @@ HARSH = [0, 0, 0, 0, 12, 24, 30, 30, *[60.0] * 3, 140, 141, 150, 140, 60, 60, 12
 
 
 def task_of(packed, **changes):
-    job = Job(1, 0, 0, "t", "v", None, "GPS", False, 10_000.0, None, None, None, 1, 1, None, 0)
+    job = Job(1, 0, 0, "t", "v", None, "GPS", False, 10_000.0, None, None, None, 1, 1, None, 0, "c", 0)
     return Task(job._replace(**changes), b"".join(packed))
 
 
