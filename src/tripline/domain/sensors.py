@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tripline.domain import fields, vehicles
-from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
+from tripline.domain.ids import CompanyId, SensorId, VehicleId
 from tripline.domain.lines import Line
 from tripline.domain.refusals import BadParameter, Kind, Refusal
 
@@ -94,7 +94,6 @@ class Sensor(Registration, frozen=True, kw_only=True):
     company_id: CompanyId
     service_type: str
     status: Status
-    director_id: UserId | None = None
     vehicle_id: VehicleId | None = None
     vehicle_no: str | None = None
     last_trip_msg_type: str | None = None

@@ -16,7 +16,7 @@ from tripline.store.transactions import Hot, ReadTx, WriteTx
 _OPERATOR: Final = Hot(
     select(company.c.id).where(company.c.service_type == bindparam("type"), company.c.master), "type"
 )
-_RELEASED: Final = {"vehicle_id": None, "director_id": None, "status": Status.DEACTIVATED.value}
+_RELEASED: Final = {"vehicle_id": None, "status": Status.DEACTIVATED.value}
 _EMPTY: Final = {
     **_RELEASED,
     "credentials_id": None,
@@ -33,9 +33,9 @@ def operator_of(tx: ReadTx, service_type: str) -> CompanyId | None:
 
 
 def hand_over(tx: WriteTx, old: Sensor, to: SensorId) -> None:
-    """Take the vehicle and the director from one device and give them to another."""
+    """Take the vehicle from one device and give it to another."""
     tx.run(update(sensor).where(sensor.c.id == old.id).values(_RELEASED))
-    values = {"vehicle_id": old.vehicle_id, "director_id": old.director_id, "status": old.status.value}
+    values = {"vehicle_id": old.vehicle_id, "status": old.status.value}
     tx.run(update(sensor).where(sensor.c.id == to).values(values))
 
 

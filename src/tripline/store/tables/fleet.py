@@ -102,7 +102,6 @@ sensor = Table(
     Column("created_ms", BigInteger, nullable=False),
     Column("company_id", Uuid, ForeignKey("company.id"), nullable=False),
     Column("service_type", String(255), nullable=False),
-    Column("director_id", Uuid),
     Column("vehicle_id", Uuid, ForeignKey("vehicle.id")),
     Column("serial_no", String(255), nullable=False),
     Column("credentials_id", String(20), unique=True),

@@ -181,7 +181,7 @@ def sensor_record(sensor: Sensor) -> SensorRecord:
         created_time=sensor.created_ms,
         vehicle_id=id_or_unset(sensor.vehicle_id),
         company_id=Id(sensor.company_id),
-        director_id=id_or_unset(sensor.director_id),
+        director_id=id_or_unset(None),
         status=sensor.status,
         vendor=sensor.vendor,
         type=sensor.type,
