@@ -178,7 +178,7 @@ class BaseMaps:
             return
         for area in map_files.areas(self._folder):
             place = self._folder / area.folder / map_files.TILES
-            # Maps of earlier versions have no tiles; an area without anything to see has an empty file.
+            # An area without anything to see has an empty file, and one that was just replaced has none.
             if place.exists() and place.stat().st_size:
                 yield area.folder, area.name, place
 
