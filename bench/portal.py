@@ -226,6 +226,7 @@ def _of_platform(connection: Connection, count: int) -> str:
             "email": accounts[number]["email"],
             "login": accounts[number]["login"],
             "introduction": "A fleet.",
+            "language": "en",
             "state": (ApplicationState.APPROVED if number % 100 else ApplicationState.SUBMITTED).value,
             "decided_ms": companies.FIRST_MS if number % 100 else None,
         }

@@ -106,6 +106,7 @@ def _scores(there: Made, vehicles: list[str]) -> Iterator[dict[str, Any]]:
                 "company_id": there.big,
                 "day": FIRST_DAY,
                 "driving_ms": 600_000,
+                "policy": 1,
             }
 
 

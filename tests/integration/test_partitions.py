@@ -52,7 +52,8 @@ def reject(database: Database, *numbers: int) -> None:
     """Rejected messages with these numbers."""
     for no in numbers:
         database.connection.execute(
-            "INSERT INTO rejected_message (no, source, topic, reason, body) VALUES (%s, 'device', 't', 'not_json', '')",
+            "INSERT INTO rejected_message (no, source, topic, reason, body, size, messages)"
+            " VALUES (%s, 'device', 't', 'not_json', '', 300, 1)",
             (no,),
         )
 

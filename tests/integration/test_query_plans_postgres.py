@@ -260,9 +260,9 @@ def applied() -> Iterator[databases.Database]:
     with databases.fresh("applied") as database:
         database.rows(
             "INSERT INTO service_application (id, created_ms, service_name, company_name, contact_name, mobile, email,"
-            " login, introduction, state) SELECT n::text, n * 7 % 20000, 'Taxi' || n * 13 % 20000 + 20000, 'c', 'Kim',"
-            " '010', n || '@x', n || '@x', '', CASE WHEN n % 1000 = 0 THEN 'SUBMITTED' ELSE 'APPROVED' END"
-            " FROM generate_series(1, 20000) n"
+            " login, introduction, language, state) SELECT n::text, n * 7 % 20000, 'Taxi' || n * 13 % 20000 + 20000,"
+            " 'c', 'Kim', '010', n || '@x', n || '@x', '', 'en',"
+            " CASE WHEN n % 1000 = 0 THEN 'SUBMITTED' ELSE 'APPROVED' END FROM generate_series(1, 20000) n"
         )
         database.rows("ANALYZE service_application")
         yield database

@@ -636,6 +636,7 @@ async def _mails(store: PostgresStore, ids: TimeIds, count: int) -> None:
             application_id = ids.next(now_ms=NOW_MS)
             row = dict.fromkeys(("service_name", "company_name", "contact_name", "mobile", "introduction"), "x")
             row |= {"id": application_id, "created_ms": NOW_MS, "email": f"{number}@x.example", "state": "REJECTED"}
+            row |= {"language": "en"}
             tx.run(insert(tables.service_application).values(**row, login=f"{number}@x.example"))
             mail_outbox.add(
                 tx,

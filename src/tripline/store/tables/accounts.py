@@ -112,7 +112,7 @@ service_application = Table(
     Column("decided_ms", BigInteger),
     Column("decided_by_id", Uuid),
     Column("reason", Text, comment="told to the applicant when rejected"),
-    Column("language", String(8), nullable=False, server_default="en", comment="of the request that sent it in"),
+    Column("language", String(8), nullable=False, comment="of the request that sent it in"),
     comment="applications for a service account",
 )
 Index("ix_service_application_name", service_application.c.service_name, service_application.c.id)

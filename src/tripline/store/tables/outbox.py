@@ -16,7 +16,7 @@ mail_outbox = Table(
     Column("due_ms", BigInteger, nullable=False),
     Column("attempts", Integer, nullable=False, server_default="0"),
     Column("last_error", String(255)),
-    Column("language", String(8), nullable=False, server_default="en", comment="of the letter"),
+    Column("language", String(8), nullable=False, comment="of the letter"),
     Column("dispute_id", Uuid),
     comment="mails to send",
 )

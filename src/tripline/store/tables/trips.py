@@ -179,8 +179,8 @@ rejected_message = Table(
     Column("bus_partition", Integer, comment="of a message from the bus: where it stood"),
     Column("bus_offset", BigInteger),
     Column("company_id", Uuid, comment="whose it was when it came; null: nobody's"),
-    Column("size", Integer, nullable=False, server_default="4096", comment="room that it takes, bytes"),
-    Column("messages", Integer, nullable=False, server_default="1", comment="how many messages the row stands for"),
+    Column("size", Integer, nullable=False, comment="room that it takes, bytes"),
+    Column("messages", Integer, nullable=False, comment="how many messages the row stands for"),
     info=BY_TIME,
 )
 Index("ix_rejected_message_sensor", rejected_message.c.sensor_id, rejected_message.c.no)
@@ -210,7 +210,7 @@ driving_score = Table(
     *(Column(name, Integer, nullable=False) for name in COUNTED),
     Column("over_speed_s", Float, nullable=False),
     Column("distance_m", Float, nullable=False),
-    Column("policy", Integer, nullable=False, server_default="1", comment="scoring_policy.no"),
+    Column("policy", Integer, nullable=False, comment="scoring_policy.no"),
     Column("company_id", Uuid, nullable=False, comment="of the trip"),
     Column("day", Integer, nullable=False, comment="on which the trip began, since 1970-01-01"),
     Column("driving_ms", BigInteger, nullable=False, comment="driving time"),

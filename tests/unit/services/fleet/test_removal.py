@@ -85,7 +85,10 @@ def lived(tx, app, of, vehicle, sensor, driver):
         link = {"token_hash": f"{user.user_id:a<64}", "user_id": user.user_id, "created_ms": 1, "expires_ms": 2}
         tx.run(insert(tables.account_link), {**link, "purpose": "password"})
         mail = {"no": len(tx.all(select(tables.mail_outbox))) + 1, "created_ms": 1, "kind": "reset", "due_ms": 1}
-        tx.run(insert(tables.mail_outbox), {**mail, "recipient": "x@x.example", "account_id": user.user_id})
+        tx.run(
+            insert(tables.mail_outbox),
+            {**mail, "recipient": "x@x.example", "account_id": user.user_id, "language": "en"},
+        )
     push = {"no": 1, "id": "push", "company_id": of.borrower.company_id, "sensor_id": "s", "selector": 600}
     tx.run(insert(tables.push_outbox), {**push, "body": b"{}", "due_ms": 1})
 

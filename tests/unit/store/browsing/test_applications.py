@@ -28,7 +28,10 @@ def tx():
             row = {"id": f"a{n:02d}", "created_ms": n * 3 % 7, "service_name": name, "company_name": f"Company {n}"}
             rest = {"contact_name": "Kim", "mobile": "010", "email": f"{n}@x", "login": f"{n}@x", "introduction": ""}
             decided = None if state is State.SUBMITTED else 9
-            transaction.run(insert(service_application), {**row, **rest, "state": state.value, "decided_ms": decided})
+            transaction.run(
+                insert(service_application),
+                {**row, **rest, "state": state.value, "decided_ms": decided, "language": "en"},
+            )
         yield transaction
 
 
