@@ -201,8 +201,8 @@ def _trip_cost(found: totals.TripCost) -> TripCost:
         score=found.score,
         dist=found.distance_m,
         cost=found.cost,
-        limit_known=None if found.quality is None else found.quality.limits.known,
-        quality=None if found.quality is None else rest_quality.data_quality(found.quality),
+        limit_known=found.quality.limits.known,
+        quality=rest_quality.data_quality(found.quality),
     )
 
 

@@ -243,7 +243,7 @@ def _speeds(tx: ReadTx) -> Iterator[Finding]:
     refused = unscored.implausible(tx)
     if not refused:
         return
-    ratios = (None if body is None else quality.read(body).speed_ratio for body in refused)
+    ratios = (quality.read(body).speed_ratio for body in refused)
     keys = (_UNITS[None if ratio is None else quality.likely(ratio)] for ratio in ratios)
     details = tuple((phrase(key, count=count),) for key, count in sorted(Counter(keys).items()))
     said = (phrase("doctor.scoring.implausible", n=len(refused)),)

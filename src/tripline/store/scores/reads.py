@@ -150,8 +150,8 @@ def scored_trips(tx: ReadTx, vehicle_id: str) -> list[tuple[str, float, float]]:
 
 
 def qualities(tx: ReadTx, trip_ids: Sequence[str]) -> dict[str, bytes]:
-    """The sample quality of these trips, where stored."""
-    found = select(trip.c.id, trip.c.quality).where(trip.c.id.in_(trip_ids), trip.c.quality.is_not(None))
+    """The sample quality of these judged trips."""
+    found = select(trip.c.id, trip.c.quality).where(trip.c.id.in_(trip_ids))
     return {row.id: row.quality for row in tx.all(found)}
 
 

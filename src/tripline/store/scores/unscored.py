@@ -28,6 +28,6 @@ def why_not(tx: ReadTx) -> dict[str, int]:
     return dict(tuple(row) for row in tx.all(_WHY_NOT))
 
 
-def implausible(tx: ReadTx) -> list[bytes | None]:
+def implausible(tx: ReadTx) -> list[bytes]:
     """Of the `LATEST` trips those whose speeds do not fit their path: the quality of each."""
     return [row.quality for row in tx.all(_REFUSED)]

@@ -188,14 +188,8 @@ class TripCost(msgspec.Struct, frozen=True, rename="camel"):
     score: Annotated[float, Meta(description="its score", examples=[70.97])]
     dist: Annotated[float, Meta(description="its distance, metres", examples=[49162.0])]
     cost: Annotated[float, Meta(description="points of the accumulated score", examples=[4.31])]
-    limit_known: Annotated[
-        float | None,
-        Meta(description="share of the distance whose limit the map tells; null: it was not kept", examples=[0.0]),
-    ]
-    quality: Annotated[
-        quality.DataQuality | None,
-        Meta(description="how good the samples were; null: it was not kept", examples=[quality.EXAMPLE]),
-    ]
+    limit_known: Annotated[float, Meta(description="share of the distance whose limit the map tells", examples=[0.0])]
+    quality: Annotated[quality.DataQuality, Meta(description="how good the samples were", examples=[quality.EXAMPLE])]
 
 
 class AccumulatedExplanation(msgspec.Struct, frozen=True, rename="camel"):
