@@ -114,16 +114,15 @@ class _Launcher:
                 pass_fds=[theirs.fileno()],
             )
 
-    def start(self, arguments: Sequence[str], environment: Mapping[str, str], stdout: int, stderr: int) -> Process:
-        order = {"arguments": list(arguments), "environment": dict(environment), "folder": str(Path.cwd())}
+    def start(self, order: Mapping[str, Any], files: Sequence[int]) -> Process:
         ended, told = os.pipe()
         try:
-            socket.send_fds(self._channel, [json.dumps(order).encode()], [stdout, stderr, told])
+            socket.send_fds(self._channel, [json.dumps(order).encode()], [*files, told])
         finally:
             os.close(told)
         answer = self._channel.recv(64)
         assert answer, "who starts processes has ended"
-        return Process(arguments, int(answer), ended, None)
+        return Process(order["arguments"], int(answer), ended, None)
 
     def close(self) -> None:
         self._channel.close()
@@ -137,18 +136,28 @@ def _launcher() -> _Launcher:
 
 
 def start(
-    arguments: Sequence[str], environment: Mapping[str, str], *, stderr: int, stdout: int | None = None
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    stderr: int,
+    stdout: int | None = None,
+    stdin: int | None = None,
+    cwd: Path | None = None,
 ) -> Process:
-    """Run a Tripline command as a process of its own. Without `stdout` its output can be read from the process."""
-    if stdout is not None:
-        return _launcher().start(arguments, environment, stdout, stderr)
-    ours, theirs = os.pipe()
-    try:
-        process = _launcher().start(arguments, environment, theirs, stderr)
-    finally:
-        os.close(theirs)
-    process.stdout = os.fdopen(ours, encoding="utf-8")
-    return process
+    """Run a Tripline command as a process of its own. Without `stdout` its output can be read from the process;
+    without `stdin` it has nothing to read."""
+    folder = str(cwd or Path.cwd())
+    order = {"arguments": list(arguments), "environment": dict(environment), "folder": folder}
+    with contextlib.ExitStack() as opened:
+        if stdin is None:
+            stdin = opened.enter_context(Path(os.devnull).open()).fileno()
+        if stdout is not None:
+            return _launcher().start(order, [stdin, stdout, stderr])
+        ours, theirs = os.pipe()
+        opened.callback(os.close, theirs)
+        process = _launcher().start(order, [stdin, theirs, stderr])
+        process.stdout = os.fdopen(ours, encoding="utf-8")
+        return process
 
 
 def pid() -> int | None:
@@ -176,18 +185,18 @@ def _fork_when_asked(channel: socket.socket) -> bool:
             os.read(woken, 4_096)
             _tell_of_ended(children)
         if channel in ready:
-            order, files, _, _ = socket.recv_fds(channel, ORDER_BYTES, 3)
+            order, files, _, _ = socket.recv_fds(channel, ORDER_BYTES, 4)
             if not order:
                 return False
-            stdout, stderr, told = files
+            *streams, told = files
             child = os.fork()
             if not child:
                 channel.close()
-                _become(json.loads(order), stdout, stderr, [woken, wake, *files, *children.values()])
+                _become(json.loads(order), streams, [woken, wake, *files, *children.values()])
                 return True
             children[child] = told
-            os.close(stdout)
-            os.close(stderr)
+            for stream in streams:
+                os.close(stream)
             channel.send(str(child).encode())
 
 
@@ -201,13 +210,13 @@ def _tell_of_ended(children: dict[int, int]) -> None:
             os.close(told)
 
 
-def _become(order: dict[str, Any], stdout: int, stderr: int, files: Sequence[int]) -> None:
+def _become(order: dict[str, Any], streams: Sequence[int], files: Sequence[int]) -> None:
     """Be what a new process for this command would be."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    os.dup2(stdout, 1)
-    os.dup2(stderr, 2)
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
     for file in files:
         os.close(file)
     os.environ.clear()

@@ -75,16 +75,30 @@ def command(*arguments: str) -> list[str]:
 def run(
     *arguments: str, stdin: str = "", variables: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end; what it printed and its exit code."""
-    return subprocess.run(
-        command(*arguments),
-        input=stdin,
-        env=environment(variables, data=_data_of(arguments)),
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    """Run a command to its end as a process of its own; what it printed and its exit code."""
+    with contextlib.ExitStack() as opened:
+        given, printed, errors = (
+            opened.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8")) for _ in range(3)
+        )
+        given.write(stdin)
+        given.seek(0)
+        process = launcher.start(
+            arguments,
+            environment(variables, data=_data_of(arguments)),
+            stdin=given.fileno(),
+            stdout=printed.fileno(),
+            stderr=errors.fileno(),
+            cwd=cwd,
+        )
+        try:
+            code = process.wait(120)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise
+        printed.seek(0)
+        errors.seek(0)
+        return subprocess.CompletedProcess(arguments, code, printed.read(), errors.read())
 
 
 def run_here(
