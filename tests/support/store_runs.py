@@ -5,8 +5,8 @@ stores, what is about SQLite (`@pytest.mark.sqlite("why")`) or says no more a se
 and what brings PostgreSQL along by itself, which belongs to every run.
 
 `pytest --store=both` runs everything on SQLite, and of the folders `TWICE` what the other run would: each of their
-files is there a second time, as `tests/unit/test_this.py[postgresql]`. The second time is marked `deep` where requests
-are tested and not the store (`DEEP_THE_SECOND_TIME`).
+files is there a second time, as `tests/unit/test_this.py[postgresql]`. The second time is marked `deep`, except in the
+folders `QUICK_THE_SECOND_TIME`.
 
 `pytest --store=none` leaves out the files of these folders that touch a store.
 """
@@ -25,8 +25,8 @@ from tests.support import databases, imports, postgres, required, stores, suites
 SQLITE, POSTGRESQL, BOTH, NONE = "sqlite", "postgresql", "both", "none"
 TWICE = ("contract", "unit", "integration")
 """Folders that a run on both stores takes twice: what is in the others starts whole servers, slowly."""
-DEEP_THE_SECOND_TIME = ("unit/api", "unit/http", "unit/portal")
-"""Of these folders: what stores do for requests is tested by `unit/services` and `unit/store` on both."""
+QUICK_THE_SECOND_TIME = ("contract", "unit/store", "integration")
+"""Folders that are about the store itself, or about processes that share it."""
 APART = ("support.postgres", "support.databases", "support.ingest_nodes")
 """A test file that names one of these is about PostgreSQL whatever the run is about."""
 NO_STORE = "touch no store"
@@ -95,7 +95,7 @@ def pytest_collect_file(
     if why_not is None:
         name = f"{file_path.relative_to(parent.config.rootpath).as_posix()}[{POSTGRESQL}]"
         again = OnPostgres.from_parent(parent, path=file_path, name=name, nodeid=name)
-        if any(inside.is_relative_to(folder) for folder in DEEP_THE_SECOND_TIME):
+        if not any(inside.is_relative_to(folder) for folder in QUICK_THE_SECOND_TIME):
             again.add_marker(suites.DEEP)
         found.append(again)
     return found
