@@ -10,17 +10,7 @@ from tripline.portal.admin import accounts, applications, health, map_changes, m
 from tripline.portal.delegation import bulk, candidates, chains
 from tripline.portal.frame import navigation, start, static
 from tripline.portal.imports import disposal, drafts, rows, uploads
-from tripline.portal.lists import accounts as account_list
-from tripline.portal.lists import applications as application_list
-from tripline.portal.lists import bulk_vehicles, exports, search
-from tripline.portal.lists import companies as company_list
-from tripline.portal.lists import delegations as delegation_lists
-from tripline.portal.lists import lines as line_list
-from tripline.portal.lists import messages as message_list
-from tripline.portal.lists import people as people_lists
-from tripline.portal.lists import sensors as sensor_list
-from tripline.portal.lists import services as service_list
-from tripline.portal.lists import vehicles as vehicle_list
+from tripline.portal.lists import bulk_vehicles, exports, nouns, search
 from tripline.portal.pushes import pushes, receivers
 from tripline.portal.records import (
     administrators,
@@ -54,19 +44,10 @@ FAMILIES: Final = (
     drafts,
     rows,
     uploads,
-    account_list,
-    application_list,
     bulk_vehicles,
     exports,
+    nouns,
     search,
-    delegation_lists,
-    message_list,
-    service_list,
-    company_list,
-    line_list,
-    people_lists,
-    sensor_list,
-    vehicle_list,
     pushes,
     receivers,
     administrators,

@@ -231,7 +231,7 @@ def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action], ch
         filters = Filters(company_id=own, role=authority, search=who or None)
         found.extend(
             (each, authority)
-            for each in lists.people_of(tx, actor=actor, filters=filters, page_request=page_request).rows
+            for each in lists.PEOPLE.page(tx, actor=actor, filters=filters, page_request=page_request).rows
         )
     found.sort(key=lambda each: (each[0].name, each[0].id))
     there = {person.user_id: person for member in chain.members for person in member.people}

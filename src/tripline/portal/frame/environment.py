@@ -95,7 +95,9 @@ def environment() -> "jinja2.Environment":
         "form_error": lambda: _page.get().error,
         "field_error": _field_error,
     }
-    made.globals["ui"] = made.get_template(_COMPONENTS).module
+    made.globals["ui"] = ui = made.get_template(_COMPONENTS).module
+    # Cached, as icons are: a list has a hundred badges of a few states.
+    made.globals["badge_of"] = functools.cache(ui.badge)  # type: ignore[attr-defined]
     return made
 
 

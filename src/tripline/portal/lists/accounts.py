@@ -1,64 +1,32 @@
 """The list of all accounts, by e-mail address. Not here: one account (`admin/accounts.py`)."""
 
-from typing import Any, Final
-
-from litestar.response import Response
+from typing import Final
 
 from tripline.domain.access import Action, Authority
-from tripline.http.context.base import Call
-from tripline.portal.frame.page import page
 from tripline.portal.lists import table_pages
-from tripline.portal.lists.tables import Column, Filter, ListRequest, Table
+from tripline.portal.lists.columns import Column, Filter, Kind, each_of
+from tripline.portal.lists.tables import Table
 from tripline.services.accounts import directory
 from tripline.store.browsing.accounts import Filters
 
-_PATH: Final = "/admin/accounts"
-
-
-@page("GET", _PATH, access=Action.ACCOUNT_MANAGE)
-async def accounts(request: Call) -> Response[bytes]:
-    """The accounts of the installation."""
-    return await table_pages.listed(request, ACCOUNTS)
-
-
-@page("GET", f"{_PATH}/count", access=Action.ACCOUNT_MANAGE)
-async def count(request: Call) -> Response[bytes]:
-    """Number of accounts."""
-    return await table_pages.counted(request, ACCOUNTS)
-
-
-def _filters(wanted: ListRequest) -> Filters:
-    chosen = wanted.chosen
-    return Filters(
-        search=wanted.search,
-        role=Authority(chosen["role"]) if "role" in chosen else None,
-        enabled=_STATES.get(chosen.get("state", "")),
-    )
-
-
-_STATES: Final = {"enabled": True, "disabled": False}
+_ROLE: Final = Filter(key="role", values=each_of(Authority))
+_STATE: Final = Filter(key="state", field="enabled", values={"enabled": True, "disabled": False})
 ACCOUNTS: Final = Table(
     noun="accounts",
-    path=_PATH,
-    page=lambda tx, actor, wanted, page_request: directory.listed(
-        tx, actor=actor, filters=_filters(wanted), page_request=page_request
-    ),
-    count=lambda tx, actor, wanted: directory.count(tx, actor=actor, filters=_filters(wanted)),
+    path="/admin/accounts",
+    access=Action.ACCOUNT_MANAGE,
+    listing=directory.ACCOUNTS,
+    which=Filters,
     columns=(
-        Column(key="email", value=lambda row, _: row.email, order="email"),
-        Column(key="name", value=lambda row, _: row.name, look="wide"),
-        Column(key="role", value=lambda row, words: words.option("role", row.role.value), look="middle nowrap"),
-        Column(key="company", value=lambda row, _: row.company_name, look="wide"),
-        Column(
-            key="state",
-            value=lambda row, words: words.option("state", "enabled" if row.enabled else "disabled"),
-        ),
-        Column(key="created", value=lambda row, words: words.time(row.created_ms), look="widest"),
+        Column("email", Kind.ADDRESS, order="email", to=lambda row, _: f"/admin/accounts/{row.id}"),
+        Column("name", Kind.CLIP, look="wide"),
+        Column("role", Kind.CHOICE, choice=_ROLE, look="middle nowrap"),
+        Column("company", Kind.CLIP, "company_name", look="wide"),
+        Column("state", Kind.CHOICE, "enabled", choice=_STATE, colours={"enabled": "good", "disabled": "idle"}),
+        Column("created", Kind.DATE, "created_ms", look="widest"),
     ),
-    filters=(
-        Filter(key="role", values=tuple(each.value for each in Authority)),
-        Filter(key="state", values=tuple(_STATES)),
-    ),
+    filters=(_ROLE, _STATE),
     icon="users",
 )
-handlers: Final[list[Any]] = [accounts, count]
+TABLES: Final = (ACCOUNTS,)
+handlers: Final = table_pages.handlers(ACCOUNTS)

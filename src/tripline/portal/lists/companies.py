@@ -14,31 +14,17 @@ from tripline.portal.frame import addresses, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.lists import table_pages, tables
-from tripline.portal.lists.tables import Column, Filter, ListRequest, Table
+from tripline.portal.lists.columns import Column, Filter, Kind
+from tripline.portal.lists.tables import Table
 from tripline.portal.records.companies import kind_of_new
 from tripline.services.fleet import lists
 from tripline.store.browsing.companies import Filters, ListedCompany
 from tripline.store.transactions import ReadTx
 
-
-@page("GET", "/fleet/companies", access=Action.COMPANY_LIST)
-async def companies(request: Call) -> Response[bytes]:
-    """The companies that the visitor may see."""
-    return await table_pages.listed(
-        request,
-        COMPANIES,
-        create=Action.COMPANY_CREATE,
-        create_text=lambda visitor: f"portal.companies.{kind_of_new(visitor)}",
-    )
+_PATH: Final = "/fleet/companies"
 
 
-@page("GET", "/fleet/companies/count", access=Action.COMPANY_LIST)
-async def count(request: Call) -> Response[bytes]:
-    """Number of companies."""
-    return await table_pages.counted(request, COMPANIES)
-
-
-@page("GET", "/fleet/companies/sizes", access=Action.COMPANY_LIST)
+@page("GET", f"{_PATH}{tables.SIZES}", access=Action.COMPANY_LIST)
 async def sizes(request: Call) -> Response[bytes]:
     """Counts of vehicles, sensors and people for each company of a page."""
     wanted = tables.asked(request, COMPANIES)
@@ -54,46 +40,37 @@ async def sizes(request: Call) -> Response[bytes]:
         "lists/companies_sizes.html",
         title="portal.lists.companies.title",
         fragment="sizes",
-        keys=[key for key in wanted.columns if key in COMPANIES.sizes],
+        keys=[each.key for each in COMPANIES.columns if each.kind is Kind.SIZE and each.key in wanted.columns],
         rows=rows,
         back=addresses.without(request, tables.SIZES),
     )
 
 
-def _filters(wanted: ListRequest) -> Filters:
-    return Filters(search=wanted.search, operators=_KINDS.get(wanted.chosen.get("kind", "")))
-
-
-_KINDS: Final = {"operator": True, "partner": False}
+_KIND: Final = Filter(key="kind", field="operators", values={"operator": True, "partner": False})
 COMPANIES: Final = Table(
     noun="companies",
-    path="/fleet/companies",
-    page=lambda tx, actor, wanted, page_request: lists.companies_of(
-        tx, actor=actor, filters=_filters(wanted), page_request=page_request
-    ),
-    count=lambda tx, actor, wanted: lists.count_companies(tx, actor=actor, filters=_filters(wanted)),
+    path=_PATH,
+    access=Action.COMPANY_LIST,
+    listing=lists.COMPANIES,
+    bare=lists.UNCOUNTED_COMPANIES,
+    which=Filters,
     columns=(
-        Column(key="name", value=lambda row, _: row.name, order="name"),
-        Column(
-            key="kind",
-            value=lambda row, words: words.option("kind", "operator" if row.master else "partner"),
-            look="nowrap",
-        ),
-        Column(key="service", value=lambda row, _: row.service_type, look="wide"),
-        Column(key="vehicles", value=lambda row, _: row.vehicles, look="number"),
-        Column(key="sensors", value=lambda row, _: row.sensors, look="number middle"),
-        Column(key="people", value=lambda row, _: row.people, look="number middle"),
-        Column(key="contact", value=lambda row, _: row.pic_name, look="widest"),
-        Column(key="email", value=lambda row, _: row.pic_email, shown=False),
-        Column(key="phone", value=lambda row, _: row.pic_phone, shown=False),
-        Column(key="region", value=lambda row, _: row.region, shown=False),
-        Column(key="created", value=lambda row, words: words.time(row.created_ms), order="created", look="wide"),
+        Column("name", Kind.TEXT, order="name", to=lambda row, _: f"{_PATH}/{row.id}"),
+        Column("kind", Kind.CHOICE, "master", choice=_KIND, look="nowrap"),
+        Column("service", Kind.CODE, "service_type", look="wide"),
+        Column("vehicles", Kind.SIZE),
+        Column("sensors", Kind.SIZE, look="middle"),
+        Column("people", Kind.SIZE, look="middle"),
+        Column("contact", Kind.CLIP, "pic_name", look="widest"),
+        Column("email", Kind.ADDRESS, "pic_email", shown=False),
+        Column("phone", Kind.TEXT, "pic_phone", shown=False),
+        Column("region", Kind.TEXT, shown=False),
+        Column("created", Kind.DATE, "created_ms", order="created", look="wide"),
     ),
-    filters=(Filter(key="kind", values=tuple(_KINDS)),),
-    bare=lambda tx, actor, wanted, page_request: lists.companies_of(
-        tx, actor=actor, filters=_filters(wanted), page_request=page_request, counted=False
-    ),
-    sizes=("vehicles", "sensors", "people"),
+    filters=(_KIND,),
+    create=Action.COMPANY_CREATE,
+    create_text=lambda visitor: f"portal.companies.{kind_of_new(visitor)}",
     icon="building-2",
 )
-handlers: Final[list[Any]] = [companies, count, sizes]
+TABLES: Final = (COMPANIES,)
+handlers: Final[list[Any]] = [*table_pages.handlers(COMPANIES), sizes]

@@ -4,13 +4,14 @@ Not here: candidates (`delegation/candidates.py`), delegating and taking back (`
 single vehicle (`delegation/chains.py`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 from litestar.response import Response
+from msgspec.structs import replace
 
 from tripline.domain.access import Action, Actor
-from tripline.domain.ids import CompanyId
 from tripline.http.context.base import Call, context_of
 from tripline.portal.delegation import candidates
 from tripline.portal.delegation.candidates import BETWEEN, Choice
@@ -18,8 +19,10 @@ from tripline.portal.frame import views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.lists import table_pages
-from tripline.portal.lists.tables import Bulk, Column, Filter, ListRequest, Table
+from tripline.portal.lists.columns import Column, Filter, Kind
+from tripline.portal.lists.tables import Bulk, Reference, Table
 from tripline.services.fleet import lists
+from tripline.services.listings import Listing
 from tripline.store.browsing.delegations import Filters, ListedDelegation, Side
 from tripline.store.browsing.pages import PageRequest
 from tripline.store.transactions import ReadTx
@@ -33,27 +36,7 @@ async def given(request: Call) -> Response[bytes]:
     """Vehicles delegated by the company; without a query, a company with received vehicles only goes to those."""
     if not request.query_params and await context_of(request).store.read(lambda tx: _has_only_received(tx, request)):
         return views.moved(request, _RECEIVED)
-    return await table_pages.listed(
-        request, GIVEN, create=Action.VEHICLE_DELEGATE, names=_names(GIVEN), choices=_receivers
-    )
-
-
-@page("GET", f"{_GIVEN}/count", access=Action.VEHICLE_DELEGATIONS_READ)
-async def count_given(request: Call) -> Response[bytes]:
-    """Number of delegations."""
-    return await table_pages.counted(request, GIVEN)
-
-
-@page("GET", _RECEIVED, access=Action.VEHICLE_DELEGATIONS_READ)
-async def received(request: Call) -> Response[bytes]:
-    """Vehicles delegated to the company."""
-    return await table_pages.listed(request, RECEIVED, names=_names(RECEIVED), choices=_owners)
-
-
-@page("GET", f"{_RECEIVED}/count", access=Action.VEHICLE_DELEGATIONS_READ)
-async def count_received(request: Call) -> Response[bytes]:
-    """Number of delegations."""
-    return await table_pages.counted(request, RECEIVED)
+    return await table_pages.listed(request, GIVEN)
 
 
 def _has_only_received(tx: ReadTx, request: Call) -> bool:
@@ -63,30 +46,25 @@ def _has_only_received(tx: ReadTx, request: Call) -> bool:
     )
 
 
-def _receivers(tx: ReadTx, visitor: Visitor, _: ListRequest) -> Mapping[str, Sequence[Choice]]:
+def _receivers(tx: ReadTx, visitor: Visitor) -> Sequence[Choice]:
     """Companies that currently have the vehicles, if the visitor may see them."""
     if visitor.company is None or not visitor.may(Action.CANDIDATE_READ):
-        return {}
-    return {"company": candidates.holders_of(tx, visitor.actor)}
+        return ()
+    return candidates.holders_of(tx, visitor.actor)
 
 
-def _owners(tx: ReadTx, visitor: Visitor, _: ListRequest) -> Mapping[str, Sequence[Choice]]:
+def _owners(tx: ReadTx, visitor: Visitor) -> Sequence[Choice]:
     """An operator's partners, the owners of most vehicles delegated to it; other companies receive few."""
     if visitor.company is None or not visitor.may(Action.COMPANY_LIST):
-        return {}
-    return {"company": candidates.partners_of(tx, visitor.actor)}
+        return ()
+    return candidates.partners_of(tx, visitor.actor)
 
 
-def _names(table: Table) -> table_pages.Names:
-    def names(tx: ReadTx, actor: Actor, wanted: ListRequest) -> Mapping[str, str]:
-        """Name of the company in the filter, if it has delegations."""
-        if "company" not in wanted.chosen:
-            return {}
-        of_company = ListRequest(search=None, chosen=wanted.chosen, order="created", descending=False, columns=())
-        found = table.page(tx, actor, of_company, PageRequest(limit=1, by="created"))
-        return {"company": found.rows[0].company_name} if found.rows else {}
-
-    return names
+def _name(listing: Listing[Filters, ListedDelegation], tx: ReadTx, actor: Actor, filters: Filters) -> str | None:
+    """Name of the company in the filter, if it has delegations."""
+    of_company, first = replace(filters, search=None), PageRequest(limit=1, by="created")
+    found = listing.page(tx, actor=actor, filters=of_company, page_request=first).rows
+    return found[0].company_name if found else None
 
 
 def _box(row: ListedDelegation) -> str | None:
@@ -94,55 +72,28 @@ def _box(row: ListedDelegation) -> str | None:
     return None if row.automatic else f"{row.vehicle_id}{BETWEEN}{row.company_id}"
 
 
-def _filters(wanted: ListRequest) -> Filters:
-    chosen = wanted.chosen
-    return Filters(
-        search=wanted.search,
-        company_id=CompanyId(chosen["company"]) if "company" in chosen else None,
-        automatic=_KINDS.get(chosen.get("lasts", "")),
-        used=_USED.get(chosen.get("used", "")),
-    )
-
-
-def _table(noun: str, path: str, side: Side, **more: Any) -> Table:
-    return Table(
-        noun=noun,
-        path=path,
-        page=lambda tx, actor, wanted, page_request: lists.delegations_of(
-            tx, actor=actor, side=side, filters=_filters(wanted), page_request=page_request
-        ),
-        count=lambda tx, actor, wanted: lists.count_delegations(tx, actor=actor, side=side, filters=_filters(wanted)),
-        references=("company",),
-        icon="waypoints",
-        **more,
-    )
-
-
-_KINDS: Final = {"chosen": False, "automatic": True}
-_USED: Final = {"yes": True, "no": False}
-_VEHICLE: Final = Column(key="vehicle", value=lambda row, _: row.vehicle_no, order="number")
-_COMPANY: Final = Column(key="company", value=lambda row, _: row.company_name)
-_SINCE: Final = Column(key="since", value=lambda row, words: words.time(row.created_ms), order="created", look="middle")
-_RIGHTS: Final = (
-    Column(key="directors", value=lambda row, _: row.directors, look="number middle"),
-    Column(key="drivers", value=lambda row, _: row.drivers, look="number middle"),
+_COLUMNS: Final = (
+    Column("vehicle", Kind.TEXT, "vehicle_no", order="number", to=lambda row, _: f"{_GIVEN}/vehicles/{row.vehicle_id}"),
+    Column("company", Kind.CLIP, "company_name", to=lambda row, around: around.here(company=row.company_id)),
+    Column("since", Kind.AGO, "created_ms", order="created", look="middle"),
+    Column("directors", Kind.NUMBER, look="middle"),
+    Column("drivers", Kind.NUMBER, look="middle"),
 )
-GIVEN: Final = _table(
-    "given",
-    _GIVEN,
-    Side.GIVEN,
-    columns=(
-        _VEHICLE,
-        _COMPANY,
-        _SINCE,
-        *_RIGHTS,
-        Column(
-            key="lasts",
-            value=lambda row, words: words.option("lasts", "automatic" if row.automatic else "chosen"),
-            look="wide",
-        ),
-    ),
-    filters=(Filter(key="lasts", values=tuple(_KINDS)),),
+_LASTS: Final = Filter(key="lasts", field="automatic", values={"chosen": False, "automatic": True})
+_TABLE: Final = partial(
+    Table,
+    access=Action.VEHICLE_DELEGATIONS_READ,
+    which=Filters,
+    icon="waypoints",
+    template="lists/delegations.html",
+)
+GIVEN: Final = _TABLE(
+    noun="given",
+    path=_GIVEN,
+    listing=lists.GIVEN,
+    columns=(*_COLUMNS, Column("lasts", Kind.OWN, "automatic", choice=_LASTS, macro="lasts", look="wide")),
+    filters=(_LASTS,),
+    references=(Reference(key="company", name=partial(_name, lists.GIVEN), choices=_receivers),),
     bulk=(
         Bulk(
             text="portal.delegation.take_back.preview",
@@ -151,13 +102,18 @@ GIVEN: Final = _table(
             action=Action.VEHICLE_DELEGATE,
         ),
     ),
+    select="delegation",
+    label="vehicle_no",
     box=_box,
+    create=Action.VEHICLE_DELEGATE,
 )
-RECEIVED: Final = _table(
-    "received",
-    _RECEIVED,
-    Side.RECEIVED,
-    columns=(_VEHICLE, _COMPANY, _SINCE, *_RIGHTS),
-    filters=(Filter(key="used", values=tuple(_USED)),),
+RECEIVED: Final = _TABLE(
+    noun="received",
+    path=_RECEIVED,
+    listing=lists.RECEIVED,
+    columns=_COLUMNS,
+    filters=(Filter(key="used", values={"yes": True, "no": False}),),
+    references=(Reference(key="company", name=partial(_name, lists.RECEIVED), choices=_owners),),
 )
-handlers: Final[list[Any]] = [given, count_given, received, count_received]
+TABLES: Final = (GIVEN, RECEIVED)
+handlers: Final[list[Any]] = [given, table_pages.counter(GIVEN), *table_pages.handlers(RECEIVED)]

@@ -27,8 +27,9 @@ from tripline.portal.frame import forms, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.lists import tables
+from tripline.portal.lists.columns import Column, Words
 from tripline.portal.lists.nouns import TABLES
-from tripline.portal.lists.tables import Column, ListRequest, Table, Words
+from tripline.portal.lists.tables import ListRequest, Table
 from tripline.services import exports as service
 from tripline.services import notifications
 from tripline.services.exports import Book, Sheet
@@ -75,8 +76,8 @@ class TableBook:
         words = Words(wanted.language, self._zone)
         page_request = PageRequest(limit=limit, by=wanted.asked.order, descending=wanted.asked.descending, place=after)
         found = self._table.page(tx, actor, wanted.asked, page_request)
-        values = [each.value for each in self._columns(wanted)]
-        rows = [[value(row, words) for value in values] for row in cooperative.each(found.rows)]
+        writers = [each.writer(words) for each in self._columns(wanted)]
+        rows = [[write(row) for write in writers] for row in cooperative.each(found.rows)]
         return Sheet(rows=rows, last=found.last if found.more_behind else None)
 
     def _columns(self, wanted: Question) -> list[Column]:

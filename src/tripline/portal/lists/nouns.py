@@ -1,23 +1,24 @@
 """Every list of the portal, by its noun."""
 
-from typing import Final
+from typing import Any, Final
 
-from tripline.portal.lists.accounts import ACCOUNTS
-from tripline.portal.lists.applications import APPLICATIONS
-from tripline.portal.lists.companies import COMPANIES
-from tripline.portal.lists.delegations import GIVEN, RECEIVED
-from tripline.portal.lists.lines import LINES
-from tripline.portal.lists.messages import MESSAGES
-from tripline.portal.lists.people import DIRECTORS, DRIVERS
-from tripline.portal.lists.sensors import SENSORS
-from tripline.portal.lists.services import SERVICES
+from tripline.portal.lists import (
+    accounts,
+    applications,
+    companies,
+    delegations,
+    lines,
+    messages,
+    people,
+    sensors,
+    services,
+    vehicles,
+)
 from tripline.portal.lists.tables import Table
-from tripline.portal.lists.vehicles import VEHICLES
 
-TABLES: Final[dict[str, Table]] = {
-    table.noun: table
-    for table in (
-        *(VEHICLES, SENSORS, LINES, DIRECTORS, DRIVERS, GIVEN, RECEIVED, MESSAGES),
-        *(COMPANIES, SERVICES, ACCOUNTS, APPLICATIONS),
-    )
-}
+_LISTS: Final = (
+    *(vehicles, sensors, lines, people, delegations, messages),
+    *(companies, services, accounts, applications),
+)
+TABLES: Final[dict[str, Table]] = {table.noun: table for each in _LISTS for table in each.TABLES}
+handlers: Final[list[Any]] = [handler for each in _LISTS for handler in each.handlers]

@@ -1,59 +1,69 @@
 """Pages of lists: rows, headings, menus and filter chips, each with its link, and the number of rows.
 
-Not here: parsing the query (`tables.py`), rendering rows (`templates/lists/`).
+Not here: parsing the query (`tables.py`), the markup of cells (`templates/lists/list.html`).
 """
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 from litestar.datastructures import Cookie
+from litestar.handlers import HTTPRouteHandler
 from litestar.response import Response
 
-from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.access import Action, Authority
 from tripline.http.context.base import Call, context_of
-from tripline.portal.frame import addresses, newcomers, views
-from tripline.portal.frame.navigation import PAGES
+from tripline.portal.frame import addresses, navigation, newcomers, views
+from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.lists import tables
-from tripline.portal.lists.tables import Bulk, Column, Filter, ListRequest, Table
+from tripline.portal.lists.columns import Around, Column, Filter, Kind, Words
+from tripline.portal.lists.tables import Bulk, ListRequest, Table
 from tripline.store.browsing.pages import Page
 from tripline.store.transactions import ReadTx
 
-R = TypeVar("R")
 _TEXTS: Final = "portal.lists."
 _KEPT_S: Final = 365 * 86_400
 _LIST: Final = "list"
 """The block and element replaced by a search."""
 _OF_PAGE: Final = (addresses.AFTER, addresses.BEFORE, views.WAS)
 """Query parameters that belong to a single page of the list."""
+_NEVER_BLANK: Final = frozenset({Kind.KM, Kind.SPEED, Kind.SIZE, Kind.OWN})
+"""Kinds that display something for a missing value, too."""
+_MISSING: Final = "missing"
 _WITHOUT_COMPANY: Final = (None, Action.COMPANY_CREATE)
 """Create actions of lists that an account without a company may see: none, or creating companies."""
 
 
-Names: TypeAlias = Callable[[ReadTx, Actor, ListRequest], Mapping[str, str]]
-"""Returns the names of referenced records."""
-Choices: TypeAlias = Callable[[ReadTx, Visitor, ListRequest], Mapping[str, Sequence[tuple[str, str]]]]
-"""Returns the choices for references, as ids and names."""
-More: TypeAlias = Callable[[ReadTx, Visitor, ListRequest, Page[Any]], Mapping[str, Any]]
+More: TypeAlias = Callable[[Call, ReadTx, Visitor, ListRequest, Page[Any]], Mapping[str, Any]]
 """Returns values for the template."""
 
 
+def handlers(table: Table, *, more: More = lambda *_: {}, parts: Sequence[str] = ()) -> list[HTTPRouteHandler]:
+    """The routes of a list: its page and its count. The other arguments are those of `listed`."""
+
+    async def rows(request: Call) -> Response[bytes]:
+        return await listed(request, table, more=more, parts=parts)
+
+    rows.__name__, rows.__doc__ = table.noun, f"The list of {table.noun}."
+    return [page("GET", table.path, access=table.access)(rows), counter(table)]
+
+
+def counter(table: Table) -> HTTPRouteHandler:
+    """The route of a list's count."""
+
+    async def count(request: Call) -> Response[bytes]:
+        return await counted(request, table)
+
+    count.__name__, count.__doc__ = f"count_{table.noun}", f"Number of rows in the list of {table.noun}."
+    return page("GET", f"{table.path}{tables.COUNT}", access=table.access)(count)
+
+
 async def listed(
-    request: Call,
-    table: Table,
-    *,
-    create: Action | None = None,
-    create_text: Callable[[Visitor], str] | None = None,
-    names: Names = lambda *_: {},
-    choices: Choices = lambda *_: {},
-    more: More = lambda *_: {},
-    parts: Sequence[str] = (),
+    request: Call, table: Table, *, more: More = lambda *_: {}, parts: Sequence[str] = ()
 ) -> Response[bytes]:
-    """The page of a list. `create` is the action needed to register a new record, `create_text` returns the key of its
-    button text if that depends on the visitor, `names` returns names for references, and `choices` the choices of
-    references with a menu. `more` returns further template values: `counts` by tab with `most`, the greatest exact
+    """The page of a list. `more` returns further template values: `counts` by tab with `most`, the greatest exact
     count, and `seen`, the state of a list that refreshes itself. `parts` are elements around the list that are replaced
     with it.
 
@@ -63,13 +73,17 @@ async def listed(
 
     def work(tx: ReadTx) -> tuple[Visitor, _Rows]:
         visitor = visitor_in(tx, request)
-        rows = (table.bare or table.page)(tx, visitor.actor, wanted, wanted.page_request())
-        named, offered = names(tx, visitor.actor, wanted), choices(tx, visitor, wanted)
-        return visitor, _Rows(rows, named, offered, more(tx, visitor, wanted, rows))
+        rows = table.page(tx, visitor.actor, wanted, wanted.page_request(), bare=True)
+        filters = table.filtered(wanted)
+        named = {
+            each.key: each.name(tx, visitor.actor, filters) for each in table.references if each.key in wanted.chosen
+        }
+        choices = {each.key: each.choices(tx, visitor) for each in table.references}
+        return visitor, _Rows(rows, named, choices, more(request, tx, visitor, wanted, rows))
 
     # The rows are one statement; the visitor may be read an instant earlier.
     visitor, found = await context_of(request).store.read(work, consistent=False)
-    title = f"{_TEXTS}{table.noun}.title"
+    title, create = f"{_TEXTS}{table.noun}.title", table.create
     if visitor.company is None and (create not in _WITHOUT_COMPANY or visitor.role is Authority.COMPANY_ADMIN):
         return newcomers.shown(request, visitor, title=title)
     if "seen" in found.more and views.is_shown(request, found.more["seen"]):
@@ -77,23 +91,19 @@ async def listed(
     answer = views.show(
         request,
         visitor,
-        f"lists/{table.noun}.html",
+        table.template,
         title=title,
         fragment=_LIST if views.target_of(request) in (_LIST, *parts) else views.CONTENT,
         listed=_shown(request, visitor, table, wanted, found),
-        create=_new(request, visitor, table, create),
-        create_text=create and visitor.say(create_text(visitor) if create_text else f"{_TEXTS}{table.noun}.new"),
+        create=f"{table.path}/new" if create and visitor.may(create) else None,
+        create_text=create
+        and visitor.say(table.create_text(visitor) if table.create_text else f"{_TEXTS}{table.noun}.new"),
+        more=found.more,
         **{"nothing": f"{_TEXTS}{table.noun}.none", **found.more},
     )
     if tables.COLUMNS in request.query_params:
         answer.cookies.append(_kept(request, table, wanted.columns))
     return answer
-
-
-def _new(request: Call, visitor: Visitor, table: Table, create: Action | None) -> str | None:
-    """Address of the registration form, if the visitor may register a record."""
-    address = f"{table.path}/new"
-    return address if create is not None and visitor.may(create) and address in request.app.state[PAGES] else None
 
 
 async def counted(request: Call, table: Table) -> Response[bytes]:
@@ -132,16 +142,39 @@ class Menu(msgspec.Struct, frozen=True, kw_only=True):
     links: tuple[Link, ...]
 
 
-class ListView(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
+class _Cell(NamedTuple):
+    """A displayed column."""
+
+    column: Column
+    kind: str
+    missing: str
+    """The kind of a missing value."""
+    look: str | None
+    """Classes of the cells; None for the first column."""
+    read: Callable[[Any], Any]
+
+
+class Line(NamedTuple):
+    """A row of a page."""
+
+    row: Any
+    cells: list[tuple[Column, str, str | None, Any, str | None]]
+    """Column, kind, classes (None for the first column), value, and address of the link around it. Of a `Kind.CHOICE`
+    the value is the class of the badge and the text.
+    """
+    box: str | None
+    """Value of the checkbox."""
+    label: str
+
+
+class ListView(msgspec.Struct, frozen=True, kw_only=True):
     """A page of a list, ready for its template."""
 
     table: Table
     asked: ListRequest
-    rows: Sequence[R]
+    lines: list[Line]
     keys: tuple[str, ...]
     """Keys of the displayed columns, in their order."""
-    cells: tuple[tuple[str, str], ...]
-    """Displayed columns: key, and classes of the cells."""
     headings: tuple[dict[str, Any], ...]
     tabs: tuple[dict[str, Any], ...]
     menus: tuple[Menu, ...]
@@ -162,20 +195,18 @@ class ListView(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     bulk: tuple[Bulk, ...]
     query: str
     """The query string, to export all rows."""
-    opens: bool
-    """True if the list's records have pages of their own."""
 
 
 class _Rows(NamedTuple):
     """Data read for a page of a list."""
 
     page: Page[Any]
-    named: Mapping[str, str]
+    named: Mapping[str, str | None]
     choices: Mapping[str, Sequence[tuple[str, str]]]
     more: Mapping[str, Any]
 
 
-def _shown(request: Call, visitor: Visitor, table: Table, wanted: ListRequest, read: _Rows) -> ListView[Any]:
+def _shown(request: Call, visitor: Visitor, table: Table, wanted: ListRequest, read: _Rows) -> ListView:
     def here(**values: object) -> str:
         return addresses.changed(request, **{**dict.fromkeys(_OF_PAGE), **values})
 
@@ -190,13 +221,17 @@ def _shown(request: Call, visitor: Visitor, table: Table, wanted: ListRequest, r
         if each.usual is not None
     )
     references = (_menu_of(*each, visitor, wanted, here) for each in read.choices.items() if each[1])
+    columns = [each for each in table.columns if each.key in keys]
+    words = Words(visitor.language, context_of(request).time_zone)
+    looks = [each.look_when(picked=wanted.picked) for each in columns]
+    cells = [_cell(*each) for each in zip(columns, itertools.repeat(words), [None, *looks[1:]], strict=False)]
+    around = Around(visitor, here, lambda path: navigation.is_open(request, visitor, path))
     return ListView(
         table=table,
         asked=wanted,
-        rows=found.rows,
+        lines=[_line(row, table, cells, around) for row in found.rows],
         keys=keys,
-        cells=tuple((each.key, each.look_when(picked=wanted.picked)) for each in table.columns if each.key in keys),
-        headings=tuple(_heading(each, table, visitor, wanted, here) for each in table.columns if each.key in keys),
+        headings=tuple(_heading(each, table, visitor, wanted, here) for each in columns),
         tabs=tuple(itertools.chain.from_iterable(tabs)),
         menus=(*references, *filters),
         chips=tuple(_chips(table, visitor, wanted, read.named, here)),
@@ -205,15 +240,30 @@ def _shown(request: Call, visitor: Visitor, table: Table, wanted: ListRequest, r
         previous=first and here(**{addresses.BEFORE: addresses.of_place(first)}),
         next=last and here(**{addresses.AFTER: addresses.of_place(last)}),
         count=here().replace(table.path, f"{table.path}{tables.COUNT}", 1) if more else None,
-        sizes=f"{table.path}{tables.SIZES}?{query}" if set(keys).intersection(table.sizes) else None,
+        sizes=f"{table.path}{tables.SIZES}?{query}" if any(each.kind is Kind.SIZE for each in columns) else None,
         cleared=here(**{addresses.SEARCH: None, **dict.fromkeys(_lifted(table, wanted))}),
         bulk=tuple(each for each in table.bulk if visitor.may(each.action) and _is_offered(each, wanted)),
         query=query,
-        opens=any(path.startswith(f"{table.path}/{{") for path in request.app.state[PAGES]),
     )
 
 
 Here = Callable[..., str]
+
+
+def _cell(column: Column, words: Words, look: str | None) -> _Cell:
+    kind = column.kind.value
+    return _Cell(column, kind, kind if column.kind in _NEVER_BLANK else _MISSING, look, column.shower(words))
+
+
+def _line(row: Any, table: Table, cells: Sequence[_Cell], around: Around) -> Line:
+    shown: list[tuple[Column, str, str | None, Any, str | None]] = []
+    for column, kind, missing, look, read in cells:
+        value = read(row)
+        if value is None:
+            shown.append((column, missing, look, None, None))
+        else:
+            shown.append((column, kind, look, value, None if column.to is None else column.to(row, around)))
+    return Line(row, shown, table.box(row) if table.bulk else None, getattr(row, table.label))
 
 
 def _heading(column: Column, table: Table, visitor: Visitor, wanted: ListRequest, here: Here) -> dict[str, Any]:
@@ -264,13 +314,15 @@ def _menu_of(name: str, choices: Sequence[tuple[str, str]], visitor: Visitor, wa
     )
 
 
-def _chips(table: Table, visitor: Visitor, wanted: ListRequest, named: Mapping[str, str], here: Here) -> Iterable[Link]:
+def _chips(
+    table: Table, visitor: Visitor, wanted: ListRequest, named: Mapping[str, str | None], here: Here
+) -> Iterable[Link]:
     for each in table.filters:
         if each.key in _lifted(table, wanted):
             yield Link(text=_option(visitor, each.key, wanted.chosen[each.key]), href=here(**{each.key: None}), on=True)
-    for name in (*table.texts, *table.references):
+    for name in (*table.texts, *(each.key for each in table.references)):
         if name in wanted.chosen:
-            text = visitor.say("portal.lists.of." + name, name=named.get(name, wanted.chosen[name]))
+            text = visitor.say("portal.lists.of." + name, name=named.get(name) or wanted.chosen[name])
             yield Link(text=text, href=here(**{name: None}), on=True)
 
 

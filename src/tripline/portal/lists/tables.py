@@ -1,29 +1,28 @@
-"""Lists in the portal: their columns and filters, and parsing of a list's query.
+"""Lists in the portal: what a list consists of, and parsing of its query.
 
 An address contains the whole state: search, filters, sort order, columns and page. Going back, reloading or sharing a
 link therefore shows the same list. A cookie remembers the columns that were chosen last.
 
-Not here: each noun's columns and filters (`vehicles.py` and its like), the page (`table_pages.py`), exports
-(`exports.py`).
+Not here: columns and filters (`columns.py`), each noun's list (`vehicles.py` and its like), the page
+(`table_pages.py`), exports (`exports.py`).
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
-from zoneinfo import ZoneInfo
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
 from litestar.datastructures import MultiDict
 
-from tripline.domain import fields, instants
+from tripline.domain import fields
 from tripline.domain.access import Action, Actor
 from tripline.http import parameters
 from tripline.http.context.base import Call
-from tripline.language import catalogue
-from tripline.language.catalogue import Language
 from tripline.portal.frame import addresses
+from tripline.portal.frame.visitors import Visitor
+from tripline.portal.lists.columns import Column, Filter
+from tripline.services.listings import Listing
 from tripline.store.browsing.pages import Page, PageRequest, Place
 from tripline.store.transactions import ReadTx
-from tripline.wire.csv_files import Cell
 
 ROWS: Final = 50
 """Rows per page."""
@@ -31,53 +30,16 @@ SORT, COLUMNS = "sort", "columns"
 """Query parameters of every list, in addition to filters and the parameters in `addresses`."""
 COUNT, SIZES = "/count", "/sizes"
 """Suffixes of a list's path for its counts."""
-_HIDING: Final = frozenset({"middle", "wide", "widest"})
-"""Classes that hide a column in a narrow window."""
 
 
-class Words(NamedTuple):
-    """Language and time zone of an exported list."""
-
-    language: Language
-    zone: ZoneInfo
-
-    def say(self, name: str) -> str:
-        """Return a text."""
-        return catalogue.text(name, self.language)
-
-    def option(self, key: str, value: str) -> str:
-        """Return a value's text, as in the filter."""
-        return self.say(f"portal.lists.filter.{key}.{value}")
-
-    def time(self, at_ms: int | None) -> str | None:
-        """Return an instant in the service's time zone, in a format for spreadsheets."""
-        return None if at_ms is None else f"{instants.local(at_ms, self.zone):%Y-%m-%d %H:%M:%S}"
-
-
-class Column(msgspec.Struct, frozen=True, kw_only=True):
-    """A column: `value` returns the cell's value in an export."""
+class Reference(msgspec.Struct, frozen=True, kw_only=True):
+    """A query parameter with the id of a record; it filters by the field `<key>_id`."""
 
     key: str
-    value: Callable[[Any, Words], Cell]
-    order: str | None = None
-    """The sort order that the column offers."""
-    shown: bool = True
-    """Displayed by default."""
-    look: str = ""
-    """Classes of the cells."""
-
-    def look_when(self, *, picked: bool) -> str:
-        """The classes of the cells; a picked column is never hidden."""
-        return " ".join(each for each in self.look.split() if not (picked and each in _HIDING))
-
-
-class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter with a few values."""
-
-    key: str
-    values: tuple[str, ...]
-    usual: str | None = None
-    """Default of a filter whose values are tabs: one of them is always selected."""
+    name: Callable[[ReadTx, Actor, Any], str | None]
+    """Returns the record's name, by the store's filters. Raises `NotFound` and `Forbidden`."""
+    choices: Callable[[ReadTx, Visitor], Sequence[tuple[str, str]]] = lambda *_: ()
+    """Returns the ids and names in the menu of the filter."""
 
 
 class Bulk(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,33 +53,60 @@ class Bulk(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """A list. The first column is always shown; `page` and `count` raise refusals."""
+    """A list. The first column is always shown."""
 
     noun: str
     path: str
+    access: Action
+    listing: Listing[Any, Any]
+    which: Callable[..., Any]
+    """The store's filters."""
     columns: tuple[Column, ...]
-    page: Callable[[ReadTx, Actor, "ListRequest", PageRequest], Page[Any]]
-    count: Callable[[ReadTx, Actor, "ListRequest"], int]
     filters: tuple[Filter, ...] = ()
     texts: tuple[str, ...] = ()
-    """Query parameters with texts, which filter as well."""
-    references: tuple[str, ...] = ()
-    """Query parameters with ids, which filter as well."""
+    """Query parameters with texts, which filter by the field of the same name."""
+    references: tuple[Reference, ...] = ()
     bulk: tuple[Bulk, ...] = ()
-    bare: Callable[[ReadTx, Actor, "ListRequest", PageRequest], Page[Any]] | None = None
-    """The page without the counts, which load afterwards."""
-    sizes: tuple[str, ...] = ()
-    """Keys of columns that need counting."""
-    usual_sort: Callable[[Mapping[str, str | None]], str] | None = None
-    """Default sort order, by the filters; None for the order of the first column."""
+    select: str = "id"
+    """Field of a form with the chosen rows."""
+    label: str = "id"
+    """Field of a row that names it beside its checkbox."""
     box: Callable[[Any], str | None] = lambda row: row.id
     """Value of a row's checkbox; None if the row cannot be chosen."""
+    bare: Listing[Any, Any] | None = None
+    """The list without the columns of `Kind.SIZE`, which load afterwards."""
+    usual_sort: Callable[[Mapping[str, str | None]], str] | None = None
+    """Default sort order, by the filters; None for the order of the first column."""
+    create: Action | None = None
+    """The action needed to register a new record."""
+    create_text: Callable[[Visitor], str] | None = None
+    """Returns the key of the text of its button, if that depends on the visitor."""
     icon: str = "inbox"
+    template: str = "lists/list.html"
 
     @property
     def order(self) -> str:
         """The default sort order."""
         return next(each.order for each in self.columns if each.order is not None)
+
+    def filtered(self, wanted: "ListRequest") -> Any:
+        """The store's filters for a query."""
+        chosen = wanted.chosen
+        values = {each.field or each.key: each.values[chosen[each.key]] for each in self.filters if each.key in chosen}
+        values |= {name: chosen.get(name) for name in self.texts}
+        values |= {f"{each.key}_id": chosen.get(each.key) for each in self.references}
+        return self.which(search=wanted.search, **values)
+
+    def page(
+        self, tx: ReadTx, actor: Actor, wanted: "ListRequest", page_request: PageRequest, *, bare: bool = False
+    ) -> Page[Any]:
+        """A page of the list; `bare`: without counts that load afterwards. Raises refusals."""
+        listing = (self.bare if bare else None) or self.listing
+        return listing.page(tx, actor=actor, filters=self.filtered(wanted), page_request=page_request)
+
+    def count(self, tx: ReadTx, actor: Actor, wanted: "ListRequest") -> int:
+        """The number of rows. Raises refusals."""
+        return self.listing.count(tx, actor=actor, filters=self.filtered(wanted))
 
 
 class ListRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,10 +138,11 @@ def asked(request: Call, table: Table) -> ListRequest:
 def of_query(query: MultiDict[str], table: Table, *, remembered: str) -> ListRequest:
     """Parse a query; `remembered` holds the columns chosen last, separated by full stops. Raises `BadParameter`."""
     chosen = {
-        each.key: fields.one_of(each.key, query.get(each.key), each.values) or each.usual for each in table.filters
+        each.key: fields.one_of(each.key, query.get(each.key), tuple(each.values)) or each.usual
+        for each in table.filters
     }
     chosen |= {name: query.get(name, "")[: addresses.SEARCH_MAX] or None for name in table.texts}
-    chosen |= {name: parameters.query_id(query, name) for name in table.references}
+    chosen |= {each.key: parameters.query_id(query, each.key) for each in table.references}
     usual = table.usual_sort(chosen) if table.usual_sort else table.order
     sort = fields.one_of(SORT, query.get(SORT), _sorts(table)) or usual
     search = query.get(addresses.SEARCH, "").strip()[: addresses.SEARCH_MAX] or None

@@ -37,7 +37,7 @@ async def choose(request: Call) -> Response[bytes]:
         own = access.company_of(visitor.actor)
         filters = Filters(search=asked or None, mounted=False, company_id=own)
         page_request = PageRequest(limit=SHOWN, by="serial")
-        return visitor, vehicle, lists.sensors_of(tx, actor=visitor.actor, filters=filters, page_request=page_request)
+        return visitor, vehicle, lists.SENSORS.page(tx, actor=visitor.actor, filters=filters, page_request=page_request)
 
     visitor, vehicle, found = await context_of(request).store.read(work)
     return views.show(

@@ -18,9 +18,6 @@ from tripline.language.catalogue import Language
 from tripline.services.accounts import letters, registry
 from tripline.store.accounts import applications as rows
 from tripline.store.accounts import directory, mail_outbox
-from tripline.store.browsing import applications as browsing
-from tripline.store.browsing.applications import Filters, ListedApplication
-from tripline.store.browsing.pages import Page, PageRequest
 from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -61,18 +58,6 @@ def listed(tx: ReadTx, *, actor: Actor, state: State | None, span: Span) -> Sequ
     """Applications, of one state or all. Raises `Forbidden`, `UnknownOffset`."""
     access.scope_of(actor, Action.APPLICATION_REVIEW)
     return rows.listed(tx, state=state, span=span)
-
-
-def browsed(tx: ReadTx, *, actor: Actor, filters: Filters, page_request: PageRequest) -> Page[ListedApplication]:
-    """The applications of the page. Raises `Forbidden`."""
-    access.scope_of(actor, Action.APPLICATION_REVIEW)
-    return browsing.page(tx, filters, page_request)
-
-
-def count(tx: ReadTx, *, actor: Actor, filters: Filters) -> int:
-    """How many applications there are. Raises `Forbidden`."""
-    access.scope_of(actor, Action.APPLICATION_REVIEW)
-    return browsing.count(tx, filters)
 
 
 def approve(

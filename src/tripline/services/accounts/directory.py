@@ -5,18 +5,19 @@ For platform administrators (`domain/access.py` checks) and commands of the data
 Not here: new accounts (`registry.py`), people of a company (`services/fleet/`).
 """
 
+from typing import Final
+
 from tripline.domain import access
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import UserId
 from tripline.domain.refusals import Kind, NotFound, Refusal
+from tripline.services import listings
 from tripline.services.accounts import links
 from tripline.store.accounts import directory as rows
 from tripline.store.accounts import links as link_rows
 from tripline.store.accounts import sessions
 from tripline.store.accounts.directory import Entry
 from tripline.store.browsing import accounts
-from tripline.store.browsing.accounts import Filters, ListedAccount
-from tripline.store.browsing.pages import Page, PageRequest
 from tripline.store.transactions import ReadTx, WriteTx
 
 
@@ -27,16 +28,8 @@ class OwnAccount(Refusal):
     kind = Kind.INVALID_ARGUMENTS
 
 
-def listed(tx: ReadTx, *, actor: Actor, filters: Filters, page_request: PageRequest) -> Page[ListedAccount]:
-    """The accounts of the page. Raises `Forbidden`."""
-    access.scope_of(actor, Action.ACCOUNT_MANAGE)
-    return accounts.page(tx, filters, page_request)
-
-
-def count(tx: ReadTx, *, actor: Actor, filters: Filters) -> int:
-    """How many accounts there are. Raises `Forbidden`."""
-    access.scope_of(actor, Action.ACCOUNT_MANAGE)
-    return accounts.count(tx, filters)
+ACCOUNTS: Final = listings.permitted(Action.ACCOUNT_MANAGE, accounts.page, accounts.count)
+"""The list of accounts."""
 
 
 def read(tx: ReadTx, *, actor: Actor, user_id: UserId) -> Entry:

@@ -277,7 +277,7 @@ def _sees_held(tx: ReadTx, actor: Actor, user_id: UserId) -> bool:
     """True if this person has a right on a vehicle within reach."""
     page_request = PageRequest(limit=1, by="number")
     return bool(
-        fleet_lists.vehicles_of(tx, actor=actor, filters=Filters(holder_id=user_id), page_request=page_request).rows
+        fleet_lists.VEHICLES.page(tx, actor=actor, filters=Filters(holder_id=user_id), page_request=page_request).rows
     )
 
 

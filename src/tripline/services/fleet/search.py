@@ -104,13 +104,13 @@ def _companies(tx: ReadTx, actor: Actor, text: str) -> Sequence[ListedCompany]:
     if not (_may(actor, Action.COMPANY_LIST) or _manages_accounts(actor)):
         return ()
     filters, page_request = companies.Filters(search=text), PageRequest(limit=MOST, by="name")
-    return lists.companies_of(tx, actor=actor, filters=filters, page_request=page_request, counted=False).rows
+    return lists.UNCOUNTED_COMPANIES.page(tx, actor=actor, filters=filters, page_request=page_request).rows
 
 
 def _accounts(tx: ReadTx, actor: Actor, text: str) -> Sequence[ListedAccount]:
     if not _manages_accounts(actor):
         return ()
-    return directory.listed(
+    return directory.ACCOUNTS.page(
         tx, actor=actor, filters=accounts.Filters(search=text), page_request=PageRequest(limit=MOST, by="email")
     ).rows
 

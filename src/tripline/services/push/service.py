@@ -4,6 +4,7 @@ Not here: resending parked messages (`resender.py`), sending (`pusher.py`).
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -13,9 +14,9 @@ from tripline.domain.history import Change, Event
 from tripline.domain.ids import CompanyId, TimeIds
 from tripline.domain.pushes import Channel, Message, Mute, Parked, State
 from tripline.services.fleet import history
+from tripline.services.listings import Listing
 from tripline.services.push import secrets
 from tripline.store.browsing import pushes as browsing
-from tripline.store.browsing.pages import Page, PageRequest
 from tripline.store.browsing.pushes import Filters
 from tripline.store.fleet import companies
 from tripline.store.lists import Span
@@ -53,20 +54,6 @@ def parked(tx: ReadTx, *, actor: Actor, company_id: CompanyId, span: Span) -> Se
     return push_parked.page(tx, company_id, span)
 
 
-def listed(
-    tx: ReadTx, *, actor: Actor, company_id: CompanyId, filters: Filters, page_request: PageRequest
-) -> Page[Message]:
-    """A page of the company's messages. Raises `NotFound` or `Forbidden`."""
-    admit(tx, actor=actor, company_id=company_id)
-    return browsing.page(tx, company_id, filters, page_request)
-
-
-def count(tx: ReadTx, *, actor: Actor, company_id: CompanyId, filters: Filters) -> int:
-    """Number of matching messages. Raises `NotFound` or `Forbidden`."""
-    admit(tx, actor=actor, company_id=company_id)
-    return browsing.count(tx, company_id, filters)
-
-
 def counts_up_to(tx: ReadTx, *, actor: Actor, company_id: CompanyId, most: int) -> Mapping[State, int]:
     """Number of messages in each state, counted up to `most`. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
@@ -98,3 +85,13 @@ def rotate(tx: WriteTx, *, actor: Actor, company_id: CompanyId, ids: TimeIds, no
     changes = (Change("pushSecret", secret=True),)
     history.note(tx, actor, Event.CHANGED, company_id=company_id, changes=changes, ids=ids, now_ms=now_ms)
     return secrets.rotate(tx, company_id, now_ms=now_ms)
+
+
+def _of_messages(tx: ReadTx, actor: Actor, filters: Filters) -> tuple[CompanyId, Filters]:
+    company_id = access.company_of(actor)
+    admit(tx, actor=actor, company_id=company_id)
+    return company_id, filters
+
+
+MESSAGES: Final[Listing[Filters, Message]] = Listing(browsing.page, browsing.count, _of_messages)
+"""The messages of the actor's company."""

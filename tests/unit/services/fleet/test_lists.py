@@ -34,7 +34,7 @@ def actor(looker):
     ],
 )
 def test_vehicles_name_people_to_those_who_may_see_them_alone(tx, looker, vehicle_id, names):
-    found = lists.vehicles_of(
+    found = lists.VEHICLES.page(
         tx, actor=actor(looker), filters=vehicles.Filters(), page_request=PageRequest(limit=99, by="number")
     )
 
@@ -46,7 +46,7 @@ def test_vehicles_name_people_to_those_who_may_see_them_alone(tx, looker, vehicl
 @pytest.mark.parametrize(("looker", "number"), [("partner", browsing.NUMBERS[1]), ("director", None)])
 def test_people_come_with_vehicles_to_those_who_may_see_them_alone(tx, looker, number):
     asked = people.Filters(company_id=None, role=Authority.DRIVER)
-    found = lists.people_of(tx, actor=actor(looker), filters=asked, page_request=PageRequest(limit=99, by="name"))
+    found = lists.PEOPLE.page(tx, actor=actor(looker), filters=asked, page_request=PageRequest(limit=99, by="name"))
 
     (driver,) = [row for row in found.rows if row.id == "driver-p"]
     assert (driver.vehicle_id, driver.vehicle_no) == ("v1", number)

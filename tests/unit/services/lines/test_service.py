@@ -25,7 +25,7 @@ def history(app, login, sensor_id, *, limit=10, before=None):
 def listed(app, login):
     page_request = PageRequest(limit=10, by="serial")
     return app.store.read(
-        lambda tx: lists.lines_of(tx, actor=login.actor, filters=Filters(), page_request=page_request)
+        lambda tx: lists.LINES.page(tx, actor=login.actor, filters=Filters(), page_request=page_request)
     )
 
 
