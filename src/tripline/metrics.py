@@ -14,7 +14,7 @@ DEVICES: Final = Gauge("tripline_device_sessions", "Live device sessions")
 DISCONNECTS: Final = Counter("tripline_device_disconnects_total", "Device sessions that ended, by reason", ["reason"])
 CONNECTIONS: Final = Gauge(
     "tripline_connections",
-    "Open connections, by listener; those of devices also before they are admitted: api, analytics, health, device",
+    "Open connections, by listener; devices' connections count before admission, too: api, analytics, health, device",
     ["listener"],
 )
 DISK_FREE: Final = Gauge("tripline_disk_free_bytes", "Free space on the disk of the data folder, bytes")
@@ -40,11 +40,9 @@ PUSHES: Final = Counter(
 )
 PUSHES_WAITING: Final = Gauge("tripline_pushes_waiting", "Messages to customers' servers that wait to be sent")
 PUSHES_UNCONFIRMED: Final = Gauge(
-    "tripline_pushes_unconfirmed", "Messages to customers' servers that count as delivered though nobody answered"
+    "tripline_pushes_unconfirmed", "Messages to customers' servers that count as delivered without an answer"
 )
-PUSH_MUTE: Final = Gauge(
-    "tripline_push_receivers_mute", "Customers' servers each of which takes messages and never answers"
-)
+PUSH_MUTE: Final = Gauge("tripline_push_receivers_mute", "Customers' servers that take messages and never answer")
 PUSHES_PARKED: Final = Gauge("tripline_pushes_parked", "Messages to customers' servers that were given up")
 PUSH_OLDEST_SECONDS: Final = Gauge(
     "tripline_push_oldest_seconds", "How long the oldest waiting message to a customer's server has waited, seconds"
@@ -52,7 +50,7 @@ PUSH_OLDEST_SECONDS: Final = Gauge(
 MAILS: Final = Counter("tripline_mails_total", "Attempts to send a mail, by outcome", ["outcome"])
 BUS_MESSAGES: Final = Counter(
     "tripline_bus_messages_total",
-    "What became of customers' messages: stored by kind, duplicate, rejected",
+    "Customers' messages by outcome: stored by kind, duplicate, rejected",
     ["outcome"],
 )
 BUS_READ: Final = Counter("tripline_bus_read_total", "Messages read from the bus, by topic", ["topic"])

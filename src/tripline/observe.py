@@ -103,9 +103,9 @@ EVENTS: Final[dict[str, str]] = {
     "imports.failed": "an unexpected error in the check or the registration of a draft; its owner sees it; a bug",
     "accounts.failed": "expired sessions, links, drafts and parked mails could not be removed; retried later",
     "mail.failed": "a mail could not be sent and will be retried",
-    "mail.parked": "a mail is no longer retried; `tripline doctor` counts them",
+    "mail.parked": "retries of a mail have ended; `tripline doctor` counts such mails",
     "push.failed": "messages to a customer's server could not be delivered and will be retried; their number",
-    "push.parked": "messages to a customer's server are no longer retried; `tripline push list` shows them",
+    "push.parked": "retries of messages to a customer's server have ended; `tripline push list` shows them",
     "push.mute": "a customer's server accepts messages but never answers; from now on each is sent once, without"
     " waiting",
     "push.answers": "a customer's server answers again; unconfirmed messages are sent again; their number",

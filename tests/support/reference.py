@@ -58,8 +58,8 @@ NOTE = "Made by `make docs` from the program; a test holds it equal.\n"
 REASONS = {
     **device_reasons.REASONS,
     connection.TOO_LARGE: "The publish is larger than `devices.max_packet`: send fewer samples in one message.",
-    answers.UNKNOWN_CALL: "An acknowledgement or result for a Request-ID that is no call of this device: publish it to"
-    " .../rpc/response/ or .../rpc/result/ with the id of the request's topic.",
+    answers.UNKNOWN_CALL: "An acknowledgement or result whose Request-ID belongs to no call of this device: publish it"
+    " to .../rpc/response/ or .../rpc/result/ with the id of the request's topic.",
     "unknown_sensor": "The sensor was removed while its message was under way.",
     "internal": "The message could not be taken in although nothing is wrong with it: a bug of Tripline, in its log.",
 }
@@ -77,7 +77,7 @@ def settings() -> str:
     lines = [
         "# Settings",
         NOTE,
-        "A TOML file (`--config`) is overridden by variables, and those by flags. What is unknown refuses to start. "
+        "A TOML file (`--config`) is overridden by variables, and those by flags. Unknown keys refuse to start. "
         "`tripline config` prints this as a commented file.",
     ]
     section = None
@@ -152,7 +152,7 @@ def rest() -> str:
     for heading, (about, _) in openapi.HEADINGS.items():
         names = {each["operationId"] for each in described if heading in each["tags"]}
         lines.append(f"\n## {heading}\n\n{about}\n")
-        lines.append("| Method | Path | What it does | Who | Refused with |\n|---|---|---|---|---|")
+        lines.append("| Method | Path | Purpose | Role | Refusals |\n|---|---|---|---|---|")
         lines += [_operation(each) for each in every_operation() if each.name in names]
     return _page(lines)
 
@@ -163,7 +163,7 @@ def messages() -> str:
         "# Messages of devices",
         NOTE,
         'A device publishes `{"ty": number, "ts": epoch ms, "pld": payload}` to `v1/sensors/me/tre`. Numbers may be '
-        "sent as text; keys that are not listed are kept as sent. A key marked with * is asked for by the interface; "
+        "sent as text; unlisted keys are stored as sent. The interface asks for a key marked with *; "
         "Tripline takes the message without it as well. The same as schemas: `GET /api/asyncapi.json`.",
     ]
     for number, title in device_meanings.TITLES.items():
@@ -264,8 +264,8 @@ def access_page() -> str:
     lines = [
         "# Roles and permissions",
         NOTE,
-        "Made from `RULES` in `domain/access.py`, by which the program decides. A cell says on which rows; where it is "
-        "empty the role may not do it at all.\n",
+        "Made from `RULES` in `domain/access.py`, the program's only table of permissions. A cell lists the permitted "
+        "rows; an empty cell permits none.\n",
         f"| Action | {' | '.join(roles)} |\n|---|{'---|' * len(roles)}",
     ]
     for action, row in access.RULES.items():

@@ -64,7 +64,7 @@ def test_check_rejected_examples_of_section_11_are_explained_with_reason_and_rem
             '`pld` is a text, "x".',
         ),
         (
-            "ty: unknown_type: `ty` is no known message number: use 1 to 12 for trips and microtrips, 100 and above"
+            "ty: unknown_type: `ty` is not a known message number: use 1 to 12 for trips and microtrips, 100 and above"
             " for events",
             "`ty` is 55.",
         ),

@@ -65,7 +65,7 @@ async def end(request: Call) -> ASGIApp:
 
 @operation("DELETE", "/api/tre/v1/sessions", access=Gate.ACCOUNT, answer=None, query=(_KEEP,))
 async def end_all(request: Call) -> ASGIApp:
-    """End all of the caller's own sessions; the current one too, unless it is to be kept."""
+    """End all of the caller's own sessions; the current one too, unless the request keeps it."""
     context = context_of(request)
     actor = await permission.permitted(request)
     keeps = parameters.query_flag(request.query_params, _KEEP.name)

@@ -43,7 +43,7 @@ class Store(Section, frozen=True):
         int,
         Meta(ge=0, description="SQLite: free space on the data folder's disk below which the server is not ready, MiB"),
     ] = 512
-    history_days: Annotated[int, Meta(ge=1, le=36_500, description="how long history is kept, days")] = 1_095
+    history_days: Annotated[int, Meta(ge=1, le=36_500, description="lifetime of history, days")] = 1_095
 
 
 class Bus(Section, frozen=True):
@@ -51,7 +51,7 @@ class Bus(Section, frozen=True):
 
     url: Annotated[str, Meta(description="brokers, kafka://HOST:PORT,HOST:PORT; empty: no bus")] = ""
     group: Annotated[
-        str, Meta(min_length=1, description="consumer group; that of the devices' buffer ends in `.devices`")
+        str, Meta(min_length=1, description="consumer group; the group of the devices' buffer ends in `.devices`")
     ] = "tripline"
     microtrips: Annotated[str, Meta(min_length=1, description="topic of samples while driving")] = "sf-microtrip"
     trips: Annotated[str, Meta(min_length=1, description="topic of drives that have ended")] = "sf-trip"
@@ -259,7 +259,7 @@ class Rpc(Section, frozen=True):
     upload_period_s: Annotated[
         int, Meta(ge=1, description="period of microtrips that an activation asks for (`upp`), seconds")
     ] = 2
-    kept_days: Annotated[float, Meta(gt=0, description="how long ended calls are kept, days")] = 90.0
+    kept_days: Annotated[float, Meta(gt=0, description="lifetime of ended calls, days")] = 90.0
 
 
 class Push(Section, frozen=True):
@@ -275,9 +275,7 @@ class Push(Section, frozen=True):
     patience_hours: Annotated[
         float, Meta(gt=0, description="how long a message is tried again before it is parked, hours")
     ] = 24.0
-    parked_days: Annotated[float, Meta(gt=0, description="how long parked and unconfirmed messages are kept, days")] = (
-        30.0
-    )
+    parked_days: Annotated[float, Meta(gt=0, description="lifetime of parked and unconfirmed messages, days")] = 30.0
     unconfirmed_kept: Annotated[
         int,
         Meta(
@@ -305,7 +303,7 @@ class Ingest(Section, frozen=True):
     redelivery_minutes: Annotated[
         float, Meta(ge=0, description="how long an equal microtrip counts as redelivery, minutes")
     ] = 10.0
-    rejected_days: Annotated[float, Meta(gt=0, description="how long rejected messages are kept, days")] = 30.0
+    rejected_days: Annotated[float, Meta(gt=0, description="lifetime of rejected messages, days")] = 30.0
     rejected_kept: Annotated[
         int, Meta(ge=100, description="rows of the rejected-message log at most, shared fairly by companies")
     ] = 100_000
@@ -313,7 +311,7 @@ class Ingest(Section, frozen=True):
         int, Meta(ge=1, description="room for the rejected-message log, shared fairly by companies, MiB")
     ] = 256
     rejected_per_hour: Annotated[
-        int, Meta(ge=1, description="rejected messages of a sensor that are kept in an hour; more are only counted")
+        int, Meta(ge=1, description="stored rejected messages of a sensor in an hour; more are only counted")
     ] = 100
 
 
@@ -324,11 +322,11 @@ class Map(Section, frozen=True):
     roads: Annotated[
         Literal["osm", "valhalla", "none"],
         Meta(
-            description="what tells limits of roads: `osm`: imported maps, `valhalla`: these, on roads that a Valhalla"
+            description="source of road limits: `osm`: imported maps, `valhalla`: these, on roads that a Valhalla"
             " server finds, `none`: nothing, the default counts"
         ),
     ] = "osm"
-    tiles: Annotated[str, Meta(description="PMTiles file with the base map; empty: what the imported maps show")] = ""
+    tiles: Annotated[str, Meta(description="PMTiles file with the base map; empty: the imported maps")] = ""
     upload_mib: Annotated[int, Meta(ge=1, description="largest map file that is uploaded, MiB")] = 1_024
     valhalla_url: Annotated[str, Meta(pattern=r"^https?://\S+\Z", description="address of the Valhalla server")] = (
         "http://127.0.0.1:8002"
@@ -343,7 +341,7 @@ class Log(Section, frozen=True):
 
     level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="least severity written")] = "info"
     format: Annotated[Literal["text", "json"], Meta(description="`text` for people, `json` for machines")] = "text"
-    held_ms: Annotated[float, Meta(ge=0, description="log what holds the event loop so long, ms; 0: off")] = 0.0
+    held_ms: Annotated[float, Meta(ge=0, description="log work that holds up the event loop so long, ms; 0: off")] = 0.0
 
 
 class Config(Section, frozen=True):

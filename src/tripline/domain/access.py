@@ -55,10 +55,10 @@ class Reach(Enum):
     OWN_COMPANY = "rows of the actor's company"
     PARTNERS = "rows of the companies under the actor's operator company, not the operator's own"
     DELEGATED_COMPANIES = "people of companies that vehicles of the actor's company are delegated to"
-    DELEGATED_COMPANY = "vehicles (and what hangs on them) delegated to the actor's company"
-    MANAGED = "vehicles (and what hangs on them) whose managing director is the actor"
-    DIRECTING_RIGHT = "vehicles (and what hangs on them) on which the actor is DELEGATED_DIRECTOR"
-    DRIVING_RIGHT = "vehicles (and what hangs on them) which the actor may drive"
+    DELEGATED_COMPANY = "vehicles (with their trips, events and scores) delegated to the actor's company"
+    MANAGED = "vehicles (with their trips, events and scores) whose managing director is the actor"
+    DIRECTING_RIGHT = "vehicles (with their trips, events and scores) on which the actor is DELEGATED_DIRECTOR"
+    DRIVING_RIGHT = "vehicles (with their trips, events and scores) that the actor may drive"
     SELF = "the actor's own record, trips and scores"
 
 
@@ -278,8 +278,8 @@ class Gate(Enum):
 
     ANYONE = "anyone; no token needed"
     ACCOUNT = "every account, about itself alone"
-    SIGNED_IN = "every account; it holds nothing of anybody"
-    MACHINE = "whoever asks from the server's own machine on the API port"
+    SIGNED_IN = "every account; it contains no customers' data"
+    MACHINE = "callers on the server's own machine, on the API port"
 
 
 class Actor(msgspec.Struct, frozen=True):

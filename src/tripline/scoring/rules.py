@@ -44,7 +44,7 @@ class Scoring(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     ] = 110.0
     instant_ms: Annotated[int, Meta(ge=1, description="samples closer than this are one instant, ms")] = 500
     overspeed_cap_ms: Annotated[
-        int, Meta(ge=1, description="longest time one sample over the limit stands for, ms")
+        int, Meta(ge=1, description="longest time that one sample over the limit represents, ms")
     ] = 5_000
     tolerance: Annotated[
         Tolerance,
@@ -113,7 +113,9 @@ class Harsh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """Fitted on real drives: thinned to 2, 3 and 4 s they keep their events."""
     phase_edge_kmh_s: Annotated[
         float,
-        Meta(gt=0, description="rate from which the interval beside an episode counts to its phase, km/h per second"),
+        Meta(
+            gt=0, description="least rate at which the interval beside an episode counts to its phase, km/h per second"
+        ),
     ] = 3.0
     speed_window: Annotated[
         int, Meta(ge=3, le=60, description="samples over which a missing speed is taken from positions")
@@ -162,13 +164,13 @@ class Guards(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     ] = 3.0
     step_slack_m: Annotated[float, Meta(ge=0, description="a step may also be longer by this much, metres")] = 25.0
     fastest_mps: Annotated[
-        float, Meta(gt=0, description="no step is faster, where no speed is known, metres per second")
+        float, Meta(gt=0, description="fastest step where the speed is unknown, metres per second")
     ] = 70.0
     gap_ms: Annotated[int, Meta(ge=1, description="a step that lasts longer is a straight line, ms")] = 30_000
     still_m: Annotated[
         float, Meta(ge=0, description="without speeds: a vehicle that gets less far in `still_ms` stands, metres")
     ] = 30.0
-    still_ms: Annotated[int, Meta(ge=1, description="without speeds: how long `still_m` is meant for, ms")] = 60_000
+    still_ms: Annotated[int, Meta(ge=1, description="without speeds: the time for `still_m`, ms")] = 60_000
     stated_least: Annotated[
         float, Meta(ge=0, description="the stated distance must be at least this part of our own")
     ] = 0.8

@@ -64,7 +64,7 @@ def published(schemas: Schemas) -> Part:
 
 _VALUES: Final = {
     "title": "Latest values",
-    "summary": "An object that is no known event becomes the sensor's latest values.",
+    "summary": "An object other than a known event becomes the sensor's latest values.",
     "payload": {"type": "object"},
     "examples": [{"payload": {"cm": "01"}}],
 }

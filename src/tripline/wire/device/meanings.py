@@ -97,11 +97,11 @@ coe      | 210.5           | carbon emission; the unit is the device's
 crst     | 0               | setting: reset of the settings
 ctime    | 90              | cold start, seconds
 ctp      | 84              | mean temperature of the coolant, degrees Celsius
-cutm     | 70              | setting: temperature at which power is cut while parked
-cutpl    | 70              | setting: temperature at which the display is cut while parked
-cutps    | 70              | setting: temperature at which the system is cut while parked
+cutm     | 70              | setting: cut-off temperature of the power while parked
+cutpl    | 70              | setting: cut-off temperature of the display while parked
+cutps    | 70              | setting: cut-off temperature of the system while parked
 cutt     | 12              | setting: time after which power is cut while parked
-cuv      | 118             | setting: voltage at which power is cut while parked
+cuv      | 118             | setting: cut-off voltage of the power while parked
 dCWlat   | 37.51221        | another name of `dclat`
 dCWlon   | 127.041877      | another name of `dclon`
 datc     | 0               | setting: date and time

@@ -29,8 +29,8 @@ REASONS: Final[dict[str, str]] = {
     TOPIC: "No data is read from this topic: publish to v1/sensors/me/tre, or MessagePack to v1/sensors/me/mp/tre.",
     NO_PAYLOAD: "`pld` is missing or null: put the values of the message into an object under `pld`.",
     PAYLOAD_FORM: "`pld` is neither an object nor an array of objects: send the values as an object, not as text.",
-    NO_TYPE: "`ty` is missing or not a whole number, and `pld` is no known event: send the message number as `ty`.",
-    UNKNOWN_TYPE: "`ty` is no known message number: use 1 to 12 for trips and microtrips, 100 and above for events.",
+    NO_TYPE: "`ty` is missing or not a whole number, and `pld` is not a known event: send the message number as `ty`.",
+    UNKNOWN_TYPE: "`ty` is not a known message number: use 1 to 12 for trips and microtrips, 100 and above for events.",
     TOO_MANY_ITEMS: "The array in `pld` has too many items: send fewer samples in one message.",
     ITEM_FORM: "Elements of the array in `pld` are not objects and were left out; the others were used.",
 }
