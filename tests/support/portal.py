@@ -15,7 +15,7 @@ from tests.support.rest import Login, Rest
 from tripline.api import families as rest_families
 from tripline.http import middleware
 from tripline.http.application import routed_app
-from tripline.http.context.contexts import Contexts
+from tripline.http.context import Contexts
 from tripline.portal import families
 from tripline.portal.frame import navigation, troubles
 

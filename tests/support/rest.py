@@ -22,15 +22,7 @@ from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds, UserId
 from tripline.http import middleware
 from tripline.http.application import create_app, routed_app
-from tripline.http.context.accounts import Accounts
-from tripline.http.context.base import Context
-from tripline.http.context.contexts import Contexts
-from tripline.http.context.fleet import Fleet
-from tripline.http.context.lines import Lines
-from tripline.http.context.maps import Maps
-from tripline.http.context.process import Process
-from tripline.http.context.rpc import Rpc
-from tripline.http.context.scores import Scores
+from tripline.http.context import Accounts, Context, Contexts, Fleet, Lines, Maps, Process, Rpc, Scores
 from tripline.http.request_store import RequestStore
 from tripline.ports.carriers import CarrierLines
 from tripline.ports.devices import Delivery, Devices

@@ -12,7 +12,7 @@ from tripline.domain import people
 from tripline.domain.access import Action
 from tripline.domain.ids import CompanyId, UserId
 from tripline.http import answers, pages, parameters, permission, reads
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.http.operations import PageOf, operation
 from tripline.services import notifications
 from tripline.services.fleet import administrators as service

@@ -12,8 +12,7 @@ from tripline import observe
 from tripline.domain import applications, fields, people
 from tripline.domain.access import Action, Gate
 from tripline.http import answers, languages, pages, parameters, peers, permission, reads
-from tripline.http.context.accounts import accounts_of
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, accounts_of, context_of
 from tripline.http.operations import PageOf, Value, operation
 from tripline.services.accounts import applications as service
 from tripline.services.accounts.hash_turns import TooManyLogins

@@ -10,7 +10,7 @@ from tripline.domain.access import Action
 from tripline.domain.ids import SensorId, UserId, VehicleId
 from tripline.domain.vehicles import Vehicle
 from tripline.http import answers, parameters, permission
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.http.operations import operation
 from tripline.services import notifications
 from tripline.services.fleet import assignments as service

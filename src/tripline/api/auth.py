@@ -14,8 +14,7 @@ from litestar.types import ASGIApp
 from tripline.domain.access import Gate
 from tripline.domain.refusals import BadParameter
 from tripline.http import answers, parameters, peers, permission
-from tripline.http.context.accounts import accounts_of
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, accounts_of, context_of
 from tripline.http.operations import operation
 from tripline.services.accounts import login
 from tripline.services.accounts.hash_turns import TooManyLogins

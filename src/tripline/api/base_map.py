@@ -14,9 +14,7 @@ from tripline.basemap.layers import MOST_ZOOM
 from tripline.domain.access import Gate
 from tripline.domain.refusals import BadParameter
 from tripline.http import cookies, parameters, permission
-from tripline.http.context.base import Call
-from tripline.http.context.maps import maps_of
-from tripline.http.context.process import process_of
+from tripline.http.context import Call, maps_of, process_of
 from tripline.http.operations import JSON, Value, operation
 from tripline.ports.maps import NO_MAP
 

@@ -8,7 +8,7 @@ from tripline.domain import delegations
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId
 from tripline.http import answers, pages, parameters, permission, reads
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.http.operations import PageOf, Value, operation
 from tripline.services.fleet import candidates as service
 from tripline.store.transactions import ReadTx, WriteTx

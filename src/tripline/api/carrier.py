@@ -10,8 +10,7 @@ from tripline.domain.access import Action
 from tripline.domain.line_actions import Outcome
 from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.http import answers, errors, languages, parameters, permission
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.lines import lines_of
+from tripline.http.context import Call, context_of, lines_of
 from tripline.http.operations import operation
 from tripline.language import catalogue
 from tripline.language.catalogue import Language

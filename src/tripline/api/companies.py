@@ -15,9 +15,7 @@ from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import NotFound
 from tripline.http import answers, authentication, pages, parameters, peers, permission, reads
-from tripline.http.context.accounts import accounts_of
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.fleet import fleet_of
+from tripline.http.context import Call, accounts_of, context_of, fleet_of
 from tripline.http.operations import PageOf, Value, operation
 from tripline.services import notifications
 from tripline.services.barrier import PIPELINES

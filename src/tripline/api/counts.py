@@ -9,7 +9,7 @@ from typing import Final
 from tripline.domain.access import Actor
 from tripline.domain.ids import CompanyId
 from tripline.http import pages, parameters, permission
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.http.operations import Value
 from tripline.services.fleet import companies
 from tripline.store.transactions import ReadTx

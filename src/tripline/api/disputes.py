@@ -10,8 +10,7 @@ from tripline.domain.disputes import AlreadyContested, NotOpen, OwnDispute, Reas
 from tripline.domain.ids import CompanyId, TripId
 from tripline.domain.refusals import BadParameter
 from tripline.http import answers, languages, pages, parameters, permission, reads
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.scores import scores_of
+from tripline.http.context import Call, context_of, scores_of
 from tripline.http.operations import PageOf, Value, operation
 from tripline.services import notifications
 from tripline.services.scores import disputes as service

@@ -13,7 +13,7 @@ from tripline.api.documents import asyncapi
 from tripline.api.documents.openapi import Document
 from tripline.domain.access import Gate
 from tripline.http import static_files
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.http.operations import Value, operation
 
 FILES: Final = {

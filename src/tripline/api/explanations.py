@@ -14,8 +14,7 @@ from tripline.domain import instants
 from tripline.domain.access import Action
 from tripline.domain.scores import WhyNot
 from tripline.http import answers, parameters, permission
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.scores import scores_of
+from tripline.http.context import Call, context_of, scores_of
 from tripline.http.operations import operation
 from tripline.later import Later
 from tripline.ports.maps import RoadMatcher

@@ -17,8 +17,7 @@ from litestar.response import Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from tripline.domain.access import Gate
-from tripline.http.context.base import Call
-from tripline.http.context.process import process_of
+from tripline.http.context import Call, process_of
 from tripline.http.operations import operation
 from tripline.wire.rest.base import Health, HealthCheck, Readiness
 

@@ -9,7 +9,7 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.history import Entry
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.http import answers, pages, parameters, permission, reads
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.http.operations import PageOf, operation
 from tripline.services.fleet import history as service
 from tripline.store.lists import Span

@@ -8,8 +8,7 @@ from litestar.types import ASGIApp
 from tripline.domain import access, fields
 from tripline.domain.access import Action
 from tripline.http import answers, languages, parameters, permission, uploads
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.imports import imports_of
+from tripline.http.context import Call, context_of, imports_of
 from tripline.http.operations import Value, operation
 from tripline.language import catalogue
 from tripline.language.catalogue import Language

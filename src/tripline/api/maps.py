@@ -16,8 +16,7 @@ from tripline.domain.maps import (
 )
 from tripline.domain.refusals import BadParameter, NotFound
 from tripline.http import answers, languages, parameters, permission, uploads
-from tripline.http.context.base import Call
-from tripline.http.context.maps import maps_of
+from tripline.http.context import Call, maps_of
 from tripline.http.operations import Value, operation
 from tripline.language import kept, phrases
 from tripline.wire.rest import maps as rest_maps

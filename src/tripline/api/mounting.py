@@ -11,8 +11,7 @@ from tripline.domain import rpc, sensors
 from tripline.domain.access import Action
 from tripline.domain.ids import SensorId, VehicleId
 from tripline.http import answers, authentication, parameters, permission
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.rpc import rpc_of
+from tripline.http.context import Call, context_of, rpc_of
 from tripline.http.operations import operation
 from tripline.services import notifications
 from tripline.services.fleet import sensors as service

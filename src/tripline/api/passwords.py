@@ -11,8 +11,7 @@ from tripline import observe
 from tripline.domain import fields, passwords
 from tripline.domain.access import Gate
 from tripline.http import answers, languages, parameters, peers, permission
-from tripline.http.context.accounts import accounts_of
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, accounts_of, context_of
 from tripline.http.operations import operation
 from tripline.services.accounts import login, resets
 from tripline.services.accounts.hash_turns import TooManyLogins

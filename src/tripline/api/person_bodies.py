@@ -11,8 +11,7 @@ from tripline.domain import people
 from tripline.domain.access import Actor
 from tripline.domain.people import Registration, User
 from tripline.http import parameters, peers
-from tripline.http.context.accounts import accounts_of
-from tripline.http.context.base import Call
+from tripline.http.context import Call, accounts_of
 from tripline.services.fleet import people as service
 from tripline.wire.rest import bodies as rest_bodies
 from tripline.wire.rest import people as rest_people

@@ -10,8 +10,7 @@ from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.rescorings import RescoringRequest, UnderWay
 from tripline.http import answers, parameters, permission
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.scores import scores_of
+from tripline.http.context import Call, context_of, scores_of
 from tripline.http.operations import operation
 from tripline.services import notifications, shares
 from tripline.services.scores import policy_service, rescorings

@@ -7,7 +7,7 @@ from litestar.types import ASGIApp
 from tripline.domain.access import Action
 from tripline.domain.ids import CompanyId
 from tripline.http import answers, pages, parameters, permission
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.http.operations import Value, operation
 from tripline.services.live import positions as service
 from tripline.store.transactions import ReadTx

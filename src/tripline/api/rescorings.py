@@ -10,7 +10,7 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.refusals import BadParameter
 from tripline.domain.rescorings import Ended, RescoringRequest, UnderWay
 from tripline.http import answers, pages, parameters, permission, reads
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.http.operations import PageOf, operation
 from tripline.services import notifications
 from tripline.services.scores import rescorings

@@ -14,7 +14,7 @@ from tripline.domain.delegations import UserRole
 from tripline.domain.ids import CompanyId, UserId, VehicleId
 from tripline.domain.refusals import BadParameter
 from tripline.http import answers, pages, parameters, permission, reads
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.http.operations import PageOf, Value, operation
 from tripline.services import notifications
 from tripline.services.fleet import rights as service

@@ -12,8 +12,7 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.ids import RequestId, SensorId
 from tripline.domain.rpc import StoredCall
 from tripline.http import answers, authentication, pages, parameters, permission, reads
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.rpc import rpc_of
+from tripline.http.context import Call, context_of, rpc_of
 from tripline.http.operations import PageOf, operation
 from tripline.services.rpc import records, requests
 from tripline.store.transactions import ReadTx

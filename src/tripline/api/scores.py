@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 from tripline.domain import access
 from tripline.domain.access import Action, Actor, Scope
 from tripline.http import answers, pages, parameters, permission, reads
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.http.operations import PageOf, operation
 from tripline.later import Later
 from tripline.services.scores import reads as service

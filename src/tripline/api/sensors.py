@@ -15,8 +15,7 @@ from tripline.domain.ids import SensorId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.sensors import Sensor
 from tripline.http import answers, pages, parameters, permission, reads
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.fleet import fleet_of
+from tripline.http.context import Call, context_of, fleet_of
 from tripline.http.operations import PageOf, Value, operation
 from tripline.services import notifications
 from tripline.services.barrier import GATEWAYS

@@ -10,7 +10,7 @@ from litestar.types import ASGIApp
 from tripline.domain.access import Gate
 from tripline.domain.refusals import NotFound
 from tripline.http import answers, authentication, pages, parameters, permission, reads
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.http.operations import PageOf, Value, operation
 from tripline.services.accounts import sessions as service
 from tripline.store.transactions import ReadTx

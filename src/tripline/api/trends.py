@@ -11,8 +11,7 @@ from tripline.domain import fields, trends
 from tripline.domain.access import Action
 from tripline.domain.trends import Period, Subject
 from tripline.http import answers, pages, parameters, permission
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.scores import scores_of
+from tripline.http.context import Call, context_of, scores_of
 from tripline.http.operations import Value, operation
 from tripline.http.pages import TimePage
 from tripline.http.parameters import Query

@@ -9,7 +9,7 @@ from tripline.domain.access import Action
 from tripline.domain.ids import TripId, VehicleId
 from tripline.domain.stored_trips import JudgedTrip, StoredEvent, StoredMicrotrip, StoredTrip
 from tripline.http import answers, pages, parameters, permission, reads
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.http.operations import PageOf, operation
 from tripline.services.fleet import trips
 from tripline.store.devices import events as device_events

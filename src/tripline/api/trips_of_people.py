@@ -13,7 +13,7 @@ from tripline.domain.ids import UserId
 from tripline.domain.refusals import NotFound
 from tripline.domain.stored_trips import StoredTrip
 from tripline.http import answers, pages, parameters, permission, reads
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.http.operations import PageOf, operation
 from tripline.services.fleet import people
 from tripline.store.lists import Span

@@ -7,7 +7,7 @@ from litestar.types import ASGIApp
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.http import answers, pages, parameters, permission, reads
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.http.operations import PageOf, operation
 from tripline.services.fleet import people as service
 from tripline.services.fleet import vehicles

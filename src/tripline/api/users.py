@@ -14,7 +14,7 @@ from tripline.domain.access import Action, Authority
 from tripline.domain.ids import UserId
 from tripline.domain.refusals import BadParameter, NotFound
 from tripline.http import answers, parameters, permission
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.http.operations import Value, operation
 from tripline.services import notifications
 from tripline.services.fleet import people as service

@@ -15,7 +15,7 @@ from tripline.domain.ids import VehicleId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.vehicles import Vehicle
 from tripline.http import answers, parameters, permission
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.http.operations import Value, operation
 from tripline.services import notifications
 from tripline.services.fleet import vehicles as service

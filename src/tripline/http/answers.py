@@ -9,8 +9,7 @@ from litestar.response import Response
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from tripline.http import languages
-from tripline.http.context.base import Call
-from tripline.http.context.process import process_of
+from tripline.http.context import Call, process_of
 from tripline.http.errors import Trouble
 from tripline.language.catalogue import Language
 from tripline.wire.rest.base import ErrorBody

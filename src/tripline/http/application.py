@@ -15,7 +15,7 @@ from litestar.status_codes import HTTP_204_NO_CONTENT
 from litestar.types import ASGIApp
 
 from tripline.http import answers, cors, errors, methods, middleware, operations
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 
 
 def create_app(

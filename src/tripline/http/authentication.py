@@ -26,9 +26,7 @@ from litestar.types import Scope
 from tripline.domain.access import Actor
 from tripline.domain.refusals import Kind, Refusal
 from tripline.http import cookies, peers
-from tripline.http.context.accounts import accounts_of
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.process import process_of
+from tripline.http.context import Call, accounts_of, context_of, process_of
 from tripline.services.accounts.browser_sessions import Cookie
 from tripline.services.accounts.tokens import Bearer, TokenUnreadable
 from tripline.store.accounts import accounts, sessions

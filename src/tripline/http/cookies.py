@@ -11,9 +11,7 @@ from typing import Final
 
 from litestar.datastructures import cookie as litestar_cookie
 
-from tripline.http.context.accounts import accounts_of
-from tripline.http.context.base import Call
-from tripline.http.context.process import process_of
+from tripline.http.context import Call, accounts_of, process_of
 from tripline.services.accounts import browser_sessions
 from tripline.services.accounts.browser_sessions import Cookie
 

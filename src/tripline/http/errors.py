@@ -24,7 +24,7 @@ from litestar.status_codes import HTTP_413_REQUEST_ENTITY_TOO_LARGE
 from tripline import observe
 from tripline.domain.refusals import Kind, Refusal, TryLater
 from tripline.http import languages, methods
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.ports.outages import Outage

@@ -4,7 +4,7 @@ from typing import Final
 
 from litestar.datastructures import Cookie
 
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.language.asked import asked
 from tripline.language.catalogue import Language
 

@@ -14,7 +14,7 @@ from litestar.types import Method
 
 from tripline.domain.access import Action, Gate
 from tripline.domain.refusals import Refusal
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 
 Handler: TypeAlias = Callable[[Call], Coroutine[Any, Any, Any]]
 

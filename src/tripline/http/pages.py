@@ -15,7 +15,7 @@ from msgspec import UNSET, Meta, UnsetType
 from tripline.domain import fields, instants
 from tripline.domain.refusals import BadParameter
 from tripline.http import parameters
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.http.operations import Value
 from tripline.http.parameters import Query
 from tripline.wire.rest.base import Page, TextLink, TimeLink

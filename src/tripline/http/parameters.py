@@ -17,7 +17,7 @@ from tripline.domain.access import Actor
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import BadParameter
 from tripline.http import authentication
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.wire.rest.base import CAME_WHOLE
 
 Query: TypeAlias = Mapping[str, str]

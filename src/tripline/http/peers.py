@@ -8,9 +8,7 @@ from typing import Final
 
 from tripline.domain.access import Actor
 from tripline.http import cookies
-from tripline.http.context.accounts import accounts_of
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.process import process_of
+from tripline.http.context import Call, accounts_of, context_of, process_of
 from tripline.services.accounts.hash_turns import Requester
 from tripline.services.accounts.login import Attempts
 from tripline.wire import addresses

@@ -9,7 +9,7 @@ Not here: the caller (`authentication.py`), the permissions of roles (`domain/ac
 from tripline.domain import access
 from tripline.domain.access import Action, Actor
 from tripline.http import authentication, operations
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.store.transactions import ReadTx
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from tripline.domain.refusals import Refusal
 from tripline.http import authentication, pages
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.store.accounts.accounts import Known
 from tripline.store.erasure import erasures
 from tripline.store.lists import Span, Window

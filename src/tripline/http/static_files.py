@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from litestar.response import Response
 
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 
 _HEADERS: Final = {
     # Caches may keep the answer but must revalidate it: it changes with the program's version.

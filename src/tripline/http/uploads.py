@@ -14,7 +14,7 @@ import multipart
 from litestar.exceptions import InternalServerException
 
 from tripline.domain.refusals import BadParameter, Kind, Refusal
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.wire.rest.base import KEPT_ELSEWHERE
 
 IN_MEMORY: Final = 262_144

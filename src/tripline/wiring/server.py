@@ -21,15 +21,7 @@ from tripline.config import Config
 from tripline.config import files as config_files
 from tripline.domain.ids import SensorId
 from tripline.http.application import create_app
-from tripline.http.context.accounts import Accounts
-from tripline.http.context.base import Context
-from tripline.http.context.contexts import Contexts
-from tripline.http.context.fleet import Fleet
-from tripline.http.context.lines import Lines
-from tripline.http.context.maps import Maps
-from tripline.http.context.process import Process
-from tripline.http.context.rpc import Rpc
-from tripline.http.context.scores import Scores
+from tripline.http.context import Accounts, Context, Contexts, Fleet, Lines, Maps, Process, Rpc, Scores
 from tripline.http.request_store import RequestStore
 from tripline.portal import families as pages
 from tripline.portal.frame import troubles

@@ -12,7 +12,7 @@ from tests.support.rest import Rest, changed
 from tripline import metrics
 from tripline.api import health
 from tripline.http.application import create_app
-from tripline.http.context.process import Process
+from tripline.http.context import Process
 from tripline.language.phrases import phrase, verbatim
 from tripline.services.readiness import Check, Report, Status
 

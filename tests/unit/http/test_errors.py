@@ -18,7 +18,7 @@ from tripline.domain.access import Authority
 from tripline.domain.refusals import Kind
 from tripline.http import errors
 from tripline.http.application import create_app
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.ports.outages import Outage
 from tripline.store.transactions import ReadTx
 

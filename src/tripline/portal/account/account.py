@@ -16,8 +16,7 @@ from tripline.domain.account_sessions import Kind, Session
 from tripline.domain.preferences import Theme
 from tripline.domain.refusals import NotFound, Refusal
 from tripline.http import authentication, cookies, errors, languages, parameters, peers
-from tripline.http.context.accounts import accounts_of
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, accounts_of, context_of
 from tripline.language.catalogue import Language
 from tripline.portal.account import agents
 from tripline.portal.account.passwords import chosen

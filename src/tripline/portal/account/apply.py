@@ -12,8 +12,7 @@ from tripline.domain import applications
 from tripline.domain.access import Gate
 from tripline.domain.refusals import Refusal
 from tripline.http import languages, peers
-from tripline.http.context.accounts import accounts_of
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, accounts_of, context_of
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.forms import Form
 from tripline.portal.frame.page import page

@@ -15,8 +15,7 @@ from tripline.domain import fields, passwords
 from tripline.domain.access import Gate
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.http import errors, languages, parameters, peers
-from tripline.http.context.accounts import accounts_of
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, accounts_of, context_of
 from tripline.http.operations import Value
 from tripline.portal.frame import addresses, forms, views
 from tripline.portal.frame.page import page

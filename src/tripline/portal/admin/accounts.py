@@ -12,7 +12,7 @@ from tripline.domain.access import Action
 from tripline.domain.ids import UserId
 from tripline.domain.refusals import Refusal
 from tripline.http import parameters
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page

@@ -16,8 +16,7 @@ from tripline.domain.access import Action
 from tripline.domain.applications import State
 from tripline.domain.refusals import Refusal
 from tripline.http import parameters, peers
-from tripline.http.context.accounts import accounts_of
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, accounts_of, context_of
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import visitor_in, visitor_of

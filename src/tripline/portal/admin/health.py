@@ -11,8 +11,7 @@ from litestar.response import Response
 from msgspec.structs import replace
 
 from tripline.domain.access import Action
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.process import process_of
+from tripline.http.context import Call, context_of, process_of
 from tripline.language import catalogue, phrases
 from tripline.language.catalogue import Language
 from tripline.language.phrases import Phrase

@@ -21,8 +21,7 @@ from tripline.domain.maps import (
 )
 from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.http import uploads
-from tripline.http.context.base import Call
-from tripline.http.context.maps import maps_of
+from tripline.http.context import Call, maps_of
 from tripline.http.operations import Value
 from tripline.language import catalogue
 from tripline.portal.admin import maps

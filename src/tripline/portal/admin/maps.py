@@ -10,8 +10,7 @@ from litestar.response import Response
 from tripline.domain.access import Action
 from tripline.domain.maps import ImportState, ImportStep, KnownMap, Maps
 from tripline.domain.refusals import Refusal
-from tripline.http.context.base import Call
-from tripline.http.context.maps import maps_of
+from tripline.http.context import Call, maps_of
 from tripline.http.operations import Value
 from tripline.language import kept, phrases
 from tripline.portal.frame import views

@@ -10,8 +10,7 @@ from litestar.response import Response
 from msgspec.structs import replace
 
 from tripline.domain.access import Action
-from tripline.http.context.base import Call
-from tripline.http.context.process import process_of
+from tripline.http.context import Call, process_of
 from tripline.language import catalogue
 from tripline.portal.frame import views, windows, words
 from tripline.portal.frame.page import page

@@ -17,7 +17,7 @@ from tripline.domain.delegations import Relation
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import Refusal
 from tripline.http import parameters
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.portal.frame import forms, newcomers, views
 from tripline.portal.frame.forms import Form
 from tripline.portal.frame.notices import Undo

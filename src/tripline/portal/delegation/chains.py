@@ -16,7 +16,7 @@ from tripline.domain.delegations import Relation, Right, UserRole
 from tripline.domain.ids import SensorId, UserId, VehicleId
 from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.http import parameters
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.portal.frame import addresses, digests, forms, views, windows
 from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.notices import Undo

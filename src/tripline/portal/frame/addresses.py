@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import msgspec
 from msgspec import Meta
 
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.store.browsing.pages import Place
 
 HOME: Final = "/"

@@ -12,7 +12,7 @@ from litestar.response import Response
 
 from tripline.domain.access import Authority
 from tripline.domain.refusals import BadParameter, Kind, Refusal
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.portal.frame import addresses, digests, views
 from tripline.portal.frame.forms import Form
 from tripline.portal.frame.visitors import Visitor

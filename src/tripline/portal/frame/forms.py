@@ -21,7 +21,7 @@ from litestar.exceptions.http_exceptions import RequestEntityTooLarge
 from tripline.domain.access import Gate
 from tripline.domain.refusals import BadParameter, Kind, Refusal
 from tripline.http import authentication, operations, parameters, permission, uploads
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 
 CSRF: Final = "csrf"
 """The field that proves the form's origin; a script's request may send a header instead."""

@@ -15,7 +15,7 @@ import msgspec
 
 from tripline.domain.access import Action, Authority, Gate
 from tripline.http import operations
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.portal.frame.visitors import Visitor
 
 PAGES: Final = "pages"

@@ -2,7 +2,7 @@
 
 from litestar.response import Response
 
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.portal.frame import views
 from tripline.portal.frame.visitors import Visitor
 

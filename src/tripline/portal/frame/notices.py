@@ -15,7 +15,7 @@ from litestar.datastructures import Cookie
 
 from tripline.domain.refusals import Value
 from tripline.http import authentication, cookies
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 

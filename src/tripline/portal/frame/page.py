@@ -14,8 +14,7 @@ from litestar.types import Method
 from tripline.domain.access import Action, Gate
 from tripline.domain.refusals import Refusal
 from tripline.http import authentication, uploads
-from tripline.http.context.base import Call
-from tripline.http.context.process import process_of
+from tripline.http.context import Call, process_of
 from tripline.http.operations import Value, operation
 
 HTML: Final = "text/html"

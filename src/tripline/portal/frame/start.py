@@ -6,7 +6,7 @@ from litestar.response import Response
 
 from tripline.domain.access import Gate
 from tripline.http import static_files
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.portal.frame import addresses, navigation, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.static import FOLDER, STATIC

@@ -8,7 +8,7 @@ from litestar.exceptions import NotFoundException
 from litestar.response import Response
 
 from tripline.domain.access import Gate
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.http.operations import Value
 from tripline.http.static_files import Tree
 from tripline.portal.frame.page import page

@@ -14,7 +14,7 @@ from litestar.types import Receive, Scope, Send
 
 from tripline.http import answers, cookies, languages
 from tripline.http.authentication import ForeignForm
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.http.errors import Trouble
 from tripline.language import catalogue
 from tripline.portal.frame import addresses, forms, notices, record_forms, views, visitors, words

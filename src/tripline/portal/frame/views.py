@@ -18,7 +18,7 @@ from litestar.response import Response, Stream
 
 from tripline.domain.refusals import Refusal, Value
 from tripline.http import authentication, errors, languages
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.portal.frame import addresses, environment, figures, navigation, notices

@@ -12,7 +12,7 @@ from tripline.domain import access
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.refusals import Kind, Refusal, Value
 from tripline.http import authentication, cookies, languages, permission
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.ports.outages import Outage

@@ -8,7 +8,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.portal.frame import addresses
 from tripline.store.lists import Window
 

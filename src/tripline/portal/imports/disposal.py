@@ -9,7 +9,7 @@ from litestar.response import Response
 
 from tripline.domain.import_drafts import Draft, State
 from tripline.domain.refusals import Refusal
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.page import page

@@ -14,8 +14,7 @@ from litestar.response import Response, Stream
 from tripline.domain.import_drafts import WORKED_ON, Draft, DraftId, NothingGood, NotNow, RowState, State
 from tripline.domain.refusals import Refusal
 from tripline.http import parameters
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.imports import imports_of
+from tripline.http.context import Call, context_of, imports_of
 from tripline.http.operations import Value
 from tripline.portal.frame import addresses, digests, forms, record_forms, views
 from tripline.portal.frame.deletions import GoesChanged

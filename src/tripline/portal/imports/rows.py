@@ -9,7 +9,7 @@ from litestar.response import Response
 
 from tripline.domain.import_drafts import Draft, NotNow
 from tripline.domain.refusals import NotFound, Refusal
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.http.operations import Value
 from tripline.portal.frame import digests, forms, record_forms, views
 from tripline.portal.frame.digests import Clash

@@ -13,8 +13,7 @@ from tripline.domain.access import Actor
 from tripline.domain.import_drafts import Draft, State
 from tripline.domain.refusals import BadParameter, Kind, NotFound, Refusal
 from tripline.http import authentication, permission, uploads
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.imports import imports_of
+from tripline.http.context import Call, context_of, imports_of
 from tripline.http.operations import Value
 from tripline.portal.frame import forms, newcomers, views
 from tripline.portal.frame.page import page

@@ -18,7 +18,7 @@ from tripline.domain.ids import VehicleId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.vehicles import UNDOES, VehicleEvent
 from tripline.http import parameters
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.portal.delegation import candidates
 from tripline.portal.frame import addresses, deletions, digests, forms, navigation, unchanged, undo_forms, views
 from tripline.portal.frame.digests import Clash

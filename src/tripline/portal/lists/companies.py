@@ -9,7 +9,7 @@ from typing import Any, Final
 from litestar.response import Response
 
 from tripline.domain.access import Action
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.portal.frame import addresses, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in

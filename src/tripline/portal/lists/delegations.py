@@ -12,7 +12,7 @@ from litestar.response import Response
 from msgspec.structs import replace
 
 from tripline.domain.access import Action, Actor
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.portal.delegation import candidates
 from tripline.portal.delegation.candidates import BETWEEN, Choice
 from tripline.portal.frame import views

@@ -21,7 +21,7 @@ from tripline.domain.exports import UNFINISHED, Export, Form, State
 from tripline.domain.ids import RecordId
 from tripline.domain.refusals import BadParameter, NotFound
 from tripline.http import parameters
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.language.catalogue import Language
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.page import page

@@ -10,7 +10,7 @@ from tripline.domain import access
 from tripline.domain.access import Action
 from tripline.domain.ids import RowNo
 from tripline.domain.pushes import Channel, Message, Name, State
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.language import kept, phrases
 from tripline.portal.frame import views
 from tripline.portal.frame.visitors import Visitor

@@ -5,7 +5,7 @@ from typing import Any, Final
 from litestar.response import Response
 
 from tripline.domain.access import Gate
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.portal.frame import views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in

@@ -16,7 +16,7 @@ from litestar.datastructures import MultiDict
 from tripline.domain import fields
 from tripline.domain.access import Action, Actor
 from tripline.http import parameters
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.portal.frame import addresses
 from tripline.portal.frame.visitors import Visitor
 from tripline.portal.lists.columns import Column, Filter

@@ -19,8 +19,7 @@ from tripline.domain.ids import CompanyId
 from tripline.domain.pushes import Channel, Mute, Selector, State
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.http import parameters
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.pushes import trials_of
+from tripline.http.context import Call, context_of, trials_of
 from tripline.language import kept, phrases
 from tripline.portal.frame import digests, forms, newcomers, views
 from tripline.portal.frame.deletions import GoesChanged

@@ -14,7 +14,7 @@ from tripline.domain import companies, fields, pushes
 from tripline.domain.access import Action
 from tripline.domain.companies import Company
 from tripline.domain.refusals import BadParameter, Refusal
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.portal.frame import digests, forms, record_forms, views, words
 from tripline.portal.frame.digests import Clash
 from tripline.portal.frame.forms import Form

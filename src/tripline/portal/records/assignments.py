@@ -19,7 +19,7 @@ from tripline.domain.people import DRIVING_ROLES
 from tripline.domain.refusals import Refusal
 from tripline.domain.vehicles import AssignedMeanwhile, PreviousAssignment, Vehicle
 from tripline.http import parameters
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.portal.frame import addresses, forms, views, words
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page

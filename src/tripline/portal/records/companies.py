@@ -16,9 +16,7 @@ from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId, SensorId
 from tripline.domain.refusals import Forbidden, Refusal
 from tripline.http import authentication, parameters, peers
-from tripline.http.context.accounts import accounts_of
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.fleet import fleet_of
+from tripline.http.context import Call, accounts_of, context_of, fleet_of
 from tripline.portal.frame import deletions, forms, navigation, record_forms, views, words
 from tripline.portal.frame.digests import Clash
 from tripline.portal.frame.page import page

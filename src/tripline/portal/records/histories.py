@@ -12,7 +12,7 @@ from litestar.response import Response
 from tripline.domain import ids
 from tripline.domain.access import Actor
 from tripline.domain.history import Change, Entry
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.portal.frame import views, words
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.store.lists import Span

@@ -13,8 +13,7 @@ from tripline.domain.lines import NwStatus
 from tripline.domain.refusals import NotFound, Refusal
 from tripline.domain.sensors import Sensor
 from tripline.http import parameters
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.lines import lines_of
+from tripline.http.context import Call, context_of, lines_of
 from tripline.portal.frame import forms, views, windows
 from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.page import page

@@ -20,8 +20,7 @@ from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.domain.rpc import StoredCall
 from tripline.domain.sensors import Sensor
 from tripline.http import parameters
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.rpc import rpc_of
+from tripline.http.context import Call, context_of, rpc_of
 from tripline.portal.frame import deletions, digests, forms, views, windows
 from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.notices import Undo

@@ -16,7 +16,7 @@ from tripline.domain.ids import SensorId, UserId
 from tripline.domain.people import User
 from tripline.domain.refusals import Refusal
 from tripline.http import parameters
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.portal.frame import deletions, forms, record_forms, views
 from tripline.portal.frame.digests import Clash
 from tripline.portal.frame.page import page

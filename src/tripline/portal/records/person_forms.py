@@ -12,8 +12,7 @@ from tripline.domain.access import Actor
 from tripline.domain.people import Registration, User
 from tripline.domain.refusals import Refusal
 from tripline.http import peers
-from tripline.http.context.accounts import accounts_of
-from tripline.http.context.base import Call
+from tripline.http.context import Call, accounts_of
 from tripline.portal.frame import record_forms, views, words
 from tripline.portal.frame.forms import Form
 from tripline.portal.frame.record_forms import FormValues

@@ -12,7 +12,7 @@ from tripline.domain.access import Action
 from tripline.domain.ids import VehicleId
 from tripline.domain.vehicles import Vehicle
 from tripline.http import parameters
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.portal.frame import views, windows
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in

@@ -16,8 +16,7 @@ from tripline.domain.ids import SensorId
 from tripline.domain.refusals import Refusal
 from tripline.domain.sensors import Registration, Sensor
 from tripline.http import parameters
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.fleet import fleet_of
+from tripline.http.context import Call, context_of, fleet_of
 from tripline.language import catalogue
 from tripline.portal.frame import deletions, forms, record_forms, views, words
 from tripline.portal.frame.digests import Clash

@@ -17,8 +17,7 @@ from tripline.domain.refusals import Refusal
 from tripline.domain.scores import WhyNot
 from tripline.domain.vehicles import Registration, Vehicle, VehicleEvent
 from tripline.http import parameters
-from tripline.http.context.base import Call, context_of
-from tripline.http.context.fleet import fleet_of
+from tripline.http.context import Call, context_of, fleet_of
 from tripline.portal.frame import deletions, forms, navigation, record_forms, views, words
 from tripline.portal.frame.digests import Clash
 from tripline.portal.frame.notices import Undo

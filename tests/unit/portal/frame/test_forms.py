@@ -12,7 +12,7 @@ from tests.support.portal import Browser
 from tests.support.rest import Rest
 
 from tripline.domain.access import Action, Authority, Gate
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.page import page
 

@@ -16,7 +16,7 @@ from tests.support.rest import Rest, changed
 
 from tripline.domain.access import Action, Authority, Gate
 from tripline.http.authentication import ForeignForm
-from tripline.http.context.base import Call
+from tripline.http.context import Call
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import visitor_of

@@ -19,7 +19,7 @@ from tests.support.rest import Rest
 from tripline.domain.access import Authority, Gate
 from tripline.domain.refusals import BadParameter
 from tripline.domain.vehicles import NumberTaken
-from tripline.http.context.base import Call, context_of
+from tripline.http.context import Call, context_of
 from tripline.portal.frame import notices, views
 from tripline.portal.frame.environment import FormError
 from tripline.portal.frame.page import page

@@ -1,0 +1,204 @@
+"""The contexts of handlers: the parts of the program that each family of handlers may use.
+
+Handlers are `async def f(request: Call) -> Answer` and begin with `context = context_of(request)`; the other functions
+return the parts of a family.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+from zoneinfo import ZoneInfo
+
+import msgspec
+from litestar import Request
+
+from tripline import config
+from tripline.domain.access import Actor
+from tripline.domain.ids import SensorId, TimeIds, UserId
+from tripline.http.request_store import RequestStore
+from tripline.ports.clocks import Clock
+from tripline.ports.maps import BaseMap, MapKeeper, RoadMatcher
+from tripline.ports.signals import Signals
+from tripline.services.accounts.browser_sessions import Prolonger
+from tripline.services.accounts.limits import Limits
+from tripline.services.accounts.passwords import Passwords
+from tripline.services.accounts.tokens import Tokens
+from tripline.services.barrier import Barrier
+from tripline.services.imports.limits import ImportLimits
+from tripline.services.lines.batches import Batches
+from tripline.services.lines.pauses import Unpauser
+from tripline.services.nodes import Node
+from tripline.services.push.trials import Trials
+from tripline.services.readiness import Report
+from tripline.services.rpc.calls import Calls
+from tripline.services.rpc.mounting import Mounter
+from tripline.services.scores.disputes import DisputeService
+from tripline.services.scores.policy_service import PolicyService
+from tripline.services.scores.standings import Standings
+from tripline.services.settings import InForce
+
+Call: TypeAlias = Request[Any, Any, Any]
+"""One HTTP request."""
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts that every handler may use."""
+
+    store: RequestStore
+    """The store for requests; each account reads and writes in its turn."""
+    ids: TimeIds
+    clock: Clock
+    signals: Signals
+    time_zone: ZoneInfo
+    """Zone of text times (startDt, endDt, eventDt)."""
+
+
+def context_of(request: Call) -> Context:
+    """Return the parts that every handler may use."""
+    context: Context = request.app.state["context"]
+    return context
+
+
+class Process(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts about this process; a process without the role `api` has no other context."""
+
+    ready: Callable[[], Report]
+    """The readiness report of this process."""
+    clock: Clock
+    api_port: int | None = None
+    """The port of health and metrics; None: every port."""
+    public_url: str = ""
+    """Address of this server for people; empty: as the request says."""
+    behind_proxy: bool = False
+    """True if a trusted proxy names the client in `X-Forwarded-For`."""
+    settings: Callable[[], Sequence[InForce]] = tuple
+    """The settings in force in this process, without secrets."""
+
+
+def process_of(request: Call) -> Process:
+    """Return facts about the process that serves this request."""
+    process: Process = request.app.state["process"]
+    return process
+
+
+class Accounts(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts that log accounts in and recognise them."""
+
+    tokens: Tokens
+    passwords: Passwords
+    limits: Limits
+    browsers: Prolonger = msgspec.field(default_factory=lambda: Prolonger(config.Sessions()))
+    """Prolongs the sessions of browsers."""
+    actors: dict[UserId, Actor] = msgspec.field(default_factory=dict)
+    """Accounts as of their latest request; verified before use (`authentication.known_actor`)."""
+    browsing: dict[str, UserId] = msgspec.field(default_factory=dict)
+    """Accounts of recent browsers by the hash of their cookie; for limits, never for access."""
+
+
+def accounts_of(request: Call) -> Accounts:
+    """Return the parts for accounts."""
+    accounts: Accounts = request.app.state["accounts"]
+    return accounts
+
+
+class Fleet(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts for companies, vehicles and sensors."""
+
+    node: Node
+    """This process's entry among those that share the store."""
+    heard_of: Callable[[SensorId], int | None]
+    """Time of the latest packet of a device connected to this process; None: not connected here."""
+    settling: Barrier
+    """Waits until the other processes have acted on a change."""
+
+
+def fleet_of(request: Call) -> Fleet:
+    """Return the parts for the fleet."""
+    fleet: Fleet = request.app.state["fleet"]
+    return fleet
+
+
+class Rpc(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts that call devices."""
+
+    calls: Calls
+    mounter: Mounter
+
+
+def rpc_of(request: Call) -> Rpc:
+    """Return the parts that call devices."""
+    rpc: Rpc = request.app.state["rpc"]
+    return rpc
+
+
+class Lines(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts for carrier lines."""
+
+    carrier_actions: Batches
+    unpauser: Unpauser
+
+
+def lines_of(request: Call) -> Lines:
+    """Return the parts for carrier lines."""
+    lines: Lines = request.app.state["lines"]
+    return lines
+
+
+class Scores(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts for scores."""
+
+    policies: PolicyService
+    """Tries and chooses scoring policies."""
+    disputes: DisputeService
+    """Opens and decides disputes of scores."""
+    roads: RoadMatcher | None = None
+    """The matcher of roads; None: trips are judged without roads."""
+    standings: Standings = msgspec.field(default_factory=Standings)
+    """Rankings, at most a minute old."""
+
+
+def scores_of(request: Call) -> Scores:
+    """Return the parts for scores."""
+    scores: Scores = request.app.state["scores"]
+    return scores
+
+
+class Maps(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts for maps."""
+
+    keeper: MapKeeper
+    """Imports and removes maps."""
+    base_map: BaseMap | None = None
+    """The map that pages show; None: none."""
+
+
+def maps_of(request: Call) -> Maps:
+    """Return the parts for maps."""
+    maps: Maps = request.app.state["maps"]
+    return maps
+
+
+def imports_of(request: Call) -> ImportLimits:
+    """Return the limits of imports."""
+    imports: ImportLimits = request.app.state["imports"]
+    return imports
+
+
+def trials_of(request: Call) -> Trials:
+    """Return the sender of test messages."""
+    trials: Trials = request.app.state["trials"]
+    return trials
+
+
+class Contexts(msgspec.Struct, frozen=True, kw_only=True):
+    """Attributes of the application's state that the functions of this folder read."""
+
+    context: Context
+    process: Process
+    accounts: Accounts
+    fleet: Fleet
+    rpc: Rpc
+    lines: Lines
+    scores: Scores
+    maps: Maps
+    imports: ImportLimits
+    trials: Trials

@@ -1,1 +1,0 @@
-"""The contexts of handlers: the parts of the program that each family may use."""
