@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tripline.roads import limits, values
-from tripline.roads.conditions import DAY_MIN
+from tripline.roads.limits import DAY_MIN
 
 PIECES = st.sampled_from(
     [

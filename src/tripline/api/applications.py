@@ -111,12 +111,7 @@ async def approve(request: Call) -> ASGIApp:
     now_ms = context.clock()
     found = await context.store.write(
         lambda tx: service.approve(
-            tx,
-            actor=actor,
-            application_id=wanted,
-            password_hash=nobodys,
-            ids=context.ids,
-            now_ms=now_ms,
+            tx, actor=actor, application_id=wanted, password_hash=nobodys, ids=context.ids, now_ms=now_ms
         )
     )
     context.signals.notify(observe.SIGNAL_MAIL_DUE)
@@ -142,14 +137,7 @@ async def reject(request: Call) -> ASGIApp:
     reason = fields.prose("reason", sent.reason)
     now_ms = context.clock()
     found = await context.store.write(
-        lambda tx: service.reject(
-            tx,
-            actor=actor,
-            application_id=wanted,
-            reason=reason,
-            ids=context.ids,
-            now_ms=now_ms,
-        )
+        lambda tx: service.reject(tx, actor=actor, application_id=wanted, reason=reason, ids=context.ids, now_ms=now_ms)
     )
     context.signals.notify(observe.SIGNAL_MAIL_DUE)
     return answers.ok(rest_accounts.application_record(found))

@@ -157,11 +157,7 @@ async def _change(request: Call, actor: Actor, company_id: CompanyId, body: dict
 
 
 @operation(
-    "DELETE",
-    "/api/tre/v1/company/{companyId}",
-    access=Action.COMPANY_DELETE,
-    answer=None,
-    refuses=(companies.InUse,),
+    "DELETE", "/api/tre/v1/company/{companyId}", access=Action.COMPANY_DELETE, answer=None, refuses=(companies.InUse,)
 )
 async def delete(request: Call) -> ASGIApp:
     """Delete the company with its people, candidates and delegations; not while it has vehicles, sensors or partners.
@@ -201,13 +197,7 @@ async def list_companies(request: Call) -> ASGIApp:
     return answers.ok(await reads.page(request, work))
 
 
-@operation(
-    "GET",
-    "/api/tre/v1/companies/count",
-    access=Action.COMPANY_LIST,
-    answer=Count,
-    query=(SERVICE_TYPE,),
-)
+@operation("GET", "/api/tre/v1/companies/count", access=Action.COMPANY_LIST, answer=Count, query=(SERVICE_TYPE,))
 async def count_partners(request: Call) -> ASGIApp:
     """How many partners of a service type are within the caller's reach; operators are not counted."""
 

@@ -28,10 +28,7 @@ OF_WHOM: Final = (
 
 
 async def of_whom_asked(
-    request: Call,
-    *,
-    owned: Callable[[ReadTx, Actor, CompanyId], int],
-    within: Callable[[ReadTx, Actor, str], int],
+    request: Call, *, owned: Callable[[ReadTx, Actor, CompanyId], int], within: Callable[[ReadTx, Actor, str], int]
 ) -> Count:
     """Count with `owned` in a company that the caller may see, or with `within` in a service type.
 

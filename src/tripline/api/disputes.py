@@ -60,12 +60,7 @@ async def open_dispute(request: Call) -> ASGIApp:
     return answers.ok(dispute(opened))
 
 
-@operation(
-    "GET",
-    "/api/tre/v1_3/trip/{tripId}/dispute",
-    access=Action.DRIVING_READ,
-    answer=Disputes,
-)
+@operation("GET", "/api/tre/v1_3/trip/{tripId}/dispute", access=Action.DRIVING_READ, answer=Disputes)
 async def list_disputes_of_trip(request: Call) -> ASGIApp:
     """The disputes of the trip, with their outcomes."""
 

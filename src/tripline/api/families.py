@@ -37,7 +37,6 @@ from tripline.api import (
     trends,
     trips,
     trips_of_people,
-    user_lists,
     users,
     vehicles,
 )
@@ -58,7 +57,6 @@ FAMILIES: Final = (
     mounting,
     rpc,
     users,
-    user_lists,
     trips_of_people,
     trips,
     positions,

@@ -5,15 +5,7 @@ from typing import Any, Final
 from litestar.types import ASGIApp
 
 from tripline.domain.access import Action
-from tripline.domain.maps import (
-    COUNTRY,
-    NAME,
-    BadMapFile,
-    ImportCancelled,
-    MapsBusy,
-    NothingToContinue,
-    fault_of_name,
-)
+from tripline.domain.maps import COUNTRY, NAME, BadMapFile, ImportCancelled, MapsBusy, NothingToContinue, fault_of_name
 from tripline.domain.refusals import BadParameter, NotFound
 from tripline.http import answers, languages, parameters, permission, uploads
 from tripline.http.context import Call, maps_of

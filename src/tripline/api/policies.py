@@ -32,12 +32,7 @@ from tripline.wire.rest.policies import (
 from tripline.wire.rest.rescorings import rescoring
 
 
-@operation(
-    "GET",
-    "/api/tre/v1_3/scoring/policies",
-    access=Action.POLICY_CHOOSE,
-    answer=ScoringPolicies,
-)
+@operation("GET", "/api/tre/v1_3/scoring/policies", access=Action.POLICY_CHOOSE, answer=ScoringPolicies)
 async def list_policies(request: Call) -> ASGIApp:
     """Every stored scoring policy, with all its parameters."""
 
@@ -48,12 +43,7 @@ async def list_policies(request: Call) -> ASGIApp:
     return answers.ok(await context_of(request).store.read(work))
 
 
-@operation(
-    "GET",
-    "/api/tre/v1_3/company/{companyId}/scoring",
-    access=Action.POLICY_CHOOSE,
-    answer=CompanyScoring,
-)
+@operation("GET", "/api/tre/v1_3/company/{companyId}/scoring", access=Action.POLICY_CHOOSE, answer=CompanyScoring)
 async def company_scoring(request: Call) -> ASGIApp:
     """The scoring policy of the company's trips, and the choices by date."""
     return answers.ok(await context_of(request).store.read(lambda tx: _company_scoring(tx, request)))

@@ -22,12 +22,7 @@ from tripline.wire.rest import pushes as rest_pushes
 from tripline.wire.rest.base import Page
 
 
-@operation(
-    "GET",
-    "/api/tre/v1/company/{companyId}/push",
-    access=Action.PUSH_MANAGE,
-    answer=rest_pushes.PushCounts,
-)
+@operation("GET", "/api/tre/v1/company/{companyId}/push", access=Action.PUSH_MANAGE, answer=rest_pushes.PushCounts)
 async def count(request: Call) -> ASGIApp:
     """How many messages to the company's server wait, were given up, or were delivered and never confirmed."""
 
@@ -110,10 +105,7 @@ async def resend(request: Call) -> ASGIApp:
 
 
 @operation(
-    "GET",
-    "/api/tre/v1/company/{companyId}/push/secret",
-    access=Action.PUSH_MANAGE,
-    answer=rest_pushes.PushSecret,
+    "GET", "/api/tre/v1/company/{companyId}/push/secret", access=Action.PUSH_MANAGE, answer=rest_pushes.PushSecret
 )
 async def read_secret(request: Call) -> ASGIApp:
     """The secret that signs messages to the company's server (Standard Webhooks), made when there is none yet."""
@@ -125,10 +117,7 @@ async def read_secret(request: Call) -> ASGIApp:
 
 
 @operation(
-    "POST",
-    "/api/tre/v1/company/{companyId}/push/secret",
-    access=Action.PUSH_MANAGE,
-    answer=rest_pushes.PushSecret,
+    "POST", "/api/tre/v1/company/{companyId}/push/secret", access=Action.PUSH_MANAGE, answer=rest_pushes.PushSecret
 )
 async def rotate_secret(request: Call) -> ASGIApp:
     """Another secret. For a day the one before signs too: `webhook-signature` then holds two, a blank between."""

@@ -82,12 +82,7 @@ async def list_rescorings(request: Call) -> ASGIApp:
     return answers.ok(await reads.page(request, work))
 
 
-@operation(
-    "GET",
-    "/api/tre/v1_3/rescoring/{rescoringId}",
-    access=Action.POLICY_CHOOSE,
-    answer=Rescoring,
-)
+@operation("GET", "/api/tre/v1_3/rescoring/{rescoringId}", access=Action.POLICY_CHOOSE, answer=Rescoring)
 async def read_rescoring(request: Call) -> ASGIApp:
     """The progress of a rescoring, and its changes so far."""
 

@@ -103,10 +103,7 @@ async def take_back_director(request: Call) -> ASGIApp:
 
 
 @operation(
-    "DELETE",
-    "/api/tre/v1/driver/{driverId}/relation/vehicle/{vehicleId}",
-    access=Action.RIGHT_GIVE_DRIVER,
-    answer=None,
+    "DELETE", "/api/tre/v1/driver/{driverId}/relation/vehicle/{vehicleId}", access=Action.RIGHT_GIVE_DRIVER, answer=None
 )
 async def take_back_driver(request: Call) -> ASGIApp:
     """Take back the right to drive the vehicle; who drives it by no other right is its current driver no longer."""

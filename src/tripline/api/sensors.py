@@ -223,11 +223,7 @@ async def list_sensors(request: Call) -> ASGIApp:
 
 
 @operation(
-    "GET",
-    "/api/tre/v1/sensors/count",
-    access=Action.SENSOR_READ,
-    answer=Count,
-    query=(*counts.OF_WHOM, _MOUNTED),
+    "GET", "/api/tre/v1/sensors/count", access=Action.SENSOR_READ, answer=Count, query=(*counts.OF_WHOM, _MOUNTED)
 )
 async def count(request: Call) -> ASGIApp:
     """How many sensors a company has (the caller's when none is named), or how many the caller sees in all."""

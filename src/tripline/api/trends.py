@@ -49,11 +49,7 @@ _RANKING: Final = (
 
 
 @operation(
-    "GET",
-    "/api/tre/v1_3/vehicle/{vehicleId}/analytics/trend",
-    access=Action.DRIVING_READ,
-    answer=Trend,
-    query=_TREND,
+    "GET", "/api/tre/v1_3/vehicle/{vehicleId}/analytics/trend", access=Action.DRIVING_READ, answer=Trend, query=_TREND
 )
 async def vehicle_trend(request: Call) -> ASGIApp:
     """The vehicle's scored trips by day, week or month."""
@@ -61,11 +57,7 @@ async def vehicle_trend(request: Call) -> ASGIApp:
 
 
 @operation(
-    "GET",
-    "/api/tre/v1_3/driver/{driverId}/analytics/trend",
-    access=Action.DRIVING_READ,
-    answer=Trend,
-    query=_TREND,
+    "GET", "/api/tre/v1_3/driver/{driverId}/analytics/trend", access=Action.DRIVING_READ, answer=Trend, query=_TREND
 )
 async def driver_trend(request: Call) -> ASGIApp:
     """The scored trips that the person drove, by day, week or month."""
@@ -73,11 +65,7 @@ async def driver_trend(request: Call) -> ASGIApp:
 
 
 @operation(
-    "GET",
-    "/api/tre/v1_3/company/{companyId}/analytics/trend",
-    access=Action.DRIVING_READ,
-    answer=Trend,
-    query=_TREND,
+    "GET", "/api/tre/v1_3/company/{companyId}/analytics/trend", access=Action.DRIVING_READ, answer=Trend, query=_TREND
 )
 async def company_trend(request: Call) -> ASGIApp:
     """The scored trips of the company's sensors by day, week or month."""

@@ -48,10 +48,7 @@ async def list_of_driver(request: Call) -> ASGIApp:
 
 
 @operation(
-    "GET",
-    "/api/tre/v1/director/{directorId}/trip/latest",
-    access=Action.DRIVING_READ,
-    answer=rest_trips.TripRecord,
+    "GET", "/api/tre/v1/director/{directorId}/trip/latest", access=Action.DRIVING_READ, answer=rest_trips.TripRecord
 )
 async def read_latest_of_director(request: Call) -> ASGIApp:
     """The trip that the director drove last."""

@@ -1,7 +1,7 @@
-"""Registering, reading, changing and deleting directors and drivers; finding them by e-mail address (spec/rest 7.2).
+"""Directors and drivers: registering, reading, changing, deleting, counting and listing them; finding a person by
+e-mail address (spec/rest 7.2).
 
-Not here: their lists and numbers (`user_lists.py`), their trips (`trips_of_people.py`), administrators
-(`administrators.py`).
+Not here: their trips (`trips_of_people.py`), administrators (`administrators.py`).
 """
 
 from typing import Any, Final
@@ -10,16 +10,19 @@ from litestar.types import ASGIApp
 
 from tripline.api import person_bodies
 from tripline.domain import access, people
-from tripline.domain.access import Action, Authority
-from tripline.domain.ids import UserId
+from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.refusals import BadParameter, NotFound
-from tripline.http import answers, parameters, permission
+from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
-from tripline.http.operations import Value, operation
+from tripline.http.operations import PageOf, Value, operation
 from tripline.services import notifications
 from tripline.services.fleet import people as service
-from tripline.store.transactions import WriteTx
+from tripline.services.fleet import vehicles
+from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rest import people as rest_people
+from tripline.wire.rest import vehicles as rest_vehicles
+from tripline.wire.rest.base import Count, Page
 
 EMAIL: Final = Value(
     name="email", type=str, meaning="e-mail address, in any letter case", example="jung@ace.example", required=True
@@ -201,6 +204,95 @@ def _user_id(request: Call, role: Authority) -> UserId:
     return UserId(parameters.path_id(request, ID_IN_PATH[role]))
 
 
+@operation(
+    "GET",
+    "/api/tre/v1/directors",
+    access=Action.PERSON_LIST,
+    answer=PageOf(record=rest_people.UserRecord, timed=False),
+    query=(*pages.TEXT_PAGE, pages.OF_COMPANY),
+)
+async def list_directors(request: Call) -> ASGIApp:
+    """The directors of a company (the caller's when none is named), by name."""
+    return await _list(request, Authority.DIRECTOR)
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/drivers",
+    access=Action.PERSON_LIST,
+    answer=PageOf(record=rest_people.UserRecord, timed=False),
+    query=(*pages.TEXT_PAGE, pages.OF_COMPANY),
+)
+async def list_drivers(request: Call) -> ASGIApp:
+    """The drivers of a company (the caller's when none is named), by name; its directors are not among them."""
+    return await _list(request, Authority.DRIVER)
+
+
+@operation("GET", "/api/tre/v1/directors/count", access=Action.PERSON_LIST, answer=Count, query=(pages.OF_COMPANY,))
+async def count_directors(request: Call) -> ASGIApp:
+    """How many directors a company has (the caller's when none is named)."""
+    return await _count(request, Authority.DIRECTOR)
+
+
+@operation("GET", "/api/tre/v1/drivers/count", access=Action.PERSON_LIST, answer=Count, query=(pages.OF_COMPANY,))
+async def count_drivers(request: Call) -> ASGIApp:
+    """How many drivers a company has (the caller's when none is named); its directors are not among them."""
+    return await _count(request, Authority.DRIVER)
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/director/{directorId}/vehicles",
+    access=Action.VEHICLE_READ,
+    answer=PageOf(record=rest_vehicles.VehicleRecord, timed=False),
+    query=pages.TEXT_PAGE,
+)
+async def list_managed(request: Call) -> ASGIApp:
+    """The vehicles that the person manages as director, limited to the caller's view, by number."""
+
+    def work(tx: ReadTx) -> Page:
+        actor = permission.permitted_in(tx, request)
+        user_id = UserId(parameters.path_id(request, "directorId"))
+        service.find(tx, actor=actor, action=Action.USER_READ, role=Authority.DIRECTOR, user_id=user_id)
+        return reads.by_name(
+            request,
+            lambda window: vehicles.managed_by(tx, actor=actor, director_id=user_id, window=window),
+            record=rest_vehicles.vehicle_record,
+            name=lambda vehicle: vehicle.vehicle_no,
+        )
+
+    return answers.ok(await reads.page(request, work))
+
+
+async def _list(request: Call, role: Authority) -> ASGIApp:
+    def work(tx: ReadTx) -> Page:
+        actor = permission.permitted_in(tx, request)
+        company_id = _company(tx, request, actor)
+        return reads.by_name(
+            request,
+            lambda window: service.listed(tx, actor=actor, company_id=company_id, role=role, window=window),
+            record=rest_people.user_record,
+            name=lambda user: user.name,
+        )
+
+    return answers.ok(await reads.page(request, work))
+
+
+async def _count(request: Call, role: Authority) -> ASGIApp:
+    def work(tx: ReadTx) -> int:
+        actor = permission.permitted_in(tx, request)
+        return service.count(tx, actor=actor, company_id=_company(tx, request, actor), role=role)
+
+    return answers.ok(Count(await context_of(request).store.read(work)))
+
+
+def _company(tx: ReadTx, request: Call, actor: Actor) -> CompanyId:
+    """The company of the list, which the actor may read. Raises `NotFound`, `Forbidden`."""
+    company_id = parameters.company_asked(request.query_params, actor)
+    service.admit_to_list(tx, actor=actor, company_id=company_id)
+    return company_id
+
+
 handlers: Final[list[Any]] = [
     register_director,
     register_driver,
@@ -211,4 +303,9 @@ handlers: Final[list[Any]] = [
     delete_director,
     delete_driver,
     find,
+    list_directors,
+    list_drivers,
+    count_directors,
+    count_drivers,
+    list_managed,
 ]

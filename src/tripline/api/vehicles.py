@@ -66,11 +66,7 @@ async def register(request: Call) -> ASGIApp:
 
 
 @operation(
-    "GET",
-    "/api/tre/v1/vehicle",
-    access=Action.VEHICLE_READ,
-    answer=rest_vehicles.VehicleRecord,
-    query=(_NUMBER,),
+    "GET", "/api/tre/v1/vehicle", access=Action.VEHICLE_READ, answer=rest_vehicles.VehicleRecord, query=(_NUMBER,)
 )
 async def find(request: Call) -> ASGIApp:
     """The vehicle with this number in the caller's service type."""

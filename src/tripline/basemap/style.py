@@ -37,14 +37,7 @@ _WIDTHS: Final[tuple[tuple[int, tuple[float, ...]], ...]] = (
 """Pixels across a road of each class, by zoom."""
 
 
-def style(
-    theme: Theme,
-    *,
-    tiles: str,
-    attribution: str,
-    bounds: Bounds | None,
-    zooms: tuple[int, int],
-) -> Part:
+def style(theme: Theme, *, tiles: str, attribution: str, bounds: Bounds | None, zooms: tuple[int, int]) -> Part:
     """The style as JSON.
 
     `tiles`: address of a tile with `{z}`, `{x}` and `{y}`. `bounds`: the mapped area; None: no map, and the style is

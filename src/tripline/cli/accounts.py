@@ -86,9 +86,7 @@ def list_all(
 ) -> int:
     """Show accounts by e-mail address: enabled or disabled, role, company, time of creation."""
     which = directory.Which(
-        beginning=email,
-        authority=None if role is None else access.Authority(role),
-        enabled=False if disabled else None,
+        beginning=email, authority=None if role is None else access.Authority(role), enabled=False if disabled else None
     )
     shown = uvloop.run(maintenance.listed(base.settings(place, {}), which, show=_show))
     base.line(f"{shown} accounts")

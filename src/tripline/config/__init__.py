@@ -279,8 +279,7 @@ class Push(Section, frozen=True):
     unconfirmed_kept: Annotated[
         int,
         Meta(
-            ge=1,
-            description="messages to a server that never answers, kept to be sent again when it does: the newest",
+            ge=1, description="messages to a server that never answers, kept to be sent again when it does: the newest"
         ),
     ] = 100_000
     per_receiver: Annotated[int, Meta(ge=1, description="requests to one receiver at the same time, at most")] = 8

@@ -19,7 +19,6 @@ from tripline.gateway.connection import Connection, Surroundings
 from tripline.gateway.crowd import Crowd
 from tripline.gateway.newcomers import Newcomers
 from tripline.gateway.roster import Roster
-from tripline.gateway.subscriptions import may_subscribe
 from tripline.gateway.tls import TlsListener, TlsShell
 from tripline.gateway.turns import Line, Turns
 from tripline.gateway.wrong_tokens import WrongTokens
@@ -28,6 +27,7 @@ from tripline.mqtt.session import Rules
 from tripline.ports.clocks import Clock
 from tripline.ports.devices import Intake, Presence
 from tripline.ports.outages import Outage
+from tripline.wire import topics
 
 Admit: TypeAlias = Callable[[str], Awaitable[SensorId | None]]
 """Returns the sensor whose credential is this user name, or None. May raise `ports.outages.Outage`."""
@@ -54,14 +54,7 @@ class DeviceListener:
     """Every device connection of this process. Make it on the running event loop."""
 
     def __init__(
-        self,
-        *,
-        config: Devices,
-        intake: Intake,
-        presence: Presence,
-        admit: Admit,
-        ids: TimeIds,
-        clock: Clock,
+        self, *, config: Devices, intake: Intake, presence: Presence, admit: Admit, ids: TimeIds, clock: Clock
     ) -> None:
         self._config = config
         self._admit = admit
@@ -118,12 +111,7 @@ class DeviceListener:
         if ssl_context is not None:
             times: dict[str, Any] = {"handshake_s": self._config.connect_timeout_s, "shutdown_s": TLS_SHUTDOWN_S}
             shells = TlsListener(
-                ssl_context,
-                self._connection,
-                self._turns,
-                opened=self._count,
-                gone=self.newcomers.forget,
-                **times,
+                ssl_context, self._connection, self._turns, opened=self._count, gone=self.newcomers.forget, **times
             )
             self._listeners.append(shells)
             made = partial(TlsShell, shells)
@@ -248,3 +236,11 @@ def _watch_for_dead_peers(listening: socket.socket) -> None:
         (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1_000 * (PEER_IDLE_S + PEER_PROBES * PEER_PROBE_S)),
     ):
         listening.setsockopt(level, option, value)
+
+
+def may_subscribe(wanted: str) -> bool:
+    """True for the request filter and for one exact topic under it (spec/interface, Device channel)."""
+    request_id = wanted.removeprefix(topics.RPC_REQUEST)
+    if request_id in (wanted, ""):
+        return False
+    return request_id == "+" or not set(request_id) & set("+#/")

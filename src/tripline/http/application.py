@@ -14,7 +14,7 @@ from litestar.response.base import ASGIResponse
 from litestar.status_codes import HTTP_204_NO_CONTENT
 from litestar.types import ASGIApp
 
-from tripline.http import answers, cors, errors, methods, middleware, operations
+from tripline.http import answers, errors, methods, middleware, operations
 from tripline.http.context import Call
 
 
@@ -33,14 +33,11 @@ def create_app(
     `promises_https`: answers over HTTPS carry `Strict-Transport-Security`.
     """
     routes = routed_app(families, state, tell=tell)
-    return middleware.surrounded(cors.allowing(routes, cors_origins), promises_https=promises_https)
+    return middleware.surrounded(middleware.allowing(routes, cors_origins), promises_https=promises_https)
 
 
 def routed_app(
-    families: Iterable[ModuleType],
-    state: Mapping[str, Any],
-    *,
-    tell: errors.Tell = answers.error,
+    families: Iterable[ModuleType], state: Mapping[str, Any], *, tell: errors.Tell = answers.error
 ) -> Litestar:
     """The routes and the error table; as `create_app`."""
     handlers = [handler for family in families for handler in family.handlers]

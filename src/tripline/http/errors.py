@@ -12,12 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 import msgspec
-from litestar.exceptions import (
-    ClientException,
-    HTTPException,
-    MethodNotAllowedException,
-    NotFoundException,
-)
+from litestar.exceptions import ClientException, HTTPException, MethodNotAllowedException, NotFoundException
 from litestar.response import Response
 from litestar.status_codes import HTTP_413_REQUEST_ENTITY_TOO_LARGE
 

@@ -122,11 +122,7 @@ def _unwritten(error: OSError) -> NoAreaError:
 
 
 def _made(
-    folder: Path,
-    source: Source,
-    telling: Telling,
-    told: Callable[[int], None],
-    cancelled: Callable[[], None] | None,
+    folder: Path, source: Source, telling: Telling, told: Callable[[int], None], cancelled: Callable[[], None] | None
 ) -> Area:
     about = telling.told
 
@@ -163,13 +159,7 @@ def _made(
 
 
 def _draw(
-    file: Path,
-    work: Work,
-    index: RoadIndex,
-    texts: Texts,
-    *,
-    bounds: Bounds,
-    told: Callable[[int], None],
+    file: Path, work: Work, index: RoadIndex, texts: Texts, *, bounds: Bounds, told: Callable[[int], None]
 ) -> None:
     """Make the tiles of the base map."""
     with tempfile.TemporaryFile(dir=work.scratch) as opened:

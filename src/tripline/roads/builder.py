@@ -124,11 +124,7 @@ def _facts(tags: Mapping[str, str]) -> tuple[int, int, int]:
 
 
 def _rules(
-    kinds: Sequence[tuple[tuple[str, str], ...]],
-    own: Ints,
-    codes: Sequence[str],
-    country: Ints,
-    built_up: Flags,
+    kinds: Sequence[tuple[tuple[str, str], ...]], own: Ints, codes: Sequence[str], country: Ints, built_up: Flags
 ) -> tuple[list[limits.RoadLimits], Numbers]:
     """The distinct limits, and the index into them for each road."""
     facts, place = np.unique(np.stack([own, country, built_up], axis=1), axis=0, return_inverse=True)

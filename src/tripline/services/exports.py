@@ -72,15 +72,7 @@ class Book(Protocol):
 
 
 def begin(
-    tx: WriteTx,
-    *,
-    actor: Actor,
-    noun: str,
-    form: Form,
-    question: bytes,
-    name: str,
-    ids: TimeIds,
-    now_ms: int,
+    tx: WriteTx, *, actor: Actor, noun: str, form: Form, question: bytes, name: str, ids: TimeIds, now_ms: int
 ) -> tuple[Export, Notification]:
     """Begin an export; return it and the notification for after the commit. Raises `ManyExports`."""
     own = rows.of_account(tx, actor.user_id)
@@ -150,13 +142,7 @@ class Exporter:
     """
 
     def __init__(
-        self,
-        *,
-        store: Store,
-        signals: Signals,
-        clock: Clock,
-        maker_id: str,
-        books: Mapping[str, Book],
+        self, *, store: Store, signals: Signals, clock: Clock, maker_id: str, books: Mapping[str, Book]
     ) -> None:
         self._store = store
         self._clock = clock

@@ -3,13 +3,13 @@
 Not here: the habits (`habits.py`), payloads (`payloads.py`, `incidents.py`), sending (`box.py`).
 """
 
+import struct
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 import msgspec
 
-from tripline.simulator import msgpack
 from tripline.simulator.payloads import Payload
 from tripline.wire import topics
 
@@ -57,7 +57,7 @@ class Draft(msgspec.Struct, kw_only=True):
             header = {"ty": self.ty} if self.ts is None else {"ty": self.ty, "ts": self.ts}
             whole = header | self.extra | {"pld": self.content}
         if self.packed:
-            body = msgpack.packed(whole)
+            body = msgpacked(whole)
             return body.hex().encode() if self.hexadecimal else body
         text = msgspec.json.encode(whole)
         return text[:-1] + b",}" if self.spoiled else text
@@ -95,3 +95,38 @@ class Cut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Step = Message | Cut
+
+
+def msgpacked(value: Any) -> bytes:
+    """The bytes of a JSON value."""
+    if isinstance(value, dict):
+        head = _head(len(value), 0x80, 0xDE)
+        return head + b"".join(msgpacked(key) + msgpacked(element) for key, element in value.items())
+    if isinstance(value, list):
+        return _head(len(value), 0x90, 0xDC) + b"".join(map(msgpacked, value))
+    if isinstance(value, str):
+        return _text(value.encode())
+    if isinstance(value, float):
+        return struct.pack(">Bf", 0xCA, value)
+    assert isinstance(value, int)
+    return _whole(value)
+
+
+def _head(count: int, short: int, long: int) -> bytes:
+    return bytes((short | count,)) if count < 16 else struct.pack(">BH", long, count)
+
+
+def _text(raw: bytes) -> bytes:
+    if len(raw) < 32:
+        return bytes((0xA0 | len(raw),)) + raw
+    return struct.pack(">BH", 0xDA, len(raw)) + raw
+
+
+def _whole(value: int) -> bytes:
+    if value < 0:
+        return struct.pack(">Bq", 0xD3, value)
+    if value < 0x80:
+        return bytes((value,))
+    if value < 2**32:
+        return struct.pack(">BI", 0xCE, value)
+    return struct.pack(">BQ", 0xCF, value)

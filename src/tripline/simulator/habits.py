@@ -171,7 +171,7 @@ HABITS: Final = {
         "`em` is an integer that has the hexadecimal digits, where it can",
         "its digits are hexadecimal (E1)",
         lambda draft: _em(draft, lambda text: int(text) if text.isdigit() else text),
-        _OBD,
+        _OBD
     ),
     "em-zero": Habit(
         "`em` is always the integer 0", "no manoeuvres (E1)", lambda draft: _em(draft, lambda _: 0), _OBD
@@ -188,7 +188,7 @@ HABITS: Final = {
         "`cdlt`, `dCWlat`, `tripId`, `pclat`, `gag` in place of the documented keys",
         "as the documented keys (D5, D12, D13, D24, I5)",
         _other_names,
-        ("OBD", "DTG"),
+        ("OBD", "DTG")
     ),
     "extra-header": Habit("the header has `sid`, `ap`, `try`", "ignored; an item's `try` first (D25)", _extra_header),
     "array-of-one": Habit("a single sample is an array of one", "like the object (A2)", _array_of_one),
@@ -198,7 +198,7 @@ HABITS: Final = {
     "trailing-comma": Habit(
         f"every {_SPOILED_EVERY}th message, when a microtrip, has a comma too many",
         "acknowledged, rejected and logged as not_json (C5, D23)",
-        _trailing_comma,
+        _trailing_comma
     ),
     "packed-elsewhere": Habit(
         "MessagePack comes on the topic of JSON", "by its first byte (M4)", lambda draft: _packed(draft, topics.TRE)
@@ -206,7 +206,7 @@ HABITS: Final = {
     "packed-in-digits": Habit(
         "MessagePack is sent as hexadecimal digits",
         "the digits are read (M2)",
-        lambda draft: _packed(draft, topics.TRE_MSGPACK, hexadecimal=True),
+        lambda draft: _packed(draft, topics.TRE_MSGPACK, hexadecimal=True)
     ),
     "retained": Habit("every message has the retained flag", "the flag is ignored (C6)", _retained),
     "qos-0": Habit("microtrips are sent at QoS 0", "kept, never acknowledged (C1)", _qos_0),
@@ -217,7 +217,7 @@ HABITS: Final = {
     "unplugged": Habit(
         "the plug is pulled in the middle of a drive, for good",
         "the trip stays open until 30 minutes of silence end it (I1)",
-        unplugged=True,
+        unplugged=True
     ),
 }  # fmt: skip
 """Name -> habit."""

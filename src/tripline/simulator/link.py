@@ -109,12 +109,7 @@ class Link:
         return f"{self.gateway.host}:{self.gateway.port}"
 
     async def _publish_all(
-        self,
-        connection: Connection,
-        outbox: Outbox,
-        started: float,
-        room: asyncio.Semaphore,
-        under_way: dict[int, int],
+        self, connection: Connection, outbox: Outbox, started: float, room: asyncio.Semaphore, under_way: dict[int, int]
     ) -> None:
         """Return after the last acknowledgement. No time-out: either the PUBACKs arrive, or the connection's end
         (keep-alive at the latest) cancels this."""

@@ -8,13 +8,20 @@ Other files are refused as a whole, with the line or row: wrong encoding, NUL, a
 more than `ROW_MAX` bytes, more than `COLUMNS_MAX` columns. Memory holds at most one row, even of a large or hostile
 file.
 
-Not here: the meaning of the cells (`csv_registrations.py`), marks of formulas (`csv_formulas.py`), text that happens to
-be valid CP949 (`csv_misreadings.py`), the largest size of a file (`services/imports/registration.py`).
+Latin text may happen to be valid CP949: an accented letter in Windows-1252 and the ASCII letter behind it are read as
+one of the syllables that Korean hardly uses: `Škoda` becomes `둲oda` (decision 421). One such syllable beside a Latin
+letter is enough. Common characters count between small letters only, because Korean joins them to Latin abbreviations
+(`LG전자`, `A동B호`).
+
+Not here: the meaning of the cells (`csv_registrations.py`), the largest size of a file
+(`services/imports/registration.py`), text in a workbook, which is typed as text (`services/exports.py`).
 """
 
 import codecs
 import csv
+import functools
 import io
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import Enum, StrEnum
 from typing import IO, Final, TypeAlias
@@ -24,7 +31,20 @@ import msgspec
 from tripline import cooperative
 from tripline.domain import keys
 from tripline.domain.refusals import BadParameter, Word
-from tripline.wire import csv_formulas, csv_misreadings
+
+WORD_PART: Final = 16
+"""Maximum number of characters of a word on each side of a place in it."""
+_BETWEEN_SMALL: Final = re.compile("[a-z][가-힣一-鿿豈-﫿]{1,4}[a-z]")
+"""Hangul syllables or hanja between small Latin letters."""
+
+
+_BEFORE_FORMULA: Final = r"""((?:^|[;\u061b\t\r\n])(?:"|[^\S\t\r\n])*+)"""
+_FORMULA: Final = r"(?='*+[=+\-@\uff1d\uff0b\uff0d\uff20])"
+_RUN_BY_SPREADSHEETS: Final = re.compile(_BEFORE_FORMULA + _FORMULA)
+"""A formula at the start of a cell, or behind a line end or another locale's separator: with another separator a
+spreadsheet reads our quotes as text and splits the cell. East Asian locales also accept full-width signs."""
+_MARKED: Final = re.compile(f"{_BEFORE_FORMULA}'{_FORMULA}")
+
 
 ROW_MAX: Final = 65_536
 """Bytes of one row; every field at its longest, in Korean, takes a third of it."""
@@ -154,11 +174,9 @@ def read_table(file: IO[bytes], *, column_of: Callable[[str], str | None], encod
         raise BadFile("empty")
     if len(header) > COLUMNS_MAX:
         raise BadFile("columns_many", columns=len(header), most=COLUMNS_MAX)
-    header = [csv_formulas.unmarked(cell).strip() for cell in header]
+    header = [unmarked(cell).strip() for cell in header]
     _require_single(header, column_of)
-    return Table(
-        encoding, header, (Line(number, [csv_formulas.unmarked(cell) for cell in row]) for number, row in records)
-    )
+    return Table(encoding, header, (Line(number, [unmarked(cell) for cell in row]) for number, row in records))
 
 
 def written(rows: Iterable[Iterable[Cell]]) -> bytes:
@@ -170,7 +188,7 @@ def written_on(rows: Iterable[Iterable[Cell]]) -> bytes:
     """Further rows of a file that `written` began."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\r\n").writerows(
-        [csv_formulas.marked(cell) if isinstance(cell, str) else cell for cell in row] for row in rows
+        [marked(cell) if isinstance(cell, str) else cell for cell in row] for row in rows
     )
     return out.getvalue().encode()
 
@@ -228,7 +246,7 @@ def _first_unreadable(
         if check is not None:
             check(text, lines - before.count("\n"))
         lines += block.count(b"\n")
-        before = text[-csv_misreadings.WORD_PART :]
+        before = text[-WORD_PART:]
     try:
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
@@ -238,7 +256,7 @@ def _first_unreadable(
 
 def _require_korean(text: str, line: int) -> None:
     """Raise `BadFile` when this CP949 text has a word of Latin letters in another encoding."""
-    found = csv_misreadings.first(text)
+    found = misread(text)
     if found is not None:
         at, word = found
         line += text[:at].count("\n")
@@ -339,9 +357,7 @@ def _header(encoding: Encoding, row: int, cells: list[str], names: dict[str, str
     _require_single(cells, lambda heading: names.get(_plain(heading)))
     plain = [_plain(cell) for cell in cells]
     columns = tuple(names.get(name) for name in plain)
-    unknown = tuple(
-        csv_formulas.marked(cell.strip()) for cell, name in zip(cells, plain, strict=True) if name and name not in names
-    )
+    unknown = tuple(marked(cell.strip()) for cell, name in zip(cells, plain, strict=True) if name and name not in names)
     return Header(encoding, row, columns, unknown)
 
 
@@ -364,3 +380,47 @@ def _row(number: int, cells: list[str], header: Header) -> Row:
 
 def _plain(name: str) -> str:
     return keys.key(name)
+
+
+def misread(text: str) -> tuple[int, str] | None:
+    """Return the place of the first character that was misread, and the word around it."""
+    at = _place(text)
+    if at is None:
+        return None
+    begin = end = at
+    while begin and at - begin < WORD_PART and text[begin - 1].isalpha():
+        begin -= 1
+    while end < len(text) and end - at < WORD_PART and text[end].isalpha():
+        end += 1
+    return at, text[begin:end]
+
+
+def _place(text: str) -> int | None:
+    for each in _rare_syllables().finditer(text):
+        at = each.start()
+        if _is_latin(text[at - 1 : at]) or _is_latin(text[at + 1 : at + 2]):
+            return at
+    between = _BETWEEN_SMALL.search(text)
+    return None if between is None else between.start() + 1
+
+
+def _is_latin(character: str) -> bool:
+    return character.isascii() and character.isalpha()
+
+
+@functools.cache
+def _rare_syllables() -> re.Pattern[str]:
+    """Matches a syllable of CP949 that KS X 1001 does not have."""
+    common = bytes(each for lead in range(0xB0, 0xC9) for trail in range(0xA1, 0xFF) for each in (lead, trail))
+    rare = set(map(chr, range(0xAC00, 0xD7A4))).difference(common.decode("cp949"))
+    return re.compile(f"[{''.join(sorted(rare))}]")
+
+
+def marked(text: str) -> str:
+    """Mark every place of the text where a spreadsheet could begin a formula with an apostrophe."""
+    return _RUN_BY_SPREADSHEETS.sub(r"\1'", text)
+
+
+def unmarked(text: str) -> str:
+    """Reverse `marked`."""
+    return _MARKED.sub(r"\1", text)

@@ -1,6 +1,6 @@
 """The MQTT topics of a device. `me` is a literal: it means the sensor whose credentials id opened the connection.
 
-Source: spec/device-messages 1.1, spec/rpc 1. Not here: who may subscribe (`gateway/subscriptions.py`).
+Source: spec/device-messages 1.1, spec/rpc 1. Not here: who may subscribe (`gateway/listener.py`).
 """
 
 from typing import Final

@@ -257,11 +257,7 @@ def _contexts(
 
 
 def _process(
-    config: Config,
-    clock: Clock,
-    api_port: int,
-    readiness: Readiness,
-    settings: Callable[[], Sequence[InForce]],
+    config: Config, clock: Clock, api_port: int, readiness: Readiness, settings: Callable[[], Sequence[InForce]]
 ) -> Process:
     return Process(
         ready=readiness.report,
@@ -274,12 +270,7 @@ def _process(
 
 
 def _workers(
-    config: Config,
-    base: Base,
-    others: Adapters,
-    pipeline: Intake | None,
-    positions: PositionKeeper,
-    api_url: str,
+    config: Config, base: Base, others: Adapters, pipeline: Intake | None, positions: PositionKeeper, api_url: str
 ) -> tuple[Worker, ...]:
     """Scoring, rescoring, erasing, overdue calls, dead-lettered pushes, mails, expiry, partitions, the bus.
 

@@ -1,5 +1,6 @@
 """Registering directors and drivers, and reading drivers, over REST."""
 
+import pytest
 from tests.support import rest
 
 from tripline.domain import ids
@@ -86,3 +87,138 @@ def test_records_never_show_a_password(tmp_path):
     for text in rest.run(tmp_path, scenario):
         assert "pass phrase" not in text
         assert "argon2" not in text
+
+
+ROLES = (Authority.DIRECTOR, Authority.DRIVER)
+UNKNOWN = "ffffffff-a4ed-11f0-8000-010000000042"
+
+
+def names(page):
+    return [user["name"] for user in page["data"]]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_people_of_a_company_are_listed_by_name_then_id(tmp_path, role):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        path = f"/{role.lower()}"
+        same = []
+        for number, name in enumerate(("b", "A", "c", "b")):
+            body = {"name": name, "email": f"{number}@ace.example", "password": "pass phrase"}
+            record = await app.post(admin, path, body)
+            if name == "b":
+                same.append(record["id"]["id"])
+        for other in (*ROLES, Authority.COMPANY_ADMIN):
+            if other is not role:
+                await app.account(f"{other}@ace.example", other, admin.company_id)
+        pages = [await app.get(admin, f"{path}s?limit=2")]
+        link = pages[0]["nextPageLink"]
+        pages.append(
+            await app.get(admin, f"{path}s?limit=2&idOffset={link['idOffset']}&textOffset={link['textOffset']}")
+        )
+        found = await app.get(admin, f"{path}s?limit=2&textSearch=B")
+        return [names(page) for page in pages], [user["id"]["id"] for user in found["data"]], same
+
+    pages, found, same = rest.run(tmp_path, scenario)
+
+    assert pages == [["A", "b"], ["b", "c"]]
+    assert found == sorted(same)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_people_are_listed_and_counted_for_their_company_and_its_operator(tmp_path, role):
+    async def scenario(app):
+        root = await app.account("root@x.example", Authority.SYS_ADMIN)
+        _, operator = await app.operator("ace")
+        _, p = await app.partner(operator, "p@p.example")
+        _, q = await app.partner(p, "q@q.example")
+        _, other = await app.operator("other")
+        director = await app.person(p, Authority.DIRECTOR, "one")
+        driver = await app.person(p, Authority.DRIVER, "two")
+        await app.person(p, role, "three")
+        answers = {}
+        for name, login in {
+            "root": root, "operator": operator, "p": p, "q": q, "other": other, "director": director, "driver": driver
+        }.items():  # fmt: skip
+            listed = await app.call(login, "GET", f"/{role.lower()}s?limit=9&companyId={p.company_id}")
+            counted = await app.call(login, "GET", f"/{role.lower()}s/count?companyId={p.company_id}")
+            answers[name] = listed.status_code, counted.json().get("count", counted.status_code)
+        own = await app.get(p, f"/{role.lower()}s?limit=9"), await app.get(p, f"/{role.lower()}s/count")
+        return answers, [names(own[0]), own[1]]
+
+    answers, own = rest.run(tmp_path, scenario)
+
+    seen, denied = (200, 2), (403, 403)
+    assert answers == {
+        "root": denied, "operator": seen, "p": seen, "q": denied, "other": denied, "director": seen, "driver": denied
+    }  # fmt: skip
+    first = "one" if role is Authority.DIRECTOR else "two"
+    assert own == [sorted([first, "three"]), {"count": 2}]
+
+
+@pytest.mark.parametrize("path", ["/directors", "/drivers", "/directors/count", "/drivers/count"])
+def test_order_of_checks_of_lists_of_people(tmp_path, path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        _, other = await app.operator("other")
+        granted = await app.account("granted@x.example", Authority.COMPANY_ADMIN)
+        queries = [f"companyId={each}&limit=0" for each in ("x", UNKNOWN, other.company_id)]
+        return [
+            *[(await app.refused(admin, "GET", f"{path}?{query}"))[:2] for query in queries],
+            (await app.refused(granted, "GET", f"{path}?limit=0"))[:2],
+        ]
+
+    assert rest.run(tmp_path, scenario) == [(400, 31), (404, 32), (403, 20), (403, 20)]
+
+
+def test_vehicles_that_a_director_manages_are_those_the_caller_may_see(tmp_path):
+    async def scenario(app):
+        _, operator = await app.operator("ace")
+        _, p = await app.partner(operator, "p@p.example")
+        _, q = await app.partner(p, "q@q.example")
+        director = await app.person(p, Authority.DIRECTOR, "one")
+        colleague = await app.person(p, Authority.DIRECTOR, "two")
+        driver = await app.person(p, Authority.DRIVER, "three")
+        for number in ("2", "1", "3"):
+            await app.post(director, "/vehicle", {"vehicleNo": number, "mileage": 1})
+        await app.post(p, "/vehicle", {"vehicleNo": "4", "mileage": 1})
+        path = f"/director/{director.user_id}/vehicles?limit=2"
+        numbers = {}
+        for name, login in {"operator": operator, "p": p, "director": director, "colleague": colleague}.items():
+            page = await app.get(login, path)
+            numbers[name] = [vehicle["vehicleNo"] for vehicle in page["data"]], page["hasNext"]
+        link = (await app.get(p, path))["nextPageLink"]
+        following = await app.get(p, f"{path}&idOffset={link['idOffset']}")
+        refused = [(await app.refused(login, "GET", path))[:2] for login in (q, driver)]
+        return numbers, [vehicle["vehicleNo"] for vehicle in following["data"]], refused
+
+    numbers, following, refused = rest.run(tmp_path, scenario)
+
+    assert numbers == {
+        "operator": (["1", "2"], True),
+        "p": (["1", "2"], True),
+        "director": (["1", "2"], True),
+        "colleague": ([], False),
+    }
+    assert following == ["3"]
+    assert refused == [(403, 20)] * 2
+
+
+def test_record_of_who_drives_a_vehicle_names_it(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        driver = await app.person(admin, Authority.DRIVER, "han")
+        vehicle = (await app.post(admin, "/vehicle", {"vehicleNo": "1", "mileage": 1}))["id"]
+        path = f"/driver/{driver.user_id}"
+        seen = [(await app.get(admin, path))["vehicleId"]]
+        # A driver drives what a right was given for.
+        await app.post(admin, f"{path}/relation/vehicle", {"vehicleId": vehicle})
+        for method in ("POST", "DELETE"):
+            await app.call(admin, method, f"/vehicle/{vehicle['id']}/driver/{driver.user_id}")
+            seen.append((await app.get(admin, path))["vehicleId"])
+            seen.append((await app.get(admin, "/drivers?limit=1"))["data"][0]["vehicleId"])
+        return vehicle, seen
+
+    vehicle, seen = rest.run(tmp_path, scenario)
+
+    assert seen == [None, vehicle, vehicle, None, None]

@@ -2,10 +2,9 @@
 
 import pytest
 
-from tripline.roads import conditions, limits, values
-from tripline.roads.conditions import Timed
+from tripline.roads import limits, values
 from tripline.roads.countries import MPH
-from tripline.roads.limits import Lane, Limit
+from tripline.roads.limits import Lane, Limit, Timed
 from tripline.scoring.quality import LimitSource
 from tripline.scoring.rules import Column
 
@@ -319,7 +318,7 @@ def test_country_of_a_name_counts_before_that_of_the_place():
 def test_conditions_beyond_the_bound_are_left_out(given, read):
     hours = ",".join(f"{hour:02}:00-{hour:02}:30" for hour in range(given))
 
-    assert conditions.MOST == 16
+    assert limits.MOST == 16
     assert len(at({"maxspeed:conditional": f"30 @ ({hours})"}).timed) == read
 
 

@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 
 from tripline.language.catalogue import sentence
-from tripline.wire import csv_files, csv_formulas
+from tripline.wire import csv_files
 from tripline.wire.csv_files import Encoding
 
 KNOWN = ("vehicleNo", "mileage")
@@ -408,7 +408,7 @@ def test_marked_text_comes_back_as_it_was(text):
 def test_long_runs_of_blanks_and_separators_are_marked_in_time():
     text = "\t" * 100_000 + " " * 100_000 + "'" * 100_000 + ";" * 100_000
 
-    assert csv_formulas.marked(text) == text
+    assert csv_files.marked(text) == text
 
 
 @pytest.mark.parametrize(

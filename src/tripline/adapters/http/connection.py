@@ -10,12 +10,12 @@ refusals (`refusals.py`).
 
 import asyncio
 import functools
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Any, Final, TypeAlias
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from tripline.adapters.http import heads
 from tripline.adapters.http.entrance import place_of
 from tripline.adapters.http.outlet import Outlet
 from tripline.adapters.http.places import Place
@@ -30,6 +30,10 @@ START_S: Final = 0.0002
 CHUNK_BYTES: Final = 16
 """Bytes around a chunk's data that are not counted."""
 _WHOLE: Final[dict[str, dict[object, object]]] = {CAME_WHOLE: {}}
+
+
+Headers: TypeAlias = list[tuple[bytes, bytes]]
+"""Names in lower case."""
 
 
 class _StopError(Exception):
@@ -149,7 +153,7 @@ class Connection(HttpToolsProtocol):
                     self._last(self.cycle)
                     return
                 rest = rest[upgrade.args[0] :]
-                head = heads.without_offer(self.parser, self.url, self.headers)
+                head = without_offer(self.parser, self.url, self.headers)
                 self.parser = httptools.HttpRequestParser(self)
                 self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
                 self.parser.feed_data(head)
@@ -190,7 +194,7 @@ class Connection(HttpToolsProtocol):
         """Check the complete head; start the request."""
         bounds = self._bounds
         uncertain = self._around > bounds.head_bytes or self._behind
-        if uncertain and heads.size_of(self.parser, self.url, self.headers) > bounds.head_bytes:
+        if uncertain and size_of(self.parser, self.url, self.headers) > bounds.head_bytes:
             self._stop(400, TOO_LONG)
         if self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT":
             self._offers = True
@@ -200,7 +204,7 @@ class Connection(HttpToolsProtocol):
             self._stop(503, BUSY)
         if bounds.behind_proxy:
             self._forget_bodies()
-            self._address = heads.forwarded_for(self.headers) or self._peer
+            self._address = forwarded_for(self.headers) or self._peer
         self._in_head = False
         self._head_came = self._own = True
         self._heard = self.loop.time()
@@ -281,7 +285,7 @@ class Connection(HttpToolsProtocol):
         if not self._bounds.behind_proxy:
             await app(scope, receive, functools.partial(self._send, [True], self._peer, send))
             return
-        address = heads.forwarded_for(scope["headers"]) or self._peer
+        address = forwarded_for(scope["headers"]) or self._peer
         request = self._shared.requests.take(address)
         if request is None:
             await TOO_BUSY.send(send, self._shared.clock())
@@ -299,7 +303,7 @@ class Connection(HttpToolsProtocol):
         """Send, if there is room for the answer until its peer has read it; if not, 503 instead."""
         if message["type"] == "http.response.start":
             self._outlet.begin()
-            size = heads.length_of(message["headers"])
+            size = length_of(message["headers"])
             if size > self._bounds.short_answer and not self._outlet.hold(address, size):
                 sends[0] = False
                 await TOO_BUSY.send(send, self._shared.clock())
@@ -390,3 +394,29 @@ class Connection(HttpToolsProtocol):
             self._deadline = self.loop.call_later(left, self._late)
         else:
             self.transport.close()
+
+
+def size_of(parser: Any, url: bytes, headers: Headers) -> int:
+    """Bytes of the head that the parser has read: request line and headers."""
+    line = len(parser.get_method()) + len(url) + len(parser.get_http_version()) + 11
+    return line + sum(len(name) + len(value) + 4 for name, value in headers)
+
+
+def without_offer(parser: Any, url: bytes, headers: Headers) -> bytes:
+    """The head that the parser has read, without `Upgrade`."""
+    line = b"%b %b HTTP/%b" % (parser.get_method(), url, parser.get_http_version().encode())
+    lines = [b"%b: %b" % header for header in headers if header[0] != b"upgrade"]
+    return b"\r\n".join([line, *lines, b"", b""])
+
+
+def forwarded_for(headers: Headers) -> str | None:
+    """The address that the proxy names as the sender of the request."""
+    for name, value in reversed(headers):
+        if name == addresses.FORWARDED.encode():
+            return addresses.forwarded(value.decode("latin-1"))
+    return None
+
+
+def length_of(headers: Iterable[tuple[bytes, bytes]]) -> int:
+    """The announced length of a body; 0 without one."""
+    return next((int(value) for name, value in headers if name == b"content-length"), 0)

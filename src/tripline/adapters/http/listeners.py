@@ -115,11 +115,7 @@ class _Server(uvicorn.Server):
     def _inside(self, shared: Shared) -> Make:
         """The factory of the protocols behind the entrances."""
         make: Make = functools.partial(
-            Connection,
-            config=self.config,
-            server_state=self.server_state,
-            app_state=self.lifespan.state,
-            shared=shared,
+            Connection, config=self.config, server_state=self.server_state, app_state=self.lifespan.state, shared=shared
         )
         return make if self._tls is None else self._tls(make)
 

@@ -5,6 +5,7 @@ one in a file that goes when we are done. Decision 310 has the figures.
 """
 
 import itertools
+import mmap
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,6 @@ import numpy as np
 import osmium
 from osmium import osm
 
-from tripline.adapters.maps import blocks
 from tripline.roads import classes
 from tripline.roads.areas import Ring
 from tripline.roads.builder import Builder
@@ -36,6 +36,20 @@ _COUNTRY: Final = ("ISO3166-1:alpha2", "ISO3166-1")
 _PBF: Final = b"OSMHeader"
 
 
+_SIZE_OF_HEAD: Final = 4
+_MOST_HEAD: Final = 65_536
+"""Bytes of a block's head, by the format."""
+_LONGEST: Final = 63
+"""Bits of a number before its last byte."""
+_BYTES: Final = 2
+_FIXED: Final = {1: 8, 5: 4}
+"""Wire types of fields: their bytes, where the number is fixed."""
+_DATASIZE: Final = 3
+"""In a block's head: the bytes of the block."""
+_RAW, _RAW_SIZE = 1, 2
+"""In a block: its content when it is not packed; else how many bytes that has unpacked."""
+
+
 class MapFileError(Exception):
     """The file is not a usable map; the text is shown as one line."""
 
@@ -51,7 +65,7 @@ def read(file: Path, *, scratch: Path, told: Callable[[int], None]) -> Builder:
     Raises `MapFileError`.
     """
     look(file)
-    if blocks.unpacked(file) > LEAST_BYTES + MOST_RATIO * file.stat().st_size:
+    if unpacked(file) > LEAST_BYTES + MOST_RATIO * file.stat().st_size:
         raise MapFileError(f"{file} unpacks to more than {MOST_RATIO} times its size: it is not a real map.")
     builder = Builder()
     roads = _Roads(builder)
@@ -85,7 +99,7 @@ def look(file: Path) -> None:
 def storage(file: Path, scratch: Path) -> str:
     """Where the places of the file's nodes wait; `scratch`: a folder of their own."""
     size = file.stat().st_size
-    usual = size <= IN_MEMORY_BYTES and blocks.unpacked(file) <= LEAST_BYTES + USUAL_RATIO * size
+    usual = size <= IN_MEMORY_BYTES and unpacked(file) <= LEAST_BYTES + USUAL_RATIO * size
     return "flex_mem" if usual else f"sparse_file_array,{scratch / 'nodes'}"
 
 
@@ -163,3 +177,48 @@ def _rings(area: Any) -> Iterator[Ring]:
 def _ring(nodes: Any) -> Ring:
     places = np.array([(node.location.y, node.location.x) for node in nodes], np.int32)
     return Ring(places[:, 0], places[:, 1])
+
+
+def unpacked(file: Path) -> int:
+    """Bytes of all blocks, unpacked; of a damaged file, of those before the damage. Raises `OSError`."""
+    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return sum(_sizes(data))
+
+
+def _sizes(data: mmap.mmap) -> Iterator[int]:
+    at = 0
+    while at + _SIZE_OF_HEAD <= len(data):
+        begin = at + _SIZE_OF_HEAD
+        length = int.from_bytes(data[at:begin], "big")
+        if not 0 < length <= _MOST_HEAD:
+            return
+        block = begin + length
+        at = block + sum(value for field, value in _numbers(data, begin, block) if field == _DATASIZE)
+        yield sum(value for field, value in _numbers(data, block, at) if field in (_RAW, _RAW_SIZE))
+
+
+def _numbers(data: mmap.mmap, at: int, end: int) -> Iterator[tuple[int, int]]:
+    """The fields of a message of Protocol Buffers: number, and value or length. Up to the first that is cut off."""
+    end = min(end, len(data))
+    while at < end:
+        key, at = _varint(data, at, end)
+        if key & 7 in _FIXED:
+            at += _FIXED[key & 7]
+            continue
+        value, at = _varint(data, at, end)
+        yield key >> 3, value
+        if key & 7 == _BYTES:
+            at += value
+
+
+def _varint(data: mmap.mmap, at: int, end: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < end:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        if (shift := shift + 7) > _LONGEST:
+            break
+    return value, at

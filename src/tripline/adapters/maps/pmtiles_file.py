@@ -15,13 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from pmtiles.tile import (
-    Compression,
-    MagicNumberNotFound,
-    SpecVersionUnsupported,
-    TileType,
-    deserialize_header,
-)
+from pmtiles.tile import Compression, MagicNumberNotFound, SpecVersionUnsupported, TileType, deserialize_header
 
 from tripline.basemap.layers import MOST_ZOOM
 from tripline.domain.maps import Bounds

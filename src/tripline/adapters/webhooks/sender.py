@@ -20,7 +20,7 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from tripline.adapters.webhooks import certificates, targets
+from tripline.adapters.webhooks import targets
 from tripline.adapters.webhooks.addresses import AddressGuard
 from tripline.adapters.webhooks.answers import Answer, GarbageError
 from tripline.adapters.webhooks.targets import Target
@@ -51,6 +51,12 @@ _COMMON: Final = "User-Agent: Tripline\r\nAccept-Encoding: identity\r\n"
 
 _Key = tuple[bool, str, int]
 Protocol = TypeVar("Protocol", bound=asyncio.Protocol)
+
+
+_EXPIRED: Final = 10
+"""OpenSSL's `X509_V_ERR_CERT_HAS_EXPIRED`."""
+_UNTRUSTED: Final = frozenset({18, 19, 20, 21})
+"""OpenSSL's `X509_V_ERR_` codes for a certificate whose chain ends in no trusted authority."""
 
 
 class _LostError(Exception):
@@ -170,11 +176,7 @@ class HttpWebhooks:
                 # If a network drops packets to one address, half of the time remains for the others.
                 async with asyncio.timeout(None if address == addresses[-1] else (end_s - loop.time()) / 2):
                     _, connection = await loop.create_connection(
-                        make,
-                        address,
-                        target.port,
-                        ssl=tls,
-                        server_hostname=target.host if target.tls else None,
+                        make, address, target.port, ssl=tls, server_hostname=target.host if target.tls else None
                     )
             except ssl.SSLError:
                 raise
@@ -376,7 +378,7 @@ def _told() -> Iterator[None]:
     except (_LostError, LostError):
         raise WebhookFailedError("The connection ended before a status line.") from None
     except ssl.SSLCertVerificationError as error:
-        raise certificates.refused(error) from None
+        raise refused(error) from None
     except ssl.SSLError as error:
         raise WebhookFailedError(f"TLS failed: {error.reason or 'unknown'}.") from None
     except OSError as error:
@@ -393,3 +395,12 @@ def _request(target: Target, webhook: Webhook) -> bytes:
         head.append(f"{name}: {value}\r\n")
     head.append(f"Content-Length: {len(webhook.body)}\r\n\r\n")
     return "".join(head).encode("latin-1") + webhook.body
+
+
+def refused(error: ssl.SSLCertVerificationError) -> WebhookFailedError:
+    """The failure with its reason."""
+    if error.verify_code == _EXPIRED:
+        return WebhookFailedError("The server's certificate has expired.")
+    if error.verify_code in _UNTRUSTED:
+        return WebhookFailedError("The server's certificate was issued by an untrusted authority.")
+    return WebhookFailedError("The server's certificate is not valid for its name.")

@@ -5,8 +5,7 @@ Not here: the schemas (`asyncapi_schemas.py`).
 
 from typing import Any, Final
 
-from tripline.api.documents.asyncapi_channels import Part
-from tripline.api.documents.asyncapi_schemas import Schemas, payload_example
+from tripline.api.documents.asyncapi_schemas import Part, Schemas, payload_example
 from tripline.api.documents.openapi_schemas import Schema
 from tripline.domain import pushes
 from tripline.domain.pushes import Name, Selector

@@ -5,8 +5,7 @@ Not here: the schemas of messages (`asyncapi_schemas.py`).
 
 from typing import Any, Final
 
-from tripline.api.documents.asyncapi_channels import Part
-from tripline.api.documents.asyncapi_schemas import Schemas, example, payload_example
+from tripline.api.documents.asyncapi_schemas import Part, Schemas, example, payload_example
 from tripline.api.documents.openapi_schemas import Schema
 from tripline.wire import shapes, topics
 from tripline.wire.device import meanings as device_meanings

@@ -29,6 +29,51 @@ _TOP_OF_OPEN: Final = {
 }
 
 
+class Part:
+    """Channels and operations of one tag."""
+
+    def __init__(self, tag: str, server: str) -> None:
+        self.channels: dict[str, Schema] = {}
+        self.operations: dict[str, Schema] = {}
+        self._tag = tag
+        self._server = server
+
+    def add(
+        self,
+        name: str,
+        address: str | None,
+        title: str,
+        text: str,
+        messages: dict[str, Schema],
+        *,
+        action: str,
+        operation: str,
+        bindings: Schema,
+        channel: Schema | None = None,
+        **more: Any,
+    ) -> None:
+        """A channel and the one operation on it."""
+        self.channels[name] = {
+            "address": address,
+            "title": title,
+            "description": text,
+            "servers": [{"$ref": f"#/servers/{self._server}"}],
+            "messages": messages,
+            "tags": [{"name": self._tag}],
+            **(channel or {}),
+        }
+        self.operations[operation] = {
+            "action": action,
+            "channel": {"$ref": f"#/channels/{name}"},
+            "title": title,
+            "summary": text.partition(". ")[0].removesuffix("."),
+            "messages": [{"$ref": f"#/channels/{name}/messages/{message}"} for message in messages],
+            "tags": [{"name": self._tag}],
+            "bindings": bindings,
+            **more,
+        }
+
+
 class Schemas:
     """The schemas of a document, each under its name."""
 

@@ -13,7 +13,6 @@ from tripline.domain import fields
 from tripline.domain import passwords as rules
 from tripline.domain.access import Gate
 from tripline.domain.account_sessions import Kind, Session
-from tripline.domain.preferences import Theme
 from tripline.domain.refusals import NotFound, Refusal
 from tripline.http import authentication, cookies, errors, languages, parameters, peers
 from tripline.http.context import Call, accounts_of, context_of
@@ -26,6 +25,7 @@ from tripline.portal.frame.visitors import Visitor, guest_in, visitor_in, visito
 from tripline.services.accounts import browser_sessions, login, preferences
 from tripline.services.accounts import sessions as service
 from tripline.services.accounts.hash_turns import TooManyLogins
+from tripline.services.accounts.preferences import Theme
 from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx, WriteTx
 

@@ -135,12 +135,7 @@ async def sign_in(
 
     def open_session(tx: WriteTx, found: Credentials) -> Cookie:
         return browser_sessions.opened(
-            tx,
-            user_id=found.user_id,
-            client=attempts.client,
-            settings=settings,
-            before=before,
-            now_ms=attempts.now_ms,
+            tx, user_id=found.user_id, client=attempts.client, settings=settings, before=before, now_ms=attempts.now_ms
         )
 
     return (await _opened(store, [claim], attempts, passwords, open_session))[1]

@@ -171,12 +171,7 @@ class Postman:
             return None
         link = self._link(tx, found.user_id)
         return letters.approved(
-            recipient=mail.recipient,
-            name=name,
-            service=service,
-            link=link,
-            hours=self._link_hours,
-            language=language,
+            recipient=mail.recipient, name=name, service=service, link=link, hours=self._link_hours, language=language
         )
 
     def _reset(self, tx: WriteTx, mail: Mail) -> Letter | None:
@@ -186,11 +181,7 @@ class Postman:
             return None
         link = self._link(tx, found.user_id)
         return letters.reset(
-            recipient=found.email,
-            name=found.name,
-            link=link,
-            hours=self._link_hours,
-            language=Language(mail.language),
+            recipient=found.email, name=found.name, link=link, hours=self._link_hours, language=Language(mail.language)
         )
 
     def _decided(self, tx: WriteTx, mail: Mail) -> Letter | None:

@@ -1,12 +1,20 @@
 """Preferences of an account in the portal: its own affair alone."""
 
+from enum import StrEnum
+
 import msgspec
 
 from tripline.domain.access import Actor
-from tripline.domain.preferences import Theme
 from tripline.language.catalogue import Language
 from tripline.store.accounts import visitors
 from tripline.store.transactions import WriteTx
+
+
+class Theme(StrEnum):
+    """Look of the pages; without one it follows the visitor's system."""
+
+    LIGHT = "light"
+    DARK = "dark"
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):

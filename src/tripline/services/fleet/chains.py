@@ -45,10 +45,7 @@ def of_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Chain:
         for each in _companies(tx, owner, {each.to_company_id: each for each in given[:COMPANIES]})
     ]
     return Chain(
-        vehicle_id=vehicle.id,
-        vehicle_no=vehicle.vehicle_no,
-        members=tuple(members),
-        more=len(given) > COMPANIES,
+        vehicle_id=vehicle.id, vehicle_no=vehicle.vehicle_no, members=tuple(members), more=len(given) > COMPANIES
     )
 
 

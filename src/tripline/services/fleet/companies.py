@@ -219,12 +219,7 @@ def _names_itself(tx: ReadTx, actor: Actor, registration: Registration) -> bool:
 
 
 def _introduce(
-    tx: WriteTx,
-    actor: Actor,
-    registration: Registration,
-    password_hash: str,
-    session_id: str | None,
-    now_ms: int,
+    tx: WriteTx, actor: Actor, registration: Registration, password_hash: str, session_id: str | None, now_ms: int
 ) -> None:
     """Store the administrator's details and password from the registration in the registering account."""
     details = registration.details

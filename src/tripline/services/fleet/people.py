@@ -207,14 +207,7 @@ _TOLD: Final = ("name", "email", "phone")
 
 
 def _note(
-    tx: WriteTx,
-    actor: Actor,
-    event: Event,
-    user: User,
-    *,
-    changes: tuple[Change, ...],
-    ids: TimeIds,
-    now_ms: int,
+    tx: WriteTx, actor: Actor, event: Event, user: User, *, changes: tuple[Change, ...], ids: TimeIds, now_ms: int
 ) -> None:
     """Keep an entry of the person's history."""
     history.note(tx, actor, event, company_id=user.company_id, user_id=user.id, changes=changes, ids=ids, now_ms=now_ms)

@@ -109,15 +109,15 @@ def end_open(tx: WriteTx, sensor_id: SensorId, *, now_ms: int) -> bool:
 
     No more data will arrive for them, so the scorer need not wait. Idempotent.
     """
-    rows = batch_rows.Rows()
+    batch = batch_rows.Rows()
     for trip in tracks.open_trips(tx, SCOPE, sensor_id):
         reason = trips.why_not_scored(device_type=trip.device_type, vehicle_id=trip.vehicle_id, parking=trip.parking)
         if reason is None:
-            rows.jobs[trip.no] = now_ms
+            batch.jobs[trip.no] = now_ms
         trip.state = trips.move(trip.state, Cause.REMOVED)
-        rows.end(trip, start_ms=trip.first_ms, end_ms=trip.last_ms, closed_ms=now_ms, not_scored=reason)
-    batch_rows.write(tx, SCOPE, rows)
-    return bool(rows.jobs)
+        batch.end(trip, start_ms=trip.first_ms, end_ms=trip.last_ms, closed_ms=now_ms, not_scored=reason)
+    batch_rows.write(tx, SCOPE, batch)
+    return bool(batch.jobs)
 
 
 def remove_sensor(

@@ -53,14 +53,7 @@ def require_receiver(tx: ReadTx, *, actor: Actor, user_id: UserId, role: UserRol
 
 
 def give(
-    tx: WriteTx,
-    *,
-    actor: Actor,
-    user_id: UserId,
-    vehicle_id: VehicleId,
-    role: UserRole,
-    ids: TimeIds,
-    now_ms: int,
+    tx: WriteTx, *, actor: Actor, user_id: UserId, vehicle_id: VehicleId, role: UserRole, ids: TimeIds, now_ms: int
 ) -> Right:
     """The person's new right on the vehicle.
 
@@ -102,14 +95,7 @@ def give(
 
 
 def take_back(
-    tx: WriteTx,
-    *,
-    actor: Actor,
-    user_id: UserId,
-    vehicle_id: VehicleId,
-    role: UserRole,
-    ids: TimeIds,
-    now_ms: int,
+    tx: WriteTx, *, actor: Actor, user_id: UserId, vehicle_id: VehicleId, role: UserRole, ids: TimeIds, now_ms: int
 ) -> list[SensorId]:
     """End the person's right; return the vehicle's sensors if the person drove it and may no longer.
 

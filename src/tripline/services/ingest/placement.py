@@ -65,12 +65,7 @@ class Placer:
                 trip = track.trip
                 sample_ms = reading.first_ms
                 if trip is None or not trips.belongs(
-                    trip,
-                    reading.tid,
-                    reading.device_type,
-                    reading.parking,
-                    sample_ms,
-                    gap_ms,
+                    trip, reading.tid, reading.device_type, reading.parking, sample_ms, gap_ms
                 ):
                     trip = self._open(track, reading)
                 else:
@@ -179,16 +174,7 @@ class Placer:
         if event.is_attribute:
             self.rows.set_attribute(track.sensor_id, str(event.ty), event.event_ms, event.payload)
 
-    def _end(
-        self,
-        track: Track,
-        trip: LiveTrip,
-        cause: Cause,
-        *,
-        start_ms: int,
-        end_ms: int,
-        **said: Any,
-    ) -> None:
+    def _end(self, track: Track, trip: LiveTrip, cause: Cause, *, start_ms: int, end_ms: int, **said: Any) -> None:
         trip.state = trips.move(trip.state, cause)
         trip.closed_ms = self._now_ms
         # A late message can complete a trip that ended while the next one is under way.
@@ -258,9 +244,6 @@ def _times(message: Trip, trip: LiveTrip | None, received_ms: int) -> dict[str, 
             received_ms=received_ms,
         ),
         "end_ms": trips.end_ms(
-            said_ms=message.end_ms,
-            last_ms=trip.last_ms if trip else None,
-            header_ms=header_ms,
-            received_ms=received_ms,
+            said_ms=message.end_ms, last_ms=trip.last_ms if trip else None, header_ms=header_ms, received_ms=received_ms
         ),
     }

@@ -103,14 +103,7 @@ def _outcomes(batch: Batch) -> dict[Frame, str]:
     return outcomes
 
 
-def keep(
-    tx: WriteTx,
-    traces: Sequence[Trace],
-    refused: Sequence[Refusal],
-    *,
-    ids: TimeIds,
-    now_ms: int,
-) -> None:
+def keep(tx: WriteTx, traces: Sequence[Trace], refused: Sequence[Refusal], *, ids: TimeIds, now_ms: int) -> None:
     """Write the traces; an answer that belongs to no call gets the reason of its refusal."""
     unknown = {(each.frame.source.sensor_id, each.frame.topic): each.rejected.reason for each in refused}
     told: list[Trace] = []

@@ -74,13 +74,7 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 def perform(
-    tx: WriteTx,
-    *,
-    actor: Actor,
-    submitted: Sequence[Submitted],
-    busy: AbstractSet[str],
-    ids: TimeIds,
-    now_ms: int,
+    tx: WriteTx, *, actor: Actor, submitted: Sequence[Submitted], busy: AbstractSet[str], ids: TimeIds, now_ms: int
 ) -> Progress:
     """Perform the actions up to the first on a busy line; `busy` lists more busy numbers. Raises `Forbidden`.
 

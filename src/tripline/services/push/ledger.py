@@ -56,11 +56,7 @@ class _Page(msgspec.Struct):
     def write(self, tx: WriteTx) -> None:
         """Write the page."""
         push_queue.settle(
-            tx,
-            delivered=self.delivered,
-            postponed=self.postponed,
-            parked=self.parked,
-            unconfirmed=self.unconfirmed,
+            tx, delivered=self.delivered, postponed=self.postponed, parked=self.parked, unconfirmed=self.unconfirmed
         )
         for key, (since_ms, readdressed_ms) in self.mute.items():
             receiver_state.silent(tx, key, since_ms=since_ms, readdressed_ms=readdressed_ms)

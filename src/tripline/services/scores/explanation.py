@@ -112,12 +112,7 @@ class _Items(NamedTuple):
 
 
 def of_trip(
-    task: Task,
-    rules: Rules,
-    kept: Sequence[StoredEvent],
-    *,
-    utc_offset_ms: int,
-    roads: RoadMatcher | None = None,
+    task: Task, rules: Rules, kept: Sequence[StoredEvent], *, utc_offset_ms: int, roads: RoadMatcher | None = None
 ) -> Explanation:
     """Explain a trip by these rules. Raises ValueError when its packed samples are truncated, `Outage`.
 

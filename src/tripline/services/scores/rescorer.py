@@ -161,10 +161,7 @@ class Rescorer:
         """Return the rescoring after a page; finished if no trips remain."""
         now_ms = self._clock()
         now = replace(
-            taken,
-            looked_at=taken.looked_at + page.looked_at,
-            outcome=msgspec.json.encode(outcome),
-            due_ms=now_ms,
+            taken, looked_at=taken.looked_at + page.looked_at, outcome=msgspec.json.encode(outcome), due_ms=now_ms
         )
         if page.last is None:
             return replace(now, state=NEXT[taken.state, Cause.FINISH], ended_ms=now_ms)

@@ -45,15 +45,7 @@ ADMIT: Final[dict[Subject, Callable[..., None]]] = {
 
 
 def trend(
-    tx: ReadTx,
-    kind: Subject,
-    of: str,
-    period: Period,
-    *,
-    first: int,
-    last: int,
-    ascending: bool,
-    limit: int,
+    tx: ReadTx, kind: Subject, of: str, period: Period, *, first: int, last: int, ascending: bool, limit: int
 ) -> list[Point]:
     """The periods of a subject from the one that contains the first day to the one that contains the last."""
     return rows.of_subject(

@@ -145,7 +145,7 @@ def _one(item: _Item, payload: bytes, header: _Header, device: str, received_ms:
     packed = samples.RECORD.pack(time_ms, item.lat, item.lon, item.sp, em, samples.FLAG_OWN_TIME)
     return Microtrip(
         ty=header.ty, device_type=device, ts=ts, tid=item.tid, parking=False, payload=payload, samples=packed,
-        first_ms=time_ms, last_ms=time_ms,
+        first_ms=time_ms, last_ms=time_ms
     )  # fmt: skip
 
 
@@ -168,7 +168,7 @@ def _many(items: list[_Item], payload: bytes, header: _Header, device: str, rece
         return None
     return Microtrip(
         ty=header.ty, device_type=device, ts=ts, tid=tid, parking=False, payload=payload,
-        samples=samples.records(len(items)).pack(*values), first_ms=first_ms, last_ms=last_ms,
+        samples=samples.records(len(items)).pack(*values), first_ms=first_ms, last_ms=last_ms
     )  # fmt: skip
 
 

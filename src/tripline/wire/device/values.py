@@ -95,7 +95,7 @@ def _calendar_ms(digits: int) -> int | None:
     try:
         moment = datetime.datetime(
             date // 10_000, date // 100 % 100, date % 100, clock // 10_000, clock // 100 % 100, clock % 100,
-            tzinfo=datetime.UTC,
+            tzinfo=datetime.UTC
         )  # fmt: skip
     except ValueError:
         return None

@@ -1,14 +1,15 @@
 """A device's publish explained to the device's maker: its reading, and the effect of each key.
 
 `explain` reads the message with the reader itself (`device.read`) and reports the result; the parts are `items.py` (the
-keys of one object), `scoring.py` (reasons against scoring), `rejections.py` (exact errors of an unusable message),
-`calls.py` (answers).
+keys of one object) and `scoring.py` (reasons against scoring).
 
 Not here: listening and printing (`services/device_check`, `cli/device.py`).
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+import contextlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, NoReturn
 
 import msgspec
 
@@ -17,18 +18,17 @@ from tripline.wire.device import body as device_body
 from tripline.wire.device import kinds as device_kinds
 from tripline.wire.device import msgpack as device_msgpack
 from tripline.wire.device import publish as device_publish
+from tripline.wire.device import reasons as device_reasons
 from tripline.wire.device import tables as device_tables
 from tripline.wire.device import values as device_values
 from tripline.wire.device.body import Body
 from tripline.wire.device.items import Header
 from tripline.wire.device.kinds import Item
-from tripline.wire.explanation import calls as explanation_calls
 from tripline.wire.explanation import items as explanation_items
-from tripline.wire.explanation import rejections as explanation_rejections
 from tripline.wire.explanation import scoring as explanation_scoring
 from tripline.wire.explanation import words
 from tripline.wire.explanation.words import Finding, Remark, Sort
-from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Reading, Rejected, Trip
+from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Reading, Rejected, RpcAnswer, Trip
 
 _TELLING: Final = {
     101: ("dtcc",),
@@ -40,6 +40,10 @@ _TELLING: Final = {
 }
 """Keys, in lower case, that identify an event without its number (spec/device-messages 3.5)."""
 _VALUE = msgspec.json.Decoder()
+
+
+_AROUND: Final = 20
+_MOST_NAMED: Final = 5
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -58,14 +62,12 @@ def explain(topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_
     """Explain the reader's result in sentences. Never raises, as the reader does not."""
     answer = None if topic in topics.DATA else rpc.answer(topic, body)
     if answer is not None:
-        return Explanation([], list(explanation_calls.findings(answer)))
+        return Explanation([], list(findings(answer)))
     readings = device_publish.read(topic, body, received_ms=received_ms, sensor_type=sensor_type, max_items=max_items)
     decoded = device_body.decode(topic, body) if topic in topics.DATA else ""
     fields = {} if isinstance(decoded, str) else decoded.fields
     rejected = [
-        explanation_rejections.finding(reading.reason, topic, body, fields, max_items)
-        for reading in readings
-        if isinstance(reading, Rejected)
+        finding(reading.reason, topic, body, fields, max_items) for reading in readings if isinstance(reading, Rejected)
     ]
     if isinstance(decoded, str):
         return Explanation(readings, rejected)
@@ -239,3 +241,137 @@ def _said(remarks: Iterable[list[Remark]], places: list[str]) -> Iterator[Findin
         where = ".".join(part for part in (place, remark.key) if part)
         more = f" (so in {len(same)} of {len(places)} objects)" if len(same) > 1 else ""
         yield Finding(remark.sort, where, remark.text + more)
+
+
+def findings(answer: RpcAnswer) -> Iterator[Finding]:
+    """Yield the findings about the answer."""
+    said = rpc.said(answer.body)
+    kind = "result" if answer.is_result else "acknowledgement"
+    code = "no code" if said.code is None else f"code {said.code}, {_meaning(said.code)}"
+    yield Finding(Sort.READ, "", f"{kind} of the call {answer.request_id}: {code}")
+    decoded = device_body.decode("", answer.body)
+    if isinstance(decoded, str):
+        yield Finding(Sort.NOTE, "", f"the body is no JSON object: kept as sent; {_without_code(answer)}")
+        return
+    if said.code is None:
+        yield Finding(Sort.DROPPED, "result", f"there is no whole number in `result`; {_without_code(answer)}")
+    yield from _names(decoded.fields, said.code)
+
+
+def _without_code(answer: RpcAnswer) -> str:
+    if answer.is_result:
+        return "without a code the call counts as failed: send 2000 in `result` for success"
+    return "the call is acknowledged all the same"
+
+
+def _meaning(code: int) -> str:
+    if 2000 <= code < 3000:
+        return "success"
+    return "the device cannot do it" if 4000 <= code < 5000 else "no code of success"
+
+
+def _names(fields: dict[str, Any], code: int | None) -> Iterator[Finding]:
+    for key, documented in (("results", "result"), ("resultCode", "result"), ("additionalInfo", "addInfo")):
+        if fields.get(key) is not None and fields.get(documented) is None:
+            yield Finding(Sort.ALIAS, key, f"understood as `{documented}`, the documented name")
+    sent = next((fields[key] for key in ("result", "results", "resultCode") if isinstance(fields.get(key), str)), None)
+    if sent is not None and code is not None:
+        yield Finding(Sort.COERCED, "result", f"{words.shown(sent)} read as the number {code}")
+
+
+def finding(reason: str, topic: str, body: bytes, fields: dict[str, Any], max_items: int) -> Finding:
+    """The rejection with its reason and the exact error; `fields` is empty when the body is not an object."""
+    where, detail = _DETAILS[reason](topic, body, fields, max_items)
+    said = f"{reason}: {device_reasons.REASONS[reason]}"
+    return Finding(Sort.REJECTED, where, f"{said} Here: {detail}." if detail else said)
+
+
+def _not_json(_topic: str, body: bytes, _fields: dict[str, Any], _most: int) -> tuple[str, str]:
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        return "", f"byte {error.start + 1} is no UTF-8"
+    if not text.strip():
+        return "", "the body is empty"
+    try:
+        json.loads(text, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        start, end = max(0, error.pos - _AROUND), error.pos + _AROUND
+        return "", f"{error.msg} at character {error.pos + 1}, near {words.shown(text[start:end])}"
+    except (ValueError, RecursionError) as error:
+        return "", str(error)[:200]
+    return "", ""
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON number: leave the key out")
+
+
+def _not_msgpack(_topic: str, body: bytes, _fields: dict[str, Any], _most: int) -> tuple[str, str]:
+    if not body:
+        return "", "the body is empty"
+    if not device_msgpack.is_map(body):
+        return "", f"the first byte is 0x{body[0]:02x}, and a map begins with 0x80 to 0x8f, 0xde or 0xdf"
+    return "", "the map ends early, or goes on after its end, or nests too deeply"
+
+
+def _not_object(_topic: str, body: bytes, _fields: dict[str, Any], _most: int) -> tuple[str, str]:
+    with contextlib.suppress(ValueError, RecursionError):
+        return "", f"the body is {words.kind_of(json.loads(body))}"
+    return "", ""
+
+
+def _no_payload(_topic: str, _body: bytes, fields: dict[str, Any], _most: int) -> tuple[str, str]:
+    beside = [key for key in fields if key not in device_publish.KEYS][:_MOST_NAMED]
+    if beside:
+        return "pld", f"{', '.join(f'`{key}`' for key in beside)} stand beside `ty`: they belong into `pld`"
+    return "pld", "`pld` is null" if "pld" in fields else "there is no `pld`"
+
+
+def _payload_form(_topic: str, _body: bytes, fields: dict[str, Any], _most: int) -> tuple[str, str]:
+    return "pld", f"`pld` is {words.kind_of(fields['pld'])}, {words.shown(fields['pld'])}"
+
+
+def _no_type(_topic: str, _body: bytes, fields: dict[str, Any], _most: int) -> tuple[str, str]:
+    if not device_kinds.has(fields, "ty"):
+        return "ty", "there is no `ty`"
+    return "ty", f"`ty` is {words.kind_of(fields['ty'])}, {words.shown(fields['ty'])}"
+
+
+def _unknown_type(_topic: str, _body: bytes, fields: dict[str, Any], _most: int) -> tuple[str, str]:
+    return "ty", f"`ty` is {words.shown(fields['ty'])}"
+
+
+def _too_many(_topic: str, _body: bytes, fields: dict[str, Any], most: int) -> tuple[str, str]:
+    return "pld", f"there are {len(fields['pld']):,}, and {most:,} are allowed"
+
+
+def _item_form(_topic: str, _body: bytes, fields: dict[str, Any], _most: int) -> tuple[str, str]:
+    odd = [(index, value) for index, value in enumerate(fields["pld"]) if not isinstance(value, dict)]
+    named = ", ".join(f"`pld[{index}]` is {words.kind_of(value)}" for index, value in odd[:_MOST_NAMED])
+    return "pld", f"{named}{f', and {len(odd) - _MOST_NAMED} more' if len(odd) > _MOST_NAMED else ''}"
+
+
+def _topic(topic: str, _body: bytes, _fields: dict[str, Any], _most: int) -> tuple[str, str]:
+    return "", f"the topic was {words.shown(topic)}"
+
+
+def _nothing_more(_topic: str, _body: bytes, _fields: dict[str, Any], _most: int) -> tuple[str, str]:
+    return "", ""
+
+
+_DETAILS: Final[dict[str, Callable[[str, bytes, dict[str, Any], int], tuple[str, str]]]] = {
+    device_reasons.NOT_JSON: _not_json,
+    device_reasons.NOT_MSGPACK: _not_msgpack,
+    device_reasons.NOT_OBJECT: _not_object,
+    device_reasons.TOO_DEEP: _nothing_more,
+    device_reasons.TOO_MANY_PARTS: _nothing_more,
+    device_reasons.TOPIC: _topic,
+    device_reasons.NO_PAYLOAD: _no_payload,
+    device_reasons.PAYLOAD_FORM: _payload_form,
+    device_reasons.NO_TYPE: _no_type,
+    device_reasons.UNKNOWN_TYPE: _unknown_type,
+    device_reasons.TOO_MANY_ITEMS: _too_many,
+    device_reasons.ITEM_FORM: _item_form,
+}
+"""Reason -> the key at fault, and the exact error."""

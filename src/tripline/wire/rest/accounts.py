@@ -136,10 +136,7 @@ class ApplicationRequest(msgspec.Struct, rename="camel", kw_only=True):
     ] = UNSET
     skt_manager_email: Annotated[
         str | UnsetType | None,
-        Meta(
-            description="the original interface's name for `providerManagerEmail`",
-            examples=["lee@provider.example"],
-        ),
+        Meta(description="the original interface's name for `providerManagerEmail`", examples=["lee@provider.example"]),
     ] = UNSET
     notify_host: NotifyHost = None
 

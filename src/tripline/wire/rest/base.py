@@ -97,10 +97,7 @@ class HealthCheck(msgspec.Struct, frozen=True):
 
     name: Annotated[
         str,
-        Meta(
-            description="listeners, store, schema, disk, certificate or bus",
-            examples=["disk"],
-        ),
+        Meta(description="listeners, store, schema, disk, certificate or bus", examples=["disk"]),
     ]
     ok: Annotated[bool, Meta(description="whether it is well", examples=[False])]
     text: Annotated[

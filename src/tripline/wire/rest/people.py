@@ -69,10 +69,7 @@ class UserRecord(msgspec.Struct, rename="camel", kw_only=True):
     email: Annotated[str, Meta(description="e-mail address: the login id, as given", examples=["jung@ace.example"])]
     authority: Annotated[
         str,
-        Meta(
-            description="role: SYS_ADMIN, COMPANY_ADMIN, DIRECTOR, DRIVER or CARRIER",
-            examples=["DIRECTOR"],
-        ),
+        Meta(description="role: SYS_ADMIN, COMPANY_ADMIN, DIRECTOR, DRIVER or CARRIER", examples=["DIRECTOR"]),
     ]
     password: Annotated[None, Meta(description="always null: it is hidden", examples=[None])]
     additional_info: Annotated[str | None, Meta(description="further text", examples=[None])]

@@ -8,7 +8,7 @@ import pytest
 from osmium.osm import mutable
 from tests.support import map_files
 
-from tripline.adapters.maps import blocks, osm_file
+from tripline.adapters.maps import osm_file
 from tripline.language.kept import phrase_of
 from tripline.roads.countries import MPH
 from tripline.roads.limits import Limit
@@ -191,14 +191,14 @@ def test_file_that_unpacks_to_far_more_than_its_size_is_refused_before_it_is_rea
     with pytest.raises(osm_file.MapFileError, match=r"more than 6 times its size") as refused:
         read(file)
 
-    assert blocks.unpacked(file) > 60_000_000
+    assert osm_file.unpacked(file) > 60_000_000
     assert phrase_of(str(refused.value)).name.startswith("kept.map.")
 
 
 @pytest.mark.parametrize(("more", "is_taken"), [(0, True), (1, False)])
 def test_file_may_unpack_up_to_the_bound(tmp_path, monkeypatch, more, is_taken):
     file = map_files.nodes_at_one_place(tmp_path / "a.osm.pbf", 1_000)
-    usual = blocks.unpacked(file)
+    usual = osm_file.unpacked(file)
     monkeypatch.setattr(osm_file, "LEAST_BYTES", usual - osm_file.MOST_RATIO * file.stat().st_size - more)
 
     with contextlib.nullcontext() if is_taken else pytest.raises(osm_file.MapFileError, match="unpacks"):
@@ -224,17 +224,17 @@ def test_nodes_of_a_road_are_read_up_to_the_bound(tmp_path, monkeypatch):
 @pytest.mark.parametrize("length", [0, 65_537, 2**32 - 1])
 def test_damaged_blocks_end_the_look_at_their_sizes(tmp_path, length):
     file = map_files.street(tmp_path / "a.osm.pbf")
-    whole = blocks.unpacked(file)
+    whole = osm_file.unpacked(file)
     file.write_bytes(file.read_bytes() + length.to_bytes(4, "big") + b"\xff" * 100)
 
-    assert blocks.unpacked(file) == whole
+    assert osm_file.unpacked(file) == whole
 
 
 def test_other_fields_hide_no_size(tmp_path):
     file = map_files.street(tmp_path / "a.osm.pbf")
-    whole = blocks.unpacked(file)
+    whole = osm_file.unpacked(file)
     blob = b"\x7d1234" + b"\x79" + b"12345678" + b"\x10\x64"  # a fixed32, a fixed64, and 100 bytes unpacked
     head = b"\x0a\x07OSMData\x18" + bytes([len(blob)])
     file.write_bytes(file.read_bytes() + len(head).to_bytes(4, "big") + head + blob)
 
-    assert blocks.unpacked(file) == whole + 100
+    assert osm_file.unpacked(file) == whole + 100

@@ -7,7 +7,7 @@ from tests.support.rest import changed
 from tests.unit.http.test_answer_headers import OPERATIONS
 
 from tripline.api import families
-from tripline.http import cors
+from tripline.http import middleware
 from tripline.http.application import create_app
 from tripline.ports.outages import Outage
 
@@ -41,7 +41,7 @@ def asked(tmp_path, *requests, origins=ORIGINS, contexts=lambda app: app.context
     """The answers to these requests (method, path, headers) where the origins are allowed."""
 
     async def scenario(app):
-        async with client(cors.allowing(rest.application(contexts(app)), origins)) as http:
+        async with client(middleware.allowing(rest.application(contexts(app)), origins)) as http:
             return [await http.request(method, path, headers=headers) for method, path, headers in requests]
 
     return rest.run(tmp_path, scenario)
@@ -62,7 +62,7 @@ def test_preflight_of_allowed_origin_names_methods_headers_and_age(tmp_path):
 
 
 def test_preflight_allows_every_method_of_the_interface():
-    assert {each.method for each in OPERATIONS.values()} <= set(cors.METHODS)
+    assert {each.method for each in OPERATIONS.values()} <= set(middleware.METHODS)
 
 
 def test_browser_sequence_logs_in_and_reads_a_record(tmp_path):
@@ -110,7 +110,7 @@ def test_outage_carries_the_origin(tmp_path):
         _, admin = await app.operator("ace")
         headers = {"Origin": PORTAL, "X-Authorization": f"Bearer {admin.token}"}
         away = rest.application(changed(app.contexts, store=AwayStore()))
-        async with client(cors.allowing(away, ORIGINS)) as http:
+        async with client(middleware.allowing(away, ORIGINS)) as http:
             return await http.get(ME, headers=headers)
 
     answer = rest.run(tmp_path, scenario)

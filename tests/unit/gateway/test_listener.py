@@ -2,7 +2,7 @@
 
 import pytest
 
-from tripline.gateway.subscriptions import may_subscribe
+from tripline.gateway.listener import may_subscribe
 
 PREFIX = "v1/sensors/me/rpc/request/"
 

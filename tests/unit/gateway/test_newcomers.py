@@ -5,7 +5,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tripline.gateway.shares import Shares
+from tripline.gateway.newcomers import Shares
 
 steps = st.lists(st.tuples(st.integers(0, 8), st.sampled_from("abc"), st.integers(0, 5)), max_size=60)
 
