@@ -17,7 +17,7 @@ from tests.support.ingest_rig import NOW, SENSOR, FakeSource, aggregate, frame, 
 from tripline import clock
 from tripline.ports.outages import Fault, StoreOutage
 from tripline.store import migrate, tables
-from tripline.store.database import postgres_faults
+from tripline.store.database import postgres_threads
 
 BLOCK = 8192
 HEAD = 24
@@ -147,6 +147,6 @@ def _of(kind: type[psycopg.Error], state: str | None = None) -> psycopg.Error:
     ],
 )
 def test_errors_of_postgresql_are_outages_by_their_state(error: psycopg.Error, fault: Fault | None) -> None:
-    outage = postgres_faults.of_postgres(error)
+    outage = postgres_threads.of_postgres(error)
 
     assert (None if outage is None else outage.fault) is fault

@@ -28,7 +28,7 @@ from tripline.store.erasure import driver_remains, erasures, vehicle_remains
 from tripline.store.fleet import people
 from tripline.store.scores import policies, scores, sums
 from tripline.store.scores.policies import Kind
-from tripline.store.trips import bus_records
+from tripline.store.trips import bus_trips
 
 DAY_MS = 86_400_000
 OTHER_VEHICLE = "22222223-0000-11b2-8080-808080808080"
@@ -161,7 +161,7 @@ class Life:
             by = alive[driver % len(alive)]
             await self._change(trip_no, user_id=by)
             scope = Scope.everything("test")
-            await self.rig.write(lambda tx: bus_records.driven_by(tx, scope, {trip_no: UserId(by)}))
+            await self.rig.write(lambda tx: bus_trips.driven_by(tx, scope, {trip_no: UserId(by)}))
 
     async def _remap(self, which, vehicle):
         """A trip of no vehicle becomes one of a vehicle; none ever goes from one to another."""

@@ -30,9 +30,7 @@ _PIECE: Final = Hot(
     *("id", "no"),
 )
 _MINE: Final = and_(
-    export.c.id == bindparam("key"),
-    export.c.maker_id == bindparam("maker"),
-    export.c.state == State.RUNNING.value,
+    export.c.id == bindparam("key"), export.c.maker_id == bindparam("maker"), export.c.state == State.RUNNING.value
 )
 _WAITING: Final = or_(
     export.c.state == State.WAITING.value,

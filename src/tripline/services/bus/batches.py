@@ -42,7 +42,7 @@ from tripline.services.push import notices
 from tripline.store.bus import facts as bus_facts
 from tripline.store.bus.facts import Sensor
 from tripline.store.transactions import Store, WriteTx
-from tripline.store.trips import batch_rows, bus_records, bus_trips
+from tripline.store.trips import batch_rows, bus_trips
 from tripline.store.trips.bus_trips import BusTrip
 from tripline.wire.bus import reader as bus_reader
 from tripline.wire.bus import reasons as bus_reasons
@@ -354,17 +354,17 @@ def _known(tx: WriteTx, messages: Sequence[Admitted], trips: dict[str, BusTrip])
                 of_events |= keys
     earliest = ids.first_no(ids.ms_of_no(since_no) - _DAY_MS)
     return _Known(
-        microtrips=bus_records.microtrips(tx, SCOPE, of_microtrips, since_no=earliest) if of_microtrips else {},
-        events=bus_records.events(tx, SCOPE, of_events) if of_events else {},
+        microtrips=bus_trips.microtrips(tx, SCOPE, of_microtrips, since_no=earliest) if of_microtrips else {},
+        events=bus_trips.events(tx, SCOPE, of_events) if of_events else {},
     )
 
 
 def _write(tx: WriteTx, placer: Placer, trips: dict[str, BusTrip] | Any) -> None:
     """Write the rows, in lock order."""
     bus_trips.change(tx, SCOPE, list(trips.values()))
-    bus_records.MICROTRIPS.insert(tx, placer.microtrips)
-    bus_records.EVENTS.insert(tx, placer.events)
-    bus_records.driven_by(tx, SCOPE, placer.driven)
+    bus_trips.MICROTRIPS.insert(tx, placer.microtrips)
+    bus_trips.EVENTS.insert(tx, placer.events)
+    bus_trips.driven_by(tx, SCOPE, placer.driven)
     batch_rows.write(tx, SCOPE, placer.telling.in_order())
 
 

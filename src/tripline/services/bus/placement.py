@@ -149,7 +149,7 @@ class Placer:
         self.telling = Telling(locked.facts)
         self.rows = self.telling.rows
         self.microtrips: list[Any] = []
-        """Values for `bus_records.MICROTRIPS`."""
+        """Values for `bus_trips.MICROTRIPS`."""
         self.events: list[Any] = []
         self.driven: dict[int, UserId | None] = {}
         """Ended trips that got another driver."""

@@ -11,9 +11,9 @@ from tripline.store.devices import latest_values
 from tripline.store.fleet import companies, delegations, people, rights, vehicles
 from tripline.store.rpc import calls
 from tripline.store.transactions import ReadTx
-from tripline.store.trips import trip_counts
+from tripline.store.trips import trips
 
-TRIPS_MAX: Final = trip_counts.MAX
+TRIPS_MAX: Final = trips.COUNTED_MAX
 """Most trips counted; beyond that the result only indicates more."""
 CALLS_MAX: Final = 100
 """As `TRIPS_MAX`, of calls under way."""
@@ -25,7 +25,7 @@ def vehicle(tx: ReadTx, vehicle_id: VehicleId) -> dict[str, int]:
         "sensors": len(vehicles.sensors_of(tx, vehicle_id)),
         "delegations": delegations.count_of_vehicle(tx, vehicle_id),
         "rights": rights.count_of_vehicle(tx, vehicle_id),
-        "trips": trip_counts.of_vehicle(tx, vehicle_id),
+        "trips": trips.count_of_vehicle(tx, vehicle_id),
     }
 
 
@@ -33,17 +33,17 @@ def sensor(tx: ReadTx, sensor_id: SensorId) -> dict[str, int]:
     """Count open trips to end, calls to cancel, latest values to erase, and trips that lose the sensor or, without a
     vehicle, are deleted with it."""
     return {
-        "open_trips": trip_counts.open_of_sensor(tx, sensor_id),
+        "open_trips": trips.count_open_of_sensor(tx, sensor_id),
         "calls": _calls(tx, sensor_id),
         "values": len(latest_values.of_sensor(tx, sensor_id)),
-        "trips": trip_counts.of_sensor(tx, sensor_id),
+        "trips": trips.count_of_sensor(tx, sensor_id),
     }
 
 
 def unmounting(tx: ReadTx, sensor_id: SensorId) -> dict[str, int]:
     """Open trips that end and latest values that are erased when the sensor is taken off; calls that go on."""
     return {
-        "open_trips": trip_counts.open_of_sensor(tx, sensor_id),
+        "open_trips": trips.count_open_of_sensor(tx, sensor_id),
         "values": len(latest_values.of_sensor(tx, sensor_id)),
         "calls_go_on": _calls(tx, sensor_id),
     }
@@ -51,7 +51,7 @@ def unmounting(tx: ReadTx, sensor_id: SensorId) -> dict[str, int]:
 
 def person(tx: ReadTx, user_id: UserId) -> dict[str, int]:
     """Count rights to end, vehicles that lose their managing director or driver, and trips that lose their driver."""
-    return {**removal.goes_with_person(tx, user_id), "trips": trip_counts.of_person(tx, user_id)}
+    return {**removal.goes_with_person(tx, user_id), "trips": trips.count_of_person(tx, user_id)}
 
 
 def company(tx: ReadTx, company_id: CompanyId) -> dict[str, int]:

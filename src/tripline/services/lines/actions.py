@@ -34,7 +34,6 @@ from tripline.store.fleet import companies
 from tripline.store.fleet import sensors as sensor_rows
 from tripline.store.lines import actions as carrier_actions
 from tripline.store.lines import changes as line_changes
-from tripline.store.lines import devices as line_devices
 from tripline.store.lines import lines as rows
 from tripline.store.transactions import WriteTx
 
@@ -167,7 +166,7 @@ def _device_change(context: ActionContext, action: LineAction) -> Done:
     left = Line(sensor_id=old.id, mdn=None, nw_status=lines.moved(line.nw_status, LineEvent.LEAVE))
     # The old device is on no vehicle from now on, the new one is where the old one was: neither awaits activation.
     cancelled = [_cancelled(context, device) for device in (old, new)]
-    line_devices.hand_over(context.tx, old, new.id)
+    rows.hand_over(context.tx, old, new.id)
     latest_values.forget_of_vehicle(context.tx, old.id)
     rows.claim(context.tx, old.id, None)
     freed = _kept(context, action, replace(old, vehicle_id=None), left)
@@ -217,7 +216,7 @@ def _termination(context: ActionContext, action: LineAction) -> Done:
     done = _kept(context, action, device, ended)
     rows.claim(context.tx, device.id, None)
     cancelled = _cancelled(context, device)
-    line_devices.clear(context.tx, device.id)
+    rows.clear(context.tx, device.id)
     latest_values.forget(context.tx, device.id)
     told = (*notifications.credential_ended(device.id), *notifications.sensors_changed([device.id]))
     return replace(done, notifications=(*cancelled, *done.notifications, *told))
@@ -269,7 +268,7 @@ def _owner(context: ActionContext, action: LineAction) -> Company:
         if service_type is not None and service_type != company.service_type:
             raise BadParameter("service_type", field="serviceType", service_type=company.service_type)
         return company
-    operator = line_devices.operator_of(context.tx, service_type or "")
+    operator = rows.operator_of(context.tx, service_type or "")
     if operator is None:
         raise NotFound("service_type", field="serviceType", service_type=str(service_type))
     return _company(context, operator)

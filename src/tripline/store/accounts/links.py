@@ -36,12 +36,7 @@ def holder(tx: ReadTx, token_hash: str, purpose: Purpose, *, now_ms: int) -> Use
     row = tx.one(
         select(_LINK.user_id)
         .join(account, account.c.id == _LINK.user_id)
-        .where(
-            _LINK.token_hash == token_hash,
-            _LINK.purpose == purpose,
-            _LINK.expires_ms > now_ms,
-            account.c.enabled,
-        )
+        .where(_LINK.token_hash == token_hash, _LINK.purpose == purpose, _LINK.expires_ms > now_ms, account.c.enabled)
     )
     return None if row is None else UserId(row.user_id)
 

@@ -1,6 +1,6 @@
 """The sensors, vehicles and people that a batch of customers' messages names, read in a few statements.
 
-Not here: trips and records (`store/trips/bus_trips.py`, `store/trips/bus_records.py`).
+Not here: trips and records (`store/trips/bus_trips.py`, `store/trips/bus_trips.py`).
 """
 
 from collections.abc import Collection
@@ -59,12 +59,7 @@ def sensors(tx: ReadTx, scope: Scope, ids: Collection[str]) -> dict[str, Sensor]
 
 
 def load(
-    tx: ReadTx,
-    scope: Scope,
-    *,
-    sensors: dict[str, Sensor],
-    vehicle_ids: Collection[str],
-    user_ids: Collection[str],
+    tx: ReadTx, scope: Scope, *, sensors: dict[str, Sensor], vehicle_ids: Collection[str], user_ids: Collection[str]
 ) -> Facts:
     """Load these vehicles and people, the vehicles of the sensors, and the drivers of all those vehicles."""
     _everything(scope)

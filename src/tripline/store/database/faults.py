@@ -4,7 +4,7 @@ An error that none of the functions here knows is a bug: a violated constraint b
 never look like an outage, or one message would be tried for ever; and an outage must never look like a bug, or the
 message that met it would be set aside and acknowledged.
 
-Result codes of SQLite: https://sqlite.org/rescode.html. Not here: errors of PostgreSQL (`postgres_faults.py`).
+Result codes of SQLite: https://sqlite.org/rescode.html. Not here: errors of PostgreSQL (`postgres_threads.py`).
 """
 
 import math

@@ -4,7 +4,8 @@ A broken connection is replaced before the next work; a work is then repeated on
 that collides with others runs again. The connection of a work that exceeds the time limit of its threads is cut, also
 when the server or the network is slow.
 
-Not here: which threads there are (`postgres.py`), statements (`postgres_statements.py`).
+Codes of errors: appendix A of the manual of PostgreSQL. Not here: errors of SQLite, and why no error may be mistaken
+(`faults.py`); which threads there are (`postgres.py`), statements (`postgres_statements.py`).
 """
 
 import asyncio
@@ -23,9 +24,8 @@ from psycopg import errors
 from sqlalchemy import Connection, Engine, exc
 
 from tripline.observe import logger
-from tripline.ports.outages import Outage
-from tripline.store.database import postgres_faults
-from tripline.store.database.faults import Troubles
+from tripline.ports.outages import Fault, Outage, StoreOutage
+from tripline.store.database.faults import Troubles, outage
 from tripline.store.database.postgres_statements import PostgresTx, Statements, require
 from tripline.store.transactions import ReadTooLong
 
@@ -51,6 +51,15 @@ BEGIN_LOCKED: Final = b"BEGIN ISOLATION LEVEL READ COMMITTED"
 _COMMIT: Final = b"COMMIT"
 _ROLLBACK: Final = b"ROLLBACK"
 _log = logger("store")
+
+
+_DISK_FULL: Final = "53100"
+_DISK_ERROR: Final = "58030"
+_FILE_MISSING: Final = "58P01"
+_INTERNAL: Final = "XX"
+"""Class of XX000, XX001 and XX002: the server found that something inside it is not as it must be."""
+_LIMIT: Final = "54"
+"""Class of statements and rows that are too large: the statement is wrong, not the server."""
 
 
 class _Lane:
@@ -96,7 +105,7 @@ class _Lane:
                 self._statements.forget()
             if isinstance(cause, _COLLISIONS):
                 raise cause from error
-            if (outage := postgres_faults.of_postgres(cause)) is not None:
+            if (outage := of_postgres(cause)) is not None:
                 raise self._troubles.meet(outage) from error
             raise
         return result
@@ -239,3 +248,21 @@ class Threads:
         await asyncio.to_thread(self._threads.shutdown)
         for lane in self._lanes:
             lane.close()
+
+
+def of_postgres(error: BaseException) -> StoreOutage | None:
+    """The outage that the driver's error means; None: it is a bug."""
+    if not isinstance(error, psycopg.Error):
+        return None
+    state = error.sqlstate or ""
+    if state.startswith(_INTERNAL) or state == _FILE_MISSING:
+        return outage(Fault.DAMAGED, error)
+    if state == _DISK_FULL:
+        return outage(Fault.FULL, error)
+    if state == _DISK_ERROR:
+        return outage(Fault.DISK, error)
+    if isinstance(error, errors.ReadOnlySqlTransaction):  # a server that stands by for another
+        return outage(Fault.READ_ONLY, error)
+    if isinstance(error, _AWAY) and not state.startswith(_LIMIT):
+        return outage(Fault.AWAY, error)
+    return None

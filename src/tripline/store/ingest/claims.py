@@ -11,19 +11,7 @@ Only on PostgreSQL. Not here: the cached state (`tracks.py`), the order of locks
 from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
-from sqlalchemy import (
-    ARRAY,
-    BigInteger,
-    String,
-    any_,
-    bindparam,
-    func,
-    literal_column,
-    or_,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import ARRAY, BigInteger, String, any_, bindparam, func, literal_column, or_, select, text, update
 
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId

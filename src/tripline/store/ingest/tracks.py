@@ -177,8 +177,7 @@ _SILENT_OF_NODE: Final = Hot(
     *("cutoff_no", "orphaned_no", "node", "limit"),
 )
 _STILL_SILENT: Final = Hot(
-    select(trip.c.sensor_id).where(trip.c.sensor_id == _ANY, *_silent_since("cutoff_no")),
-    *("sensor_ids", "cutoff_no"),
+    select(trip.c.sensor_id).where(trip.c.sensor_id == _ANY, *_silent_since("cutoff_no")), *("sensor_ids", "cutoff_no")
 )
 _ONE_STILL_SILENT: Final = Hot(
     select(trip.c.sensor_id).where(trip.c.sensor_id == bindparam("sensor_id"), *_silent_since("cutoff_no")),

@@ -1,19 +1,34 @@
 """Rows of carrier lines, one per device that has or had a line, and the claim of a running carrier call.
 
 Lines are read with their devices, under a scope (`store/fleet/sensors.py`); callers of these functions check access
-first. Not here: changes of lines (`services/lines/`), completed actions (`actions.py`).
+first. A carrier's actions on devices happened outside, to a device that its account has access to; so their statements
+name the row alone. Not here: changes of lines (`services/lines/`), completed actions (`actions.py`).
 """
 
 from typing import Any, Final
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import bindparam, delete, insert, select, update
 
-from tripline.domain.ids import SensorId
+from tripline.domain.ids import CompanyId, SensorId
 from tripline.domain.lines import Claim, Line
-from tripline.store.tables import carrier_line
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.domain.sensors import Sensor, Status
+from tripline.store.tables import carrier_line, company, sensor
+from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _UNCLAIMED: Final[dict[str, Any]] = {"claimed_by": None, "claimed_until_ms": None}
+
+
+_OPERATOR: Final = Hot(
+    select(company.c.id).where(company.c.service_type == bindparam("type"), company.c.master), "type"
+)
+_RELEASED: Final = {"vehicle_id": None, "status": Status.DEACTIVATED.value}
+_EMPTY: Final = {
+    **_RELEASED,
+    "credentials_id": None,
+    "mission_type": None,
+    "additional_info": None,
+    "last_trip_msg_type": None,
+}
 
 
 def put(tx: WriteTx, line: Line, *, now_ms: int) -> None:
@@ -49,3 +64,24 @@ def claim(tx: WriteTx, sensor_id: SensorId, claim: Claim | None) -> None:
     """Note the call about the device's line; None when it has ended."""
     values = {"claimed_by": claim.request_id, "claimed_until_ms": claim.until_ms} if claim else _UNCLAIMED
     tx.run(update(carrier_line).where(carrier_line.c.sensor_id == sensor_id).values(values))
+
+
+def operator_of(tx: ReadTx, service_type: str) -> CompanyId | None:
+    """The operator company of a service type."""
+    rows = tx.hot(_OPERATOR, service_type)
+    return CompanyId(rows[0][0]) if rows else None
+
+
+def hand_over(tx: WriteTx, old: Sensor, to: SensorId) -> None:
+    """Take the vehicle from one device and give it to another."""
+    tx.run(update(sensor).where(sensor.c.id == old.id).values(_RELEASED))
+    values = {"vehicle_id": old.vehicle_id, "status": old.status.value}
+    tx.run(update(sensor).where(sensor.c.id == to).values(values))
+
+
+def clear(tx: WriteTx, sensor_id: SensorId) -> None:
+    """Keep a device's id, owner, serial number, vendor and type, and clear everything registered about it.
+
+    Its data stays with the vehicle it was on.
+    """
+    tx.run(update(sensor).where(sensor.c.id == sensor_id).values(_EMPTY))

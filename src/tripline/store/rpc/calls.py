@@ -86,10 +86,7 @@ _ENDED: Final = Hot(
     .values(state=bindparam("new_state"), result_code=bindparam("code")),
     *("new_state", "code", "key"),
 )
-_BODIES: Final = Hot(
-    select(rpc_call.c.result).where(rpc_call.c.no == bindparam("key")),
-    "key",
-)
+_BODIES: Final = Hot(select(rpc_call.c.result).where(rpc_call.c.no == bindparam("key")), "key")
 _LATER_BODIES: Final = Hot(
     select(rpc_later_result.c.body)
     .where(rpc_later_result.c.call_no == bindparam("key"))
@@ -116,13 +113,9 @@ _OF_SENSOR: Final = Hot(
     select(rpc_call.c.no).where(rpc_call.c.sensor_id == bindparam("of_sensor")).limit(bindparam("most")),
     *("of_sensor", "most"),
 )
-_OWNER: Final = Hot(
-    select(sensor.c.company_id, sensor.c.vehicle_id).where(sensor.c.id == bindparam("key")),
-    "key",
-)
+_OWNER: Final = Hot(select(sensor.c.company_id, sensor.c.vehicle_id).where(sensor.c.id == bindparam("key")), "key")
 _WANTS_RESULTS: Final = Hot(
-    select(func.trim(func.coalesce(company.c.rpc_notify_host, "")) != "").where(company.c.id == bindparam("key")),
-    "key",
+    select(func.trim(func.coalesce(company.c.rpc_notify_host, "")) != "").where(company.c.id == bindparam("key")), "key"
 )
 
 

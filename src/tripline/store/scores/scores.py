@@ -8,19 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import (
-    ARRAY,
-    BigInteger,
-    Integer,
-    Select,
-    any_,
-    bindparam,
-    delete,
-    func,
-    literal,
-    select,
-    update,
-)
+from sqlalchemy import ARRAY, BigInteger, Integer, Select, any_, bindparam, delete, func, literal, select, update
 
 from tripline.scoring.score import TripScore
 from tripline.store.bulk import Bulk
@@ -28,15 +16,7 @@ from tripline.store.erasure import erasures
 from tripline.store.scores import disputes, policies
 from tripline.store.scores.disputes import Annulled
 from tripline.store.scores.sums import Place
-from tripline.store.tables import (
-    driving_score,
-    gps_event,
-    microtrip,
-    scoring_job,
-    trip,
-    vehicle,
-    vehicle_score,
-)
+from tripline.store.tables import driving_score, gps_event, microtrip, scoring_job, trip, vehicle, vehicle_score
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 

@@ -4,7 +4,7 @@
 thread leaves the interpreter to the loop.
 
 Not here: reading the state before placing (`store/ingest/tracks.py`), reading for REST (`trips.py`), records from the
-bus (`bus_records.py`), the rejected-message log (`store/ingest/rejected.py`).
+bus (`bus_trips.py`), the rejected-message log (`store/ingest/rejected.py`).
 """
 
 from typing import Any, Final, NamedTuple

@@ -69,11 +69,7 @@ _JOINED: Final = trip.join(microtrip, microtrip.c.trip_no == trip.c.no)
 _IS_MICROTRIP: Final = Hot(
     select(microtrip.c.no)
     .select_from(_JOINED)
-    .where(
-        microtrip.c.no == bindparam("no"),
-        microtrip.c.id == bindparam("id"),
-        trip.c.id == bindparam("trip"),
-    ),
+    .where(microtrip.c.no == bindparam("no"), microtrip.c.id == bindparam("id"), trip.c.id == bindparam("trip")),
     "no",
     "id",
     "trip",
@@ -81,11 +77,7 @@ _IS_MICROTRIP: Final = Hot(
 _OF_CUSTOMER: Final = Hot(
     select(microtrip.c.no)
     .select_from(_JOINED)
-    .where(
-        microtrip.c.bus_key == bindparam("key"),
-        microtrip.c.id == bindparam("id"),
-        trip.c.id == bindparam("trip"),
-    )
+    .where(microtrip.c.bus_key == bindparam("key"), microtrip.c.id == bindparam("id"), trip.c.id == bindparam("trip"))
     .limit(1),
     *("key", "id", "trip"),
 )
@@ -117,11 +109,7 @@ def _page(ascending: bool) -> Hot:
     statement = (
         select(*_MICROTRIP)
         .select_from(_JOINED)
-        .where(
-            trip.c.id == bindparam("trip"),
-            microtrip.c.no >= bindparam("first"),
-            microtrip.c.no < bindparam("end"),
-        )
+        .where(trip.c.id == bindparam("trip"), microtrip.c.no >= bindparam("first"), microtrip.c.no < bindparam("end"))
         .order_by(order)
         .limit(bindparam("limit"))
     )
