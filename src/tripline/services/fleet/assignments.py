@@ -274,5 +274,12 @@ def _note(
 ) -> None:
     """Keep an entry of the vehicle's and the person's history."""
     history.note(
-        tx, actor, event, company_id=vehicle.company_id, vehicle_id=vehicle.id, user_id=user_id, ids=ids, now_ms=now_ms
+        tx,
+        actor,
+        event,
+        company_id=vehicle.company_id,
+        vehicle_id=vehicle.id,
+        user_id=user_id,
+        ids=ids,
+        now_ms=now_ms,
     )

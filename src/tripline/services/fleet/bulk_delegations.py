@@ -130,7 +130,12 @@ def delegate(tx: WriteTx, *, actor: Actor, pairs: Sequence[Pair], ids: TimeIds, 
     for pair in pairs:
         try:
             single.delegate(
-                tx, actor=actor, vehicle_id=pair.vehicle_id, to_company_id=pair.to_company_id, ids=ids, now_ms=now_ms
+                tx,
+                actor=actor,
+                vehicle_id=pair.vehicle_id,
+                to_company_id=pair.to_company_id,
+                ids=ids,
+                now_ms=now_ms,
             )
         except Refusal as refusal:  # nothing of it was written: every check comes before
             done.impossible.append(impossible(tx, actor=actor, vehicle_id=pair.vehicle_id, refusal=refusal))
@@ -146,7 +151,12 @@ def take_back(tx: WriteTx, *, actor: Actor, pairs: Sequence[Pair], ids: TimeIds,
     for pair in pairs:
         try:
             taken_back = single.take_back(
-                tx, actor=actor, vehicle_id=pair.vehicle_id, to_company_id=pair.to_company_id, ids=ids, now_ms=now_ms
+                tx,
+                actor=actor,
+                vehicle_id=pair.vehicle_id,
+                to_company_id=pair.to_company_id,
+                ids=ids,
+                now_ms=now_ms,
             )
         except Refusal as refusal:  # as above
             done.impossible.append(impossible(tx, actor=actor, vehicle_id=pair.vehicle_id, refusal=refusal))

@@ -162,7 +162,13 @@ def modify(
 
 
 def move(
-    tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, event: vehicles.VehicleEvent, ids: TimeIds, now_ms: int
+    tx: WriteTx,
+    *,
+    actor: Actor,
+    vehicle_id: VehicleId,
+    event: vehicles.VehicleEvent,
+    ids: TimeIds,
+    now_ms: int,
 ) -> Moved:
     """The vehicle in the state that the event leads to. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.VEHICLE_ACTIVATE)
