@@ -88,7 +88,7 @@ SPECIAL = {
     "rights.take_back_director": (VEHICLE, Subject("directorId", "director", Action.RIGHT_RECEIVE_DIRECTOR)),
     "rights.take_back_driver": (VEHICLE, Subject("driverId", "driver", Action.RIGHT_RECEIVE_DRIVER)),
     "rpc.read": (Subject("sensorId", "sensor", among=("own",)), Subject("requestId", "call", nested=True)),
-    "user_lists.list_managed": (Subject("directorId", "director", Action.USER_READ),),
+    "users.list_managed": (Subject("directorId", "director", Action.USER_READ),),
 }
 """Operations whose things are not simply held against the operation's own row."""
 

@@ -154,7 +154,7 @@ def read(file: IO[bytes], *, known: Collection[str], encoding: Encoding | None =
 
 
 def read_table(file: IO[bytes], *, column_of: Callable[[str], str | None], encoding: Encoding | None = None) -> Table:
-    """Read a file with all its cells, without the marks of `csv_formulas`.
+    """Read a file with all its cells, without the marks of formulas.
 
     `column_of` returns the column that a heading names. The separator is the one with the most known columns in the
     header, then with the most cells. Raises as `read`, also when two headings name one column.

@@ -39,7 +39,7 @@ HEADINGS: Final = {
         ("auth", "sessions", "passwords", "applications"),
     ),
     "Companies": ("Operators, partners and their administrators.", ("companies", "administrators")),
-    "People": ("Directors and drivers.", ("users", "user_lists", "trips_of_people")),
+    "People": ("Directors and drivers.", ("users", "trips_of_people")),
     "Vehicles": ("Vehicles, who manages and drives them.", ("vehicles", "assignments")),
     "Sensors": ("Sensors, and the vehicles they are mounted on.", ("sensors", "mounting")),
     "Calls": ("Calls to devices, their acknowledgements and results.", ("rpc",)),
