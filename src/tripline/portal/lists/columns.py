@@ -54,7 +54,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def each_of(values: type[Enum]) -> dict[str, Any]:
-    """The values of a filter that are those of an enumeration."""
+    """The values of a filter, taken from an enumeration."""
     return {each.value: each for each in values}
 
 
@@ -63,7 +63,7 @@ class Kind(StrEnum):
 
     TEXT = "text"
     CLIP = "clip"
-    """A text that is cut to one line where there is no room."""
+    """A text that is cut to one line where room is short."""
     CODE = "code"
     """A text as `CLIP`, with more room."""
     ADDRESS = "address"
@@ -71,7 +71,7 @@ class Kind(StrEnum):
     CHOICE = "choice"
     """The text of a filter's value; a badge if it has a colour."""
     WORD = "word"
-    """A coded value, which has a text on the page if it is known (`portal.value.`); raw in a file."""
+    """A coded value, shown by its text (`portal.value.`) if it has one; raw in a file."""
     AGO = "ago"
     """An instant as the time since then."""
     DATE = "date"
@@ -97,7 +97,7 @@ _TIMES: Final = frozenset({Kind.AGO, Kind.DATE})
 
 
 class Around(NamedTuple):
-    """What the link in a cell may depend on besides its row."""
+    """Context of the link in a cell, besides its row."""
 
     visitor: Visitor
     here: Callable[..., str]
@@ -128,7 +128,7 @@ class Column(msgspec.Struct, frozen=True):
     dash: bool = False
     """A missing value is displayed as a dash that is read out."""
     elsewhere: tuple[str, str] | None = None
-    """A field, and the text that stands for a missing value while this field has one."""
+    """A field, and the text shown for a missing value while this field has one."""
     macro: str = ""
     """Name of the macro (`Kind.OWN`)."""
 

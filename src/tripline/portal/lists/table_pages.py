@@ -41,7 +41,7 @@ More: TypeAlias = Callable[[Call, ReadTx, Visitor, ListRequest, Page[Any]], Mapp
 
 
 def handlers(table: Table, *, more: More = lambda *_: {}, parts: Sequence[str] = ()) -> list[HTTPRouteHandler]:
-    """The routes of a list: its page and its count. The other arguments are those of `listed`."""
+    """The routes of a list: its page and its count. The other arguments are as in `listed`."""
 
     async def rows(request: Call) -> Response[bytes]:
         return await listed(request, table, more=more, parts=parts)

@@ -1,4 +1,4 @@
-"""Lists in the portal: what a list consists of, and parsing of its query.
+"""Lists in the portal: the declaration of a list, and parsing of its query.
 
 An address contains the whole state: search, filters, sort order, columns and page. Going back, reloading or sharing a
 link therefore shows the same list. A cookie remembers the columns that were chosen last.
