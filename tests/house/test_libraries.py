@@ -23,7 +23,7 @@ ERROR_CODES = "confluent_kafka.KafkaError."
 @cache
 def trees() -> list[tuple[str, ast.Module]]:
     root = reference.source_root()
-    return [(str(path), ast.parse((root / path).read_text("utf-8"))) for path in reference.modules()]
+    return [(str(path), reference.parsed((root / path).read_text("utf-8"))) for path in reference.modules()]
 
 
 def imported(tree: ast.Module) -> dict[str, str]:

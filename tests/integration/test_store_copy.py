@@ -1,5 +1,6 @@
 """Copying a store: every row arrives as it was, whatever is in it; what does not is told, and then nothing is kept."""
 
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -37,12 +38,18 @@ def folder(place: Path) -> Path:
     return place
 
 
-@pytest.fixture
-def source(tmp_path) -> Path:
-    data = folder(tmp_path / "data")
+@pytest.fixture(scope="module")
+def full(tmp_path_factory) -> Path:
+    """A data folder with rows in every table."""
+    data = folder(tmp_path_factory.mktemp("full") / "data")
     with opened(data) as connection:
         filled.fill(connection, count=ROWS, now_ms=NOW_MS)
     return data
+
+
+@pytest.fixture
+def source(tmp_path, full) -> Path:
+    return Path(shutil.copytree(full, tmp_path / "data"))
 
 
 def opened(data: Path):
