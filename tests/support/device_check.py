@@ -2,12 +2,12 @@
 
 import contextlib
 import json
-import subprocess
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import IO, Any
 
-from tests.support import servers
+from tests.support import launcher, servers
 from tests.support.fleet import Registered
 from tests.support.worlds import World
 
@@ -18,7 +18,8 @@ END_S = 20
 class Check:
     """A running command, and what it has told."""
 
-    process: subprocess.Popen[str]
+    process: launcher.Process
+    log: IO[str]
     told: list[dict[str, Any]] = field(default_factory=list)
     errors: str = ""
 
@@ -53,8 +54,10 @@ class Check:
         """Read to the end; the exit code."""
         while self.next() is not None:
             pass
-        _, self.errors = self.process.communicate(timeout=END_S)
-        return self.process.returncode
+        code = self.process.wait(END_S)
+        self.log.seek(0)
+        self.errors = self.log.read()
+        return code
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -65,21 +68,19 @@ class Check:
 @contextlib.contextmanager
 def checking(world: World, box: Registered, *flags: str) -> Iterator[Check]:
     """The command, listening. It ends by itself after 100 seconds at the latest."""
-    process = subprocess.Popen(
-        servers.command("device", "check", "--data", str(world.server.data), "--json", "--for", "100", *flags),
-        env=servers.environment({"TRIPLINE_DEVICE_TOKEN": box.token}, data=world.server.data),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    check = Check(process)
-    try:
-        check.until("connection")
-        yield check
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate(timeout=END_S)
+    arguments = ["device", "check", "--data", str(world.server.data), "--json", "--for", "100", *flags]
+    environment = servers.environment({"TRIPLINE_DEVICE_TOKEN": box.token}, data=world.server.data)
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as log:
+        process = launcher.start(arguments, environment, stderr=log.fileno())
+        assert process.stdout is not None
+        with process.stdout:
+            check = Check(process, log)
+            try:
+                check.until("connection")
+                yield check
+            finally:
+                process.kill()
+                process.wait(END_S)
 
 
 def said(message: dict[str, Any], sort: str) -> list[str]:

@@ -73,14 +73,14 @@ def command(*arguments: str) -> list[str]:
 
 
 def run(
-    *arguments: str, stdin: str = "", variables: Mapping[str, str] | None = None, cwd: Path | None = None
+    *arguments: str, stdin: str | bytes = "", variables: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end as a process of its own; what it printed and its exit code."""
     with contextlib.ExitStack() as opened:
         given, printed, errors = (
             opened.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8")) for _ in range(3)
         )
-        given.write(stdin)
+        given.buffer.write(stdin.encode() if isinstance(stdin, str) else stdin)
         given.seek(0)
         process = launcher.start(
             arguments,

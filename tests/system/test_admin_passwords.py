@@ -7,13 +7,13 @@ import pytest
 from tests.support import servers
 
 
-def _grant(data, password: bytes | None, email: str = "kim@x.example") -> subprocess.CompletedProcess[bytes]:
+def _grant(data, password: bytes | None, email: str = "kim@x.example") -> subprocess.CompletedProcess[str]:
     """Run the command with these bytes on its standard input; None: with that closed."""
-    command = servers.command("admin", "grant", "--data", str(data), "--email", email, "--password-stdin")
-    given = {"input": password} if password is not None else {}
-    if password is None:
-        command = ["sh", "-c", 'exec "$@" <&-', "sh", *command]
-    return subprocess.run(command, env=servers.environment(data=data), capture_output=True, timeout=60, **given)
+    arguments = ("admin", "grant", "--data", str(data), "--email", email, "--password-stdin")
+    if password is not None:
+        return servers.run(*arguments, stdin=password)
+    command = ["sh", "-c", 'exec "$@" <&-', "sh", *servers.command(*arguments)]
+    return subprocess.run(command, env=servers.environment(data=data), capture_output=True, text=True, timeout=60)
 
 
 @pytest.mark.parametrize(
@@ -25,8 +25,8 @@ def test_unusable_password_is_refused_in_one_line(tmp_path, password):
     done = _grant(tmp_path / "data", password)
 
     assert done.returncode in (1, 2)
-    assert done.stdout == b""
-    assert (done.stderr.count(b"\n"), done.stderr[:10]) == (1, b"tripline: ")
+    assert done.stdout == ""
+    assert (done.stderr.count("\n"), done.stderr[:10]) == (1, "tripline: ")
 
 
 def test_account_made_beside_a_running_server_logs_in_at_both_listeners(tmp_path):
@@ -41,6 +41,6 @@ def test_account_made_beside_a_running_server_logs_in_at_both_listeners(tmp_path
     assert (made.returncode, again.returncode) == (0, 1)
     assert (
         again.stderr
-        == b"tripline: Parameter 'email': an account with the e-mail address KIM@x.example already exists.\n"
+        == "tripline: Parameter 'email': an account with the e-mail address KIM@x.example already exists.\n"
     )
     assert [answer.json().keys() for answer in listeners] == [{"token", "refreshToken"}] * 2
