@@ -13,19 +13,20 @@ from tests.support import calling, fleet, mail, portal_browser, receivers, recei
 from tests.support.portal_browser import Look
 from tests.support.portal_hands import Hand, Keyboard
 
-pytestmark = [pytest.mark.once("what pages show and their scripts do"), pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.deep,
+    pytest.mark.once("what pages show and their scripts do"),
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+]
 
 PLATFORM, APPLICANT, CARRIER = "platform@tripline.example", "fleet@hanbit.example", "net@carrier.example"
 ROWS = 1_000
 MDN = "01012345678"
 PATIENCE_S = 30
-STORIES = [
-    pytest.param(("ko", Hand), id="ko-hand"),
-    pytest.param(("en", Keyboard), id="en-keyboard", marks=pytest.mark.deep),
-]
 
 
-@pytest.fixture(scope="module", params=STORIES)
+@pytest.fixture(scope="module", params=[("ko", Hand), ("en", Keyboard)], ids=["ko-hand", "en-keyboard"])
 def told(request, tmp_path_factory):
     """A fresh installation, and who tells the story on it."""
     data = tmp_path_factory.mktemp("story") / "data"

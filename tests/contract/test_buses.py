@@ -16,6 +16,7 @@ from tripline.adapters.kafka.writer import KafkaWriter
 from tripline.ports.bus import BusMessageRefusedError, BusNote
 from tripline.ports.outages import Outage
 
+pytestmark = pytest.mark.deep
 PATIENCE_S = 60
 NUMBERS = itertools.count()
 
