@@ -18,11 +18,17 @@ _SOME = "mark.deep"
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collect_file(parent: pytest.Collector) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
     """Leave out the files of the other suite, also those that another plugin adds."""
     found = yield
     suite = parent.config.option.markexpr
-    return [file for file in found if suite not in (DEEP, QUICK) or _runs(file, suite)]
+    kept = [file for file in found if suite not in (DEEP, QUICK) or _runs(file, suite)]
+    if found and not kept and parent.session.isinitpath(file_path):
+        tests = "all tests are" if suite == QUICK else "no test is"
+        raise parent.CollectError(f"{file_path}: {tests} marked `deep`: run the file without -m")
+    return kept
 
 
 @pytest.hookimpl(wrapper=True)

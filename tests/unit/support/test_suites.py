@@ -24,10 +24,18 @@ EVERY = {"quick::test_quick", "deep::test_1", "some::test_1", "some::test_2", "c
 DEEP = {"deep::test_1", "some::test_2", "case::test_n[2]"}
 
 
-def collected(folder: Path, *arguments: str) -> tuple[set[str], str]:
-    """The tests of a run in this folder, and what it printed."""
+def collected(folder: Path, *arguments: str, file: str = "") -> tuple[set[str], str]:
+    """The tests of a run in this folder, or of one file there, and what it printed."""
     options = ["--collect-only", "-q", "-p", "tests.support.suites", "-p", "no:cacheprovider", "-c", "/dev/null"]
-    options += ["--rootdir", str(folder), "-o", "markers=deep\nonce", "--strict-markers", *arguments, str(folder)]
+    options += [
+        "--rootdir",
+        str(folder),
+        "-o",
+        "markers=deep\nonce",
+        "--strict-markers",
+        *arguments,
+        str(folder / file),
+    ]
     command = [sys.executable, "-m", "pytest", *options]
     alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     ran = subprocess.run(command, cwd=reference.ROOT, env=alone, capture_output=True, text=True)
@@ -61,6 +69,17 @@ def test_suite_does_not_import_files_of_the_other(folder: Path) -> None:
     deep, told = collected(folder, "-m", "deep")
 
     assert named(deep) == DEEP, told
+
+
+@pytest.mark.parametrize(
+    ("suite", "file", "tests"), [("not deep", "test_deep.py", "all tests are"), ("deep", "test_quick.py", "no test is")]
+)
+def test_named_file_of_the_other_suite_is_refused_with_the_way_to_run_it(
+    folder: Path, suite: str, file: str, tests: str
+) -> None:
+    _, told = collected(folder, "-m", suite, file=file)
+
+    assert f"{file}: {tests} marked `deep`: run the file without -m" in told
 
 
 @pytest.mark.parametrize("suite", ["not deep", "deep"])
