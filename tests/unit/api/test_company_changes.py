@@ -161,7 +161,7 @@ def test_company_that_would_delete_itself_is_told_who_does(tmp_path):
         _, partner = await app.partner(operator, "p@p.example")
         return [await app.refused(each, "DELETE", f"/company/{each.company_id}") for each in (operator, partner)]
 
-    told = "A company cannot delete itself: its operator deletes a partner, and the platform deletes an operator."
+    told = "A company cannot delete itself: an operator deletes its partners, and the platform deletes operators."
     assert rest.run(tmp_path, scenario) == [(403, 20, told)] * 2
 
 

@@ -46,7 +46,7 @@ def test_refusal_is_told_in_the_language_asked_for(tmp_path, language, tag):
             "PUT",
             "/api/auth/login",
             405,
-            "PUT is not possible here; use POST, OPTIONS.",
+            "PUT is not allowed here; use POST, OPTIONS.",
             "여기서는 쓸 수 없는 메서드입니다(PUT). 쓸 수 있는 메서드: POST, OPTIONS.",
         ),
     ],
