@@ -17,14 +17,9 @@ from tests.support import rest, stores
 from tests.support.access_world import ACTORS, World
 
 from tripline.api import families
-from tripline.domain import access
-from tripline.domain.access import Action, Actor, Authority, Reach
 from tripline.domain.history import Event
-from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.trends import Subject
 from tripline.http import operations
-from tripline.store.browsing import accounts, numbers, pages, people, sensors, vehicles
-from tripline.store.browsing.pages import PageRequest, Place, Reading
 from tripline.store.database import sqlite
 from tripline.store.fleet import history
 from tripline.store.scores import standings, trends
@@ -80,7 +75,7 @@ PERMITTED = {
     "settling": {SORTED, POLICIES},
 }
 """What each operation may do beside looking things up by index, and why that does not grow with others."""
-NO_SCAN = re.compile(r"SCAN (CONSTANT ROW|\(?subquery|managed$|lately$|smallest$)")
+NO_SCAN = re.compile(r"SCAN (CONSTANT ROW|json_each VIRTUAL TABLE|\(?subquery|managed$|lately$|smallest$)")
 IN_PATH = {
     "companyId": "P",
     "vehicleId": "V",
@@ -104,15 +99,6 @@ VALUES = {
 }
 TABLES = {Subject.VEHICLE: "vehicle", Subject.DRIVER: "account"}
 FLAGS = ("true", "false")
-FILTERS_OF_ACCOUNTS = (
-    accounts.Filters(),
-    accounts.Filters(role=Authority.DRIVER, enabled=True),
-    accounts.Filters(search="driver"),
-)
-TURNS_OF_ACCOUNTS = tuple(
-    PageRequest(limit=50, by="email", place=place, back=back)
-    for place, back in ((None, False), (Place("driver5", "driver5"), False), (Place("driver5", "driver5"), True))
-)
 
 
 def reading():
@@ -288,104 +274,6 @@ def test_members_of_a_period_are_read_in_the_order_of_their_index(tmp_path, kind
     assert [step for step in others if not re.search(r"USING (PRIMARY KEY|INDEX \w+) \(id=\?\)", step)] == []
 
 
-@pytest.mark.parametrize("place", [None, Place("12A", "v")], ids=["first page", "a later one"])
-def test_page_of_rights_is_read_along_the_numbers_of_their_vehicles(tmp_path, place):
-    """Not by sorting every vehicle that somebody has a right on."""
-    scope = access.scope_of(Actor(UserId("d"), Authority.DIRECTOR, CompanyId("c")), Action.VEHICLE_READ)
-    driver = sqlite.open_engine(stores.fresh(tmp_path).path).raw_connection().driver_connection
-    source = vehicles._source(scope, vehicles._Found.NUMBERED, vehicles._kept(vehicles.Filters()))
-    turn = PageRequest(limit=50, by="number", place=place)
-    text, order, _ = pages._page(vehicles._query(frozenset()), (source,), pages._asked(turn, Reading.ALL)).compiled(
-        dialect()
-    )
-    found = [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {text}", [None] * len(order))]
-    driver.close()
-
-    behind = "" if place is None else " AND (vehicle_no,vehicle_id)>(?,?)"
-    assert f"SEARCH vehicle_user USING COVERING INDEX ix_vehicle_user_list (user_id=?{behind})" in found
-    assert not [step for step in found if "TEMP B-TREE" in step]
-
-
-@pytest.mark.parametrize(
-    ("statement", "step"),
-    [
-        (
-            lambda: vehicles._past_set(vehicles._Found.ENDING_IN_TYPE, frozenset({Reach.OWN_COMPANY})),
-            "SEARCH numbered USING INDEX ix_vehicle_ending (service_type=? AND <expr>=?)",
-        ),
-        (
-            lambda: sensors._past_set(sensors._Found.ENDING_IN_TYPE, frozenset({Reach.OWN_COMPANY})),
-            "SEARCH other USING INDEX ix_sensor_ending (service_type=? AND <expr>=?)",
-        ),
-        *(
-            (
-                lambda name=name: numbers._ended_lines(frozenset({Reach.OWN_COMPANY}), name),
-                f"SEARCH carrier_line USING INDEX ix_carrier_line_{name}_ending (<expr>=?)",
-            )
-            for name in ("mdn", "iccid", "imsi")
-        ),
-        (
-            lambda: numbers._by_ending(frozenset({Reach.OWN_COMPANY})),
-            "SEARCH account USING INDEX ix_account_phone_ending (company_id=? AND <expr>=?)",
-        ),
-    ],
-    ids=["vehicles", "sensors", "mdn", "iccid", "imsi", "people"],
-)
-def test_number_is_found_by_its_last_digits(tmp_path, statement, step):
-    text, order, _ = statement().compiled(dialect())
-    driver = sqlite.open_engine(stores.fresh(tmp_path).path).raw_connection().driver_connection
-    found = [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {text}", [None] * len(order))]
-    driver.close()
-
-    assert step in found
-
-
-@pytest.mark.parametrize("turn", TURNS_OF_ACCOUNTS, ids=str)
-@pytest.mark.parametrize("filters", FILTERS_OF_ACCOUNTS, ids=str)
-def test_page_of_accounts_is_read_along_their_addresses(tmp_path, filters, turn):
-    """Not by sorting every account, of which there may be 100,000."""
-    text, given = page_of_accounts(filters, turn, dialect())
-    driver = sqlite.open_engine(stores.fresh(tmp_path).path).raw_connection().driver_connection
-    found = [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {text}", given)]
-    driver.close()
-
-    way = "SCAN" if filters.search is None and turn.place is None else "SEARCH"
-    by_login = r"USING (COVERING )?INDEX sqlite_autoindex_account_2\b"
-    assert [step for step in found if re.match(f"{way} account {by_login}", step)]
-    assert [step for step in found if re.match(rf"SEARCH shown {by_login} \(login=\?\)", step)]
-    assert not [step for step in found if "TEMP B-TREE" in step]
-
-
-@pytest.mark.parametrize("place", [None, Place("x", "p")], ids=["first page", "a later one"])
-@pytest.mark.parametrize("by", ["name", "email", "created"])
-@pytest.mark.parametrize(
-    ("found", "index", "column"),
-    [(people._Found.ADDRESS, "ix_account_login", "login"), (people._Found.PHONE, "ix_account_phone", "phone")],
-)
-def test_few_people_are_found_by_the_index_of_what_is_searched_for(tmp_path, found, index, column, by, place):
-    steps = people_plan(tmp_path, found, PageRequest(limit=50, by=by, place=place))
-
-    assert f"SEARCH account USING INDEX {index} (company_id=? AND {column}>? AND {column}<?)" in steps
-
-
-@pytest.mark.parametrize("by", ["name", "created"])
-@pytest.mark.parametrize("found", [people._Found.ADDRESS_TESTED, people._Found.PHONE_TESTED])
-def test_many_people_are_walked_along_in_their_order(tmp_path, found, by):
-    steps = people_plan(tmp_path, found, PageRequest(limit=50, by=by))
-
-    index = {"name": "ix_account_list", "created": "ix_account_created"}[by]
-    assert [step for step in steps if re.match(rf"SEARCH account USING INDEX {index} \(company_id=\?", step)]
-    assert not [step for step in steps if "TEMP B-TREE" in step]
-
-
-@pytest.mark.parametrize(("name", "index"), [("login", "ix_account_login"), ("phone", "ix_account_phone")])
-def test_whether_many_people_are_found_is_read_in_the_index(tmp_path, name, index):
-    steps = explained(tmp_path, people._past_range(name, 0))
-
-    bounds = f"(company_id=? AND {name}>? AND {name}<?)"
-    assert steps == [f"SEARCH account USING COVERING INDEX {index} {bounds}"]
-
-
 @pytest.mark.parametrize("event", [Event.ACTIVATED, Event.TAKEN_BACK])
 def test_what_somebody_did_at_an_instant_is_found_among_the_entries_of_that_time(tmp_path, event):
     """Not among all that the account ever did, nor all that ever happened to a vehicle."""
@@ -396,13 +284,6 @@ def test_what_somebody_did_at_an_instant_is_found_among_the_entries_of_that_time
     ]
 
 
-def people_plan(folder, found, turn):
-    """How a page of a company's drivers is read who are found so."""
-    scope = access.scope_of(Actor(UserId("a"), Authority.COMPANY_ADMIN, CompanyId("c")), Action.PERSON_LIST)
-    source = people._beside_names(people._Which(found, scope.reaches, enabled=None))
-    return explained(folder, pages._page(people._QUERY, (source,), pages._asked(turn, Reading.ALL)))
-
-
 def explained(folder, statement):
     """The steps of a statement."""
     text, order, _ = statement.compiled(dialect())
@@ -410,14 +291,6 @@ def explained(folder, statement):
     found = [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {text}", [None] * len(order))]
     driver.close()
     return found
-
-
-def page_of_accounts(filters, turn, dialect):
-    """The statement of a page of the portal's list of accounts, and its values."""
-    asked = pages._asked(turn, Reading.ALL)
-    text, order, constants = pages._page(accounts._QUERY, tuple(accounts._sources(filters)), asked).compiled(dialect)
-    values = [*accounts._values(filters), *pages._window(turn, ""), None, None, *constants]
-    return text, [values[at] for at in order]
 
 
 def test_no_operation_looks_at_a_whole_table_or_sorts_more_than_one_owners_rows(steps):

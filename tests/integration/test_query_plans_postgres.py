@@ -22,21 +22,20 @@ from tests.support.access_world import World
 
 from tripline.domain import access, ids
 from tripline.domain.access import Action, Actor, Authority, Reach
-from tripline.domain.applications import State as ApplicationState
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.lines import NwStatus
-from tripline.domain.pushes import Channel, Name, State
+from tripline.domain.pushes import State
 from tripline.services.fleet import search as quick_search
 from tripline.store import tables
-from tripline.store.browsing import applications, delegations, lines, people, pushes, sensors, vehicles
-from tripline.store.browsing.delegations import Side
-from tripline.store.browsing.pages import PageRequest, Place
 from tripline.store.database import partitions, postgres
 from tripline.store.database.postgres import PostgresStore
 from tripline.store.database.postgres_queries import Asker
 from tripline.store.database.postgres_statements import PostgresTx, Statements
 from tripline.store.fleet import imports
 from tripline.store.ingest import deliveries
+from tripline.store.listing import delegations, lines, messages, sensors, vehicles
+from tripline.store.listing.delegations import Side
+from tripline.store.listing.pages import PageRequest, Place
 from tripline.store.push import queue as push_queue
 from tripline.store.scores import reads as score_reads
 
@@ -238,22 +237,6 @@ def peopled() -> Iterator[databases.Database]:
         yield database
 
 
-@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
-@pytest.mark.parametrize("turn", asked.TURNS_OF_ACCOUNTS, ids=str)
-@pytest.mark.parametrize("filters", asked.FILTERS_OF_ACCOUNTS, ids=str)
-def test_page_of_accounts_is_read_along_their_addresses_among_many(peopled, filters, turn, plans):
-    """With statistics."""
-    text, given = asked.page_of_accounts(filters, turn, postgresql.dialect())
-    with psycopg.connect(peopled.url, autocommit=True) as connection:
-        connection.execute(f"SET plan_cache_mode = {plans}")
-        steps = explained(connection, "asked", text, given)
-
-    assert re.search(r"Index (Only )?Scan (Backward )?using uq_account_login on account ", steps)
-    assert "using uq_account_login on account shown" in steps
-    assert "account" not in WHOLE.findall(steps)
-    assert "Sort  (" not in steps
-
-
 @pytest.fixture(scope="module")
 def applied() -> Iterator[databases.Database]:
     """20,000 applications with statistics, 20 of which wait; only to be looked at."""
@@ -266,29 +249,6 @@ def applied() -> Iterator[databases.Database]:
         )
         database.rows("ANALYZE service_application")
         yield database
-
-
-@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
-@pytest.mark.parametrize("descending", [False, True])
-@pytest.mark.parametrize("search", [None, "Taxi2", "Taxi22222", "x"])
-@pytest.mark.parametrize("state", [None, *ApplicationState])
-@pytest.mark.parametrize("by", ["name", "created"])
-def test_page_of_applications_is_read_along_an_index(applied, by, state, search, descending, plans):
-    """With statistics: the first page, and one deep in the list."""
-    found = [
-        plan
-        for place in (None, Place("Taxi30000" if by == "name" else 9_000, "x"))
-        for plan in plans_of(
-            applied,
-            lambda tx, turn: applications.page(tx, applications.Filters(search=search, state=state), turn),
-            {"plan_cache_mode": plans},
-            PageRequest(limit=50, by=by, descending=descending, place=place),
-        )
-    ]
-    steps = "\n".join(found)
-
-    assert "ix_service_application_" in steps
-    assert "service_application" not in WHOLE.findall(steps)
 
 
 @pytest.fixture(scope="module")
@@ -314,62 +274,11 @@ def pushed() -> Iterator[databases.Database]:
 
 
 @pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
-@pytest.mark.parametrize("descending", [False, True])
-@pytest.mark.parametrize("filtered", [{}, {"channel": Channel.NOTIFY}, {"name": Name.TRIP}], ids=str)
-@pytest.mark.parametrize("state", State)
-def test_page_of_messages_walks_the_index_of_its_state(pushed, state, filtered, descending, plans):
-    """With statistics: the first page, and one deep in the list."""
-    found = [
-        plan
-        for place in (None, Place(30_000, "x"))
-        for plan in plans_of(
-            pushed,
-            lambda tx, turn: pushes.page(tx, CompanyId("c"), pushes.Filters(state=state, **filtered), turn),
-            {"plan_cache_mode": plans},
-            PageRequest(limit=50, by="made", descending=descending, place=place),
-        )
-    ]
-    steps = "\n".join(found)
-
-    assert f"using ix_push_outbox_{state} on push_outbox" in steps
-    assert "push_outbox" not in WHOLE.findall(steps)
-
-
-@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
-@pytest.mark.parametrize("search", ["s2", "S2000", "S20002", "s200001", "zz"])
-@pytest.mark.parametrize("state", State)
-def test_search_for_messages_finds_few_sensors_by_their_serial_numbers_and_asks_for_no_others(
-    pushed, state, search, plans
-):
-    """With statistics. Two ranges hold those that begin with "S2000", one that of "S20002". Where many begin so, each
-    row's sensor is looked up."""
-    filters = pushes.Filters(state=state, search=search)
-    found = plans_of(
-        pushed,
-        lambda tx, turn: (pushes.page(tx, CompanyId("c"), filters, turn), pushes.count(tx, CompanyId("c"), filters)),
-        {"plan_cache_mode": plans},
-        PageRequest(limit=50, by="made"),
-    )
-    looks = [plan for plan in found if "push_outbox" not in plan]
-    walks = [plan for plan in found if "push_outbox" in plan]
-    is_few = search.startswith("S")
-
-    assert len(looks) == 2
-    assert bool(walks) is (search in ("s2", "S2000", "S20002"))
-    assert all("uq_sensor_serial on sensor" in plan for plan in [*looks, *(walks if is_few else ())])
-    assert all(("hashed SubPlan" if is_few else "using pk_sensor on sensor") in plan for plan in walks)
-    assert is_few or "hashed" not in "".join(walks)
-    assert "sensor" not in WHOLE.findall("\n".join(found))
-    # To count, the whole table may be read: here it is the company's.
-    assert "push_outbox" not in WHOLE.findall("\n".join(plan for plan in walks if "Aggregate" not in plan))
-
-
-@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
 def test_messages_of_each_state_are_counted_along_its_index(pushed, plans):
     """With statistics, of a company that all messages are of."""
     found = plans_of(
         pushed,
-        lambda tx, _: pushes.counts(tx, CompanyId("c"), most=1_000),
+        lambda tx, _: messages.counts(tx, CompanyId("c"), most=1_000),
         {"plan_cache_mode": plans},
         PageRequest(limit=50, by="made"),
     )
@@ -455,66 +364,6 @@ def test_no_list_of_lines_reads_a_whole_table(lined, role, filters):
     assert [plan for plan in found if WHOLE.search(plan)] == []
 
 
-@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
-@pytest.mark.parametrize("descending", [False, True])
-@pytest.mark.parametrize("by", ["serial", "created"])
-def test_page_of_a_companys_lines_walks_an_index_among_many(lined, by, descending, plans):
-    """With statistics: the first page, one deep in the list, and those in the state that nearly all have, of which is
-    asked first whether they are few."""
-    deep = Place("42000", "s") if by == "serial" else Place(9_000, "s")
-    asked_for = [(place, state) for place in (None, deep) for state in (None, NwStatus.NORMAL)]
-    found = [
-        plan
-        for place, state in asked_for
-        for plan in plans_of_lines(
-            lined,
-            Authority.COMPANY_ADMIN,
-            lines.Filters(state=state),
-            PageRequest(limit=50, by=by, descending=descending, place=place),
-            plan_cache_mode=plans,
-        )
-        if "Aggregate" not in plan
-    ]
-    steps = "\n".join(found)
-
-    index = {"serial": "ix_sensor_company", "created": "ix_sensor_company_created"}[by]
-    assert len(re.findall(rf"using {index} on sensor", steps)) == len(asked_for)
-    assert len(re.findall(r"using ix_carrier_line_state on carrier_line", steps)) == len(found) - len(asked_for) == 4
-    assert not WHOLE.findall(steps)
-    assert "Sort  (" not in steps
-    assert "Hash" not in steps
-
-
-@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
-@pytest.mark.parametrize("by", ["serial", "created"])
-def test_lines_with_a_number_that_many_begin_with_are_met_along_the_list(lined, by, plans):
-    """With statistics, of which a plan for any beginning knows nothing."""
-    found = plans_of_lines(
-        lined,
-        Authority.COMPANY_ADMIN,
-        lines.Filters(search="010"),
-        PageRequest(limit=50, by=by),
-        plan_cache_mode=plans,
-    )
-    by_number = [plan for plan in found if "mdn >=" in plan and "shown" in plan]
-
-    index = {"serial": "ix_sensor_company", "created": "ix_sensor_company_created"}[by]
-    assert len(by_number) == 1
-    assert f"using {index} on sensor" in by_number[0]
-    assert "Sort  (" not in by_number[0]
-    assert "Hash" not in by_number[0]
-
-
-@pytest.mark.parametrize("search", ["35", "010", "x"])
-def test_search_of_a_director_compares_no_vehicle_with_every_sensor(lined, search):
-    """With statistics, of which a search looks as if it let one sensor pass."""
-    found = plans_of_lines(lined, Authority.DIRECTOR, lines.Filters(search=search), PageRequest(limit=50, by="serial"))
-
-    of_every_sensor = [plan for plan in found if "sensor" in WHOLE.findall(plan)]
-    assert of_every_sensor
-    assert not [plan for plan in of_every_sensor if re.search(r"Join Filter: .*vehicle_id", plan)]
-
-
 @pytest.fixture(scope="module")
 def plated() -> Iterator[databases.Database]:
     """40,000 vehicles and sensors with lines, and as many people, of an operator and its partner, with statistics; only
@@ -591,46 +440,6 @@ def delegated() -> Iterator[databases.Database]:
         yield database
 
 
-@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
-@pytest.mark.parametrize("descending", [False, True])
-@pytest.mark.parametrize("filtered", [{}, {"company_id": "MANY"}, {"search": "V2"}], ids=str)
-@pytest.mark.parametrize(
-    ("side", "company", "other", "by", "index"),
-    [
-        (Side.GIVEN, "p", "q", "number", "ix_vehicle_company on vehicle"),
-        (Side.GIVEN, "p", "q", "created", "ix_vehicle_company_given on vehicle_company"),
-        (Side.RECEIVED, "o", "p", "number", "uq_vehicle_number on vehicle"),
-        (Side.RECEIVED, "o", "p", "created", "ix_vehicle_company_received on vehicle_company"),
-    ],
-)
-def test_page_of_many_delegations_walks_an_index(
-    delegated, side, company, other, by, index, filtered, descending, plans
-):
-    """With statistics: the first page, and one deep in the list."""
-    scope = access.scope_of(Actor(UserId("a"), Authority.COMPANY_ADMIN, CompanyId(company)), Action.VEHICLE_READ)
-    filters = delegations.Filters(**{name: other if value == "MANY" else value for name, value in filtered.items()})
-    deep = Place("V30000", "x") if by == "number" else Place(9_000, "x")
-    found = [
-        plan
-        for place in (None, deep)
-        for plan in plans_of(
-            delegated,
-            lambda tx, turn: delegations.page(tx, side, scope, filters, turn),
-            {"plan_cache_mode": plans},
-            PageRequest(limit=50, by=by, descending=descending, place=place),
-        )
-    ]
-    pages = [plan for plan in found if "shown" in plan]
-    steps = "\n".join(pages)
-
-    assert len(pages) == 2
-    assert len(re.findall(rf"using {index} ", steps)) == len(pages)
-    assert not set(WHOLE.findall(steps)) & {"vehicle", "vehicle_company"}
-    # Delegations of one vehicle are sorted among each other.
-    assert "Sort  (" not in steps.replace("Incremental Sort  (", "")
-    assert "Hash" not in steps
-
-
 @pytest.mark.parametrize(
     "filters",
     [
@@ -678,23 +487,6 @@ def staffed() -> Iterator[databases.Database]:
             " SET session_replication_role = origin; ANALYZE account, vehicle, vehicle_user"
         )
         yield database
-
-
-@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
-@pytest.mark.parametrize("by", ["name", "email", "created"])
-@pytest.mark.parametrize("search", ["12345", "1", "010", "010-1234", "x"])
-def test_people_are_searched_without_reading_a_whole_table(staffed, search, by, plans):
-    """With statistics: what few have is found by its own index, what many have along the order of the list."""
-    scope = access.scope_of(Actor(UserId("a"), Authority.COMPANY_ADMIN, CompanyId("c")), Action.PERSON_LIST)
-    filters = people.Filters(company_id=None, role=Authority.DRIVER, search=search)
-    found = plans_of(
-        staffed, lambda tx: people.page(tx, scope, filters, PageRequest(limit=50, by=by)), {"plan_cache_mode": plans}
-    )
-    steps = "\n".join(found)
-
-    assert "ix_account_login" in steps
-    assert ("ix_account_phone" in steps) == (search != "1" and search != "x")
-    assert "account" not in WHOLE.findall(steps)
 
 
 def test_no_operation_reads_a_whole_table(tmp_path, monkeypatch):

@@ -46,6 +46,16 @@ def memory(*, keys_checked: bool = True) -> Iterator[WriteTx]:
 
 
 @contextmanager
+def undone(tx: WriteTx) -> Iterator[None]:
+    """What is written inside the block is rolled back behind it; the driver would forget what is prepared."""
+    tx.run_sql("SAVEPOINT undone", ())
+    try:
+        yield
+    finally:
+        tx.run_sql("ROLLBACK TO SAVEPOINT undone", ())
+
+
+@contextmanager
 def statements(tx: WriteTx) -> Iterator[list[str]]:
     """The SELECTs that are run inside the block."""
     seen: list[str] = []

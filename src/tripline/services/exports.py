@@ -33,7 +33,7 @@ from tripline.services.notifications import Notification
 from tripline.services.poll_loop import PollLoop
 from tripline.store import exports as rows
 from tripline.store.accounts import accounts
-from tripline.store.browsing.pages import Place
+from tripline.store.listing.pages import Place
 from tripline.store.transactions import ReadTx, Store, WriteTx
 from tripline.wire import csv_files
 from tripline.wire.csv_files import Cell

@@ -1,6 +1,6 @@
 """A list as an actor may see it: a page in any order, with any filters, and the number of rows.
 
-Not here: finding rows (`store/browsing/`), lists with rules of their own (`fleet/lists.py`), the lists of REST.
+Not here: finding rows (`store/listing/`), lists with rules of their own (`fleet/lists.py`), the lists of REST.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import msgspec
 
 from tripline.domain import access
 from tripline.domain.access import Action, Actor, Scope
-from tripline.store.browsing.pages import Page, PageRequest
+from tripline.store.listing.pages import Page, PageRequest
 from tripline.store.transactions import ReadTx
 
 F = TypeVar("F")

@@ -152,6 +152,9 @@ class ReadTx:
 class WriteTx(ReadTx):
     """A transaction that changes rows; commits when the work that got it returns."""
 
+    to_refresh: tuple[dict[str, None], dict[str, None]] | None = None
+    """Vehicles and sensors that `reach.together` refreshes once; None: each change refreshes its own."""
+
     def run(self, statement: Executable, parameters: Any = None) -> int:
         """Execute; the number of rows touched."""
         return self.connection.execute(statement, parameters).rowcount

@@ -6,8 +6,8 @@ from tests.support.vehicles import UNKNOWN, delegate, give_right, vehicle_of
 
 from tripline.domain import access
 from tripline.domain.access import Action, Authority
-from tripline.store.browsing import vehicles as browsing
-from tripline.store.browsing.pages import PageRequest
+from tripline.store.listing import vehicles as listing
+from tripline.store.listing.pages import PageRequest
 from tripline.store.tables import vehicle_user
 
 
@@ -42,7 +42,7 @@ def test_new_number_is_in_the_rights_on_the_vehicle_and_lists_go_by_it(tmp_path)
 
         def work(tx):
             rights = tx.all(select(vehicle_user.c.vehicle_no).order_by(vehicle_user.c.vehicle_no))
-            listed = browsing.page(tx, scope, browsing.Filters(), PageRequest(limit=9, by="number"))
+            listed = listing.page(tx, scope, listing.Filters(), PageRequest(limit=9, by="number"))
             return [row.vehicle_no for row in rights], [row.vehicle_no for row in listed.rows]
 
         return await app.store.read(work)

@@ -23,7 +23,7 @@ from tripline.domain.shares import Shares
 from tripline.services import exports
 from tripline.services.exports import Exporter, Sheet
 from tripline.store import exports as rows
-from tripline.store.browsing.pages import Place
+from tripline.store.listing.pages import Place
 from tripline.store.tables import account, company, export, export_piece
 
 NOW = 1_760_000_000_000

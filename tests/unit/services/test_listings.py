@@ -7,7 +7,7 @@ import pytest
 from tripline.domain.access import Action, Actor, Authority, Forbidden, Scope
 from tripline.domain.ids import CompanyId, UserId
 from tripline.services import listings
-from tripline.store.browsing.pages import Page, PageRequest
+from tripline.store.listing.pages import Page, PageRequest
 
 TX: Any = object()
 REQUEST = PageRequest(limit=3, by="name")

@@ -27,8 +27,8 @@ from tripline.services import notifications
 from tripline.services.fleet import candidates, lists, rights
 from tripline.services.fleet import chains as service
 from tripline.services.fleet.rights import Ending
-from tripline.store.browsing.pages import PageRequest, Place
-from tripline.store.browsing.people import Filters, ListedPerson
+from tripline.store.listing.pages import PageRequest, Place
+from tripline.store.listing.people import Filters, ListedPerson
 from tripline.store.lists import Window
 from tripline.store.transactions import ReadTx, WriteTx
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from tripline.http.context import Call
-from tripline.store.browsing.pages import Place
+from tripline.store.listing.pages import Place
 
 HOME: Final = "/"
 SIGN_IN: Final = "/sign-in"

@@ -7,7 +7,7 @@ from tripline.portal.lists import table_pages
 from tripline.portal.lists.columns import Column, Filter, Kind, each_of
 from tripline.portal.lists.tables import Table
 from tripline.services.accounts import directory
-from tripline.store.browsing.accounts import Filters
+from tripline.store.listing.accounts import Filters
 
 _ROLE: Final = Filter(key="role", values=each_of(Authority))
 _STATE: Final = Filter(key="state", field="enabled", values={"enabled": True, "disabled": False})

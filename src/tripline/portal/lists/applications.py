@@ -12,7 +12,7 @@ from tripline.portal.lists import table_pages
 from tripline.portal.lists.columns import Column, Filter, Kind, each_of
 from tripline.portal.lists.tables import Table
 from tripline.services import listings
-from tripline.store.browsing import applications as browsing
+from tripline.store.listing import applications as listing
 
 _STATE: Final = Filter(key="state", values={**each_of(State), "any": None}, usual=State.SUBMITTED.value)
 _COLOURS: Final = {"SUBMITTED": "busy", "APPROVED": "good", "REJECTED": "bad"}
@@ -20,8 +20,8 @@ APPLICATIONS: Final = Table(
     noun="applications",
     path=LIST,
     access=Action.APPLICATION_REVIEW,
-    listing=listings.permitted(Action.APPLICATION_REVIEW, browsing.page, browsing.count),
-    which=browsing.Filters,
+    listing=listings.permitted(Action.APPLICATION_REVIEW, listing.page, listing.count),
+    which=listing.Filters,
     columns=(
         Column("service", Kind.TEXT, "service_name", order="name", to=lambda row, _: f"{LIST}/{row.id}"),
         Column("company", Kind.CLIP, "company_name", look="middle"),

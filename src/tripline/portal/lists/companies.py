@@ -18,7 +18,7 @@ from tripline.portal.lists.columns import Column, Filter, Kind
 from tripline.portal.lists.tables import Table
 from tripline.portal.records.companies import kind_of_new
 from tripline.services.fleet import lists
-from tripline.store.browsing.companies import Filters, ListedCompany
+from tripline.store.listing.companies import Filters, ListedCompany
 from tripline.store.transactions import ReadTx
 
 _PATH: Final = "/fleet/companies"

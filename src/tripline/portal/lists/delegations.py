@@ -23,8 +23,8 @@ from tripline.portal.lists.columns import Column, Filter, Kind
 from tripline.portal.lists.tables import Bulk, Reference, Table
 from tripline.services.fleet import lists
 from tripline.services.listings import Listing
-from tripline.store.browsing.delegations import Filters, ListedDelegation, Side
-from tripline.store.browsing.pages import PageRequest
+from tripline.store.listing.delegations import Filters, ListedDelegation, Side
+from tripline.store.listing.pages import PageRequest
 from tripline.store.transactions import ReadTx
 
 _GIVEN: Final = "/delegation"

@@ -33,7 +33,7 @@ from tripline.portal.lists.tables import ListRequest, Table
 from tripline.services import exports as service
 from tripline.services import notifications
 from tripline.services.exports import Book, Sheet
-from tripline.store.browsing.pages import PageRequest, Place
+from tripline.store.listing.pages import PageRequest, Place
 from tripline.store.transactions import ReadTx, WriteTx
 
 TYPES: Final = {

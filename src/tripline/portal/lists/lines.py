@@ -8,7 +8,7 @@ from tripline.portal.lists import table_pages
 from tripline.portal.lists.columns import Column, Filter, Kind, each_of
 from tripline.portal.lists.tables import Table
 from tripline.services.fleet import lists
-from tripline.store.browsing.lines import Filters
+from tripline.store.listing.lines import Filters
 
 _STATE: Final = Filter(key="state", values=each_of(NwStatus))
 LINES: Final = Table(

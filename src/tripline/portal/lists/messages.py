@@ -18,8 +18,8 @@ from tripline.portal.lists import table_pages
 from tripline.portal.lists.columns import Column, Filter, Kind, Words, each_of
 from tripline.portal.lists.tables import Bulk, ListRequest, Table
 from tripline.services.push import service
-from tripline.store.browsing.pages import Page
-from tripline.store.browsing.pushes import Filters
+from tripline.store.listing.messages import Filters
+from tripline.store.listing.pages import Page
 from tripline.store.transactions import ReadTx
 
 COUNTED: Final = 1_000

@@ -12,7 +12,7 @@ from tripline.portal.lists.columns import Around, Column, Filter, Kind
 from tripline.portal.lists.references import COMPANY
 from tripline.portal.lists.tables import Table
 from tripline.services.fleet import lists
-from tripline.store.browsing.people import Filters, ListedPerson
+from tripline.store.listing.people import Filters, ListedPerson
 
 
 def _managed(row: ListedPerson, around: Around) -> str | None:

@@ -8,7 +8,7 @@ from tripline.portal.lists.columns import Column, Filter, Kind, each_of
 from tripline.portal.lists.references import COMPANY
 from tripline.portal.lists.tables import Table
 from tripline.services.fleet import lists
-from tripline.store.browsing.sensors import Filters, Heard
+from tripline.store.listing.sensors import Filters, Heard
 
 _HEARD: Final = Filter(key="heard", values=each_of(Heard))
 _COLOURS: Final = {"connected": "good", "away": "warning", "never": "idle"}

@@ -7,7 +7,7 @@ from tripline.portal.lists import table_pages
 from tripline.portal.lists.columns import Column, Filter, Kind
 from tripline.portal.lists.tables import Table
 from tripline.services import listings
-from tripline.store.browsing import services as browsing
+from tripline.store.listing import services as listing
 
 _STATE: Final = Filter(key="state", field="enabled", values={"enabled": True, "disabled": False})
 _COLOURS: Final = {"enabled": "good", "disabled": "bad"}
@@ -15,8 +15,8 @@ SERVICES: Final = Table(
     noun="services",
     path="/admin/services",
     access=Action.INSTALLATION_READ,
-    listing=listings.permitted(Action.INSTALLATION_READ, browsing.page, browsing.count),
-    which=browsing.Filters,
+    listing=listings.permitted(Action.INSTALLATION_READ, listing.page, listing.count),
+    which=listing.Filters,
     columns=(
         Column("service", Kind.CLIP, "service_type", order="service", to=lambda row, _: f"/fleet/companies/{row.id}"),
         Column("name", Kind.CLIP, order="name"),

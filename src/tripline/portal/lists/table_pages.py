@@ -20,7 +20,7 @@ from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.lists import tables
 from tripline.portal.lists.columns import Around, Column, Filter, Kind, Words
 from tripline.portal.lists.tables import Bulk, ListRequest, Table
-from tripline.store.browsing.pages import Page
+from tripline.store.listing.pages import Page
 from tripline.store.transactions import ReadTx
 
 _TEXTS: Final = "portal.lists."

@@ -21,7 +21,7 @@ from tripline.portal.frame import addresses
 from tripline.portal.frame.visitors import Visitor
 from tripline.portal.lists.columns import Column, Filter
 from tripline.services.listings import Listing
-from tripline.store.browsing.pages import Page, PageRequest, Place
+from tripline.store.listing.pages import Page, PageRequest, Place
 from tripline.store.transactions import ReadTx
 
 ROWS: Final = 50

@@ -9,8 +9,7 @@ from tripline.portal.lists.columns import Column, Filter, Kind, Words, each_of
 from tripline.portal.lists.references import COMPANY
 from tripline.portal.lists.tables import Reference, Table
 from tripline.services.fleet import lists, people
-from tripline.store.browsing.vehicle_rows import ListedVehicle
-from tripline.store.browsing.vehicles import Filters, Whose
+from tripline.store.listing.vehicles import Filters, ListedVehicle, Whose
 from tripline.store.transactions import ReadTx
 
 

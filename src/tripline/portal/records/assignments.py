@@ -28,7 +28,7 @@ from tripline.services import notifications
 from tripline.services.fleet import assignments as service
 from tripline.services.fleet import vehicles as records
 from tripline.services.fleet.assignments import Choosing, Chosen
-from tripline.store.browsing.pages import PageRequest
+from tripline.store.listing.pages import PageRequest
 from tripline.store.transactions import ReadTx, WriteTx
 
 SHOWN: Final = 20

@@ -17,8 +17,8 @@ from tripline.portal.frame import views, windows
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.services.fleet import lists, vehicles
-from tripline.store.browsing.pages import Page, PageRequest
-from tripline.store.browsing.sensors import Filters, ListedSensor
+from tripline.store.listing.pages import Page, PageRequest
+from tripline.store.listing.sensors import Filters, ListedSensor
 from tripline.store.transactions import ReadTx
 
 SHOWN: Final = 20

@@ -30,8 +30,8 @@ from tripline.services import notifications
 from tripline.services.fleet import goes_with, history, overviews
 from tripline.services.fleet import vehicles as service
 from tripline.services.fleet.overviews import VehicleOverview
-from tripline.store.browsing.sensors import Heard
 from tripline.store.devices.connections import Connection
+from tripline.store.listing.sensors import Heard
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.csv_registrations import VEHICLES as SHEET
 

@@ -17,7 +17,7 @@ from tripline.store.accounts import directory as rows
 from tripline.store.accounts import links as link_rows
 from tripline.store.accounts import sessions
 from tripline.store.accounts.directory import Entry
-from tripline.store.browsing import accounts
+from tripline.store.listing import accounts
 from tripline.store.transactions import ReadTx, WriteTx
 
 

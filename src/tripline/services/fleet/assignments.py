@@ -17,11 +17,11 @@ from tripline.domain.people import DRIVING_ROLES, User
 from tripline.domain.vehicles import PreviousAssignment, Vehicle
 from tripline.services.fleet import history, lists
 from tripline.store import positions
-from tripline.store.browsing import people as browsing
-from tripline.store.browsing.pages import Page, PageRequest
-from tripline.store.browsing.people import Filters, ListedPerson
 from tripline.store.fleet import people, rights
 from tripline.store.fleet import vehicles as rows
+from tripline.store.listing import people as listing
+from tripline.store.listing.pages import Page, PageRequest
+from tripline.store.listing.people import Filters, ListedPerson
 from tripline.store.transactions import ReadTx, WriteTx
 
 _DIRECTORS = (Authority.DIRECTOR,)
@@ -223,7 +223,7 @@ def _people(
 ) -> Page[ListedPerson]:
     """The people of the actor's company, of this role, whom the actor may assign."""
     filters = Filters(company_id=access.company_of(actor), role=role, search=search)
-    found = browsing.page(tx, access.scope_of(actor, receive), filters, page_request)
+    found = listing.page(tx, access.scope_of(actor, receive), filters, page_request)
     return lists.without_hidden_vehicles(tx, actor, found)
 
 

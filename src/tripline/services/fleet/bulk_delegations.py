@@ -19,6 +19,7 @@ from tripline.domain.refusals import BadParameter, Refusal
 from tripline.domain.vehicles import ChangedSince
 from tripline.services.fleet import delegations as single
 from tripline.services.fleet.bulk_vehicles import Impossible, impossible
+from tripline.store import reach
 from tripline.store.fleet import history, rights
 from tripline.store.fleet.rights import Held
 from tripline.store.transactions import ReadTx, WriteTx
@@ -127,20 +128,21 @@ def delegate(tx: WriteTx, *, actor: Actor, pairs: Sequence[Pair], ids: TimeIds, 
     """Delegate the vehicles, at most `AT_ONCE` a call. Raises `Forbidden` for a role that delegates nothing."""
     access.scope_of(actor, Action.VEHICLE_DELEGATE)
     done = Done()
-    for pair in pairs:
-        try:
-            single.delegate(
-                tx,
-                actor=actor,
-                vehicle_id=pair.vehicle_id,
-                to_company_id=pair.to_company_id,
-                ids=ids,
-                now_ms=now_ms,
-            )
-        except Refusal as refusal:  # nothing of it was written: every check comes before
-            done.impossible.append(impossible(tx, actor=actor, vehicle_id=pair.vehicle_id, refusal=refusal))
-        else:
-            done.pairs.append(pair)
+    with reach.together(tx):
+        for pair in pairs:
+            try:
+                single.delegate(
+                    tx,
+                    actor=actor,
+                    vehicle_id=pair.vehicle_id,
+                    to_company_id=pair.to_company_id,
+                    ids=ids,
+                    now_ms=now_ms,
+                )
+            except Refusal as refusal:  # nothing of it was written: every check comes before
+                done.impossible.append(impossible(tx, actor=actor, vehicle_id=pair.vehicle_id, refusal=refusal))
+            else:
+                done.pairs.append(pair)
     return done
 
 
@@ -148,22 +150,23 @@ def take_back(tx: WriteTx, *, actor: Actor, pairs: Sequence[Pair], ids: TimeIds,
     """Take the vehicles back, at most `AT_ONCE` a call. Raises `Forbidden` for a role that delegates nothing."""
     access.scope_of(actor, Action.VEHICLE_DELEGATE)
     done = Done()
-    for pair in pairs:
-        try:
-            taken_back = single.take_back(
-                tx,
-                actor=actor,
-                vehicle_id=pair.vehicle_id,
-                to_company_id=pair.to_company_id,
-                ids=ids,
-                now_ms=now_ms,
-            )
-        except Refusal as refusal:  # as above
-            done.impossible.append(impossible(tx, actor=actor, vehicle_id=pair.vehicle_id, refusal=refusal))
-        else:
-            done.pairs.append(pair)
-            done.sensors.extend(taken_back.sensors)
-            done.ended += taken_back.ended
+    with reach.together(tx):
+        for pair in pairs:
+            try:
+                taken_back = single.take_back(
+                    tx,
+                    actor=actor,
+                    vehicle_id=pair.vehicle_id,
+                    to_company_id=pair.to_company_id,
+                    ids=ids,
+                    now_ms=now_ms,
+                )
+            except Refusal as refusal:  # as above
+                done.impossible.append(impossible(tx, actor=actor, vehicle_id=pair.vehicle_id, refusal=refusal))
+            else:
+                done.pairs.append(pair)
+                done.sensors.extend(taken_back.sensors)
+                done.ended += taken_back.ended
     return done
 
 

@@ -15,7 +15,7 @@ from tripline.domain.ids import CompanyId, RecordId, SensorId, TimeIds, VehicleI
 from tripline.domain.refusals import NotFound
 from tripline.domain.vehicles import Vehicle
 from tripline.services.fleet import candidates, history
-from tripline.store import lists
+from tripline.store import lists, reach
 from tripline.store.fleet import candidates as candidate_rows
 from tripline.store.fleet import delegations as rows
 from tripline.store.fleet import rights, vehicles
@@ -81,8 +81,9 @@ def take_back(
     `NotFound`, also if the company does not have the vehicle, `Forbidden` or `delegations.Irrevocable`.
     """
     vehicle, _ = revocable(tx, actor=actor, vehicle_id=vehicle_id, to_company_id=to_company_id)
-    rows.end(tx, vehicle_id, to_company_id)
-    taken, left = rights.end_of_company(tx, vehicle_id, to_company_id)
+    with reach.together(tx):
+        rows.end(tx, vehicle_id, to_company_id)
+        taken, left = rights.end_of_company(tx, vehicle_id, to_company_id)
     history.note(
         tx,
         actor,

@@ -1,6 +1,6 @@
 """Lists of the fleet within the actor's reach: a page in any order, with any filters, and the number of rows.
 
-Not here: finding rows (`store/browsing/`), the lists of REST (`vehicles.py`, `sensors.py`, `people.py`,
+Not here: finding rows (`store/listing/`), the lists of REST (`vehicles.py`, `sensors.py`, `people.py`,
 `companies.py`).
 """
 
@@ -14,13 +14,13 @@ from tripline.domain.access import Action, Actor, Authority, Reach, Scope
 from tripline.services.fleet import companies as company_service
 from tripline.services.fleet import people as people_service
 from tripline.services.listings import Listing, within
-from tripline.store.browsing import companies, delegations, lines, people, sensors, vehicles
-from tripline.store.browsing.companies import ListedCompany
-from tripline.store.browsing.delegations import ListedDelegation, Side
-from tripline.store.browsing.pages import Page, PageRequest
-from tripline.store.browsing.people import ListedPerson
-from tripline.store.browsing.vehicle_rows import ListedVehicle
 from tripline.store.fleet import vehicles as vehicle_rows
+from tripline.store.listing import companies, delegations, lines, people, sensors, vehicles
+from tripline.store.listing.companies import ListedCompany
+from tripline.store.listing.delegations import ListedDelegation, Side
+from tripline.store.listing.pages import Page, PageRequest
+from tripline.store.listing.people import ListedPerson
+from tripline.store.listing.vehicles import ListedVehicle
 from tripline.store.transactions import ReadTx
 
 

@@ -30,8 +30,6 @@ from tripline.services.scores import reads as scores
 from tripline.services.scores.reads import Outcome
 from tripline.store import lists, positions
 from tripline.store.accounts import accounts
-from tripline.store.browsing.pages import PageRequest
-from tripline.store.browsing.vehicles import Filters
 from tripline.store.devices import connections
 from tripline.store.devices.connections import Connection
 from tripline.store.fleet import companies as company_rows
@@ -39,6 +37,8 @@ from tripline.store.fleet import people as person_rows
 from tripline.store.fleet import rights as right_rows
 from tripline.store.fleet import sensors as sensor_rows
 from tripline.store.fleet import vehicles as vehicle_rows
+from tripline.store.listing.pages import PageRequest
+from tripline.store.listing.vehicles import Filters
 from tripline.store.lists import Span
 from tripline.store.rpc import activations
 from tripline.store.transactions import ReadTx

@@ -11,13 +11,13 @@ from tripline.domain import access, lines
 from tripline.domain.access import RULES, Action, Actor
 from tripline.services.accounts import directory
 from tripline.services.fleet import lists
-from tripline.store.browsing import accounts, companies, numbers, sensors, vehicles
-from tripline.store.browsing.accounts import ListedAccount
-from tripline.store.browsing.companies import ListedCompany
-from tripline.store.browsing.numbers import LineMatch, PersonMatch
-from tripline.store.browsing.pages import PageRequest
-from tripline.store.browsing.sensors import ListedSensor
-from tripline.store.browsing.vehicle_rows import ListedVehicle
+from tripline.store.listing import accounts, companies, numbers, sensors, vehicles
+from tripline.store.listing.accounts import ListedAccount
+from tripline.store.listing.companies import ListedCompany
+from tripline.store.listing.numbers import LineMatch, PersonMatch
+from tripline.store.listing.pages import PageRequest
+from tripline.store.listing.sensors import ListedSensor
+from tripline.store.listing.vehicles import ListedVehicle
 from tripline.store.transactions import ReadTx
 
 LEAST: Final = 2

@@ -21,7 +21,7 @@ from tripline.services import notifications
 from tripline.services.fleet import companies, history
 from tripline.services.notifications import Notification
 from tripline.services.rpc import cancellations
-from tripline.store import lists, positions
+from tripline.store import lists, positions, reach
 from tripline.store.erasure import erasures
 from tripline.store.fleet import delegations, rights, sensors, vehicle_counts
 from tripline.store.fleet import vehicles as rows
@@ -52,17 +52,18 @@ def register(tx: WriteTx, *, actor: Actor, registration: Registration, ids: Time
     company = companies.own(tx, actor=actor)
     vehicle_id = VehicleId(ids.next(now_ms=now_ms))
     new = of_registration(registration, actor=actor, company=company, vehicle_id=vehicle_id, now_ms=now_ms)
-    rows.insert_new(tx, new)
-    if not company.master:
-        delegations.insert_new(
-            tx,
-            delegation_id=RecordId(ids.next(now_ms=now_ms)),
-            vehicle_id=new.id,
-            from_company_id=company.id,
-            to_company_id=company.master_id,
-            automatic=True,
-            now_ms=now_ms,
-        )
+    with reach.together(tx):
+        rows.insert_new(tx, new)
+        if not company.master:
+            delegations.insert_new(
+                tx,
+                delegation_id=RecordId(ids.next(now_ms=now_ms)),
+                vehicle_id=new.id,
+                from_company_id=company.id,
+                to_company_id=company.master_id,
+                automatic=True,
+                now_ms=now_ms,
+            )
     said = entries.first_values(new, Registration.__struct_fields__)
     _note(tx, actor, Event.REGISTERED, new, changes=said, ids=ids, now_ms=now_ms)
     if not company.master:
@@ -191,10 +192,11 @@ def delete(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, ids: TimeIds, no
     vehicle = find_to_delete(tx, actor=actor, vehicle_id=vehicle_id)
     cancelled = cancellations.activations_for(tx, vehicle_id, ids=ids, now_ms=now_ms)
     positions.forget(tx, vehicle_id)
-    unmounted = sensors.unmount_all(tx, vehicle_id)
-    ended = delegations.forget_vehicle(tx, vehicle_id)
-    taken = rights.forget_vehicle(tx, vehicle_id)
-    rows.remove(tx, scope, vehicle_id)
+    with reach.together(tx):
+        unmounted = sensors.unmount_all(tx, vehicle_id)
+        ended = delegations.forget_vehicle(tx, vehicle_id)
+        taken = rights.forget_vehicle(tx, vehicle_id)
+        rows.remove(tx, scope, vehicle_id)
     erasures.begin(tx, vehicle_id, now_ms=now_ms)
     for sensor_id in unmounted:
         _note(tx, actor, Event.UNMOUNTED, vehicle, sensor_id=sensor_id, ids=ids, now_ms=now_ms)

@@ -12,15 +12,17 @@ import msgspec
 
 from tripline import cooperative
 from tripline.domain import keys, sensors, vehicles
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.companies import Company
 from tripline.domain.history import Event
 from tripline.domain.ids import SensorId, TimeIds, VehicleId
 from tripline.domain.refusals import Refusal
 from tripline.services.fleet import sensors as sensor_service
 from tripline.services.fleet import vehicles as vehicle_service
+from tripline.store import reach
 from tripline.store.bulk import Rows
 from tripline.store.fleet import imports as rows
+from tripline.store.reach import Kind, Why
 from tripline.store.transactions import ReadTx
 from tripline.wire import csv_registrations
 
@@ -89,10 +91,16 @@ def _vehicles_prepared(
             zip(registrations, ids.run(len(registrations), now_ms=now_ms), strict=True)
         )
     ]
-    vehicles_own = rows.vehicle_rows(new)
-    if company.master:
-        return [vehicles_own]
-    return [vehicles_own, rows.delegation_rows(new, ids.run(len(new), now_ms=now_ms), to=company.master_id)]
+    principals: dict[str, Why] = {company.id: Why.OWN}
+    if not company.master:
+        principals[company.master_id] = Why.PARTNER | Why.DELEGATED
+    if actor.authority is Authority.DIRECTOR:
+        principals[actor.user_id] = Why.MANAGED
+    seen = [(each.id, each.vehicle_no) for each in new]
+    made = [rows.vehicle_rows(new), reach.rows_of_new(Kind.VEHICLE, principals, seen, created_ms=now_ms)]
+    if not company.master:
+        made.append(rows.delegation_rows(new, ids.run(len(new), now_ms=now_ms), to=company.master_id))
+    return made
 
 
 def _sensors_prepared(
@@ -100,11 +108,15 @@ def _sensors_prepared(
 ) -> list[Rows]:
     """Sensors without a vehicle; the row does not name the account that registers them."""
     registrations = _in_order(registrations, "serial_no")
-    new = (
+    new = [
         sensor_service.of_registration(registration, company=company, sensor_id=SensorId(sensor_id), now_ms=now_ms)
         for registration, sensor_id in zip(registrations, ids.run(len(registrations), now_ms=now_ms), strict=True)
-    )
-    return [rows.sensor_rows(new)]
+    ]
+    principals: dict[str, Why] = {company.id: Why.OWN}
+    if not company.master:
+        principals[company.master_id] = Why.PARTNER
+    seen = [(each.id, each.serial_no) for each in new]
+    return [rows.sensor_rows(new), reach.rows_of_new(Kind.SENSOR, principals, seen, created_ms=now_ms)]
 
 
 VEHICLES: Final = ImportKind(

@@ -16,9 +16,9 @@ from tripline.domain.pushes import Channel, Message, Mute, Parked, State
 from tripline.services.fleet import history
 from tripline.services.listings import Listing
 from tripline.services.push import secrets
-from tripline.store.browsing import pushes as browsing
-from tripline.store.browsing.pushes import Filters
 from tripline.store.fleet import companies
+from tripline.store.listing import messages as listing
+from tripline.store.listing.messages import Filters
 from tripline.store.lists import Span
 from tripline.store.push import parked as push_parked
 from tripline.store.push import receiver_state
@@ -57,7 +57,7 @@ def parked(tx: ReadTx, *, actor: Actor, company_id: CompanyId, span: Span) -> Se
 def counts_up_to(tx: ReadTx, *, actor: Actor, company_id: CompanyId, most: int) -> Mapping[State, int]:
     """Number of messages in each state, counted up to `most`. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
-    return browsing.counts(tx, company_id, most=most)
+    return listing.counts(tx, company_id, most=most)
 
 
 def hurry(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> int:
@@ -93,5 +93,5 @@ def _of_messages(tx: ReadTx, actor: Actor, filters: Filters) -> tuple[CompanyId,
     return company_id, filters
 
 
-MESSAGES: Final[Listing[Filters, Message]] = Listing(browsing.page, browsing.count, _of_messages)
+MESSAGES: Final[Listing[Filters, Message]] = Listing(listing.page, listing.count, _of_messages)
 """The messages of the actor's company."""

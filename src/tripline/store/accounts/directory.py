@@ -2,7 +2,7 @@
 
 For platform administrators (`domain/access.py`) and owners of the data folder, so it takes no scope.
 
-Not here: the list of the portal (`store/browsing/accounts.py`), people of a company, under a scope
+Not here: the list of the portal (`store/listing/accounts.py`), people of a company, under a scope
 (`store/fleet/people.py`).
 """
 

@@ -11,7 +11,7 @@ from tripline.domain import companies
 from tripline.domain.access import Scope
 from tripline.domain.companies import Company, Details
 from tripline.domain.ids import CompanyId
-from tripline.store import lists, scopes
+from tripline.store import lists, reach, scopes
 from tripline.store.database import uniqueness
 from tripline.store.scores import standings
 from tripline.store.tables import (
@@ -107,6 +107,7 @@ def remove(tx: WriteTx, company_id: CompanyId) -> None:
     tx.run(update(company).where(company.c.registered_by_id == company_id).values(registered_by_id=None))
     standings.note_subject(tx, company_id)
     tx.run(delete(company).where(company.c.id == company_id))
+    reach.forget_principal(tx, company_id)
 
 
 @cache

@@ -23,7 +23,7 @@ from sqlalchemy import (
 from tripline.domain.access import Scope
 from tripline.domain.delegations import Delegation
 from tripline.domain.ids import CompanyId, RecordId, VehicleId
-from tripline.store import lists, positions, scopes
+from tripline.store import lists, positions, reach, scopes
 from tripline.store.tables import company, vehicle, vehicle_company
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -139,6 +139,7 @@ def insert_new(
             "automatic": automatic,
         },
     )
+    reach.refresh(tx, [vehicle_id])
     if not automatic:  # a vehicle that is just being registered has no position
         positions.reach_changed(tx, vehicle_id, [to_company_id])
 
@@ -146,6 +147,7 @@ def insert_new(
 def end(tx: WriteTx, vehicle_id: VehicleId, company_id: CompanyId) -> None:
     """Take the vehicle back from the company; `rights.end_of_company` ends the rights of its people."""
     tx.run(_END, {"vehicle": vehicle_id, "to_company": company_id})
+    reach.refresh(tx, [vehicle_id])
     positions.reach_changed(tx, vehicle_id, [company_id])
 
 

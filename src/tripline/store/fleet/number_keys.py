@@ -1,6 +1,6 @@
 """Vehicles and sensors by number, typed in any form: by its key (`domain/keys.py`).
 
-Not here: searches by a part of a number (`store/browsing/`).
+Not here: searches by a part of a number (`store/listing/`).
 """
 
 from functools import cache
@@ -9,7 +9,8 @@ from typing import Final
 from sqlalchemy import Column, ColumnElement, and_, bindparam, select
 
 from tripline.domain import keys
-from tripline.store.tables import sensor, vehicle
+from tripline.domain.access import Scope
+from tripline.store.tables import company, sensor, vehicle
 from tripline.store.transactions import Hot, ReadTx
 
 NAMES: Final = ("number_type", "number_key")
@@ -32,3 +33,14 @@ def stored(tx: ReadTx, number: Column[str], service_type: str, text: str) -> str
 @cache
 def _stored(number: Column[str]) -> Hot:
     return Hot(select(number).where(same(number)), *NAMES)
+
+
+def other_form(tx: ReadTx, number: Column[str], scope: Scope, search: str | None) -> str | None:
+    """Return the stored form of a number that somebody searches; None when no other form is stored."""
+    if not search or scope.company_id is None:
+        return None
+    types = tx.hot(_TYPE, scope.company_id)
+    return stored(tx, number, types[0][0], search) if types else None
+
+
+_TYPE: Final = Hot(select(company.c.service_type).where(company.c.id == bindparam("of")), "of")

@@ -14,7 +14,7 @@ from tripline.domain import people
 from tripline.domain.access import Authority, Scope
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.people import Change, User
-from tripline.store import lists, scopes
+from tripline.store import lists, reach, scopes
 from tripline.store.accounts.accounts import login_form
 from tripline.store.database import uniqueness
 from tripline.store.erasure import erasures
@@ -111,6 +111,7 @@ def remove(tx: WriteTx, user_id: UserId) -> None:
     """Delete an account and the mails that wait for it; nothing else may name it. The caller checked permission."""
     tx.run(delete(mail_outbox).where(mail_outbox.c.account_id == user_id))
     tx.run(delete(account).where(account.c.id == user_id))
+    reach.forget_principal(tx, user_id)
 
 
 _OWN: Final = Hot(select(*_COLUMNS).where(account.c.id == bindparam("id")), "id")

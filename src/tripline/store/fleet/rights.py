@@ -9,7 +9,7 @@ from sqlalchemy import Select, bindparam, case, delete, exists, func, insert, se
 from tripline.domain.access import Authority, Scope
 from tripline.domain.delegations import Right, UserRole
 from tripline.domain.ids import CompanyId, RecordId, UserId, VehicleId
-from tripline.store import lists, positions, scopes
+from tripline.store import lists, positions, reach, scopes
 from tripline.store.tables import account, company, vehicle, vehicle_user
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -131,6 +131,7 @@ def insert_new(
             "user_role": role.value,
         },
     )
+    reach.refresh(tx, [vehicle_id])
     positions.reach_changed(tx, vehicle_id, [user_id])
 
 
@@ -141,6 +142,7 @@ def end(tx: WriteTx, vehicle_id: VehicleId, user_id: UserId, role: UserRole) -> 
     """
     whose = {"of_vehicle": vehicle_id, "of_user": user_id}
     tx.run(_END, {**whose, "as_role": role.value})
+    reach.refresh(tx, [vehicle_id])
     positions.reach_changed(tx, vehicle_id, [user_id])
     return tx.run(_STOP_WITHOUT_RIGHT, whose) == 1
 
@@ -150,6 +152,7 @@ def end_of_company(tx: WriteTx, vehicle_id: VehicleId, company_id: CompanyId) ->
     whose = {"of_vehicle": vehicle_id, "of_company": company_id}
     positions.reach_of_people_changed(tx, vehicle_id, company_id)
     ended = tx.run(_END_OF_COMPANY, whose)
+    reach.refresh(tx, [vehicle_id])
     return ended, tx.run(_STOP_OF_COMPANY, whose) == 1
 
 

@@ -19,7 +19,7 @@ from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, VehicleId
 from tripline.domain.lines import Line, NwStatus
 from tripline.domain.sensors import Sensor
-from tripline.store import lists, reached, scopes
+from tripline.store import lists, reach, reached, scopes
 from tripline.store.database import uniqueness
 from tripline.store.devices import latest_values
 from tripline.store.fleet import number_keys
@@ -101,6 +101,7 @@ def insert_new(tx: WriteTx, new: Sensor) -> None:
     row = msgspec.structs.asdict(new)
     with _unique(new):
         tx.run(insert(sensor), {**{name: row[name] for name in _STORED}, "serial_key": keys.key(new.serial_no)})
+    reach.refresh(tx, sensor_ids=[new.id])
 
 
 def modify(tx: WriteTx, scope: Scope, changed: Sensor) -> None:
@@ -109,6 +110,7 @@ def modify(tx: WriteTx, scope: Scope, changed: Sensor) -> None:
     values["new_serial_key"] = keys.key(changed.serial_no)
     with _unique(changed):
         tx.run(_modify(scope.reaches), {"key": changed.id, **values, **scopes.values(scope)})
+    reach.refresh(tx, sensor_ids=[changed.id])
 
 
 def mount(tx: WriteTx, scope: Scope, sensor_id: SensorId, vehicle_id: VehicleId | None, status: sensors.Status) -> None:
@@ -118,6 +120,7 @@ def mount(tx: WriteTx, scope: Scope, sensor_id: SensorId, vehicle_id: VehicleId 
         statement.values(vehicle_id=bindparam("on"), status=bindparam("after")),
         {"key": sensor_id, "on": vehicle_id, "after": status.value, **scopes.values(scope)},
     )
+    reach.refresh(tx, sensor_ids=[sensor_id])
 
 
 def unmount_all(tx: WriteTx, vehicle_id: VehicleId) -> list[SensorId]:
@@ -130,12 +133,14 @@ def unmount_all(tx: WriteTx, vehicle_id: VehicleId) -> list[SensorId]:
     for sensor_id in mounted:
         latest_values.forget_of_vehicle(tx, sensor_id)
     tx.run(_UNMOUNT_ALL, {"on": vehicle_id})
+    reach.refresh(tx, sensor_ids=mounted)
     return mounted
 
 
 def remove(tx: WriteTx, sensor_id: SensorId) -> None:
     """Delete the row of a sensor whose line is forgotten; the caller checked permission."""
     tx.run(delete(sensor).where(sensor.c.id == bindparam("key")), {"key": sensor_id})
+    reach.refresh(tx, sensor_ids=[sensor_id])
 
 
 def _unique(registered: Sensor) -> Any:

@@ -14,7 +14,7 @@ from tripline.domain import keys, vehicles
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.vehicles import Vehicle
-from tripline.store import lists, reached, scopes
+from tripline.store import lists, reach, reached, scopes
 from tripline.store.database import uniqueness
 from tripline.store.fleet import delegations, number_keys
 from tripline.store.tables import sensor, vehicle, vehicle_score, vehicle_user
@@ -91,6 +91,7 @@ def insert_new(tx: WriteTx, new: Vehicle) -> None:
     row = msgspec.structs.asdict(new)
     with _unique(new.vehicle_no):
         tx.run(insert(vehicle), {**{name: row[name] for name in _STORED}, "number_key": keys.key(new.vehicle_no)})
+    reach.refresh(tx, [new.id])
 
 
 def change(tx: WriteTx, scope: Scope, vehicle_id: VehicleId, **columns: Any) -> None:
@@ -106,6 +107,8 @@ def change(tx: WriteTx, scope: Scope, vehicle_id: VehicleId, **columns: Any) -> 
         changed = tx.run(statement.values(**columns), {"key": vehicle_id, **scopes.values(scope)})
     if changed and number:
         tx.run(_RENUMBER, {"of_vehicle": vehicle_id, "number": number})
+    if changed and (number or "director_id" in columns):
+        reach.refresh(tx, [vehicle_id])
 
 
 def remove(tx: WriteTx, scope: Scope, vehicle_id: VehicleId) -> None:
@@ -113,6 +116,7 @@ def remove(tx: WriteTx, scope: Scope, vehicle_id: VehicleId) -> None:
     tx.run(delete(vehicle_score).where(vehicle_score.c.vehicle_id == vehicle_id))
     statement = delete(vehicle).where(vehicle.c.id == bindparam("key"), scopes.vehicles(scope.reaches))
     tx.run(statement, {"key": vehicle_id, **scopes.values(scope)})
+    reach.refresh(tx, [vehicle_id])
 
 
 def sensors_of(tx: ReadTx, vehicle_id: VehicleId) -> list[SensorId]:

@@ -12,6 +12,7 @@ from sqlalchemy import bindparam, delete, insert, select, update
 from tripline.domain.ids import CompanyId, SensorId
 from tripline.domain.lines import Claim, Line
 from tripline.domain.sensors import Sensor, Status
+from tripline.store import reach
 from tripline.store.tables import carrier_line, company, sensor
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -77,6 +78,7 @@ def hand_over(tx: WriteTx, old: Sensor, to: SensorId) -> None:
     tx.run(update(sensor).where(sensor.c.id == old.id).values(_RELEASED))
     values = {"vehicle_id": old.vehicle_id, "status": old.status.value}
     tx.run(update(sensor).where(sensor.c.id == to).values(values))
+    reach.refresh(tx, sensor_ids=[old.id, to])
 
 
 def clear(tx: WriteTx, sensor_id: SensorId) -> None:
@@ -85,3 +87,4 @@ def clear(tx: WriteTx, sensor_id: SensorId) -> None:
     Its data stays with the vehicle it was on.
     """
     tx.run(update(sensor).where(sensor.c.id == sensor_id).values(_EMPTY))
+    reach.refresh(tx, sensor_ids=[sensor_id])

@@ -10,6 +10,7 @@ from sqlalchemy import bindparam, delete, select, update
 from tripline.domain.ids import RequestId, SensorId, VehicleId
 from tripline.domain.rpc import Call
 from tripline.domain.sensors import Status
+from tripline.store import reach
 from tripline.store.bulk import Bulk
 from tripline.store.tables import activation, sensor, vehicle
 from tripline.store.transactions import Hot, ReadTx, WriteTx
@@ -70,4 +71,8 @@ def withdraw(tx: WriteTx, call: Call) -> bool:
 
 def mount(tx: WriteTx, sensor_id: SensorId, vehicle_id: VehicleId, status: Status) -> bool:
     """Mount the sensor on the vehicle if it is on none and both belong to one company; True if mounted."""
-    return tx.run(_MOUNT, {"key": sensor_id, "onto": vehicle_id, "after": status.value}) == 1
+    mounted = tx.run(_MOUNT, {"key": sensor_id, "onto": vehicle_id, "after": status.value}) == 1
+    if mounted:
+        reach.meet(tx, vehicle_id)
+        reach.refresh(tx, sensor_ids=[sensor_id])
+    return mounted

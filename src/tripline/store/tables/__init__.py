@@ -35,6 +35,7 @@ from tripline.store.tables.fleet import (
 from tripline.store.tables.imports import import_block, import_draft
 from tripline.store.tables.nodes import bus_position, device_send, node, push_claim
 from tripline.store.tables.outbox import mail_outbox, push_outbox, push_receiver, push_resend, push_secret
+from tripline.store.tables.reach import reach
 from tripline.store.tables.rescorings import rescoring
 from tripline.store.tables.trends import score_change, score_recount, score_standing, score_sum
 from tripline.store.tables.trips import (
@@ -94,6 +95,7 @@ __all__ = [
     "push_receiver",
     "push_resend",
     "push_secret",
+    "reach",
     "rejected_message",
     "rescoring",
     "rpc_call",

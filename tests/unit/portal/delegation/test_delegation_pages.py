@@ -8,7 +8,7 @@ from tests.support.portal import HTMX, Browser, Page
 
 from tripline.portal.frame import addresses
 from tripline.services.accounts import directory
-from tripline.store.browsing.pages import Place
+from tripline.store.listing.pages import Place
 
 KOREAN = {"Accept-Language": "ko"}
 

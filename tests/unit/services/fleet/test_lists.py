@@ -1,23 +1,23 @@
 """Lists as somebody may see them: rows inside the scope name nobody and nothing outside it."""
 
 import pytest
-from tests.support import browsing, rows
+from tests.support import listing, rows
 
 from tripline.domain.access import Actor, Authority
 from tripline.services.fleet import lists
-from tripline.store.browsing import people, vehicles
-from tripline.store.browsing.pages import PageRequest
+from tripline.store.listing import people, vehicles
+from tripline.store.listing.pages import PageRequest
 
 
 @pytest.fixture(scope="module")
 def tx():
     with rows.memory(keys_checked=False) as transaction:
-        browsing.fill(transaction)
+        listing.fill(transaction)
         yield transaction
 
 
 def actor(looker):
-    authority, user_id, company_id = browsing.LOOKERS[looker]
+    authority, user_id, company_id = listing.LOOKERS[looker]
     return Actor(user_id, authority, company_id)
 
 
@@ -43,7 +43,7 @@ def test_vehicles_name_people_to_those_who_may_see_them_alone(tx, looker, vehicl
     assert (row.director_id, row.driver_id) == {"v9": ("director-p", None), "v1": (None, "driver-p")}[vehicle_id]
 
 
-@pytest.mark.parametrize(("looker", "number"), [("partner", browsing.NUMBERS[1]), ("director", None)])
+@pytest.mark.parametrize(("looker", "number"), [("partner", listing.NUMBERS[1]), ("director", None)])
 def test_people_come_with_vehicles_to_those_who_may_see_them_alone(tx, looker, number):
     asked = people.Filters(company_id=None, role=Authority.DRIVER)
     found = lists.PEOPLE.page(tx, actor=actor(looker), filters=asked, page_request=PageRequest(limit=99, by="name"))

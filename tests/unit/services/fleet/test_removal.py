@@ -130,6 +130,7 @@ def test_deleted_driver_is_named_nowhere_and_what_was_driven_stays(tmp_path):
         "mail_outbox.account_id",
         "account_link.user_id",
         "account_session.user_id",
+        "reach.principal",
         "trip.user_id",
         "vehicle.current_driver_id",
         "vehicle_score.user_id",

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 from sqlalchemy import update
-from tests.support import browsing, rows
+from tests.support import listing, reaching, rows
 
 from tripline.domain import keys
 from tripline.domain.access import Actor, Authority
@@ -15,7 +15,7 @@ from tripline.store.tables import carrier_line, sensor, vehicle
 @pytest.fixture(scope="module")
 def tx():
     with rows.memory(keys_checked=False) as transaction:
-        browsing.fill(transaction)
+        listing.fill(transaction)
         transaction.run(update(carrier_line).where(carrier_line.c.sensor_id == "s5").values(mdn="+821012340005"))
         yield transaction
 
@@ -25,6 +25,7 @@ def numbered(tx):
     """The same with a vehicle and a sensor whose numbers end with four digits."""
     tx.run(update(vehicle).where(vehicle.c.id == "v25").values(vehicle_no="12가 3456"))
     tx.run(update(sensor).where(sensor.c.id == "s25").values(serial_no="IMEI-12가-3456"))
+    reaching.recount(tx)
     return tx
 
 
@@ -53,6 +54,7 @@ def keyed(tx):
     number, serial = unicodedata.normalize("NFD", "서울12가 7"), "\u200bImei-Ä7"
     tx.run(update(vehicle).where(vehicle.c.id == "v21").values(vehicle_no=number, number_key=keys.key(number)))
     tx.run(update(sensor).where(sensor.c.id == "s21").values(serial_no=serial, serial_key=keys.key(serial)))
+    reaching.recount(tx)
     return tx
 
 

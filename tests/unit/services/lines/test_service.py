@@ -9,8 +9,8 @@ from tripline.domain.refusals import Forbidden
 from tripline.ports.carriers import CarrierRefusedError
 from tripline.services.fleet import lists
 from tripline.services.lines import service
-from tripline.store.browsing.lines import Filters
-from tripline.store.browsing.pages import PageRequest
+from tripline.store.listing.lines import Filters
+from tripline.store.listing.pages import PageRequest
 from tripline.store.tables import line_change
 
 

@@ -6,12 +6,12 @@ from itertools import product
 import pytest
 from msgspec.structs import asdict
 from sqlalchemy import insert, select
-from tests.support import browsing, rows
+from tests.support import listing, rows
 
 from tripline.domain.access import Authority
-from tripline.store.browsing import accounts
-from tripline.store.browsing.accounts import Filters
-from tripline.store.browsing.pages import PageRequest
+from tripline.store.listing import accounts
+from tripline.store.listing.accounts import Filters
+from tripline.store.listing.pages import PageRequest
 from tripline.store.tables import account
 
 pytestmark = pytest.mark.deep
@@ -28,7 +28,7 @@ SEARCHES = (None, "D", "director-", "NET@", "more-3@x.example", "STRASSE", "stra
 @pytest.fixture(scope="module")
 def tx():
     with rows.memory(keys_checked=False) as transaction:
-        browsing.fill(transaction)
+        listing.fill(transaction)
         for at, (email, role) in enumerate(ALONE.items()):
             row = {"id": f"alone-{at}", "created_ms": at, "authority": role.value, "name": "Lee", "email": email}
             rest = {"password_hash": "", "password_updated_ms": 1, "enabled": role is not Authority.CARRIER}
@@ -55,7 +55,7 @@ def test_accounts_are_those_that_pass_in_the_order_of_their_addresses_both_ways(
         expected = [row.id for row in wanted(tx, filters)][:: -1 if descending else 1]
         pages = partial(accounts.page, tx, filters)
 
-        assert browsing.walked(pages, "email", descending=descending, limit=limit) == expected
+        assert listing.walked(pages, "email", descending=descending, limit=limit) == expected
         assert accounts.count(tx, filters) == len(expected)
 
 

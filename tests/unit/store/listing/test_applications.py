@@ -5,12 +5,12 @@ from functools import partial
 import pytest
 from msgspec.structs import asdict
 from sqlalchemy import insert, select
-from tests.support import browsing, rows
+from tests.support import listing, rows
 
 from tripline.domain.applications import State
-from tripline.store.browsing import applications, pages
-from tripline.store.browsing.applications import Filters
-from tripline.store.browsing.pages import PageRequest, Place
+from tripline.store.listing import applications
+from tripline.store.listing.applications import Filters
+from tripline.store.listing.pages import PageRequest, Place
 from tripline.store.tables import service_application
 
 pytestmark = pytest.mark.deep
@@ -35,15 +35,6 @@ def tx():
         yield transaction
 
 
-@pytest.fixture(params=[0, 1_000], ids=["walking", "sorting"])
-def many(request, monkeypatch):
-    """Up to how many rows are sorted, so that each way of finding them is gone."""
-    monkeypatch.setattr(pages, "MANY", request.param)
-    applications._past_state.cache_clear()
-    yield
-    applications._past_state.cache_clear()
-
-
 def wanted(tx, filters):
     """The applications that are to be listed, by a sentence of Python."""
     return [
@@ -60,7 +51,7 @@ def test_applications_are_those_that_pass_in_each_order(tx, search, state):
     filters = Filters(search=search, state=state)
     expected = wanted(tx, filters)
 
-    browsing.assert_in_each_order(
+    listing.assert_in_each_order(
         partial(applications.page, tx, filters),
         expected,
         {"name": "service_name", "created": "created_ms"},
@@ -93,7 +84,7 @@ def test_application_is_shown_with_who_sent_it_in_and_when_it_was_decided(tx):
     ("filters", "by", "statements"),
     [
         (Filters(), "name", 1),
-        (Filters(state=State.APPROVED), "created", 1),
+        (Filters(state=State.APPROVED), "created", 2),
         (Filters(state=State.APPROVED), "name", 2),
     ],
     ids=str,

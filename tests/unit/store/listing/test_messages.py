@@ -4,13 +4,13 @@ from functools import partial
 
 import pytest
 from sqlalchemy import insert
-from tests.support import browsing, fleet_rows, rows
+from tests.support import fleet_rows, listing, rows
 
 from tripline.domain.ids import CompanyId, RowNo, SensorId
 from tripline.domain.pushes import Channel, Name, State
-from tripline.store.browsing import pushes
-from tripline.store.browsing.pages import PageRequest, Place
-from tripline.store.browsing.pushes import Filters
+from tripline.store.listing import messages
+from tripline.store.listing.messages import Filters
+from tripline.store.listing.pages import PageRequest, Place
 from tripline.store.push import outbox
 from tripline.store.push import queue as push_queue
 from tripline.store.push.outbox import Waiting
@@ -80,20 +80,17 @@ FILTERS = [
 ]
 
 
-@pytest.mark.parametrize("many", [2, 1, 0])
 @pytest.mark.parametrize("state", State)
 @pytest.mark.parametrize("filtered", FILTERS, ids=str)
-def test_messages_are_those_that_pass_by_the_time_they_were_put_in_line(tx, monkeypatch, state, filtered, many):
-    """Whether the sensors searched for are few, which two of them are at most, or many."""
-    monkeypatch.setattr(pushes, "MANY", many)
+def test_messages_are_those_that_pass_by_the_time_they_were_put_in_line(tx, state, filtered):
     filters = Filters(state=state, **filtered)
     expected = [] if {Name.DISPUTE, "zz"} & set(filtered.values()) else wanted(state=state, **filtered)
-    pages = partial(pushes.page, tx, A, filters)
+    pages = partial(messages.page, tx, A, filters)
 
     for descending in (False, True):
         ids = [f"id {no:02d}" for no in expected][:: -1 if descending else 1]
-        assert browsing.walked(pages, "made", descending=descending, limit=2) == ids
-    assert pushes.count(tx, A, filters) == len(expected)
+        assert listing.walked(pages, "made", descending=descending, limit=2) == ids
+    assert messages.count(tx, A, filters) == len(expected)
 
 
 def test_each_state_has_messages_of_both_sensors_and_both_channels():
@@ -102,14 +99,14 @@ def test_each_state_has_messages_of_both_sensors_and_both_channels():
 
 
 def test_another_companys_messages_are_not_listed(tx):
-    of_both = {state: [pushes.count(tx, of, Filters(state=state)) for of in (A, B)] for state in State}
+    of_both = {state: [messages.count(tx, of, Filters(state=state)) for of in (A, B)] for state in State}
 
     assert of_both == {State.WAITING: [6, 1], State.PARKED: [4, 0], State.UNCONFIRMED: [2, 0]}
 
 
 @pytest.mark.parametrize(("most", "expected"), [(9, [6, 4, 2]), (4, [4, 4, 2]), (1, [1, 1, 1])])
 def test_messages_of_each_state_are_counted_up_to_a_bound(tx, most, expected):
-    counted = pushes.counts(tx, A, most=most)
+    counted = messages.counts(tx, A, most=most)
 
     assert [counted[state] for state in (State.WAITING, State.PARKED, State.UNCONFIRMED)] == expected
 
@@ -117,7 +114,7 @@ def test_messages_of_each_state_are_counted_up_to_a_bound(tx, most, expected):
 @pytest.mark.sqlite("how SQLite finds rows")
 def test_messages_of_each_state_are_counted_along_its_index(tx):
     with rows.statements(tx) as run:
-        pushes.counts(tx, A, most=2)
+        messages.counts(tx, A, most=2)
 
     steps = {step for statement in run for *_, step in rows.plan(tx, statement)}
     assert {step.split("ix_push_outbox_")[1].split()[0] for step in steps if "push_outbox" in step} == set(State)
@@ -126,7 +123,7 @@ def test_messages_of_each_state_are_counted_along_its_index(tx):
 
 def test_message_tells_what_came_of_it(tx):
     first, given_up = (
-        pushes.page(tx, A, Filters(state=state), PageRequest(limit=1, by="made", descending=descending)).rows[0]
+        messages.page(tx, A, Filters(state=state), PageRequest(limit=1, by="made", descending=descending)).rows[0]
         for state, descending in ((State.WAITING, False), (State.PARKED, True))
     )
 
@@ -142,19 +139,15 @@ def test_message_tells_what_came_of_it(tx):
 def test_page_is_read_along_an_index(tx, state, filtered, place):
     filters = Filters(state=state, **filtered)
     with rows.statements(tx) as run:
-        pushes.page(tx, A, filters, PageRequest(limit=5, by="made", place=place))
-        pushes.count(tx, A, filters)
+        messages.page(tx, A, filters, PageRequest(limit=5, by="made", place=place))
+        messages.count(tx, A, filters)
 
     steps = {step for statement in run for *_, step in rows.plan(tx, statement)}
-    # Messages to two addresses are merged: as many of each as a page shows.
-    merges = state is not State.PARKED and "channel" not in filtered
-    sorts = {"USE TEMP B-TREE FOR RIGHT PART OF ORDER BY"} | ({"USE TEMP B-TREE FOR ORDER BY"} if merges else set())
-    walks = [statement for statement in run if "push_outbox" in statement]
-    searched = filtered.get("search")
-    assert len(walks) == (0 if searched == "zz" else 3 if merges else 2)
-    assert bool([step for step in steps if f"ix_push_outbox_{state} (company_id=?" in step]) is (searched != "zz")
-    # Those of the page show the sensor of each row.
-    by_serial = "USING COVERING INDEX uq_sensor_serial (service_type=? AND serial_no>? AND serial_no<?)"
-    assert bool([step for step in steps if by_serial in step]) is (searched is not None)
+    # Messages to two addresses are read one after the other: as many of each as a page shows.
+    both = state is not State.PARKED and "channel" not in filtered
+    assert len(run) == (4 if both else 2)
+    assert [step for step in steps if f"ix_push_outbox_{state} (company_id=?" in step]
+    by_serial = "USING INDEX uq_sensor_serial_key (service_type=? AND serial_key>? AND serial_key<?)"
+    assert bool([step for step in steps if by_serial in step]) is ("search" in filtered)
     assert [step for step in steps if step.startswith("SCAN push_outbox")] == []
-    assert {step for step in steps if "TEMP B-TREE" in step} <= sorts
+    assert {step for step in steps if "TEMP B-TREE" in step} <= {"USE TEMP B-TREE FOR RIGHT PART OF ORDER BY"}

@@ -2,12 +2,12 @@
 
 import pytest
 from sqlalchemy import update
-from tests.support import browsing, rows
+from tests.support import listing, rows
 
 from tripline.domain.access import Action, Authority, Reach, Scope
 from tripline.domain.ids import CompanyId
-from tripline.store.browsing import companies, numbers, people
-from tripline.store.browsing.pages import PageRequest
+from tripline.store.listing import companies, numbers, people
+from tripline.store.listing.pages import PageRequest
 from tripline.store.tables import account
 
 pytestmark = pytest.mark.deep
@@ -16,12 +16,12 @@ pytestmark = pytest.mark.deep
 @pytest.fixture(scope="module")
 def tx():
     with rows.memory(keys_checked=False) as transaction:
-        browsing.fill(transaction)
+        listing.fill(transaction)
         yield transaction
 
 
 def names(tx, looker, turn, **filters):
-    scope = browsing.scope(looker, Action.PERSON_LIST)
+    scope = listing.scope(looker, Action.PERSON_LIST)
     asked = people.Filters(role=Authority.DRIVER, **{"company_id": None, **filters})
     found = people.page(tx, scope, asked, turn)
     return [row.name for row in found.rows], people.count(tx, scope, asked)
@@ -58,7 +58,7 @@ def test_people_are_found_by_the_beginning_of_a_name_and_by_their_account(tx):
     assert disabled == ["Kim 10", "kim 05"]
 
 
-@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.usefixtures("many")
 @pytest.mark.parametrize("by", ["name", "email", "created"])
 @pytest.mark.parametrize(
     ("search", "found"),
@@ -71,12 +71,8 @@ def test_people_are_found_by_the_beginning_of_a_name_and_by_their_account(tx):
         ("777", set()),
     ],
 )
-def test_people_are_found_by_address_and_telephone_number_too(tx, monkeypatch, search, found, by, many):
-    people._past_range.cache_clear()
-    if many:
-        monkeypatch.setattr("tripline.store.browsing.pages.MANY", 0)
+def test_people_are_found_by_address_and_telephone_number_too(tx, search, found, by):
     seen, number = names(tx, "partner", PageRequest(limit=99, by=by), search=search)
-    people._past_range.cache_clear()
 
     assert (set(seen), len(seen), number) == (found, len(found), len(found))
 
@@ -86,11 +82,11 @@ def test_people_who_are_found_by_everything_are_listed_once_page_by_page(tx):
     tx.run(update(account).where(account.c.id == "driver-p").values(name="010", login="010@x", phone="010-1"))
 
     def page(turn):
-        scope = browsing.scope("partner", Action.PERSON_LIST)
+        scope = listing.scope("partner", Action.PERSON_LIST)
         return people.page(tx, scope, people.Filters(company_id=None, role=Authority.DRIVER, search="010"), turn)
 
     try:
-        walks = [browsing.walked(page, by, descending=down, limit=3) for by in ("name", "email") for down in (0, 1)]
+        walks = [listing.walked(page, by, descending=down, limit=3) for by in ("name", "email") for down in (0, 1)]
     finally:
         tx.run(update(account).where(account.c.id == "driver-p").values(**before))
 
@@ -98,13 +94,13 @@ def test_people_who_are_found_by_everything_are_listed_once_page_by_page(tx):
 
 
 def test_people_are_shown_with_what_they_drive_and_may(tx):
-    scope = browsing.scope("partner", Action.PERSON_LIST)
+    scope = listing.scope("partner", Action.PERSON_LIST)
     asked = people.Filters(company_id=None, role=Authority.DRIVER, search="kim 05")
     (driver,) = people.page(tx, scope, asked, BY_NAME).rows
     asked = people.Filters(company_id=None, role=Authority.DIRECTOR)
     (director,) = people.page(tx, scope, asked, BY_NAME).rows
 
-    assert (driver.rights, driver.managed, driver.vehicle_id, driver.vehicle_no) == (2, 0, "v1", browsing.NUMBERS[1])
+    assert (driver.rights, driver.managed, driver.vehicle_id, driver.vehicle_no) == (2, 0, "v1", listing.NUMBERS[1])
     assert (director.rights, director.managed, director.vehicle_id) == (4, 4, None)
 
 
@@ -148,7 +144,7 @@ def test_companies_are_those_inside_by_name_with_their_numbers(tx, reaches, filt
     ],
 )
 def test_sensors_are_found_by_numbers_of_their_line(tx, looker, beginning, seen):
-    scope = browsing.scope(looker, Action.SENSOR_READ)
+    scope = listing.scope(looker, Action.SENSOR_READ)
 
     assert {found.sensor_id for found in numbers.lines(tx, scope, beginning, limit=99)} == seen
 
@@ -174,7 +170,7 @@ def test_sensors_are_found_by_numbers_of_their_line(tx, looker, beginning, seen)
     ],
 )
 def test_people_are_found_by_name_address_and_telephone_number(tx, looker, text, seen):
-    scope = browsing.scope(looker, Action.PERSON_LIST)
+    scope = listing.scope(looker, Action.PERSON_LIST)
 
     assert {found.name for found in numbers.people(tx, scope, text, limit=99)} == seen
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from sqlalchemy import insert
 
-from tests.support import fleet_rows
+from tests.support import fleet_rows, reaching
 from tripline.domain.access import RULES, Action, Authority, Scope
 from tripline.domain.ids import CompanyId, UserId
-from tripline.store.browsing.pages import Page, PageRequest
+from tripline.store.listing.pages import Page, PageRequest
 from tripline.store.tables import (
     account,
     carrier_line,
@@ -36,6 +36,8 @@ LOOKERS: dict[str, tuple[Authority, str, str]] = {
     "driver": (Authority.DRIVER, "driver-p", "p"),
 }
 """Who looks -> role, account, company."""
+SCANNED = {"SCAN page", "SCAN few", "SCAN found"}
+"""Steps of SQLite's plans that read all of what another step selected."""
 
 
 def scope(looker: str, action: Action) -> Scope | None:
@@ -87,6 +89,7 @@ def fill(tx: WriteTx) -> None:
     tx.run(insert(carrier_line), [_line(n) for n in range(0, VEHICLES, 5)])
     _relations(tx, owners)
     _live(tx, owners)
+    reaching.recount(tx)
 
 
 def _companies(tx: WriteTx) -> None:

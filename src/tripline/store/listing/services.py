@@ -1,4 +1,4 @@
-"""Services as a list: each service type, the company that operates it, and how much it holds.
+"""The list of services: each service type, the company that operates it, and the numbers of what it has.
 
 Not here: the companies of one service type (`companies.py`).
 """
@@ -10,7 +10,9 @@ from sqlalchemy import ColumnElement, Select, Subquery, exists, func, select
 
 from tripline.domain.access import Authority
 from tripline.domain.ids import CompanyId
-from tripline.store.browsing.pages import ListQuery, Page, PageRequest, Source
+from tripline.store.listing import engine
+from tripline.store.listing.engine import Filter, ListQuery, ListSpec
+from tripline.store.listing.pages import Page, PageRequest
 from tripline.store.tables import account, company, sensor, vehicle
 from tripline.store.transactions import ReadTx
 
@@ -42,26 +44,20 @@ class ListedService(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def page(tx: ReadTx, filters: Filters, page_request: PageRequest) -> Page[ListedService]:
-    """The services of the page; the caller checked permission."""
-    found = _QUERY.page(tx, page_request, _sources(filters), (), search=filters.search)
-    return found.mapped(_listed)
+    """Return the services of the page; the caller checked permission."""
+    return _SERVICES.page(tx, _query(filters), page_request).mapped(_listed)
 
 
 def count(tx: ReadTx, filters: Filters) -> int:
-    """How many services the filters let pass; the caller checked permission."""
-    return _QUERY.count(tx, _sources(filters), (), search=filters.search)
+    """Return how many services the filters let pass; the caller checked permission."""
+    return _SERVICES.count(tx, _query(filters))
 
 
-def _sources(filters: Filters) -> list[Source]:
-    """One company of each service type operates it: few, which are sorted."""
-    return [Source(_conditions, (filters.enabled,), walked=False)]
+def _query(filters: Filters) -> ListQuery:
+    return engine.query_of(None, {_ENABLED.get(filters.enabled, ""): True}, filters.search)
 
 
-def _conditions(enabled: bool | None) -> list[ColumnElement[bool]]:
-    conditions: list[ColumnElement[bool]] = [company.c.master.is_(True)]
-    if enabled is not None:
-        conditions.append(_enabled(company) if enabled else ~_enabled(company))
-    return conditions
+_ENABLED: Final[dict[bool | None, str]] = {True: "enabled", False: "disabled"}
 
 
 def _enabled(operator: Any) -> ColumnElement[bool]:
@@ -83,7 +79,7 @@ def _shown(page: Subquery) -> Select[Any]:
         "accounts": _counted(account.c.company_id.in_(companies)),
         "enabled": _enabled(row),
     }
-    columns = [looked_up[name].label(name) if name in looked_up else row.c[name] for name in _FIELDS]
+    columns = engine.fields(_FIELDS, row, looked_up)
     return select(page.c.place, page.c.key, *columns).select_from(page.join(row, row.c.id == page.c.key))
 
 
@@ -92,15 +88,22 @@ def _counted(condition: ColumnElement[bool]) -> ColumnElement[int]:
 
 
 _FIELDS: Final = ListedService.__struct_fields__
-_QUERY: Final = ListQuery(
-    company.c.id,
-    {"service": company.c.service_type, "name": company.c.name, "created": company.c.created_ms},
-    "service",
-    _shown,
-    (),
-)
 
 
 def _listed(row: tuple[Any, ...]) -> ListedService:
     values = dict(zip(_FIELDS, row[2:], strict=True))
     return ListedService(**{**values, "enabled": bool(values["enabled"])})
+
+
+_SERVICES: Final = ListSpec(
+    rows=company,
+    key=company.c.id,
+    orders={"service": company.c.service_type, "name": company.c.name, "created": company.c.created_ms},
+    name="service",
+    always=(Filter(where=company.c.master.is_(True)),),
+    filters={
+        "enabled": Filter(where=_enabled(company)),
+        "disabled": Filter(where=~_enabled(company)),
+    },
+    shown=_shown,
+)

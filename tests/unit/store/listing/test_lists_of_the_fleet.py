@@ -2,25 +2,23 @@
 whichever way they are found."""
 
 import re
+from functools import partial
 
 import pytest
 from msgspec.structs import asdict
 from sqlalchemy import select, update
-from tests.support import browsing, rows
-from tests.support.browsing import LOOKERS
+from tests.support import listing, reaching, rows
+from tests.support.listing import LOOKERS
 
 from tripline.domain.access import Action, Reach
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.vehicles import Status
 from tripline.store import scopes
-from tripline.store.browsing import pages, ranks, sensors, vehicles
-from tripline.store.browsing.pages import PageRequest
-from tripline.store.browsing.ranks import Singles
-from tripline.store.browsing.sensors import Heard
-from tripline.store.browsing.vehicles import Whose
+from tripline.store.listing import sensors, vehicles
+from tripline.store.listing.pages import PageRequest
+from tripline.store.listing.sensors import Filters, Heard
+from tripline.store.listing.vehicles import Whose
 from tripline.store.tables import sensor, trip, vehicle, vehicle_company, vehicle_user
-
-pytestmark = pytest.mark.deep
 
 VEHICLE_FILTERS = [
     {},
@@ -93,7 +91,8 @@ DELEGATED = 8
 @pytest.fixture(scope="module")
 def tx():
     with rows.memory(keys_checked=False) as transaction:
-        browsing.fill(transaction)
+        listing.fill(transaction)
+        reaching.recount(transaction)
         yield transaction
 
 
@@ -102,30 +101,16 @@ def numbered():
     """The same with numbers as vehicles have them, written in more ways than one; that of every eighth begins with the
     digits that others end with."""
     with rows.memory(keys_checked=False) as transaction:
-        browsing.fill(transaction)
-        for n in range(browsing.VEHICLES):
+        listing.fill(transaction)
+        for n in range(listing.VEHICLES):
             number = f"{n:02d}{'가나'[n % 2]}{('', ' ', '-', ' ')[n // 2 % 4]}{1000 + n % 5}"
             number = f"1002{number}" if n % 8 == 1 else number
             of_vehicle = {"vehicle_no": number}
             transaction.run(update(vehicle).where(vehicle.c.id == f"v{n}").values(of_vehicle))
             transaction.run(update(vehicle_user).where(vehicle_user.c.vehicle_id == f"v{n}").values(of_vehicle))
             transaction.run(update(sensor).where(sensor.c.id == f"s{n}").values(serial_no=number))
+        reaching.recount(transaction)
         yield transaction
-
-
-@pytest.fixture(params=[0, 3, 1_000], ids=["walking", "both", "sorting"])
-def many(request, monkeypatch):
-    """Up to how many rows are sorted, so that each way of finding them is gone."""
-
-    def forget():
-        for each in (vehicles._past_set, sensors._past_set):
-            each.cache_clear()
-
-    monkeypatch.setattr(pages, "MANY", request.param)
-    monkeypatch.setattr(ranks, "SINGLES_MANY", request.param)
-    forget()
-    yield
-    forget()
 
 
 def is_searched_for(number, search):
@@ -167,7 +152,7 @@ def wanted_sensors(tx, scope, filters):
     """The sensors that are to be listed, by a sentence of Python."""
     inside = tx.all(select(sensor).where(scopes.sensors(scope.reaches)), scopes.values(scope))
     heard = {}
-    for n in range(0, browsing.VEHICLES, 3):
+    for n in range(0, listing.VEHICLES, 3):
         was = Heard.NEVER if n % 9 else Heard.AWAY
         heard[f"s{n}"] = Heard.CONNECTED if n % 2 == 0 else was
     return [
@@ -182,51 +167,48 @@ def wanted_sensors(tx, scope, filters):
 
 
 @pytest.mark.usefixtures("many")
-@pytest.mark.parametrize("looker", LOOKERS)
 @pytest.mark.parametrize("filtered", VEHICLE_FILTERS, ids=str)
-def test_vehicles_are_those_inside_that_pass_in_each_order(tx, looker, filtered):
-    scope, filters = browsing.scope(looker, Action.VEHICLE_READ), vehicles.Filters(**filtered)
-    expected = wanted_vehicles(tx, scope, filters)
+def test_vehicles_are_those_inside_that_pass_in_each_order(tx, filtered):
+    filters = vehicles.Filters(**filtered)
+    for looker in LOOKERS:
+        scope = listing.scope(looker, Action.VEHICLE_READ)
+        expected = wanted_vehicles(tx, scope, filters)
 
-    browsing.assert_in_each_order(
-        lambda turn: vehicles.page(tx, scope, filters, turn),
-        expected,
-        {"number": "vehicle_no", "created": "created_ms"},
-        limits=(4, 7),
-    )
-    assert vehicles.count(tx, scope, filters) == len(expected)
+        listing.assert_in_each_order(
+            partial(vehicles.page, tx, scope, filters),
+            expected,
+            {"number": "vehicle_no", "created": "created_ms"},
+            limits=(4, 7),
+        )
+        assert vehicles.count(tx, scope, filters) == len(expected)
 
 
 @pytest.mark.usefixtures("many")
-@pytest.mark.parametrize("looker", LOOKERS)
 @pytest.mark.parametrize("filtered", SENSOR_FILTERS, ids=str)
-def test_sensors_are_those_inside_that_pass_in_each_order(tx, looker, filtered):
-    scope, filters = browsing.scope(looker, Action.SENSOR_READ), sensors.Filters(**filtered)
-    if scope is None:
-        return
-    expected = wanted_sensors(tx, scope, filters)
+def test_sensors_are_those_inside_that_pass_in_each_order(tx, filtered):
+    filters = Filters(**filtered)
+    for scope in filter(None, (listing.scope(looker, Action.SENSOR_READ) for looker in LOOKERS)):
+        expected = wanted_sensors(tx, scope, filters)
 
-    browsing.assert_in_each_order(
-        lambda turn: sensors.page(tx, scope, filters, turn),
-        expected,
-        {"serial": "serial_no", "created": "created_ms"},
-        limits=(4, 7),
-    )
-    assert sensors.count(tx, scope, filters) == len(expected)
+        listing.assert_in_each_order(
+            partial(sensors.page, tx, scope, filters),
+            expected,
+            {"serial": "serial_no", "created": "created_ms"},
+            limits=(4, 7),
+        )
+        assert sensors.count(tx, scope, filters) == len(expected)
 
 
 @pytest.mark.usefixtures("many")
-@pytest.mark.parametrize("looker", LOOKERS)
 @pytest.mark.parametrize("filtered", ENDING_VEHICLES, ids=str)
-def test_vehicles_are_found_by_the_last_digits_of_their_number(numbered, looker, filtered):
-    test_vehicles_are_those_inside_that_pass_in_each_order(numbered, looker, filtered)
+def test_vehicles_are_found_by_the_last_digits_of_their_number(numbered, filtered):
+    test_vehicles_are_those_inside_that_pass_in_each_order(numbered, filtered)
 
 
 @pytest.mark.usefixtures("many")
-@pytest.mark.parametrize("looker", LOOKERS)
 @pytest.mark.parametrize("filtered", ENDING_SENSORS, ids=str)
-def test_sensors_are_found_by_the_last_digits_of_their_serial_number(numbered, looker, filtered):
-    test_sensors_are_those_inside_that_pass_in_each_order(numbered, looker, filtered)
+def test_sensors_are_found_by_the_last_digits_of_their_serial_number(numbered, filtered):
+    test_sensors_are_those_inside_that_pass_in_each_order(numbered, filtered)
 
 
 @pytest.mark.parametrize(
@@ -247,23 +229,23 @@ def test_sensors_are_found_by_the_last_digits_of_their_serial_number(numbered, l
     ],
 )
 def test_so_many_vehicles_end_so(numbered, text, found):
-    scope = browsing.scope("operator", Action.VEHICLE_READ)
+    scope = listing.scope("operator", Action.VEHICLE_READ)
 
     assert vehicles.count(numbered, scope, vehicles.Filters(search=text)) == found
 
 
 def test_everybody_sees_some_vehicles_and_nobody_all(tx):
     seen = {
-        looker: {row.id for row in wanted_vehicles(tx, browsing.scope(looker, Action.VEHICLE_READ), vehicles.Filters())}
+        looker: {row.id for row in wanted_vehicles(tx, listing.scope(looker, Action.VEHICLE_READ), vehicles.Filters())}
         for looker in LOOKERS
     }
 
-    assert all(0 < len(each) < browsing.VEHICLES for each in seen.values())
+    assert all(0 < len(each) < listing.VEHICLES for each in seen.values())
     assert len({frozenset(each) for each in seen.values()}) == len(LOOKERS)
 
 
 def test_vehicle_is_shown_with_what_it_is_connected_with(tx):
-    scope, filters = browsing.scope("partner", Action.VEHICLE_READ), vehicles.Filters(search=browsing.NUMBERS[21])
+    scope, filters = listing.scope("partner", Action.VEHICLE_READ), vehicles.Filters(search=listing.NUMBERS[21])
     named = frozenset({Reach.OWN_COMPANY})
     (found,) = vehicles.page(tx, scope, filters, PageRequest(limit=9, by="number"), named=named).rows
 
@@ -272,7 +254,7 @@ def test_vehicle_is_shown_with_what_it_is_connected_with(tx):
         **dict.fromkeys(("driver_id", "driver_name", "seen_ms", "speed_kmh")),
         "id": "v21",
         "created_ms": 999,
-        "vehicle_no": browsing.NUMBERS[21],
+        "vehicle_no": listing.NUMBERS[21],
         "mileage": 1.0,
         "status": Status.ACTIVATED,
         "company_id": "p",
@@ -280,34 +262,7 @@ def test_vehicle_is_shown_with_what_it_is_connected_with(tx):
         "director_id": "director-p",
         "director_name": "Kim 04",
         "sensor_count": 1,
-        "serial_no": f"SN-{browsing.NUMBERS[21]}",
+        "serial_no": f"SN-{listing.NUMBERS[21]}",
         "delegated_to": 1,
         "driving": True,
     }
-
-
-@pytest.mark.parametrize(("looker", "statements"), [("operator", 2), ("partner", 3), ("borrower", 4), ("director", 2)])
-def test_list_takes_a_fixed_number_of_statements_however_its_rows_are_found(tx, looker, statements):
-    scope = browsing.scope(looker, Action.VEHICLE_READ)
-    asked = []
-    for limit in (1, 30):
-        with rows.statements(tx) as seen:
-            vehicles.page(tx, scope, vehicles.Filters(), PageRequest(limit=limit, by="number"))
-        asked.append(len(seen))
-
-    assert asked == [statements, statements]
-
-
-@pytest.mark.parametrize(
-    ("many", "looker", "expected"),
-    [
-        (1, "partner", Singles.NONE),
-        (DELEGATED - 1, "borrower", Singles.MANY),
-        (DELEGATED, "borrower", Singles.FEW),
-        (DELEGATED + 1, "borrower", Singles.FEW),
-    ],
-)
-def test_single_vehicles_are_none_few_or_many(tx, monkeypatch, many, looker, expected):
-    monkeypatch.setattr(ranks, "SINGLES_MANY", many)
-
-    assert ranks.singles(tx, browsing.scope(looker, Action.VEHICLE_READ)) is expected

@@ -1,11 +1,11 @@
 """The list of services: what each holds, its orders, search and filter."""
 
 import pytest
-from tests.support import browsing, rows
+from tests.support import listing, rows
 
-from tripline.store.browsing import services
-from tripline.store.browsing.pages import PageRequest
-from tripline.store.browsing.services import Filters
+from tripline.store.listing import services
+from tripline.store.listing.pages import PageRequest
+from tripline.store.listing.services import Filters
 
 pytestmark = pytest.mark.deep
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.deep
 @pytest.fixture(scope="module")
 def tx():
     with rows.memory(keys_checked=False) as transaction:
-        browsing.fill(transaction)
+        listing.fill(transaction)
         yield transaction
 
 

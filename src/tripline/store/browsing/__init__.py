@@ -1,1 +1,0 @@
-"""Lists as people look through them, and finding things by any of their numbers."""

@@ -1,0 +1,1 @@
+"""Lists of what somebody may see: the engine, and a module a noun."""

@@ -1,0 +1,162 @@
+"""The lists of delegations of vehicles between companies, each of one side, and how many they are.
+
+Not here: the delegations of a single vehicle, and delegating (`store/fleet/delegations.py`).
+"""
+
+from enum import Enum
+from functools import cache, partial
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import ColumnElement, Select, Subquery, bindparam, exists, func, or_, select
+
+from tripline.domain.access import Scope
+from tripline.domain.delegations import UserRole
+from tripline.domain.ids import CompanyId, RecordId, VehicleId
+from tripline.store import scopes
+from tripline.store.listing import engine
+from tripline.store.listing.engine import LISTED, THING, Filter, ListQuery, ListSpec
+from tripline.store.listing.pages import Page, PageRequest
+from tripline.store.reach import Kind
+from tripline.store.reached import tested
+from tripline.store.tables import company, vehicle, vehicle_company, vehicle_user
+from tripline.store.transactions import ReadTx
+
+
+class Side(Enum):
+    """Which delegations of a company."""
+
+    GIVEN = "its vehicles that others have"
+    RECEIVED = "vehicles of others that it has"
+
+
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
+    """Which delegations to list; None: any."""
+
+    search: str | None = None
+    """Beginning of the vehicle's number, in any case."""
+    company_id: CompanyId | None = None
+    """The other company."""
+    automatic: bool | None = None
+    """Those to the operator, which stay, or those by choice; of what was given."""
+    used: bool | None = None
+    """Whether people of the company have rights on the vehicle; of what was received."""
+
+
+class ListedDelegation(msgspec.Struct, frozen=True, kw_only=True):
+    """A delegation as a list shows it."""
+
+    id: RecordId
+    created_ms: int
+    vehicle_id: VehicleId
+    vehicle_no: str
+    company_id: CompanyId
+    """The other company."""
+    company_name: str
+    automatic: bool
+    directors: int
+    """Rights of delegated directors that people of the receiving company have on it."""
+    drivers: int
+
+
+def page(tx: ReadTx, side: Side, scope: Scope, filters: Filters, page_request: PageRequest) -> Page[ListedDelegation]:
+    """Return the delegations of the page on this side of the scope's company, of vehicles inside the scope."""
+    by_time = page_request.by == "created" and not filters.search
+    return _list(side, by_time=by_time).page(tx, _query(scope, filters), page_request).mapped(_listed)
+
+
+def count(tx: ReadTx, side: Side, scope: Scope, filters: Filters) -> int:
+    """Return how many of these delegations the filters let pass."""
+    return _list(side, by_time=not filters.search).count(tx, _query(scope, filters))
+
+
+def any_of(tx: ReadTx, side: Side, scope: Scope) -> bool:
+    """Return True if there is such a delegation."""
+    return bool(page(tx, side, scope, Filters(), PageRequest(limit=1, by="created")).rows)
+
+
+def _query(scope: Scope, filters: Filters) -> ListQuery:
+    chosen = {
+        "company": filters.company_id,
+        _AUTOMATIC.get(filters.automatic, ""): True,
+        _USED.get(filters.used, ""): True,
+    }
+    return engine.query_of(scope, chosen, filters.search)
+
+
+_AUTOMATIC: Final[dict[bool | None, str]] = {True: "automatic", False: "chosen"}
+_USED: Final[dict[bool | None, str]] = {True: "used", False: "unused"}
+_RIGHT: Final = vehicle_user.alias("held")
+_ROW: Final = vehicle_company.alias("delegation")
+_OPERATOR: Final = engine.own("master_id")
+
+
+@cache
+def _list(side: Side, *, by_time: bool) -> ListSpec:
+    """Return the list; `by_time`: along the delegations of the company, else along the numbers of its vehicles."""
+    own, other = (_ROW.c[name] for name in _ENDS[side])
+    mine = own == bindparam(scopes.COMPANY)
+
+    def few(*conditions: ColumnElement[bool]) -> Select[Any]:
+        return select(_ROW.c.id).where(mine, *conditions)
+
+    # A partner's vehicles go to its operator automatically, and no other company has one so.
+    automatic, chosen = other == _OPERATOR, or_(other < _OPERATOR, other > _OPERATOR)
+    of_other = other == bindparam("company")
+    used = exists().where(_RIGHT.c.company_id == own, _RIGHT.c.vehicle_id == _ROW.c.vehicle_id)
+    of_people = select(_RIGHT.c.vehicle_id).where(_RIGHT.c.company_id == bindparam(scopes.COMPANY))
+    return ListSpec(
+        rows=_ROW,
+        key=_ROW.c.id,
+        kind=Kind.VEHICLE,
+        orders={"number": LISTED.c.sort_key, "created": _ROW.c.created_ms},
+        name="number",
+        values=("company",),
+        filters={
+            "used": Filter(where=used, few=few(_ROW.c.vehicle_id.in_(of_people))),
+            "unused": Filter(where=~used),
+            "company": Filter(where=tested(of_other), few=few(of_other)),
+            "chosen": Filter(where=tested(chosen), few=few(chosen)),
+            "automatic": Filter(where=tested(automatic)),
+        },
+        always=(
+            Filter(where=_ROW.c.vehicle_id == THING),
+            Filter(where=mine if by_time else tested(mine), few=few()),
+        ),
+        shown=partial(_shown, side),
+    )
+
+
+def _shown(side: Side, page: Subquery) -> Select[Any]:
+    row, of = vehicle_company.alias("shown"), vehicle.alias("of_shown")
+    looked_up: dict[str, ColumnElement[Any]] = {
+        "vehicle_no": of.c.vehicle_no,
+        "company_id": company.c.id,
+        "company_name": company.c.name,
+        "directors": _rights(row, UserRole.DELEGATED_DIRECTOR),
+        "drivers": _rights(row, UserRole.DRIVER),
+    }
+    joined = (
+        page.join(row, row.c.id == page.c.key)
+        .join(of, of.c.id == row.c.vehicle_id)
+        .join(company, company.c.id == row.c[_ENDS[side][1]])
+    )
+    return select(page.c.place, page.c.key, *engine.fields(_FIELDS, row, looked_up)).select_from(joined)
+
+
+def _rights(row: Any, role: UserRole) -> ColumnElement[int]:
+    of_company = (_RIGHT.c.vehicle_id == row.c.vehicle_id, _RIGHT.c.company_id == row.c.to_company_id)
+    return select(func.count()).where(*of_company, _RIGHT.c.user_role == role.value).scalar_subquery()
+
+
+_ENDS: Final = {
+    Side.GIVEN: ("from_company_id", "to_company_id"),
+    Side.RECEIVED: ("to_company_id", "from_company_id"),
+}
+"""The columns of the company and of the other one."""
+_FIELDS: Final = ListedDelegation.__struct_fields__
+
+
+def _listed(row: tuple[Any, ...]) -> ListedDelegation:
+    values = dict(zip(_FIELDS, row[2:], strict=True))
+    return ListedDelegation(**{**values, "automatic": bool(values["automatic"])})

@@ -1,0 +1,143 @@
+"""The list of a company's messages in one state (waiting, dead-lettered, or delivered without confirmation), and how
+many they are.
+
+Not here: sending them again (`store/push/parked.py`), the pusher's reads (`store/push/queue.py`).
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    ScalarSelect,
+    Select,
+    Subquery,
+    bindparam,
+    func,
+    literal_column,
+    select,
+)
+
+from tripline.domain import keys, pushes
+from tripline.domain.ids import CompanyId
+from tripline.domain.pushes import Channel, Message, Name, State
+from tripline.store import prefixes, reached
+from tripline.store.listing import engine
+from tripline.store.listing.engine import Filter, ListQuery, ListSpec, Search
+from tripline.store.listing.pages import Page, PageRequest
+from tripline.store.tables import company, push_outbox, sensor
+from tripline.store.tables.base import lowered
+from tripline.store.transactions import Hot, ReadTx
+
+
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
+    """Which messages to list, of one state; None: any."""
+
+    state: State
+    search: str | None = None
+    """Beginning of the sensor's serial number, in any case."""
+    channel: Channel | None = None
+    name: Name | None = None
+
+
+def page(tx: ReadTx, company_id: CompanyId, filters: Filters, page_request: PageRequest) -> Page[Message]:
+    """Return the messages of the page to the company's servers; the caller checked permission."""
+    return _MESSAGES.page(tx, _query(company_id, filters), page_request).mapped(_message)
+
+
+def count(tx: ReadTx, company_id: CompanyId, filters: Filters) -> int:
+    """Return how many messages the filters let pass; the caller checked permission."""
+    return _MESSAGES.count(tx, _query(company_id, filters))
+
+
+def counts(tx: ReadTx, company_id: CompanyId, *, most: int) -> Mapping[State, int]:
+    """How many messages are in each state, counted up to `most`; the caller checked permission."""
+    return dict(zip(State, tx.hot(_counts(most), company_id)[0], strict=True))
+
+
+@cache
+def _counts(most: int) -> Hot:
+    return Hot(select(*(_up_to(most, state) for state in State)), "company_id")
+
+
+def _up_to(most: int, state: State) -> ScalarSelect[int]:
+    # In the order of the index: PostgreSQL would look through the whole table for a company that many rows are of.
+    order = (_ROW.no,) if state is State.PARKED else (_ROW.channel, _ROW.no)
+    found = select(_ROW.no).where(_IN_STATE[state], _ROW.company_id == bindparam("company_id")).order_by(*order)
+    few = found.limit(literal_column(str(most), Integer)).subquery()
+    return select(func.count()).select_from(few).scalar_subquery()
+
+
+def _query(company_id: CompanyId, filters: Filters) -> ListQuery:
+    channels = tuple(Channel) if filters.channel is None else (filters.channel,)
+    name = "" if filters.name is None else filters.name.value
+    chosen = {"company": company_id, filters.state.value: True, name: True}
+    query = engine.query_of(None, chosen, filters.search)
+    # The index of dead-lettered messages is by company, the others are by channel, too.
+    if filters.state is State.PARKED and filters.channel is None:
+        return query
+    return msgspec.structs.replace(query, parts=tuple(each.value for each in channels))
+
+
+def _shown(page: Subquery) -> Select[Any]:
+    row = push_outbox.alias("shown")
+    columns = engine.fields(_FIELDS, row, {"serial_no": sensor.c.serial_no})
+    joined = page.join(row, row.c.no == page.c.place).outerjoin(sensor, sensor.c.id == row.c.sensor_id)
+    return select(page.c.place, page.c.key, *columns).select_from(joined)
+
+
+def _bounds(text: str) -> tuple[str, str, str]:
+    # Keys have one letter case: the numbers that begin so are in one range.
+    key = keys.key(text)
+    return text, key, key + prefixes.LAST
+
+
+def _begins() -> ColumnElement[bool]:
+    """Return the condition that the sensor, of the company's service type, has a serial number that begins with the
+    text."""
+    text = lowered(bindparam("text", type_=sensor.c.serial_no.type))
+    of_type = select(company.c.service_type).where(company.c.id == bindparam("company")).scalar_subquery()
+    begins = func.substr(lowered(sensor.c.serial_no), 1, func.length(text)) == text
+    found = select(sensor.c.id).where(
+        sensor.c.service_type == of_type,
+        sensor.c.serial_key >= bindparam("key_from"),
+        sensor.c.serial_key < bindparam("key_to"),
+        begins,
+    )
+    return reached.tested(_ROW.sensor_id.in_(found))
+
+
+def _called(name: Name) -> Filter:
+    numbers = [literal_column(str(number), Integer) for number in pushes.numbers_of(name)]
+    return Filter(where=reached.tested(_ROW.selector.in_(numbers)))
+
+
+_ROW: Final = push_outbox.c
+_IN_STATE: Final = {
+    State.WAITING: _ROW.parked_ms.is_(None),
+    State.PARKED: _ROW.parked_ms.is_not(None) & _ROW.unconfirmed_ms.is_(None),
+    State.UNCONFIRMED: _ROW.unconfirmed_ms.is_not(None),
+}
+_FIELDS: Final = Message.__struct_fields__
+_MESSAGES: Final = ListSpec(
+    rows=push_outbox,
+    key=_ROW.id,
+    orders={"made": _ROW.no},
+    searches=(Search(names=("text", "key_from", "key_to"), values=_bounds, where=_begins()),),
+    values=("company",),
+    filters={
+        "company": Filter(where=_ROW.company_id == bindparam("company")),
+        **{state.value: Filter(where=condition) for state, condition in _IN_STATE.items()},
+        **{each.value: Filter(where=_ROW.channel == literal_column(f"'{each.value}'")) for each in Channel},
+        **{each.value: _called(each) for each in Name},
+    },
+    shown=_shown,
+)
+
+
+def _message(row: tuple[Any, ...]) -> Message:
+    values = dict(zip(_FIELDS, row[2:], strict=True))
+    return Message(**{**values, "channel": Channel(values["channel"])})

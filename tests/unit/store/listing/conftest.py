@@ -1,0 +1,22 @@
+"""Every way in which lists find their rows."""
+
+import pytest
+
+from tripline.store.listing import engine
+
+BOUNDS = {"walking": (0, 0), "both": (3, 0), "sorting": (1_000, 0), "short": (3, 1_000)}
+"""Name -> up to how many rows are looked up and sorted, and up to how many a principal's list is short."""
+
+
+@pytest.fixture(params=BOUNDS)
+def many(request, monkeypatch):
+    monkeypatch.setattr(engine, "MANY", BOUNDS[request.param][0])
+    monkeypatch.setattr(engine, "SHORT", BOUNDS[request.param][1])
+    forget()
+    yield
+    forget()
+
+
+def forget():
+    for each in (engine._past_few, engine._keys, engine._past_short):
+        each.cache_clear()
