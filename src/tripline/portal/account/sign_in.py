@@ -46,12 +46,7 @@ async def show(request: Call) -> Response[bytes]:
     return _form(request, there)
 
 
-@page(
-    "POST",
-    addresses.SIGN_IN,
-    access=Gate.ANYONE,
-    refuses=(login.WrongCredentials, login.MustWait, TooManyLogins),
-)
+@page("POST", addresses.SIGN_IN, access=Gate.ANYONE, refuses=(login.WrongCredentials, login.MustWait, TooManyLogins))
 async def take(request: Call) -> Response[bytes]:
     """Sign in with e-mail address and password."""
     form = await forms.read(request)

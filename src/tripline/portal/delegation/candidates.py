@@ -88,10 +88,7 @@ async def register(request: Call) -> Response[bytes]:
         shown = await context.store.read(lambda tx: _read(tx, visitor))
         return _shown(request, visitor, shown, error=refusal, typed=form.typed)
     return views.moved(
-        request,
-        CANDIDATES,
-        notice="portal.delegation.candidate.registered",
-        company=relation.to_company_name,
+        request, CANDIDATES, notice="portal.delegation.candidate.registered", company=relation.to_company_name
     )
 
 

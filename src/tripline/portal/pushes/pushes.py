@@ -201,13 +201,7 @@ def _urls(company: Company) -> dict[str, str | None]:
     """Address of each channel, without credentials."""
     bare = companies.without_credentials(company)
     found = Addresses(
-        bare.notify_host,
-        bare.rpc_notify_host,
-        bare.rpc_notify_port,
-        bare.rpc_notify_base_path,
-        None,
-        None,
-        None,
+        bare.notify_host, bare.rpc_notify_host, bare.rpc_notify_port, bare.rpc_notify_base_path, None, None, None
     )
     return {channel.value: addresses.url_of(channel, found) for channel in Channel}
 

@@ -118,12 +118,7 @@ async def unset_director(request: Call) -> Response[bytes]:
 
     def work(tx: WriteTx, wish: Wish) -> Done:
         vehicle = service.unset_director(
-            tx,
-            actor=wish.actor,
-            vehicle_id=wish.vehicle_id,
-            director_id=wish.user_id,
-            ids=wish.ids,
-            now_ms=wish.now_ms,
+            tx, actor=wish.actor, vehicle_id=wish.vehicle_id, director_id=wish.user_id, ids=wish.ids, now_ms=wish.now_ms
         )
         return Done(vehicle=vehicle, before_id=wish.user_id, now_id=None)
 
@@ -174,12 +169,7 @@ async def unset_driver(request: Call) -> Response[bytes]:
 
     def work(tx: WriteTx, wish: Wish) -> Done:
         vehicle, sensors = service.unset_driver(
-            tx,
-            actor=wish.actor,
-            vehicle_id=wish.vehicle_id,
-            driver_id=wish.user_id,
-            ids=wish.ids,
-            now_ms=wish.now_ms,
+            tx, actor=wish.actor, vehicle_id=wish.vehicle_id, driver_id=wish.user_id, ids=wish.ids, now_ms=wish.now_ms
         )
         return Done(
             vehicle=vehicle,
