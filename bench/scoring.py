@@ -116,7 +116,7 @@ async def _hours(rig: Rig, count: int) -> list[Figure]:
 async def _explained(rig: Rig, trip_id: str) -> float:
     begin = time.process_time()
     untold = await rig.store.read(partial(reads.to_explain, actor=ASKING, of=trip_id))
-    answer = msgspec.json.encode(explanations.told(trip_id, untold, scoring_rows.ZONE))
+    answer = msgspec.json.encode(explanations.explained(trip_id, untold, scoring_rows.ZONE))
     spent_ms = (time.process_time() - begin) * 1_000
     if b'"score":null' in answer:
         raise RuntimeError(f"not explained: {answer!r}")

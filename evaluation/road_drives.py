@@ -83,7 +83,7 @@ class World:
     def of(cls, file: Path) -> Self:
         """That of an OpenStreetMap extract."""
         with tempfile.TemporaryDirectory() as scratch:
-            return cls(*osm_file.read(file, scratch=Path(scratch), told=lambda _: None).built(otherwise=""))
+            return cls(*osm_file.read(file, scratch=Path(scratch), progress=lambda _: None).built(otherwise=""))
 
     def __init__(self, index: RoadIndex, texts: Texts) -> None:
         self.index, self.texts = index, texts

@@ -28,7 +28,7 @@ def browser(street, nothing):  # a server is made before: an account needs a loo
 def street(tmp_path_factory):
     folder = tmp_path_factory.mktemp("maps")
     file = map_files.street(folder / "street.osm.pbf")
-    maps.imported(folder / "there", file, name="street", country="", told=lambda _count: None)
+    maps.imported(folder / "there", file, name="street", country="", progress=lambda _count: None)
     with signed_in(folder / "data", folder / "there") as place:
         yield place
 

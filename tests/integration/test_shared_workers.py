@@ -193,7 +193,7 @@ def test_scorers_beside_a_slow_server_of_roads_judge_each_trip_once(database, tm
     monkeypatch.setattr(scorer, "LEASE_MS", 400)
     monkeypatch.setattr(scorer, "RENEW_S", 0.1)
     file = map_files.street(tmp_path / "a.osm.pbf", maxspeed="50")
-    maps.imported(tmp_path / "maps", file, name="town", country="", told=lambda _: None)
+    maps.imported(tmp_path / "maps", file, name="town", country="", progress=lambda _: None)
     on_street = all_on(7)
 
     def slowly(action, body):

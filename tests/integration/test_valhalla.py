@@ -39,11 +39,11 @@ def server(tmp_path_factory):
 def folder(tmp_path_factory):
     """Imported maps: Liechtenstein, and a street far away of which the server has no tiles."""
     folder = tmp_path_factory.mktemp("maps")
-    maps.imported(folder / "maps", MAP, name="liechtenstein", country="LI", told=lambda _: None)
+    maps.imported(folder / "maps", MAP, name="liechtenstein", country="LI", progress=lambda _: None)
     nodes = {no: (37.0 + no * 300 / 111_195.08, 127.0) for no in range(1, 12)}
     ways = [(8, list(nodes), {"highway": "primary", "maxspeed": "60"})]
     file = made.written(folder / "far.osm.pbf", nodes, ways)
-    maps.imported(folder / "maps", file, name="far", country="", told=lambda _: None)
+    maps.imported(folder / "maps", file, name="far", country="", progress=lambda _: None)
     return folder / "maps"
 
 

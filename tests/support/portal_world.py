@@ -189,12 +189,12 @@ def _maps(data: Path) -> None:
     folder = data / "maps"
     street = map_files.street(data / "street.osm.pbf")
     for name in ("high-street", "lost"):
-        maps.imported(folder, street, name=name, country="", told=lambda _: None)
+        maps.imported(folder, street, name=name, country="", progress=lambda _: None)
     (lost,) = (each for each in folder.glob("lost.*") if each.is_dir())
     (lost / "lat.npy").unlink()
     street.write_bytes(street.read_bytes()[:-20])
     with contextlib.suppress(maps.MapFileError):
-        maps.imported(folder, street, name="cut-off", country="", told=lambda _: None)
+        maps.imported(folder, street, name="cut-off", country="", progress=lambda _: None)
 
 
 def _apply(api: str, number: int) -> None:

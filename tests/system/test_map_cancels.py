@@ -29,7 +29,7 @@ def town(tmp_path_factory):
 def with_former(folder, tmp_path):
     """The former map of the area."""
     street = made.street(tmp_path / "street.osm.pbf")
-    return maps.imported(folder, street, name="area", country="", told=lambda _: None)
+    return maps.imported(folder, street, name="area", country="", progress=lambda _: None)
 
 
 def left(folder):

@@ -59,7 +59,9 @@ async def changing(folder, files, added):
     step, changes = "", 0
     while not added.is_set() or step != "new":
         if step := next(steps):
-            await asyncio.to_thread(maps.imported, folder, files[step], name="town", country="", told=lambda _: None)
+            await asyncio.to_thread(
+                maps.imported, folder, files[step], name="town", country="", progress=lambda _: None
+            )
         else:
             await asyncio.to_thread(maps.removed, folder, "town")
         changes += 1

@@ -66,9 +66,9 @@ def test_import_that_is_killed_at_any_moment_leaves_the_former_map_or_the_new_on
     assert importing(town, data).wait(PATIENCE_S) == 0
     took_s = time.monotonic() - began
     new = maps.listed(folder)[0]
-    former = maps.imported(folder, street, name="area", country="", told=lambda _: None)
+    former = maps.imported(folder, street, name="area", country="", progress=lambda _: None)
     expected = {former.map: files.load(folder, former)[0]}
-    again = maps.imported(tmp_path / "other", town, name="area", country="", told=lambda _: None)
+    again = maps.imported(tmp_path / "other", town, name="area", country="", progress=lambda _: None)
     expected[new.map] = files.load(tmp_path / "other", again)[0]
     found = []
 
@@ -82,7 +82,7 @@ def test_import_that_is_killed_at_any_moment_leaves_the_former_map_or_the_new_on
         standing = maps.under_way(folder)
         assert standing is None or standing.stage is ImportState.INTERRUPTED, SEED
         if found[-1] == new.map:
-            maps.imported(folder, street, name="area", country="", told=lambda _: None)
+            maps.imported(folder, street, name="area", country="", progress=lambda _: None)
 
     assert importing(town, data).wait(PATIENCE_S) == 0
     assert (whole(folder, expected), left(folder)) == (new.map, []), SEED

@@ -108,13 +108,13 @@ def address_of(folder: Path) -> str | None:
     except OSError:
         return None
     try:
-        _, *address = _told(descriptor)
+        _, *address = _holder(descriptor)
     finally:
         os.close(descriptor)
     return address[0] if address else None
 
 
-def _told(descriptor: int) -> list[str]:
+def _holder(descriptor: int) -> list[str]:
     """The lines that a server wrote into the lock: its process, and its address once its listeners are open."""
     return os.pread(descriptor, _LONGEST, 0).decode().split() or [""]
 
@@ -128,7 +128,7 @@ class Hold:
         except OSError as error:
             raise _unwritable(folder, error) from error
         if not self._taken():
-            holder = next(iter(_told(self._descriptor)), "")
+            holder = next(iter(_holder(self._descriptor)), "")
             os.close(self._descriptor)
             raise DataFolderError(
                 f"The data folder {folder} is in use by another server (process {holder or 'unknown'})."

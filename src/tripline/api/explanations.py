@@ -61,23 +61,25 @@ _WAYS: Final = {
 async def trip_explanation(request: Call) -> ASGIApp:
     """Why the trip has its score, item by item, or why it has none."""
 
-    def work(tx: ReadTx) -> reads.Untold:
+    def work(tx: ReadTx) -> reads.ScoreFacts:
         actor = permission.permitted_in(tx, request)
         return reads.to_explain(tx, actor=actor, of=parameters.path_id(request, "tripId"))
 
     context = context_of(request)
-    untold = await context.store.read(work)
+    facts = await context.store.read(work)
     trip_id = parameters.path_id(request, "tripId")
-    return answers.ok(await asyncio.to_thread(told, trip_id, untold, context.time_zone, scores_of(request).roads))
+    return answers.ok(await asyncio.to_thread(explained, trip_id, facts, context.time_zone, scores_of(request).roads))
 
 
-def told(trip_id: str, untold: reads.Untold, zone: ZoneInfo, roads: RoadMatcher | None = None) -> ScoreExplanation:
+def explained(
+    trip_id: str, facts: reads.ScoreFacts, zone: ZoneInfo, roads: RoadMatcher | None = None
+) -> ScoreExplanation:
     """The answer. `zone`: of the night; `roads`: what tells limits. Raises ValueError when packed samples are cut,
     `Outage`."""
-    kept = untold.kept
+    kept = facts.kept
     begun = instants.local(kept.start_ms or 0, zone)
     offset_ms = round((begun.utcoffset() or datetime.timedelta()).total_seconds()) * 1_000
-    found = explanation.of_trip(untold.task, untold.policy.rules, kept.events, utc_offset_ms=offset_ms, roads=roads)
+    found = explanation.of_trip(facts.task, facts.policy.rules, kept.events, utc_offset_ms=offset_ms, roads=roads)
     scored = kept.score is not None
     shown = scored or kept.not_scored == WhyNot.ANNULLED.value
     return ScoreExplanation(
@@ -85,9 +87,9 @@ def told(trip_id: str, untold: reads.Untold, zone: ZoneInfo, roads: RoadMatcher 
         created_time=kept.judged_ms,
         score=kept.score,
         not_scored=kept.not_scored,
-        duplicate_of=None if untold.counting is None else Id(untold.counting),
+        duplicate_of=None if facts.counting is None else Id(facts.counting),
         policy=kept.policy,
-        explained_by=untold.policy.no,
+        explained_by=facts.policy.no,
         explained_score=found.score if scored else None,
         dist=found.distance_m,
         harsh_events=[_harsh(each) for each in found.manoeuvres] if shown else [],
@@ -95,7 +97,7 @@ def told(trip_id: str, untold: reads.Untold, zone: ZoneInfo, roads: RoadMatcher 
         braking=[_style(each) for each in found.brakings] if scored else [],
         corners=[_style(each) for each in found.corners] if scored else [],
         unexplained=[Id(each) for each in found.unexplained],
-        disputes=[rest_disputes.dispute(each) for each in untold.disputes],
+        disputes=[rest_disputes.dispute(each) for each in facts.disputes],
         limit_known=found.quality.limits.known,
         measures=_measures(found.measures),
         quality=rest_quality.data_quality(found.quality),
@@ -179,17 +181,17 @@ async def vehicle_explanation(request: Call) -> ASGIApp:
         actor = permission.permitted_in(tx, request)
         return totals.explained(tx, actor=actor, of=parameters.path_id(request, "vehicleId"))
 
-    told = await context_of(request).store.read(work)
+    found = await context_of(request).store.read(work)
     return answers.ok(
         AccumulatedExplanation(
             id=Id(parameters.path_id(request, "vehicleId")),
-            score=told.score,
-            count=told.count,
-            distance=told.distance_m,
-            accumulate=told.how,
-            trips=[_trip_cost(each) for each in told.dearest],
-            others=told.others,
-            others_cost=told.others_cost,
+            score=found.score,
+            count=found.count,
+            distance=found.distance_m,
+            accumulate=found.how,
+            trips=[_trip_cost(each) for each in found.dearest],
+            others=found.others,
+            others_cost=found.others_cost,
         )
     )
 

@@ -75,12 +75,12 @@ async def unmount(request: Call) -> ASGIApp:
     named = "vehicleId" in request.path_params
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId")) if named else None
     now_ms = context.clock()
-    unmounted, told = await context.store.write(
+    unmounted, pending = await context.store.write(
         lambda tx: service.unmount(
             tx, actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id, ids=context.ids, now_ms=now_ms
         )
     )
-    notifications.send(context.signals, told)
+    notifications.send(context.signals, pending)
     return answers.ok(rest_sensors.sensor_record(unmounted))
 
 

@@ -164,10 +164,10 @@ async def delete(request: Call) -> ASGIApp:
     actor = await permission.permitted(request)
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
     now_ms = context.clock()
-    told = await context.store.write(
+    pending = await context.store.write(
         lambda tx: removal.remove_sensor(tx, actor=actor, sensor_id=sensor_id, ids=context.ids, now_ms=now_ms)
     )
-    notifications.send(context.signals, told)
+    notifications.send(context.signals, pending)
     await fleet_of(request).settling.settled(GATEWAYS)
     return answers.ok({})
 

@@ -127,10 +127,10 @@ async def delete(request: Call) -> ASGIApp:
     actor = await permission.permitted(request)
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
     now_ms = context.clock()
-    told = await context.store.write(
+    pending = await context.store.write(
         lambda tx: service.delete(tx, actor=actor, vehicle_id=vehicle_id, ids=context.ids, now_ms=now_ms)
     )
-    notifications.send(context.signals, told)
+    notifications.send(context.signals, pending)
     return answers.ok({})
 
 

@@ -6,7 +6,7 @@ Not here: reading the file (`adapters/maps/features.py`), cutting tiles (`adapte
 from collections.abc import Mapping
 from typing import Final
 
-from tripline.basemap.layers import LARGEST_ZOOM, Feature, Layer, Told
+from tripline.basemap.layers import LARGEST_ZOOM, Feature, Layer, Properties
 
 Tags = Mapping[str, str]
 MOST_NAME: Final = 200
@@ -86,8 +86,8 @@ def of_line(tags: Tags) -> Feature | None:
             return None
         kind, zoom = road
         ramp = highway.endswith("_link")
-        told: Told = {"kind": kind, **_named(tags), **_levels(tags)}
-        return Feature(Layer.ROAD, max(zoom, 11) if ramp else zoom, {**told, "ramp": 1} if ramp else told)
+        properties: Properties = {"kind": kind, **_named(tags), **_levels(tags)}
+        return Feature(Layer.ROAD, max(zoom, 11) if ramp else zoom, {**properties, "ramp": 1} if ramp else properties)
     if (zoom_of_rail := _RAILS.get(tags.get("railway", ""))) is not None:
         return Feature(Layer.RAIL, zoom_of_rail, {"kind": tags["railway"], **_levels(tags)})
     if (zoom_of_water := _WATER_LINES.get(tags.get("waterway", ""))) is not None:
@@ -119,9 +119,9 @@ def _text(tags: Tags, key: str) -> str:
     return tags.get(key, "").strip()[:MOST_NAME]
 
 
-def _named(tags: Tags) -> Told:
+def _named(tags: Tags) -> Properties:
     return {key: text for key in ("name", "ref") if (text := _text(tags, key))}
 
 
-def _levels(tags: Tags) -> Told:
+def _levels(tags: Tags) -> Properties:
     return {key: 1 for key in ("bridge", "tunnel") if tags.get(key, "no") != "no"}

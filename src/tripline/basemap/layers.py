@@ -6,7 +6,7 @@ Not here: the choice of layer (`features.py`).
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-Told = dict[str, str | int]
+Properties = dict[str, str | int]
 """Properties of a feature, by name."""
 
 LARGEST_ZOOM: Final = 14
@@ -41,4 +41,4 @@ class Feature(NamedTuple):
     layer: Layer
     zoom: int
     """The least zoom that shows it."""
-    told: Told
+    properties: Properties

@@ -80,7 +80,7 @@ def import_map(
                 file,
                 name=called,
                 country=country,
-                told=tell,
+                progress=tell,
                 cancelled=partial(_end_cancelled, called),
                 held=held,
             )
@@ -153,7 +153,7 @@ def remove(
 
 def _said(standing: "known.Standing") -> str:
     """Describe an unfinished import."""
-    told = standing.told
+    told = standing.record
     match standing.stage:
         case known.ImportState.FAILED:
             return f"import of {told.name} failed: {told.reason}"

@@ -37,7 +37,7 @@ def list_policies(*, place: base.Place | None = None) -> int:
     config = base.settings(place, {})
     kept, choices = uvloop.run(maintenance.listed(config))
     for each in kept:
-        whose = [_told(config, choices, at) for at, choice in enumerate(choices) if choice.no == each.no]
+        whose = [_company_line(config, choices, at) for at, choice in enumerate(choices) if choice.no == each.no]
         base.line(base.printable(f"policy {each.no}: {', '.join(whose) or 'chosen for nobody'}"))
     base.line(f"{len(kept)} policies")
     return base.OK
@@ -97,7 +97,7 @@ def choose(
     return base.OK
 
 
-def _told(config: "Config", choices: "list[store.Chosen]", at: int) -> str:
+def _company_line(config: "Config", choices: "list[store.Chosen]", at: int) -> str:
     """Describe the subject of a choice, and the period in which its trips begin."""
     choice = choices[at]
     text = f"{choice.kind} {choice.subject}"

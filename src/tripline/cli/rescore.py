@@ -75,7 +75,7 @@ def rescore(
             outcome = uvloop.run(maintenance.tried(config, choice, policy_no=policy, progress=tell))
         else:
             outcome = uvloop.run(maintenance.rescored(config, choice, progress=tell))
-    for text in _told(outcome, dry_run=dry_run):
+    for text in _lines(outcome, dry_run=dry_run):
         base.line(text)
     return base.FAILED if outcome.failed else base.OK
 
@@ -95,7 +95,7 @@ def _company_id(text: str | None) -> ids.CompanyId | None:
     return ids.CompanyId(known)
 
 
-def _told(outcome: "Outcome", *, dry_run: bool) -> list[str]:
+def _lines(outcome: "Outcome", *, dry_run: bool) -> list[str]:
     texts = [
         f"trips judged {outcome.judged}: scores moved {outcome.moved}, new {outcome.gained}, gone {outcome.lost},"
         f" as before {outcome.same}, failed {outcome.failed}{' (dry run)' if dry_run else ''}"

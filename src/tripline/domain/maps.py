@@ -62,7 +62,7 @@ class MapImport(msgspec.Struct, frozen=True, kw_only=True):
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """An import with its present state."""
 
-    told: MapImport
+    record: MapImport
     stage: ImportState
     can_continue: bool
     """True when it is unfinished, and its file is on this machine and may be good."""

@@ -14,7 +14,7 @@ from tripline.adapters.maps import cancels, files, imports, locks, osm_file, til
 from tripline.adapters.maps import features as map_features
 from tripline.adapters.maps import work as map_work
 from tripline.adapters.maps.files import LostAreaError
-from tripline.adapters.maps.imports import Telling
+from tripline.adapters.maps.imports import Recorder
 from tripline.adapters.maps.locks import NoAreaError
 from tripline.adapters.maps.osm_file import MapFileError, UnreadFileError
 from tripline.adapters.maps.work import Source, Work
@@ -28,13 +28,13 @@ def imported(
     *,
     name: str,
     country: str,
-    told: Callable[[int], None],
+    progress: Callable[[int], None],
     cancelled: Callable[[], None] | None = None,
     held: int | None = None,
 ) -> Area:
     """Make a map of the file; it replaces an existing one of this name.
 
-    A killed import of the same file is resumed. `told`: called with the number of roads, then tiles, made so far.
+    A killed import of the same file is resumed. `progress`: called with the number of roads, then tiles, made so far.
     `country`: the country of roads outside every country that is complete in the file. `cancelled`: called on another
     thread to end this process after a cancellation; None: not cancellable. `held`: the folder's lock, if already
     taken for this import. Raises `MapFileError`, `NoAreaError`; an existing map is unchanged then.
@@ -50,18 +50,18 @@ def imported(
             told_ms=now_ms,
             step=ImportStep.ROADS,
         )
-        with _told_of(folder, about) as telling:
-            area = _made(folder, source, telling, told, cancelled)
+        with _recording(folder, about) as recorder:
+            area = _made(folder, source, recorder, progress, cancelled)
         imports.forget(folder)
         return area
 
 
 def _begun_ms(folder: Path, name: str, file: Path, now_ms: int) -> int:
     """The begin of the file's upload, or of a killed import of it; else now."""
-    told = imports.read(folder)
-    if told is None or told.reason is not None or told.name != name or Path(told.file).absolute() != file:
+    record = imports.read(folder)
+    if record is None or record.reason is not None or record.name != name or Path(record.file).absolute() != file:
         return now_ms
-    return told.begun_ms
+    return record.begun_ms
 
 
 def listed(folder: Path) -> list[Area]:
@@ -98,18 +98,18 @@ def _changing(folder: Path, held: int | None = None) -> Iterator[None]:
 
 
 @contextmanager
-def _told_of(folder: Path, about: MapImport) -> Iterator[Telling]:
+def _recording(folder: Path, about: MapImport) -> Iterator[Recorder]:
     """Publish the state of an import and its failure."""
     try:
-        telling = Telling(folder, about, clock.now_ms)
+        recorder = Recorder(folder, about, clock.now_ms)
         try:
-            yield telling
+            yield recorder
         except OSError as error:
-            telling.failed(str(_unwritten(error)))
+            recorder.failed(str(_unwritten(error)))
             raise
         except (MapFileError, NoAreaError) as error:
             is_of_file = isinstance(error, MapFileError)
-            telling.failed(str(error), bad_file=is_of_file and not isinstance(error, UnreadFileError))
+            recorder.failed(str(error), bad_file=is_of_file and not isinstance(error, UnreadFileError))
             if is_of_file:
                 imports.clear(folder)
             raise
@@ -122,16 +122,20 @@ def _unwritten(error: OSError) -> NoAreaError:
 
 
 def _made(
-    folder: Path, source: Source, telling: Telling, told: Callable[[int], None], cancelled: Callable[[], None] | None
+    folder: Path,
+    source: Source,
+    recorder: Recorder,
+    progress: Callable[[int], None],
+    cancelled: Callable[[], None] | None,
 ) -> Area:
-    about = telling.told
+    about = recorder.record
 
     def count(done: int) -> None:
-        told(done)
-        telling.count(done)
+        progress(done)
+        recorder.count(done)
 
     def read() -> None:
-        builder = osm_file.read(source.file, scratch=work.scratch, told=count)
+        builder = osm_file.read(source.file, scratch=work.scratch, progress=count)
         files.write(work.place, *builder.built(otherwise=about.country))
 
     others = [area for area in files.areas(folder) if area.name != about.name]
@@ -142,9 +146,9 @@ def _made(
             work.step("roads", read)
             index, texts = files.opened(work.place)
             bounds = _bounds(index)
-            telling.step(ImportStep.TILES)
-            work.step("tiles", lambda: _draw(source.file, work, index, texts, bounds=bounds, told=count))
-        telling.step(ImportStep.PLACE)
+            recorder.step(ImportStep.TILES)
+            work.step("tiles", lambda: _draw(source.file, work, index, texts, bounds=bounds, progress=count))
+        recorder.step(ImportStep.PLACE)
         area = Area(
             name=about.name,
             format=files.FORMAT,
@@ -159,14 +163,14 @@ def _made(
 
 
 def _draw(
-    file: Path, work: Work, index: RoadIndex, texts: Texts, *, bounds: Bounds, told: Callable[[int], None]
+    file: Path, work: Work, index: RoadIndex, texts: Texts, *, bounds: Bounds, progress: Callable[[int], None]
 ) -> None:
     """Make the tiles of the base map."""
     with tempfile.TemporaryFile(dir=work.scratch) as opened:
         features = map_features.Features(opened)
         map_features.read(file, features, scratch=work.scratch)
         map_features.limits(index, texts, features)
-        tiles.write(features.told(), work.place / files.TILES, bounds=bounds, told=told)
+        tiles.write(features.stored(), work.place / files.TILES, bounds=bounds, progress=progress)
 
 
 def _bounds(index: RoadIndex) -> Bounds:

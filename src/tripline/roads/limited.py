@@ -44,10 +44,10 @@ def limits_of(index: RoadIndex, texts: Texts, drives: Drives, found: Matches, *,
     minutes = (drives.time_ms[on_road] + offset_ms[trip[on_road]]) // _MINUTE_MS
     for each, (of_rule, of_lane) in enumerate(zip(*np.divmod(lanes, 6), strict=True)):
         own = number == each
-        told: Lane = texts.limits[of_rule][of_lane]
-        if told.limit is not None:
-            kmh[on_road[own]], source[on_road[own]] = told.limit
-        for timed in told.timed:
+        allowed: Lane = texts.limits[of_rule][of_lane]
+        if allowed.limit is not None:
+            kmh[on_road[own]], source[on_road[own]] = allowed.limit
+        for timed in allowed.timed:
             minute = minutes[own]
             weekday = (minute // _DAY_MIN + _THURSDAY) % 7
             held = [timed.holds(*at) for at in zip(weekday.tolist(), (minute % _DAY_MIN).tolist(), strict=True)]

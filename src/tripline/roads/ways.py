@@ -32,12 +32,12 @@ class Ways(NamedTuple):
         return Ways(trip, self.link[own], self.backward[own], self.lat[own], self.lon[own])
 
 
-def matched(index: RoadIndex, drives: Drives, ways: Ways, told: Flags) -> Matches:
-    """The roads of these trips. `told`: for each trip, true to use `ways`, false to run our own matcher."""
+def matched(index: RoadIndex, drives: Drives, ways: Ways, use_ways: Flags) -> Matches:
+    """The roads of these trips. `use_ways`: for each trip, true to use `ways`, false to run our own matcher."""
     by_ways = matcher.carried(index, matcher.trace_of(drives), Matches(_roads(index, ways), ways.backward))
-    if told.all():
+    if use_ways.all():
         return by_ways
-    ours, counts = matcher.matched(index, drives), told[drives.trips]
+    ours, counts = matcher.matched(index, drives), use_ways[drives.trips]
     return Matches(np.where(counts, by_ways.road, ours.road), np.where(counts, by_ways.backward, ours.backward))
 
 

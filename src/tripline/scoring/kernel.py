@@ -203,8 +203,8 @@ def _units(work: Work, rules: Rules) -> None:
     of_stretches = units.ratios(drives, drives.speed_kmh, work.spacing, work.long, rules)
     of_stretches[work.without] = np.nan
     work.ratio = np.full(len(work.repairs), np.nan)
-    told = np.flatnonzero(~np.isnan(of_stretches))
-    longest_last = told[np.argsort(np.diff(drives.starts)[told], kind="stable")]
+    known = np.flatnonzero(~np.isnan(of_stretches))
+    longest_last = known[np.argsort(np.diff(drives.starts)[known], kind="stable")]
     # If several stretches of a trip have a ratio, the longest stretch is written last and wins.
     work.ratio[work.own[longest_last]] = of_stretches[longest_last]
 

@@ -31,7 +31,7 @@ def played(tmp_path, scenario, **parts):
 
 def imported(tmp_path, name="area", **tags):
     return maps.imported(
-        tmp_path / "maps", made.street(tmp_path / "a.osm.pbf", **tags), name=name, country="", told=lambda _: None
+        tmp_path / "maps", made.street(tmp_path / "a.osm.pbf", **tags), name=name, country="", progress=lambda _: None
     )
 
 
@@ -330,7 +330,7 @@ def test_import_that_was_interrupted_is_begun_again_by_one_request(tmp_path):
         for name in ("other", "_", "AREA", "a" * 64)
     ]
     assert (again["state"], again["step"], again["canContinue"]) == ("RUNNING", "ROADS", False)
-    assert order.told.file == str(tmp_path / "maps/.uploads/area.osm.pbf")
+    assert order.record.file == str(tmp_path / "maps/.uploads/area.osm.pbf")
 
 
 def test_import_whose_file_is_gone_is_not_begun_again_and_can_be_removed(tmp_path):
@@ -363,7 +363,7 @@ def interrupted(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        maps.imported(tmp_path / "maps", tmp_path / "a.osm.pbf", name="area", country="LI", told=killed)
+        maps.imported(tmp_path / "maps", tmp_path / "a.osm.pbf", name="area", country="LI", progress=killed)
     return area
 
 
@@ -478,10 +478,10 @@ def test_import_by_the_command_ends_when_it_is_cancelled_and_never_once_its_map_
         cancels.mark(folder, "area")
 
     with pytest.raises(EndedError):
-        maps.imported(folder, file, name="area", country="", told=told, cancelled=end)
+        maps.imported(folder, file, name="area", country="", progress=told, cancelled=end)
 
     assert (ended, maps.listed(folder)) == (["area"], [])
-    maps.imported(folder, file, name="area", country="", told=lambda _: None, cancelled=end)
+    maps.imported(folder, file, name="area", country="", progress=lambda _: None, cancelled=end)
     assert (ended, len(maps.listed(folder)), left(tmp_path)) == (["area"], 1, [])
 
 
@@ -492,7 +492,7 @@ def test_import_that_failed_says_why_in_the_readers_language(tmp_path):
     cut.write_bytes(file.read_bytes()[:-20])
     area = imported(tmp_path)
     with pytest.raises(maps.MapFileError):
-        maps.imported(folder, cut, name="area", country="", told=lambda _: None)
+        maps.imported(folder, cut, name="area", country="", progress=lambda _: None)
 
     async def scenario(app, root):
         headers = {"X-Authorization": f"Bearer {root.token}", "Accept-Language": "ko"}
@@ -574,11 +574,11 @@ def test_import_that_stands_still_is_told_as_it_was(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        maps.imported(folder, made.street(tmp_path / "a.osm.pbf"), name="area", country="LI", told=stopped)
+        maps.imported(folder, made.street(tmp_path / "a.osm.pbf"), name="area", country="LI", progress=stopped)
 
     standing = imports.standing(folder)
     assert standing is not None
-    assert (standing.stage, standing.told.step, standing.can_continue) == (
+    assert (standing.stage, standing.record.step, standing.can_continue) == (
         ImportState.INTERRUPTED,
         ImportStep.ROADS,
         True,

@@ -63,7 +63,7 @@ def test_names_are_cut():
     found = features.of_line({"highway": "primary", "name": "x" * 1_000})
 
     assert found is not None
-    assert len(str(found.told["name"])) == features.MOST_NAME
+    assert len(str(found.properties["name"])) == features.MOST_NAME
 
 
 class Tags(dict):

@@ -82,7 +82,7 @@ def test_valhalla_without_a_map_is_warned_of(tmp_path):
     settings = config.Config(data=tmp_path, map=config.Map(roads="valhalla"))
     before = logged(lambda: adapters.roads(settings))
     file = map_files.street(tmp_path / "a.osm.pbf", maxspeed="50")
-    maps.imported(settings.maps, file, name="town", country="", told=lambda _: None)
+    maps.imported(settings.maps, file, name="town", country="", progress=lambda _: None)
 
     folder = str(tmp_path / "maps")
     assert before == [{"event": "map.none", "level": "warning", "part": "app", "folder": folder}]

@@ -54,7 +54,7 @@ def settle(folder: Path) -> str | None:
     if found:
         imports.clear(folder)
         map_files.clear(folder, name)
-        imports.tell(folder, None)
+        imports.write(folder, None)
     (folder / _MARK).unlink(missing_ok=True)
     return name if found else None
 

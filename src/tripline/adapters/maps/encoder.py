@@ -12,7 +12,7 @@ import shapely
 from mapbox_vector_tile.Mapbox import vector_tile_pb2
 from numpy.typing import NDArray
 
-from tripline.basemap.layers import Told
+from tripline.basemap.layers import Properties
 
 _MOVE: Final = 1 << 3 | 1
 _LINE: Final = 2
@@ -24,15 +24,15 @@ KINDS: Final = tuple(_KINDS)
 Shapes = NDArray[np.object_]
 
 
-def encoded(layers: Sequence[tuple[str, Shapes, Sequence[Told]]], *, extent: int) -> bytes:
+def encoded(layers: Sequence[tuple[str, Shapes, Sequence[Properties]]], *, extent: int) -> bytes:
     """A tile of these layers: name, shapes and tags of each. Outlines are wound as the format requires."""
     tile = vector_tile_pb2.tile()
     all_shapes = np.concatenate([shapes for _, shapes, _ in layers])
     drawn = zip(shapely.get_type_id(all_shapes).tolist(), _commands(all_shapes), strict=True)
-    for name, _, told in layers:
+    for name, _, properties in layers:
         layer = tile.layers.add(name=name, version=2, extent=extent)
         tags = _Tags(layer)
-        for each, (kind, commands) in zip(told, islice(drawn, len(told)), strict=True):
+        for each, (kind, commands) in zip(properties, islice(drawn, len(properties)), strict=True):
             layer.features.add(type=_KINDS[kind], geometry=commands, tags=tags.of(each))
     body: bytes = tile.SerializeToString()
     return body
@@ -47,18 +47,18 @@ class _Tags:
         self._values: dict[str | int, int] = {}
         self._known: dict[int, list[int]] = {}
 
-    def of(self, told: Told) -> list[int]:
+    def of(self, properties: Properties) -> list[int]:
         """The numbers of an object's tags, cached by identity: objects often share them, and they live as long as the
         encoder.
         """
-        found = self._known.get(id(told))
+        found = self._known.get(id(properties))
         if found is None:
-            found = self._known[id(told)] = self._numbers(told)
+            found = self._known[id(properties)] = self._numbers(properties)
         return found
 
-    def _numbers(self, told: Told) -> list[int]:
+    def _numbers(self, properties: Properties) -> list[int]:
         found: list[int] = []
-        for key, value in told.items():
+        for key, value in properties.items():
             if key not in self._keys:
                 self._keys[key] = len(self._keys)
                 self._layer.keys.append(key)

@@ -23,7 +23,7 @@ from osmium import osm
 from tripline.adapters.maps import osm_file
 from tripline.adapters.maps.osm_file import MapFileError
 from tripline.basemap import features
-from tripline.basemap.layers import Feature, Told
+from tripline.basemap.layers import Feature, Properties
 from tripline.roads.index import UNITS, RoadIndex, Texts
 from tripline.roads.limits import at
 from tripline.scoring.drives import Floats, Ints
@@ -69,7 +69,7 @@ class Features:
         self._bounds.append(shapely.bounds(placed))
         parts: list[bytes] = []
         for shape, feature in zip(shapely.to_wkb(placed).tolist(), taken, strict=True):
-            parts += (shape, msgspec.json.encode(feature.told))
+            parts += (shape, msgspec.json.encode(feature.properties))
             self._layers.append(feature.layer)
             self._zooms.append(feature.zoom)
         ends = self._ends[-1] + np.cumsum([len(each) for each in parts])
@@ -77,7 +77,7 @@ class Features:
         self._ends.extend(ends[1::2].tolist())
         self._file.write(b"".join(parts))
 
-    def told(self) -> "StoredFeatures":
+    def stored(self) -> "StoredFeatures":
         """All things. Nothing can be added afterwards."""
         self.flush()
         self._file.flush()
@@ -110,7 +110,7 @@ class StoredFeatures(msgspec.Struct, frozen=True):
         shapes: Shapes = shapely.from_wkb(self._parts(self.ends[things], self.shape_ends[things]))
         return shapes
 
-    def told(self, things: Ints) -> list[Told]:
+    def properties(self, things: Ints) -> list[Properties]:
         """The tags of each object; read-only."""
         return [_decoded(text) for text in self._parts(self.shape_ends[things], self.ends[things + 1])]
 
@@ -119,8 +119,8 @@ class StoredFeatures(msgspec.Struct, frozen=True):
 
 
 @functools.lru_cache(_TOLD)
-def _decoded(text: bytes) -> Told:
-    return msgspec.json.decode(text, type=Told)
+def _decoded(text: bytes) -> Properties:
+    return msgspec.json.decode(text, type=Properties)
 
 
 def read(file: Path, into: Features, *, scratch: Path) -> None:
@@ -160,11 +160,11 @@ def limits(index: RoadIndex, texts: Texts, into: Features) -> None:
     """Take the limits of the roads of an index, for cars, along each."""
     into.flush()
     lanes = [each[at(0, int(Column.CAR))].limit for each in texts.limits]
-    told = [
+    chosen = [
         features.of_limit(limit.kmh, limit.source.name.lower()) if limit is not None and limit.kmh else None
         for limit in lanes
     ]
-    shown = np.array([each is not None for each in told], np.bool_)[index.limits]
+    shown = np.array([each is not None for each in chosen], np.bool_)[index.limits]
     for first in range(0, index.link.size, AT_ONCE):
         roads = first + np.flatnonzero(shown[first : first + AT_ONCE])
         if not roads.size:
@@ -173,7 +173,7 @@ def limits(index: RoadIndex, texts: Texts, into: Features) -> None:
         vertices = begin + np.flatnonzero(shown[index.road[begin:end]])
         places = np.column_stack((index.lon[vertices], index.lat[vertices])) / UNITS
         lines = shapely.linestrings(places, indices=np.unique(index.road[vertices], return_inverse=True)[1])
-        into.take_all(lines, [each for number in index.limits[roads].tolist() if (each := told[number]) is not None])
+        into.take_all(lines, [each for number in index.limits[roads].tolist() if (each := chosen[number]) is not None])
 
 
 def _things(file: Path, scratch: Path) -> Iterator[Any]:

@@ -28,79 +28,79 @@ _TOLD_EVERY_S: Final = 1.0
 _NS_PER_MS: Final = 1_000_000
 
 
-class Telling:
+class Recorder:
     """Writes the progress of an import; its owner holds the lock of the folder."""
 
-    def __init__(self, folder: Path, told: MapImport, clock: Callable[[], int]) -> None:
+    def __init__(self, folder: Path, record: MapImport, clock: Callable[[], int]) -> None:
         self._folder = folder
         self._clock = clock
-        self._told = told
+        self._record = record
         self._at_s = 0.0
-        self.step(told.step)
+        self.step(record.step)
 
     @property
-    def told(self) -> MapImport:
+    def record(self) -> MapImport:
         """The state written last."""
-        return self._told
+        return self._record
 
     def step(self, step: ImportStep) -> None:
         """It begins with a step."""
-        self._tell(replace(self._told, step=step, done=0))
+        self._write(replace(self._record, step=step, done=0))
 
     def count(self, done: int) -> None:
         """So much of the step is done. Cheap."""
         if time.monotonic() - self._at_s > _TOLD_EVERY_S:
-            self._tell(replace(self._told, done=done))
+            self._write(replace(self._record, done=done))
 
     def failed(self, reason: str, *, bad_file: bool = False) -> None:
         """Record a final failure. `bad_file`: the content of the file is the cause."""
-        named = reason.replace(self._told.file, Path(self._told.file).name)
-        self._tell(replace(self._told, reason=named, bad_file=bad_file))
+        named = reason.replace(self._record.file, Path(self._record.file).name)
+        self._write(replace(self._record, reason=named, bad_file=bad_file))
 
-    def _tell(self, told: MapImport) -> None:
-        self._told = replace(told, told_ms=self._clock())
+    def _write(self, record: MapImport) -> None:
+        self._record = replace(record, told_ms=self._clock())
         self._at_s = time.monotonic()
-        tell(self._folder, self._told)
+        write(self._folder, self._record)
 
 
 def standing(folder: Path) -> Standing | None:
     """The import that has not come to a good end; None: there is none."""
     is_worked_on = locks.is_changing(folder)
-    told = read(folder)
-    if told is None:
+    record = read(folder)
+    if record is None:
         return None
-    if told.reason is not None:
+    if record.reason is not None:
         stage = ImportState.FAILED
     elif is_worked_on or locks.is_changing(folder):
         stage = ImportState.RUNNING
     else:
         stage = ImportState.INTERRUPTED
-    return Standing(told=told, stage=stage, can_continue=stage is not ImportState.RUNNING and has_file(told))
+    return Standing(record=record, stage=stage, can_continue=stage is not ImportState.RUNNING and has_file(record))
 
 
-def has_file(told: MapImport) -> bool:
+def has_file(record: MapImport) -> bool:
     """True if the import's whole file is on this machine, and has changed since the import failed because of it."""
     try:
-        found = Path(told.file).stat()
+        found = Path(record.file).stat()
     except OSError:
         return False
     # The time of change is new however another file takes its place, by `mv` and `cp -p`, too.
-    is_same = found.st_ctime_ns // _NS_PER_MS <= told.told_ms
-    return stat.S_ISREG(found.st_mode) and told.step is not ImportStep.UPLOAD and not (told.bad_file and is_same)
+    is_same = found.st_ctime_ns // _NS_PER_MS <= record.told_ms
+    return stat.S_ISREG(found.st_mode) and record.step is not ImportStep.UPLOAD and not (record.bad_file and is_same)
 
 
 def is_of(folder: Path, name: str) -> bool:
     """True if the current or last import is of this area."""
-    told = read(folder)
-    return told is not None and told.name == name
+    record = read(folder)
+    return record is not None and record.name == name
 
 
-def tell(folder: Path, told: MapImport | None) -> None:
+def write(folder: Path, record: MapImport | None) -> None:
     """Write the state of the import; None removes it. The caller holds the lock of the folder."""
-    if told is None:
+    if record is None:
         (folder / _STATE).unlink(missing_ok=True)
         return
-    put(folder, _STATE, msgspec.json.encode(told))
+    put(folder, _STATE, msgspec.json.encode(record))
 
 
 def put(folder: Path, name: str, content: bytes) -> None:
@@ -112,7 +112,7 @@ def put(folder: Path, name: str, content: bytes) -> None:
 
 def forget(folder: Path) -> None:
     """Forget the import; delete its uploaded file and its work folder."""
-    tell(folder, None)
+    write(folder, None)
     clear(folder)
 
 

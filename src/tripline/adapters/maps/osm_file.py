@@ -58,10 +58,10 @@ class UnreadFileError(MapFileError):
     """The file could not be read; another attempt may succeed."""
 
 
-def read(file: Path, *, scratch: Path, told: Callable[[int], None]) -> Builder:
+def read(file: Path, *, scratch: Path, progress: Callable[[int], None]) -> Builder:
     """Read the roads and areas of a file.
 
-    `scratch`: a folder for data that exceeds memory; `told`: called with the number of roads read so far.
+    `scratch`: a folder for data that exceeds memory; `progress`: called with the number of roads read so far.
     Raises `MapFileError`.
     """
     look(file)
@@ -74,7 +74,7 @@ def read(file: Path, *, scratch: Path, told: Callable[[int], None]) -> Builder:
             for thing in _things(file, Path(folder)):
                 if thing.is_way():
                     roads.take(thing)
-                    told(builder.roads)
+                    progress(builder.roads)
                 elif thing.is_area():
                     _take_area(builder, thing)
     except (RuntimeError, osmium.InvalidLocationError) as error:

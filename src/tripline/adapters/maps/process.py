@@ -28,12 +28,12 @@ class Ended(NamedTuple):
     """The last line of its stderr."""
 
 
-async def run(folder: Path, told: MapImport, *, held: int) -> Ended:
+async def run(folder: Path, record: MapImport, *, held: int) -> Ended:
     """Import, with the lock of the folder. When this is cancelled the process ends, too."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(config_files.PREFIX)}
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tripline", "map", "import", told.file, "--name", told.name),
-        *("--country", told.country, "--held", str(held)),
+        *(sys.executable, "-m", "tripline", "map", "import", record.file, "--name", record.name),
+        *("--country", record.country, "--held", str(held)),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,

@@ -150,7 +150,7 @@ class OsmRoads:
             limit_kmh[taken], source[taken] = told.kmh[fresh], told.source[fresh]
             known, numbers = np.unique(found.road[fresh], return_inverse=True)
             road[taken] = numbers + len(roads)
-            roads += [_told(each, number) for number in known.tolist()]
+            roads += [_road(each, number) for number in known.tolist()]
             for at in np.unique(trip[taken]).tolist():
                 maps[at] = (*maps[at], f"{each.area.name}:{each.area.map}")
         if answers is not None:
@@ -262,5 +262,5 @@ def _matched(index: "RoadIndex", own: "Drives", trips: "Ints", answers: Answers 
     return ways.matched(index, own, answers.ways.of(trips), answers.told[trips])
 
 
-def _told(of: _Map, road: int) -> "Road":
+def _road(of: _Map, road: int) -> "Road":
     return located.Road(str(of.arrays.link[road]), int(of.arrays.rank[road]), of.texts.names[of.arrays.name[road]])

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from tripline import observe
 from tripline.adapters.maps import cancels, imports, locks, process
-from tripline.adapters.maps.imports import Telling
+from tripline.adapters.maps.imports import Recorder
 from tripline.domain.maps import (
     BadMapFile,
     ImportCancelled,
@@ -50,7 +50,7 @@ _log = observe.logger("map")
 
 
 class _Order(NamedTuple):
-    told: MapImport
+    record: MapImport
     held: int
     """The lock of the folder."""
 
@@ -101,19 +101,19 @@ class MapService:
             with contextlib.suppress(MapsBusy, Outage):
                 await self._settled(name)
         while True:
-            told, held = await self._orders.get()
+            record, held = await self._orders.get()
             try:
-                ended = await process.run(self._folder, told, held=held)
+                ended = await process.run(self._folder, record, held=held)
             except OSError as error:
                 ended = process.Ended(-1, str(error))
             finally:
                 # Only now: the mark stays in place until the lock is released.
-                is_cancelled = cancels.marked(self._folder) == told.name
+                is_cancelled = cancels.marked(self._folder) == record.name
                 os.close(held)
             if not ended.code:
-                _log.info("map.imported", map=told.name)
+                _log.info("map.imported", map=record.name)
             elif not is_cancelled:  # the cancelling request logs it
-                _log.warning("map.import_ended", map=told.name, code=ended.code, error=ended.said)
+                _log.warning("map.import_ended", map=record.name, code=ended.code, error=ended.said)
 
     def _maps(self) -> Maps:
         known = []
@@ -176,10 +176,12 @@ class MapService:
         with _written(), contextlib.ExitStack() as opened:
             held = _lock(self._folder)
             opened.callback(os.close, held)
-            told = imports.read(self._folder)
-            if told is None or told.name != name or not imports.has_file(told):
+            record = imports.read(self._folder)
+            if record is None or record.name != name or not imports.has_file(record):
                 raise NothingToContinue(name=name)
-            order = _Order(Telling(self._folder, replace(told, reason=None, bad_file=False), self._clock).told, held)
+            order = _Order(
+                Recorder(self._folder, replace(record, reason=None, bad_file=False), self._clock).record, held
+            )
             opened.pop_all()
             return order
 
@@ -203,7 +205,7 @@ class Arrival:
         self._size = 0
         self._file: IO[bytes] | None = None
         self._held: int | None = None
-        self._telling: Telling | None = None
+        self._recorder: Recorder | None = None
         self._before: MapImport | None = None
         self._order: _Order | None = None
         self._guard = threading.Lock()
@@ -212,7 +214,7 @@ class Arrival:
 
     def is_cancelled(self) -> bool:
         """True if the upload was cancelled. Cheap."""
-        return self._telling is not None and cancels.marked(self._folder) == self._about.name
+        return self._recorder is not None and cancels.marked(self._folder) == self._about.name
 
     async def write(self, piece: bytes) -> None:
         """Store a piece. Raises `BadMapFile` if it is not a map file, `MapsBusy`, `OSError`."""
@@ -244,8 +246,8 @@ class Arrival:
         if self._file is not None:
             self._file.close()
             self._part.unlink(missing_ok=True)
-        if self._telling is not None:
-            imports.tell(self._folder, self._before)
+        if self._recorder is not None:
+            imports.write(self._folder, self._before)
         if is_cancelled:
             cancels.settle(self._folder)
             _log.info("map.import_cancelled", map=self._about.name)
@@ -265,28 +267,28 @@ class Arrival:
             if self._file is None:
                 self._held = _lock(self._folder)
                 self._before = imports.read(self._folder)
-                self._telling = Telling(self._folder, self._about, self._clock)
+                self._recorder = Recorder(self._folder, self._about, self._clock)
                 self._part.parent.mkdir(exist_ok=True)
                 self._file = self._part.open("wb")
-            assert self._telling is not None
+            assert self._recorder is not None
             self._file.write(piece)
             self._size += len(piece)
-            self._telling.count(self._size)
+            self._recorder.count(self._size)
 
     def _finish(self) -> _Order:
         with self._guard:
             assert not self._is_over
             assert self._file is not None
-            assert self._telling is not None
+            assert self._recorder is not None
             assert self._held is not None
             self._file.close()
             locks.sync(self._part)
             imports.clear(self._folder, keep={self._part})
             self._part.replace(self._whole)
             locks.sync(self._whole.parent)
-            self._telling.step(ImportStep.ROADS)
-            self._order = _Order(self._telling.told, self._held)
-            self._file = self._telling = self._held = None
+            self._recorder.step(ImportStep.ROADS)
+            self._order = _Order(self._recorder.record, self._held)
+            self._file = self._recorder = self._held = None
             return self._order
 
 
@@ -325,7 +327,7 @@ def _written() -> Iterator[None]:
 
 
 def _running(order: _Order) -> Standing:
-    return Standing(told=order.told, stage=ImportState.RUNNING, can_continue=False)
+    return Standing(record=order.record, stage=ImportState.RUNNING, can_continue=False)
 
 
 def _lock(folder: Path) -> int:

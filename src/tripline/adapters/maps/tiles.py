@@ -35,10 +35,10 @@ _DRAWN: Final = np.isin(_KINDS, encoder.KINDS)
 Numbers = NDArray[np.int64]
 
 
-def write(kept: StoredFeatures, file: Path, *, bounds: Bounds, told: Callable[[int], None]) -> int:
+def write(kept: StoredFeatures, file: Path, *, bounds: Bounds, progress: Callable[[int], None]) -> int:
     """Write the tiles of all zooms and return their number.
 
-    `bounds`: of the area; `told`: called with the number so far. Without any tile the file is empty.
+    `bounds`: of the area; `progress`: called with the number so far. Without any tile the file is empty.
     """
     count = 0
     with file.open("wb") as opened:
@@ -47,7 +47,7 @@ def write(kept: StoredFeatures, file: Path, *, bounds: Bounds, told: Callable[[i
             for tile_id, body in _tiles(kept, zoom):
                 writer.write_tile(tile_id, body)
                 count += 1
-                told(count)
+                progress(count)
         if count:
             writer.finalize(_header(bounds), _METADATA)
         opened.flush()
@@ -139,7 +139,7 @@ def _tile(kept: StoredFeatures, zoom: int, x: int, y: int, things: Numbers) -> b
     layer = kept.layer[things]
     return encoder.encoded(
         [
-            (Layer(each).label, shapes[layer == each], kept.told(things[layer == each]))
+            (Layer(each).label, shapes[layer == each], kept.properties(things[layer == each]))
             for each in np.unique(layer).tolist()
         ],
         extent=EXTENT,

@@ -84,7 +84,7 @@ class HttpWebhooks:
         """
         target = targets.target(webhook.url)
         request = _request(target, webhook)
-        with _told():
+        with _failures():
             return await self._asked(target, request, listening)
 
     async def ask(self, webhook: Webhook) -> WebhookReply:
@@ -93,7 +93,7 @@ class HttpWebhooks:
         """
         target = targets.target(webhook.url)
         request = _request(target, replace(webhook, headers=(*webhook.headers, ("Connection", "close"))))
-        with _told():
+        with _failures():
             async with asyncio.timeout(self._timeout_s):
                 trial = await self._connected(target, Trial)
             return await trial.reply(request, timeout_s=self._timeout_s)
@@ -367,7 +367,7 @@ class _Connection(asyncio.Protocol):
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
+def _failures() -> Iterator[None]:
     """Convert any failure of a request to `WebhookFailedError`."""
     try:
         yield

@@ -97,7 +97,7 @@ async def cancel(request: Call) -> Response[bytes]:
     found = await keeper.maps()
     running = maps.under_way(found, area)
     standing = found.under_way
-    if standing is not None and standing.told.name == area and str(standing.told.begun_ms) != form.text("since"):
+    if standing is not None and standing.record.name == area and str(standing.record.begun_ms) != form.text("since"):
         return await maps.shown(request, error=deletions.GoesChanged("map_import"))
     try:
         await keeper.cancel(area)
@@ -218,7 +218,7 @@ def _roads(known: KnownMap) -> int:
 
 def _has_import(found: Maps, area: str) -> bool:
     """True if the area has an unfinished import, which is removed with the map."""
-    return found.under_way is not None and found.under_way.told.name == area
+    return found.under_way is not None and found.under_way.record.name == area
 
 
 def _digest(found: Maps, known: KnownMap) -> str:

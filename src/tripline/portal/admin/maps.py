@@ -64,14 +64,14 @@ def over(request: Call, found: Maps, area: str, *, since: str) -> Response[bytes
 def under_way(found: Maps, area: str | None = None) -> bool:
     """True while a file for this area, or for any area, is being uploaded or imported."""
     standing = found.under_way
-    return standing is not None and standing.stage is ImportState.RUNNING and area in (None, standing.told.name)
+    return standing is not None and standing.stage is ImportState.RUNNING and area in (None, standing.record.name)
 
 
 def _shown(
     request: Call, visitor: Visitor, found: Maps, *, fragment: str = views.CONTENT, **values: Any
 ) -> Response[bytes]:
     standing = found.under_way
-    at = len(_STEPS) if standing is None else _STEPS.index(standing.told.step)
+    at = len(_STEPS) if standing is None else _STEPS.index(standing.record.step)
     return views.show(
         request,
         visitor,
@@ -82,7 +82,7 @@ def _shown(
         lost={each.name: _said(visitor, each.lost) for each in found.known if each.lost is not None},
         standing=standing,
         running=under_way(found),
-        reason=None if standing is None or standing.told.reason is None else _said(visitor, standing.told.reason),
+        reason=None if standing is None or standing.record.reason is None else _said(visitor, standing.record.reason),
         steps=[(step, "done" if no < at else "current" if no == at else "next") for no, step in enumerate(_STEPS)],
         newest=_newest(found.known),
         **values,

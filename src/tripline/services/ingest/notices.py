@@ -32,7 +32,7 @@ from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Trip
 
 _NO_NUMBER: Final = 0
 """A number that cannot be selected."""
-Told: TypeAlias = Microtrip | Trip | DeviceEvent
+PushedReading: TypeAlias = Microtrip | Trip | DeviceEvent
 KNOWN_MS: Final = 3_000
 """How long cached selectors are used on a shared store, where a signal from another process may be lost."""
 _INLINE: Final = 8
@@ -133,7 +133,7 @@ def messages(batch: Batch, wanted: Mapping[CompanyId, Wanted]) -> list[Message]:
 
 
 def of_one(
-    about_whom: Track | Subject, reading: Told, received_ms: int, about: Wanted, vehicle_id: VehicleId | None
+    about_whom: Track | Subject, reading: PushedReading, received_ms: int, about: Wanted, vehicle_id: VehicleId | None
 ) -> Iterable[Message]:
     """Messages to send about one stored reading of a sensor."""
     numbers = numbers_of(reading)
@@ -154,7 +154,7 @@ def of_one(
     return notices.addressed(notice, receivers)
 
 
-def numbers_of(reading: Told) -> Numbers:
+def numbers_of(reading: PushedReading) -> Numbers:
     """The numbers of a stored reading."""
     if isinstance(reading, DeviceEvent):
         return Numbers(reading.ty, reading.ty if reading.sent_ty is None else reading.sent_ty)

@@ -171,8 +171,8 @@ def _device_change(context: ActionContext, action: LineAction) -> Done:
     rows.claim(context.tx, old.id, None)
     freed = _kept(context, action, replace(old, vehicle_id=None), left)
     done = _kept(context, action, new, replace(line, sensor_id=new.id), vehicle_of=old)
-    told = (*cancelled[0], *cancelled[1], *freed.notifications, *done.notifications)
-    return replace(done, notifications=(*told, *notifications.sensors_changed((old.id, new.id))))
+    pending = (*cancelled[0], *cancelled[1], *freed.notifications, *done.notifications)
+    return replace(done, notifications=(*pending, *notifications.sensors_changed((old.id, new.id))))
 
 
 def _owner_change(context: ActionContext, action: LineAction) -> Done:
@@ -218,8 +218,8 @@ def _termination(context: ActionContext, action: LineAction) -> Done:
     cancelled = _cancelled(context, device)
     rows.clear(context.tx, device.id)
     latest_values.forget(context.tx, device.id)
-    told = (*notifications.credential_ended(device.id), *notifications.sensors_changed([device.id]))
-    return replace(done, notifications=(*cancelled, *done.notifications, *told))
+    pending = (*notifications.credential_ended(device.id), *notifications.sensors_changed([device.id]))
+    return replace(done, notifications=(*cancelled, *done.notifications, *pending))
 
 
 _EFFECTS: Final[dict[Type, Callable[[ActionContext, LineAction], Done]]] = {
@@ -334,9 +334,9 @@ def _kept(
         occurred_ms=occurred_ms,
     )
     line_changes.add(context.tx, device.id, change)
-    told: tuple[Notification, ...] = ()
+    pending: tuple[Notification, ...] = ()
     if after.nw_status is not before:
-        told = notices.network_status(
+        pending = notices.network_status(
             context.tx,
             subject=notices.Subject(device.id, device.company_id, (vehicle_of or device).vehicle_id),
             status=after.nw_status,
@@ -344,4 +344,4 @@ def _kept(
             ids=context.ids,
             now_ms=context.now_ms,
         )
-    return Done(device.id, after.nw_status, told)
+    return Done(device.id, after.nw_status, pending)

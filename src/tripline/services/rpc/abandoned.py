@@ -50,12 +50,12 @@ class Overdue:
 
         def work(tx: WriteTx) -> tuple[int, tuple[Notification, ...]]:
             overdue = rpc_calls.claim_overdue(tx, before_ms=now_ms - MARGIN_MS, limit=BATCH)
-            told = requests.end_all(tx, overdue, event=CallEvent.NO_ACK, ids=self._ids, now_ms=now_ms)
+            pending = requests.end_all(tx, overdue, event=CallEvent.NO_ACK, ids=self._ids, now_ms=now_ms)
             gone = rpc_calls.purge(tx, before_no=first_no(now_ms - self._kept_ms), limit=BATCH)
-            return max(len(overdue), gone), told
+            return max(len(overdue), gone), pending
 
-        done, told = await self._store.write(work, locked=True)
-        notifications.send(self._signals, told)
+        done, pending = await self._store.write(work, locked=True)
+        notifications.send(self._signals, pending)
         return done
 
     def _is_due(self, tx: ReadTx, now_ms: int) -> bool:

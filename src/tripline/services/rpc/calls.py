@@ -203,10 +203,10 @@ class Calls:
         return await self._store.read_short(look)
 
     async def _end(self, call: Call, event: CallEvent) -> None:
-        _, told = await self._gathering.write(
+        _, pending = await self._gathering.write(
             lambda tx: requests.end(tx, request_id=call.id, event=event, ids=self._ids, now_ms=self._clock())
         )
-        notifications.send(self._signals, told)
+        notifications.send(self._signals, pending)
 
     def _look(self, request_id: str) -> None:
         event = self._waiting.get(RequestId(request_id))

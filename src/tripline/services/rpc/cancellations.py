@@ -20,8 +20,8 @@ NEWEST: Final = 100
 
 def of_sensor(tx: WriteTx, sensor_id: SensorId, *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
     """Cancel the pending calls of a sensor that is about to be deleted."""
-    told = activation(tx, sensor_id, ids=ids, now_ms=now_ms)
-    return (*told, *_end(tx, rpc_calls.without_end(tx, sensor_id, limit=NEWEST), ids=ids, now_ms=now_ms))
+    pending = activation(tx, sensor_id, ids=ids, now_ms=now_ms)
+    return (*pending, *_end(tx, rpc_calls.without_end(tx, sensor_id, limit=NEWEST), ids=ids, now_ms=now_ms))
 
 
 def activation(tx: WriteTx, sensor_id: SensorId, *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
@@ -36,10 +36,10 @@ def activation(tx: WriteTx, sensor_id: SensorId, *, ids: TimeIds, now_ms: int) -
 
 def activations_for(tx: WriteTx, vehicle_id: VehicleId, *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
     """Cancel every activation that would put a sensor on a vehicle that is about to be deleted."""
-    told: tuple[Notification, ...] = ()
+    pending: tuple[Notification, ...] = ()
     for sensor_id in rpc_activations.for_vehicle(tx, vehicle_id):
-        told = (*told, *activation(tx, sensor_id, ids=ids, now_ms=now_ms))
-    return told
+        pending = (*pending, *activation(tx, sensor_id, ids=ids, now_ms=now_ms))
+    return pending
 
 
 def _end(tx: WriteTx, calls: Sequence[Call], *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:

@@ -94,8 +94,8 @@ def end(
     An answer that arrived meanwhile takes precedence.
     """
     call = rpc_calls.find(tx, request_id)
-    told = () if call is None else end_all(tx, [call], event=event, ids=ids, now_ms=now_ms)
-    return (None if call is None else rpc_calls.standing(tx, call.no)), told
+    pending = () if call is None else end_all(tx, [call], event=event, ids=ids, now_ms=now_ms)
+    return (None if call is None else rpc_calls.standing(tx, call.no)), pending
 
 
 def end_all(tx: WriteTx, calls: list[Call], *, event: CallEvent, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
@@ -112,5 +112,5 @@ def end_all(tx: WriteTx, calls: list[Call], *, event: CallEvent, ids: TimeIds, n
             rpc_activations.withdraw(tx, call)
         found = rpc_calls.owner_and_vehicle(tx, call.sensor_id)
         post.tell_ended(call, None if found is None else found[1], at_ms=now_ms)
-    told = post.send(ids=ids, now_ms=now_ms)
-    return (*told, *notifications.rpc_answered(call.id for call in ended))
+    pending = post.send(ids=ids, now_ms=now_ms)
+    return (*pending, *notifications.rpc_answered(call.id for call in ended))

@@ -110,7 +110,7 @@ class DisputeService:
                 state=NEXT[None, None],
                 mail_language=mail,
             )
-            return self._told(tx, new_id)
+            return self._stored(tx, new_id)
 
         return await self._store.write(work)
 
@@ -124,7 +124,7 @@ class DisputeService:
         self._mail(tx, found)
         if accept:
             rescore.ask(tx, [found.trip_no], due_ms=self._clock())
-        return self._told(tx, dispute_id)
+        return self._stored(tx, dispute_id)
 
     def withdraw(self, tx: WriteTx, *, actor: Actor, dispute_id: str) -> Dispute:
         """Withdraw the dispute. Raises `NotFound`, `Forbidden`, `NotOpen`."""
@@ -133,9 +133,9 @@ class DisputeService:
         if actor.user_id != found.opened_by:
             raise Forbidden("not_opener")
         self._close(tx, found, Cause.WITHDRAW, actor=actor, answer=None)
-        return self._told(tx, dispute_id)
+        return self._stored(tx, dispute_id)
 
-    def _told(self, tx: WriteTx, dispute_id: str) -> Dispute:
+    def _stored(self, tx: WriteTx, dispute_id: str) -> Dispute:
         """Add the notices of a changed dispute and return it; the caller sends `CHANGED` after the commit."""
         found = _found(tx, dispute_id)
         now_ms = self._clock()
@@ -181,16 +181,16 @@ class DisputeService:
     async def _contested(self, actor: Actor, trip_id: TripId, event_id: str) -> Contested:
         """Return the event with the interval of its manoeuvre or stretch; if the trip is too long, only its instant."""
 
-        def work(tx: ReadTx) -> tuple[Event, reads.Untold | None]:
+        def work(tx: ReadTx) -> tuple[Event, reads.ScoreFacts | None]:
             event = _event(tx, _scored_trip(tx, actor, trip_id).no, event_id)
             with contextlib.suppress(reads.TooLong):
                 return event, reads.to_explain(tx, actor=actor, of=trip_id)
             return event, None
 
-        event, untold = await self._store.read(work)
+        event, facts = await self._store.read(work)
         interval = Interval(event.event_ms, event.event_ms)
-        if untold is not None:
-            interval = await asyncio.to_thread(_interval, event, untold, self._roads)
+        if facts is not None:
+            interval = await asyncio.to_thread(_interval, event, facts, self._roads)
         return Contested(event.id, event.event_type, event.event_ms, _kind(event), *interval)
 
 
@@ -266,15 +266,15 @@ def _kind(event: Event) -> str:
     return next(name for name, types in COUNTED.items() if event.event_type in types)
 
 
-def _interval(event: Event, untold: reads.Untold, roads: RoadMatcher | None) -> Interval:
+def _interval(event: Event, facts: reads.ScoreFacts, roads: RoadMatcher | None) -> Interval:
     """Return the interval of an event's manoeuvre or stretch over the limit, including the last sample."""
-    kept = untold.kept.events
-    told = explanation.of_trip(untold.task, untold.policy.rules, kept, utc_offset_ms=0, roads=roads)
+    kept = facts.kept.events
+    explained = explanation.of_trip(facts.task, facts.policy.rules, kept, utc_offset_ms=0, roads=roads)
     if event.event_type != EventType.OVERSPEED:
-        for manoeuvre in told.manoeuvres:
+        for manoeuvre in explained.manoeuvres:
             if manoeuvre.event_id == event.id:
                 return Interval(manoeuvre.begin_ms, manoeuvre.end_ms)
-    for stretch in told.stretches:
+    for stretch in explained.stretches:
         if event.id in stretch.event_ids:
             return _from_to(kept, stretch.event_ids)
     return Interval(event.event_ms, event.event_ms)

@@ -120,8 +120,8 @@ def of_trip(
     speed limits; None: no limits.
     """
     placed = judgement.located(arrays.loaded([judgement.track(task)]).drives, roads)
-    told = of_drive(placed.drives, task, rules, kept, utc_offset_ms=utc_offset_ms, roads=placed.roads)
-    return msgspec.structs.replace(told, quality=msgspec.structs.replace(told.quality, maps=placed.maps[0]))
+    explained = of_drive(placed.drives, task, rules, kept, utc_offset_ms=utc_offset_ms, roads=placed.roads)
+    return msgspec.structs.replace(explained, quality=msgspec.structs.replace(explained.quality, maps=placed.maps[0]))
 
 
 def of_drive(

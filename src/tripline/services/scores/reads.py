@@ -91,7 +91,7 @@ def outcome(tx: ReadTx, trip_id: TripId) -> Outcome:
     )
 
 
-class Untold(msgspec.Struct, frozen=True):
+class ScoreFacts(msgspec.Struct, frozen=True):
     """A trip to explain."""
 
     task: Task
@@ -110,7 +110,7 @@ class TooLong(BadParameter):
     code = "score.too_long"
 
 
-def to_explain(tx: ReadTx, *, actor: Actor, of: str) -> Untold:
+def to_explain(tx: ReadTx, *, actor: Actor, of: str) -> ScoreFacts:
     """Read the data that explains the score of a trip, or its absence.
 
     Raises `NotFound`, `Forbidden`, `TooLong`, and `NoScoreYet` until the trip is judged.
@@ -129,7 +129,7 @@ def to_explain(tx: ReadTx, *, actor: Actor, of: str) -> Untold:
     counting = None
     if kept.not_scored == WhyNot.DUPLICATE.value:
         counting = duplicates.counting(tx, kept.trip_no, job.vehicle_id, covers.of_trip(tx, kept.trip_no))
-    return Untold(
+    return ScoreFacts(
         scores.task(tx, job),
         kept,
         policy,

@@ -59,7 +59,7 @@ class BusTrip:
     closed_ms: int | None
     message_ty: int | None
     message_key: str | None
-    """`domain.bus.Told` as text."""
+    """`domain.bus.Span` as text."""
     distance_m: float | None
     payload: bytes | None
     not_scored: str | None

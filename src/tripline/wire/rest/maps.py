@@ -66,7 +66,7 @@ class Maps(msgspec.Struct, frozen=True, rename={"under_way": "import"}):
 
 def every(found: EveryMap, *, say: Callable[[str], str]) -> Maps:
     """All maps as JSON; `say` translates reasons for the reader."""
-    failed = None if found.under_way is None else found.under_way.told.reason
+    failed = None if found.under_way is None else found.under_way.record.reason
     reason = None if failed is None else say(failed)
     under_way = None if found.under_way is None else map_import(found.under_way, reason=reason)
     return Maps([_map(each, None if each.lost is None else say(each.lost)) for each in found.known], under_way)
@@ -74,16 +74,16 @@ def every(found: EveryMap, *, say: Callable[[str], str]) -> Maps:
 
 def map_import(found: Standing, *, reason: str | None = None) -> MapImport:
     """An import as JSON; `reason`: why it failed, in the reader's language."""
-    told = found.told
+    record = found.record
     return MapImport(
-        area=told.name,
-        source=Path(told.file).name,
-        country=told.country or None,
-        begun_time=told.begun_ms,
-        told_time=told.told_ms,
+        area=record.name,
+        source=Path(record.file).name,
+        country=record.country or None,
+        begun_time=record.begun_ms,
+        told_time=record.told_ms,
         state=found.stage,
-        step=told.step,
-        done=told.done,
+        step=record.step,
+        done=record.done,
         reason=reason,
         can_continue=found.can_continue,
     )

@@ -19,7 +19,7 @@ def things(tmp_path):
 def told(kept):
     """The label of the layer and what is told, thing by thing."""
     numbers = np.arange(kept.layer.size)
-    return list(zip(kept.layer.tolist(), kept.told(numbers), strict=True))
+    return list(zip(kept.layer.tolist(), kept.properties(numbers), strict=True))
 
 
 def longitudes(kept):
@@ -37,11 +37,11 @@ def test_limits_lie_along_those_roads_that_have_one(tmp_path, monkeypatch, thing
         for no, limit in limits.items()
     ]
     file = made.written(tmp_path / "a.osm.pbf", NODES, ways)
-    index, texts = osm_file.read(file, scratch=tmp_path, told=lambda _: None).built(otherwise="")
+    index, texts = osm_file.read(file, scratch=tmp_path, progress=lambda _: None).built(otherwise="")
 
     features.limits(index, texts, things)
 
-    kept = things.told()
+    kept = things.stored()
     assert [(each["kmh"], each["source"]) for _, each in told(kept)] == [(50, "tagged"), (30, "tagged"), (50, "tagged")]
     assert longitudes(kept) == [[9.02, 9.03, 9.04], [9.08, 9.09, 9.1], [9.1, 9.11, 9.12]]
 
@@ -65,7 +65,7 @@ def test_things_of_every_kind_are_taken_and_nothing_else(tmp_path, things):
 
     features.read(file, things, scratch=tmp_path)
 
-    found = sorted((layer, str(each.get("kind", each.get("level", "")))) for layer, each in told(things.told()))
+    found = sorted((layer, str(each.get("kind", each.get("level", "")))) for layer, each in told(things.stored()))
     assert found == [
         *((0, "park"), (0, "wood"), (1, "river"), (1, "water"), (1, "water"), (2, "2")),
         *((3, ""), (4, "rail"), (5, "primary"), (7, "town")),

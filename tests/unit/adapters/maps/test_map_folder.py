@@ -29,7 +29,7 @@ def folder(tmp_path):
 
 
 def imported(folder, file, name="area"):
-    return maps.imported(folder, file, name=name, country="", told=lambda _: None)
+    return maps.imported(folder, file, name=name, country="", progress=lambda _: None)
 
 
 def folders(folder):
@@ -39,7 +39,7 @@ def folders(folder):
 def test_map_that_is_kept_is_the_one_that_was_made(folder, tmp_path):
     area = imported(folder, made.street(tmp_path / "a.osm.pbf", maxspeed="50"))
     index, texts = files.load(folder, area)
-    expected, of_expected = osm_file.read(tmp_path / "a.osm.pbf", scratch=tmp_path, told=lambda _: None).built(
+    expected, of_expected = osm_file.read(tmp_path / "a.osm.pbf", scratch=tmp_path, progress=lambda _: None).built(
         otherwise=""
     )
 
@@ -131,10 +131,12 @@ def test_import_begins_with_the_upload_of_its_file(folder, tmp_path, changes, is
     file = made.street(tmp_path / "a.osm.pbf")
     told = MapImport(name="area", country="", file=str(file), begun_ms=1, told_ms=2, step=ImportStep.UPLOAD)
     folder.mkdir()
-    imports.tell(folder, replace(told, **changes))
+    imports.write(folder, replace(told, **changes))
     begun = set()
 
-    maps.imported(folder, file, name="area", country="", told=lambda _: begun.add(imports.read(folder).begun_ms == 1))
+    maps.imported(
+        folder, file, name="area", country="", progress=lambda _: begun.add(imports.read(folder).begun_ms == 1)
+    )
 
     assert begun == {is_same}
 
@@ -142,7 +144,7 @@ def test_import_begins_with_the_upload_of_its_file(folder, tmp_path, changes, is
 def told_of(folder, file, **changes):
     """What an import told that it read and made, and the area."""
     told = []
-    area = maps.imported(folder, file, **{"name": "area", "country": "", **changes}, told=told.append)
+    area = maps.imported(folder, file, **{"name": "area", "country": "", **changes}, progress=told.append)
     return told, area
 
 
@@ -228,7 +230,7 @@ def test_file_that_changes_while_it_is_imported_is_refused(folder, tmp_path):
     file = made.street(tmp_path / "b.osm.pbf", maxspeed="30")
 
     with pytest.raises(osm_file.MapFileError, match=r"b\.osm\.pbf changed while it was imported\."):
-        maps.imported(folder, file, name="area", country="", told=lambda _: made.street(file, maxspeed="70"))
+        maps.imported(folder, file, name="area", country="", progress=lambda _: made.street(file, maxspeed="70"))
 
     assert maps.listed(folder) == [former]
     assert left(folder) == [".import"]
@@ -247,7 +249,7 @@ def test_folder_that_cannot_be_written_is_told_in_one_line(folder, tmp_path, mon
 
     standing = imports.standing(folder)
     assert standing is not None
-    assert (standing.stage, standing.told.reason) == (
+    assert (standing.stage, standing.record.reason) == (
         ImportState.FAILED,
         "The maps cannot be written: No space left on device.",
     )
@@ -260,7 +262,7 @@ def test_import_gives_back_the_lock_that_was_handed_down_to_it(folder, tmp_path)
     held = locks.take(folder)
     ours = os.dup(held)
     try:
-        maps.imported(folder, file, name="area", country="", told=lambda _: None, held=held)
+        maps.imported(folder, file, name="area", country="", progress=lambda _: None, held=held)
 
         assert not locks.is_changing(folder)
     finally:
@@ -345,7 +347,7 @@ def test_list_says_how_an_import_stands_that_has_not_come_to_a_good_end(tmp_path
     data = ("--data", str(tmp_path / "data"))
     file = made.street(tmp_path / "a.osm.pbf")
     with killed_at(monkeypatch, files, "opened"):
-        maps.imported(tmp_path / "data/maps", file, name="b", country="KR", told=lambda _: None)
+        maps.imported(tmp_path / "data/maps", file, name="b", country="KR", progress=lambda _: None)
     interrupted = run(capsys, "list", *data)
     (tmp_path / "cut.osm.pbf").write_bytes(file.read_bytes()[:-20])
     run(capsys, "import", str(tmp_path / "cut.osm.pbf"), *data)

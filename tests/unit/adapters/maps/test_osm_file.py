@@ -18,7 +18,7 @@ SQUARE = {1: (47.0, 9.0), 2: (47.0, 9.2), 3: (47.2, 9.2), 4: (47.2, 9.0)}
 
 
 def read(file, *, otherwise=""):
-    return osm_file.read(file, scratch=file.parent, told=lambda _: None).built(otherwise=otherwise)
+    return osm_file.read(file, scratch=file.parent, progress=lambda _: None).built(otherwise=otherwise)
 
 
 def limits_of(file, **changes):

@@ -17,7 +17,7 @@ from tripline.scoring.quality import LimitSource
 
 
 def imported(folder, file, name="area"):
-    return maps.imported(folder, file, name=name, country="", told=lambda _: None)
+    return maps.imported(folder, file, name=name, country="", progress=lambda _: None)
 
 
 def drive_at(lat, lon, metres=1_500):

@@ -38,7 +38,7 @@ class Town:
 
     def __init__(self, folder, stand, **tags):
         file = made.street(folder / "a.osm.pbf", ref="L1", **({"maxspeed": "50"} | tags))
-        area = maps.imported(folder / "maps", file, name="town", country="", told=lambda _: None)
+        area = maps.imported(folder / "maps", file, name="town", country="", progress=lambda _: None)
         self.name = f"town:{area.map}"
         self.stand = stand
         self.passed_s = 0.0

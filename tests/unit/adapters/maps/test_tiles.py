@@ -23,7 +23,7 @@ CORNERS = {1: (SOUTH, WEST), 2: (SOUTH, EAST), 3: (NORTH, EAST), 4: (NORTH, WEST
 
 def drawn(folder, file):
     """The tiles of an import, by zoom, column and row, and the file's header."""
-    area = maps.imported(folder / "maps", file, name="area", country="", told=lambda _: None)
+    area = maps.imported(folder / "maps", file, name="area", country="", progress=lambda _: None)
     with (folder / "maps" / area.folder / files.TILES).open("rb") as opened:
         source = MmapSource(opened)
         tiles = {
@@ -135,7 +135,9 @@ def lakes_of(folder, *outlines):
         kept = map_features.Features(opened)
         lakes = np.array([shapely.Polygon(corners) for corners in outlines])
         kept.take_all(lakes, [Feature(Layer.WATER, 6, {"kind": "water"})] * len(outlines))
-        map_tiles.write(kept.told(), folder / "tiles", bounds=Bounds(WEST, SOUTH, EAST, NORTH), told=lambda _: None)
+        map_tiles.write(
+            kept.stored(), folder / "tiles", bounds=Bounds(WEST, SOUTH, EAST, NORTH), progress=lambda _: None
+        )
     with (folder / "tiles").open("rb") as opened:
         return {at: mapbox_vector_tile.decode(gzip.decompress(body)) for at, body in all_tiles(MmapSource(opened))}
 
@@ -193,7 +195,7 @@ def test_outline_keeps_its_corners_once_on_whole_units(tmp_path):
 
 def test_tiles_go_with_the_area(tmp_path, lake):
     folder = tmp_path / "maps"
-    area = maps.imported(folder, lake, name="area", country="", told=lambda _: None)
+    area = maps.imported(folder, lake, name="area", country="", progress=lambda _: None)
     assert area.size == sum(each.stat().st_size for each in (folder / area.folder).iterdir())
 
     maps.removed(folder, "area")

@@ -29,7 +29,7 @@ def played(tmp_path, scenario, **parts):
 
 def imported(tmp_path, name="area", file=None):
     file = file or made.street(tmp_path / "a.osm.pbf")
-    return maps.imported(tmp_path / "maps", file, name=name, country="", told=lambda _: None)
+    return maps.imported(tmp_path / "maps", file, name=name, country="", progress=lambda _: None)
 
 
 def failed(tmp_path, name="area"):
@@ -46,7 +46,7 @@ def interrupted(tmp_path, name="area"):
 
     file = made.street(tmp_path / "a.osm.pbf")
     with pytest.raises(KeyboardInterrupt):
-        maps.imported(tmp_path / "maps", file, name=name, country="", told=stopped)
+        maps.imported(tmp_path / "maps", file, name=name, country="", progress=stopped)
 
 
 def content(tmp_path):
@@ -135,7 +135,7 @@ def test_file_is_taken_in_and_its_import_told_until_it_is_over(tmp_path):
         ended = await browser.get(f"{PATH}/area/progress", **HTMX)
         imported(tmp_path)
         over = await browser.get(f"{PATH}/area/progress", **HTMX)
-        return answer, shown, form, removal, polled, country.told.country, ended, over
+        return answer, shown, form, removal, polled, country.record.country, ended, over
 
     imported_before = imported(tmp_path)
     answer, shown, form, removal, polled, country, ended, over = played(tmp_path, scenario)

@@ -214,7 +214,7 @@ def test_dry_run_beside_a_slow_server_of_roads_stays_with_the_worker_that_has_it
     monkeypatch.setattr(scorer, "RENEW_S", 0.1 if batch > 1 else 10.0)
     monkeypatch.setattr(scorer, "SAMPLES", batch)
     maps.imported(
-        tmp_path / "maps", map_files.street(tmp_path / "a.osm.pbf"), name="town", country="", told=lambda _: None
+        tmp_path / "maps", map_files.street(tmp_path / "a.osm.pbf"), name="town", country="", progress=lambda _: None
     )
     on_street = all_on(7)
 

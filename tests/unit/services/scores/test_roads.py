@@ -28,7 +28,7 @@ def street(tmp_path):
     """A matcher that knows one street of 3 km with a limit of 50; and the map's name."""
     folder = tmp_path / "maps"
     file = made.street(tmp_path / "a.osm.pbf", maxspeed="50", ref="L1")
-    area = maps.imported(folder, file, name="town", country="", told=lambda _: None)
+    area = maps.imported(folder, file, name="town", country="", progress=lambda _: None)
     return OsmRoads(folder, zone=ZONE), f"town:{area.map}"
 
 
@@ -78,7 +78,7 @@ def test_speeding_on_a_street_is_told_with_its_road(tmp_path, street):
 def test_category_of_the_vehicle_decides_the_limit(tmp_path, category, limit):
     """The vehicle record says it; its events carry the limit of its kind."""
     file = made.street(tmp_path / "a.osm.pbf", maxspeed="50", **{"maxspeed:hgv": "40", "maxspeed:bus": "45"})
-    maps.imported(tmp_path / "maps", file, name="town", country="", told=lambda _: None)
+    maps.imported(tmp_path / "maps", file, name="town", country="", progress=lambda _: None)
 
     async def driven_by(rig):
         await rig.add_vehicle(OTHER, category=category)

@@ -41,7 +41,7 @@ class Town:
     def imported(self, limit, name="town"):
         """Import the street with this limit; what qualities call this map."""
         file = made.street(self.folder / f"{limit}.osm.pbf", maxspeed=str(limit))
-        area = maps.imported(self.maps, file, name=name, country="", told=lambda _: None)
+        area = maps.imported(self.maps, file, name=name, country="", progress=lambda _: None)
         return f"{name}:{area.map}"
 
     def removed(self):
