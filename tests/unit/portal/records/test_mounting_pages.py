@@ -5,7 +5,7 @@ import re
 import pytest
 from tests.support import delegating, rest
 from tests.support.portal import HTMX, Browser, Page, form_of
-from tests.unit.services.rpc.test_activation_progress import Box, world
+from tests.unit.services.rpc.test_activation import Box, world
 
 from tripline.ports.devices import Delivery
 from tripline.services.rpc import requests
