@@ -230,7 +230,7 @@ def test_export_is_its_owners_alone(tmp_path):
         asked = await desk.ask()
         await desk.exporter().make_next()
         for work in (desk.read, desk.file):
-            with refused(NotFound, match="no longer there"):
+            with refused(NotFound, match="no longer exists"):
                 await work(asked, LEE)
         assert await desk.store.read(lambda tx: exports.own(tx, actor=LEE)) == []
         return [each.id for each in await desk.store.read(lambda tx: exports.own(tx, actor=KIM))] == [asked.id]
