@@ -17,8 +17,16 @@ from tripline.portal.lists import (
 from tripline.portal.lists.tables import Table
 
 _LISTS: Final = (
-    *(vehicles, sensors, lines, people, delegations, messages),
-    *(companies, services, accounts, applications),
+    vehicles,
+    sensors,
+    lines,
+    people,
+    delegations,
+    messages,
+    companies,
+    services,
+    accounts,
+    applications,
 )
 TABLES: Final[dict[str, Table]] = {table.noun: table for each in _LISTS for table in each.TABLES}
 handlers: Final[list[Any]] = [handler for each in _LISTS for handler in each.handlers]

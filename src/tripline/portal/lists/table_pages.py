@@ -202,7 +202,7 @@ class _Rows(NamedTuple):
 
     page: Page[Any]
     named: Mapping[str, str | None]
-    choices: Mapping[str, Sequence[tuple[str, str]]]
+    choices: dict[str, Sequence[tuple[str, str]]]
     more: Mapping[str, Any]
 
 
@@ -214,17 +214,19 @@ def _shown(request: Call, visitor: Visitor, table: Table, wanted: ListRequest, r
     found = read.page
     first, last = found.first if found.more_before else None, found.last if found.more_behind else None
     more = found.more_before or found.more_behind
-    filters = (_menu(each, visitor, wanted, here) for each in table.filters if each.usual is None)
+    filters = {
+        each.key: [(value, _option(visitor, each.key, value)) for value in each.values]
+        for each in table.filters
+        if each.usual is None
+    }
     tabs = (
         _tabs(each, visitor, wanted, here, read.more.get("counts", {}))
         for each in table.filters
         if each.usual is not None
     )
-    references = (_menu_of(*each, visitor, wanted, here) for each in read.choices.items() if each[1])
     columns = [each for each in table.columns if each.key in keys]
     words = Words(visitor.language, context_of(request).time_zone)
-    looks = [each.look_when(picked=wanted.picked) for each in columns]
-    cells = [_cell(*each) for each in zip(columns, itertools.repeat(words), [None, *looks[1:]], strict=False)]
+    cells = [_cell(each, words, heads=each is columns[0], picked=wanted.picked) for each in columns]
     around = Around(visitor, here, lambda path: navigation.is_open(request, visitor, path))
     return ListView(
         table=table,
@@ -233,7 +235,7 @@ def _shown(request: Call, visitor: Visitor, table: Table, wanted: ListRequest, r
         keys=keys,
         headings=tuple(_heading(each, table, visitor, wanted, here) for each in columns),
         tabs=tuple(itertools.chain.from_iterable(tabs)),
-        menus=(*references, *filters),
+        menus=tuple(_menu(*each, visitor, wanted, here) for each in (read.choices | filters).items() if each[1]),
         chips=tuple(_chips(table, visitor, wanted, read.named, here)),
         kept=_kept_values(request),
         columns=tuple((each.key, _said(visitor, table, each.key)) for each in table.columns[1:]),
@@ -250,8 +252,8 @@ def _shown(request: Call, visitor: Visitor, table: Table, wanted: ListRequest, r
 Here = Callable[..., str]
 
 
-def _cell(column: Column, words: Words, look: str | None) -> _Cell:
-    kind = column.kind.value
+def _cell(column: Column, words: Words, *, heads: bool, picked: bool) -> _Cell:
+    kind, look = column.kind.value, None if heads else column.look_when(picked=picked)
     return _Cell(column, kind, kind if column.kind in _NEVER_BLANK else _MISSING, look, column.shower(words))
 
 
@@ -275,17 +277,6 @@ def _heading(column: Column, table: Table, visitor: Visitor, wanted: ListRequest
     return made
 
 
-def _menu(each: Filter, visitor: Visitor, wanted: ListRequest, here: Here) -> Menu:
-    present = wanted.chosen.get(each.key)
-    return Menu(
-        text=visitor.say("portal.lists.filter." + each.key),
-        links=tuple(
-            Link(text=_option(visitor, each.key, value), href=here(**{each.key: value}), on=value == present)
-            for value in each.values
-        ),
-    )
-
-
 def _tabs(
     each: Filter, visitor: Visitor, wanted: ListRequest, here: Here, counts: Mapping[str, int]
 ) -> Iterable[dict[str, Any]]:
@@ -305,7 +296,7 @@ def _lifted(table: Table, wanted: ListRequest) -> set[str]:
     return wanted.chosen.keys() - {each.key for each in table.filters if each.usual is not None}
 
 
-def _menu_of(name: str, choices: Sequence[tuple[str, str]], visitor: Visitor, wanted: ListRequest, here: Here) -> Menu:
+def _menu(name: str, choices: Sequence[tuple[str, str]], visitor: Visitor, wanted: ListRequest, here: Here) -> Menu:
     return Menu(
         text=visitor.say("portal.lists.filter." + name),
         links=tuple(
