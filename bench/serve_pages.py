@@ -30,7 +30,7 @@ from tripline.http.application import create_app
 from tripline.http.context import Accounts, Context, Contexts, Fleet, Lines, Maps, Process, Rpc, Scores
 from tripline.http.request_store import RequestStore
 from tripline.scoring import rules
-from tripline.services.accounts import refresh_sessions
+from tripline.services.accounts import login
 from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.passwords import Passwords
 from tripline.services.accounts.sessions import Client
@@ -89,7 +89,7 @@ async def _serve(database: Path, user_id: str) -> None:
     )
     listener = socket.create_server(("127.0.0.1", 0))
     client = Client(agent="bench", address=None)
-    opened = partial(refresh_sessions.opened, user_id=user_id, tokens=tokens, client=client, now_ms=_now_ms())
+    opened = partial(login.opened, user_id=user_id, tokens=tokens, client=client, now_ms=_now_ms())
     session_id = (await store.write(opened)).session_id
     token = tokens.access(
         user_id=user_id, email="bench", authority="COMPANY_ADMIN", session_id=session_id, now_ms=_now_ms()

@@ -9,7 +9,7 @@ import jsonschema_rs
 from tests.support import answers, loops, reference
 
 from tripline.api import families
-from tripline.api.documents import openapi, openapi_errors
+from tripline.api.documents import openapi
 from tripline.domain import access
 from tripline.domain.access import Action, Gate
 from tripline.http import errors
@@ -131,10 +131,10 @@ def test_errors_are_those_of_the_table_with_code_and_sentence(name):
         re.sub(r"\.\d+$", "", described["operationId"])
     ]
 
-    for refusal in openapi_errors.refusals(declared):
+    for refusal in openapi.refusals(declared):
         status, code = errors.ANSWERS[refusal.kind]
         if status not in declared.also:
-            line = f"| {code} | `{refusal.code}` | {openapi_errors.first_sentence(refusal.__doc__)} |"
+            line = f"| {code} | `{refusal.code}` | {openapi.first_sentence(refusal.__doc__)} |"
             assert line in described["responses"][str(status)]["description"]
     if isinstance(declared.access, Action):
         assert {"401", "403"} <= described["responses"].keys()

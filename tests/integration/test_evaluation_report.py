@@ -6,7 +6,7 @@ import pytest
 from evaluation import __main__ as evaluate
 from evaluation import measured, report
 
-from tripline.scoring import certainty
+from tripline.scoring import quality
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def test_report_tells_every_gate_and_draws_every_plot(small):
 
 def test_certainty_that_explanations_tell_is_what_is_measured(small):
     """On so few manoeuvres within a tenth; `docs/scoring.md` has the figures of the whole report."""
-    for period_ms, told in certainty.MEASURED.items():
+    for period_ms, told in quality.MEASURED.items():
         rows = [
             row
             for row in small[0]["accuracy"]

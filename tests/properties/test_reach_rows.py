@@ -20,7 +20,7 @@ from tripline.services.imports import kinds
 from tripline.store import reach, scopes, tables
 from tripline.store.fleet import companies as companies_of
 from tripline.store.fleet import delegations, rights, sensors, vehicles
-from tripline.store.lines import devices
+from tripline.store.lines import lines
 from tripline.store.rpc import activations
 from tripline.store.tables import sensor, vehicle, vehicle_company, vehicle_user
 
@@ -139,9 +139,9 @@ def apply(tx, number, change):
             activations.mount(tx, "s0", of[0], Status.ACTIVATED)
         case "change of device":
             old = "s0" if sensor_of(tx, "s0").vehicle_id else "s1"
-            devices.hand_over(tx, sensor_of(tx, old), "s1" if old == "s0" else "s0")
+            lines.hand_over(tx, sensor_of(tx, old), "s1" if old == "s0" else "s0")
         case "end of line":
-            devices.clear(tx, "s0")
+            lines.clear(tx, "s0")
         case "unmount all":
             sensors.unmount_all(tx, of[0])
         case "delete vehicle":

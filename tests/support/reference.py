@@ -18,7 +18,7 @@ import tripline
 from tests.support import mqtt_page
 from tripline import cli, metrics, observe
 from tripline.api import families
-from tripline.api.documents import asyncapi_schemas, openapi, openapi_errors
+from tripline.api.documents import asyncapi_schemas, openapi
 from tripline.config import files as config_files
 from tripline.domain import access, fields
 from tripline.domain.history import TooManyChanges
@@ -179,8 +179,8 @@ def messages() -> str:
 
 def _operation(each: operations.Operation) -> str:
     who = _roles(each.access)
-    refused = ", ".join(f"`{refusal.code}`" for refusal in openapi_errors.refusals(each) if refusal not in USUAL)
-    text = _cell(openapi_errors.first_sentence(each.text))
+    refused = ", ".join(f"`{refusal.code}`" for refusal in openapi.refusals(each) if refusal not in USUAL)
+    text = _cell(openapi.first_sentence(each.text))
     return f"| {each.method} | `{each.path}` | {text} | {who} | {refused} |"
 
 

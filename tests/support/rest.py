@@ -29,7 +29,8 @@ from tripline.ports.devices import Delivery, Devices
 from tripline.ports.maps import BaseMap
 from tripline.ports.webhooks import Answered, Listening, Webhook, WebhookFailedError, WebhookReply, WebhookSender
 from tripline.scoring.rules import Rules
-from tripline.services.accounts import refresh_sessions, registry
+from tripline.services.accounts import login as accounts_login
+from tripline.services.accounts import registry
 from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.passwords import Passwords
 from tripline.services.accounts.sessions import Client
@@ -261,9 +262,7 @@ class Rest:
 
     async def login(self, user_id: UserId, email: str, authority: Authority, company_id: CompanyId | None) -> Login:
         """A new session of an account that is there, and its access token."""
-        opened = partial(
-            refresh_sessions.opened, user_id=user_id, tokens=self.tokens, client=NOBODY, now_ms=self.now_ms
-        )
+        opened = partial(accounts_login.opened, user_id=user_id, tokens=self.tokens, client=NOBODY, now_ms=self.now_ms)
         session_id = (await self.store.write(opened)).session_id
         token = self.tokens.access(
             user_id=user_id, email=email, authority=authority, session_id=session_id, now_ms=self.now_ms

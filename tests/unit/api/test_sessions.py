@@ -15,7 +15,7 @@ from tripline.domain.access import Authority
 from tripline.domain.ids import UserId
 from tripline.services.accounts import registry
 from tripline.services.accounts.limits import Limits
-from tripline.services.accounts.refresh_sessions import GRACE_MS
+from tripline.services.accounts.login import GRACE_MS
 from tripline.store.accounts import sessions
 from tripline.store.tables import account, account_session
 

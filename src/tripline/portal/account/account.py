@@ -3,6 +3,7 @@
 Not here: signing in and out (`sign_in.py`), setting a password without the old one (`passwords.py`).
 """
 
+import re
 from functools import partial
 from typing import Any, Final
 
@@ -17,7 +18,6 @@ from tripline.domain.refusals import NotFound, Refusal
 from tripline.http import authentication, cookies, errors, languages, parameters, peers
 from tripline.http.context import Call, accounts_of, context_of
 from tripline.language.catalogue import Language
-from tripline.portal.account import agents
 from tripline.portal.account.passwords import chosen
 from tripline.portal.frame import addresses, forms, views
 from tripline.portal.frame.page import page
@@ -39,6 +39,30 @@ _LABELS: Final = {
     "newPassword": "portal.account.new",
     "again_password": "portal.account.again",
 }
+
+
+# The order matters: many browsers name others too, for compatibility.
+_BROWSERS: Final = (
+    ("Edg/", "Edge"),
+    ("Whale/", "Whale"),
+    ("SamsungBrowser/", "Samsung Internet"),
+    ("OPR/", "Opera"),
+    ("Firefox/", "Firefox"),
+    ("FxiOS/", "Firefox"),
+    ("CriOS/", "Chrome"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+_SYSTEMS: Final = (
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("Windows", "Windows"),
+    ("CrOS", "ChromeOS"),
+    ("Mac OS X", "macOS"),
+    ("Linux", "Linux"),
+)
+_PROGRAM: Final = re.compile(r"[!-~]{1,60}")
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -198,7 +222,7 @@ async def _shown(request: Call, *, error: Refusal | None = None) -> Response[byt
 def _line(session: Session, current: str | None) -> Line:
     return Line(
         id=session.id,
-        agent=agents.named(session.agent),
+        agent=named(session.agent),
         is_browser=session.kind is Kind.BROWSER,
         address=session.address,
         created_ms=session.created_ms,
@@ -208,3 +232,15 @@ def _line(session: Session, current: str | None) -> Line:
 
 
 handlers: Final[list[Any]] = [show, change_password, prefer, end, end_others, end_all]
+
+
+def named(agent: str | None) -> str | None:
+    """The browser and system, or the program; None without a printable name."""
+    if agent is None:
+        return None
+    browser = next((name for mark, name in _BROWSERS if mark in agent), None)
+    system = next((name for mark, name in _SYSTEMS if mark in agent), None)
+    if browser is not None:
+        return browser if system is None else f"{browser}, {system}"
+    program = _PROGRAM.match(agent)
+    return program[0] if program else None

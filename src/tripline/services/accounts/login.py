@@ -3,21 +3,30 @@
 An unknown e-mail address, a wrong password and a disabled account get the same answer after the same time, which hides
 the existence of accounts. Failures delay the next attempt (`throttle.py`).
 
+Each use of a refresh token makes the next of its session. The previous token stays valid for a moment, for lost answers
+and double clicks; it gets the same answer as the first use, so a session never has two valid tokens. The use of an
+older token, or of this one later, means that it was copied: the whole session ends, for the thief and for the owner,
+who logs in again.
+
 Not here: setting a password without the old one (`links.py`).
 """
 
 import hmac
+import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import TypeAlias, TypeVar
+from enum import Enum, auto
+from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 
 from tripline import config, observe
 from tripline.domain.access import Actor
-from tripline.domain.ids import TimeIds
+from tripline.domain.account_sessions import Kind as SessionKind
+from tripline.domain.account_sessions import Session
+from tripline.domain.ids import TimeIds, UserId
 from tripline.domain.refusals import BadParameter, Kind, Refusal, TryLater
-from tripline.services.accounts import browser_sessions, links, refresh_sessions
+from tripline.services.accounts import browser_sessions, links
 from tripline.services.accounts.browser_sessions import Cookie
 from tripline.services.accounts.hash_turns import Requester
 from tripline.services.accounts.limits import Limits
@@ -35,6 +44,18 @@ T = TypeVar("T")
 
 Claim: TypeAlias = tuple[str, str]
 """A username and a password as one reading of a request gives them."""
+
+
+GRACE_MS: Final = 10_000
+"""How long after a rotation the token before is still good."""
+
+
+class Use(Enum):
+    """The status of a refresh token in its session."""
+
+    CURRENT = auto()
+    AGAIN = auto()
+    STOLEN = auto()
 
 
 class WrongCredentials(Refusal):
@@ -112,7 +133,7 @@ async def log_in(
     now_ms = attempts.now_ms
 
     def open_session(tx: WriteTx, found: Credentials) -> Ticket:
-        return refresh_sessions.opened(tx, user_id=found.user_id, tokens=tokens, client=attempts.client, now_ms=now_ms)
+        return opened(tx, user_id=found.user_id, tokens=tokens, client=attempts.client, now_ms=now_ms)
 
     found, ticket = await _opened(store, claims, attempts, passwords, open_session)
     return _pair(tokens, found, ticket, now_ms)
@@ -150,7 +171,7 @@ async def refresh(store: Store, *, refresh_token: str, tokens: Tokens, now_ms: i
         found = None if session is None else accounts.credentials_of(tx, session.user_id)
         if session is None or found is None or not found.enabled:
             raise TokenUnreadable("session_ended")
-        return found, refresh_sessions.exchanged(tx, session, token_id=held.token_id, tokens=tokens, now_ms=now_ms)
+        return found, exchanged(tx, session, token_id=held.token_id, tokens=tokens, now_ms=now_ms)
 
     found, ticket = await store.write(exchange)
     if ticket is None:
@@ -234,3 +255,52 @@ def _pair(tokens: Tokens, found: Credentials, ticket: Ticket, now_ms: int) -> Pa
     return tokens.issue(
         user_id=found.user_id, email=found.email, authority=found.authority, ticket=ticket, now_ms=now_ms
     )
+
+
+def judged(session: Session, token_id: str, *, now_ms: int) -> Use:
+    """Judge the token with this id in its session."""
+    if token_id == session.current:
+        return Use.CURRENT
+    if token_id == session.previous and now_ms < session.rotated_ms + GRACE_MS:
+        return Use.AGAIN
+    return Use.STOLEN
+
+
+def opened(tx: WriteTx, *, user_id: UserId, tokens: Tokens, client: Client, now_ms: int) -> Ticket:
+    """The first ticket of a new session."""
+    ticket = _ticket(str(uuid.uuid4()), tokens, now_ms)
+    sessions.add(
+        tx,
+        Session(
+            id=ticket.session_id,
+            user_id=user_id,
+            created_ms=now_ms,
+            expires_ms=now_ms + tokens.session_life_ms,
+            current=ticket.token_id,
+            previous=None,
+            rotated_ms=now_ms,
+            kind=SessionKind.REST,
+            agent=client.agent,
+            address=client.address,
+        ),
+    )
+    return ticket
+
+
+def exchanged(tx: WriteTx, session: Session, *, token_id: str, tokens: Tokens, now_ms: int) -> Ticket | None:
+    """The session's next ticket; None when the token in hand was stolen, and the session is ended."""
+    use = judged(session, token_id, now_ms=now_ms)
+    if use is Use.AGAIN:
+        # The token that the first use got, made again: a second one would open a second line to a thief.
+        return Ticket(session.id, session.current, session.rotated_ms + tokens.refresh_life_ms)
+    if use is Use.STOLEN:
+        sessions.revoke(tx, session.id)
+        return None
+    ticket = _ticket(session.id, tokens, now_ms)
+    expires_ms = now_ms + tokens.session_life_ms
+    sessions.rotate(tx, session, current=ticket.token_id, now_ms=now_ms, expires_ms=expires_ms)
+    return ticket
+
+
+def _ticket(session_id: str, tokens: Tokens, now_ms: int) -> Ticket:
+    return Ticket(session_id, str(uuid.uuid4()), now_ms + tokens.refresh_life_ms)

@@ -3,7 +3,7 @@
 Ending a session also ends its access tokens, refresh token or cookie with the commit, in every process: they are valid
 only while its row exists (`http/authentication.py`).
 
-Not here: opening them (`refresh_sessions.py`, `browser_sessions.py`).
+Not here: opening them (`login.py`, `browser_sessions.py`).
 """
 
 from collections.abc import Sequence

@@ -5,7 +5,7 @@ account's state (`http/authentication.py`), so a token only identifies the accou
 
 A refresh token names its session and itself; the store decides if it is the session's valid one.
 
-Not here: log in and refresh (`services/accounts/login.py`), refresh sessions (`services/accounts/refresh_sessions.py`).
+Not here: log in and refresh (`services/accounts/login.py`), refresh sessions (`services/accounts/login.py`).
 """
 
 import base64

@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from tripline.scoring import certainty
+from tripline.scoring import quality
 from tripline.scoring.quality import Quality
 
 EXAMPLE: dict[str, object] = {
@@ -85,7 +85,7 @@ class DataQuality(msgspec.Struct, frozen=True, rename="camel"):
 
 def data_quality(found: Quality) -> DataQuality:
     """The record."""
-    sure = certainty.at_period(found.period_ms)
+    sure = quality.at_period(found.period_ms)
     limits = found.limits
     return DataQuality(
         samples=found.samples,

@@ -7,7 +7,7 @@ from tests.support.rest import Rest
 
 from tripline.domain.access import Authority
 from tripline.domain.ids import UserId
-from tripline.services.accounts import refresh_sessions
+from tripline.services.accounts import login
 from tripline.services.accounts.known_addresses import OF_ACCOUNT, KnownAddresses
 from tripline.services.accounts.sessions import Client
 
@@ -53,7 +53,7 @@ def test_addresses_of_sessions_that_last_are_read_from_the_store(tmp_path: Path)
         async def open_session(address: str | None) -> None:
             client = Client(None, address)
             await rest.store.write(
-                lambda tx: refresh_sessions.opened(
+                lambda tx: login.opened(
                     tx, user_id=account.user_id, tokens=rest.tokens, client=client, now_ms=rest.now_ms
                 )
             )
