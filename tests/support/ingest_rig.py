@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Table, insert, select, update
 
-from tests.support import fleet_rows, stores
+from tests.support import fleet_rows, reaching, stores
 from tripline import observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
@@ -167,6 +167,7 @@ def seed_rows(tx: Any) -> None:
                 sensor_id, COMPANY, service_type="harbour", vehicle_id=vehicle_id, serial_no=sensor_id[-2:]
             ),
         )
+    reaching.recount(tx)
 
 
 class Rig:

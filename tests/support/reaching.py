@@ -1,15 +1,21 @@
 """Rows of `reach` for fleets that were written without the store's functions."""
 
-from tripline.store import reach, tables
+from tripline.store import reach
+from tripline.store.reach import Kind
 from tripline.store.transactions import WriteTx
 
 
 def recount(tx: WriteTx) -> int:
     """Write every row as the fleet's tables are; return how many were wrong."""
-    wrong = reach.drop_orphans(tx)
-    for table in (tables.vehicle, tables.sensor):
-        after: str | None = ""
-        while after is not None:
-            some, after = reach.recount(tx, table, after=after)
-            wrong += some
+    wrong = 0
+    while ids := reach.orphans(tx):
+        wrong += reach.refresh(tx, ids)
+    after = ""
+    while ids := reach.behind(tx, Kind.VEHICLE, after):
+        wrong += reach.refresh(tx, ids)
+        after = ids[-1]
+    after = ""
+    while ids := reach.behind(tx, Kind.SENSOR, after):
+        wrong += reach.refresh(tx, sensor_ids=ids)
+        after = ids[-1]
     return wrong

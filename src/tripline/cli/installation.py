@@ -36,9 +36,15 @@ def migrate(
     return base.OK
 
 
-def doctor(*, place: base.Place | None = None) -> int:
+def doctor(
+    *,
+    place: base.Place | None = None,
+    repair: Annotated[
+        bool, Parameter(negative=(), help="write again the rows of who may see which vehicle, where they are wrong")
+    ] = False,
+) -> int:
     """Check an installation and show unusable messages. Exits 1 when something is wrong."""
-    report = uvloop.run(maintenance.examined(base.settings(place, {})))
+    report = uvloop.run(maintenance.examined(base.settings(place, {}), repair=repair))
     for finding in report.findings:
         base.line(f"{'ok   ' if finding.well else 'WRONG'} {finding.subject}: {finding.text}")
         for detail in finding.lines:

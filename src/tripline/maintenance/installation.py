@@ -20,7 +20,7 @@ from tripline.config import Config
 from tripline.later import Later
 from tripline.ports.maps import RoadServer
 from tripline.ports.outages import Fault, StoreOutage
-from tripline.services.doctor import doctor, shared_store
+from tripline.services.doctor import doctor, reach_check, shared_store
 from tripline.store import migrate
 from tripline.store.database import inspection, sqlite, sqlite_files
 
@@ -39,9 +39,10 @@ def migrated(config: Config, *, new: bool = False) -> str:
     return wiring_adapters.migrated(config, folder, now_ms=clock.now_ms(), new=new)
 
 
-async def examined(config: Config) -> doctor.Report:
-    """The findings of `tripline doctor`; changes nothing."""
-    report = await (_examined_shared(config) if config.store.url else _examined_own(config))
+async def examined(config: Config, *, repair: bool = False) -> doctor.Report:
+    """The findings of `tripline doctor`; changes nothing but what `repair` mends."""
+    examined_store = _examined_shared if config.store.url else _examined_own
+    report = await examined_store(config, repair=repair)
     roads = wiring_adapters.roads(config)
     lost = doctor.maps(wiring_adapters.lost_maps(roads))
     reach = wiring_adapters.reach_roads(config, roads)
@@ -50,7 +51,7 @@ async def examined(config: Config) -> doctor.Report:
     return replace(report, findings=[*report.findings, *lost, *server, *base_map])
 
 
-async def _examined_own(config: Config) -> doctor.Report:
+async def _examined_own(config: Config, *, repair: bool) -> doctor.Report:
     folder = data_folder.existing(config.data)
     database = folder / data_folder.DATABASE
     read_only = data_folder.is_read_only(folder)
@@ -78,7 +79,8 @@ async def _examined_own(config: Config) -> doctor.Report:
         return doctor.Report(doctor.about(seen, now_ms=clock.now_ms()))
     store = sqlite.SqliteStore(database)
     try:
-        return await store.read(lambda tx: doctor.examine(tx, surroundings=seen, now_ms=clock.now_ms()))
+        findings = [*doctor.about(seen, now_ms=clock.now_ms()), await reach_check.checked(store, repair=repair)]
+        return await store.read(lambda tx: doctor.reported(tx, findings, now_ms=clock.now_ms()))
     except StoreOutage as outage:
         is_damage = outage.fault is Fault.DAMAGED
         seen = replace(seen, damage=[str(outage)] if is_damage else [], unwritable=None if is_damage else str(outage))
@@ -87,7 +89,7 @@ async def _examined_own(config: Config) -> doctor.Report:
         await store.close()
 
 
-async def _examined_shared(config: Config) -> doctor.Report:
+async def _examined_shared(config: Config, *, repair: bool) -> doctor.Report:
     """Examine a shared store; the database server's disks, backups and log are its administrator's responsibility."""
     url, newest = config.store.url, migrate.newest()
     certificate = doctor.certificate(_certificate_end(config, config.data), now_ms=clock.now_ms())
@@ -102,7 +104,7 @@ async def _examined_shared(config: Config) -> doctor.Report:
     store = postgres.PostgresStore(url, readers=1, writers=1)
     try:
         seen = await store.read(lambda tx: inspection.look(tx, clock=clock.now_ms))
-        findings += shared_store.about(seen)
+        findings += [*shared_store.about(seen), await reach_check.checked(store, repair=repair)]
         return await store.read(lambda tx: doctor.reported(tx, findings, now_ms=seen.clock_ms))
     except StoreOutage as outage:
         return doctor.Report([*findings, shared_store.failed(outage)])

@@ -2,7 +2,7 @@
 
 `refresh` is called in the transaction that changes a vehicle, a sensor, a delegation or a right. One statement selects
 the rows of these vehicles and sensors that differ from what `_VEHICLES` and `_SENSORS` select; these are deleted or
-written. `recount` does the same for every vehicle and sensor.
+written. `services/doctor/reach_check.py` goes through every vehicle and sensor.
 
 Not here: which reaches a role has (`domain/access.py`), lists (`listing/`).
 """
@@ -12,13 +12,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum, IntFlag
 from functools import cache
 from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from sqlalchemy import (
     ColumnElement,
     FromClause,
-    Table,
     bindparam,
     delete,
     exists,
@@ -150,9 +149,9 @@ def refresh(tx: WriteTx, vehicle_ids: Collection[str] = (), sensor_ids: Collecti
     for some in _parts(vehicle_ids):
         if tx.shared:
             tx.hot(_MEET, some)
-        written += _write(tx, _OF_VEHICLES[tx.shared], some)
+        written += _write(tx, Kind.VEHICLE, some)
     for some in _parts(sensor_ids):
-        written += _write(tx, _OF_SENSORS[tx.shared], some)
+        written += _write(tx, Kind.SENSOR, some)
     return written
 
 
@@ -181,22 +180,29 @@ def forget_principal(tx: WriteTx, principal: str) -> None:
     tx.run(_FORGET, {PRINCIPAL: principal})
 
 
-def recount(tx: WriteTx, table: Table, *, after: str = "") -> tuple[int, str | None]:
-    """Refresh the next `AT_ONCE` rows of `vehicle` or `sensor` behind an id; return how many rows were wrong, and the
-    id to go on behind (None at the end)."""
-    some = [row[0] for row in tx.all(_NEXT[table], {"after": after})]
-    wrong = refresh(tx, some) if table is tables.vehicle else refresh(tx, sensor_ids=some)
-    return wrong, some[-1] if len(some) == AT_ONCE else None
+def behind(tx: ReadTx, kind: Kind, after: str) -> list[str]:
+    """Return the next ids of vehicles, or of sensors on no vehicle, behind an id: at most `AT_ONCE`."""
+    return [row[0] for row in tx.all(_NEXT[kind], {"after": after})]
 
 
-def drop_orphans(tx: WriteTx) -> int:
-    """Delete the rows of what is no vehicle or sensor; return how many."""
-    return tx.run_sql(_ORPHANS, ())
+def orphans(tx: ReadTx) -> list[str]:
+    """Return ids in `reach` that neither a vehicle nor a sensor has: at most `AT_ONCE`."""
+    return [row[0] for row in tx.all(_ORPHANS)]
 
 
-def _write(tx: WriteTx, differences: Hot, ids: list[str]) -> int:
+def wrong(tx: ReadTx, kind: Kind, ids: list[str]) -> int:
+    """Return how many rows of these vehicles and the sensors on them, or of these sensors, are missing, wrong or too
+    many: what `refresh` would write."""
+    return len(_differences(tx, kind, ids))
+
+
+def _differences(tx: ReadTx, kind: Kind, ids: list[str]) -> list[tuple[Any, ...]]:
+    return tx.hot(_COMPARED[kind, tx.shared], ids if tx.shared else msgspec.json.encode(ids).decode())
+
+
+def _write(tx: WriteTx, kind: Kind, ids: list[str]) -> int:
     """Delete the rows that should not be, write those that should; return how many."""
-    found = tx.hot(differences, ids if tx.shared else msgspec.json.encode(ids).decode())
+    found = _differences(tx, kind, ids)
     gone = [(thing_id, principal) for thing_id, principal, *_, why in found if not why]
     if gone and tx.shared:
         tx.hot(_DELETE[True], *(list(column) for column in zip(*gone, strict=True)))
@@ -259,7 +265,7 @@ WHERE thing.id = given.id AND held.vehicle_id = thing.vehicle_id
 """As `_VEHICLES`, of sensors, by the vehicle they are on."""
 
 
-def _differences(kind: Kind, number: str, given: str, wanted: str) -> str:
+def _differing(kind: Kind, number: str, given: str, wanted: str) -> str:
     thing = kind.name.lower()
     return f"""
 SELECT found.id, found.principal, {kind:d}, thing.{number}, thing.created_ms,
@@ -274,16 +280,17 @@ HAVING thing.id IS NULL OR sum(found.bit) <> sum(found.had) OR max(found.had_key
 """
 
 
-def _compared(shared: bool, *, vehicles: bool) -> Hot:
-    each = _EACH[shared]
-    of_sensors = _differences(Kind.SENSOR, "serial_no", _ON_VEHICLES.format(each) if vehicles else each, _SENSORS)
-    of_vehicles = _differences(Kind.VEHICLE, "vehicle_no", each, _VEHICLES)
-    return Hot(text(f"{of_vehicles} UNION ALL {of_sensors}" if vehicles else of_sensors), "ids")
+def _compared(kind: Kind, shared: bool) -> Hot:
+    """Build the statement that compares the rows of these things; of vehicles, those of the sensors on them too."""
+    given = _EACH[shared]
+    if kind is Kind.SENSOR:
+        return Hot(text(_differing(Kind.SENSOR, "serial_no", given, _SENSORS)), "ids")
+    of_vehicles = _differing(Kind.VEHICLE, "vehicle_no", given, _VEHICLES)
+    on_them = f"SELECT sensor.id FROM ({given}) AS onto CROSS JOIN sensor WHERE sensor.vehicle_id = onto.id"
+    return Hot(text(f"{of_vehicles} UNION ALL {_differing(Kind.SENSOR, 'serial_no', on_them, _SENSORS)}"), "ids")
 
 
-_ON_VEHICLES: Final = "SELECT sensor.id FROM ({}) AS onto CROSS JOIN sensor WHERE sensor.vehicle_id = onto.id"
-_OF_VEHICLES: Final = {shared: _compared(shared, vehicles=True) for shared in (False, True)}
-_OF_SENSORS: Final = {shared: _compared(shared, vehicles=False) for shared in (False, True)}
+_COMPARED: Final = {(kind, shared): _compared(kind, shared) for kind in Kind for shared in (False, True)}
 _DELETE: Final = {
     False: Hot(
         text(
@@ -319,13 +326,21 @@ _WRITTEN: Final = Bulk(
 _NEW: Final = Bulk(tables.reach, *_COLUMNS)
 _FORGET: Final = delete(tables.reach).where(tables.reach.c.principal == bindparam(PRINCIPAL))
 _NEXT: Final = {
-    table: select(table.c.id).where(table.c.id > bindparam("after")).order_by(table.c.id).limit(AT_ONCE)
-    for table in (tables.vehicle, tables.sensor)
+    kind: select(table.c.id).where(table.c.id > bindparam("after"), condition).order_by(table.c.id).limit(AT_ONCE)
+    for kind, table, condition in (
+        (Kind.VEHICLE, tables.vehicle, true()),
+        (Kind.SENSOR, tables.sensor, tables.sensor.c.vehicle_id.is_(None)),
+    )
 }
-_ORPHANS: Final = """
-DELETE FROM reach WHERE NOT EXISTS (SELECT 1 FROM vehicle WHERE vehicle.id = reach.thing_id)
-AND NOT EXISTS (SELECT 1 FROM sensor WHERE sensor.id = reach.thing_id)
-"""
+_ORPHANS: Final = (
+    select(tables.reach.c.thing_id)
+    .where(
+        ~exists().where(tables.vehicle.c.id == tables.reach.c.thing_id),
+        ~exists().where(tables.sensor.c.id == tables.reach.c.thing_id),
+    )
+    .distinct()
+    .limit(AT_ONCE)
+)
 
 
 @cache
