@@ -27,7 +27,8 @@ _PIECE: Final = Hot(
     select(export_piece.c.body).where(
         export_piece.c.export_id == bindparam("id"), export_piece.c.no == bindparam("no")
     ),
-    *("id", "no"),
+    "id",
+    "no",
 )
 _MINE: Final = and_(
     export.c.id == bindparam("key"), export.c.maker_id == bindparam("maker"), export.c.state == State.RUNNING.value

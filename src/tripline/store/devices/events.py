@@ -40,7 +40,8 @@ _OF_CUSTOMER: Final = Hot(
     )
     .order_by(device_event.c.no)
     .limit(1),
-    *("id", "vehicle"),
+    "id",
+    "vehicle",
 )
 
 
@@ -76,4 +77,4 @@ def _page(ascending: bool) -> Hot:
         .order_by(no if ascending else no.desc())
         .limit(bindparam("limit"))
     )
-    return Hot(statement, *("vehicle", "first", "end", "limit"))
+    return Hot(statement, "vehicle", "first", "end", "limit")

@@ -19,14 +19,15 @@ from tripline.store.tables import device_connection, device_trace, device_watch,
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 TRACES: Final = Bulk(
-    device_trace, *("no", "sensor_id", "topic", "outcome", "body"), on_conflict="ON CONFLICT (no) DO NOTHING"
+    device_trace, "no", "sensor_id", "topic", "outcome", "body", on_conflict="ON CONFLICT (no) DO NOTHING"
 )
 PURGED_AT_ONCE: Final = 1_000
 LONGEST_MS: Final = 600_000
 """No watch lasts longer without being prolonged."""
 _WATCHES: Final = Bulk(
     device_watch,
-    *("sensor_id", "until_ms"),
+    "sensor_id",
+    "until_ms",
     on_conflict="ON CONFLICT (sensor_id) DO UPDATE SET until_ms = excluded.until_ms",
 )
 _ALL: Final = Hot(
@@ -59,14 +60,16 @@ _TRIPS: Final = Hot(
     .where(trip.c.sensor_id == bindparam("of_sensor"))
     .order_by(trip.c.no.desc())
     .limit(bindparam("most")),
-    *("of_sensor", "most"),
+    "of_sensor",
+    "most",
 )
 _CALLS: Final = Hot(
     select(rpc_call.c.no, rpc_call.c.id, rpc_call.c.method, rpc_call.c.state, rpc_call.c.result_code)
     .where(rpc_call.c.sensor_id == bindparam("of_sensor"))
     .order_by(rpc_call.c.no.desc())
     .limit(bindparam("most")),
-    *("of_sensor", "most"),
+    "of_sensor",
+    "most",
 )
 
 

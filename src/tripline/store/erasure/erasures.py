@@ -35,7 +35,8 @@ _PENDING: Final = Hot(
     .where(erasure.c.kind == bindparam("of_kind"))
     .order_by(erasure.c.created_ms, erasure.c.id)
     .limit(bindparam("most")),
-    *("of_kind", "most"),
+    "of_kind",
+    "most",
 )
 
 

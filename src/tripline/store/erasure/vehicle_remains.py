@@ -37,10 +37,7 @@ def _some(table: Table, key: ColumnElement[int], owner: ColumnElement[str], *ord
 
 _OF_VEHICLE: Final = (
     _some(
-        gps_event,
-        gps_event.c.no,
-        gps_event.c.vehicle_id,
-        *(gps_event.c.created_ms, gps_event.c.event_ms, gps_event.c.no),
+        gps_event, gps_event.c.no, gps_event.c.vehicle_id, gps_event.c.created_ms, gps_event.c.event_ms, gps_event.c.no
     ),
     _some(device_event, device_event.c.no, device_event.c.vehicle_id, device_event.c.no),
     # Deleted with the vehicle; another process may have been about to write it.
@@ -51,7 +48,8 @@ _SCORED: Final = Hot(
     .where(driving_score.c.vehicle_id == bindparam("of_owner"))
     .order_by(driving_score.c.created_ms.desc(), driving_score.c.trip_no.desc())
     .limit(bindparam("most", type_=Integer)),
-    *("of_owner", "most"),
+    "of_owner",
+    "most",
 )
 _SCORES: Final = delete(driving_score).where(driving_score.c.trip_no.in_(bindparam("nos", expanding=True)))
 _CALLS: Final = (

@@ -30,7 +30,7 @@ _TAKEN: Final = (
     .subquery()
 )
 _CLAIM: Final = Hot(
-    update(sensor).where(sensor.c.id == _TAKEN.c.id).values(ingest_node=bindparam("node")), *("ids", "node")
+    update(sensor).where(sensor.c.id == _TAKEN.c.id).values(ingest_node=bindparam("node")), "ids", "node"
 )
 _LOCK: Final = Hot(
     select(
@@ -65,7 +65,7 @@ _REMEMBERING: Final = (
     .subquery()
 )
 _RELEASE: Final = Hot(
-    update(sensor).where(sensor.c.id == _REMEMBERING.c.id).values(ingest_node=None), *("ids", "since_ms")
+    update(sensor).where(sensor.c.id == _REMEMBERING.c.id).values(ingest_node=None), "ids", "since_ms"
 )
 _ENTER: Final = Hot(select(func.pg_advisory_xact_lock_shared(literal_column(str(BATCHES)))))
 _UNDER_WAY: Final = Hot(

@@ -109,8 +109,8 @@ _TRIP: Final = (
 )
 _SENSOR: Final = Hot(_sensors(_ONE), "sensor_id")
 _SENSORS: Final = Hot(_sensors(_ANY), "sensor_ids")
-_TRIPS: Final = Hot(_recent(*_TRIP), *("sensor_id", "cutoff_ms", "cutoff_no"))
-_TRIPS_OF_ALL: Final = Hot(_recent(*_TRIP, which=_ANY), *("sensor_ids", "cutoff_ms", "cutoff_no"))
+_TRIPS: Final = Hot(_recent(*_TRIP), "sensor_id", "cutoff_ms", "cutoff_no")
+_TRIPS_OF_ALL: Final = Hot(_recent(*_TRIP, which=_ANY), "sensor_ids", "cutoff_ms", "cutoff_no")
 _SAMPLES: Final = Hot(
     select(microtrip.c.samples)
     .where(microtrip.c.trip_no == bindparam("trip_no"))
@@ -130,7 +130,7 @@ _LATEST: Final = (
     .lateral("latest")
 )
 _SAMPLES_OF_ALL: Final = Hot(
-    select(_OPEN.c.no, _LATEST.c.samples).select_from(_OPEN).join(_LATEST, true()), *("trip_nos", "first_no")
+    select(_OPEN.c.no, _LATEST.c.samples).select_from(_OPEN).join(_LATEST, true()), "trip_nos", "first_no"
 )
 _MESSAGE_STORED: Final = Hot(
     select(trip.c.no)
@@ -159,7 +159,8 @@ _SILENT: Final = Hot(
     .where(*_silent_since("cutoff_no"))
     .order_by(trip.c.no)
     .limit(bindparam("limit")),
-    *("cutoff_no", "limit"),
+    "cutoff_no",
+    "limit",
 )
 _SILENT_OF_NODE: Final = Hot(
     select(trip.c.sensor_id, trip.c.no)
@@ -177,11 +178,12 @@ _SILENT_OF_NODE: Final = Hot(
     *("cutoff_no", "orphaned_no", "node", "limit"),
 )
 _STILL_SILENT: Final = Hot(
-    select(trip.c.sensor_id).where(trip.c.sensor_id == _ANY, *_silent_since("cutoff_no")), *("sensor_ids", "cutoff_no")
+    select(trip.c.sensor_id).where(trip.c.sensor_id == _ANY, *_silent_since("cutoff_no")), "sensor_ids", "cutoff_no"
 )
 _ONE_STILL_SILENT: Final = Hot(
     select(trip.c.sensor_id).where(trip.c.sensor_id == bindparam("sensor_id"), *_silent_since("cutoff_no")),
-    *("sensor_id", "cutoff_no"),
+    "sensor_id",
+    "cutoff_no",
 )
 """For a database without lists."""
 

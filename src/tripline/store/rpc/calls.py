@@ -48,7 +48,8 @@ _OVERDUE: Final = Hot(
     .where(literal_column("state = 'REQUESTED'"), rpc_call.c.deadline_ms < bindparam("before_ms"))
     .order_by(rpc_call.c.deadline_ms)
     .limit(bindparam("most")),
-    *("before_ms", "most"),
+    "before_ms",
+    "most",
 )
 _OVERDUE_CLAIM: Final = Hot(
     select(*_COLUMNS)
@@ -56,7 +57,8 @@ _OVERDUE_CLAIM: Final = Hot(
     .order_by(rpc_call.c.deadline_ms)
     .limit(bindparam("most"))
     .with_for_update(skip_locked=True),
-    *("before_ms", "most"),
+    "before_ms",
+    "most",
 )
 _ACKNOWLEDGED: Final = Hot(
     update(rpc_call)
@@ -107,11 +109,13 @@ _OLD: Final = Hot(
     )
     .order_by(rpc_call.c.no)
     .limit(bindparam("most")),
-    *("before_no", "most"),
+    "before_no",
+    "most",
 )
 _OF_SENSOR: Final = Hot(
     select(rpc_call.c.no).where(rpc_call.c.sensor_id == bindparam("of_sensor")).limit(bindparam("most")),
-    *("of_sensor", "most"),
+    "of_sensor",
+    "most",
 )
 _OWNER: Final = Hot(select(sensor.c.company_id, sensor.c.vehicle_id).where(sensor.c.id == bindparam("key")), "key")
 _WANTS_RESULTS: Final = Hot(

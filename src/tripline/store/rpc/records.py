@@ -79,7 +79,7 @@ def _page(reaches: scopes.Reaches, ascending: bool) -> Hot:
         .order_by(no if ascending else no.desc())
         .limit(bindparam("limit"))
     )
-    return Hot(statement, *("of_sensor", "first", "end", "limit"), scopes.USER, scopes.COMPANY)
+    return Hot(statement, "of_sensor", "first", "end", "limit", scopes.USER, scopes.COMPANY)
 
 
 def _call(row: tuple[Any, ...]) -> StoredCall:

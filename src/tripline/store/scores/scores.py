@@ -360,9 +360,7 @@ _SCORES: Final = Bulk(
     *(*TripScore._fields, *Place._fields, "policy"),
 )
 _GPS_EVENTS: Final = Bulk(
-    gps_event,
-    *("no", "id", "trip_no", "trip_id", "created_ms", "vehicle_id", "user_id", "device_type"),
-    *GpsEvent._fields,
+    gps_event, "no", "id", "trip_no", "trip_id", "created_ms", "vehicle_id", "user_id", "device_type", *GpsEvent._fields
 )
 _TOTALS: Final = Bulk(
     vehicle_score,

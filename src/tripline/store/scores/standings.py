@@ -138,12 +138,13 @@ _RECOUNTS: Final = Bulk(
     *("period", "day", "due_ms", "again"),
     on_conflict="ON CONFLICT (period, day) DO UPDATE SET again = TRUE WHERE NOT score_recount.again",
 )
-_STANDINGS: Final = Bulk(score_standing, *("kind", "period", "day", "service_type"), *Step._fields)
+_STANDINGS: Final = Bulk(score_standing, "kind", "period", "day", "service_type", *Step._fields)
 _DAYS_OF: Final = Hot(
     select(score_sum.c.day)
     .distinct()
     .where(score_sum.c.subject == bindparam("subject"), score_sum.c.period == bindparam("period")),
-    *("subject", "period"),
+    "subject",
+    "period",
 )
 _ANY_WAITING: Final = Hot(
     select(or_(exists().select_from(score_change), exists().where(_RECOUNT.due_ms <= bindparam("now_ms")))), "now_ms"
@@ -185,7 +186,8 @@ _STEPS: Final = Hot(
     select(*(_STANDING[name] for name in Step._fields))
     .where(_GROUP, _STANDING.service_type == bindparam("of_type"))
     .order_by(_STANDING.badness),
-    *(*_OF_GROUP, "of_type"),
+    *_OF_GROUP,
+    "of_type",
 )
 _CLEAR: Final = delete(score_standing).where(_GROUP, _STANDING.service_type == bindparam("of_type"))
 

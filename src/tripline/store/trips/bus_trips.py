@@ -170,7 +170,8 @@ _SILENT: Final = Hot(
     )
     .order_by(trip.c.no)
     .limit(bindparam("limit")),
-    *("cutoff_no", "limit"),
+    "cutoff_no",
+    "limit",
 )
 
 
