@@ -39,8 +39,7 @@ def create(
     place: base.Place | None = None,
 ) -> int:
     """Make a platform administrator, who registers operator companies."""
-    password = _password(password_stdin)
-    user = uvloop.run(maintenance.administrator_made(base.settings(place, {}), email=email, password=password))
+    user = _created(place, access.Authority.SYS_ADMIN, email, password_stdin)
     base.line(f"platform administrator {email} created, id {user}")
     return base.OK
 
@@ -53,8 +52,7 @@ def grant(
     place: base.Place | None = None,
 ) -> int:
     """Make a granted service account, which registers its own operator company."""
-    password = _password(password_stdin)
-    user = uvloop.run(maintenance.grant_made(base.settings(place, {}), email=email, password=password))
+    user = _created(place, access.Authority.COMPANY_ADMIN, email, password_stdin)
     base.line(f"service account {email} granted, id {user}")
     return base.OK
 
@@ -67,8 +65,7 @@ def carrier(
     place: base.Place | None = None,
 ) -> int:
     """Make a carrier's account, which reports changes to its lines."""
-    password = _password(password_stdin)
-    user = uvloop.run(maintenance.carrier_made(base.settings(place, {}), email=email, password=password))
+    user = _created(place, access.Authority.CARRIER, email, password_stdin)
     base.line(f"carrier account {email} created, id {user}")
     return base.OK
 
@@ -140,3 +137,8 @@ def _password(from_stdin: bool) -> str:
     if not password:
         raise config_files.WrongSettingError("Standard input held no password.")
     return password
+
+
+def _created(place: base.Place | None, authority: "access.Authority", email: str, password_stdin: bool) -> str:
+    password = _password(password_stdin)
+    return uvloop.run(maintenance.created(base.settings(place, {}), authority, email=email, password=password))

@@ -12,6 +12,7 @@ from tripline.adapters import data_folder, sockets
 from tripline.config import Config
 from tripline.config import files as config_files
 from tripline.domain import fields, ids
+from tripline.domain.access import Authority
 from tripline.maintenance import stores
 from tripline.services.accounts import directory, passwords, registry
 from tripline.store.accounts import directory as rows
@@ -22,19 +23,21 @@ _AT_ONCE: Final = 500
 """Accounts read in one transaction."""
 
 
-async def administrator_made(config: Config, *, email: str, password: str) -> ids.UserId:
-    """Create a platform administrator and return its id. Raises `people.EmailTaken`."""
-    return await _account_made(config, registry.create_platform_admin, email, password)
-
-
-async def grant_made(config: Config, *, email: str, password: str) -> ids.UserId:
-    """Create a granted service account and return its id. Raises `people.EmailTaken`."""
-    return await _account_made(config, registry.grant_service_account, email, password)
-
-
-async def carrier_made(config: Config, *, email: str, password: str) -> ids.UserId:
-    """Create a carrier's account and return its id. Raises `people.EmailTaken`."""
-    return await _account_made(config, registry.create_carrier, email, password)
+async def created(config: Config, authority: Authority, *, email: str, password: str) -> ids.UserId:
+    """Create an account without a company and return its id. Raises `people.EmailTaken`."""
+    fields.email("email", email)
+    fields.required("password", password)
+    hasher = passwords.Passwords(config.passwords)
+    try:
+        password_hash = hasher.hash_now(password)
+    finally:
+        hasher.close()
+    async with stores.store_of(config) as store, stores.numbering(store) as maker:
+        return await store.write(
+            lambda tx: registry.create_alone(
+                tx, authority, email=email, password_hash=password_hash, ids=maker, now_ms=clock.now_ms()
+            )
+        )
 
 
 async def listed(config: Config, which: Which, *, show: Callable[[Entry], None]) -> int:
@@ -89,17 +92,3 @@ def _address(config: Config) -> str:
     host = "127.0.0.1" if config.host in sockets.EVERY_ADDRESS else config.host
     scheme = "https" if config_files.uses_https(config) else "http"
     return f"{scheme}://{sockets.address_text(host, config.api_port)}"
-
-
-async def _account_made(config: Config, make: Callable[..., ids.UserId], email: str, password: str) -> ids.UserId:
-    fields.email("email", email)
-    fields.required("password", password)
-    hasher = passwords.Passwords(config.passwords)
-    try:
-        password_hash = hasher.hash_now(password)
-    finally:
-        hasher.close()
-    async with stores.store_of(config) as store, stores.numbering(store) as maker:
-        return await store.write(
-            lambda tx: make(tx, email=email, password_hash=password_hash, ids=maker, now_ms=clock.now_ms())
-        )

@@ -31,7 +31,9 @@ WRONG = (401, 10, "Invalid username or password.")
 async def _account(rest: Rest, password: str, email: str = EMAIL) -> UserId:
     hashed = rest.passwords.hash_now(password)
     return await rest.store.write(
-        lambda tx: registry.grant_service_account(tx, email=email, password_hash=hashed, ids=rest.ids, now_ms=1)
+        lambda tx: registry.create_alone(
+            tx, Authority.COMPANY_ADMIN, email=email, password_hash=hashed, ids=rest.ids, now_ms=1
+        )
     )
 
 

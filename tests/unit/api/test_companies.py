@@ -56,7 +56,7 @@ def test_granted_account_that_names_itself_has_a_new_password_and_the_log_ins_of
     async def scenario(app):
         old = app.passwords.hash_now("the old phrase")
         granting = {"email": "kim@ace.example", "password_hash": old, "ids": app.ids, "now_ms": app.now_ms}
-        user_id = await app.store.write(lambda tx: registry.grant_service_account(tx, **granting))
+        user_id = await app.store.write(lambda tx: registry.create_alone(tx, Authority.COMPANY_ADMIN, **granting))
         tokens = await app.post(None, "/api/auth/login", {"username": "kim@ace.example", "password": "the old phrase"})
         await app.store.write(lambda tx: links.make(tx, user_id=user_id, hours=24, now_ms=app.now_ms))
         granted = await app.login(user_id, "kim@ace.example", Authority.COMPANY_ADMIN, None)

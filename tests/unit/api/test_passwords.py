@@ -25,7 +25,9 @@ OLD, NEW = "old pass phrase", "new pass phrase"
 async def make(rest: Rest) -> Login:
     hashed = rest.passwords.hash_now(OLD)
     user_id = await rest.store.write(
-        lambda tx: registry.grant_service_account(tx, email=EMAIL, password_hash=hashed, ids=rest.ids, now_ms=1)
+        lambda tx: registry.create_alone(
+            tx, Authority.COMPANY_ADMIN, email=EMAIL, password_hash=hashed, ids=rest.ids, now_ms=1
+        )
     )
     return await rest.login(user_id, EMAIL, Authority.COMPANY_ADMIN, None)
 

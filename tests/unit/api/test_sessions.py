@@ -26,7 +26,9 @@ GOOD = {"username": EMAIL, "password": "pass"}
 async def make(rest: Rest, email: str = EMAIL) -> UserId:
     hashed = rest.passwords.hash_now("pass")
     return await rest.store.write(
-        lambda tx: registry.grant_service_account(tx, email=email, password_hash=hashed, ids=rest.ids, now_ms=1)
+        lambda tx: registry.create_alone(
+            tx, Authority.COMPANY_ADMIN, email=email, password_hash=hashed, ids=rest.ids, now_ms=1
+        )
     )
 
 

@@ -43,7 +43,9 @@ async def admin(rest: Rest) -> Login:
     """Somebody with a password."""
     hashed = rest.passwords.hash_now(FORM["password"])
     user_id = await rest.store.write(
-        lambda tx: registry.create_platform_admin(tx, email=FORM["email"], password_hash=hashed, ids=rest.ids, now_ms=1)
+        lambda tx: registry.create_alone(
+            tx, Authority.SYS_ADMIN, email=FORM["email"], password_hash=hashed, ids=rest.ids, now_ms=1
+        )
     )
     return await rest.login(user_id, FORM["email"], Authority.SYS_ADMIN, None)
 

@@ -64,28 +64,14 @@ def create(
     return user_id
 
 
-def create_platform_admin(tx: WriteTx, *, email: str, password_hash: str, ids: TimeIds, now_ms: int) -> UserId:
-    """A platform administrator, who registers operator companies. Raises `people.EmailTaken`."""
-    return _create_alone(tx, Authority.SYS_ADMIN, email, password_hash, ids, now_ms)
-
-
-def grant_service_account(tx: WriteTx, *, email: str, password_hash: str, ids: TimeIds, now_ms: int) -> UserId:
-    """A company administrator without a company yet, who may register its operator company.
-
-    Raises `people.EmailTaken`.
-    """
-    return _create_alone(tx, Authority.COMPANY_ADMIN, email, password_hash, ids, now_ms)
-
-
-def create_carrier(tx: WriteTx, *, email: str, password_hash: str, ids: TimeIds, now_ms: int) -> UserId:
-    """Create a carrier's account, which may only submit line actions. Raises `people.EmailTaken`."""
-    return _create_alone(tx, Authority.CARRIER, email, password_hash, ids, now_ms)
-
-
-def _create_alone(
-    tx: WriteTx, authority: Authority, email: str, password_hash: str, ids: TimeIds, now_ms: int
+def create_alone(
+    tx: WriteTx, authority: Authority, *, email: str, password_hash: str, ids: TimeIds, now_ms: int
 ) -> UserId:
-    """An account of no company, called by its address."""
+    """Create an account without a company, named by its address. Raises `people.EmailTaken`.
+
+    A platform administrator registers operator companies; a company administrator may register its own operator
+    company; a carrier may only submit line actions.
+    """
     return create(
         tx,
         company_id=None,

@@ -10,6 +10,7 @@ from tests.support import rest as support
 from tests.support.portal import Browser, Page
 from tests.support.rest import Rest
 
+from tripline.domain.access import Authority
 from tripline.portal.frame import views
 from tripline.services.accounts import links, registry
 
@@ -19,7 +20,9 @@ EMAIL = "kim@fleet.example"
 
 async def link(rest: Rest) -> str:
     user_id = await rest.store.write(
-        lambda tx: registry.grant_service_account(tx, email=EMAIL, password_hash="h", ids=rest.ids, now_ms=1)
+        lambda tx: registry.create_alone(
+            tx, Authority.COMPANY_ADMIN, email=EMAIL, password_hash="h", ids=rest.ids, now_ms=1
+        )
     )
     return await rest.store.write(lambda tx: links.make(tx, user_id=user_id, hours=24, now_ms=rest.now_ms))
 

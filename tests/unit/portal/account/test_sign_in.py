@@ -11,6 +11,7 @@ from tests.support import rest as support
 from tests.support.portal import OWN, Browser, Page
 from tests.support.rest import Rest, changed
 
+from tripline.domain.access import Authority
 from tripline.domain.ids import UserId
 from tripline.ports.outages import Outage
 from tripline.services.accounts import directory, links, registry
@@ -25,7 +26,9 @@ GOOD = {"email": EMAIL, "password": PASSWORD}
 async def made(rest: Rest, email: str = EMAIL) -> UserId:
     hashed = rest.passwords.hash_now(PASSWORD)
     return await rest.store.write(
-        lambda tx: registry.create_platform_admin(tx, email=email, password_hash=hashed, ids=rest.ids, now_ms=1)
+        lambda tx: registry.create_alone(
+            tx, Authority.SYS_ADMIN, email=email, password_hash=hashed, ids=rest.ids, now_ms=1
+        )
     )
 
 

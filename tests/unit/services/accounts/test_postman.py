@@ -68,8 +68,8 @@ class World:
 
     async def account(self, email: str = EMAIL) -> UserId:
         return await self.rest.store.write(
-            lambda tx: registry.grant_service_account(
-                tx, email=email, password_hash="h", ids=self.rest.ids, now_ms=self.rest.now_ms
+            lambda tx: registry.create_alone(
+                tx, Authority.COMPANY_ADMIN, email=email, password_hash="h", ids=self.rest.ids, now_ms=self.rest.now_ms
             )
         )
 
@@ -263,7 +263,9 @@ def test_sweeper_forgets_what_has_expired_and_nothing_else(tmp_path: Path) -> No
         rest = world.rest
         hashed = rest.passwords.hash_now("pass")
         await rest.store.write(
-            lambda tx: registry.grant_service_account(tx, email=EMAIL, password_hash=hashed, ids=rest.ids, now_ms=1)
+            lambda tx: registry.create_alone(
+                tx, Authority.COMPANY_ADMIN, email=EMAIL, password_hash=hashed, ids=rest.ids, now_ms=1
+            )
         )
         sweeper = Sweeper(store=rest.store, clock=lambda: rest.now_ms, history_days=1)
 

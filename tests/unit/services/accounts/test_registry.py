@@ -18,7 +18,7 @@ NOW_MS = 1_760_000_000_000
 
 
 def _grant(tx: WriteTx, email: str) -> str:
-    return registry.grant_service_account(tx, email=email, password_hash="h", ids=IDS, now_ms=NOW_MS)
+    return registry.create_alone(tx, Authority.COMPANY_ADMIN, email=email, password_hash="h", ids=IDS, now_ms=NOW_MS)
 
 
 def test_granted_account_is_a_company_administrator_without_company() -> None:
@@ -51,7 +51,9 @@ def test_granted_account_is_a_company_administrator_without_company() -> None:
 
 def test_platform_administrator_is_an_actor_of_that_role() -> None:
     with rows.memory() as tx:
-        user_id = registry.create_platform_admin(tx, email="root@x.example", password_hash="h", ids=IDS, now_ms=NOW_MS)
+        user_id = registry.create_alone(
+            tx, Authority.SYS_ADMIN, email="root@x.example", password_hash="h", ids=IDS, now_ms=NOW_MS
+        )
 
         assert accounts.actor(tx, user_id) == Actor(user_id, Authority.SYS_ADMIN, None)
 
