@@ -10,7 +10,7 @@ OF_RELEASES := tests/faults/test_bus_producers.py
 EVERY_CORE := -n 3 --dist loadfile --no-loadscope-reorder
 # Of `make check`: unit tests that touch no store, and house tests, in two processes of about the same length.
 QUICKEST := -q -m "not deep" --store=none
-APART := tests/house tests/unit/wire tests/unit/adapters
+APART := tests/house tests/unit/adapters
 # No unit test makes examples: without the plugin its library stays unloaded, and uncompiled on a fresh checkout.
 PLAIN := -p no:hypothesispytest
 # Tests are compiled twice as slowly as they run, and start servers by the dozen: keep what was compiled.
