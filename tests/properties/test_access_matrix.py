@@ -1,13 +1,14 @@
 """Permissions: every route, every role, own, delegated, foreign and unknown objects, from a table written by hand.
 
 The table is `tests/support/access_table.py`; who asks for what is in `tests/support/access_world.py`. Nothing that a
-cell does lasts, so that each is answered in the same world. Each single reach in `domain/access.py` is taken away in
-turn, and the table must miss it.
+cell does lasts, so that each is answered in the same world. A sample of the reaches in `domain/access.py` is taken away
+one by one, and the table must miss it.
 
 Not here: that every handler asks for what it declares (`test_authorisation.py`, made from `RULES`).
 """
 
 import asyncio
+import random
 from collections import defaultdict
 
 import pytest
@@ -170,9 +171,8 @@ def asked(played):
     return played[1]
 
 
-@pytest.mark.parametrize("route", TABLE)
-def test_route_answers_every_role_as_the_table_says(answered, route):
-    assert answered[route] == TABLE[route]
+def test_every_route_answers_every_role_as_the_table_says(answered):
+    assert {route: cells for route, cells in answered.items() if cells != TABLE[route]} == {}
 
 
 def test_table_names_every_route():
@@ -236,19 +236,13 @@ OF_PAGES = {Action.ACCOUNT_MANAGE, Action.INSTALLATION_READ}
 CELLS = [(action, role) for action, row in access.RULES.items() for role in row if action not in OF_PAGES]
 REACHES = [(action, role, reach) for action, role in CELLS for reach in access.RULES[action][role]]
 REACHES.sort(key=lambda cell: [part.name for part in cell])
+SAMPLE = {*random.Random(0).sample(REACHES, len(REACHES) // 4), *{each[0]: each for each in REACHES}.values()}
+MUTANTS = [each for each in REACHES if each in SAMPLE]
+"""A quarter of the reaches, and one of each action."""
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(("action", "role"), CELLS, ids=lambda part: part.name)
-def test_permission_that_is_taken_away_is_missed(stage, asked, monkeypatch, action, role):
-    left = {other: reaches for other, reaches in access.RULES[action].items() if other is not role}
-    monkeypatch.setitem(access.RULES, action, left)
-
-    assert missed(stage, asked, action, role)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize(("action", "role", "reach"), REACHES, ids=lambda part: part.name)
+@pytest.mark.parametrize(("action", "role", "reach"), MUTANTS, ids=lambda part: part.name)
 def test_reach_that_is_taken_away_is_missed(stage, asked, monkeypatch, action, role, reach):
     left = access.RULES[action][role] - {reach}
     monkeypatch.setitem(access.RULES, action, {**access.RULES[action], role: left})
