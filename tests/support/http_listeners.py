@@ -11,11 +11,10 @@ from uvicorn.server import ServerState
 
 from tests.support.clocks import SteppedLoop, stepped
 from tripline.adapters.http.bounds import Bounds, Causes
-from tripline.adapters.http.connection import Connection
+from tripline.adapters.http.connection import Connection, Shared
 from tripline.adapters.http.entrance import Entrance, Listener
 from tripline.adapters.http.listeners import HttpListeners
 from tripline.adapters.http.places import Places
-from tripline.adapters.http.shared import Shared
 from tripline.adapters.http.turns import Turns
 
 NOW_MS: Final = 1_760_000_000_000

@@ -10,18 +10,19 @@ refusals (`refusals.py`).
 
 import asyncio
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeAlias
 
 import httptools
+import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from tripline.adapters.http.bounds import Bounds, Causes
 from tripline.adapters.http.entrance import place_of
 from tripline.adapters.http.outlet import Outlet
-from tripline.adapters.http.places import Place
+from tripline.adapters.http.places import Place, Places
 from tripline.adapters.http.refusals import BUSY, MANY_HEADERS, NOT_HTTP, SMALL_CHUNKS, TOO_BUSY, TOO_LONG, Refusal
-from tripline.adapters.http.shared import Shared
-from tripline.adapters.http.turns import Slices
+from tripline.adapters.http.turns import Slices, Turns
 from tripline.wire import addresses
 from tripline.wire.rest.base import CAME_WHOLE, KEPT_ELSEWHERE
 
@@ -34,6 +35,23 @@ _WHOLE: Final[dict[str, dict[object, object]]] = {CAME_WHOLE: {}}
 
 Headers: TypeAlias = list[tuple[bytes, bytes]]
 """Names in lower case."""
+
+
+class Shared(msgspec.Struct, kw_only=True):
+    """State that all connections of a process share: bounds, and who holds how much of them."""
+
+    bounds: Bounds
+    clock: Callable[[], int]
+    causes: Causes
+    bodies: Places
+    """Bytes of bodies in memory; unfinished ones can give way."""
+    answers: Places
+    """Bytes of long answers that are not read."""
+    requests: Places
+    """Requests of forwarded addresses."""
+    unread: dict[Outlet, None]
+    turns: Turns
+    scheme: str
 
 
 class _StopError(Exception):

@@ -18,11 +18,10 @@ import uvicorn
 from tripline.adapters.http import entrance as http_entrance
 from tripline.adapters.http import refusals
 from tripline.adapters.http.bounds import Bounds, Causes
-from tripline.adapters.http.connection import Connection
+from tripline.adapters.http.connection import Connection, Shared
 from tripline.adapters.http.entrance import Entrance, Listener
 from tripline.adapters.http.outlet import Outlet
 from tripline.adapters.http.places import Places
-from tripline.adapters.http.shared import Shared
 from tripline.adapters.http.turns import Turns
 
 DRAIN_S: Final = 5

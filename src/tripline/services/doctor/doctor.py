@@ -25,7 +25,7 @@ from tripline.store.ingest import rejected
 from tripline.store.ingest.rejected import Refused
 from tripline.store.push import parked as push_parked
 from tripline.store.push import receiver_state
-from tripline.store.scores import scores, unscored
+from tripline.store.scores import scores
 from tripline.store.transactions import ReadTx
 
 _MS_PER_DAY: Final = 86_400_000
@@ -227,7 +227,7 @@ def _jobs(tx: ReadTx, now_ms: int) -> Finding:
     jobs = scores.backlog(tx, due_before_ms=now_ms - LATE_MS)
     waiting = phrase("doctor.scoring.wait", n=jobs.waiting) if jobs.waiting else phrase("doctor.scoring.idle")
     late = (phrase("doctor.scoring.late", joint=", ", overdue=jobs.overdue),) if jobs.overdue else ()
-    reasons = unscored.why_not(tx)
+    reasons = scores.why_not(tx)
     without = (phrase("doctor.scoring.without", n=sum(reasons.values())),) if reasons else ()
     details = tuple((phrase("doctor.scoring.why", n=count, why=_why(each)),) for each, count in reasons.items())
     return Finding("scoring", not jobs.overdue, (waiting, *late, *without, *_error(jobs.last_error)), None, details)
@@ -240,7 +240,7 @@ def _why(reason: str) -> Value:
 
 def _speeds(tx: ReadTx) -> Iterator[Finding]:
     """Devices that seem to report speeds in another unit: their trips get no score."""
-    refused = unscored.implausible(tx)
+    refused = scores.implausible(tx)
     if not refused:
         return
     ratios = (quality.read(body).speed_ratio for body in refused)

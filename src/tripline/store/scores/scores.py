@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from sqlalchemy import ARRAY, BigInteger, Integer, Select, any_, bindparam, delete, func, literal, select, update
 
-from tripline.scoring.score import TripScore
+from tripline.scoring.score import NotScored, TripScore
 from tripline.store.bulk import Bulk
 from tripline.store.erasure import erasures
 from tripline.store.scores import disputes, policies
@@ -18,6 +18,17 @@ from tripline.store.scores.disputes import Annulled
 from tripline.store.scores.sums import Place
 from tripline.store.tables import driving_score, gps_event, microtrip, scoring_job, trip, vehicle, vehicle_score
 from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+LATEST: Final = 10_000
+"""Number of trips searched."""
+_LATEST: Final = select(trip.c.not_scored, trip.c.quality).order_by(trip.c.no.desc()).limit(LATEST).subquery()
+_WHY_NOT: Final = (
+    select(_LATEST.c.not_scored, func.count())
+    .where(_LATEST.c.not_scored.is_not(None))
+    .group_by(_LATEST.c.not_scored)
+    .order_by(func.count().desc(), _LATEST.c.not_scored)
+)
+_REFUSED: Final = select(_LATEST.c.quality).where(_LATEST.c.not_scored == NotScored.SPEED_IMPLAUSIBLE.value)
 
 
 class Job(NamedTuple):
@@ -371,3 +382,13 @@ _TOTALS: Final = Bulk(
         "count = excluded.count, score = excluded.score, distance_m = excluded.distance_m, sums = excluded.sums"
     ),
 )
+
+
+def why_not(tx: ReadTx) -> dict[str, int]:
+    """Of the `LATEST` trips how many have no score, by reason, the most frequent first."""
+    return dict(tuple(row) for row in tx.all(_WHY_NOT))
+
+
+def implausible(tx: ReadTx) -> list[bytes]:
+    """Of the `LATEST` trips those whose speeds do not fit their path: the quality of each."""
+    return [row.quality for row in tx.all(_REFUSED)]
