@@ -87,7 +87,7 @@ def within(scope: Scope) -> Within:
 
 
 def mask_of(reaches: scopes.Reaches) -> Why:
-    """Return the reasons that the reaches stand for."""
+    """Return the reasons of these reaches."""
     mask = Why(0)
     for each in reaches:
         mask |= _BITS.get(each, Why(0))
@@ -115,13 +115,13 @@ def predicate(reaches: scopes.Reaches, thing_id: ColumnElement[str], principal: 
 
 
 def inside(tx: ReadTx, scope: Scope, thing_id: str) -> bool:
-    """Whether the vehicle or sensor is within the scope; false for an unknown one."""
+    """True if the vehicle or sensor is within the scope; false for an unknown one."""
     return bool(tx.hot(_inside(scope.reaches), thing_id, within(scope).principal))
 
 
 @contextlib.contextmanager
 def together(tx: WriteTx) -> Iterator[None]:
-    """Refresh once, behind the block, what is changed inside: the rows are as they were before until then."""
+    """Refresh the things that the block changes once, at its end; until then their rows stay as they were."""
     if tx.to_refresh is not None:
         yield
         return
@@ -139,7 +139,7 @@ def refresh(tx: WriteTx, vehicle_ids: Collection[str] = (), sensor_ids: Collecti
     """Write the rows of these vehicles with the sensors on them, and of these sensors, as the fleet's tables now are;
     return how many were missing, wrong or too many.
 
-    Ids of what is deleted lose their rows.
+    Deleted vehicles and sensors lose their rows.
     """
     if tx.to_refresh is not None:
         for pending, ids in zip(tx.to_refresh, (vehicle_ids, sensor_ids), strict=True):
@@ -192,7 +192,7 @@ def orphans(tx: ReadTx) -> list[str]:
 
 def wrong(tx: ReadTx, kind: Kind, ids: list[str]) -> int:
     """Return how many rows of these vehicles and the sensors on them, or of these sensors, are missing, wrong or too
-    many: what `refresh` would write."""
+    many: `refresh` would write these."""
     return len(_differences(tx, kind, ids))
 
 
@@ -201,7 +201,7 @@ def _differences(tx: ReadTx, kind: Kind, ids: list[str]) -> list[tuple[Any, ...]
 
 
 def _write(tx: WriteTx, kind: Kind, ids: list[str]) -> int:
-    """Delete the rows that should not be, write those that should; return how many."""
+    """Delete surplus rows, write missing and wrong ones; return how many."""
     found = _differences(tx, kind, ids)
     gone = [(thing_id, principal) for thing_id, principal, *_, why in found if not why]
     if gone and tx.shared:
@@ -227,7 +227,7 @@ _EACH: Final = {
 }
 """Ids in a statement, by whether the database is shared."""
 _OF_RIGHT: Final = f"CASE held.user_role WHEN 'DRIVER' THEN {Why.DRIVING:d} ELSE {Why.DIRECTING:d} END"
-# CROSS JOIN: SQLite takes the tables in the order written, whatever its statistics are. No condition is of the last
+# CROSS JOIN: SQLite joins the tables in the order written, whatever its statistics say. No condition is of the last
 # table alone: it would first read that table whole and make a Bloom filter.
 _OF_COMPANIES: Final = f"""
 SELECT thing.id, thing.company_id AS principal, {Why.OWN:d} AS bit, 0 AS had, CAST(NULL AS text) AS had_key
@@ -247,7 +247,7 @@ UNION ALL
 SELECT given.id, held.user_id, {_OF_RIGHT}, 0, NULL
 FROM given CROSS JOIN vehicle_user AS held WHERE held.vehicle_id = given.id
 """
-"""Principals of the vehicles in `given`, a reason a row; no reason comes twice. Behind it what a row of `reach` has."""
+"""Principals of the vehicles in `given`, a row for each reason. The last two columns are for rows of `reach`."""
 _SENSORS: Final = f"""{_OF_COMPANIES.format(thing="sensor")}
 UNION ALL
 SELECT thing.id, held.to_company_id, {Why.DELEGATED:d}, 0, NULL
@@ -281,7 +281,7 @@ HAVING thing.id IS NULL OR sum(found.bit) <> sum(found.had) OR max(found.had_key
 
 
 def _compared(kind: Kind, shared: bool) -> Hot:
-    """Build the statement that compares the rows of these things; of vehicles, those of the sensors on them too."""
+    """Build the statement that compares the rows of vehicles and the sensors on them, or of sensors."""
     given = _EACH[shared]
     if kind is Kind.SENSOR:
         return Hot(text(_differing(Kind.SENSOR, "serial_no", given, _SENSORS)), "ids")

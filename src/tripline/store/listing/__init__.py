@@ -1,1 +1,1 @@
-"""Lists of what somebody may see: the engine, and a module a noun."""
+"""Lists within a scope: the engine, and a module for each noun."""

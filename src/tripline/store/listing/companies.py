@@ -46,8 +46,8 @@ class ListedCompany(msgspec.Struct, frozen=True, kw_only=True):
 def page(
     tx: ReadTx, scope: Scope, filters: Filters, page_request: PageRequest, *, counted: bool = True
 ) -> Page[ListedCompany]:
-    """Return the companies of the page that are inside the scope. `counted`: with the numbers of what each has, for
-    which all of it is walked through."""
+    """Return the companies of the page that are inside the scope. `counted`: with the numbers of its vehicles, sensors
+    and people, which takes a walk through all of them."""
     return (_COUNTED if counted else _COMPANIES).page(tx, _query(scope, filters), page_request).mapped(_listed)
 
 

@@ -38,9 +38,9 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     company_id: CompanyId | None = None
     """The other company."""
     automatic: bool | None = None
-    """Those to the operator, which stay, or those by choice; of what was given."""
+    """True: automatic ones to the operator; False: ones by choice; of given delegations."""
     used: bool | None = None
-    """Whether people of the company have rights on the vehicle; of what was received."""
+    """True: vehicles on which people of the company have rights; of received delegations."""
 
 
 class ListedDelegation(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,12 +3,12 @@
 A page walks along the index that has the rows in the order of the list, from the place where the page before ended, and
 tests each row by the filters. Lists of vehicles and sensors walk along `reach`, which has an index for each company and
 person; a filter may name another principal whose rows are walked instead (a company's own vehicles, a director's). A
-filter that an index of its own can find declares `few`: up to `MANY` of these rows are looked up by key and sorted.
+filter with an index of its own declares `few`: up to `MANY` of these rows are read by key and sorted.
 
 A search finds rows whose name begins with the text, in the ranges of `prefixes.py`, and rows that a `Search` of the
 list finds.
 
-Not here: what lists show and how they are filtered (the nouns beside this module), who sees what (`store/reach.py`,
+Not here: the columns and filters of a list (the nouns beside this module), permissions (`store/reach.py`,
 `store/scopes.py`).
 """
 
@@ -29,9 +29,9 @@ from tripline.store.tables.base import lowered
 from tripline.store.transactions import Hot, ReadTx
 
 MANY: Final = 5_000
-"""Up to so many rows are found by their own index and sorted, 15 ms; of more, a walk along the list meets one soon."""
+"""Up to so many rows of a filter are sorted, 15 ms; of more, a walk along the list soon meets one."""
 SHORT: Final = 2_000
-"""A principal with up to so many vehicles or sensors has a short list, which is walked whatever the filters."""
+"""A principal with up to so many vehicles or sensors has a short list: every filter walks it."""
 LISTED: Final = tables.reach.alias("listed")
 """The rows of `reach` that a list walks along."""
 THING: Final = LISTED.c.thing_id
@@ -134,7 +134,7 @@ class ListQuery(msgspec.Struct, frozen=True, kw_only=True):
     values: Mapping[str, Any] = {}
     search: str | None = None
     parts: tuple[str, ...] = ()
-    """Filters of which each row passes exactly one: an index has the order of the list within each."""
+    """Filters that divide the list: each row passes exactly one, and an index has the order within each."""
 
 
 def query_of(scope: Scope | None, filters: Mapping[str, Any], search: str | None) -> ListQuery:
@@ -154,7 +154,7 @@ class _Way(NamedTuple):
     ranged: bool = False
     """True if ranges of names find the rows."""
     few: Select[Any] | None = None
-    """Keys of few rows, which are looked up."""
+    """The keys of few rows."""
     sorted: bool = False
 
 
@@ -169,7 +169,7 @@ _NAME: Final = -1
 
 
 def _ways(tx: ReadTx, spec: ListSpec, query: ListQuery, *, by: str, counted: bool = False) -> Iterator[_Way]:
-    """Choose how the rows are found. Rows that are counted are looked up by a filter's index, however many they are."""
+    """Choose the statements that find the rows. A count reads any number of rows by a filter's index."""
     reaches = frozenset() if query.scope is None else query.scope.reaches
     for part in query.parts or (None,):
         names = query.filters if part is None else (*query.filters, part)
@@ -303,7 +303,7 @@ class _Rows(NamedTuple):
     """Rows of a list, for a statement."""
 
     value: ColumnElement[Any]
-    """The value by which they are ordered, before their key."""
+    """The value in the order of the list; their key decides between equal ones."""
     key: ColumnElement[str]
     conditions: list[ColumnElement[bool]]
 
@@ -321,7 +321,7 @@ def _found(spec: ListSpec, way: _Way, by: str) -> _Rows:
     value = spec.orders[by]
     if way.few is None:
         return _Rows(value, spec.key, conditions)
-    # Each of the few is looked up by its key: a join might read all rows of the list for it.
+    # Each of the few is read by its key: a join might read all rows of the list for it.
     key = next(iter(way.few.distinct().subquery("few").c)).label("key")
     row = spec.rows.alias("probed")
     of_row: dict[Any, ColumnElement[Any]] = {column: row.c[column.name] for column in spec.rows.c}
@@ -408,7 +408,7 @@ def own(name: str) -> Any:
 
 
 def companies_of_type() -> Select[tuple[str]]:
-    """Return the companies of the looker's service type: nobody sees anything beyond it."""
+    """Return the companies of the looker's service type, the outermost limit of what a list shows."""
     near = tables.company.alias("near")
     return select(near.c.id).where(near.c.service_type == own("service_type"))
 

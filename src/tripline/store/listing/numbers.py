@@ -116,7 +116,7 @@ def _grouped(digits: str, lengths: tuple[int, ...]) -> str:
 
 
 _PHONE_LEAST: Final = 3
-"""Digits from which a telephone number is looked for."""
+"""The least number of digits in a search for telephone numbers."""
 GROUPS: Final = ((3, 4), (3, 3), (2, 4), (2, 3))
 """Lengths of the groups before the last one: 010-1234-5678, 031-123-4567, 02-1234-5678, 02-123-4567."""
 _LINE: Final = LineMatch.__struct_fields__

@@ -92,7 +92,7 @@ def _query(scope: Scope, filters: Filters) -> ListQuery:
 _MOUNTED: Final[dict[bool | None, str]] = {True: "mounted", False: "unmounted"}
 _ROW: Final = sensor.alias("tested")
 _HEARD: Final = device_connection.alias("there")
-# A row may be there before anything was heard, to be locked; of a server that is gone no number of a session is left.
+# A row may exist before the first connection, as a lock; a server that ended leaves no session number.
 _WAS_THERE: Final = _HEARD.c.lost_ms.is_not(None)
 _KNOWN: Final = exists().where(_HEARD.c.sensor_id == THING)
 _ON: Final = exists().where(_ROW.c.id == THING, _ROW.c.vehicle_id.is_not(None))

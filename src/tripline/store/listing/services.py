@@ -1,4 +1,5 @@
-"""The list of services: each service type, the company that operates it, and the numbers of what it has.
+"""The list of services: each service type, its operator, and the numbers of its vehicles, sensors and
+accounts.
 
 Not here: the companies of one service type (`companies.py`).
 """
@@ -40,7 +41,7 @@ class ListedService(msgspec.Struct, frozen=True, kw_only=True):
     sensors: int
     accounts: int
     enabled: bool
-    """Whether an administrator of the operator may sign in."""
+    """True if an administrator of the operator may sign in."""
 
 
 def page(tx: ReadTx, filters: Filters, page_request: PageRequest) -> Page[ListedService]:
