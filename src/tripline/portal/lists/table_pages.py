@@ -5,7 +5,7 @@ Not here: parsing the query (`tables.py`), the markup of cells (`templates/lists
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypedDict
 
 import msgspec
 from litestar.datastructures import Cookie
@@ -31,7 +31,8 @@ _OF_PAGE: Final = (addresses.AFTER, addresses.BEFORE, views.WAS)
 """Query parameters that belong to a single page of the list."""
 _NEVER_BLANK: Final = frozenset({Kind.KM, Kind.SPEED, Kind.SIZE, Kind.OWN})
 """Kinds that display something for a missing value, too."""
-_MISSING: Final = "missing"
+_MISSING, _BLANK = "missing", ""
+"""Kinds of a missing value."""
 _WITHOUT_COMPANY: Final = (None, Action.COMPANY_CREATE)
 """Create actions of lists that an account without a company may see: none, or creating companies."""
 
@@ -154,8 +155,8 @@ class _Cell(NamedTuple):
     read: Callable[[Any], Any]
 
 
-class Line(NamedTuple):
-    """A row of a page."""
+class Line(TypedDict):
+    """A row of a page; a dictionary, which templates read fastest by key."""
 
     row: Any
     cells: list[tuple[Column, str, str | None, Any, str | None]]
@@ -254,7 +255,8 @@ Here = Callable[..., str]
 
 def _cell(column: Column, words: Words, *, heads: bool, picked: bool) -> _Cell:
     kind, look = column.kind.value, None if heads else column.look_when(picked=picked)
-    return _Cell(column, kind, kind if column.kind in _NEVER_BLANK else _MISSING, look, column.shower(words))
+    missing = kind if column.kind in _NEVER_BLANK else _MISSING if column.dash or column.elsewhere else _BLANK
+    return _Cell(column, kind, missing, look, column.shower(words))
 
 
 def _line(row: Any, table: Table, cells: Sequence[_Cell], around: Around) -> Line:
@@ -265,7 +267,8 @@ def _line(row: Any, table: Table, cells: Sequence[_Cell], around: Around) -> Lin
             shown.append((column, missing, look, None, None))
         else:
             shown.append((column, kind, look, value, None if column.to is None else column.to(row, around)))
-    return Line(row, shown, table.box(row) if table.bulk else None, getattr(row, table.label))
+    box = table.box(row) if table.bulk else None
+    return {"row": row, "cells": shown, "box": box, "label": getattr(row, table.label)}
 
 
 def _heading(column: Column, table: Table, visitor: Visitor, wanted: ListRequest, here: Here) -> dict[str, Any]:
