@@ -75,7 +75,7 @@ PERMITTED = {
     "settling": {SORTED, POLICIES},
 }
 """What each operation may do beside looking things up by index, and why that does not grow with others."""
-NO_SCAN = re.compile(r"SCAN (CONSTANT ROW|json_each VIRTUAL TABLE|\(?subquery|managed$|lately$|smallest$)")
+NO_SCAN = re.compile(r"SCAN (CONSTANT ROW|json_each VIRTUAL TABLE|\(?subquery|managed$|lately$|smallest$|page$|few$|found$)")
 IN_PATH = {
     "companyId": "P",
     "vehicleId": "V",

@@ -19,7 +19,7 @@ from tripline.http.context import Call, context_of
 from tripline.http.operations import Value, operation
 from tripline.services import notifications
 from tripline.services.fleet import vehicles as service
-from tripline.store.fleet.vehicle_counts import Which
+from tripline.store.listing.vehicles import Filters
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rest import bodies as rest_bodies
 from tripline.wire.rest import read_only as rest_read_only
@@ -163,9 +163,9 @@ async def count(request: Call) -> ASGIApp:
     A vehicle is driving while it has an open trip other than a parking record.
     """
 
-    def which() -> Which:
+    def which() -> Filters:
         query = request.query_params
-        return Which(
+        return Filters(
             with_sensor=parameters.query_flag(query, "sensor"), driving=parameters.query_flag(query, "driving")
         )
 

@@ -1,28 +1,25 @@
-"""Lists of entities by a name-like column, then id: a page starts by key, never by offset (spec/rest 5.2).
+"""Pages of lists in REST: by name, then id (spec/rest 5.2), or by time. A page starts behind a row.
 
-A search finds its rows by the index that orders the list: in a few ranges of names, which `prefixes.py` makes of its
-first letters.
-
-`Span` asks for a part of a list ordered by time; such a list stands with its rows (`store/trips/trips.py`).
+Lists by name are declared as `ListSpec` beside their rows (`store/fleet/`), and lists by time are read there.
 """
 
-from collections.abc import Callable
-from functools import cache
-from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Column, ColumnElement, Select, Table, bindparam, func, select, tuple_
+from sqlalchemy import ColumnElement, Select, Subquery, Table, select
 
 from tripline.domain import ids
+from tripline.domain.access import Scope
 from tripline.domain.ids import RowNo
 from tripline.domain.refusals import BadParameter
-from tripline.store import prefixes
-from tripline.store.tables.base import lowered
-from tripline.store.transactions import Hot, ReadTx
+from tripline.store import scopes
+from tripline.store.listing.engine import ListSpec, query_of
+from tripline.store.listing.pages import PageRequest, Place
+from tripline.store.transactions import ReadTx
 
-_VALUES: Final = ("window_search", "window_text", "window_id", "window_limit", "window_from", "window_to")
-"""Names of the values of a window in a hot statement."""
+SIZES: Final = (11, 21, 51, 101, 201, 501, 1_001)
+"""Limits of statements, one row more than a page usually shows; a page of another size is cut from the next one."""
 _EVER_MS: Final = 253_402_300_800_000
 """The year 10000: later than any instant."""
 
@@ -87,89 +84,29 @@ def in_span(tx: ReadTx, statement: Select[Any], rows: Table, span: Span, *, of: 
     return ordered.limit(span.limit)
 
 
-def sorting(*_: object) -> bool:
-    """For `Listing.sorts`: it always does."""
-    return True
+def by_name(spec: ListSpec, rows: Table, columns: Sequence[ColumnElement[Any]]) -> ListSpec:
+    """Return the list with these columns of the rows with its keys; a search finds the beginning of the name alone."""
+
+    def shown(page: Subquery) -> Select[Any]:
+        return select(page.c.place, page.c.key, *columns).select_from(page.join(rows, rows.c.id == page.c.key))
+
+    return msgspec.structs.replace(spec, searches=(), shown=shown)
 
 
-def in_index_order(*_: object) -> bool:
-    """For `Listing.sorts`: it never does."""
-    return False
+def page(
+    tx: ReadTx, spec: ListSpec, scope: Scope, filters: Mapping[str, Any], window: Window, *shown: scopes.Reaches
+) -> list[tuple[Any, ...]]:
+    """Return the rows in the window of the list in the order of its name, as `shown` selects them behind their place.
 
-
-class Listing(msgspec.Struct, frozen=True, eq=False):
-    """A list: its rows, columns and order. Statements are built once per shape."""
-
-    name: Column[str]
-    key: Column[str]
-    rows: Callable[..., Select[Any]]
-    """Select the rows in no order, with name and key as columns. The arguments distinguish statements and must be
-    hashable."""
-    values: tuple[str, ...]
-    """Names of the values that `rows` leaves open."""
-    sorts: Callable[..., bool] = in_index_order
-    """True if a page sorts all rows because no index orders them: then one wide range replaces those of a search."""
-
-    def page(self, tx: ReadTx, window: Window, values: tuple[str | None, ...], *which: Any) -> list[tuple[Any, ...]]:
-        """The rows in the window. `values` are in the order of their names, `which` is for `rows`.
-
-        Raises `UnknownOffset`.
-        """
-        text = window.text_offset
-        if text is None and window.id_offset is not None:
-            found = tx.hot(_name_of(self, which), *values, window.id_offset)
-            if not found:
-                raise UnknownOffset.of_list()
-            text = found[0][0]
-        shape = _Shape(bool(window.search), text is not None or window.id_offset is not None)
-        page = _page(self, which, shape)
-        wanted = (window.search or "", text or "", window.id_offset or "", window.limit)
-        ranges = prefixes.ranges(window.search) if window.search else _EVERY_NAME
-        if self.sorts(*which):
-            ranges = ((ranges[0][0], ranges[-1][1]),)
-        found = tx.hot_in(ranges, page.statement, *values, *wanted)
-        # Each range came in order and with as many rows as the page may have; together they are too many.
-        return found if len(ranges) == 1 else sorted(found, key=page.place)[: window.limit]
-
-
-class _Shape(NamedTuple):
-    """The shape of a window, without its values."""
-
-    searched: bool
-    continued: bool
-
-
-class _Page(NamedTuple):
-    """The statement of a page, or of its rows in one range of names."""
-
-    statement: Hot
-    place: Callable[[tuple[Any, ...]], Any]
-    """Name and key of a row, which order the pages."""
-
-
-_EVERY_NAME: Final = (("", ""),)
-"""The ranges of a page without search, whose statement asks for none."""
-
-
-@cache
-def _page(listing: Listing, which: tuple[Any, ...], shape: _Shape) -> _Page:
-    statement = listing.rows(*which)
-    if shape.searched:
-        statement = statement.where(listing.name >= bindparam("window_from"), listing.name < bindparam("window_to"))
-        search = lowered(bindparam("window_search", type_=listing.name.type))
-        statement = statement.where(func.substr(lowered(listing.name), 1, func.length(search)) == search)
-    if shape.continued:
-        place = tuple_(bindparam("window_text"), bindparam("window_id"))
-        statement = statement.where(tuple_(listing.name, listing.key) > place)
-    selected = list(statement.selected_columns)
-    # By identity: `==` between columns makes SQL.
-    at = [number for column in (listing.name, listing.key) for number, one in enumerate(selected) if one is column]
-    statement = statement.order_by(listing.name, listing.key).limit(bindparam("window_limit"))
-    return _Page(Hot(statement, *listing.values, *_VALUES), itemgetter(*at))
-
-
-@cache
-def _name_of(listing: Listing, which: tuple[Any, ...]) -> Hot:
-    """The name of the row in the list with this id."""
-    statement = listing.rows(*which).with_only_columns(listing.name, maintain_column_froms=True)
-    return Hot(statement.where(listing.key == bindparam("window_id")), *listing.values, "window_id")
+    Raises `UnknownOffset`.
+    """
+    assert spec.name is not None
+    query, text = query_of(scope, filters, window.search), window.text_offset
+    if text is None and window.id_offset is not None:
+        text = spec.name_of(tx, query, window.id_offset)
+        if text is None:
+            raise UnknownOffset.of_list()
+    place = None if text is None else Place(text, window.id_offset or "")
+    limit = next((size for size in SIZES if size >= window.limit), window.limit)
+    rows = spec.page(tx, query, PageRequest(limit=limit, by=spec.name, place=place), *shown).rows
+    return [row[2:] for row in rows[: window.limit]]

@@ -105,18 +105,21 @@ def has_reason(rows: FromClause, mask: Why) -> ColumnElement[bool]:
     return bits != literal_column("0")
 
 
-def predicate(reaches: scopes.Reaches, thing_id: ColumnElement[str], principal: str = PRINCIPAL) -> ColumnElement[bool]:
-    """Return the condition that a vehicle or sensor is within the reaches: one probe of the key."""
+def predicate(reaches: scopes.Reaches, thing_id: ColumnElement[str]) -> ColumnElement[bool]:
+    """Return the condition that a vehicle or sensor is within the reaches: one probe of the key.
+
+    Its values have the names of those of `scopes`.
+    """
     if Reach.ANY in reaches:
         return true()
-    held = tables.reach.alias("held")
-    mask = mask_of(reaches)
-    return exists().where(held.c.thing_id == thing_id, held.c.principal == bindparam(principal), has_reason(held, mask))
+    held, mask = tables.reach.alias("held"), mask_of(reaches)
+    principal: ColumnElement[str] = bindparam(scopes.USER if mask & OF_PEOPLE else scopes.COMPANY)
+    return exists().where(held.c.thing_id == thing_id, held.c.principal == principal, has_reason(held, mask))
 
 
 def inside(tx: ReadTx, scope: Scope, thing_id: str) -> bool:
     """True if the vehicle or sensor is within the scope; false for an unknown one."""
-    return bool(tx.hot(_inside(scope.reaches), thing_id, within(scope).principal))
+    return bool(tx.hot(_inside(scope.reaches), thing_id, scope.user_id, scope.company_id))
 
 
 @contextlib.contextmanager
@@ -346,4 +349,4 @@ _ORPHANS: Final = (
 @cache
 def _inside(reaches: scopes.Reaches) -> Hot:
     thing = bindparam("thing", type_=tables.reach.c.thing_id.type)
-    return Hot(select(func.count()).having(predicate(reaches, thing)), "thing", PRINCIPAL)
+    return Hot(select(func.count()).having(predicate(reaches, thing)), "thing", scopes.USER, scopes.COMPANY)

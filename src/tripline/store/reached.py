@@ -2,9 +2,6 @@
 
 `scopes` tests each row, which suits a page; counting a hundred thousand rows would run a hundred thousand tests. These
 sets skip other companies' rows.
-
-Not here: the counts (`store/fleet/vehicle_counts.py`, `store/fleet/sensor_counts.py`), the lists
-(`store/fleet/vehicles.py`, `store/fleet/sensors.py`).
 """
 
 from functools import cache
@@ -35,8 +32,6 @@ from tripline.store import scopes
 from tripline.store.tables import company, vehicle, vehicle_company, vehicle_user
 from tripline.store.transactions import Hot, ReadTx
 
-MANY: Final = 1_000
-"""Up to so many, sorting single vehicles takes 2 ms; above, walking along a company's list meets one soon."""
 COMPANY = "company"
 """Name of the value that restricts rows to one company."""
 _ROLES = {Reach.DIRECTING_RIGHT: UserRole.DELEGATED_DIRECTOR, Reach.DRIVING_RIGHT: UserRole.DRIVER}
@@ -91,27 +86,6 @@ def _delegated(reaches: scopes.Reaches, *, of_one: bool) -> Select[tuple[str]]:
     if (known := whole(reaches, of_one=False)) is not None:
         delegations = delegations.where(owner.not_in(known))
     return delegations.where(owner == bindparam(COMPANY)) if of_one else delegations
-
-
-def singles(reaches: scopes.Reaches) -> CompoundSelect[tuple[str]]:
-    """As `single_vehicles`, for reaches that passed `few`."""
-    return union(*_single(reaches, of_one=False))
-
-
-def few(tx: ReadTx, scope: Scope) -> bool:
-    """True if the scope includes no whole company and at most `MANY` vehicles, directed or driven by the user."""
-    past = _past_many(scope.reaches)
-    return past is not None and not tx.hot(past, scope.user_id, scope.company_id)
-
-
-@cache
-def _past_many(reaches: scopes.Reaches) -> Hot | None:
-    sets = _single(reaches, of_one=False)
-    if not sets or whole(reaches, of_one=False) is not None:
-        return None
-    ids = union_all(*sets).subquery()
-    past = select(ids.c[0]).limit(literal_column("1", Integer)).offset(literal_column(str(MANY), Integer))
-    return Hot(past, scopes.USER, scopes.COMPANY)
 
 
 def beside_index(column: ColumnElement[str]) -> ColumnElement[str]:

@@ -25,6 +25,7 @@ from tripline.store import lists
 from tripline.store.accounts import accounts
 from tripline.store.fleet import companies as rows
 from tripline.store.fleet import people
+from tripline.store.listing import companies as listing
 from tripline.store.push import receiver_state
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -176,7 +177,7 @@ def listed(tx: ReadTx, *, actor: Actor, service_type: str | None, window: lists.
 def count_partners(tx: ReadTx, *, actor: Actor, service_type: str | None) -> int:
     """How many partners are within the actor's reach. Raises `Forbidden`."""
     scope, within = _listing(tx, actor, service_type)
-    return rows.count_partners(tx, scope, within)
+    return listing.count(tx, scope, listing.Filters(service_type=within, operators=False))
 
 
 def _listing(tx: ReadTx, actor: Actor, service_type: str | None) -> tuple[Scope, str | None]:

@@ -23,6 +23,7 @@ from tripline.store import lists
 from tripline.store.accounts import links, sessions
 from tripline.store.fleet import companies as company_rows
 from tripline.store.fleet import people as rows
+from tripline.store.listing import people as listing
 from tripline.store.transactions import ReadTx, WriteTx
 
 FOUND_AS: Final = {Authority.DIRECTOR: (Authority.DIRECTOR,), Authority.DRIVER: people.DRIVING_ROLES}
@@ -199,7 +200,8 @@ def listed(tx: ReadTx, *, actor: Actor, company_id: CompanyId, role: Authority, 
 
 def count(tx: ReadTx, *, actor: Actor, company_id: CompanyId, role: Authority) -> int:
     """Count the company's directors or drivers; the caller called `admit_to_list`."""
-    return rows.count(tx, access.scope_of(actor, Action.PERSON_LIST), company_id, role)
+    filters = listing.Filters(company_id=company_id, role=role)
+    return listing.count(tx, access.scope_of(actor, Action.PERSON_LIST), filters)
 
 
 _TOLD: Final = ("name", "email", "phone")

@@ -24,9 +24,9 @@ from tripline.services.notifications import Notification
 from tripline.services.rpc import cancellations
 from tripline.store import lists
 from tripline.store.devices import latest_values
-from tripline.store.fleet import sensor_counts
 from tripline.store.fleet import sensors as rows
 from tripline.store.fleet import vehicles as vehicle_rows
+from tripline.store.listing import sensors as listing
 from tripline.store.rpc import activations as rpc_activations
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -117,14 +117,15 @@ def owned_by(
 
 def count_owned(tx: ReadTx, *, actor: Actor, company_id: CompanyId, mounted: bool | None) -> int:
     """Count the sensors of `owned_by`; the caller called `companies.require`."""
-    return sensor_counts.of_company(tx, access.scope_of(actor, Action.SENSOR_READ), company_id, mounted=mounted)
+    filters = listing.Filters(company_id=company_id, mounted=mounted)
+    return listing.count(tx, access.scope_of(actor, Action.SENSOR_READ), filters)
 
 
 def count_in_service_type(tx: ReadTx, *, actor: Actor, service_type: str, mounted: bool | None) -> int:
     """How many sensors of the actor's service type the actor may see. Raises `Forbidden` for another one."""
     scope = access.scope_of(actor, Action.SENSOR_READ)
     companies.require_service_type(tx, actor=actor, service_type=service_type)
-    return sensor_counts.within(tx, scope, mounted=mounted)
+    return listing.count(tx, scope, listing.Filters(mounted=mounted))
 
 
 def read_with_token(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Sensor:

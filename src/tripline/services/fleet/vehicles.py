@@ -23,9 +23,10 @@ from tripline.services.notifications import Notification
 from tripline.services.rpc import cancellations
 from tripline.store import lists, positions, reach
 from tripline.store.erasure import erasures
-from tripline.store.fleet import delegations, rights, sensors, vehicle_counts
+from tripline.store.fleet import delegations, rights, sensors
 from tripline.store.fleet import vehicles as rows
-from tripline.store.fleet.vehicle_counts import Which
+from tripline.store.listing import vehicles as listing
+from tripline.store.listing.vehicles import Filters
 from tripline.store.transactions import ReadTx, WriteTx
 
 MOVED: Final = {
@@ -223,16 +224,16 @@ def owned_by(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: lists.W
     return rows.of_company(tx, scope, company_id, window)
 
 
-def count_owned(tx: ReadTx, *, actor: Actor, company_id: CompanyId, which: Which) -> int:
+def count_owned(tx: ReadTx, *, actor: Actor, company_id: CompanyId, which: Filters) -> int:
     """Count the company's own vehicles that the actor may see; the caller called `companies.require`."""
-    return vehicle_counts.of_company(tx, access.scope_of(actor, Action.VEHICLE_READ), company_id, which)
+    return listing.count(tx, access.scope_of(actor, Action.VEHICLE_READ), replace(which, company_id=company_id))
 
 
-def count_in_service_type(tx: ReadTx, *, actor: Actor, service_type: str, which: Which) -> int:
+def count_in_service_type(tx: ReadTx, *, actor: Actor, service_type: str, which: Filters) -> int:
     """How many vehicles of the actor's service type the actor may see. Raises `Forbidden` for another one."""
     scope = access.scope_of(actor, Action.VEHICLE_READ)
     companies.require_service_type(tx, actor=actor, service_type=service_type)
-    return vehicle_counts.within(tx, scope, which)
+    return listing.count(tx, scope, which)
 
 
 def _note(

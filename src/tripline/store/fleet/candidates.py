@@ -6,12 +6,13 @@ Not here: the delegations (`delegations.py`).
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, exists, insert, or_, select
+from sqlalchemy import ColumnElement, Select, Subquery, and_, bindparam, delete, exists, insert, or_, select
 
 from tripline.domain.access import Scope
 from tripline.domain.delegations import Relation, Standing
 from tripline.domain.ids import CompanyId, RecordId
 from tripline.store import lists, scopes
+from tripline.store.listing.engine import Filter, ListSpec
 from tripline.store.tables import company, company_relation, vehicle_company
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -46,7 +47,7 @@ def of_company(
 
     Raises `UnknownOffset`.
     """
-    rows = _OF_COMPANY.page(tx, window, (company_id, scope.user_id, scope.company_id), scope.reaches, delegated)
+    rows = lists.page(tx, _LIST, scope, {"company": company_id, _KIND[delegated]: True}, window)
     return [Relation(**dict(zip(_FIELDS, row, strict=True))) for row in rows]
 
 
@@ -97,26 +98,35 @@ _STANDING: Final = Hot(
 )
 
 
-def _of_company(reaches: scopes.Reaches, delegated: bool) -> Select[Any]:
-    """The relations of one kind that a company within the reaches has; columns in the order of `_FIELDS`."""
-    delegates = _delegates(company_relation.c.from_company_id, company_relation.c.to_company_id)
+def _shown(page: Subquery) -> Select[Any]:
+    relation = company_relation.c
+    columns = (company.c.id, company.c.name, _RECEIVER.c.id, _RECEIVER.c.name, company.c.service_type)
     return (
-        select(
-            company_relation.c.id,
-            company_relation.c.created_ms,
-            company.c.id,
-            company.c.name,
-            _RECEIVER.c.id,
-            _RECEIVER.c.name,
-            company.c.service_type,
-        )
-        .join_from(company_relation, company, company.c.id == company_relation.c.from_company_id)
-        .join(_RECEIVER, _RECEIVER.c.id == company_relation.c.to_company_id)
-        .where(company_relation.c.from_company_id == bindparam("company"), scopes.companies(reaches))
-        .where(delegates if delegated else ~delegates)
+        select(page.c.place, page.c.key, relation.id, relation.created_ms, *columns)
+        .join_from(page, company_relation, relation.id == page.c.key)
+        .join(company, company.c.id == relation.from_company_id)
+        .join(_RECEIVER, _RECEIVER.c.id == relation.to_company_id)
     )
 
 
-_OF_COMPANY: Final = lists.Listing(
-    _RECEIVER.c.name, company_relation.c.id, _of_company, ("company", scopes.USER, scopes.COMPANY), lists.sorting
+_OF_COMPANY: Final = company_relation.c.from_company_id == bindparam("company")
+_DELEGATES: Final = _delegates(company_relation.c.from_company_id, company_relation.c.to_company_id)
+_KIND: Final = {True: "delegated", False: "candidates"}
+_LIST: Final = ListSpec(
+    rows=company_relation,
+    key=company_relation.c.id,
+    orders={"name": _RECEIVER.c.name},
+    name="name",
+    inside=scopes.companies,
+    values=("company",),
+    filters={
+        "company": Filter(where=_OF_COMPANY, few=select(company_relation.c.id).where(_OF_COMPANY)),
+        "delegated": Filter(where=_DELEGATES),
+        "candidates": Filter(where=~_DELEGATES),
+    },
+    always=(
+        Filter(where=company.c.id == company_relation.c.from_company_id),
+        Filter(where=_RECEIVER.c.id == company_relation.c.to_company_id),
+    ),
+    shown=_shown,
 )

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Select, bindparam, delete, exists, func, insert, select, update
+from sqlalchemy import bindparam, delete, exists, insert, select, update
 
 from tripline.domain import companies
 from tripline.domain.access import Scope
@@ -13,6 +13,7 @@ from tripline.domain.companies import Company, Details
 from tripline.domain.ids import CompanyId
 from tripline.store import lists, reach, scopes
 from tripline.store.database import uniqueness
+from tripline.store.listing import companies as listing
 from tripline.store.scores import standings
 from tripline.store.tables import (
     company,
@@ -45,15 +46,7 @@ def inside(tx: ReadTx, scope: Scope, company_id: CompanyId) -> bool | None:
 
 def listed(tx: ReadTx, scope: Scope, service_type: str | None, window: lists.Window) -> Sequence[Company]:
     """The companies inside the scope, of one service type or of all, by name. Raises `UnknownOffset`."""
-    values = (service_type, scope.user_id, scope.company_id)
-    return [_company(row) for row in _LISTING.page(tx, window, values, scope.reaches, service_type is not None)]
-
-
-def count_partners(tx: ReadTx, scope: Scope, service_type: str | None) -> int:
-    """How many partners are inside the scope, of one service type or of all."""
-    statement = _count_partners(scope.reaches, service_type is not None)
-    counted: int = tx.hot(statement, service_type, scope.user_id, scope.company_id)[0][0]
-    return counted
+    return [_company(row) for row in lists.page(tx, _LIST, scope, {"service_type": service_type}, window)]
 
 
 def owns_anything(tx: ReadTx, company_id: CompanyId) -> bool:
@@ -122,25 +115,7 @@ def _inside(reaches: scopes.Reaches) -> Hot:
     return Hot(statement, "id", scopes.USER, scopes.COMPANY)
 
 
-@cache
-def _count_partners(reaches: scopes.Reaches, of_type: bool) -> Hot:
-    partners = select(func.count()).select_from(company).where(company.c.master.is_(False))
-    return Hot(_listed(partners, reaches, of_type), *_LISTED_BY)
-
-
-def _listed(statement: Select[Any], reaches: scopes.Reaches, of_type: bool) -> Select[Any]:
-    if of_type:
-        statement = statement.where(company.c.service_type == bindparam("service_type"))
-    return statement.where(scopes.companies(reaches))
-
-
-_LISTED_BY: Final = ("service_type", scopes.USER, scopes.COMPANY)
-_LISTING: Final = lists.Listing(
-    company.c.name,
-    company.c.id,
-    lambda reaches, of_type: _listed(select(*_COLUMNS), reaches, of_type),
-    _LISTED_BY,
-)
+_LIST: Final = lists.by_name(listing.SPEC, company, _COLUMNS)
 
 
 def _row(details: Details) -> dict[str, Any]:

@@ -5,34 +5,21 @@ Not here: rights of people on vehicles, which hang on delegations (`rights.py`);
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from sqlalchemy import (
-    ColumnElement,
-    Select,
-    and_,
-    bindparam,
-    delete,
-    exists,
-    func,
-    insert,
-    or_,
-    select,
-)
+from sqlalchemy import Select, Subquery, bindparam, delete, func, insert, or_, select
 
 from tripline.domain.access import Scope
 from tripline.domain.delegations import Delegation
 from tripline.domain.ids import CompanyId, RecordId, VehicleId
-from tripline.store import lists, positions, reach, scopes
+from tripline.store import lists, positions, reach
+from tripline.store.listing.engine import Filter, ListSpec
 from tripline.store.tables import company, vehicle, vehicle_company
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _RECEIVER: Final = company.alias("receiver")
-_DELEGATION: Final = vehicle_company.alias("delegation")
-"""The predicates of scopes ask `vehicle_company` too; by another name the two are not mixed up."""
+_ROW: Final = vehicle_company.alias("delegation")
 _FIELDS: Final = list(Delegation.__struct_fields__)
-MANY: Final = 1_000
-"""Up to so many, sorting the vehicles of all delegations takes 2 ms; above, looking for the next is as fast."""
 _PAIR: Final = (
     vehicle_company.c.vehicle_id == bindparam("vehicle"),
     vehicle_company.c.to_company_id == bindparam("to_company"),
@@ -55,15 +42,6 @@ _FORGET_COMPANY: Final = delete(vehicle_company).where(
         vehicle_company.c.to_company_id == bindparam("company"),
     )
 )
-
-
-class Side(NamedTuple):
-    """The selected delegations of a company, and the fastest way to its vehicles in number order."""
-
-    received: bool
-    """Those it received; else those to others."""
-    many: bool
-    """Scan the numbers and test each for delegation; otherwise sort the delegated vehicles."""
 
 
 def count_of_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> int:
@@ -89,31 +67,12 @@ def is_automatic(tx: ReadTx, vehicle_id: VehicleId, company_id: CompanyId) -> bo
     return bool(rows[0][0]) if rows else None
 
 
-def are_many(tx: ReadTx, company_id: CompanyId, *, received: bool) -> bool:
-    """True if the company has more than `MANY` delegations on this side."""
-    return bool(tx.hot(_MANY_RECEIVED if received else _MANY_DELEGATING, company_id))
-
-
-def vehicles(side: Side) -> ColumnElement[bool]:
-    """Condition for a row of `vehicle` to be delegated to, or by, the company named by the value `company`."""
-    mine = _end_of(side.received) == bindparam("company")
-    if not side.many:
-        return vehicle.c.id.in_(select(_DELEGATION.c.vehicle_id).where(mine))
-    if not side.received:
-        return and_(
-            vehicle.c.company_id == bindparam("company"), exists().where(_DELEGATION.c.vehicle_id == vehicle.c.id)
-        )
-    # Delegations stay in the service type, and there the numbers are in order.
-    service_type = select(company.c.service_type).where(company.c.id == bindparam("company")).scalar_subquery()
-    return and_(vehicle.c.service_type == service_type, exists().where(_DELEGATION.c.vehicle_id == vehicle.c.id, mine))
-
-
 def of_vehicle(tx: ReadTx, scope: Scope, vehicle_id: VehicleId, window: lists.Window) -> Sequence[Delegation]:
     """The delegations of a vehicle that is inside the scope, by the receiving company's name.
 
     Raises `UnknownOffset`.
     """
-    rows = _OF_VEHICLE.page(tx, window, (vehicle_id, scope.user_id, scope.company_id), scope.reaches)
+    rows = lists.page(tx, _LIST, scope, {"vehicle": vehicle_id}, window)
     return [Delegation(**dict(zip(_FIELDS, row, strict=True))) for row in rows]
 
 
@@ -167,39 +126,26 @@ def forget_company(tx: WriteTx, company_id: CompanyId) -> int:
     return tx.run(_FORGET_COMPANY, {"company": company_id})
 
 
-def _end_of(received: bool) -> ColumnElement[str]:
-    return _DELEGATION.c.to_company_id if received else _DELEGATION.c.from_company_id
-
-
-def _more_than_many(received: bool) -> Hot:
-    past = select(_DELEGATION.c.id).where(_end_of(received) == bindparam("company")).limit(1).offset(MANY)
-    return Hot(past, "company")
-
-
-_MANY_RECEIVED: Final = _more_than_many(received=True)
-_MANY_DELEGATING: Final = _more_than_many(received=False)
-
-
-def _of_vehicle(reaches: scopes.Reaches) -> Select[Any]:
-    """The delegations of a vehicle within the reaches; columns in the order of `_FIELDS`."""
+def _shown(page: Subquery) -> Select[Any]:
+    ends = (company.c.id, company.c.name, _RECEIVER.c.id, _RECEIVER.c.name)
     return (
-        select(
-            _DELEGATION.c.id,
-            _DELEGATION.c.created_ms,
-            company.c.id,
-            company.c.name,
-            _RECEIVER.c.id,
-            _RECEIVER.c.name,
-            vehicle.c.id,
-            vehicle.c.vehicle_no,
-        )
-        .join_from(_DELEGATION, vehicle, vehicle.c.id == _DELEGATION.c.vehicle_id)
-        .join(company, company.c.id == _DELEGATION.c.from_company_id)
-        .join(_RECEIVER, _RECEIVER.c.id == _DELEGATION.c.to_company_id)
-        .where(_DELEGATION.c.vehicle_id == bindparam("vehicle"), scopes.vehicles(reaches))
+        select(page.c.place, page.c.key, _ROW.c.id, _ROW.c.created_ms, *ends, vehicle.c.id, vehicle.c.vehicle_no)
+        .join_from(page, _ROW, _ROW.c.id == page.c.key)
+        .join(vehicle, vehicle.c.id == _ROW.c.vehicle_id)
+        .join(company, company.c.id == _ROW.c.from_company_id)
+        .join(_RECEIVER, _RECEIVER.c.id == _ROW.c.to_company_id)
     )
 
 
-_OF_VEHICLE: Final = lists.Listing(
-    _RECEIVER.c.name, _DELEGATION.c.id, _of_vehicle, ("vehicle", scopes.USER, scopes.COMPANY), lists.sorting
+_OF_VEHICLE: Final = _ROW.c.vehicle_id == bindparam("vehicle")
+_LIST: Final = ListSpec(
+    rows=_ROW,
+    key=_ROW.c.id,
+    orders={"name": _RECEIVER.c.name},
+    name="name",
+    inside=lambda reaches: reach.predicate(reaches, _ROW.c.vehicle_id),
+    values=("vehicle",),
+    filters={"vehicle": Filter(where=_OF_VEHICLE, few=select(_ROW.c.id).where(_OF_VEHICLE))},
+    always=(Filter(where=_RECEIVER.c.id == _ROW.c.to_company_id),),
+    shown=_shown,
 )

@@ -18,6 +18,7 @@ from tripline.store import lists, reach, scopes
 from tripline.store.accounts.accounts import login_form
 from tripline.store.database import uniqueness
 from tripline.store.erasure import erasures
+from tripline.store.listing import people as listing
 from tripline.store.tables import account, mail_outbox, trip, vehicle
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -56,14 +57,8 @@ def of_company(
     tx: ReadTx, scope: Scope, company_id: CompanyId, role: Authority, window: lists.Window
 ) -> Sequence[User]:
     """The company's people with this role inside the scope, by name. Raises `UnknownOffset`."""
-    values = (company_id, role.value, scope.user_id, scope.company_id)
-    return [_user(row) for row in _LISTING.page(tx, window, values, scope.reaches)]
-
-
-def count(tx: ReadTx, scope: Scope, company_id: CompanyId, role: Authority) -> int:
-    """How many people of the company with this role are inside the scope."""
-    counted: int = tx.hot(_count(scope.reaches), company_id, role.value, scope.user_id, scope.company_id)[0][0]
-    return counted
+    filters = {"company": company_id, "role": role.value}
+    return [_user(row) for row in lists.page(tx, _LIST, scope, filters, window)]
 
 
 def ids_of_company(tx: ReadTx, company_id: CompanyId) -> list[UserId]:
@@ -131,27 +126,11 @@ def _find_by_login(reaches: scopes.Reaches) -> Hot:
     return Hot(statement, "login", scopes.USER, scopes.COMPANY)
 
 
-@cache
-def _count(reaches: scopes.Reaches) -> Hot:
-    return Hot(_listed(select(func.count()).select_from(account), reaches), *_LISTED_BY)
-
-
 def _with_inside(reaches: scopes.Reaches) -> Select[Any]:
     return select(*_COLUMNS, scopes.accounts(reaches))
 
 
-def _listed(statement: Select[Any], reaches: scopes.Reaches) -> Select[Any]:
-    return statement.where(
-        account.c.company_id == bindparam("company"),
-        account.c.authority == bindparam("role"),
-        scopes.accounts(reaches),
-    )
-
-
-_LISTED_BY: Final = ("company", "role", scopes.USER, scopes.COMPANY)
-_LISTING: Final = lists.Listing(
-    account.c.name, account.c.id, lambda reaches: _listed(select(*_COLUMNS), reaches), _LISTED_BY
-)
+_LIST: Final = lists.by_name(listing.SPEC, account, _COLUMNS)
 
 
 def _only(tx: ReadTx, statement: Hot, scope: Scope, key: str) -> tuple[User, bool] | None:

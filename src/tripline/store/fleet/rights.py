@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Select, bindparam, case, delete, exists, func, insert, select, update
+from sqlalchemy import Select, Subquery, bindparam, case, delete, exists, func, insert, select, update
 
 from tripline.domain.access import Authority, Scope
 from tripline.domain.delegations import Right, UserRole
 from tripline.domain.ids import CompanyId, RecordId, UserId, VehicleId
 from tripline.store import lists, positions, reach, scopes
+from tripline.store.listing.engine import Filter, ListSpec
 from tripline.store.tables import account, company, vehicle, vehicle_user
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -75,8 +76,8 @@ def of_user(tx: ReadTx, scope: Scope, user_id: UserId, role: UserRole, window: l
 
     Raises `UnknownOffset`.
     """
-    values = (user_id, role.value, scope.user_id, scope.company_id)
-    return [_right(row) for row in _OF_USER.page(tx, window, values, scope.reaches)]
+    filters = {"user": user_id, "role": role.value}
+    return [_right(row) for row in lists.page(tx, _LIST, scope, filters, window)]
 
 
 def count_of_user(tx: ReadTx, user_id: UserId) -> int:
@@ -166,41 +167,61 @@ def forget_user(tx: WriteTx, user_id: UserId) -> int:
     return tx.run(_FORGET_USER, {"of_user": user_id})
 
 
-def _rights(reaches: scopes.Reaches) -> Select[Any]:
-    """The rights of people within the reaches; columns in the order of `_FIELDS`."""
+_COLUMNS: Final = (
+    _RIGHT.c.id,
+    _RIGHT.c.created_ms,
+    _RIGHT.c.company_id,
+    company.c.name,
+    _RIGHT.c.user_id,
+    account.c.name,
+    _RIGHT.c.vehicle_id,
+    vehicle.c.vehicle_no,
+    _RIGHT.c.user_role,
+)
+"""In the order of `_FIELDS`."""
+_OF_USER: Final = _RIGHT.c.user_id == bindparam("user")
+
+
+def _joined(statement: Select[Any]) -> Select[Any]:
     return (
-        select(
-            _RIGHT.c.id,
-            _RIGHT.c.created_ms,
-            _RIGHT.c.company_id,
-            company.c.name,
-            _RIGHT.c.user_id,
-            account.c.name,
-            _RIGHT.c.vehicle_id,
-            vehicle.c.vehicle_no,
-            _RIGHT.c.user_role,
-        )
-        .join_from(_RIGHT, account, account.c.id == _RIGHT.c.user_id)
+        statement.join(account, account.c.id == _RIGHT.c.user_id)
         .join(company, company.c.id == _RIGHT.c.company_id)
         .join(vehicle, vehicle.c.id == _RIGHT.c.vehicle_id)
-        .where(scopes.accounts(reaches))
     )
 
 
-def _granted(reaches: scopes.Reaches) -> Select[Any]:
-    """The rights of one role of a person within the reaches."""
-    return _rights(reaches).where(_RIGHT.c.user_id == bindparam("of_user"), _RIGHT.c.user_role == bindparam("as_role"))
+def _rights(reaches: scopes.Reaches) -> Select[Any]:
+    """The rights of people within the reaches."""
+    return _joined(select(*_COLUMNS).select_from(_RIGHT)).where(scopes.accounts(reaches))
 
 
-_OF_USER: Final = lists.Listing(
-    vehicle.c.vehicle_no, _RIGHT.c.id, _granted, ("of_user", "as_role", scopes.USER, scopes.COMPANY), lists.sorting
+def _shown(page: Subquery) -> Select[Any]:
+    found = select(page.c.place, page.c.key, *_COLUMNS).join_from(page, _RIGHT, _RIGHT.c.id == page.c.key)
+    return _joined(found)
+
+
+_LIST: Final = ListSpec(
+    rows=_RIGHT,
+    key=_RIGHT.c.id,
+    orders={"number": vehicle.c.vehicle_no},
+    name="number",
+    inside=scopes.accounts,
+    values=("user", "role"),
+    filters={
+        "user": Filter(where=_OF_USER, few=select(_RIGHT.c.id).where(_OF_USER)),
+        "role": Filter(where=_RIGHT.c.user_role == bindparam("role")),
+    },
+    always=(Filter(where=account.c.id == _RIGHT.c.user_id), Filter(where=vehicle.c.id == _RIGHT.c.vehicle_id)),
+    shown=_shown,
 )
 
 
 @cache
 def _find(reaches: scopes.Reaches) -> Hot:
-    statement = _granted(reaches).where(_RIGHT.c.vehicle_id == bindparam("of_vehicle"))
-    return Hot(statement, "of_vehicle", "of_user", "as_role", scopes.USER, scopes.COMPANY)
+    statement = _rights(reaches).where(
+        _RIGHT.c.vehicle_id == bindparam("of_vehicle"), _OF_USER, _RIGHT.c.user_role == bindparam("role")
+    )
+    return Hot(statement, "of_vehicle", "user", "role", scopes.USER, scopes.COMPANY)
 
 
 @cache

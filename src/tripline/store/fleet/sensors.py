@@ -3,7 +3,7 @@
 A record contains the device's access token only inside a second scope, `tokens`: elsewhere it is None, so that it never
 leaves the store.
 
-Not here: counting them (`sensor_counts.py`), the remains of deleted ones (`store/erasure/sensor_remains.py`), carrier
+Not here: counting them (`store/listing/sensors.py`), the remains of deleted ones (`store/erasure/sensor_remains.py`), carrier
 lines (`store/lines/lines.py`).
 """
 
@@ -12,22 +12,23 @@ from functools import cache
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, bindparam, case, delete, exists, insert, select, update
+from sqlalchemy import ColumnElement, FromClause, Select, Subquery, bindparam, case, delete, insert, select, update
 
 from tripline.domain import keys, sensors
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, VehicleId
 from tripline.domain.lines import Line, NwStatus
 from tripline.domain.sensors import Sensor
-from tripline.store import lists, reach, reached, scopes
+from tripline.store import lists, reach, scopes
 from tripline.store.database import uniqueness
 from tripline.store.devices import latest_values
 from tripline.store.fleet import number_keys
-from tripline.store.tables import carrier_line, device_connection, sensor, vehicle
+from tripline.store.listing import sensors as listing
+from tripline.store.tables import carrier_line, sensor, vehicle
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _ADMITTED: Final = Hot(select(sensor.c.id).where(sensor.c.credentials_id == bindparam("credential")), "credential")
-_MOUNTED: Final = select(sensor.c.id).where(sensor.c.vehicle_id == bindparam("on")).order_by(sensor.c.id)
+_ON_VEHICLE: Final = select(sensor.c.id).where(sensor.c.vehicle_id == bindparam("on")).order_by(sensor.c.id)
 _UNMOUNTED: Final = sensors.NEXT[sensors.Status.ACTIVATED, sensors.SensorEvent.UNMOUNT]
 _UNMOUNT_ALL: Final = (
     update(sensor).where(sensor.c.vehicle_id == bindparam("on")).values(vehicle_id=None, status=_UNMOUNTED.value)
@@ -36,7 +37,7 @@ _STORED: Final = [name for name in Sensor.__struct_fields__ if name not in ("veh
 _REGISTERED: Final = list(sensors.Registration.__struct_fields__)
 _LINE: Final = list(Line.__struct_fields__)
 _FIELDS: Final = (*_STORED, "vehicle_no")
-"""The first columns of `_select`, in this order; the line follows."""
+"""The first of `_columns`, in this order."""
 
 
 def holder_of(tx: ReadTx, credential: str) -> SensorId | None:
@@ -84,9 +85,8 @@ def of_company(
 
     Raises `UnknownOffset`.
     """
-    values = (company_id, scope.user_id, scope.company_id)
-    which = (scope.reaches, reached.few(tx, scope), tokens.reaches, mounted, connected)
-    return [_sensor(row) for row in _OWNED.page(tx, window, values, *which)]
+    filters = {"company": company_id, _MOUNTED.get(mounted, ""): True, _CONNECTED.get(connected, ""): True}
+    return [_sensor(row) for row in lists.page(tx, _LIST, scope, filters, window, tokens.reaches)]
 
 
 def on_vehicle(tx: ReadTx, scope: Scope, vehicle_id: VehicleId, *, limit: int) -> Sequence[Sensor]:
@@ -129,7 +129,7 @@ def unmount_all(tx: WriteTx, vehicle_id: VehicleId) -> list[SensorId]:
     Their values about the vehicle are deleted. The caller notifies the pipeline of each after the commit
     (`SIGNAL_SENSOR_CHANGED`).
     """
-    mounted = [SensorId(row.id) for row in tx.all(_MOUNTED, {"on": vehicle_id})]
+    mounted = [SensorId(row.id) for row in tx.all(_ON_VEHICLE, {"on": vehicle_id})]
     for sensor_id in mounted:
         latest_values.forget_of_vehicle(tx, sensor_id)
     tx.run(_UNMOUNT_ALL, {"on": vehicle_id})
@@ -190,49 +190,39 @@ def _on_vehicle(reaches: scopes.Reaches) -> Hot:
     return Hot(statement, "on", scopes.USER, scopes.COMPANY, "most")
 
 
-def _owned(
-    reaches: scopes.Reaches, few: bool, tokens: scopes.Reaches, mounted: bool | None, connected: bool | None
-) -> Select[Any]:
-    if few:
-        owner = reached.beside_index(sensor.c.company_id)
-        inside = [sensor.c.vehicle_id.in_(reached.singles(reaches)), owner == bindparam("company")]
-    else:
-        inside = [sensor.c.company_id == bindparam("company"), scopes.sensors(reaches)]
-    owned = _select(tokens).where(*inside)
-    if mounted is not None:
-        owned = owned.where(sensor.c.vehicle_id.is_not(None) if mounted else sensor.c.vehicle_id.is_(None))
-    if connected is None:
-        return owned
-    there = exists().where(device_connection.c.sensor_id == sensor.c.id, device_connection.c.connected.is_(True))
-    return owned.where(there if connected else ~there)
-
-
-_OWNED: Final = lists.Listing(
-    sensor.c.serial_no,
-    sensor.c.id,
-    _owned,
-    ("company", scopes.USER, scopes.COMPANY),
-    lambda _reaches, few, *_: few,
-)
-
-
 def _only(rows: list[tuple[Any, ...]]) -> tuple[Sensor, bool] | None:
     return (_sensor(rows[0]), bool(rows[0][-1])) if rows else None
 
 
 def _select(tokens: scopes.Reaches, *more: ColumnElement[Any]) -> Select[Any]:
+    return select(*_columns(tokens), *more).select_from(_joined(sensor))
+
+
+def _columns(tokens: scopes.Reaches) -> list[ColumnElement[Any]]:
+    """The columns of `_FIELDS`, then the line's."""
     stored: dict[str, ColumnElement[Any]] = {name: sensor.c[name] for name in _STORED}
     stored["credentials_id"] = case((scopes.sensors(tokens), sensor.c.credentials_id))
     line = [carrier_line.c[name].label(f"line_{name}") for name in _LINE]
-    return select(*stored.values(), vehicle.c.vehicle_no, *line, *more).select_from(
-        sensor.outerjoin(vehicle, vehicle.c.id == sensor.c.vehicle_id).outerjoin(
-            carrier_line, carrier_line.c.sensor_id == sensor.c.id
-        )
-    )
+    return [*stored.values(), vehicle.c.vehicle_no, *line]
+
+
+def _joined(rows: FromClause) -> FromClause:
+    with_vehicle = rows.outerjoin(vehicle, vehicle.c.id == sensor.c.vehicle_id)
+    return with_vehicle.outerjoin(carrier_line, carrier_line.c.sensor_id == sensor.c.id)
+
+
+def _shown(page: Subquery, tokens: scopes.Reaches) -> Select[Any]:
+    joined = _joined(page.join(sensor, sensor.c.id == page.c.key))
+    return select(page.c.place, page.c.key, *_columns(tokens)).select_from(joined)
+
+
+_MOUNTED: Final[dict[bool | None, str]] = {True: "mounted", False: "unmounted"}
+_CONNECTED: Final[dict[bool | None, str]] = {True: listing.Heard.CONNECTED.value, False: "not_connected"}
+_LIST: Final = msgspec.structs.replace(listing.SPEC, searches=(), shown=_shown)
 
 
 def _sensor(row: tuple[Any, ...]) -> Sensor:
-    """The sensor of a row of `_select`."""
+    """The sensor of a row that begins with `_columns`."""
     values = dict(zip(_FIELDS, row, strict=False))
     values["status"] = sensors.Status(values["status"])
     values["activation_required"] = bool(values["activation_required"])

@@ -3,7 +3,7 @@
 Not here: the companies they are delegated to (`delegations.py`).
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -14,9 +14,10 @@ from tripline.domain import keys, vehicles
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.vehicles import Vehicle
-from tripline.store import lists, reach, reached, scopes
+from tripline.store import lists, reach, scopes
 from tripline.store.database import uniqueness
-from tripline.store.fleet import delegations, number_keys
+from tripline.store.fleet import number_keys
+from tripline.store.listing import vehicles as listing
 from tripline.store.tables import sensor, vehicle, vehicle_score, vehicle_user
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -27,7 +28,11 @@ _COUNTED: Final[dict[str, ColumnElement[int]]] = {
 """Counted when read, so that they are never wrong."""
 _STORED: Final = [name for name in Vehicle.__struct_fields__ if name not in _COUNTED]
 _FIELDS: Final = (*_STORED, *_COUNTED)
-"""The first columns of `_select`, in this order."""
+_COLUMNS: Final[list[ColumnElement[Any]]] = [
+    *(vehicle.c[name] for name in _STORED),
+    *(count.label(name) for name, count in _COUNTED.items()),
+]
+"""In the order of `_FIELDS`."""
 
 
 class OwnedVehicle(NamedTuple):
@@ -64,8 +69,7 @@ def find_by_number(tx: ReadTx, scope: Scope, *, service_type: str, vehicle_no: s
 
 def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, window: lists.Window) -> Sequence[Vehicle]:
     """The company's own vehicles inside the scope, by number. Raises `UnknownOffset`."""
-    values = (company_id, scope.user_id, scope.company_id)
-    return [_vehicle(row) for row in _OWNED.page(tx, window, values, scope.reaches, reached.few(tx, scope))]
+    return [_vehicle(row) for row in lists.page(tx, _LIST, scope, {"company": company_id}, window)]
 
 
 def delegated(
@@ -75,15 +79,13 @@ def delegated(
 
     Raises `UnknownOffset`.
     """
-    side = delegations.Side(received=received, many=delegations.are_many(tx, company_id, received=received))
-    values = (company_id, scope.user_id, scope.company_id)
-    return [_vehicle(row) for row in _DELEGATED.page(tx, window, values, scope.reaches, side)]
+    side = {"received" if received else "given": company_id}
+    return [_vehicle(row) for row in lists.page(tx, _LIST, scope, side, window)]
 
 
 def managed_by(tx: ReadTx, scope: Scope, director_id: UserId, window: lists.Window) -> Sequence[Vehicle]:
     """The vehicles inside the scope that the director manages, by number. Raises `UnknownOffset`."""
-    values = (director_id, scope.user_id, scope.company_id)
-    return [_vehicle(row) for row in _MANAGED.page(tx, window, values, scope.reaches)]
+    return [_vehicle(row) for row in lists.page(tx, _LIST, scope, {"director": director_id}, window)]
 
 
 def insert_new(tx: WriteTx, new: Vehicle) -> None:
@@ -179,46 +181,19 @@ _RENUMBER: Final = (
 )
 
 
-def _select(*more: ColumnElement[Any]) -> Select[Any]:
-    counted = [count.label(name) for name, count in _COUNTED.items()]
-    return select(*(vehicle.c[name] for name in _STORED), *counted, *more)
-
-
 @cache
 def _find(reaches: scopes.Reaches) -> Hot:
-    statement = _select(scopes.vehicles(reaches)).where(vehicle.c.id == bindparam("id"))
+    statement = select(*_COLUMNS, scopes.vehicles(reaches)).where(vehicle.c.id == bindparam("id"))
     return Hot(statement, "id", scopes.USER, scopes.COMPANY)
 
 
 @cache
 def _find_by_number(reaches: scopes.Reaches) -> Hot:
-    statement = _select(scopes.vehicles(reaches)).where(number_keys.same(vehicle.c.vehicle_no))
+    statement = select(*_COLUMNS, scopes.vehicles(reaches)).where(number_keys.same(vehicle.c.vehicle_no))
     return Hot(statement, *number_keys.NAMES, scopes.USER, scopes.COMPANY)
 
 
-def _by_number(
-    rows: Callable[..., Select[Any]], owner: str, sorts: Callable[..., bool] = lists.in_index_order
-) -> lists.Listing:
-    return lists.Listing(vehicle.c.vehicle_no, vehicle.c.id, rows, (owner, scopes.USER, scopes.COMPANY), sorts)
-
-
-def _owned(reaches: scopes.Reaches, few: bool) -> Select[Any]:
-    if few:
-        owner = reached.beside_index(vehicle.c.company_id)
-        return _select().where(vehicle.c.id.in_(reached.singles(reaches)), owner == bindparam("company"))
-    return _select().where(vehicle.c.company_id == bindparam("company"), scopes.vehicles(reaches))
-
-
-_OWNED: Final = _by_number(_owned, "company", lambda _, few: few)
-_MANAGED: Final = _by_number(
-    lambda reaches: _select().where(vehicle.c.director_id == bindparam("director"), scopes.vehicles(reaches)),
-    "director",
-)
-_DELEGATED: Final = _by_number(
-    lambda reaches, side: _select().where(delegations.vehicles(side), scopes.vehicles(reaches)),
-    "company",
-    lambda _, side: not side.many,
-)
+_LIST: Final = lists.by_name(listing.SPEC, vehicle, _COLUMNS)
 
 
 @cache
@@ -236,7 +211,7 @@ def _inside(reaches: scopes.Reaches) -> Hot:
 
 
 def _vehicle(row: tuple[Any, ...]) -> Vehicle:
-    """The vehicle of a row of `_select`."""
+    """The vehicle of a row that begins with `_COLUMNS`."""
     values = dict(zip(_FIELDS, row, strict=False))
     values["status"] = vehicles.Status(values["status"])
     return Vehicle(**values)

@@ -48,12 +48,12 @@ def page(
 ) -> Page[ListedCompany]:
     """Return the companies of the page that are inside the scope. `counted`: with the numbers of its vehicles, sensors
     and people, which takes a walk through all of them."""
-    return (_COUNTED if counted else _COMPANIES).page(tx, _query(scope, filters), page_request).mapped(_listed)
+    return (_COUNTED if counted else SPEC).page(tx, _query(scope, filters), page_request).mapped(_listed)
 
 
 def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
     """Return how many companies inside the scope the filters let pass."""
-    return _COMPANIES.count(tx, _query(scope, filters))
+    return SPEC.count(tx, _query(scope, filters))
 
 
 def _query(scope: Scope, filters: Filters) -> ListQuery:
@@ -83,7 +83,7 @@ def _listed(row: tuple[Any, ...]) -> ListedCompany:
     return ListedCompany(**{**values, "master": bool(values["master"])})
 
 
-_COMPANIES: Final = ListSpec(
+SPEC: Final = ListSpec(
     rows=company,
     key=company.c.id,
     orders={"name": company.c.name, "created": company.c.created_ms},
@@ -97,4 +97,4 @@ _COMPANIES: Final = ListSpec(
     },
     shown=_shown,
 )
-_COUNTED: Final = msgspec.structs.replace(_COMPANIES, shown=lambda page: _shown(page, counted=True))
+_COUNTED: Final = msgspec.structs.replace(SPEC, shown=lambda page: _shown(page, counted=True))

@@ -119,6 +119,13 @@ class ListSpec(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             more_behind=request.back or more,
         )
 
+    def name_of(self, tx: ReadTx, query: "ListQuery", key: str) -> str | None:
+        """Return the name of the row with this key; None: the list has no such row."""
+        reaches = frozenset() if query.scope is None else query.scope.reaches
+        way = _Way(reaches, (*(self.filters[name] for name in query.filters), *self.always))
+        found = _rows(tx, _name_of(self, way), self, query, way, Place("", key))
+        return found[0][0] if found else None
+
     def count(self, tx: ReadTx, query: "ListQuery") -> int:
         """Return how many rows the list has."""
         ways = _ways(tx, self, query, by=self.name or next(iter(self.orders)), counted=True)
@@ -290,6 +297,14 @@ def _page(spec: ListSpec, way: _Way, order: _Order, shown: tuple[scopes.Reaches,
 def _count(spec: ListSpec, way: _Way) -> Hot:
     rows = _found(spec, way, next(iter(spec.orders)))
     return Hot(select(func.count(rows.key)).where(*rows.conditions), *_names(spec), *_WINDOW)
+
+
+@cache
+def _name_of(spec: ListSpec, way: _Way) -> Hot:
+    assert spec.name is not None
+    rows = _found(spec, way, spec.name)
+    statement = select(rows.value).where(rows.key == bindparam("page_key"), *rows.conditions)
+    return Hot(statement, *_names(spec), *_WINDOW)
 
 
 @cache

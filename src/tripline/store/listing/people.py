@@ -49,12 +49,12 @@ class ListedPerson(msgspec.Struct, frozen=True, kw_only=True):
 
 def page(tx: ReadTx, scope: Scope, filters: Filters, page_request: PageRequest) -> Page[ListedPerson]:
     """Return the people of the page that are inside the scope."""
-    return _PEOPLE.page(tx, _query(scope, filters), page_request).mapped(_listed)
+    return SPEC.page(tx, _query(scope, filters), page_request).mapped(_listed)
 
 
 def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
     """Return how many people inside the scope the filters let pass."""
-    return _PEOPLE.count(tx, _query(scope, filters))
+    return SPEC.count(tx, _query(scope, filters))
 
 
 def _query(scope: Scope, filters: Filters) -> ListQuery:
@@ -113,7 +113,7 @@ def _listed(row: tuple[Any, ...]) -> ListedPerson:
     return ListedPerson(**{**values, "enabled": bool(values["enabled"])})
 
 
-_PEOPLE: Final = ListSpec(
+SPEC: Final = ListSpec(
     rows=account,
     key=account.c.id,
     orders={"name": account.c.name, "email": account.c.login, "created": account.c.created_ms},

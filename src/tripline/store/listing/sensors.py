@@ -65,7 +65,7 @@ class ListedSensor(msgspec.Struct, frozen=True, kw_only=True):
 
 def page(tx: ReadTx, scope: Scope, filters: Filters, page_request: PageRequest) -> Page[ListedSensor]:
     """Return the sensors of the page that are inside the scope."""
-    found = _SENSORS.page(tx, _query(scope, filters), page_request)
+    found = SPEC.page(tx, _query(scope, filters), page_request)
     if not found.rows and (number := number_keys.other_form(tx, sensor.c.serial_no, scope, filters.search)):
         return page(tx, scope, replace(filters, search=number), page_request)
     return found.mapped(_listed)
@@ -73,7 +73,7 @@ def page(tx: ReadTx, scope: Scope, filters: Filters, page_request: PageRequest) 
 
 def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
     """Return how many sensors inside the scope the filters let pass."""
-    found = _SENSORS.count(tx, _query(scope, filters))
+    found = SPEC.count(tx, _query(scope, filters))
     if not found and (number := number_keys.other_form(tx, sensor.c.serial_no, scope, filters.search)):
         return count(tx, scope, replace(filters, search=number))
     return found
@@ -139,7 +139,7 @@ def _listed(row: tuple[Any, ...]) -> ListedSensor:
     return ListedSensor(**values)
 
 
-_SENSORS: Final = ListSpec(
+SPEC: Final = ListSpec(
     kind=Kind.SENSOR,
     orders={"serial": LISTED.c.sort_key, "created": LISTED.c.created_ms},
     name="serial",
@@ -157,6 +157,7 @@ _SENSORS: Final = ListSpec(
             where=_KNOWN.where(_HEARD.c.connected.is_(True)),
             few=select(_HEARD.c.sensor_id).where(_HEARD.c.connected.is_(True)),
         ),
+        "not_connected": Filter(where=~_KNOWN.where(_HEARD.c.connected.is_(True))),
         Heard.AWAY.value: Filter(
             where=_KNOWN.where(_HEARD.c.connected.is_(False), _WAS_THERE),
             few=select(_HEARD.c.sensor_id).where(_HEARD.c.connected.is_(False), _WAS_THERE),

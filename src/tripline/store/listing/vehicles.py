@@ -83,7 +83,7 @@ def page(
 ) -> Page[ListedVehicle]:
     """Return the vehicles of the page that are inside the scope, with the names of people within the reaches `named`
     of the same actor."""
-    found = _VEHICLES.page(tx, _query(scope, filters), page_request, named)
+    found = SPEC.page(tx, _query(scope, filters), page_request, named)
     if not found.rows and (number := number_keys.other_form(tx, vehicle.c.vehicle_no, scope, filters.search)):
         return page(tx, scope, replace(filters, search=number), page_request, named=named)
     return found.mapped(_listed)
@@ -91,7 +91,7 @@ def page(
 
 def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
     """Return how many vehicles inside the scope the filters let pass."""
-    found = _VEHICLES.count(tx, _query(scope, filters))
+    found = SPEC.count(tx, _query(scope, filters))
     if not found and (number := number_keys.other_form(tx, vehicle.c.vehicle_no, scope, filters.search)):
         return count(tx, scope, replace(filters, search=number))
     return found
@@ -163,12 +163,12 @@ def _listed(row: tuple[Any, ...]) -> ListedVehicle:
     return ListedVehicle(*values)
 
 
-_VEHICLES: Final = ListSpec(
+SPEC: Final = ListSpec(
     kind=Kind.VEHICLE,
     orders={"number": LISTED.c.sort_key, "created": LISTED.c.created_ms},
     name="number",
     searches=(engine.ending(vehicle.c.vehicle_no),),
-    values=("company", "director", "holder", "status"),
+    values=("company", "director", "holder", "status", "received", "given"),
     filters={
         "company": Filter(along=Along("company", Why.OWN)),
         "director": Filter(along=Along("director", Why.MANAGED)),
@@ -188,6 +188,12 @@ _VEHICLES: Final = ListSpec(
             ),
         ),
         "standing": Filter(where=~_DRIVES),
+        "received": Filter(along=Along("received", Why.DELEGATED)),
+        "given": Filter(
+            along=Along("given", Why.OWN),
+            where=exists().where(_CHOSEN.c.vehicle_id == THING),
+            few=select(_CHOSEN.c.vehicle_id).where(_CHOSEN.c.from_company_id == bindparam("given")),
+        ),
         "own": Filter(along=Along(scopes.COMPANY, Why.OWN)),
         "others": Filter(mine=lambda row: ~reach.has_reason(row, Why.OWN)),
         "others_of_person": Filter(where=~_OF_COMPANY),
