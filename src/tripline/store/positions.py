@@ -17,11 +17,12 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, exists, or_, select, union, update
 
-from tripline.domain.access import Scope
+from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import CompanyId, SensorId, VehicleId
 from tripline.domain.positions import Position
-from tripline.store import reached, scopes
+from tripline.store import reach, scopes
 from tripline.store.bulk import in_sizes
+from tripline.store.reach import Kind
 from tripline.store.tables import (
     position_change,
     position_reach,
@@ -190,7 +191,7 @@ def _delegated() -> ColumnElement[bool]:
 
 def _has_whole(reaches: scopes.Reaches) -> bool:
     """True if the reach includes a whole company; otherwise it consists of single vehicles."""
-    return reached.whole(reaches, of_one=False) is not None
+    return not reaches.isdisjoint({Reach.ANY, Reach.OWN_COMPANY, Reach.PARTNERS})
 
 
 @cache
@@ -206,8 +207,8 @@ def _changed(reaches: scopes.Reaches) -> tuple[Hot, ...]:
             received.c.to_company_id == bindparam("company"), received.c.vehicle_id > bindparam("after")
         )
         return _hot(rows.where(_OWN)), _hot(of_others)
-    singles = reached.single_vehicles(reaches, of_one=False)
-    return () if singles is None else (_hot(rows.where(_KEPT.c.vehicle_id.in_(singles), or_(_OWN, _delegated()))),)
+    singles = _KEPT.c.vehicle_id.in_(reach.things(Kind.VEHICLE, reaches))
+    return (_hot(rows.where(singles, or_(_OWN, _delegated()))),)
 
 
 def _hot(rows: Select[Any]) -> Hot:

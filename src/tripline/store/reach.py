@@ -18,6 +18,7 @@ import msgspec
 from sqlalchemy import (
     ColumnElement,
     FromClause,
+    Select,
     bindparam,
     delete,
     exists,
@@ -110,11 +111,21 @@ def predicate(reaches: scopes.Reaches, thing_id: ColumnElement[str]) -> ColumnEl
 
     Its values have the names of those of `scopes`.
     """
-    if Reach.ANY in reaches:
-        return true()
-    held, mask = tables.reach.alias("held"), mask_of(reaches)
+    return true() if Reach.ANY in reaches else exists().where(_HELD.c.thing_id == thing_id, *_held(reaches))
+
+
+def things(kind: Kind, reaches: scopes.Reaches) -> Select[tuple[str]]:
+    """Select the vehicles or sensors within the reaches, with values as in `predicate`."""
+    return select(_HELD.c.thing_id).where(_HELD.c.kind == literal_column(str(int(kind))), *_held(reaches))
+
+
+_HELD: Final = tables.reach.alias("held")
+
+
+def _held(reaches: scopes.Reaches) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    mask = mask_of(reaches)
     principal: ColumnElement[str] = bindparam(scopes.USER if mask & OF_PEOPLE else scopes.COMPANY)
-    return exists().where(held.c.thing_id == thing_id, held.c.principal == principal, has_reason(held, mask))
+    return _HELD.c.principal == principal, has_reason(_HELD, mask)
 
 
 def inside(tx: ReadTx, scope: Scope, thing_id: str) -> bool:

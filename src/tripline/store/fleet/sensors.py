@@ -3,8 +3,8 @@
 A record contains the device's access token only inside a second scope, `tokens`: elsewhere it is None, so that it never
 leaves the store.
 
-Not here: counting them (`store/listing/sensors.py`), the remains of deleted ones (`store/erasure/sensor_remains.py`), carrier
-lines (`store/lines/lines.py`).
+Not here: counting them (`store/listing/sensors.py`), the remains of deleted ones
+(`store/erasure/sensor_remains.py`), carrier lines (`store/lines/lines.py`).
 """
 
 from collections.abc import Sequence

@@ -17,8 +17,8 @@ from tripline.store import scopes
 from tripline.store.listing import engine
 from tripline.store.listing.engine import LISTED, THING, Filter, ListQuery, ListSpec
 from tripline.store.listing.pages import Page, PageRequest
+from tripline.store.listing.planner import tested
 from tripline.store.reach import Kind
-from tripline.store.reached import tested
 from tripline.store.tables import company, vehicle, vehicle_company, vehicle_user
 from tripline.store.transactions import ReadTx
 

@@ -22,8 +22,9 @@ from sqlalchemy import literal_column as literal
 from sqlalchemy.sql import visitors
 
 from tripline.domain.access import Scope
-from tripline.store import endings, prefixes, reach, reached, scopes, tables
+from tripline.store import endings, prefixes, reach, scopes, tables
 from tripline.store.listing.pages import Page, PageRequest, Place
+from tripline.store.listing.planner import beside_index, tested
 from tripline.store.reach import PRINCIPAL, Kind, Why
 from tripline.store.tables.base import lowered
 from tripline.store.transactions import Hot, ReadTx
@@ -277,7 +278,7 @@ def _place(row: tuple[Any, ...]) -> Place:
 def _page(spec: ListSpec, way: _Way, order: _Order, shown: tuple[scopes.Reaches, ...]) -> Hot:
     rows = _found(spec, way, order.by)
     # An index in the order of the list must not tempt where the rows are few.
-    by: ColumnElement[Any] = reached.beside_index(rows.value) if way.sorted and way.few is None else rows.value
+    by: ColumnElement[Any] = beside_index(rows.value) if way.sorted and way.few is None else rows.value
     conditions = rows.conditions
     if order.continued:
         value = bindparam("page_value", type_=rows.value.type)
@@ -380,7 +381,7 @@ def _searched(spec: ListSpec, way: _Way) -> list[ColumnElement[bool]]:
     if not way.searches:
         return []
     *before, last = way.searches
-    found = [_compared(spec, last), *(~reached.tested(_compared(spec, each)) for each in before)]
+    found = [_compared(spec, last), *(~tested(_compared(spec, each)) for each in before)]
     if not way.ranged:
         return found
     assert spec.name is not None
@@ -395,7 +396,7 @@ def _compared(spec: ListSpec, number: int) -> ColumnElement[bool]:
     name = spec.orders[spec.name]
     search = lowered(bindparam("page_search", type_=name.type))
     # Nearly all in a range begin so.
-    return reached.tested(func.substr(lowered(name), 1, func.length(search)) == search)
+    return tested(func.substr(lowered(name), 1, func.length(search)) == search)
 
 
 def _replaced(element: ColumnElement[Any], columns: Mapping[Any, ColumnElement[Any]]) -> ColumnElement[Any]:

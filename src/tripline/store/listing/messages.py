@@ -24,10 +24,11 @@ from sqlalchemy import (
 from tripline.domain import keys, pushes
 from tripline.domain.ids import CompanyId
 from tripline.domain.pushes import Channel, Message, Name, State
-from tripline.store import prefixes, reached
+from tripline.store import prefixes
 from tripline.store.listing import engine
 from tripline.store.listing.engine import Filter, ListQuery, ListSpec, Search
 from tripline.store.listing.pages import Page, PageRequest
+from tripline.store.listing.planner import tested
 from tripline.store.tables import company, push_outbox, sensor
 from tripline.store.tables.base import lowered
 from tripline.store.transactions import Hot, ReadTx
@@ -107,12 +108,12 @@ def _begins() -> ColumnElement[bool]:
         sensor.c.serial_key < bindparam("key_to"),
         begins,
     )
-    return reached.tested(_ROW.sensor_id.in_(found))
+    return tested(_ROW.sensor_id.in_(found))
 
 
 def _called(name: Name) -> Filter:
     numbers = [literal_column(str(number), Integer) for number in pushes.numbers_of(name)]
-    return Filter(where=reached.tested(_ROW.selector.in_(numbers)))
+    return Filter(where=tested(_ROW.selector.in_(numbers)))
 
 
 _ROW: Final = push_outbox.c

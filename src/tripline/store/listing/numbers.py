@@ -9,12 +9,13 @@ from functools import cache
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Column, ColumnElement, bindparam, func, literal, or_, select
+from sqlalchemy import Column, ColumnElement, Select, and_, bindparam, false, func, literal, or_, select, true
 
 from tripline.domain import fields
-from tripline.domain.access import Authority, Scope
+from tripline.domain.access import Authority, Reach, Scope
 from tripline.domain.ids import SensorId, UserId
-from tripline.store import endings, prefixes, reached, scopes
+from tripline.store import endings, prefixes, scopes
+from tripline.store.listing.planner import beside_index
 from tripline.store.tables import account, carrier_line, company, sensor, vehicle
 from tripline.store.tables.base import lowered
 from tripline.store.transactions import Hot, ReadTx
@@ -181,22 +182,28 @@ def _by_ending(reaches: scopes.Reaches) -> Hot:
 
 def _has_role() -> ColumnElement[bool]:
     # Spelled out: a hot statement knows no lists.
-    return or_(*(reached.beside_index(account.c.authority) == literal(role.value) for role in ROLES))
+    return or_(*(beside_index(account.c.authority) == literal(role.value) for role in ROLES))
 
 
 def _in_range(column: Column[str]) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return column >= bindparam("range_from"), column < bindparam("range_to")
 
 
+def _whole(reaches: scopes.Reaches) -> Select[tuple[str]]:
+    """Select the companies that are inside as a whole."""
+    mine = company.c.id == bindparam(scopes.COMPANY)
+    partner = company.c.master_id == bindparam(scopes.COMPANY)
+    tests = {Reach.ANY: true(), Reach.OWN_COMPANY: mine, Reach.PARTNERS: and_(partner, ~mine)}
+    return select(company.c.id).where(or_(false(), *(test for reach, test in tests.items() if reach in reaches)))
+
+
 def _people(reaches: scopes.Reaches, *within: ColumnElement[bool]) -> Any:
     """The people of companies inside as a whole, company by company, who meet these conditions too."""
-    whole = reached.whole(reaches, of_one=False)
-    assert whole is not None
     return (
         select(account.c.id, account.c.name, account.c.email, account.c.phone, account.c.authority, company.c.name)
         .select_from(account.join(company, company.c.id == account.c.company_id))
         .where(
-            account.c.company_id.in_(whole),
+            account.c.company_id.in_(_whole(reaches)),
             *within,
             scopes.accounts(reaches),
         )
