@@ -117,7 +117,7 @@ def test_doctor_beside_a_running_server_is_well(lasting):
 
     of_file = ["schema", "database", "disk", "certificate"]
     of_server = ["schema", "certificate", "database", "connections", "clock", "partitions", "processes"]
-    asked = [*(of_server if stores.on_postgresql() else of_file), "scoring", "mail", "push"]
+    asked = [*(of_server if stores.on_postgresql() else of_file), "reach", "scoring", "mail", "push"]
     # Each process has a line of its own under theirs.
     lines = [line.split(":")[0] for line in report.stdout.splitlines() if not line.startswith("  ")]
     assert (report.returncode, report.stderr) == (0, "")

@@ -1,1 +1,1 @@
-"""Carrier lines: the actions of carriers on them (`actions`, `effects`), and lifting a pause (`pauses`)."""
+"""Carrier lines: the actions of carriers on them (`actions`), and lifting a pause (`pauses`)."""

@@ -1,7 +1,8 @@
 """Microtrip items and trip payloads to records: times, packed samples, splitting an aggregate into runs of one trip.
 
-Rules: spec/device-messages T3, P1, E1, I5, I6, A5, A7, D25. Not here: the packed layout (`domain/samples.py`), the same
-for well-formed messages without a detour through dicts (`fast.py`).
+Items stay in the order sent (O1). Rules: spec/device-messages T3, P1, E1, I5, I6, A5, A7, D25. Not here: the array
+itself (`publish.py`), the packed layout (`domain/samples.py`), the same for well-formed messages without a detour
+through dicts (`fast.py`).
 """
 
 import math

@@ -1,8 +1,8 @@
 """A device's publish, from bytes to readings: the entry point for device messages.
 
 `read` never raises and never drops data silently: unusable data becomes `Rejected` with its reason. It follows
-spec/device-messages (rule letters are beside the code); the parts are `body.py` (bytes to one object), `kinds.py` (kind
-of message), `items.py` and `events.py` (its contents).
+spec/device-messages. The array and its elements are judged here (A1, A3, A4, A6, K7, K8); parts: `body.py` (bytes
+to one object), `kinds.py` (kind of message), `items.py` and `events.py` (its contents).
 
 Not here: trips, redeliveries, the store (`services/ingest`); payloads in REST answers (`stored_payloads.py`).
 """
