@@ -13,6 +13,7 @@ from tripline.domain.applications import State
 from tripline.store.listing import engine
 from tripline.store.listing.engine import Filter, ListQuery, ListSpec
 from tripline.store.listing.pages import Page, PageRequest
+from tripline.store.listing.planner import tested
 from tripline.store.tables import service_application
 from tripline.store.transactions import ReadTx
 
@@ -55,7 +56,7 @@ def _query(filters: Filters) -> ListQuery:
 def _in(state: State) -> Filter:
     # Part of the statement, so that each state has its own plan: nearly all may be in one, nearly none in another.
     where = service_application.c.state == literal_column(f"'{state.value}'")
-    return Filter(where=where, few=select(service_application.c.id).where(where))
+    return Filter(where=tested(where), few=select(service_application.c.id).where(where))
 
 
 def _shown(page: Subquery) -> Select[Any]:

@@ -15,7 +15,7 @@ from tripline.domain.delegations import UserRole
 from tripline.domain.ids import CompanyId, RecordId, VehicleId
 from tripline.store import scopes
 from tripline.store.listing import engine
-from tripline.store.listing.engine import LISTED, THING, Filter, ListQuery, ListSpec
+from tripline.store.listing.engine import LISTED, THING, Filter, ListQuery, ListSpec, Search
 from tripline.store.listing.pages import Page, PageRequest
 from tripline.store.listing.planner import tested
 from tripline.store.reach import Kind
@@ -61,8 +61,9 @@ class ListedDelegation(msgspec.Struct, frozen=True, kw_only=True):
 
 def page(tx: ReadTx, side: Side, scope: Scope, filters: Filters, page_request: PageRequest) -> Page[ListedDelegation]:
     """Return the delegations of the page on this side of the scope's company, of vehicles inside the scope."""
-    by_time = page_request.by == "created" and not filters.search
-    return _list(side, by_time=by_time).page(tx, _query(scope, filters), page_request).mapped(_listed)
+    return (
+        _list(side, by_time=page_request.by == "created").page(tx, _query(scope, filters), page_request).mapped(_listed)
+    )
 
 
 def count(tx: ReadTx, side: Side, scope: Scope, filters: Filters) -> int:
@@ -109,8 +110,12 @@ def _list(side: Side, *, by_time: bool) -> ListSpec:
         rows=_ROW,
         key=_ROW.c.id,
         kind=Kind.VEHICLE,
-        orders={"number": LISTED.c.sort_key, "created": _ROW.c.created_ms},
-        name="number",
+        thing=_ROW.c.vehicle_id if by_time else None,
+        orders={"created": _ROW.c.created_ms}
+        if by_time
+        else {"number": LISTED.c.sort_key, "created": _ROW.c.created_ms},
+        name=None if by_time else "number",
+        searches=(_search(mine),) if by_time else (),
         values=("company",),
         filters={
             "used": Filter(where=used, few=few(_ROW.c.vehicle_id.in_(of_people))),
@@ -120,10 +125,23 @@ def _list(side: Side, *, by_time: bool) -> ListSpec:
             "automatic": Filter(where=tested(automatic)),
         },
         always=(
-            Filter(where=_ROW.c.vehicle_id == THING),
+            Filter(where=None if by_time else _ROW.c.vehicle_id == THING),
             Filter(where=mine if by_time else tested(mine), few=few()),
         ),
         shown=partial(_shown, side),
+    )
+
+
+def _search(mine: ColumnElement[bool]) -> Search:
+    """Return the search by the beginning of the vehicle's number, for the list along the time of the delegations."""
+    of = vehicle.alias("of_row")
+    found = engine.beginning(vehicle.c.vehicle_no, vehicle.c.number_key, engine.own("service_type"))
+    return Search(
+        names=engine.BOUNDS,
+        values=engine.bounds,
+        where=exists().where(of.c.id == _ROW.c.vehicle_id, engine.begins(of.c.vehicle_no)),
+        # From the numbers on, so that counting them can end early.
+        few=found.with_only_columns(_ROW.c.id).where(_ROW.c.vehicle_id == vehicle.c.id, tested(mine)),
     )
 
 

@@ -12,19 +12,20 @@ Not here: the columns and filters of a list (the nouns beside this module), perm
 `store/scopes.py`).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import Column, ColumnElement, FromClause, Select, bindparam, func, select, tuple_
+from sqlalchemy import Column, ColumnElement, FromClause, ScalarSelect, Select, bindparam, func, select, tuple_
 from sqlalchemy import literal_column as literal
 from sqlalchemy.sql import visitors
 
+from tripline.domain import keys
 from tripline.domain.access import Scope
 from tripline.store import endings, prefixes, reach, scopes, tables
 from tripline.store.listing.pages import Page, PageRequest, Place
-from tripline.store.listing.planner import beside_index, tested
+from tripline.store.listing.planner import tested
 from tripline.store.reach import PRINCIPAL, Kind, Why
 from tripline.store.tables.base import lowered
 from tripline.store.transactions import Hot, ReadTx
@@ -58,6 +59,8 @@ class Filter(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     mine: Callable[[FromClause], ColumnElement[bool]] | None = None
     """A condition on the looker's own row of `reach`."""
     along: Along | None = None
+    leads: bool = False
+    """The index of the list's names has its column before the name."""
     few: Select[Any] | None = None
     """The keys of rows that pass, found by an index; some of them may be outside the scope."""
 
@@ -83,6 +86,8 @@ class ListSpec(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The order whose column a search finds by its beginning."""
     kind: Kind | None = None
     """Kind of the rows of `reach` that the list walks along or joins as `LISTED`; None: neither."""
+    thing: ColumnElement[str] | None = None
+    """The vehicle or sensor of a row: the list walks along its own rows, and `reach` is read by key."""
     inside: Callable[[scopes.Reaches], ColumnElement[bool]] | None = None
     """The condition on rows to be within the scope, for lists without a kind."""
     filters: Mapping[str, Filter] = {}
@@ -107,7 +112,11 @@ class ListSpec(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         order = _Order(request.by, request.falling, request.place is not None, request.limit + 1)
         found: list[tuple[Any, ...]] = []
         for way in _ways(tx, self, query, by=request.by):
-            found += _rows(tx, _page(self, way, order, shown), self, query, way, request.place or _START)
+            place = request.place or _START
+            ranges = _ranges(query, way)
+            if order.continued and request.by == self.name:
+                ranges = _behind(ranges, place.value, falling=order.falling)
+            found += _rows(tx, _page(self, way, order, shown), self, query, ranges, place)
         found.sort(key=_place, reverse=request.falling)
         more, rows = len(found) > request.limit, found[: request.limit]
         if request.back:
@@ -124,13 +133,13 @@ class ListSpec(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """Return the name of the row with this key; None: the list has no such row."""
         reaches = frozenset() if query.scope is None else query.scope.reaches
         way = _Way(reaches, (*(self.filters[name] for name in query.filters), *self.always))
-        found = _rows(tx, _name_of(self, way), self, query, way, Place("", key))
+        found = _rows(tx, _name_of(self, way), self, query, _EVERYTHING, Place("", key))
         return found[0][0] if found else None
 
     def count(self, tx: ReadTx, query: "ListQuery") -> int:
         """Return how many rows the list has."""
         ways = _ways(tx, self, query, by=self.name or next(iter(self.orders)), counted=True)
-        return sum(n for way in ways for (n,) in _rows(tx, _count(self, way), self, query, way, _START))
+        return sum(n for way in ways for (n,) in _rows(tx, _count(self, way), self, query, _ranges(query, way)))
 
 
 class ListQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,7 +172,8 @@ class _Way(NamedTuple):
     """True if ranges of names find the rows."""
     few: Select[Any] | None = None
     """The keys of few rows."""
-    sorted: bool = False
+    many: Select[Any] | None = None
+    """The keys of a filter's rows; a count takes the ones in the list."""
 
 
 class _Order(NamedTuple):
@@ -188,9 +198,11 @@ def _ways(tx: ReadTx, spec: ListSpec, query: ListQuery, *, by: str, counted: boo
 def _ways_of(tx: ReadTx, spec: ListSpec, query: ListQuery, way: _Way, *, by: str, counted: bool) -> Iterator[_Way]:
     sets = [each.few for each in way.filters if each.few is not None]
     if sets and not _is_short(tx, spec, query, way):
-        few = sets[0] if counted else next((each for each in sets if _are_few(tx, spec, query, each)), None)
+        few = next((each for each in sets if _are_few(tx, spec, query, each)), None)
         if few is not None:
-            way = way._replace(few=few, sorted=True)
+            way = way._replace(few=few)
+        elif counted:
+            way = way._replace(many=sets[0])
     if not query.search:
         yield way
         return
@@ -204,7 +216,7 @@ def _ways_of(tx: ReadTx, spec: ListSpec, query: ListQuery, way: _Way, *, by: str
         before = (*before, number)
         other = way._replace(searches=before)
         if way.few is None and _are_few(tx, spec, query, search.few):
-            other = other._replace(few=search.few, sorted=True)
+            other = other._replace(few=search.few)
         yield other
 
 
@@ -214,9 +226,22 @@ def _by_name(tx: ReadTx, spec: ListSpec, query: ListQuery, way: _Way, *, by: str
     ranged = way._replace(ranged=True)
     if by == spec.name:
         return ranged
-    # Rows that few names find are sorted; of many, the first in another order are met soon.
-    keys = _rows(tx, _keys(spec, ranged._replace(filters=spec.always)), spec, query, ranged, _START)
-    return ranged._replace(sorted=True) if len(keys) <= MANY else way
+    # Rows that few names find are read by key and sorted; of many, the first in another order are met soon.
+    of_index = tuple(each for each in way.filters if each.leads or each in spec.always)
+    named = _named(spec, ranged._replace(filters=of_index))
+    found = _rows(tx, _past_named(spec, named), spec, query, _ranges(query, ranged))
+    return ranged._replace(few=named) if len(found) <= MANY else way
+
+
+@cache
+def _named(spec: ListSpec, way: _Way) -> Select[Any]:
+    rows = _found(spec, way, spec.name or "")
+    return select(rows.key).where(*rows.conditions)
+
+
+@cache
+def _past_named(spec: ListSpec, named: Select[Any]) -> Hot:
+    return Hot(_ones(named).limit(literal(str(MANY + 1))), *_names(spec), *_WINDOW)
 
 
 def _is_short(tx: ReadTx, spec: ListSpec, query: ListQuery, way: _Way) -> bool:
@@ -239,12 +264,34 @@ def _are_few(tx: ReadTx, spec: ListSpec, query: ListQuery, few: Select[Any] | No
 
 @cache
 def _past_few(spec: ListSpec, few: Select[Any]) -> Hot:
-    return Hot(few.limit(literal("1")).offset(literal(str(MANY))), *_names(spec))
+    return Hot(_ones(few).limit(literal("1")).offset(literal(str(MANY))), *_names(spec))
 
 
-def _rows(tx: ReadTx, statement: Hot, spec: ListSpec, query: ListQuery, way: _Way, place: Place) -> list[Any]:
-    ranges = prefixes.ranges(query.search) if query.search and way.ranged else _EVERYTHING
+def _ones(keys: Select[Any]) -> Select[Any]:
+    """Return a select of as many rows without their keys, which the index alone may answer."""
+    return keys.with_only_columns(literal("1").label("one"), maintain_column_froms=True)
+
+
+_Ranges = Sequence[tuple[str, str]]
+"""First name of each range, and the first behind it."""
+
+
+def _rows(
+    tx: ReadTx, statement: Hot, spec: ListSpec, query: ListQuery, ranges: _Ranges, place: Place = _START
+) -> list[Any]:
     return tx.hot_in(ranges, statement, *_values(spec, query), query.search or "", *place)
+
+
+def _ranges(query: ListQuery, way: _Way) -> _Ranges:
+    return prefixes.ranges(query.search) if query.search and way.ranged else _EVERYTHING
+
+
+def _behind(ranges: _Ranges, name: Any, *, falling: bool) -> _Ranges:
+    """Return what is behind the name: SQLite starts at the bound of a range, not at the place."""
+    if ranges is _EVERYTHING:
+        return ranges
+    cut = [(low, min(high, name + "\x01")) if falling else (max(low, name), high) for low, high in ranges]
+    return [(low, high) for low, high in cut if low < high]
 
 
 def _principal(query: ListQuery) -> str | None:
@@ -277,8 +324,7 @@ def _place(row: tuple[Any, ...]) -> Place:
 @cache
 def _page(spec: ListSpec, way: _Way, order: _Order, shown: tuple[scopes.Reaches, ...]) -> Hot:
     rows = _found(spec, way, order.by)
-    # An index in the order of the list must not tempt where the rows are few.
-    by: ColumnElement[Any] = beside_index(rows.value) if way.sorted and way.few is None else rows.value
+    by = rows.value
     conditions = rows.conditions
     if order.continued:
         value = bindparam("page_value", type_=rows.value.type)
@@ -308,13 +354,6 @@ def _name_of(spec: ListSpec, way: _Way) -> Hot:
     return Hot(statement, *_names(spec), *_WINDOW)
 
 
-@cache
-def _keys(spec: ListSpec, way: _Way) -> Hot:
-    assert spec.name is not None
-    rows = _found(spec, way, spec.name)
-    return Hot(select(rows.key).where(*rows.conditions).limit(literal(str(MANY + 1))), *_names(spec), *_WINDOW)
-
-
 class _Rows(NamedTuple):
     """Rows of a list, for a statement."""
 
@@ -330,11 +369,13 @@ def _found(spec: ListSpec, way: _Way, by: str) -> _Rows:
         *(
             each.where
             for each in way.filters
-            if each.where is not None and (way.few is None or each.few is not way.few)
+            if each.where is not None and (each.few is None or (each.few is not way.few and each.few is not way.many))
         ),
         *_searched(spec, way),
     ]
     value = spec.orders[by]
+    if way.many is not None:
+        conditions.append(spec.key.in_(way.many))
     if way.few is None:
         return _Rows(value, spec.key, conditions)
     # Each of the few is read by its key: a join might read all rows of the list for it.
@@ -358,22 +399,25 @@ def _inside(spec: ListSpec, way: _Way) -> list[ColumnElement[bool]]:
     if spec.kind is None:
         return [] if spec.inside is None else [spec.inside(way.reaches)]
     walked = _walked(spec, way)
-    conditions = [LISTED.c.kind == literal(str(int(spec.kind)))]
+    conditions = [LISTED.c.kind == literal(str(int(spec.kind)))] if spec.thing is None else []
+    company_looks = not reach.mask_of(way.reaches) & reach.OF_PEOPLE
     for along in (None, *(each.along for each in way.filters if each.along is not None)):
-        row: FromClause = LISTED if along is walked else tables.reach.alias("held")
+        mine = along is None or (company_looks and along.value == scopes.COMPANY)
+        is_walked = along is walked or (mine and walked is not None and walked.value == scopes.COMPANY)
+        row: FromClause = LISTED if spec.thing is None and is_walked else tables.reach.alias("held")
         tests = [row.c.principal == bindparam(PRINCIPAL if along is None else along.value)]
         if along is None:
             tests.append(reach.has_reason(row, reach.mask_of(way.reaches)))
             tests += [each.mine(row) for each in way.filters if each.mine is not None]
         else:
             tests.append(reach.has_reason(row, along.mask))
-        conditions += tests if row is LISTED else [_is_there(row, *tests)]
+        conditions += tests if row is LISTED else [_is_there(row, THING if spec.thing is None else spec.thing, *tests)]
     return conditions
 
 
-def _is_there(row: FromClause, *tests: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Return the condition that there is such a row of `reach` for the thing listed: looked up by key, never joined."""
-    there = select(literal("1")).where(row.c.thing_id == THING, *tests).scalar_subquery()
+def _is_there(row: FromClause, thing: ColumnElement[str], *tests: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Return the condition that there is such a row of `reach` for the thing: read by key, never joined."""
+    there = select(literal("1")).where(row.c.thing_id == thing, *tests).scalar_subquery()
     return there.is_not(None)
 
 
@@ -391,12 +435,14 @@ def _searched(spec: ListSpec, way: _Way) -> list[ColumnElement[bool]]:
 
 def _compared(spec: ListSpec, number: int) -> ColumnElement[bool]:
     if number != _NAME:
-        return spec.searches[number].where
+        search = spec.searches[number]
+        # An index finds few rows; many are compared one by one.
+        return search.where if search.few is None else tested(search.where)
     assert spec.name is not None
     name = spec.orders[spec.name]
-    search = lowered(bindparam("page_search", type_=name.type))
+    text = lowered(bindparam("page_search", type_=name.type))
     # Nearly all in a range begin so.
-    return tested(func.substr(lowered(name), 1, func.length(search)) == search)
+    return tested(func.substr(lowered(name), 1, func.length(text)) == text)
 
 
 def _replaced(element: ColumnElement[Any], columns: Mapping[Any, ColumnElement[Any]]) -> ColumnElement[Any]:
@@ -415,6 +461,29 @@ def ending(number: Column[str]) -> Search:
         where=endings.ends(LISTED.c.sort_key),
         few=few,
     )
+
+
+BOUNDS: Final = ("beginning", "key_from", "key_to")
+"""The values of `beginning`."""
+
+
+def bounds(text: str) -> tuple[str, str, str]:
+    """Return the values of `BOUNDS`: keys have one letter case, so one range has every number that begins so."""
+    key = keys.key(text)
+    return text, key, key + prefixes.LAST
+
+
+def begins(number: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Return the condition that a number begins with the text, in any case."""
+    text = lowered(bindparam("beginning", type_=number.type))
+    return func.substr(lowered(number), 1, func.length(text)) == text
+
+
+def beginning(number: Column[str], key: Column[str], service_type: ScalarSelect[Any]) -> Select[Any]:
+    """Return the vehicles or sensors of the service type with a number that begins with the text."""
+    row = number.table.c
+    in_range = key >= bindparam("key_from"), key < bindparam("key_to")
+    return select(row.id).where(row.service_type == service_type, *in_range, begins(number))
 
 
 def own(name: str) -> Any:

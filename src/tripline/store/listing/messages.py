@@ -21,16 +21,14 @@ from sqlalchemy import (
     select,
 )
 
-from tripline.domain import keys, pushes
+from tripline.domain import pushes
 from tripline.domain.ids import CompanyId
 from tripline.domain.pushes import Channel, Message, Name, State
-from tripline.store import prefixes
 from tripline.store.listing import engine
 from tripline.store.listing.engine import Filter, ListQuery, ListSpec, Search
 from tripline.store.listing.pages import Page, PageRequest
 from tripline.store.listing.planner import tested
 from tripline.store.tables import company, push_outbox, sensor
-from tripline.store.tables.base import lowered
 from tripline.store.transactions import Hot, ReadTx
 
 
@@ -90,24 +88,10 @@ def _shown(page: Subquery) -> Select[Any]:
     return select(page.c.place, page.c.key, *columns).select_from(joined)
 
 
-def _bounds(text: str) -> tuple[str, str, str]:
-    # Keys have one letter case: the numbers that begin so are in one range.
-    key = keys.key(text)
-    return text, key, key + prefixes.LAST
-
-
 def _begins() -> ColumnElement[bool]:
-    """Return the condition that the sensor, of the company's service type, has a serial number that begins with the
-    text."""
-    text = lowered(bindparam("text", type_=sensor.c.serial_no.type))
+    """Return the condition that the sensor, of the company's service type, has a serial number that begins so."""
     of_type = select(company.c.service_type).where(company.c.id == bindparam("company")).scalar_subquery()
-    begins = func.substr(lowered(sensor.c.serial_no), 1, func.length(text)) == text
-    found = select(sensor.c.id).where(
-        sensor.c.service_type == of_type,
-        sensor.c.serial_key >= bindparam("key_from"),
-        sensor.c.serial_key < bindparam("key_to"),
-        begins,
-    )
+    found = engine.beginning(sensor.c.serial_no, sensor.c.serial_key, of_type)
     return tested(_ROW.sensor_id.in_(found))
 
 
@@ -127,7 +111,7 @@ _MESSAGES: Final = ListSpec(
     rows=push_outbox,
     key=_ROW.id,
     orders={"made": _ROW.no},
-    searches=(Search(names=("text", "key_from", "key_to"), values=_bounds, where=_begins()),),
+    searches=(Search(names=engine.BOUNDS, values=engine.bounds, where=_begins()),),
     values=("company",),
     filters={
         "company": Filter(where=_ROW.company_id == bindparam("company")),

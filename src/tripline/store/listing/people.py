@@ -125,8 +125,8 @@ SPEC: Final = ListSpec(
     ),
     values=("company", "role"),
     filters={
-        "company": Filter(where=account.c.company_id == bindparam("company")),
-        "role": Filter(where=account.c.authority == bindparam("role")),
+        "company": Filter(where=account.c.company_id == bindparam("company"), leads=True),
+        "role": Filter(where=account.c.authority == bindparam("role"), leads=True),
         "enabled": Filter(where=account.c.enabled.is_(True)),
         "disabled": Filter(where=account.c.enabled.is_(False)),
     },

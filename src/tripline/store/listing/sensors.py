@@ -98,10 +98,6 @@ _KNOWN: Final = exists().where(_HEARD.c.sensor_id == THING)
 _ON: Final = exists().where(_ROW.c.id == THING, _ROW.c.vehicle_id.is_not(None))
 
 
-def _of_type(condition: Any) -> Any:
-    return select(sensor.c.id).where(sensor.c.service_type == engine.own("service_type"), condition)
-
-
 def _shown(page: Subquery) -> Select[Any]:
     row = sensor.alias("shown")
     looked_up: dict[str, ColumnElement[Any]] = {
@@ -149,10 +145,17 @@ SPEC: Final = ListSpec(
         "company": Filter(along=Along("company", Why.OWN)),
         "type": Filter(
             where=select(_ROW.c.type).where(_ROW.c.id == THING).scalar_subquery() == bindparam("type"),
-            few=_of_type(sensor.c.type == bindparam("type")),
+            few=select(sensor.c.id).where(
+                sensor.c.service_type == engine.own("service_type"), sensor.c.type == bindparam("type")
+            ),
         ),
         "mounted": Filter(where=_ON),
-        "unmounted": Filter(where=~_ON, few=_of_type(sensor.c.vehicle_id.is_(None))),
+        "unmounted": Filter(
+            where=~_ON,
+            few=select(sensor.c.id).where(
+                sensor.c.service_type == engine.own("service_type"), sensor.c.vehicle_id.is_(None)
+            ),
+        ),
         Heard.CONNECTED.value: Filter(
             where=_KNOWN.where(_HEARD.c.connected.is_(True)),
             few=select(_HEARD.c.sensor_id).where(_HEARD.c.connected.is_(True)),

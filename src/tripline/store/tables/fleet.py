@@ -84,10 +84,14 @@ Index("uq_vehicle_number", vehicle.c.service_type, vehicle.c.vehicle_no, unique=
 Index("uq_vehicle_number_key", vehicle.c.service_type, vehicle.c.number_key, unique=True)
 Index("ix_vehicle_company", vehicle.c.company_id, vehicle.c.vehicle_no, vehicle.c.id)
 Index("ix_vehicle_ending", vehicle.c.service_type, last(vehicle.c.vehicle_no))
-Index("ix_vehicle_company_created", vehicle.c.company_id, vehicle.c.created_ms, vehicle.c.id)
-Index("ix_vehicle_status", vehicle.c.company_id, vehicle.c.status)
-Index("ix_vehicle_created", vehicle.c.service_type, vehicle.c.created_ms, vehicle.c.id)
-Index("ix_vehicle_director_id", vehicle.c.director_id, vehicle.c.vehicle_no, vehicle.c.id)
+Index("ix_vehicle_status", vehicle.c.service_type, vehicle.c.status)
+partial_index(
+    "ix_vehicle_director_id",
+    vehicle.c.director_id,
+    vehicle.c.vehicle_no,
+    vehicle.c.id,
+    where="director_id IS NOT NULL",
+)
 partial_index(
     "ix_vehicle_driven",
     vehicle.c.current_driver_id,
@@ -119,10 +123,7 @@ Index("uq_sensor_serial", sensor.c.service_type, sensor.c.serial_no, unique=True
 Index("uq_sensor_serial_key", sensor.c.service_type, sensor.c.serial_key, unique=True)
 Index("ix_sensor_company", sensor.c.company_id, sensor.c.serial_no, sensor.c.id)
 Index("ix_sensor_ending", sensor.c.service_type, last(sensor.c.serial_no))
-Index("ix_sensor_company_created", sensor.c.company_id, sensor.c.created_ms, sensor.c.id)
-Index("ix_sensor_type", sensor.c.company_id, sensor.c.type)
-Index("ix_sensor_created", sensor.c.service_type, sensor.c.created_ms, sensor.c.id)
-# Excludes sensors without a vehicle, which are listed by company.
+Index("ix_sensor_type", sensor.c.service_type, sensor.c.type)
 partial_index(
     "ix_sensor_vehicle_id",
     sensor.c.vehicle_id,
@@ -130,9 +131,7 @@ partial_index(
 )
 partial_index(
     "ix_sensor_unmounted",
-    sensor.c.company_id,
-    sensor.c.serial_no,
-    sensor.c.id,
+    sensor.c.service_type,
     where="vehicle_id IS NULL",
 )
 
