@@ -19,6 +19,7 @@ from tripline.config import files as config_files
 from tripline.domain.refusals import Refusal, Word
 from tripline.language import catalogue, kept
 from tripline.language.catalogue import Catalogue, Language
+from tripline.portal.lists import nouns
 from tripline.wire.csv_registrations import SENSORS, VEHICLES
 
 ENGLISH, KOREAN = catalogue.of(Language.ENGLISH), catalogue.of(Language.KOREAN)
@@ -266,3 +267,14 @@ def test_refusal_with_a_case_that_is_no_plain_text_is_found() -> None:
     assert list(made_in("NotFound('id', thing=x, field=y)", module)) == [
         Made("tripline.domain.access:1", "object.unknown/id", frozenset({"thing", "parameter"}))
     ]
+
+
+def test_every_list_of_the_portal_has_its_texts():
+    known, missing = texts_of(Language.ENGLISH, "lists"), []
+    for noun, table in nouns.TABLES.items():
+        names = ["title", "search", "count.other", *(column.key for column in table.columns)]
+        needed = [f"portal.lists.{noun}.{name}" for name in names]
+        needed += [f"portal.lists.filter.{each.key}.{value}" for each in table.filters for value in each.values]
+        missing += [name for name in needed if name not in known]
+
+    assert missing == []
