@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sqlalchemy import Connection, insert
-from tests.support import fleet_rows
+from tests.support import fleet_rows, reaching
 
 from tripline.domain import ids
 from tripline.domain.access import Authority
@@ -85,6 +85,7 @@ def write(connection: Connection, fleet: Fleet) -> Made:
     _relations(connection, fleet, company_ids, vehicles, made)
     if fleet.long:
         _long(connection, fleet, made)
+    reaching.recount_on(connection)
     return made
 
 

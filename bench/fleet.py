@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, insert
-from tests.support import fleet_rows
+from tests.support import fleet_rows, reaching
 
 from tripline import config
 from tripline.domain.access import Authority
@@ -99,6 +99,7 @@ def _add(connection: Connection, sensors: int) -> None:
             for sensor_id, vehicle_id, token in zip(sensor_ids, vehicle_ids, credentials, strict=True)
         ],
     )
+    reaching.recount_on(connection)
 
 
 def wanted(folder: Path, addresses: Sequence[str], credentials: Sequence[str], *, name: str) -> None:

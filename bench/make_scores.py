@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import Index, insert
 from sqlalchemy.schema import CreateIndex
-from tests.support import fleet_rows
+from tests.support import fleet_rows, reaching
 
 from tripline.domain import ids
 from tripline.domain.access import Authority
@@ -141,6 +141,7 @@ def _add_fleet(connection: Any) -> None:
             for number in range(VEHICLES)
         ],
     )
+    reaching.recount_on(connection)
 
 
 def _batches(rows: int) -> Iterator[list[tuple[Any, ...]]]:

@@ -37,6 +37,7 @@ from bench.device_channel import disk
 from bench.table import Figure, of_rounds
 from sqlalchemy import Connection, insert, select
 from tests.support import postgres as support
+from tests.support import reaching
 
 from tripline.domain.access import Authority
 from tripline.domain.account_sessions import Kind
@@ -192,6 +193,7 @@ def _made(connection: Connection) -> Fleet:
     connection.execute(insert(tables.vehicle_user), rights)
     _lines(connection)
     _messages(connection, made.big, now_ms)
+    reaching.recount_on(connection)
     sensor = tables.sensor.select().where(tables.sensor.c.serial_no == f"SN-{vehicles[-1000].vehicle_no}")
     last = {"vehicle": vehicles[-1000].id, "number": vehicles[-1000].vehicle_no}
     last["sensor"] = connection.execute(sensor).one().id

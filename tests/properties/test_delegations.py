@@ -12,7 +12,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 from sqlalchemy import delete, insert, select, update
-from tests.support import fleet_rows, rows, stores
+from tests.support import fleet_rows, reaching, rows, stores
 
 from tripline.domain.access import Actor, Authority
 from tripline.domain.delegations import UserRole
@@ -175,6 +175,7 @@ def empty(tx):
     for vehicle_id, to in AUTOMATIC:
         delegation = {"id": IDS.next(now_ms=1), "created_ms": 1, "vehicle_id": vehicle_id, "to_company_id": to}
         tx.run(insert(vehicle_company), {**delegation, "from_company_id": OWNERS[vehicle_id], "automatic": True})
+    reaching.recount(tx)
 
 
 def take_step(tx, kind, arguments):

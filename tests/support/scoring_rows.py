@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import insert, select
 
-from tests.support import fleet_rows, stores
+from tests.support import fleet_rows, reaching, stores
 from tripline.domain import samples
 from tripline.domain.ids import TimeIds, no_of
 from tripline.ports.maps import RoadMatcher
@@ -94,7 +94,8 @@ class Rig:
                         token_prefix="AAAAA",
                     )
                 )
-            tx.run(
+            reaching.run(
+                tx,
                 insert(tables.vehicle),
                 fleet_rows.vehicle(vehicle_id, COMPANY, service_type="s", vehicle_no=vehicle_id[:8], category=category),
             )

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from sqlalchemy import Insert, insert, select
+from sqlalchemy import insert, select
 
 from tests.support import reaching
 from tests.support.rest import Login, Rest
 from tripline.store.tables import vehicle, vehicle_company, vehicle_user
-from tripline.store.transactions import WriteTx
 
 UNKNOWN = "ffffffff-a4ed-11f0-8000-010000000042"
 
@@ -21,7 +20,7 @@ async def delegate(app: Rest, vehicle_id: str, owner: Login, holder: Login) -> N
     """Write a delegation of the vehicle."""
     row = {"id": f"delegation {vehicle_id}"[:36], "created_ms": 1, "vehicle_id": vehicle_id, "automatic": False}
     companies = {"from_company_id": owner.company_id, "to_company_id": holder.company_id}
-    await app.store.write(lambda tx: _written(tx, insert(vehicle_company).values(**row, **companies)))
+    await app.store.write(lambda tx: reaching.run(tx, insert(vehicle_company).values(**row, **companies)))
 
 
 async def give_right(app: Rest, vehicle_id: str, person: Login, role: str) -> None:
@@ -29,9 +28,4 @@ async def give_right(app: Rest, vehicle_id: str, person: Login, role: str) -> No
     row = {"id": f"{role} {person.user_id}"[:36], "created_ms": 1, "vehicle_id": vehicle_id, "user_role": role}
     who = {"company_id": person.company_id, "user_id": person.user_id}
     number = select(vehicle.c.vehicle_no).where(vehicle.c.id == vehicle_id).scalar_subquery()
-    await app.store.write(lambda tx: _written(tx, insert(vehicle_user).values(**row, **who, vehicle_no=number)))
-
-
-def _written(tx: WriteTx, statement: Insert) -> None:
-    tx.run(statement)
-    reaching.recount(tx)
+    await app.store.write(lambda tx: reaching.run(tx, insert(vehicle_user).values(**row, **who, vehicle_no=number)))

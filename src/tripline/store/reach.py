@@ -22,7 +22,6 @@ from sqlalchemy import (
     bindparam,
     delete,
     exists,
-    false,
     func,
     literal_column,
     select,
@@ -99,8 +98,6 @@ def has_reason(rows: FromClause, mask: Why) -> ColumnElement[bool]:
     """Return the condition that a row of `reach` has one of the reasons; true when every row of its principal has."""
     if mask in (OF_COMPANIES, OF_PEOPLE):
         return true()
-    if not mask:
-        return false()
     # A literal, so that each mask is a statement with its own plan.
     bits: ColumnElement[int] = rows.c.why.op("&")(literal_column(str(int(mask))))
     return bits != literal_column("0")

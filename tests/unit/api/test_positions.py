@@ -4,7 +4,7 @@ import base64
 
 import pytest
 from sqlalchemy import insert
-from tests.support import delegating, fleet_rows, rest
+from tests.support import delegating, fleet_rows, reaching, rest
 
 from tripline.services.live import positions as service
 from tripline.store import positions, tables
@@ -26,7 +26,7 @@ async def on(app, owner, vehicle, number) -> str:
     """Another sensor on the vehicle."""
     sensor = app.ids.next(now_ms=NOW)
     row = fleet_rows.sensor(sensor, owner.company_id, service_type="ace", vehicle_id=vehicle, serial_no=number)
-    await app.store.write(lambda tx: tx.run(insert(tables.sensor), row))
+    await app.store.write(lambda tx: reaching.run(tx, insert(tables.sensor), row))
     return sensor
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from sqlalchemy import delete, insert, update
-from tests.support import fleet_rows, scores
+from tests.support import fleet_rows, reaching, scores
 from tests.support import rest as support
 from tests.support.rest import Login, Rest, changed
 
@@ -30,7 +30,7 @@ UNKNOWN = "11111111-1111-1111-8111-111111111111"
 
 def _published(tx: WriteTx, company_id: str) -> None:
     """A vehicle with the published score, event and accumulated score, and a second score driven by somebody."""
-    tx.run(insert(vehicle), fleet_rows.vehicle(VEHICLE, company_id, vehicle_no="1"))
+    reaching.run(tx, insert(vehicle), fleet_rows.vehicle(VEHICLE, company_id, vehicle_no="1"))
     tx.run(
         insert(account),
         {
@@ -250,9 +250,7 @@ def test_scores_are_shown_to_those_within_reach_and_to_nobody_else(tmp_path: Pat
         lee = await rest.login(DRIVER, "lee@x.example", Authority.DRIVER, company_id)  # type: ignore[arg-type]
         root = await rest.account("root@x.example", Authority.SYS_ADMIN)
         before = await _codes(rest, director)
-        await rest.store.write(
-            lambda tx: tx.run(update(vehicle).where(vehicle.c.id == VEHICLE).values(director_id=director.user_id))
-        )
+        await rest.store.write(lambda tx: reaching.run(tx, update(vehicle).values(director_id=director.user_id)))
         return {
             "nobody": await _codes(rest, None),
             "owner": await _codes(rest, owner),
@@ -346,7 +344,7 @@ def test_next_page_knows_what_changed_since_the_one_before(
         _, other = await rest.operator("bus")
         headers = {"X-Authorization": f"Bearer {owner.token}"}
         before = [await rest.http.get(path, headers=headers) for _ in range(2)]
-        await rest.store.write(lambda tx: tx.run(change(owner, other)))
+        await rest.store.write(lambda tx: reaching.run(tx, change(owner, other)))
         after = await rest.http.get(path, headers=headers)
         return [*(len(each.json()["data"]) for each in before), after.json().get("errorCode", after.status_code)]
 

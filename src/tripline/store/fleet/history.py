@@ -18,7 +18,7 @@ from tripline.domain import ids as time_ids
 from tripline.domain.access import Authority, Scope
 from tripline.domain.history import Change, Entry, Event, Fact
 from tripline.domain.ids import CompanyId, RowNo, TimeIds, UserId, VehicleId
-from tripline.store import scopes
+from tripline.store import reach, scopes
 from tripline.store.lists import Span, UnknownOffset
 from tripline.store.tables import account, company, history, sensor, vehicle
 from tripline.store.transactions import Hot, ReadTx, WriteTx
@@ -255,9 +255,9 @@ def _selected(people: scopes.Reaches, vehicles: scopes.Reaches, sensors: scopes.
         _company_name(row.actor_company_id),
         row.company_id,
         row.vehicle_id,
-        _shown(vehicle, vehicle.c.vehicle_no, row.vehicle_id, scopes.vehicles(vehicles)),
+        _shown(vehicle, vehicle.c.vehicle_no, row.vehicle_id, reach.predicate(vehicles, vehicle.c.id)),
         row.sensor_id,
-        _shown(sensor, sensor.c.serial_no, row.sensor_id, scopes.sensors(sensors)),
+        _shown(sensor, sensor.c.serial_no, row.sensor_id, reach.predicate(sensors, sensor.c.id)),
         # Of a person who is gone only the person's own history keeps the id.
         case((_is_there(person, row.user_id) | row.vehicle_id.is_(None), row.user_id)),
         _shown(account, account.c.name, row.user_id, scopes.accounts(people)),

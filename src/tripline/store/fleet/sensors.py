@@ -161,31 +161,33 @@ def _modify(reaches: scopes.Reaches) -> Any:
 
 @cache
 def _find(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
-    statement = _select(tokens, scopes.sensors(reaches)).where(sensor.c.id == bindparam("key"))
+    statement = _select(tokens, reach.predicate(reaches, sensor.c.id)).where(sensor.c.id == bindparam("key"))
     return Hot(statement, "key", scopes.USER, scopes.COMPANY)
 
 
 @cache
 def _inside(reaches: scopes.Reaches) -> Hot:
-    statement = select(scopes.sensors(reaches)).where(sensor.c.id == bindparam("key"))
+    statement = select(reach.predicate(reaches, sensor.c.id)).where(sensor.c.id == bindparam("key"))
     return Hot(statement, "key", scopes.USER, scopes.COMPANY)
 
 
 @cache
 def _find_by_serial(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
-    statement = _select(tokens, scopes.sensors(reaches)).where(number_keys.same(sensor.c.serial_no))
+    statement = _select(tokens, reach.predicate(reaches, sensor.c.id)).where(number_keys.same(sensor.c.serial_no))
     return Hot(statement, *number_keys.NAMES, scopes.USER, scopes.COMPANY)
 
 
 @cache
 def _find_by_mdn(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
-    statement = _select(tokens, scopes.sensors(reaches)).where(carrier_line.c.mdn == bindparam("key"))
+    statement = _select(tokens, reach.predicate(reaches, sensor.c.id)).where(carrier_line.c.mdn == bindparam("key"))
     return Hot(statement, "key", scopes.USER, scopes.COMPANY)
 
 
 @cache
 def _on_vehicle(reaches: scopes.Reaches) -> Hot:
-    statement = _select(frozenset()).where(sensor.c.vehicle_id == bindparam("on"), scopes.sensors(reaches))
+    statement = _select(frozenset()).where(
+        sensor.c.vehicle_id == bindparam("on"), reach.predicate(reaches, sensor.c.id)
+    )
     statement = statement.order_by(sensor.c.serial_no, sensor.c.id).limit(bindparam("most"))
     return Hot(statement, "on", scopes.USER, scopes.COMPANY, "most")
 

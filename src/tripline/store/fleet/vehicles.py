@@ -183,13 +183,13 @@ _RENUMBER: Final = (
 
 @cache
 def _find(reaches: scopes.Reaches) -> Hot:
-    statement = select(*_COLUMNS, scopes.vehicles(reaches)).where(vehicle.c.id == bindparam("id"))
+    statement = select(*_COLUMNS, reach.predicate(reaches, vehicle.c.id)).where(vehicle.c.id == bindparam("id"))
     return Hot(statement, "id", scopes.USER, scopes.COMPANY)
 
 
 @cache
 def _find_by_number(reaches: scopes.Reaches) -> Hot:
-    statement = select(*_COLUMNS, scopes.vehicles(reaches)).where(number_keys.same(vehicle.c.vehicle_no))
+    statement = select(*_COLUMNS, reach.predicate(reaches, vehicle.c.id)).where(number_keys.same(vehicle.c.vehicle_no))
     return Hot(statement, *number_keys.NAMES, scopes.USER, scopes.COMPANY)
 
 
@@ -200,13 +200,13 @@ _LIST: Final = lists.by_name(listing.SPEC, vehicle, _COLUMNS)
 def _those_inside(reaches: scopes.Reaches) -> Select[Any]:
     return select(vehicle.c.id).where(
         vehicle.c.id.in_(bindparam("ids", expanding=True)),
-        scopes.vehicles(reaches),
+        reach.predicate(reaches, vehicle.c.id),
     )
 
 
 @cache
 def _inside(reaches: scopes.Reaches) -> Hot:
-    statement = select(scopes.vehicles(reaches)).where(vehicle.c.id == bindparam("id"))
+    statement = select(reach.predicate(reaches, vehicle.c.id)).where(vehicle.c.id == bindparam("id"))
     return Hot(statement, "id", scopes.USER, scopes.COMPANY)
 
 

@@ -15,9 +15,9 @@ from sqlalchemy import bindparam, delete, func, select
 from tripline.domain import ids
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId
-from tripline.store import scopes
+from tripline.store import reach, scopes
 from tripline.store.bulk import Bulk
-from tripline.store.tables import rejected_message, sensor
+from tripline.store.tables import rejected_message
 from tripline.store.transactions import ReadTx, WriteTx
 
 LOG: Final = Bulk(
@@ -159,7 +159,4 @@ def purge(tx: WriteTx, scope: Scope, *, before_ms: int, limit: int = PURGED_AT_O
 
 def _inside(scope: Scope) -> Any:
     """A rejected message is as far away as its sensor; one of no sensor is seen only by who sees everything."""
-    everything = scopes.sensors(scope.reaches)
-    if scope == Scope.everything(scope.why):
-        return everything
-    return rejected_message.c.sensor_id.in_(select(sensor.c.id).where(everything))
+    return reach.predicate(scope.reaches, rejected_message.c.sensor_id)

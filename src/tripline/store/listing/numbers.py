@@ -14,7 +14,7 @@ from sqlalchemy import Column, ColumnElement, Select, and_, bindparam, false, fu
 from tripline.domain import fields
 from tripline.domain.access import Authority, Reach, Scope
 from tripline.domain.ids import SensorId, UserId
-from tripline.store import endings, prefixes, scopes
+from tripline.store import endings, prefixes, reach, scopes
 from tripline.store.listing.planner import beside_index
 from tripline.store.tables import account, carrier_line, company, sensor, vehicle
 from tripline.store.tables.base import lowered
@@ -151,7 +151,7 @@ def _select_lines(reaches: scopes.Reaches, number: Column[str], *within: ColumnE
                 vehicle, vehicle.c.id == sensor.c.vehicle_id
             )
         )
-        .where(*within, scopes.sensors(reaches))
+        .where(*within, reach.predicate(reaches, sensor.c.id))
         .order_by(number)
         .limit(bindparam("most"))
     )

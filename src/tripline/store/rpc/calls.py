@@ -15,7 +15,7 @@ from tripline.domain import ids
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, TimeIds, VehicleId
 from tripline.domain.rpc import Call, State
-from tripline.store import scopes
+from tripline.store import reach, scopes
 from tripline.store.bulk import Bulk
 from tripline.store.tables import activation, company, rpc_call, rpc_later_result, sensor
 from tripline.store.transactions import Hot, ReadTx, WriteTx
@@ -153,7 +153,7 @@ def owner_and_vehicle_inside(
 
 @cache
 def _owner_inside(reaches: scopes.Reaches) -> Hot:
-    statement = select(sensor.c.company_id, sensor.c.vehicle_id, scopes.sensors(reaches))
+    statement = select(sensor.c.company_id, sensor.c.vehicle_id, reach.predicate(reaches, sensor.c.id))
     return Hot(statement.where(sensor.c.id == bindparam("key")), "key", scopes.USER, scopes.COMPANY)
 
 

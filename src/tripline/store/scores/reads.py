@@ -17,7 +17,7 @@ from sqlalchemy import BigInteger, ColumnElement, Select, Table, and_, bindparam
 
 from tripline.domain.access import Scope
 from tripline.scoring.score import COUNTED
-from tripline.store import scopes
+from tripline.store import reach, scopes
 from tripline.store.accounts import accounts
 from tripline.store.accounts.accounts import Known
 from tripline.store.erasure import erasures
@@ -325,7 +325,7 @@ def _far_end(span: Span) -> int:
 def _seen(owner: Owner, reaches: scopes.Reaches) -> ColumnElement[bool]:
     """Condition for the owner to be inside the scope."""
     if owner is Owner.VEHICLE:
-        return exists().where(vehicle.c.id == bindparam("owner"), scopes.vehicles(reaches))
+        return reach.predicate(reaches, bindparam("owner", type_=vehicle.c.id.type))
     inside = exists().where(account.c.id == bindparam("owner"), scopes.accounts(reaches))
     return and_(inside, ~exists(select(erasure.c.id)))
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import insert
-from tests.support import fleet_rows, rows
+from tests.support import fleet_rows, reaching, rows
 
 from tripline.domain import ids
 from tripline.domain.access import Reach, Scope
@@ -28,7 +28,7 @@ def tx() -> Iterator[WriteTx]:
     """Four messages: two of one company's sensor, one of another's, one of no sensor."""
     with rows.memory(keys_checked=False) as made:
         for sensor_id, company in ((MINE, "a"), (THEIRS, "b")):
-            made.run(insert(tables.sensor), fleet_rows.sensor(sensor_id, company))
+            reaching.run(made, insert(tables.sensor), fleet_rows.sensor(sensor_id, company))
         rejected.LOG.insert(
             made,
             [
