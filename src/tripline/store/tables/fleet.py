@@ -82,14 +82,12 @@ vehicle = Table(
 )
 Index("uq_vehicle_number", vehicle.c.service_type, vehicle.c.vehicle_no, unique=True)
 Index("uq_vehicle_number_key", vehicle.c.service_type, vehicle.c.number_key, unique=True)
-Index("ix_vehicle_company", vehicle.c.company_id, vehicle.c.vehicle_no, vehicle.c.id)
+Index("ix_vehicle_company", vehicle.c.company_id)
 Index("ix_vehicle_ending", vehicle.c.service_type, last(vehicle.c.vehicle_no))
 Index("ix_vehicle_status", vehicle.c.service_type, vehicle.c.status)
 partial_index(
     "ix_vehicle_director_id",
     vehicle.c.director_id,
-    vehicle.c.vehicle_no,
-    vehicle.c.id,
     where="director_id IS NOT NULL",
 )
 partial_index(
@@ -121,7 +119,7 @@ sensor = Table(
 )
 Index("uq_sensor_serial", sensor.c.service_type, sensor.c.serial_no, unique=True)
 Index("uq_sensor_serial_key", sensor.c.service_type, sensor.c.serial_key, unique=True)
-Index("ix_sensor_company", sensor.c.company_id, sensor.c.serial_no, sensor.c.id)
+Index("ix_sensor_company", sensor.c.company_id)
 Index("ix_sensor_ending", sensor.c.service_type, last(sensor.c.serial_no))
 Index("ix_sensor_type", sensor.c.service_type, sensor.c.type)
 partial_index(
