@@ -176,9 +176,9 @@ def _sensors(connection: Connection, fleet: Fleet, vehicles: list[Row]) -> None:
 
 
 def _relations(connection: Connection, fleet: Fleet, company_ids: Any, vehicles: list[Row], made: Made) -> None:
-    own = [(row["id"], row["vehicle_no"]) for row in vehicles if row["company_id"] == made.big]
+    own = [row["id"] for row in vehicles if row["company_id"] == made.big]
     pairs = [(row["id"], row["company_id"], made.operator, True) for row in vehicles]
-    pairs += [(vehicle_id, made.big, made.borrower, False) for vehicle_id, _ in own[:RECEIVED]]
+    pairs += [(vehicle_id, made.big, made.borrower, False) for vehicle_id in own[:RECEIVED]]
     delegations = [
         {
             "id": MAKER.next(now_ms=FIRST_MS),
@@ -215,9 +215,8 @@ def _relations(connection: Connection, fleet: Fleet, company_ids: Any, vehicles:
                 "company_id": made.big,
                 "user_id": user_id,
                 "user_role": role.value,
-                "vehicle_no": vehicle_no,
             }
-            for vehicle_id, vehicle_no in own[:RECEIVED]
+            for vehicle_id in own[:RECEIVED]
             for user_id, role in ((made.driver, UserRole.DRIVER), (made.director, UserRole.DELEGATED_DIRECTOR))
         ],
     )

@@ -185,7 +185,6 @@ def _made(connection: Connection) -> Fleet:
             "company_id": driver.company_id,
             "user_id": driver.id,
             "user_role": UserRole.DRIVER.value,
-            "vehicle_no": vehicles[number * 11 % len(vehicles)].vehicle_no,
         }
         for number, driver in enumerate(drivers)
         if driver.id != made.driver

@@ -57,7 +57,7 @@ def write(tx, world):
         tx.run(insert(vehicle_company), {**delegation, "to_company_id": to, "automatic": False})
     for number, (vehicle_id, user_id, role) in enumerate(sorted(world["rights"])):
         right = {"id": str(number), "created_ms": 1, "vehicle_id": vehicle_id, "user_id": user_id}
-        tx.run(insert(vehicle_user), {**right, "company_id": "c0", "user_role": role.value, "vehicle_no": vehicle_id})
+        tx.run(insert(vehicle_user), {**right, "company_id": "c0", "user_role": role.value})
     return masters
 
 

@@ -119,7 +119,6 @@ def apply(tx, number, change):
                 tx,
                 right_id=f"new{number}",
                 vehicle_id=of[0],
-                vehicle_no="n",
                 user_id=of[1],
                 company_id="c0",
                 role=of[2],

@@ -46,9 +46,6 @@ RULES = {
         OR held.company_id <> vehicle.company_id AND NOT EXISTS (
             SELECT 1 FROM vehicle_company AS delegation
             WHERE delegation.vehicle_id = vehicle.id AND delegation.to_company_id = held.company_id)""",
-    "a right has the number of its vehicle": """
-        SELECT held.id FROM vehicle_user AS held JOIN vehicle ON vehicle.id = held.vehicle_id
-        WHERE held.vehicle_no <> vehicle.vehicle_no""",
     "a company has an administrator": """
         SELECT id FROM company WHERE NOT EXISTS (
             SELECT 1 FROM account WHERE account.company_id = company.id AND authority = 'COMPANY_ADMIN')""",

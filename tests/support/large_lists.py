@@ -109,8 +109,8 @@ _STATEMENTS: Final = (
     + _id("c", str(COMPANIES - 1))
     + f", 1 = 0 FROM numbered WHERE n < {RIGHTS}",
     *(
-        "INSERT INTO vehicle_user (id, created_ms, vehicle_id, company_id, user_id, user_role, vehicle_no)"
-        f" SELECT '{letter}' || substr(id, 2), created_ms, id, company_id, {_id('p', person)}, '{role}', vehicle_no"
+        "INSERT INTO vehicle_user (id, created_ms, vehicle_id, company_id, user_id, user_role)"
+        f" SELECT '{letter}' || substr(id, 2), created_ms, id, company_id, {_id('p', person)}, '{role}'"
         f" FROM vehicle WHERE id < {_id('v', str(RIGHTS))}"
         for letter, person, role in (("r", "2", "DRIVER"), ("q", "0", "DELEGATED_DIRECTOR"))
     ),

@@ -162,7 +162,7 @@ def _relations(tx: WriteTx, owners: list[str]) -> None:
         ]
     ):
         row = {"id": f"r{at}", "created_ms": 1, "vehicle_id": f"v{n}", "company_id": "p", "user_id": user_id}
-        tx.run(insert(vehicle_user), {**row, "user_role": role, "vehicle_no": NUMBERS[n]})
+        tx.run(insert(vehicle_user), {**row, "user_role": role})
 
 
 def _live(tx: WriteTx, owners: list[str]) -> None:

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import insert
 
 from tests.support import reaching
 from tests.support.rest import Login, Rest
-from tripline.store.tables import vehicle, vehicle_company, vehicle_user
+from tripline.store.tables import vehicle_company, vehicle_user
 
 UNKNOWN = "ffffffff-a4ed-11f0-8000-010000000042"
 
@@ -27,5 +27,4 @@ async def give_right(app: Rest, vehicle_id: str, person: Login, role: str) -> No
     """Write a right of the person on the vehicle."""
     row = {"id": f"{role} {person.user_id}"[:36], "created_ms": 1, "vehicle_id": vehicle_id, "user_role": role}
     who = {"company_id": person.company_id, "user_id": person.user_id}
-    number = select(vehicle.c.vehicle_no).where(vehicle.c.id == vehicle_id).scalar_subquery()
-    await app.store.write(lambda tx: reaching.run(tx, insert(vehicle_user).values(**row, **who, vehicle_no=number)))
+    await app.store.write(lambda tx: reaching.run(tx, insert(vehicle_user).values(**row, **who)))

@@ -1,14 +1,15 @@
 """Changing, activating, finding and counting vehicles over REST (spec/rest 7.3)."""
 
-from sqlalchemy import select
 from tests.support import delegating, journeys, rest
 from tests.support.vehicles import UNKNOWN, delegate, give_right, vehicle_of
 
 from tripline.domain import access
 from tripline.domain.access import Action, Authority
+from tripline.domain.delegations import UserRole
+from tripline.store.fleet import rights
 from tripline.store.listing import vehicles as listing
 from tripline.store.listing.pages import PageRequest
-from tripline.store.tables import vehicle_user
+from tripline.store.lists import Window
 
 
 def test_change_replaces_what_is_named_and_leaves_the_rest(tmp_path):
@@ -30,7 +31,7 @@ def test_change_replaces_what_is_named_and_leaves_the_rest(tmp_path):
     assert after == changed
 
 
-def test_new_number_is_in_the_rights_on_the_vehicle_and_lists_go_by_it(tmp_path):
+def test_lists_of_vehicles_and_rights_go_by_a_new_number(tmp_path):
     async def scenario(app):
         _, admin = await app.operator("ace")
         director = await delegating.director(app, admin, "director")
@@ -38,18 +39,18 @@ def test_new_number_is_in_the_rights_on_the_vehicle_and_lists_go_by_it(tmp_path)
         for vehicle_id in vehicles:
             await delegating.give(app, admin, director, vehicle_id)
         await app.call(admin, "PUT", f"/vehicle/{vehicles[0]}", {"vehicleNo": "4"})
-        scope = access.scope_of(director.actor, Action.VEHICLE_READ)
+        scope, of_rights = (access.scope_of(director.actor, each) for each in (Action.VEHICLE_READ, Action.RIGHT_READ))
 
         def work(tx):
-            rights = tx.all(select(vehicle_user.c.vehicle_no).order_by(vehicle_user.c.vehicle_no))
+            held = rights.of_user(tx, of_rights, director.user_id, UserRole.DELEGATED_DIRECTOR, Window(limit=9))
             listed = listing.page(tx, scope, listing.Filters(), PageRequest(limit=9, by="number"))
-            return [row.vehicle_no for row in rights], [row.vehicle_no for row in listed.rows]
+            return [row.vehicle_no for row in held], [row.vehicle_no for row in listed.rows]
 
         return await app.store.read(work)
 
-    rights, listed = rest.run(tmp_path, scenario)
+    held, listed = rest.run(tmp_path, scenario)
 
-    assert rights == ["2", "3", "4"]
+    assert held == ["2", "3", "4"]
     assert listed == ["2", "3", "4"]
 
 

@@ -73,7 +73,6 @@ def give(
         tx,
         right_id=right_id,
         vehicle_id=vehicle.id,
-        vehicle_no=vehicle.vehicle_no,
         user_id=person.id,
         company_id=company.id,
         role=role,

@@ -97,18 +97,13 @@ def insert_new(tx: WriteTx, new: Vehicle) -> None:
 
 
 def change(tx: WriteTx, scope: Scope, vehicle_id: VehicleId, **columns: Any) -> None:
-    """Write these columns of a vehicle inside the scope, its number into the rights on it too.
-
-    Raises `vehicles.NumberTaken`.
-    """
+    """Write these columns of a vehicle inside the scope. Raises `vehicles.NumberTaken`."""
     statement = update(vehicle).where(vehicle.c.id == bindparam("key"), scopes.vehicles(scope.reaches))
     number = columns.get("vehicle_no", "")
     if number:
         columns["number_key"] = keys.key(number)
     with _unique(number):
         changed = tx.run(statement.values(**columns), {"key": vehicle_id, **scopes.values(scope)})
-    if changed and number:
-        tx.run(_RENUMBER, {"of_vehicle": vehicle_id, "number": number})
     if changed and (number or "director_id" in columns):
         reach.refresh(tx, [vehicle_id])
 
@@ -174,11 +169,6 @@ _RELEASE_DRIVER: Final = (
     update(vehicle).where(vehicle.c.current_driver_id == bindparam("of_user")).values(current_driver_id=None)
 )
 _RELEASE_DIRECTOR: Final = update(vehicle).where(vehicle.c.director_id == bindparam("of_user")).values(director_id=None)
-_RENUMBER: Final = (
-    update(vehicle_user)
-    .where(vehicle_user.c.vehicle_id == bindparam("of_vehicle"), vehicle_user.c.vehicle_no != bindparam("number"))
-    .values(vehicle_no=bindparam("number"))
-)
 
 
 @cache

@@ -179,7 +179,6 @@ vehicle_user = Table(
     Column("company_id", Uuid, ForeignKey("company.id"), nullable=False),
     Column("user_id", Uuid, ForeignKey("account.id"), nullable=False),
     Column("user_role", String(24), nullable=False, comment="DELEGATED_DIRECTOR or DRIVER"),
-    Column("vehicle_no", String(255), nullable=False, comment="of the vehicle, as it is now: lists go by it"),
     comment="rights of directors and drivers on single vehicles",
 )
 Index(
@@ -189,13 +188,7 @@ Index(
     vehicle_user.c.user_role,
     unique=True,
 )
-Index(
-    "ix_vehicle_user_list",
-    vehicle_user.c.user_id,
-    vehicle_user.c.vehicle_no,
-    vehicle_user.c.vehicle_id,
-    vehicle_user.c.user_role,
-)
+Index("ix_vehicle_user_user", vehicle_user.c.user_id)
 Index("ix_vehicle_user_company", vehicle_user.c.company_id, vehicle_user.c.vehicle_id)
 
 

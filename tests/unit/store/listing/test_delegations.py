@@ -53,7 +53,7 @@ def spread(tx):
     held += [("v2", "ace", "admin-ace", "DRIVER"), ("v10", "p", "director-p", "DELEGATED_DIRECTOR")]
     for at, (vehicle_id, company_id, user_id, role) in enumerate(held):
         right = {"id": f"held-{at}", "created_ms": 1, "vehicle_id": vehicle_id, "company_id": company_id}
-        tx.run(insert(vehicle_user), {**right, "user_id": user_id, "user_role": role, "vehicle_no": vehicle_id})
+        tx.run(insert(vehicle_user), {**right, "user_id": user_id, "user_role": role})
     to_partner = {"id": "to-p", "created_ms": 1, "vehicle_id": "v10", "from_company_id": "q", "to_company_id": "p"}
     tx.run(insert(vehicle_company), {**to_partner, "automatic": False})
 

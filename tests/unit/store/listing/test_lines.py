@@ -59,7 +59,7 @@ def numbered(tx):
             tx.run(insert(sensor), device)
         tx.run(insert(carrier_line), {**listing._line(at), "sensor_id": f"x{at}", "mdn": mdn})
     right = {"id": "right", "created_ms": 1, "vehicle_id": "v10", "company_id": "q", "user_id": "director-p"}
-    tx.run(insert(vehicle_user), {**right, "user_role": "DELEGATED_DIRECTOR", "vehicle_no": "v10"})
+    tx.run(insert(vehicle_user), {**right, "user_role": "DELEGATED_DIRECTOR"})
 
 
 def wanted(tx, scope, filters):

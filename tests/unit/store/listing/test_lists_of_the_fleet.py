@@ -105,9 +105,7 @@ def numbered():
         for n in range(listing.VEHICLES):
             number = f"{n:02d}{'가나'[n % 2]}{('', ' ', '-', ' ')[n // 2 % 4]}{1000 + n % 5}"
             number = f"1002{number}" if n % 8 == 1 else number
-            of_vehicle = {"vehicle_no": number}
-            transaction.run(update(vehicle).where(vehicle.c.id == f"v{n}").values(of_vehicle))
-            transaction.run(update(vehicle_user).where(vehicle_user.c.vehicle_id == f"v{n}").values(of_vehicle))
+            transaction.run(update(vehicle).where(vehicle.c.id == f"v{n}").values(vehicle_no=number))
             transaction.run(update(sensor).where(sensor.c.id == f"s{n}").values(serial_no=number))
         reaching.recount(transaction)
         yield transaction

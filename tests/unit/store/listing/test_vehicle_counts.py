@@ -37,7 +37,7 @@ def fill(tx):
             tx.run(insert(vehicle_company), {"id": f"l{number}", **here, **delegated})
         if number % 7 < 2:
             role = ("DELEGATED_DIRECTOR", "DRIVER")[number % 7]
-            right = {"company_id": "o", "user_id": "d", "user_role": role, "vehicle_no": str(number)}
+            right = {"company_id": "o", "user_id": "d", "user_role": role}
             tx.run(insert(vehicle_user), {"id": f"r{number}", **here, **right})
         if number % 2:
             tx.run(insert(sensor), fleet_rows.sensor(f"s{number}", owner, vehicle_id=f"v{number}"))
