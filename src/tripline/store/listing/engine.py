@@ -74,6 +74,9 @@ class Search(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     where: ColumnElement[bool]
     few: Select[Any] | None = None
     """As `Filter.few`."""
+    among: Select[Any] | None = None
+    """The keys of another table that `where` reads as a set; of more than `MANY`, `each` is the condition."""
+    each: ColumnElement[bool] | None = None
 
 
 class ListSpec(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -168,6 +171,8 @@ class _Way(NamedTuple):
     searches: tuple[int, ...] = ()
     """Numbers of the searches that rows are compared with: found by the last, and not by those before; -1: the
     beginning of the name."""
+    singly: bool = False
+    """True if `Search.each` is the condition."""
     ranged: bool = False
     """True if ranges of names find the rows."""
     few: Select[Any] | None = None
@@ -215,6 +220,8 @@ def _ways_of(tx: ReadTx, spec: ListSpec, query: ListQuery, way: _Way, *, by: str
             continue
         before = (*before, number)
         other = way._replace(searches=before)
+        if search.among is not None:
+            other = other._replace(singly=not _are_few(tx, spec, query, search.among))
         if way.few is None and _are_few(tx, spec, query, search.few):
             other = other._replace(few=search.few)
         yield other
@@ -425,7 +432,7 @@ def _searched(spec: ListSpec, way: _Way) -> list[ColumnElement[bool]]:
     if not way.searches:
         return []
     *before, last = way.searches
-    found = [_compared(spec, last), *(~tested(_compared(spec, each)) for each in before)]
+    found = [_compared(spec, way, last), *(~tested(_compared(spec, way, each)) for each in before)]
     if not way.ranged:
         return found
     assert spec.name is not None
@@ -433,9 +440,11 @@ def _searched(spec: ListSpec, way: _Way) -> list[ColumnElement[bool]]:
     return [name >= bindparam("page_from"), name < bindparam("page_to"), *found]
 
 
-def _compared(spec: ListSpec, number: int) -> ColumnElement[bool]:
+def _compared(spec: ListSpec, way: _Way, number: int) -> ColumnElement[bool]:
     if number != _NAME:
         search = spec.searches[number]
+        if way.singly and search.each is not None:
+            return search.each
         # An index finds few rows; many are compared one by one.
         return search.where if search.few is None else tested(search.where)
     assert spec.name is not None

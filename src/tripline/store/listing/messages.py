@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import msgspec
 from sqlalchemy import (
-    ColumnElement,
     Integer,
     ScalarSelect,
     Select,
@@ -88,11 +87,22 @@ def _shown(page: Subquery) -> Select[Any]:
     return select(page.c.place, page.c.key, *columns).select_from(joined)
 
 
-def _begins() -> ColumnElement[bool]:
-    """Return the condition that the sensor, of the company's service type, has a serial number that begins so."""
+def _search() -> Search:
+    """Return the search for messages of sensors, of the company's service type, whose serial number begins so."""
     of_type = select(company.c.service_type).where(company.c.id == bindparam("company")).scalar_subquery()
     found = engine.beginning(sensor.c.serial_no, sensor.c.serial_key, of_type)
-    return tested(_ROW.sensor_id.in_(found))
+    of = sensor.alias("of_row")
+    # No EXISTS: PostgreSQL would read all such sensors first.
+    of_row = select(of.c.id).where(
+        of.c.id == _ROW.sensor_id, of.c.service_type == of_type, engine.begins(of.c.serial_no)
+    )
+    return Search(
+        names=engine.BOUNDS,
+        values=engine.bounds,
+        where=tested(_ROW.sensor_id.in_(found)),
+        among=found,
+        each=of_row.scalar_subquery().is_not(None),
+    )
 
 
 def _called(name: Name) -> Filter:
@@ -111,7 +121,7 @@ _MESSAGES: Final = ListSpec(
     rows=push_outbox,
     key=_ROW.id,
     orders={"made": _ROW.no},
-    searches=(Search(names=engine.BOUNDS, values=engine.bounds, where=_begins()),),
+    searches=(_search(),),
     values=("company",),
     filters={
         "company": Filter(where=_ROW.company_id == bindparam("company")),

@@ -82,7 +82,7 @@ FILTERS = [
 
 @pytest.mark.parametrize("state", State)
 @pytest.mark.parametrize("filtered", FILTERS, ids=str)
-def test_messages_are_those_that_pass_by_the_time_they_were_put_in_line(tx, state, filtered):
+def test_messages_are_those_that_pass_by_the_time_they_were_put_in_line(tx, many, state, filtered):
     filters = Filters(state=state, **filtered)
     expected = [] if {Name.DISPUTE, "zz"} & set(filtered.values()) else wanted(state=state, **filtered)
     pages = partial(messages.page, tx, A, filters)
@@ -145,7 +145,7 @@ def test_page_is_read_along_an_index(tx, state, filtered, place):
     steps = {step for statement in run for *_, step in rows.plan(tx, statement)}
     # Messages to two addresses are read one after the other: as many of each as a page shows.
     both = state is not State.PARKED and "channel" not in filtered
-    assert len(run) == (4 if both else 2)
+    assert len([each for each in run if "FROM push_outbox" in each]) == (4 if both else 2)
     assert [step for step in steps if f"ix_push_outbox_{state} (company_id=?" in step]
     by_serial = "USING INDEX uq_sensor_serial_key (service_type=? AND serial_key>? AND serial_key<?)"
     assert bool([step for step in steps if by_serial in step]) is ("search" in filtered)
