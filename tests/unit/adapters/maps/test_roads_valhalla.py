@@ -36,13 +36,13 @@ def drive(*, begin=47.003, metres=1_500.0, **how):
 class Town:
     """A street of way 7 in an imported map, a server in the place of Valhalla, and the matcher over both."""
 
-    def __init__(self, folder, stand, **tags):
+    def __init__(self, folder, stand, *, timeout_s=30.0, **tags):
         file = made.street(folder / "a.osm.pbf", ref="L1", **({"maxspeed": "50"} | tags))
         area = maps.imported(folder / "maps", file, name="town", country="", progress=lambda _: None)
         self.name = f"town:{area.map}"
         self.stand = stand
         self.passed_s = 0.0
-        asked = Valhalla(stand.url, timeout_s=TIMEOUT_S, monotonic=lambda: self.passed_s)
+        asked = Valhalla(stand.url, timeout_s=timeout_s, monotonic=lambda: self.passed_s)
         self.roads = OsmRoads(folder / "maps", zone=ZoneInfo("Asia/Seoul"), asked=asked)
 
     def judged(self, own):
@@ -351,8 +351,9 @@ def _no_http(handler):
 
 
 @pytest.mark.parametrize("raw", [_silent, _dripping_head, _dripping_body, _endless, _no_http])
-def test_server_that_speaks_no_end_or_nothing_is_away(town, raw):
-    town.stand.raw = raw
+def test_server_that_speaks_no_end_or_nothing_is_away(tmp_path, stand, raw):
+    town = Town(tmp_path, stand, timeout_s=TIMEOUT_S)
+    stand.raw = raw
     began = time.monotonic()
 
     with pytest.raises(RoadsOutage, match=r"^Valhalla(.s answer is too long| cannot be reached: \w+)\.$"):
