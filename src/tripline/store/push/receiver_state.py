@@ -99,7 +99,7 @@ def hold(tx: WriteTx, key: Key, *, held_ms: int, seen: Facts) -> None:
 
 
 def readdressed(tx: WriteTx, company_id: CompanyId, channels: Iterable[Channel], *, now_ms: int) -> None:
-    """Write down that addresses of a company changed: a new server is not taken for a mute one."""
+    """Record that addresses of a company changed, so that a new server does not count as mute."""
     for channel in channels:
         key = (company_id, channel)
         _set(tx, key, mute_ms=None, held_ms=None, readdressed_ms=max(now_ms, facts(tx, key).readdressed_ms + 1))

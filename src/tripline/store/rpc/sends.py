@@ -50,7 +50,7 @@ class Waiting(msgspec.Struct, frozen=True):
 
 
 def put(tx: WriteTx, waiting: Waiting, *, within_ms: int) -> str | None:
-    """Let a message wait for the gateway that is connected with the device; which, None: none is."""
+    """Store a message for the gateway that holds the connection of the device; return that node, None without one."""
     session = connections.latest(tx, waiting.sensor_id)
     node_id = None if session is None else session.node_id
     if node_id is None or node_id == waiting.asked_by:
