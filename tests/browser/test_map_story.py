@@ -73,7 +73,7 @@ def test_map_is_uploaded_interrupted_continued_and_removed_without_a_reload(plac
         page.get_by_role("button", name="Continue the import").press("Enter")
         page.get_by_role("heading", name="The map of “liechtenstein” is being imported").wait_for()
         page.evaluate("window.untouched = true")
-        page.get_by_text("The map of “liechtenstein” is there.").wait_for()
+        page.get_by_text("The map of “liechtenstein” is imported.").wait_for()
         stayed = stayed and page.evaluate("window.untouched")
         row = page.locator("#areas tbody tr").inner_text()
         page.wait_for_selector("[data-map][data-state=drawn]")

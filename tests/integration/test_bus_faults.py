@@ -269,7 +269,7 @@ def test_message_as_long_as_the_writer_tries_fits_into_the_buffer_topic(bus):
 def test_topics_that_cannot_be_made_are_an_outage(bus):
     made = config.Bus(url=bus.url, buffer_devices=True, buffer_topic="too-many", replicas=4)
 
-    with pytest.raises(Outage, match=r"too-many .* could not be made"):
+    with pytest.raises(Outage, match=r"too-many .* could not be created"):
         whole(topics.make(made))
     with pytest.raises(Outage):
         whole(topics.make(config.Bus(url="kafka://127.0.0.1:9", timeout_s=1)))
