@@ -179,8 +179,8 @@ def rows_of_new(
     """Return rows for many new vehicles or sensors, ids and numbers: each principal may see all of them."""
     values = [
         value
-        for principal, why in principals.items()
         for thing_id, number in cooperative.each(things)
+        for principal, why in principals.items()
         for value in (thing_id, principal, kind.value, number, created_ms, why.value)
     ]
     return Rows(_NEW, values)
