@@ -193,12 +193,12 @@ def test_rows_are_what_the_predicates_select_after_each_change(tx, world, made):
                 scope = Scope("test", reaches, principal, principal)
                 for table, kind in ((vehicle, reach.Kind.VEHICLE), (sensor, reach.Kind.SENSOR)):
                     predicate = scopes.vehicles if table is vehicle else scopes.sensors
-                    ids = [row.id for row in tx.all(select(table.c.id))]
                     key = (tuple(sorted(each.name for each in reaches)), principal, kind)
                     wanted = tx.all(select(table.c.id).where(predicate(reaches)), scopes.values(scope))
                     expected[key] = {row.id for row in wanted}
                     found[key] = seen_by_rows(tx, kind, scope)
-                    inside[key] = {each for each in ids if reach.inside(tx, scope, each)}
+                    probed = select(table.c.id).where(reach.predicate(reaches, table.c.id))
+                    inside[key] = {row.id for row in tx.all(probed, scopes.values(scope))}
         numbers = {row.id: row.vehicle_no for row in tx.all(select(vehicle))}
         keys = {
             row.thing_id: row.sort_key

@@ -15,14 +15,11 @@ def recount(tx: WriteTx) -> int:
     wrong = 0
     while ids := reach.orphans(tx):
         wrong += reach.refresh(tx, ids)
-    after = ""
-    while ids := reach.behind(tx, Kind.VEHICLE, after):
-        wrong += reach.refresh(tx, ids)
-        after = ids[-1]
-    after = ""
-    while ids := reach.behind(tx, Kind.SENSOR, after):
-        wrong += reach.refresh(tx, sensor_ids=ids)
-        after = ids[-1]
+    for kind in Kind:
+        after = ""
+        while ids := reach.behind(tx, kind, after):
+            wrong += reach.refresh(tx, ids) if kind is Kind.VEHICLE else reach.refresh(tx, sensor_ids=ids)
+            after = ids[-1]
     return wrong
 
 

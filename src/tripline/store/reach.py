@@ -10,7 +10,6 @@ Not here: which reaches a role has (`domain/access.py`), lists (`listing/`).
 import contextlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum, IntFlag
-from functools import cache
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -22,7 +21,6 @@ from sqlalchemy import (
     bindparam,
     delete,
     exists,
-    func,
     literal_column,
     select,
     text,
@@ -123,11 +121,6 @@ def _held(reaches: scopes.Reaches) -> tuple[ColumnElement[bool], ColumnElement[b
     mask = mask_of(reaches)
     principal: ColumnElement[str] = bindparam(scopes.USER if mask & OF_PEOPLE else scopes.COMPANY)
     return _HELD.c.principal == principal, has_reason(_HELD, mask)
-
-
-def inside(tx: ReadTx, scope: Scope, thing_id: str) -> bool:
-    """True if the vehicle or sensor is within the scope; false for an unknown one."""
-    return bool(tx.hot(_inside(scope.reaches), thing_id, scope.user_id, scope.company_id))
 
 
 @contextlib.contextmanager
@@ -352,9 +345,3 @@ _ORPHANS: Final = (
     .distinct()
     .limit(AT_ONCE)
 )
-
-
-@cache
-def _inside(reaches: scopes.Reaches) -> Hot:
-    thing = bindparam("thing", type_=tables.reach.c.thing_id.type)
-    return Hot(select(func.count()).having(predicate(reaches, thing)), "thing", scopes.USER, scopes.COMPANY)
