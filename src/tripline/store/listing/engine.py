@@ -295,7 +295,7 @@ def _ranges(query: ListQuery, way: _Way) -> _Ranges:
 
 
 def _behind(ranges: _Ranges, name: Any, *, falling: bool) -> _Ranges:
-    """Return what is behind the name: SQLite starts at the bound of a range, not at the place."""
+    """Cut the ranges at the name: SQLite starts at the bound of a range, not at the place."""
     if ranges is _EVERYTHING:
         return ranges
     cut = [(low, min(high, name + "\x01")) if falling else (max(low, name), high) for low, high in ranges]
