@@ -1,6 +1,6 @@
 """The page of maps: the imported areas, the running or unfinished import, and the base map.
 
-Not here: changing maps (`map_changes.py`), tiles and style (`api/base_map.py`), drawing (`static/map.js`).
+Not here: changing maps (`map_changes.py`), tiles and style (`api/base_map.py`), drawing (`static/maps.js`).
 """
 
 from typing import Any, Final
@@ -13,10 +13,9 @@ from tripline.domain.refusals import Refusal
 from tripline.http.context import Call, maps_of
 from tripline.http.operations import Value
 from tripline.language import kept, phrases
-from tripline.portal.frame import views
+from tripline.portal.frame import base_map, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_of
-from tripline.ports.maps import NO_MAP
 
 PATH: Final = "/admin/maps"
 AREA: Final = Value(name="area", type=str, meaning="name of the area", example="liechtenstein")
@@ -35,10 +34,8 @@ async def show(request: Call) -> Response[bytes]:
 async def shown(request: Call, *, error: Refusal | None = None) -> Response[bytes]:
     """All maps, with the refusal of a failed change."""
     visitor = await visitor_of(request)
-    maps = maps_of(request)
-    found = await maps.keeper.maps()
-    base = NO_MAP if maps.base_map is None else maps.base_map.shown()
-    return _shown(request, visitor, found, error=error, bounds=base.bounds, attribution=base.attribution)
+    found = await maps_of(request).keeper.maps()
+    return _shown(request, visitor, found, error=error, **base_map.values(request))
 
 
 @page("GET", f"{PATH}/{{area}}/progress", access=Action.MAP_MANAGE, in_path=(AREA,), query=(_SINCE,))
