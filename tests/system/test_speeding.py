@@ -49,6 +49,9 @@ def test_speeding_drive_ends_with_events_and_an_explanation_that_name_the_road(t
     (stretch,) = told["overspeed"]
     assert (stretch["road"], stretch["link"]) == ("17 Hanbat-daero", "4711")
     assert (stretch["limit"], stretch["limitSource"]) == (60.0, "tagged")
+    (limit,) = told["limits"]
+    assert (limit["limit"], limit["limitSource"]) == (60.0, "tagged")
+    assert (limit["road"], limit["link"]) == ("17 Hanbat-daero", "4711")
     assert stretch["seconds"] == pytest.approx((SAMPLES - 1) * STEP_S, rel=0.03)
     assert len(stretch["ids"]) == len(page["data"])
     assert (told["limitKnown"], trip["limitKnown"]) == (1.0, 1.0)

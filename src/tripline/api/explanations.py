@@ -28,6 +28,7 @@ from tripline.wire.rest.explanations import (
     AccumulatedExplanation,
     DriveMeasures,
     HarshEvent,
+    LimitStretch,
     OverspeedStretch,
     ScoreExplanation,
     StyleItem,
@@ -96,6 +97,7 @@ def explained(
         overspeed=[_stretch(each) for each in found.stretches] if shown else [],
         braking=[_style(each) for each in found.brakings] if scored else [],
         corners=[_style(each) for each in found.corners] if scored else [],
+        limits=[_limit(each) for each in found.limits],
         unexplained=[Id(each) for each in found.unexplained],
         disputes=[rest_disputes.dispute(each) for each in facts.disputes],
         limit_known=found.quality.limits.known,
@@ -138,6 +140,17 @@ def _stretch(found: "explanation.Stretch") -> OverspeedStretch:
         seconds=found.seconds,
         annulled=None if found.annulled is None else Id(found.annulled),
         cost=found.cost,
+    )
+
+
+def _limit(found: "explanation.LimitRun") -> LimitStretch:
+    return LimitStretch(
+        begin_ts=found.begin_ms,
+        end_ts=found.end_ms,
+        limit=found.limit_kmh,
+        limit_source=_WAYS[found.limit_source],
+        road=None if found.road is None else found.road.name,
+        link=None if found.road is None else found.road.link,
     )
 
 

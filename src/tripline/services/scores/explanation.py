@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
 
 from tripline.ports.maps import RoadMatcher
 from tripline.roads.located import Road
-from tripline.scoring import kernel, measures, score, style
+from tripline.scoring import kernel, measures, overspeed, score, style
 from tripline.scoring import policy as verdicts
 from tripline.scoring.drives import Drives
 from tripline.scoring.findings import Events, Findings
@@ -81,6 +82,19 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     cost: float
 
 
+class LimitRun(msgspec.Struct, frozen=True, kw_only=True):
+    """Consecutive samples with one limit from one source on one road, without a gap between them."""
+
+    begin_ms: int
+    end_ms: int
+    """The next sample; of the last one before a gap or at the end, its own time."""
+    limit_kmh: float | None
+    """None: no limit."""
+    limit_source: LimitSource
+    road: Road | None
+    """The road of the first sample."""
+
+
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """The explanation of a trip's score."""
 
@@ -95,6 +109,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     distance_m: float
     measures: Measures
     quality: Quality
+    limits: list[LimitRun]
+    """The limit along the trip, by time."""
 
 
 class _Moment(NamedTuple):
@@ -156,6 +172,7 @@ def of_drive(
         distance_m=float(found.distance_m[0]),
         measures=measures.of_trip(work, rules, utc_offset_ms=utc_offset_ms),
         quality=judgement.of_samples(task, found.quality(0)),
+        limits=_limits(work, rules, roads),
     )
 
 
@@ -271,4 +288,35 @@ def _moments(work: kernel.Work, runs: style.Runs, cost: float) -> list[Moment]:
     return [
         Moment(begin_ms=begin_ms, end_ms=end_ms, lat=lat, lon=lon, peak=peak, cost=cost)
         for begin_ms, end_ms, lat, lon, peak in zip(*(column.tolist() for column in (*columns, runs.peak)), strict=True)
+    ]
+
+
+def _limits(work: kernel.Work, rules: Rules, roads: Sequence[Road]) -> list[LimitRun]:
+    drives = work.drives
+    every = np.arange(drives.time_ms.size)
+    if not every.size:
+        return []
+    limits, ways = overspeed.limits_kmh(drives, every, rules), overspeed.sources(drives, every, rules)
+    # A map splits one road into many links.
+    numbers: dict[str | None, int] = {None: -1}
+    alike = np.array([numbers.setdefault(each.name, len(numbers)) for each in roads] + [-1], np.int32)
+    links = overspeed.roads(drives, every)
+    names = alike[links]
+    apart = (work.spacing > rules.guards.gap_ms) | (work.spacing <= 0)
+    apart[drives.starts[1:-1] - 1] = True
+    last = np.flatnonzero(
+        np.append(apart | (np.diff(limits) != 0) | (np.diff(ways) != 0) | (np.diff(names) != 0), True)
+    )
+    first = np.append(0, last[:-1] + 1)
+    ends = np.where(np.append(apart, True)[last], last, last + 1)
+    columns = drives.time_ms[first], drives.time_ms[ends], limits[first], ways[first], links[first]
+    return [
+        LimitRun(
+            begin_ms=begin_ms,
+            end_ms=end_ms,
+            limit_kmh=limit or None,
+            limit_source=LimitSource(way),
+            road=None if link < 0 else roads[link],
+        )
+        for begin_ms, end_ms, limit, way, link in zip(*(column.tolist() for column in columns), strict=True)
     ]

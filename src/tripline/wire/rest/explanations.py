@@ -92,6 +92,22 @@ class StyleItem(msgspec.Struct, frozen=True, rename="camel"):
     cost: Annotated[float, Meta(description="points", examples=[0.2])]
 
 
+class LimitStretch(msgspec.Struct, frozen=True, rename="camel"):
+    """Consecutive samples with one limit from one source on one road."""
+
+    begin_ts: Annotated[int, Meta(description="the first sample, epoch ms", examples=[1735691400000])]
+    end_ts: Annotated[
+        int,
+        Meta(description="the sample behind the last, epoch ms; the last one before a gap", examples=[1735691512000]),
+    ]
+    limit: Annotated[float | None, Meta(description="the limit, km/h; null: none", examples=[110.0])]
+    limit_source: Annotated[
+        str, Meta(description="how the limit is known, as in `overspeed`; `none`: it is not", examples=["default"])
+    ]
+    road: Annotated[str | None, Meta(description="number and name of the road, as in `overspeed`", examples=[None])]
+    link: Annotated[str | None, Meta(description="its link at the first sample", examples=[None])]
+
+
 class DriveMeasures(msgspec.Struct, frozen=True, rename="camel"):
     """Further measures of the samples, without effect on the score."""
 
@@ -146,6 +162,10 @@ class ScoreExplanation(msgspec.Struct, frozen=True, rename="camel"):
         list[StyleItem], Meta(description="braking, by time; empty where the policy gives it no weight", examples=[[]])
     ]
     corners: Annotated[list[StyleItem], Meta(description="fast corners, by time; empty as before", examples=[[]])]
+    limits: Annotated[
+        list[LimitStretch],
+        Meta(description="the limit along the trip, by time; empty without usable samples", examples=[[]]),
+    ]
     unexplained: Annotated[
         list[Id],
         Meta(description="GPS events of rules of before that this policy does not find", examples=[[]]),

@@ -10,6 +10,7 @@ from tests.support.scoring_rows import COMPANY, DRIVER, START_MS, drive, played,
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.refusals import Kind
+from tripline.roads.located import Road
 from tripline.scoring.quality import LimitSource
 from tripline.scoring.rules import EventType, Harsh, Rules, Scoring, Style, read
 from tripline.services.scores import arrays, explanation, judgement, reads
@@ -131,6 +132,49 @@ def test_stretch_says_how_its_limit_is_known_and_another_source_begins_another()
         (LimitSource.ROAD_CLASS, 110, 3.0),
     ]
     assert sum(costs(told)) == pytest.approx(100 - told.score, abs=1e-9)
+
+
+def test_limits_are_runs_of_one_limit_from_one_source_on_one_road():
+    task, second = task_of(drive(*[50.0] * 20)), np.arange(20)
+    roads = [Road("1", 106, "Main Street"), Road("2", 106, "Main Street"), Road("3", 107, ""), Road("4", 101, "A1")]
+    drives = replace(
+        arrays.loaded([judgement.track(task)]).drives,
+        limit_kmh=np.repeat([50.0, 30.0, np.nan, 0.0], [8, 4, 4, 4]),
+        limit_source=np.where(second < 10, LimitSource.TAGGED, LimitSource.IMPLIED).astype(np.int8),
+        road=np.repeat([0, 1, 2, -1, 3], [4, 4, 4, 4, 4]).astype(np.int32),
+    )
+
+    told = explanation.of_drive(drives, task, Rules(), (), utc_offset_ms=0, roads=roads).limits
+
+    assert [(each.limit_kmh, each.limit_source, each.road) for each in told] == [
+        (50, LimitSource.TAGGED, roads[0]),
+        (30, LimitSource.TAGGED, roads[2]),
+        (30, LimitSource.IMPLIED, roads[2]),
+        (110, LimitSource.DEFAULT, None),
+        (None, LimitSource.IMPLIED, roads[3]),
+    ]
+    ends = [8, 10, 12, 16, 19]
+    assert [each.begin_ms - START_MS for each in told] == [0, *(1_000 * end for end in ends[:-1])]
+    assert [each.end_ms - START_MS for each in told] == [1_000 * end for end in ends]
+
+
+def test_limits_end_at_a_gap_and_at_a_step_of_the_clock():
+    guards = Rules().guards
+    after = 10 + guards.gap_ms // 1_000
+    gap = [sample(second if second < 10 else second - 10 + after + 1, 50) for second in range(20)]
+    along = [(second, 36 + second * 20 / 111_195) for second in range(200)]
+    step = [sample(second - (7_200 if second >= 100 else 0), 72, lat=lat) for second, lat in along]
+
+    (before, behind) = explained(gap).limits
+    stepped = explained(step)
+
+    assert (before.end_ms, behind.begin_ms) == (START_MS + 9_000, START_MS + (after + 1) * 1_000)
+    assert stepped.quality.repairs["clock_steps"] == 1
+    assert [each.end_ms - each.begin_ms for each in stepped.limits] == [99_000, 99_000]
+
+
+def test_trip_without_usable_samples_has_no_limits():
+    assert explained([sample(0, 50, flags=0)]).limits == []
 
 
 def test_quality_counts_the_samples_that_take_no_part():
