@@ -39,6 +39,7 @@ from tripline.services.barrier import Barrier
 from tripline.services.imports.limits import ImportLimits
 from tripline.services.lines.batches import Batches
 from tripline.services.lines.pauses import Unpauser
+from tripline.services.live.feed import Feed
 from tripline.services.nodes import Node
 from tripline.services.push.trials import Trials
 from tripline.services.readiness import Report
@@ -200,6 +201,7 @@ class Rest:
             maps=Maps(keeper=MapService(maps, most_bytes=most_map_bytes, clock=clock), base_map=base_map),
             imports=ImportLimits(config.Rest()),
             trials=Trials(store=self.store, sender=webhooks or NoServers(), ids=self.ids, clock=clock),
+            feed=Feed(store=self.store, clock=clock),
         )
         app = create_app(families.FAMILIES, state(self.contexts)) if own_routes else application(self.contexts)
         transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]

@@ -38,6 +38,7 @@ CSRF_HEADER: Final = "x-csrf-token"
 POLL_HEADER: Final = "x-poll"
 """Marks a background request of a page, which does not renew the session."""
 _ASKING: Final = "tripline.asking"
+_BACKGROUND: Final = "tripline.background"
 _OWN_PAGE: Final = "tripline.own_page"
 _VISITING: Final = "tripline.visiting"
 _KNOWN_MAX: Final = 10_000
@@ -76,6 +77,19 @@ async def actor(request: Call) -> Actor:
     now_ms = context_of(request).clock()
     credential = _credential(request, now_ms)
     return _admitted(request, credential, await _asked(request, credential, now_ms), now_ms)
+
+
+def in_background(request: Call) -> None:
+    """Mark a request that a page makes by itself and cannot mark: it does not prolong the session."""
+    request.scope[_BACKGROUND] = True  # type: ignore[typeddict-unknown-key]
+
+
+def still(tx: ReadTx, request: Call) -> Actor:
+    """The account behind a request that goes on, as it is now; the request is not counted again. Raises
+    `TokenUnreadable`.
+    """
+    now_ms = context_of(request).clock()
+    return _found(tx, request, _credential(request, now_ms), now_ms)
 
 
 def _admitted(request: Call, credential: Bearer | Cookie, actor: Actor, now_ms: int) -> Actor:
@@ -264,7 +278,7 @@ def _answered(request: Call, credential: Bearer | Cookie, rows: Sequence[tuple[A
     visit = sessions.visit_of(rows)
     if visit is None:
         raise TokenUnreadable("session_ended")
-    if _sent(request, POLL_HEADER) is None:
+    if _sent(request, POLL_HEADER) is None and _BACKGROUND not in request.scope:
         accounts_of(request).browsers.used(credential.session_id, visit, now_ms=now_ms)
     request.scope[_VISITING] = visit.account  # type: ignore[typeddict-unknown-key]
     return visit.actor

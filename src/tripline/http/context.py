@@ -26,6 +26,7 @@ from tripline.services.barrier import Barrier
 from tripline.services.imports.limits import ImportLimits
 from tripline.services.lines.batches import Batches
 from tripline.services.lines.pauses import Unpauser
+from tripline.services.live.feed import Feed
 from tripline.services.nodes import Node
 from tripline.services.push.trials import Trials
 from tripline.services.readiness import Report
@@ -189,6 +190,12 @@ def trials_of(request: Call) -> Trials:
     return trials
 
 
+def feed_of(request: Call) -> Feed:
+    """Return the streams of live maps."""
+    feed: Feed = request.app.state["feed"]
+    return feed
+
+
 class Contexts(msgspec.Struct, frozen=True, kw_only=True):
     """Attributes of the application's state that the functions of this folder read."""
 
@@ -202,3 +209,4 @@ class Contexts(msgspec.Struct, frozen=True, kw_only=True):
     maps: Maps
     imports: ImportLimits
     trials: Trials
+    feed: Feed

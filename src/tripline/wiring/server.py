@@ -42,6 +42,7 @@ from tripline.services.ingest import release
 from tripline.services.ingest.intake import Intake
 from tripline.services.lines.batches import Batches
 from tripline.services.lines.pauses import Unpauser
+from tripline.services.live.feed import Feed
 from tripline.services.live.position_keeper import PositionKeeper
 from tripline.services.nodes import Node, Undertaker
 from tripline.services.partitions import PartitionKeeper
@@ -82,9 +83,10 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     workers: tuple[Worker, ...]
 
     def stop(self) -> None:
-        """Release callers that wait for unfinished work."""
+        """Release callers that wait for unfinished work, and end streams."""
         if self.contexts is not None:
             self.contexts.rpc.calls.stop()
+            self.contexts.feed.stop()
         if self.pusher is not None:
             self.pusher.stop()
 
@@ -133,6 +135,7 @@ def wired(
             partial(accounts.browsers.run, store),
             partial(accounts.limits.known.run, store, clock),
             others.maps.run,
+            contexts.feed.run,
         ]
         lists = exports.books(contexts.context.time_zone)
         workers.append(Exporter(store=store, signals=signals, clock=clock, maker_id=node.id, books=lists).run)
@@ -253,6 +256,7 @@ def _contexts(
         maps=Maps(keeper=others.maps, base_map=others.base_map),
         imports=ImportLimits(config.rest),
         trials=Trials(store=store, sender=others.webhooks, ids=ids, clock=clock),
+        feed=Feed(store=base["store"], clock=clock),
     )
 
 

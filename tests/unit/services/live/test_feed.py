@@ -1,0 +1,344 @@
+"""The streams of live maps: who gets what, from where a stream continues, and how one ends."""
+
+import json
+
+import pytest
+from sqlalchemy import insert
+from tests.support import delegating, fleet_rows, reaching, rest
+
+from tripline.domain.shares import Holder, Shares
+from tripline.services.accounts.tokens import TokenUnreadable
+from tripline.services.live import feed as feeds
+from tripline.services.live.audience import BEHIND_BYTES, BEHIND_MS, End
+from tripline.services.live.feed import Feed, ManyStreams
+from tripline.services.shares import Places
+from tripline.store import live_vehicles, positions, tables
+
+NOW = rest.NOW_MS
+LATER_MS = feeds.CHECK_MS
+
+
+class Signed:
+    """An account whose session may end."""
+
+    def __init__(self, actor):
+        self.actor, self.over = actor, False
+
+    def __call__(self, _tx):
+        if self.over:
+            raise TokenUnreadable("session_ended")
+        return self.actor
+
+
+def opened(feed, login, cursor=None, session=None):
+    holder = Holder(login.company_id or "", login.company_id or "", login.user_id)
+    recheck = session or Signed(login.actor)
+    return feed.join(actor=login.actor, holder=holder, cursor=cursor, recheck=recheck)
+
+
+def events(stream):
+    """The unsent events, taken out: name and data; the id of the last one."""
+    text = b"".join(event for _, event in stream.pending).decode()
+    stream.pending.clear()
+    found, last = [], None
+    for block in filter(None, text.split("\n\n")):
+        lines = dict(line.split(": ", 1) for line in block.split("\n"))
+        found.append((lines["event"], json.loads(lines["data"])))
+        last = lines.get("id", last)
+    return found, last
+
+
+def news(stream):
+    """As `events`: ids of named vehicles, ids that are gone, ids with their latitudes; without the beats."""
+    found, _ = events(stream)
+    named = [each[0] for name, data in found if name == "vehicles" for each in data["vehicles"]]
+    gone = [each for name, data in found if name == "vehicles" for each in data["gone"]]
+    moved = [(each[0], each[2]) for name, data in found if name == "positions" for each in data]
+    return named, gone, moved
+
+
+async def mounted(app, owner, number):
+    vehicle = await delegating.new_vehicle(app, owner, number)
+    sensor = app.ids.next(now_ms=NOW)
+    row = fleet_rows.sensor(sensor, owner.company_id, service_type="ace", vehicle_id=vehicle, serial_no=number)
+    await app.store.write(lambda tx: reaching.run(tx, insert(tables.sensor), row))
+    return vehicle, sensor
+
+
+async def move(app, vehicle, sensor, at=NOW, lat=35.0):
+    given = (vehicle, at, lat, 129.0, 50.0, 90.0, False, sensor)
+    await app.store.write(lambda tx: positions.write(tx, given), locked=True)
+
+
+async def walked(app, feed, *, after_ms=LATER_MS):
+    app.now_ms += after_ms
+    await feed.walk()
+
+
+def test_stream_begins_with_every_vehicle_and_goes_on_with_changes(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace", name="Ace")
+        feed = app.contexts.feed
+        first, second = [await mounted(app, admin, number) for number in ("12가3456", "12가3457")]
+        await move(app, *first)
+        stream = opened(feed, admin)
+        await walked(app, feed)
+        whole, cursor = events(stream)
+        await walked(app, feed)
+        quiet = events(stream)[0]
+        await move(app, *first, at=NOW + 1, lat=36.0)
+        await move(app, *second)
+        await walked(app, feed)
+        return first[0], second[0], whole, cursor, quiet, news(stream)
+
+    first, second, whole, cursor, quiet, changed = rest.run(tmp_path, scenario)
+    vehicle = [first, "12가3456", "Ace", None, None, None]
+
+    assert whole == [
+        ("vehicles", {"whole": True, "vehicles": [vehicle], "gone": [], "cut": False}),
+        ("positions", [[first, NOW, 35.0, 129.0, 50.0, 90.0, False]]),
+        ("beat", {"now": NOW + LATER_MS}),
+    ]  # fmt: skip
+    assert cursor.partition(".")[0] != "0"
+    assert quiet == []
+    assert (changed[0], changed[1], sorted(changed[2])) == ([second], [], sorted([(first, 36.0), (second, 35.0)]))
+
+
+def test_stream_without_news_gets_a_beat_every_two_seconds(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        feed = app.contexts.feed
+        stream = opened(feed, admin)
+        beats = []
+        for _ in range(5):
+            await walked(app, feed, after_ms=1_000)
+            beats.append([name for name, _ in events(stream)[0] if name == "beat"])
+        return beats
+
+    assert rest.run(tmp_path, scenario) == [["beat"], [], ["beat"], [], ["beat"]]
+
+
+def test_delegated_vehicle_comes_with_its_position_and_leaves(tmp_path):
+    async def scenario(app):
+        of = await delegating.companies(app)
+        vehicle, sensor = await mounted(app, of.owner, "12가3456")
+        await move(app, vehicle, sensor)
+        await delegating.register(app, of.owner, of.borrower)
+        feed = app.contexts.feed
+        streams = [opened(feed, each) for each in (of.borrower, of.owner, of.operator, of.below, of.other)]
+        await walked(app, feed)
+        before = [news(each) for each in streams]
+        await delegating.delegate(app, of.owner, of.borrower, vehicle)
+        await walked(app, feed)
+        came = news(streams[0])
+        await delegating.take_back(app, of.owner, of.borrower, vehicle)
+        await walked(app, feed)
+        went = [news(each) for each in streams]
+        await move(app, vehicle, sensor, at=NOW + 1, lat=36.0)
+        await walked(app, feed)
+        return vehicle, before, came, went, [news(each)[2] for each in streams]
+
+    vehicle, before, came, went, moved = rest.run(tmp_path, scenario)
+
+    there, nothing = ([vehicle], [], [(vehicle, 35.0)]), ([], [], [])
+    assert before == [nothing, there, there, nothing, nothing]
+    assert came == there
+    assert went == [([], [vehicle], []), nothing, nothing, nothing, nothing]
+    assert moved == [[], [(vehicle, 36.0)], [(vehicle, 36.0)], [], []]
+
+
+@pytest.mark.parametrize("few", [0, feeds.FEW])
+def test_each_reader_gets_only_vehicles_within_reach_however_they_are_read(tmp_path, monkeypatch, few):
+    monkeypatch.setattr(feeds, "FEW", few)
+
+    async def scenario(app):
+        _, ace = await app.operator("ace")
+        _, other = await app.operator("other")
+        feed = app.contexts.feed
+        fleet = [await mounted(app, each, number) for each, number in ((ace, "1"), (other, "2"))]
+        for each in fleet:
+            await move(app, *each)
+        streams = [opened(feed, each) for each in (ace, other, ace)]
+        await walked(app, feed)
+        for each in streams:
+            events(each)
+        for each in fleet:
+            await move(app, *each, at=NOW + 1, lat=36.0)
+        await walked(app, feed)
+        return [each[0] for each in fleet], [news(each)[2] for each in streams]
+
+    (mine, theirs), moved = rest.run(tmp_path, scenario)
+
+    assert moved == [[(mine, 36.0)], [(theirs, 36.0)], [(mine, 36.0)]]
+
+
+def test_stream_continues_from_its_cursor_without_loss(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        feed = app.contexts.feed
+        first, second = [await mounted(app, admin, number) for number in ("1", "2")]
+        for each in (first, second):
+            await move(app, *each)
+        stream = opened(feed, admin)
+        await walked(app, feed)
+        _, cursor = events(stream)
+        feed.leave(stream)
+        await move(app, *second, at=NOW + 1, lat=36.0)
+        again = opened(feed, admin, cursor)
+        await walked(app, feed)
+        missed, _ = events(again)
+        third = await mounted(app, admin, "3")
+        await move(app, *third)
+        await walked(app, feed)
+        after = opened(feed, admin, cursor)
+        await walked(app, feed)
+        return second[0], missed, sorted([first[0], second[0], third[0]]), news(after)[0]
+
+    second, missed, fleet, named = rest.run(tmp_path, scenario)
+
+    assert [(name, data) for name, data in missed if name != "beat"] == [
+        ("positions", [[second, NOW + 1, 36.0, 129.0, 50.0, 90.0, False]])
+    ]
+    assert sorted(named) == fleet  # other vehicles than the reader knows
+
+
+@pytest.mark.parametrize("cursor", ["x", "9", "9.", ".a", "-1.a", "999999999999999.a", "9" * 40 + ".a"])
+def test_unknown_cursor_begins_with_everything(tmp_path, cursor):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        feed = app.contexts.feed
+        vehicle, sensor = await mounted(app, admin, "1")
+        await move(app, vehicle, sensor)
+        stream = opened(feed, admin, cursor)
+        await walked(app, feed)
+        return vehicle, news(stream)
+
+    vehicle, found = rest.run(tmp_path, scenario)
+
+    assert found == ([vehicle], [], [(vehicle, 35.0)])
+
+
+def test_stream_ends_with_the_session_and_with_a_change_of_the_account(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        director = await delegating.director(app, admin, "dora")
+        feed = app.contexts.feed
+        sessions = [Signed(admin.actor) for _ in range(3)]
+        streams = [opened(feed, admin, session=each) for each in sessions]
+        await walked(app, feed)
+        sessions[0].over = True
+        sessions[1].actor = director.actor
+        await walked(app, feed, after_ms=1_000)
+        early = [each.ended for each in streams]
+        await walked(app, feed, after_ms=1_000)
+        return early, [each.ended for each in streams]
+
+    early, ended = rest.run(tmp_path, scenario)
+
+    assert early == [None, None, None]
+    assert ended == [End.SIGNED_OUT, End.CHANGED, None]
+
+
+async def last_of(stream):
+    return [piece async for piece in stream.pieces()][-1]
+
+
+def test_last_event_says_why_and_a_stopping_server_ends_later_streams_at_once(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        feed = app.contexts.feed
+        stream = opened(feed, admin)
+        feed.stop()
+        return [await last_of(each) for each in (stream, opened(feed, admin))]
+
+    assert rest.run(tmp_path, scenario) == [b'event: end\ndata: {"reason":"stopping"}\n\n'] * 2
+
+
+def test_account_has_as_many_streams_as_it_may_and_others_make_room(tmp_path):
+    async def scenario(app):
+        _, ace = await app.operator("ace")
+        _, other = await app.operator("other")
+        feed = Feed(
+            store=app.store, clock=lambda: NOW, places=Places(Shares(total=3, operator=3, company=3, account=3))
+        )
+        mine = [opened(feed, ace) for _ in range(3)]
+        with pytest.raises(ManyStreams):
+            opened(feed, ace)
+        theirs = opened(feed, other)
+        ended = [each.ended for each in mine]
+        feed.leave(mine[0])
+        feed.leave(mine[1])
+        opened(feed, ace)
+        return ended, theirs.ended
+
+    assert rest.run(tmp_path, scenario) == ([End.CROWDED, None, None], None)
+
+
+@pytest.mark.parametrize(("size", "after_ms"), [(BEHIND_BYTES + 1, 0), (1, BEHIND_MS + 1)])
+def test_reader_that_does_not_read_is_dropped_and_holds_nothing(tmp_path, size, after_ms):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        stream = opened(app.contexts.feed, admin)
+        stream.put(b"x", NOW)
+        before = stream.ended
+        stream.put(b"x" * size, NOW + after_ms)
+        return before, stream.ended, stream.pending_bytes, len(stream.pending)
+
+    assert rest.run(tmp_path, scenario) == (None, End.BEHIND, 0, 0)
+
+
+def test_streams_with_most_unsent_bytes_are_dropped_at_the_bound_of_all(tmp_path, monkeypatch):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        feed = app.contexts.feed
+        large, small = opened(feed, admin), opened(feed, admin)
+        await walked(app, feed)
+        for each in (large, small):
+            events(each)
+            each.pending_bytes = 0
+        monkeypatch.setattr(feeds, "BYTES", 100)
+        large.put(b"x" * 90, NOW)
+        small.put(b"x" * 20, NOW)
+        await walked(app, feed, after_ms=0)
+        return large.ended, small.ended
+
+    assert rest.run(tmp_path, scenario) == (End.BEHIND, None)
+
+
+def test_most_vehicles_of_a_stream_are_the_first_by_number(tmp_path, monkeypatch):
+    monkeypatch.setattr(feeds, "VEHICLES", 2)
+
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        feed = app.contexts.feed
+        fleet = [await mounted(app, admin, number) for number in ("3", "1", "2")]
+        for each in fleet:
+            await move(app, *each)
+        stream = opened(feed, admin)
+        await walked(app, feed)
+        found, _ = events(stream)
+        return [each[1] for each in found[0][1]["vehicles"]], found[0][1]["cut"]
+
+    assert rest.run(tmp_path, scenario) == (["1", "2"], True)
+
+
+def test_names_of_people_beyond_reach_are_left_out(tmp_path):
+    async def scenario(app):
+        of = await delegating.companies(app)
+        vehicle, sensor = await mounted(app, of.owner, "1")
+        await move(app, vehicle, sensor)
+        director = await delegating.director(app, of.owner, "dora")
+        await app.store.write(
+            lambda tx: tx.run(
+                tables.vehicle.update().values(director_id=director.user_id).where(tables.vehicle.c.id == vehicle)
+            )
+        )
+        await delegating.register(app, of.owner, of.borrower)
+        await delegating.delegate(app, of.owner, of.borrower, vehicle)
+        streams = [opened(app.contexts.feed, each) for each in (of.owner, of.borrower)]
+        await walked(app, app.contexts.feed)
+        return [live_vehicles.LiveVehicle(*events(each)[0][0][1]["vehicles"][0]).director for each in streams]
+
+    mine, theirs = rest.run(tmp_path, scenario)
+
+    assert (mine is not None, theirs) == (True, None)
