@@ -11,6 +11,7 @@ from tripline.portal.delegation import bulk, candidates, chains
 from tripline.portal.frame import navigation, start, static
 from tripline.portal.imports import disposal, drafts, rows, uploads
 from tripline.portal.lists import bulk_vehicles, exports, nouns, search
+from tripline.portal.live import live_map, stream
 from tripline.portal.pushes import pushes, receivers
 from tripline.portal.records import (
     administrators,
@@ -48,6 +49,8 @@ FAMILIES: Final = (
     exports,
     nouns,
     search,
+    live_map,
+    stream,
     pushes,
     receivers,
     administrators,
@@ -69,6 +72,7 @@ SECTIONS: Final[navigation.Sections] = {
         "/fleet/drivers": ("portal.frame.drivers", "id-card"),
         "/fleet/companies": ("portal.companies.title", "building-2"),
     },
+    "map": {"/map": ("portal.live.title", "map")},
     "delegation": {"/delegation": ("portal.delegation.title", "waypoints")},
     "import": {"/import": ("portal.import.title", "upload")},
     "lines": {"/lines": ("portal.frame.lines", "card-sim")},

@@ -28,6 +28,8 @@ Sections: TypeAlias = Mapping[str, Mapping[str, tuple[str, str]]]
 """The pages of each section, with the key of the text and an icon."""
 ACCOUNT: Final = "/account"
 """The page of the visitor's account, open to every role."""
+LIVE_MAP: Final = "/map"
+"""The first page of operators and directors."""
 COMPANIES: Final = "/fleet/companies"
 VEHICLES: Final = "/fleet/vehicles"
 OWN_COMPANY: Final = "/company"
@@ -35,6 +37,7 @@ OWN_COMPANY: Final = "/company"
 REGISTRATION: Final = "/fleet/companies/new"
 _OWN: Final = "company"
 """The section about the visitor's company, hidden from platform administrators."""
+_OPERATORS: Final = (Authority.COMPANY_ADMIN, Authority.DIRECTOR)
 _TEXTS: Final = "portal.frame."
 
 
@@ -92,6 +95,8 @@ def first_of(request: Call, visitor: Visitor) -> str:
     """The visitor's start page; for an account that has to register its company, that form."""
     if visitor.company is None and visitor.role is Authority.COMPANY_ADMIN and leads_to(request, visitor, REGISTRATION):
         return REGISTRATION
+    if visitor.role in _OPERATORS and leads_to(request, visitor, LIVE_MAP):
+        return LIVE_MAP
     sections = navigation(request, visitor)
     return sections[0].links[0].href if sections else ACCOUNT
 

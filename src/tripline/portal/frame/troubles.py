@@ -31,14 +31,18 @@ _BEFORE_ANY_PAGE: Final = (404, 405)
 """Statuses of requests that reach no page."""
 _EDIT: Final = "/edit"
 """Suffix of the addresses of forms that change a record."""
-_FOR_PROGRAMS: Final = ("/api/", "/health/", "/map/", "/metrics")
+_FOR_PROGRAMS: Final = ("/api/", "/health/", "/metrics/")
+"""Addresses of programs, themselves and below."""
+_FOR_SCRIPTS: Final = "/map/"
+"""Addresses of the scripts of the page `/map`, below it."""
 _IN_PLACE: Final = {"hx-retarget": f"#{views.CONTENT}", "hx-reswap": "innerHTML"}
 """Headers that make htmx replace the content with the error page, regardless of its target."""
 
 
 def tell(request: Call, trouble: Trouble) -> Response[bytes]:
     """The error as a page; as JSON to programs, and on listeners without the portal."""
-    if f"{request.scope['path']}/".startswith(_FOR_PROGRAMS) or not is_served(request):
+    path = request.scope["path"]
+    if f"{path}/".startswith(_FOR_PROGRAMS) or path.startswith(_FOR_SCRIPTS) or not is_served(request):
         return answers.error(request, trouble)
     form = forms.sent(request)
     is_late = isinstance(trouble.refusal, ForeignForm) and trouble.refusal.case == "token"

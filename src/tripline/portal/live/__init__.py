@@ -1,0 +1,1 @@
+"""Live pages: the map of all vehicles, and its stream."""

@@ -1,0 +1,54 @@
+"""The live map: every vehicle that the visitor may see, on the base map and as a list.
+
+The page is empty of vehicles; its script (`static/live-map.js`) fills it from the stream. Not here: the stream
+(`stream.py`), which changes it has (`services/live/feed.py`).
+"""
+
+from typing import Any, Final
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain import positions
+from tripline.domain.access import Action
+from tripline.http.context import Call, context_of
+from tripline.portal.frame import base_map, navigation, views
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_of
+
+PATH: Final = navigation.LIVE_MAP
+_TEXTS: Final = (
+    *("driving", "stopped", "parked", "offline", "follow", "followed", "no_driver", "no_speed", "heading", "at"),
+    *("directions", "connecting", "live", "cut", "signed_out", "crowded", "count", "count_some", "count_cut", "gone"),
+    *("trail_none", "trail_found", "trail_failed"),
+)
+"""Texts of the script, by their name after `portal.live.`."""
+_RULES: Final = msgspec.json.encode(
+    {"moving": positions.MOVING_KMH, "silent": positions.SILENT_MS, "offline": positions.OFFLINE_MS}
+).decode()
+"""The figures of the table of states (spec/positions L5), which the script applies as time passes."""
+
+
+@page("GET", PATH, access=Action.DRIVING_READ)
+async def show(request: Call) -> Response[bytes]:
+    """Every vehicle within reach, where it is now."""
+    visitor = await visitor_of(request)
+    return views.show(
+        request,
+        visitor,
+        "live/map.html",
+        title="portal.live.title",
+        texts=_texts(visitor),
+        rules=_RULES,
+        zone=context_of(request).time_zone.key,
+        **base_map.values(request),
+    )
+
+
+def _texts(visitor: Visitor) -> str:
+    # The script fills in the values, so their names stand for themselves.
+    names = {name: f"{{{name}}}" for name in ("age", "all", "shown", "direction", "distance", "place", "time")}
+    return msgspec.json.encode({name: visitor.say(f"portal.live.{name}", **names) for name in _TEXTS}).decode()
+
+
+handlers: Final[list[Any]] = [show]
