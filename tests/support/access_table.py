@@ -218,6 +218,8 @@ DRIVING = {
     "GET /vehicle/{X}/trips?limit=5": "UFFF FFFFF. FFFF FFF",
     "GET /vehicle/{unknown}/trips?limit=5": "UFFN NNNNNN NNNN NNN",
     "GET /vehicle/{V}/trip/latest": "UFFF ..F.FF .F.F F.F",
+    "GET /vehicle/{V}/trail": "UFFF ..F.FF .F.F F.F",
+    "GET /vehicle/{unknown}/trail": "UFFN NNNNNN NNNN NNN",
     "GET /vehicle/{X}/trip/latest": "UFFF FFFFFN FFFF FFF",
     "GET /vehicle/{V}/microtrip/latest": "UFFF ..F.FF .F.F F.F",
     "GET /vehicle/{X}/microtrip/latest": "UFFF FFFFFN FFFF FFF",

@@ -1,15 +1,16 @@
-"""Live positions of a company's vehicles (spec/positions L8, L9)."""
+"""Live positions of a company's vehicles, and today's trail of one (spec/positions L8, L9, L14)."""
 
 from typing import Any, Final
 
 from litestar.types import ASGIApp
 
 from tripline.domain.access import Action
-from tripline.domain.ids import CompanyId
+from tripline.domain.ids import CompanyId, VehicleId
 from tripline.http import answers, pages, parameters, permission
 from tripline.http.context import Call, context_of
 from tripline.http.operations import Value, operation
 from tripline.services.live import positions as service
+from tripline.services.live import trail
 from tripline.store.transactions import ReadTx
 from tripline.wire.rest import positions as rest_positions
 from tripline.wire.rest.base import Id
@@ -63,4 +64,20 @@ async def read(request: Call) -> ASGIApp:
     )
 
 
-handlers: Final[list[Any]] = [read]
+@operation("GET", "/api/tre/v1/vehicle/{vehicleId}/trail", access=Action.DRIVING_READ, answer=rest_positions.Trail)
+async def read_trail(request: Call) -> ASGIApp:
+    """Where the vehicle was since midnight, in the time zone of the service."""
+    context = context_of(request)
+    now_ms = context.clock()
+
+    def work(tx: ReadTx) -> list[trail.Point]:
+        actor = permission.permitted_in(tx, request)
+        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+        return trail.read(tx, actor=actor, vehicle_id=vehicle_id, zone=context.time_zone, now_ms=now_ms)
+
+    found = await context.store.read(work)
+    points = [rest_positions.TrailPoint(ts=ts, lat=lat, lon=lon, speed=speed) for ts, lat, lon, speed in found]
+    return answers.ok(rest_positions.Trail(data=points))
+
+
+handlers: Final[list[Any]] = [read, read_trail]

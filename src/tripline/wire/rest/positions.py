@@ -38,6 +38,27 @@ class PositionRecord(msgspec.Struct, rename="camel", kw_only=True):
     ]
 
 
+class TrailPoint(msgspec.Struct, rename="camel", kw_only=True):
+    """A place on a vehicle's way."""
+
+    ts: Annotated[int, Meta(description="time of the sample, epoch ms", examples=[1735689600000])]
+    lat: Annotated[float, Meta(description="latitude, degrees WGS84", examples=[35.1577])]
+    lon: Annotated[float, Meta(description="longitude, degrees WGS84", examples=[129.0591])]
+    speed: Annotated[float | None, Meta(description="speed, km/h; null: unknown", examples=[38.0])]
+
+
+class Trail(msgspec.Struct, rename="camel", kw_only=True):
+    """The way of a vehicle today."""
+
+    data: Annotated[
+        list[TrailPoint],
+        Meta(
+            description="by time; at most 2,000 points, of more samples evenly chosen ones",
+            examples=[[{"ts": 1735689600000, "lat": 35.1577, "lon": 129.0591, "speed": 38.0}]],
+        ),
+    ]
+
+
 class Positions(msgspec.Struct, rename="camel", kw_only=True):
     """Positions of vehicles, and the query for the next ones."""
 
