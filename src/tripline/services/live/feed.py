@@ -208,11 +208,19 @@ def _look(tx: ReadTx, due: _Due) -> _Seen:
             moved = {key: live_vehicles.moved_within(tx, each.scope, since_no) for key, each in standing.items()}
         else:
             moved = live_vehicles.moved(tx, since_no)
-    vehicles = {key: _vehicles(tx, due.audiences[key], with_names) for key, with_names in due.checked.items()}
+    checked = {**due.checked, **dict.fromkeys(_with_strangers(due.audiences, moved), True)}
+    vehicles = {key: _vehicles(tx, due.audiences[key], with_names) for key, with_names in checked.items()}
     whole = {key for key, streams in due.joining.items() if streams}
     whole |= {key for key, found in vehicles.items() if _adds(due.audiences[key], found)}
     every = {key: live_vehicles.moved_within(tx, due.audiences[key].scope, 0) for key in whole}
     return _Seen(no, moved, vehicles, every, _ended(tx, due))
+
+
+def _with_strangers(audiences: Mapping[Key, Audience], moved: list[Moved] | dict[Key, list[Moved]]) -> list[Key]:
+    """Audiences within whose reach a vehicle moved that they do not know, if positions were read for each."""
+    if not isinstance(moved, dict):
+        return []
+    return [key for key, rows in moved.items() if any(row[1] not in audiences[key].vehicles for row in rows)]
 
 
 def _vehicles(tx: ReadTx, audience: Audience, with_names: bool) -> list[LiveVehicle] | list[str]:
