@@ -145,10 +145,8 @@ def remove(tx: WriteTx, sensor_id: SensorId) -> None:
 
 def _unique(registered: Sensor) -> Any:
     """Turns a number or token that another sensor has into its refusal."""
-    serial_taken = sensors.serial_taken(registered.serial_no)
     return uniqueness.refusing(
-        ((sensor.c.service_type, sensor.c.serial_no), serial_taken),
-        ((sensor.c.service_type, sensor.c.serial_key), serial_taken),
+        ((sensor.c.service_type, sensor.c.serial_key), sensors.serial_taken(registered.serial_no)),
         ((sensor.c.credentials_id,), sensors.credentials_taken()),
     )
 

@@ -146,10 +146,7 @@ def release_director(tx: WriteTx, user_id: UserId) -> None:
 
 def _unique(number: str) -> Any:
     """Turn a number that another vehicle of the service type has into its refusal."""
-    taken = vehicles.number_taken(number)
-    return uniqueness.refusing(
-        ((vehicle.c.service_type, vehicle.c.vehicle_no), taken), ((vehicle.c.service_type, vehicle.c.number_key), taken)
-    )
+    return uniqueness.refusing(((vehicle.c.service_type, vehicle.c.number_key), vehicles.number_taken(number)))
 
 
 _SENSORS: Final = select(sensor.c.id).where(sensor.c.vehicle_id == bindparam("of_vehicle")).order_by(sensor.c.id)

@@ -222,7 +222,7 @@ def _ways_of(tx: ReadTx, spec: ListSpec, query: ListQuery, way: _Way, *, by: str
         other = way._replace(searches=before)
         if search.among is not None:
             other = other._replace(singly=not _are_few(tx, spec, query, search.among))
-        if way.few is None and _are_few(tx, spec, query, search.few, keyed=True):
+        if way.few is None and _are_few(tx, spec, query, search.few):
             other = other._replace(few=search.few)
         yield other
 
@@ -265,14 +265,13 @@ def _past_short(kind: Kind) -> Hot:
     return Hot(rows.limit(literal("1")).offset(literal(str(SHORT))), PRINCIPAL)
 
 
-def _are_few(tx: ReadTx, spec: ListSpec, query: ListQuery, few: Select[Any] | None, *, keyed: bool = False) -> bool:
-    """`keyed`: read the keys, too. Without them SQLite scans an index of whole numbers for those that end so."""
-    return few is not None and not tx.hot(_past_few(spec, few, keyed), *_values(spec, query))
+def _are_few(tx: ReadTx, spec: ListSpec, query: ListQuery, few: Select[Any] | None) -> bool:
+    return few is not None and not tx.hot(_past_few(spec, few), *_values(spec, query))
 
 
 @cache
-def _past_few(spec: ListSpec, few: Select[Any], keyed: bool) -> Hot:
-    return Hot((few if keyed else _ones(few)).limit(literal("1")).offset(literal(str(MANY))), *_names(spec))
+def _past_few(spec: ListSpec, few: Select[Any]) -> Hot:
+    return Hot(_ones(few).limit(literal("1")).offset(literal(str(MANY))), *_names(spec))
 
 
 def _ones(keys: Select[Any]) -> Select[Any]:

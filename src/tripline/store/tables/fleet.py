@@ -80,7 +80,6 @@ vehicle = Table(
     Column("status", String(16), nullable=False),
     Column("number_key", String(255), nullable=False, comment="key of vehicle_no, domain/keys.py"),
 )
-Index("uq_vehicle_number", vehicle.c.service_type, vehicle.c.vehicle_no, unique=True)
 Index("uq_vehicle_number_key", vehicle.c.service_type, vehicle.c.number_key, unique=True)
 Index("ix_vehicle_company", vehicle.c.company_id)
 Index("ix_vehicle_ending", vehicle.c.service_type, last(vehicle.c.vehicle_no))
@@ -117,7 +116,6 @@ sensor = Table(
     Column("ingest_node", Uuid, comment="node that keeps track of its data"),
     Column("serial_key", String(255), nullable=False, comment="key of serial_no, domain/keys.py"),
 )
-Index("uq_sensor_serial", sensor.c.service_type, sensor.c.serial_no, unique=True)
 Index("uq_sensor_serial_key", sensor.c.service_type, sensor.c.serial_key, unique=True)
 Index("ix_sensor_company", sensor.c.company_id)
 Index("ix_sensor_ending", sensor.c.service_type, last(sensor.c.serial_no))
