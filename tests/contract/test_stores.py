@@ -560,7 +560,7 @@ def left_in_memory(tx: Any) -> int:
 @pytest.mark.parametrize("count", [0, 3, STAGED_FROM, 2 * STAGED_FROM + 7])
 def test_staged_rows_are_inserted_once_and_nothing_is_left_in_memory(opener: Open, count: int) -> None:
     async def play(store: Store) -> Any:
-        async with staged(store, [secrets("a", count), secrets("b", 2)]) as insert_all:
+        async with staged(store, [[secrets("a", count), secrets("b", 2)]]) as insert_all:
             await store.write(keep("middle", b""))
             before = await store.read(kept_secrets("a"))
             taken = await store.write(insert_all)
@@ -578,7 +578,7 @@ def test_staged_rows_are_inserted_once_and_nothing_is_left_in_memory(opener: Ope
 def test_staged_rows_tell_that_one_is_there_already(opener: Open, count: int) -> None:
     async def play(store: Store) -> Any:
         await store.write(keep("a000002", b""))
-        async with staged(store, [secrets("a", count)]) as insert_all:
+        async with staged(store, [[secrets("a", count)]]) as insert_all:
             taken = await store.write(insert_all)
         return taken, await store.write(left_in_memory)
 
@@ -587,7 +587,7 @@ def test_staged_rows_tell_that_one_is_there_already(opener: Open, count: int) ->
 
 def test_two_imports_stage_rows_at_the_same_time(opener: Open) -> None:
     async def one(store: Store, prefix: str) -> bool:
-        async with staged(store, [secrets(prefix, 2 * STAGED_FROM)]) as insert_all:
+        async with staged(store, [[secrets(prefix, STAGED_FROM)], [secrets(f"{prefix}_", STAGED_FROM)]]) as insert_all:
             return await store.write(insert_all)
 
     async def play(store: Store) -> Any:
@@ -604,7 +604,7 @@ def test_failure_behind_staged_rows_keeps_none_of_them(opener: Open) -> None:
             raise Taken
 
         with pytest.raises(Taken):
-            async with staged(store, [secrets("a", STAGED_FROM)]) as insert_all:
+            async with staged(store, [[secrets("a", STAGED_FROM)]]) as insert_all:
                 await store.write(fail)
         return await store.read(kept_secrets("a")), await store.write(left_in_memory)
 

@@ -160,8 +160,8 @@ def apply(tx, number, change):
             kind, company_id, user_id = kinds.KINDS[of[0]], of[1], of[2]
             some = [kind.registration(**REGISTERED[kind.noun](f"{number}-{each}")) for each in range(3)]
             company = companies_of.find(tx, EVERYTHING, company_id)[0]
-            for each in kind.prepared(some, actor=admin(company_id, user_id), company=company, **now(number)):
-                assert each.insert(tx, "") == len(each)
+            (made,) = kind.prepared(some, actor=admin(company_id, user_id), company=company, **now(number))
+            assert all(each.insert(tx) for each in made)
 
 
 def seen_by_rows(tx, kind, scope):

@@ -62,8 +62,8 @@ def rows_to_insert():
     actor = Actor(UserId("u"), Authority.COMPANY_ADMIN, company.id)
     registrations = [vehicles.registration(vehicle_no=f"{at:06}", mileage=1.0) for at in range(MANY)]
     registrations.sort(key=lambda each: each.vehicle_no[::-1])
-    return lambda: import_kinds.VEHICLES.prepared(
-        registrations, actor=actor, company=company, ids=TimeIds(node=1), now_ms=1
+    return lambda: list(
+        import_kinds.VEHICLES.prepared(registrations, actor=actor, company=company, ids=TimeIds(node=1), now_ms=1)
     )
 
 

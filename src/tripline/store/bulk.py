@@ -10,9 +10,10 @@ shorter then, and devices wait for it.
 Not here: which rows (`store/trips/batch_rows.py`, `store/ingest/rejected.py`, `store/fleet/imports.py`).
 """
 
+import asyncio
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -29,7 +30,7 @@ LARGEST: Final = 512
 SIZES: Final = tuple(LARGEST >> shift for shift in range(LARGEST.bit_length()))
 """Rows in one statement of SQLite: powers of two, down to one."""
 STAGED_FROM: Final = 2_048
-"""Number of rows above which SQLite stages them; also the most that one transaction stages."""
+"""Number of rows from which SQLite stages them; also the registrations of an import in one part."""
 TYPES: Final = {
     "big_integer": "int8",
     "integer": "int4",
@@ -108,31 +109,56 @@ class Rows(msgspec.Struct, frozen=True):
     def __len__(self) -> int:
         return len(self.values) // self.bulk.width
 
-    def insert(self, tx: WriteTx, staged_in: str) -> int:
-        """Insert them, from the table in memory if one is named; how many the table took."""
-        return self.bulk.insert_staged(tx, staged_in) if staged_in else self.bulk.insert(tx, self.values)
+    def insert(self, tx: WriteTx) -> bool:
+        """Insert them; False if the table already had one."""
+        return self.bulk.insert(tx, self.values) == len(self)
+
+
+class _Load(msgspec.Struct):
+    """The staged rows of one table."""
+
+    bulk: Bulk
+    name: str
+    """Of the table in memory."""
+    count: int = 0
+
+    def stage(self, tx: WriteTx, rows: Rows) -> None:
+        self.bulk.stage(tx, self.name, rows.values)
+
+    def insert(self, tx: WriteTx) -> bool:
+        return self.bulk.insert_staged(tx, self.name) == self.count
+
+    def drop(self, tx: WriteTx) -> None:
+        tx.run_sql(f"DROP TABLE IF EXISTS {self.name}", ())
 
 
 @contextlib.asynccontextmanager
-async def staged(store: Store, many: Sequence[Rows]) -> AsyncIterator[Callable[[WriteTx], bool]]:
+async def staged(store: Store, parts: Iterable[Sequence[Rows]]) -> AsyncIterator[Callable[[WriteTx], bool]]:
     """Yield a function that inserts the rows, table by table, inside one transaction.
 
-    It returns False if the table already had one of the rows: then the transaction must not be committed.
+    It returns False if a table already had one of the rows: then the transaction must not be committed. The parts,
+    each with rows of the same tables, are made on a thread; SQLite stages a large one before the next is made.
     """
-    loads: list[tuple[Rows, str]] = []
+    loads: dict[Bulk, _Load] = {}
+    steps: list[_Load | Rows] = []
+    making = iter(parts)
     try:
-        for rows in many:
-            name = f"temp.staged_{next(_NUMBERS)}" if len(rows) >= STAGED_FROM and not store.shared else ""
-            loads.append((rows, name))
-            step = STAGED_FROM * rows.bulk.width
-            for start in range(0, len(rows.values) if name else 0, step):
-                await store.write(partial(rows.bulk.stage, name=name, values=rows.values[start : start + step]))
-        yield lambda tx: all(rows.insert(tx, name) == len(rows) for rows, name in loads)
+        while (part := await asyncio.to_thread(next, making, None)) is not None:
+            for rows in part:
+                load = loads.get(rows.bulk)
+                if load is None:
+                    if store.shared or len(rows) < STAGED_FROM:
+                        steps.append(rows)
+                        continue
+                    load = loads[rows.bulk] = _Load(rows.bulk, f"temp.staged_{next(_NUMBERS)}")
+                    steps.append(load)
+                load.count += len(rows)
+                await store.write(partial(load.stage, rows=rows))
+        yield lambda tx: all(each.insert(tx) for each in steps)
     finally:
-        for _, name in loads:
-            if name:
-                with contextlib.suppress(Outage):  # a table left behind is in memory and disappears with the process
-                    await store.write(lambda tx, name=name: tx.run_sql(f"DROP TABLE IF EXISTS {name}", ()))  # type: ignore[misc]
+        for load in loads.values():
+            with contextlib.suppress(Outage):  # a table left behind is in memory and disappears with the process
+                await store.write(load.drop)
 
 
 _NUMBERS: Final = itertools.count(1)

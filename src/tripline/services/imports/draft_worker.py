@@ -214,13 +214,11 @@ class DraftWorker:
             registrations += await self._registrations(draft, kind, first)
             done = len(registrations)
             await self._store.write(lambda tx, done=done: self._go_on(tx, draft, [], done))  # type: ignore[misc]
-        prepared = await asyncio.to_thread(
-            kind.prepared, registrations, actor=actor, company=company, ids=self._ids, now_ms=self._clock()
-        )
+        parts = kind.prepared(registrations, actor=actor, company=company, ids=self._ids, now_ms=self._clock())
         # One transaction may outlast a lease, and cannot renew it.
         await self._store.write(lambda tx: self._go_on(tx, draft, [], len(registrations), held_ms=REGISTERING_MS))
         try:
-            async with bulk.staged(self._store, prepared) as insert:
+            async with bulk.staged(self._store, parts) as insert:
                 await self._store.write(lambda tx: self._register(tx, draft, insert, len(registrations)))
         except _Taken:
             await self._end(draft, DraftEvent.CHECK, Note.TAKEN)

@@ -3,8 +3,9 @@
 Not here: the import itself (`registration.py`).
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from heapq import merge
+from itertools import islice
 from operator import attrgetter
 from typing import Any, Final, Protocol
 
@@ -20,13 +21,11 @@ from tripline.domain.refusals import Refusal
 from tripline.services.fleet import sensors as sensor_service
 from tripline.services.fleet import vehicles as vehicle_service
 from tripline.store import reach
-from tripline.store.bulk import Rows
+from tripline.store.bulk import STAGED_FROM, Rows
 from tripline.store.fleet import imports as rows
 from tripline.store.reach import Kind, Why
 from tripline.store.transactions import ReadTx
 from tripline.wire import csv_registrations
-
-_SORTED_AT_ONCE: Final = 2_000
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -51,8 +50,9 @@ class Prepare(Protocol):
 
     def __call__(
         self, registrations: Sequence[Any], *, actor: Actor, company: Company, ids: TimeIds, now_ms: int
-    ) -> list[Rows]:
-        """Return the rows of the registrations; inserting them fails if a name was registered meanwhile."""
+    ) -> Iterator[list[Rows]]:
+        """Yield the rows of the registrations, part by part; inserting them fails if a name was registered
+        meanwhile."""
 
 
 class ImportKind(msgspec.Struct, frozen=True):
@@ -70,53 +70,53 @@ class ImportKind(msgspec.Struct, frozen=True):
     prepared: Prepare
 
 
-def _in_order(registrations: Sequence[Any], name: str) -> Sequence[Any]:
-    """Sort by the name that lists are sorted by, so that index entries are adjacent, in half the time."""
-    by, starts = attrgetter(name), range(0, len(registrations), _SORTED_AT_ONCE)
+def _parts(registrations: Sequence[Any], name: str) -> Iterator[Sequence[Any]]:
+    """Sort by the name that lists are sorted by, so that index entries are adjacent, in half the time; yield parts."""
+    by, starts = attrgetter(name), range(0, len(registrations), STAGED_FROM)
     # A single sort of all rows would hold the interpreter for a tenth of a second.
-    runs = [sorted(registrations[start : start + _SORTED_AT_ONCE], key=by) for start in cooperative.each(starts)]
-    return list(cooperative.each(merge(*runs, key=by)))
+    runs = [sorted(registrations[start : start + STAGED_FROM], key=by) for start in cooperative.each(starts)]
+    in_order = merge(*runs, key=by)
+    while part := list(cooperative.each(islice(in_order, STAGED_FROM))):
+        yield part
 
 
 def _vehicles_prepared(
     registrations: Sequence[vehicles.Registration], *, actor: Actor, company: Company, ids: TimeIds, now_ms: int
-) -> list[Rows]:
+) -> Iterator[list[Rows]]:
     """Vehicles, and for a partner their delegations to the operator (rule 3, H3)."""
-    registrations = _in_order(registrations, "vehicle_no")
-    new = [
-        vehicle_service.of_registration(
-            registration, actor=actor, company=company, vehicle_id=VehicleId(vehicle_id), now_ms=now_ms
-        )
-        for registration, vehicle_id in cooperative.each(
-            zip(registrations, ids.run(len(registrations), now_ms=now_ms), strict=True)
-        )
-    ]
     principals: dict[str, Why] = {company.id: Why.OWN}
     if not company.master:
         principals[company.master_id] = Why.PARTNER | Why.DELEGATED
     if actor.authority is Authority.DIRECTOR:
         principals[actor.user_id] = Why.MANAGED
-    seen = [(each.id, each.vehicle_no) for each in new]
-    made = [rows.vehicle_rows(new), reach.rows_of_new(Kind.VEHICLE, principals, seen, created_ms=now_ms)]
-    if not company.master:
-        made.append(rows.delegation_rows(new, ids.run(len(new), now_ms=now_ms), to=company.master_id))
-    return made
+    for part in _parts(registrations, "vehicle_no"):
+        new = [
+            vehicle_service.of_registration(
+                registration, actor=actor, company=company, vehicle_id=VehicleId(vehicle_id), now_ms=now_ms
+            )
+            for registration, vehicle_id in cooperative.each(zip(part, ids.run(len(part), now_ms=now_ms), strict=True))
+        ]
+        seen = [(each.id, each.vehicle_no) for each in new]
+        made = [rows.vehicle_rows(new), reach.rows_of_new(Kind.VEHICLE, principals, seen, created_ms=now_ms)]
+        if not company.master:
+            made.append(rows.delegation_rows(new, ids.run(len(new), now_ms=now_ms), to=company.master_id))
+        yield made
 
 
 def _sensors_prepared(
     registrations: Sequence[sensors.Registration], *, actor: Actor, company: Company, ids: TimeIds, now_ms: int
-) -> list[Rows]:
+) -> Iterator[list[Rows]]:
     """Sensors without a vehicle; the row does not name the account that registers them."""
-    registrations = _in_order(registrations, "serial_no")
-    new = [
-        sensor_service.of_registration(registration, company=company, sensor_id=SensorId(sensor_id), now_ms=now_ms)
-        for registration, sensor_id in zip(registrations, ids.run(len(registrations), now_ms=now_ms), strict=True)
-    ]
     principals: dict[str, Why] = {company.id: Why.OWN}
     if not company.master:
         principals[company.master_id] = Why.PARTNER
-    seen = [(each.id, each.serial_no) for each in new]
-    return [rows.sensor_rows(new), reach.rows_of_new(Kind.SENSOR, principals, seen, created_ms=now_ms)]
+    for part in _parts(registrations, "serial_no"):
+        new = [
+            sensor_service.of_registration(registration, company=company, sensor_id=SensorId(sensor_id), now_ms=now_ms)
+            for registration, sensor_id in zip(part, ids.run(len(part), now_ms=now_ms), strict=True)
+        ]
+        seen = [(each.id, each.serial_no) for each in new]
+        yield [rows.sensor_rows(new), reach.rows_of_new(Kind.SENSOR, principals, seen, created_ms=now_ms)]
 
 
 VEHICLES: Final = ImportKind(

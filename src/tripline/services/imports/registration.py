@@ -226,9 +226,8 @@ class _Keeping(msgspec.Struct):
         is registered.
         """
         for _ in range(ATTEMPTS):
-            prepared = await asyncio.to_thread(self._prepared, rows)
             try:
-                async with bulk.staged(self.store, prepared) as insert:
+                async with bulk.staged(self.store, self._prepared(rows)) as insert:
                     await self.store.write(self._inserting(insert, len(rows)))
             except _Taken:
                 rows = await _free(self.store, self.company, self.kind, rows, self.report)
@@ -243,7 +242,7 @@ class _Keeping(msgspec.Struct):
             return
         raise Contended()
 
-    def _prepared(self, rows: Sequence[_Good]) -> list[bulk.Rows]:
+    def _prepared(self, rows: Sequence[_Good]) -> Iterator[list[bulk.Rows]]:
         registrations = [row.registration for row in rows]
         return self.kind.prepared(
             registrations, actor=self.actor, company=self.company, ids=self.ids, now_ms=self.now_ms
