@@ -70,7 +70,12 @@ COMPARED = {"username", "currentPassword", "refreshToken", "token", "id", "compa
 """Fields that are looked up or compared and never kept: what does not fit is refused like what is unknown."""
 REFUSED_BEFORE = {"auth.log_in", "passwords.change", "passwords.set_with_link", "applications.reject"}
 """Operations that refuse the examples for something else first: a wrong password, a used link, a decision made."""
-NOT_READ = {("carrier.act", "kind"), ("carrier.act", "newImei"), ("carrier.act", "newMdn")}
+NOT_READ = {
+    ("disputes.decide_dispute", "driverId"),
+    ("carrier.act", "kind"),
+    ("carrier.act", "newImei"),
+    ("carrier.act", "newMdn"),
+}
 """Fields of other types of action than the example's."""
 FORMER_NAMES = {"sktManagerName", "sktManagerEmail"}
 """Second names of fields: a request that gives both is refused unless they agree."""
@@ -167,6 +172,7 @@ class World:
             "toCompanyId": {"id": self.ids["toCompanyId"]},
             "vehicleId": {"id": self.ids["vehicleId"]},
             "id": {"id": self.ids["companyId"]},
+            "driverId": self.ids["driverId"],
         }
         sent = {name: fresh.get(name, value) for name, value in examples.items() if value is not None}
         passed = {"actions", "eventId", *FORMER_NAMES, *(name for of, name in NOT_READ if of == operation.name)}

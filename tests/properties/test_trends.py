@@ -28,7 +28,7 @@ from tripline.store.erasure import driver_remains, erasures, vehicle_remains
 from tripline.store.fleet import people
 from tripline.store.scores import policies, scores, sums
 from tripline.store.scores.policies import Kind
-from tripline.store.trips import bus_trips
+from tripline.store.trips import bus_trips, drivers
 
 DAY_MS = 86_400_000
 OTHER_VEHICLE = "22222223-0000-11b2-8080-808080808080"
@@ -59,6 +59,8 @@ STEPS = st.one_of(
     st.tuples(st.just("annul"), AMONG),
     st.tuples(st.just("begin"), AMONG, st.integers(0, 40)),
     st.tuples(st.just("driven"), AMONG, AMONG),
+    st.tuples(st.just("correct"), AMONG, AMONG),
+    st.tuples(st.just("uncorrect"), AMONG),
     st.tuples(st.just("remap"), AMONG, AMONG),
     st.tuples(st.just("no vehicle"), AMONG),
     st.tuples(st.just("no driver"), AMONG),
@@ -162,6 +164,29 @@ class Life:
             await self._change(trip_no, user_id=by)
             scope = Scope.everything("test")
             await self.rig.write(lambda tx: bus_trips.driven_by(tx, scope, {trip_no: UserId(by)}))
+
+    async def _correct(self, which, driver):
+        """A manager names another driver."""
+        alive = [each for each in DRIVERS if each not in self.gone]
+        if alive:
+            await self._give(which, lambda known: (UserId(alive[driver % len(alive)]), known.recorded_id, 1))
+
+    async def _uncorrect(self, which):
+        """The driver of the messages again."""
+        await self._give(which, lambda known: (known.recorded_id, None, None))
+
+    async def _give(self, which, chosen):
+        ids = dict(await self.rig.rows(tables.trip, "no", "id"))
+        if (trip_no := self.trip(which)) not in ids:
+            return
+
+        def work(tx):
+            known = drivers.of_trip(tx, ids[trip_no])
+            driver_id, recorded_id, corrected_ms = chosen(known)
+            values = {"recorded_id": recorded_id, "corrected_ms": corrected_ms, "now_ms": self.rig.now_ms}
+            drivers.change(tx, known, driver_id, **values)
+
+        await self.rig.write(work)
 
     async def _remap(self, which, vehicle):
         """A trip of no vehicle becomes one of a vehicle; none ever goes from one to another."""

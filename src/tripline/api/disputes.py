@@ -4,10 +4,10 @@ from typing import Any, Final
 
 from litestar.types import ASGIApp
 
-from tripline.domain import fields
+from tripline.domain import corrections, fields
 from tripline.domain.access import Action, Actor
 from tripline.domain.disputes import AlreadyContested, NotOpen, OwnDispute, Reason, State, TooManyDisputes
-from tripline.domain.ids import CompanyId, TripId
+from tripline.domain.ids import CompanyId, TripId, UserId
 from tripline.domain.refusals import BadParameter
 from tripline.http import answers, languages, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of, scores_of
@@ -71,6 +71,17 @@ async def list_disputes_of_trip(request: Call) -> ASGIApp:
     return answers.ok(await context_of(request).store.read(work))
 
 
+@operation("GET", "/api/tre/v1_3/dispute/{disputeId}", access=Action.DRIVING_READ, answer=Dispute)
+async def read_dispute(request: Call) -> ASGIApp:
+    """A dispute, also for the person who opened it and may not read its trip any more."""
+
+    def work(tx: ReadTx) -> Dispute:
+        actor, dispute_id = _dispute(tx, request)
+        return dispute(service.read(tx, actor=actor, dispute_id=dispute_id))
+
+    return answers.ok(await context_of(request).store.read_short(work))
+
+
 @operation(
     "GET",
     "/api/tre/v1_3/company/{companyId}/dispute",
@@ -104,10 +115,11 @@ async def list_disputes(request: Call) -> ASGIApp:
     request=DecideDispute,
     required=("accept",),
     answer=Dispute,
-    refuses=(OwnDispute, NotOpen),
+    refuses=(OwnDispute, NotOpen, *corrections.REFUSALS),
 )
 async def decide_dispute(request: Call) -> ASGIApp:
-    """Accept a dispute, so that the disputed event or trip no longer counts, or reject it with a reason."""
+    """Accept a dispute, so that the disputed event or trip no longer counts or counts for another driver, or reject it
+    with a reason."""
     context = context_of(request)
 
     def admitted(tx: ReadTx) -> tuple[Actor, str]:
@@ -121,10 +133,21 @@ async def decide_dispute(request: Call) -> ASGIApp:
         raise BadParameter.missing("accept")
     answer = fields.long_text("answer", sent.answer) if accept else fields.prose("answer", sent.answer)
 
+    driver_id = UserId(parameters.uuid_of(sent.driver_id, "driverId")) if accept and sent.driver_id else None
+    language = languages.asked_of(request)
+
     def work(tx: WriteTx) -> Dispute:
+        desk = scores_of(request).disputes
+        if driver_id is None:
+            return dispute(desk.decide(tx, actor=actor, dispute_id=dispute_id, accept=accept, answer=answer or None))
         return dispute(
-            scores_of(request).disputes.decide(
-                tx, actor=actor, dispute_id=dispute_id, accept=accept, answer=answer or None
+            desk.correct(
+                tx,
+                actor=actor,
+                dispute_id=dispute_id,
+                driver_id=driver_id,
+                answer=answer or None,
+                language=language,
             )
         )
 
@@ -165,6 +188,7 @@ def _dispute(tx: ReadTx, request: Call) -> tuple[Actor, str]:
 handlers: Final[list[Any]] = [
     open_dispute,
     list_disputes_of_trip,
+    read_dispute,
     list_disputes,
     decide_dispute,
     withdraw_dispute,

@@ -85,7 +85,7 @@ class Action(Enum):
     CANDIDATE_READ = "candidate.read"
     """List those companies; the row is the delegating company."""
     DISPUTE_DECIDE = "dispute.decide"
-    """Accept or reject a dispute of a score; the row is the trip."""
+    """Accept or reject a dispute of a score, and correct the driver of a past trip; the row is the trip."""
     DISPUTE_LIST = "dispute.list"
     """List the disputes about a company's trips that the caller may decide; the row is the company."""
     DISPUTE_OPEN = "dispute.open"

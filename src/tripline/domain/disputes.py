@@ -38,6 +38,8 @@ class State(StrEnum):
     OPEN = "OPEN"
     ACCEPTED = "ACCEPTED"
     """The contested event or trip no longer counts."""
+    CORRECTED = "CORRECTED"
+    """The trip has another driver; it counts in full."""
     REJECTED = "REJECTED"
     WITHDRAWN = "WITHDRAWN"
     """By the person who opened it."""
@@ -47,6 +49,7 @@ class Cause(StrEnum):
     """An event that moves a dispute from state to state."""
 
     ACCEPT = "accept"
+    CORRECT = "correct"
     REJECT = "reject"
     WITHDRAW = "withdraw"
 
@@ -54,6 +57,7 @@ class Cause(StrEnum):
 NEXT: Final[dict[tuple[State | None, Cause | None], State]] = {
     (None, None): State.OPEN,
     (State.OPEN, Cause.ACCEPT): State.ACCEPTED,
+    (State.OPEN, Cause.CORRECT): State.CORRECTED,
     (State.OPEN, Cause.REJECT): State.REJECTED,
     (State.OPEN, Cause.WITHDRAW): State.WITHDRAWN,
 }

@@ -76,6 +76,7 @@ NO_RECORD_WRITTEN = {
     "passwords.set_with_link": "no record",
     "disputes.open_dispute": "the body says what is contested; the record is the outcome",
     "disputes.decide_dispute": "the body decides; the record is the outcome",
+    "trip_drivers.correct_driver": "the body names the driver; the record is the outcome",
     "policies.choose_policy": "no record",
     "policies.preview_policy": "no record",
     "rescorings.begin_rescoring": "the body asks; the record is the outcome",

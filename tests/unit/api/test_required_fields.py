@@ -87,6 +87,7 @@ async def scene(app):
         "applicationId": listed["data"][0]["id"]["id"],
     }
     body = {"toCompanyId": partner["id"], "vehicleId": vehicle["id"], "id": {"id": operator_id}}
+    body["driverId"] = driver.user_id
     return {"admin": admin, "root": root, "none": None}, path, body
 
 

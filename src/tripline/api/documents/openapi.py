@@ -58,7 +58,7 @@ HEADINGS: Final = {
     "Trips": ("Trips, microtrips and device events.", ("trips",)),
     "Analytics": (
         "Driving scores with explanations and trends, GPS events, scoring policies, scoring anew, disputes.",
-        ("scores", "explanations", "trends", "policies", "rescorings", "disputes"),
+        ("scores", "explanations", "trends", "policies", "rescorings", "disputes", "trip_drivers"),
     ),
     "Delegation": (
         "Vehicles delegated to companies, rights of people on vehicles.",

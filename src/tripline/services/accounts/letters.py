@@ -19,10 +19,12 @@ class Kind(StrEnum):
     REJECTED = "application.rejected"
     RESET = "password.reset"
     DISPUTE = "dispute.decided"
+    DRIVER = "driver.corrected"
 
 
 _DECISIONS: Final = {
     State.ACCEPTED: ("mail.dispute.accepted", "mail.dispute.accepted.subject"),
+    State.CORRECTED: ("mail.dispute.corrected", "mail.dispute.accepted.subject"),
     State.REJECTED: ("mail.dispute.rejected", "mail.dispute.rejected.subject"),
 }
 _EVENTS: Final = {
@@ -74,22 +76,40 @@ def decided(
 ) -> Letter:
     """The dispute was accepted or rejected. `begin_ms`: start of its trip; times are given in `zone`."""
 
-    def at(time_ms: int) -> str:
-        return f"{datetime.datetime.fromtimestamp(time_ms / 1_000, zone):%Y-%m-%d %H:%M:%S} ({zone.key})"
-
-    facts = [catalogue.text("mail.dispute.trip", language, at=at(begin_ms))]
-    if vehicle_no is not None:
-        facts.append(catalogue.text("mail.dispute.vehicle", language, vehicle=vehicle_no))
+    facts = _trip(vehicle_no, begin_ms, zone, language)
     if found.event is None:
         facts.append(catalogue.text("mail.dispute.whole", language))
     else:
-        facts.append(catalogue.text(_EVENTS[EventType(found.event.event_type)], language, at=at(found.event.event_ms)))
+        facts.append(
+            catalogue.text(_EVENTS[EventType(found.event.event_type)], language, at=_at(found.event.event_ms, zone))
+        )
     facts += _scores(found, language)
     if found.answer:
         facts += ["", catalogue.text("mail.dispute.answer", language), "", found.answer]
     key, subject = _DECISIONS[found.state]
     text = catalogue.text(key, language, name=name, facts="\n".join(facts))
     return Letter(recipient, catalogue.text(subject, language), text)
+
+
+def drove(
+    *, recipient: str, name: str, vehicle_no: str | None, begin_ms: int, zone: zoneinfo.ZoneInfo, language: Language
+) -> Letter:
+    """The recipient is now the driver of a past trip, which may be contested. `begin_ms`: its start."""
+    facts = _trip(vehicle_no, begin_ms, zone, language)
+    text = catalogue.text("mail.driver", language, name=name, facts="\n".join(facts))
+    return Letter(recipient, catalogue.text("mail.driver.subject", language), text)
+
+
+def _trip(vehicle_no: str | None, begin_ms: int, zone: zoneinfo.ZoneInfo, language: Language) -> list[str]:
+    """Start and vehicle of a trip."""
+    facts = [catalogue.text("mail.dispute.trip", language, at=_at(begin_ms, zone))]
+    if vehicle_no is not None:
+        facts.append(catalogue.text("mail.dispute.vehicle", language, vehicle=vehicle_no))
+    return facts
+
+
+def _at(time_ms: int, zone: zoneinfo.ZoneInfo) -> str:
+    return f"{datetime.datetime.fromtimestamp(time_ms / 1_000, zone):%Y-%m-%d %H:%M:%S} ({zone.key})"
 
 
 def _scores(found: Dispute, language: Language) -> list[str]:

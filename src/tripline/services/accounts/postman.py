@@ -14,7 +14,7 @@ import zoneinfo
 from typing import Final
 
 from tripline.domain import access
-from tripline.domain.access import Action, Thing
+from tripline.domain.access import Action, Reach, Scope, Thing
 from tripline.domain.disputes import State
 from tripline.domain.ids import UserId
 from tripline.domain.refusals import Forbidden, NotFound
@@ -30,6 +30,7 @@ from tripline.store.accounts import accounts, applications, mail_outbox, visitor
 from tripline.store.accounts.mail_outbox import NEVER_MS, Mail
 from tripline.store.scores import disputes
 from tripline.store.transactions import Store, WriteTx
+from tripline.store.trips import trips
 
 BATCH: Final = 20
 LOOK_S: Final = 5.0
@@ -45,6 +46,8 @@ EARLY_MS: Final = 5_000
 """How long a mail rests whose dispute was accepted before the trip is scored anew."""
 SCORE_MS: Final = 600_000
 """After this time such a mail is sent without the new score."""
+
+_OWN: Final = frozenset({Reach.SELF})
 
 log = logger("postman")
 
@@ -155,6 +158,8 @@ class Postman:
             return self._reset(tx, mail)
         if mail.kind == letters.Kind.DISPUTE:
             return self._decided(tx, mail)
+        if mail.kind == letters.Kind.DRIVER:
+            return self._drove(tx, mail)
         application = applications.find(tx, mail.application_id or "")
         if application is None:
             return None
@@ -192,8 +197,9 @@ class Postman:
         if actor is None or account is None:
             return None
         try:
-            scope = access.scope_of(actor, Action.DRIVING_READ)
-            found = access.admitted(disputes.inside(tx, scope, mail.dispute_id), Thing.DISPUTE)
+            known = disputes.inside(tx, access.scope_of(actor, Action.DRIVING_READ), mail.dispute_id)
+            # The decision itself ended the opener's access to the trip.
+            found = known[0] if known and known[0].state is State.CORRECTED else access.admitted(known, Thing.DISPUTE)
         except (Forbidden, NotFound):
             return None
         if found.state is State.ACCEPTED and found.rescored_ms is None and self._clock() - mail.created_ms < SCORE_MS:
@@ -201,6 +207,23 @@ class Postman:
         drive = disputes.drive(tx, found.trip_no)
         return letters.decided(
             found,
+            recipient=account.email,
+            name=account.name,
+            vehicle_no=drive.vehicle_no,
+            begin_ms=drive.begin_ms,
+            zone=self._zone,
+            language=Language(account.language or mail.language),
+        )
+
+    def _drove(self, tx: WriteTx, mail: Mail) -> Letter | None:
+        """None when the account is gone or disabled, or is not the trip's driver any more."""
+        if mail.account_id is None or mail.trip_id is None:
+            return None
+        account = visitors.of(tx, mail.account_id)
+        if account is None or not trips.trip_inside(tx, Scope("mail", _OWN, mail.account_id), mail.trip_id):
+            return None
+        drive = disputes.drive(tx, disputes.trip(tx, mail.trip_id).no)
+        return letters.drove(
             recipient=account.email,
             name=account.name,
             vehicle_no=drive.vehicle_no,

@@ -265,9 +265,12 @@ class Placer:
             trip.vehicle_id = vehicle_of(message, self._facts)
         if opened.user_id is not None:
             user_id = self._person(opened.user_id, message.sensor, trip.vehicle_id)
-            if user_id != trip.user_id and trip.closed_ms is not None:
-                self.driven[trip.no] = user_id
-            trip.user_id = user_id
+            if trip.corrected_ms is not None:
+                trip.recorded_user_id = user_id  # takes effect if the correction is withdrawn
+            else:
+                if user_id != trip.user_id and trip.closed_ms is not None:
+                    self.driven[trip.no] = user_id
+                trip.user_id = user_id
         if opened.values.get("deviceType") is not None or not has_samples:
             trip.device_type = reading.device_type
         parked = has_samples and trip.parking and not (before is not None and before.parking)

@@ -8,6 +8,8 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from tripline.domain import access
 from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.disputes import (
@@ -23,7 +25,7 @@ from tripline.domain.disputes import (
     State,
     TooManyDisputes,
 )
-from tripline.domain.ids import CompanyId, TimeIds, TripId
+from tripline.domain.ids import CompanyId, TimeIds, TripId, UserId
 from tripline.domain.refusals import BadParameter, Forbidden
 from tripline.language.catalogue import Language
 from tripline.later import Later
@@ -35,7 +37,7 @@ from tripline.scoring.score import COUNTED
 from tripline.services import notifications
 from tripline.services.accounts import letters
 from tripline.services.push import notices
-from tripline.services.scores import reads
+from tripline.services.scores import corrections, reads
 from tripline.store.accounts import accounts, mail_outbox
 from tripline.store.fleet import companies
 from tripline.store.lists import Span
@@ -126,6 +128,32 @@ class DisputeService:
             rescore.ask(tx, [found.trip_no], due_ms=self._clock())
         return self._stored(tx, dispute_id)
 
+    def correct(
+        self, tx: WriteTx, *, actor: Actor, dispute_id: str, driver_id: UserId, answer: str | None, language: Language
+    ) -> Dispute:
+        """Accept a dispute "I was not driving" by giving the trip this driver; nothing is annulled.
+
+        `language`: of the mail to the new driver, unless the account chose one. Raises as `decide` and
+        `corrections.correct`, and `BadParameter` for another reason and for the present driver.
+        """
+        found = to_decide(tx, actor=actor, dispute_id=dispute_id)
+        if found.reason is not Reason.NOT_DRIVER:
+            raise BadParameter("driver_not_contested", field="driverId")
+        if found.driver_id == driver_id:
+            raise BadParameter("driver_same", field="driverId")
+        self._close(tx, found, Cause.CORRECT, actor=actor, answer=answer)
+        corrections.correct(
+            tx,
+            actor=actor,
+            trip_id=found.trip_id,
+            driver_id=driver_id,
+            language=language,
+            ids=self._ids,
+            now_ms=self._clock(),
+        )
+        self._mail(tx, found)
+        return self._stored(tx, dispute_id)
+
     def withdraw(self, tx: WriteTx, *, actor: Actor, dispute_id: str) -> Dispute:
         """Withdraw the dispute. Raises `NotFound`, `Forbidden`, `NotOpen`."""
         scope = access.scope_of(actor, Action.DISPUTE_OPEN)
@@ -208,6 +236,17 @@ def to_decide(tx: ReadTx, *, actor: Actor, dispute_id: str) -> Dispute:
     if actor.user_id == found.driver_id:
         raise OwnDispute("drove")
     return found
+
+
+def read(tx: ReadTx, *, actor: Actor, dispute_id: str) -> Dispute:
+    """A dispute, for readers of its trip and for its opener; an opener without the trip does not see the driver.
+
+    Raises `NotFound`, `Forbidden`.
+    """
+    found = disputes.inside(tx, access.scope_of(actor, Action.DRIVING_READ), dispute_id)
+    if found is not None and found[0].opened_by == actor.user_id and not found[1]:
+        return msgspec.structs.replace(found[0], driver_id=None)
+    return access.admitted(found, Thing.DISPUTE)
 
 
 def of_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> list[Dispute]:

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from sqlalchemy import delete, func, insert, select, update
 
-from tripline.domain.ids import TimeIds, UserId
+from tripline.domain.ids import TimeIds, TripId, UserId
 from tripline.store.tables import mail_outbox
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -33,6 +33,7 @@ class Mail(msgspec.Struct, frozen=True, kw_only=True):
     account_id: UserId | None
     application_id: str | None
     dispute_id: str | None
+    trip_id: TripId | None
     due_ms: int
     attempts: int
     last_error: str | None
@@ -57,6 +58,7 @@ def add(
     account_id: UserId | None = None,
     application_id: str | None = None,
     dispute_id: str | None = None,
+    trip_id: TripId | None = None,
 ) -> None:
     """Queue a mail for sending after the commit, behind all waiting ones: another program on this database may have
     numbered mails ahead of our clock (not on a shared one, where each process numbers in its own slot)."""
@@ -71,6 +73,7 @@ def add(
             account_id=account_id,
             application_id=application_id,
             dispute_id=dispute_id,
+            trip_id=trip_id,
             due_ms=now_ms,
         )
     )

@@ -56,6 +56,7 @@ _IN_TURN: Final = (
             rpc_call.c.no,
         )
     ),
+    _detach(trip.c.no, "recorded_user_id"),
     # After scores, which add nothing to it any more.
     _SUMS,
     _detach(dispute.c.no, "opened_by"),

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Select, and_, bindparam, delete, or_, select, update
+from sqlalchemy import Select, and_, bindparam, delete, func, or_, select, update
 
 from tripline.domain import trends
 from tripline.domain.trends import NOTHING, Period, Subject, Sums
@@ -19,7 +19,7 @@ from tripline.scoring.score import lacking
 from tripline.store.bulk import Bulk
 from tripline.store.scores import standings
 from tripline.store.tables import driving_score, score_sum
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 
 class Share(NamedTuple):
@@ -173,6 +173,20 @@ _ROWS: Final = Bulk(
     *Sums._fields,
     on_conflict="ON CONFLICT (subject, period, day, policy) DO UPDATE SET "
     + ", ".join(f"{name} = score_sum.{name} + excluded.{name}" for name in Sums._fields),
+)
+
+
+def of_subject(tx: ReadTx, subject: str) -> Sums:
+    """All scored trips of a vehicle, driver or company."""
+    return Sums(*(int(value) for value in tx.hot(_OF_SUBJECT, subject, Period.MONTH.value)[0]))
+
+
+_OF_SUBJECT: Final = Hot(
+    select(*(func.coalesce(func.sum(score_sum.c[name]), 0) for name in Sums._fields)).where(
+        score_sum.c.subject == bindparam("of_subject"), score_sum.c.period == bindparam("of_period")
+    ),
+    "of_subject",
+    "of_period",
 )
 
 

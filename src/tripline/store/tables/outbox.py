@@ -18,6 +18,7 @@ mail_outbox = Table(
     Column("last_error", String(255)),
     Column("language", String(8), nullable=False, comment="of the letter"),
     Column("dispute_id", Uuid),
+    Column("trip_id", Uuid),
     comment="mails to send",
 )
 Index("ix_mail_outbox_due", mail_outbox.c.due_ms)

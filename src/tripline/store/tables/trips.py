@@ -32,7 +32,7 @@ trip = Table(
     Column("company_id", Uuid, nullable=False),
     Column("sensor_id", Uuid, comment="null: the sensor was deleted"),
     Column("vehicle_id", Uuid, comment="null: the sensor was not mapped"),
-    Column("user_id", Uuid, comment="driver when the trip opened"),
+    Column("user_id", Uuid, comment="driver when the trip opened, unless corrected"),
     Column("service_type", String(255), nullable=False),
     Column("device_type", String(32), nullable=False),
     Column("tid", BigInteger, comment="the device's own counter, not unique"),
@@ -49,6 +49,8 @@ trip = Table(
     Column("source", String(8), nullable=False, server_default="device", comment="device or bus"),
     Column("envelope", LargeBinary, comment=ENVELOPE),
     Column("quality", LargeBinary, comment="JSON of how good its samples were (scoring/quality.py); null: not judged"),
+    Column("corrected_ms", BigInteger, comment="when the driver was corrected; null: no correction is in force"),
+    Column("recorded_user_id", Uuid, comment="of a corrected trip: the driver that its messages name"),
 )
 Index("ix_trip_vehicle", trip.c.vehicle_id, trip.c.created_ms, trip.c.no)
 Index("ix_trip_user", trip.c.user_id, trip.c.created_ms, trip.c.no)
@@ -66,6 +68,11 @@ partial_index(
     trip.c.start_ms,
     trip.c.no,
     where="not_scored IS NULL AND user_id IS NOT NULL",
+)
+partial_index(
+    "ix_trip_recorded_user",
+    trip.c.recorded_user_id,
+    where="recorded_user_id IS NOT NULL",
 )
 Index("ix_trip_sensor", trip.c.sensor_id, trip.c.no)
 Index("ix_trip_ended", trip.c.sensor_id, trip.c.closed_ms)

@@ -18,17 +18,20 @@ from tripline.domain.samples import RECORD
 from tripline.domain.trips import State
 from tripline.store.bulk import Bulk
 from tripline.store.erasure import erasures
-from tripline.store.scores import sums
-from tripline.store.tables import device_event, driving_score, gps_event, microtrip, scoring_job, trip
+from tripline.store.tables import device_event, microtrip, scoring_job, trip
 from tripline.store.transactions import Hot, ReadTx, WriteTx
+from tripline.store.trips import drivers
 
 AT_ONCE: Final = 500
 """Ids in one statement."""
 _KEPT: Final = (
     *("no", "id", "company_id", "sensor_id", "vehicle_id", "user_id", "device_type", "parking", "state", "start_ms"),
     *("end_ms", "closed_ms", "message_ty", "message_key", "distance_m", "payload", "not_scored", "envelope", "source"),
+    *("recorded_user_id", "corrected_ms"),
 )
-_CHANGED: Final = tuple(name for name in _KEPT if name not in ("no", "id", "company_id", "sensor_id", "source"))
+_CHANGED: Final = tuple(
+    name for name in _KEPT if name not in ("no", "id", "company_id", "sensor_id", "source", "corrected_ms")
+)
 
 
 MICROTRIPS: Final = Bulk(microtrip, "no", "trip_no", "id", "ts", "ty", "payload", "samples", "bus_key", "envelope")
@@ -65,6 +68,10 @@ class BusTrip:
     not_scored: str | None
     envelope: bytes | None
     source: str
+    recorded_user_id: UserId | None
+    """The driver that its messages name, while a correction is in force."""
+    corrected_ms: int | None
+    """When its driver was corrected; None: no correction is in force."""
 
     def __init__(self, row: Sequence[Any], *, erased: bool = False, is_new: bool = False) -> None:
         for name, value in zip(_KEPT, row, strict=True):
@@ -188,12 +195,8 @@ def events(tx: ReadTx, scope: Scope, keys: Collection[int]) -> dict[int, list[by
 def driven_by(tx: WriteTx, scope: Scope, driven: Mapping[int, UserId | None]) -> None:
     """Update the drivers of these trips' scores and events, by trip number, from their latest messages."""
     _everything(scope)
-    values = [{"of_trip": trip_no, "by": user_id} for trip_no, user_id in driven.items()]
-    if values:
-        before = sums.held(tx, driven)
-        for table in (driving_score, gps_event):
-            tx.run(update(table).where(table.c.trip_no == bindparam("of_trip")).values(user_id=bindparam("by")), values)
-        sums.move(tx, before, sums.shares(tx, driven))
+    if driven:
+        drivers.renamed(tx, dict(driven))
 
 
 def _stored(

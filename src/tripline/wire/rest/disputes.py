@@ -35,7 +35,10 @@ class Dispute(msgspec.Struct, frozen=True, rename="camel"):
     created_time: Annotated[int, Meta(description="when it was opened, epoch ms", examples=[1735700000000])]
     trip_id: Annotated[Id, Meta(description="id of the trip", examples=_TRIP)]
     vehicle_id: Annotated[Id | None, Meta(description="id of its vehicle", examples=_TRIP)]
-    driver_id: Annotated[Id | None, Meta(description="who drove; null: unknown", examples=_ACCOUNT)]
+    driver_id: Annotated[
+        Id | None,
+        Meta(description="who drove; null: unknown, or hidden from an opener without the trip", examples=_ACCOUNT),
+    ]
     opened_by: Annotated[Id | None, Meta(description="who opened it; null: deleted", examples=_ACCOUNT)]
     reason: Annotated[Reason, Meta(description="why it is contested", examples=["TRAFFIC"])]
     text: Annotated[str, Meta(description="in words", examples=["A child ran into the road."])]
@@ -92,13 +95,23 @@ class DecideDispute(msgspec.Struct, rename="camel", kw_only=True):
     """A decision."""
 
     accept: Annotated[
-        bool | None, Meta(description="true: it does not count any more; false: it stays", examples=[True])
+        bool | None,
+        Meta(
+            description="true: it does not count any more, or counts for `driverId`; false: it stays", examples=[True]
+        ),
     ] = None
     answer: Annotated[
         str | None,
         Meta(
             description=f"why, up to {LONG_TEXT_MAX:,} characters; required to reject",
             examples=["The video shows the child."],
+        ),
+    ] = None
+    driver_id: Annotated[
+        str | None,
+        Meta(
+            description="with `accept` true, on a dispute for NOT_DRIVER: the driver for whom the trip counts in full",
+            examples=["2a7c1e30-c801-11ef-9d5c-6b1f6f2a4c11"],
         ),
     ] = None
 

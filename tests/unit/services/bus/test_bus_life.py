@@ -12,12 +12,16 @@ from tests.support.ingest_rig import DRIVER, MINUTE, NOW, OTHER_VEHICLE, SENSOR,
 from tests.support.ingest_rig import microtrip as of_device
 
 from tripline.config import Ingest
+from tripline.domain.ids import TripId, UserId
 from tripline.ports.outages import Outage
 from tripline.services.bus.silence import Silence
 from tripline.services.fleet import removal
 from tripline.store import tables
+from tripline.store.transactions import WriteTx
+from tripline.store.trips import drivers
 
 GRACE_MS = 60_000
+OTHER_DRIVER = UserId("77777777-0000-11b2-8080-808080808080")
 
 
 @pytest.fixture
@@ -42,6 +46,11 @@ def drive(samples: int = 80, **data: Any) -> list[dict[str, Any]]:
         ),
         trip({"tid": 1}, deviceType="GPS", startTs=items[0]["clt"], endTs=items[-1]["clt"], **data),
     ]
+
+
+def _correct(tx: WriteTx, driver_id: UserId, *, now_ms: int) -> None:
+    known = drivers.of_trip(tx, TripId(TRIP))
+    drivers.change(tx, known, driver_id, recorded_id=known.driver_id, corrected_ms=now_ms, now_ms=now_ms)
 
 
 def end_silent(rig: BusRig) -> int:
@@ -243,6 +252,20 @@ def test_message_behind_silence_completes_the_trip_with_a_score_anew(rig):
 
     assert rig.rows(tables.trip, "state") == ["COMPLETE"]
     assert rig.rows(tables.driving_score, "user_id") == [DRIVER]
+
+
+def test_later_messages_keep_a_corrected_driver_and_name_the_recorded_one(rig):
+    *samples, ended = drive()
+    rig.deliver(*samples, ended)
+    rig.score()
+    rig.run(rig.store.write(lambda tx: _correct(tx, OTHER_DRIVER, now_ms=rig.now_ms)))
+
+    rig.deliver(ended | {"data": ended["data"] | {"userId": DRIVER}})
+    rig.deliver(*samples)
+    rig.score()
+
+    assert rig.rows(tables.trip, "user_id", "recorded_user_id") == [(OTHER_DRIVER, DRIVER)]
+    assert rig.rows(tables.driving_score, "user_id") == [OTHER_DRIVER]
 
 
 def test_microtrip_behind_silence_opens_the_trip_again(rig):

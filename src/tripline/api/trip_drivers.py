@@ -1,0 +1,131 @@
+"""The driver of a past trip over REST: reading it with a preview, correcting it, withdrawing the correction.
+
+Not here: who may correct it (`services/scores/corrections.py`), accepting a dispute with another driver
+(`disputes.py`).
+"""
+
+from typing import Any, Final
+
+from litestar.types import ASGIApp
+
+from tripline.domain import corrections
+from tripline.domain.access import Action, Actor
+from tripline.domain.ids import TripId, UserId
+from tripline.domain.refusals import BadParameter
+from tripline.http import answers, languages, parameters, permission
+from tripline.http.context import Call, context_of
+from tripline.http.operations import Value, operation
+from tripline.services import notifications
+from tripline.services.scores import corrections as service
+from tripline.store.transactions import ReadTx, WriteTx
+from tripline.wire.rest import bodies as rest_bodies
+from tripline.wire.rest.trip_drivers import CorrectDriver, DriverOfTrip, driver_of_trip
+
+_DRIVER: Final = "driverId"
+_ASKED: Final = Value(
+    name=_DRIVER,
+    type=str,
+    meaning="what giving the trip this driver would change",
+    example="2a7c1e30-c801-11ef-9d5c-6b1f6f2a4c11",
+)
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/trip/{tripId}/driver",
+    access=Action.DISPUTE_DECIDE,
+    answer=DriverOfTrip,
+    query=(_ASKED,),
+    refuses=corrections.REFUSALS,
+)
+async def read_driver(request: Call) -> ASGIApp:
+    """The driver of a past trip that the caller may correct, with a preview of another driver."""
+
+    def work(tx: ReadTx) -> DriverOfTrip:
+        actor, trip_id = _trip(tx, request)
+        known = service.to_correct(tx, actor=actor, trip_id=trip_id)
+        asked = parameters.query_id(request.query_params, _DRIVER)
+        if asked is None:
+            return driver_of_trip(known)
+        return driver_of_trip(known, service.preview(tx, actor=actor, known=known, driver_id=UserId(asked)))
+
+    return answers.ok(await context_of(request).store.read(work))
+
+
+@operation(
+    "PUT",
+    "/api/tre/v1_3/trip/{tripId}/driver",
+    access=Action.DISPUTE_DECIDE,
+    request=CorrectDriver,
+    required=(_DRIVER,),
+    answer=DriverOfTrip,
+    refuses=corrections.REFUSALS,
+)
+async def correct_driver(request: Call) -> ASGIApp:
+    """Give a past trip another driver; its score, and the sums and rankings of both people, follow at once."""
+    context = context_of(request)
+
+    def admitted(tx: ReadTx) -> tuple[Actor, TripId]:
+        actor, trip_id = _trip(tx, request)
+        service.to_correct(tx, actor=actor, trip_id=trip_id)
+        return actor, trip_id
+
+    actor, trip_id = await context.store.read_short(admitted)
+    sent = rest_bodies.read(await parameters.json_object(request), CorrectDriver)
+    if not sent.driver_id:
+        raise BadParameter.missing(_DRIVER)
+    driver_id = UserId(parameters.uuid_of(sent.driver_id, _DRIVER))
+
+    def work(tx: WriteTx) -> DriverOfTrip:
+        return driver_of_trip(
+            service.correct(
+                tx,
+                actor=actor,
+                trip_id=trip_id,
+                driver_id=driver_id,
+                language=languages.asked_of(request),
+                ids=context.ids,
+                now_ms=context.clock(),
+            )
+        )
+
+    corrected = await context.store.write(work)
+    notifications.send(context.signals, notifications.mail_due())
+    return answers.ok(corrected)
+
+
+@operation(
+    "DELETE",
+    "/api/tre/v1_3/trip/{tripId}/driver",
+    access=Action.DISPUTE_DECIDE,
+    answer=DriverOfTrip,
+    refuses=(*corrections.REFUSALS, corrections.NotCorrected),
+)
+async def withdraw_driver(request: Call) -> ASGIApp:
+    """Withdraw the correction: the trip has the driver that its messages name."""
+    context = context_of(request)
+
+    def work(tx: WriteTx) -> DriverOfTrip:
+        actor, trip_id = _trip(tx, request)
+        return driver_of_trip(
+            service.withdraw(
+                tx,
+                actor=actor,
+                trip_id=trip_id,
+                language=languages.asked_of(request),
+                ids=context.ids,
+                now_ms=context.clock(),
+            )
+        )
+
+    withdrawn = await context.store.write(work)
+    notifications.send(context.signals, notifications.mail_due())
+    return answers.ok(withdrawn)
+
+
+def _trip(tx: ReadTx, request: Call) -> tuple[Actor, TripId]:
+    """The caller and the trip."""
+    return permission.permitted_in(tx, request), TripId(parameters.path_id(request, "tripId"))
+
+
+handlers: Final[list[Any]] = [read_driver, correct_driver, withdraw_driver]

@@ -1,0 +1,86 @@
+"""JSON of the driver of a past trip: the record, a preview, and the correction. An addition to the interface."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tripline.domain.corrections import Totals, TripDriver
+from tripline.domain.trends import Sums
+from tripline.wire.rest.base import Id
+
+_TRIP: list[object] = [{"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"}]
+_ACCOUNT: list[object] = [{"id": "2a7c1e30-c801-11ef-9d5c-6b1f6f2a4c11"}]
+_SUM: list[object] = [{"count": 12, "dist": 91234, "score": 87.31}]
+
+
+class DrivenSum(msgspec.Struct, frozen=True, rename="camel"):
+    """All scored trips of a person."""
+
+    count: Annotated[int, Meta(description="how many", examples=[12])]
+    dist: Annotated[int, Meta(description="their distance, m", examples=[91234])]
+    score: Annotated[float | None, Meta(description="score of all of them; null: none", examples=[87.31])]
+
+
+class DriverChange(msgspec.Struct, frozen=True, rename="camel"):
+    """A person's scored trips before and after a correction."""
+
+    driver_id: Annotated[Id, Meta(description="the former or the new driver", examples=_ACCOUNT)]
+    before: Annotated[
+        DrivenSum | None, Meta(description="now; null: the caller may not read this person's scores", examples=_SUM)
+    ]
+    after: Annotated[DrivenSum | None, Meta(description="with the correction; null as `before`", examples=_SUM)]
+
+
+class DriverOfTrip(msgspec.Struct, frozen=True, rename="camel"):
+    """Who drove a past trip."""
+
+    trip_id: Annotated[Id, Meta(description="id of the trip", examples=_TRIP)]
+    vehicle_id: Annotated[Id | None, Meta(description="id of its vehicle", examples=_TRIP)]
+    driver_id: Annotated[Id | None, Meta(description="who drove; null: unknown", examples=_ACCOUNT)]
+    recorded_driver_id: Annotated[
+        Id | None, Meta(description="the driver that its messages name; null: none", examples=_ACCOUNT)
+    ]
+    corrected_time: Annotated[
+        int | None, Meta(description="when the driver was corrected, epoch ms; null: not corrected", examples=[None])
+    ]
+    changes: Annotated[
+        list[DriverChange] | None,
+        Meta(description="what the asked driver would change; null: none was asked", examples=[None]),
+    ] = None
+
+
+class CorrectDriver(msgspec.Struct, rename="camel", kw_only=True):
+    """The driver to give the trip."""
+
+    driver_id: Annotated[
+        str | None,
+        Meta(
+            description="id of a director or driver who may drive the vehicle",
+            examples=["2a7c1e30-c801-11ef-9d5c-6b1f6f2a4c11"],
+        ),
+    ] = None
+
+
+def driver_of_trip(found: TripDriver, changes: list[Totals] | None = None) -> DriverOfTrip:
+    """The record of a trip's driver."""
+    return DriverOfTrip(
+        trip_id=Id(found.trip_id),
+        vehicle_id=_id(found.vehicle_id),
+        driver_id=_id(found.driver_id),
+        recorded_driver_id=_id(found.recorded_id),
+        corrected_time=found.corrected_ms,
+        changes=None
+        if changes is None
+        else [DriverChange(Id(each.user_id), _sum(each.before), _sum(each.after)) for each in changes],
+    )
+
+
+def _sum(found: Sums | None) -> DrivenSum | None:
+    if found is None:
+        return None
+    return DrivenSum(found.trips, found.distance_m, found.score if found.trips else None)
+
+
+def _id(known: str | None) -> Id | None:
+    return None if known is None else Id(known)
