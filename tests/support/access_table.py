@@ -228,6 +228,8 @@ DRIVING = {
     # Drivers see the trips that they drove, with or without a right on the vehicle.
     "GET /trip/{T}": "UFFF ..F.FF .F.F ..F",
     "GET /trip/{unknown}": "UFFN NNNNNN NNNN NNN",
+    "GET /api/tre/v1_3/trip/{T}/track": "UFFF ..F.FF .F.F ..F",
+    "GET /api/tre/v1_3/trip/{unknown}/track": "UFFN NNNNNN NNNN NNN",
     "GET /trip/{T}/microtrips?limit=5": "UFFF ..F.FF .F.F ..F",
     "GET /trip/{unknown}/microtrips?limit=5": "UFFN NNNNNN NNNN NNN",
     "GET /api/tre/v1_3/trip/{T}/analytics/drivingScore": "UFFF ..F.FF .F.F ..F",

@@ -57,8 +57,8 @@ HEADINGS: Final = {
     ),
     "Trips": ("Trips, microtrips and device events.", ("trips",)),
     "Analytics": (
-        "Driving scores with explanations and trends, GPS events, scoring policies, scoring anew, disputes.",
-        ("scores", "explanations", "trends", "policies", "rescorings", "disputes", "trip_drivers"),
+        "Driving scores with explanations, tracks and trends, GPS events, scoring policies, scoring anew, disputes.",
+        ("scores", "explanations", "tracks", "trends", "policies", "rescorings", "disputes", "trip_drivers"),
     ),
     "Delegation": (
         "Vehicles delegated to companies, rights of people on vehicles.",
