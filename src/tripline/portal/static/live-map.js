@@ -42,7 +42,7 @@ class LiveMap {
     this.drawn = 0;
     this.stream = new LiveStream("/map/stream", document.body.dataset.account);
     this.stream.addEventListener("change", () => this.soon());
-    this.stream.addEventListener("state", () => this.showStream());
+    this.stream.addEventListener("state", () => this.showStream({ aloud: true }));
     this.listen();
     this.showStream();
     // States, ages and the silence of the stream change by time alone.
@@ -357,12 +357,14 @@ class LiveMap {
     return this.texts.directions.split(",")[Math.round(degrees / 45) % 8];
   }
 
-  showStream() {
+  showStream({ aloud = false } = {}) {
     const { state } = this.stream;
     this.place.dataset.stream = state;
     const age = new Intl.NumberFormat(LANGUAGE, { style: "unit", unit: "second", unitDisplay: "long" });
     const seconds = Math.round(this.stream.silence() / 1000);
-    setText(this.part("stream-text"), this.words(state, { age: age.format(seconds) }));
+    const words = this.words(state, { age: age.format(seconds) });
+    setText(this.part("stream-text"), words);
+    if (aloud) say(words);
     this.part("sign-in").hidden = state !== "signed_out";
   }
 

@@ -5,8 +5,8 @@
 // tab has a stream. A stream is cut when nothing came for `CUT_MS`: the server sends something every two seconds.
 // Not here: what a page shows of it (`live-map.js`).
 
-const CUT_MS = 4500;
-const LOOK_MS = 500;
+const CUT_MS = 4000;
+const LOOK_MS = 250;
 /** A timer that is so late woke up with its machine: connections from before may be dead without saying so. */
 const SLEPT_MS = 8000;
 const WAITS_MS = [300, 1000, 2000, 4000];
