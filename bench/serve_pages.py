@@ -39,6 +39,7 @@ from tripline.services.barrier import Barrier
 from tripline.services.imports.limits import ImportLimits
 from tripline.services.lines.batches import Batches
 from tripline.services.lines.pauses import Unpauser
+from tripline.services.live.feed import Feed
 from tripline.services.nodes import Node
 from tripline.services.push.trials import Trials
 from tripline.services.rpc.calls import Calls
@@ -85,6 +86,7 @@ async def _serve(database: Path, user_id: str) -> None:
         ),
         maps=Maps(keeper=MapService(database.with_name("maps"), most_bytes=2**20, clock=_now_ms)),
         imports=ImportLimits(config.Rest()),
+        feed=Feed(store=store, clock=_now_ms),
         trials=Trials(store=store, sender=webhooks, ids=maker, clock=_now_ms),
     )
     listener = socket.create_server(("127.0.0.1", 0))

@@ -15,6 +15,7 @@ from tripline.ports.maps import RoadMatcher
 from tripline.scoring.rules import Rules, Scoring
 from tripline.services.scores.scorer import Scorer
 from tripline.store import tables
+from tripline.store.scores.scores import Job, Task
 from tripline.store.transactions import ReadTx, Store, WriteTx
 
 T = TypeVar("T")
@@ -185,6 +186,12 @@ def sample(
 def drive(*speed_kmh: float) -> list[bytes]:
     """One sample a second, one microtrip each."""
     return [sample(second, speed) for second, speed in enumerate(speed_kmh)]
+
+
+def task_of(packed: Iterable[bytes], **changes: Any) -> Task:
+    """A job of no store, with these samples."""
+    job = Job(1, 0, 0, "t", "v", None, "GPS", False, 10_000.0, None, None, None, 1, 1, None, 0, "c", 0)
+    return Task(job._replace(**changes), b"".join(packed))
 
 
 def played(folder: Path, play: Callable[[Rig], Any], **scoring: Any) -> Any:

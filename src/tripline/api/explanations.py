@@ -4,13 +4,11 @@ An extension of ours, not part of the interface (spec/rest 10.1).
 """
 
 import asyncio
-import datetime
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
 from litestar.types import ASGIApp
 
-from tripline.domain import instants
 from tripline.domain.access import Action
 from tripline.domain.scores import WhyNot
 from tripline.http import answers, parameters, permission
@@ -37,7 +35,7 @@ from tripline.wire.rest.explanations import (
 
 if TYPE_CHECKING:
     from tripline.scoring import measures
-    from tripline.services.scores import explanation
+    from tripline.services.scores import explanation, findings
 else:
     # They import numpy, which is loaded on first use.
     measures = Later("tripline.scoring.measures")
@@ -62,13 +60,20 @@ _WAYS: Final = {
 async def trip_explanation(request: Call) -> ASGIApp:
     """Why the trip has its score, item by item, or why it has none."""
 
+    def at_once(tx: ReadTx) -> reads.ScoreFacts | None:
+        actor = permission.permitted_in(tx, request)
+        return reads.to_explain_at_once(tx, actor=actor, of=parameters.path_id(request, "tripId"))
+
     def work(tx: ReadTx) -> reads.ScoreFacts:
         actor = permission.permitted_in(tx, request)
         return reads.to_explain(tx, actor=actor, of=parameters.path_id(request, "tripId"))
 
     context = context_of(request)
-    facts = await context.store.read(work)
+    short = await context.store.read_short(at_once)
     trip_id = parameters.path_id(request, "tripId")
+    if short is not None:
+        return answers.ok(explained(trip_id, short, context.time_zone))
+    facts = await context.store.read(work)
     return answers.ok(await asyncio.to_thread(explained, trip_id, facts, context.time_zone, scores_of(request).roads))
 
 
@@ -78,19 +83,18 @@ def explained(
     """The answer. `zone`: of the night; `roads`: what tells limits. Raises ValueError when packed samples are cut,
     `Outage`."""
     kept = facts.kept
-    begun = instants.local(kept.start_ms or 0, zone)
-    offset_ms = round((begun.utcoffset() or datetime.timedelta()).total_seconds()) * 1_000
-    found = explanation.of_trip(facts.task, facts.policy.rules, kept.events, utc_offset_ms=offset_ms, roads=roads)
+    found = explanation.of_facts(facts, zone, roads)
     scored = kept.score is not None
     shown = scored or kept.not_scored == WhyNot.ANNULLED.value
     return ScoreExplanation(
         id=Id(trip_id),
+        version=reads.version_text(kept),
         created_time=kept.judged_ms,
         score=kept.score,
         not_scored=kept.not_scored,
         duplicate_of=None if facts.counting is None else Id(facts.counting),
         policy=kept.policy,
-        explained_by=facts.policy.no,
+        explained_by=facts.explained_by,
         explained_score=found.score if scored else None,
         dist=found.distance_m,
         harsh_events=[_harsh(each) for each in found.manoeuvres] if shown else [],
@@ -106,7 +110,7 @@ def explained(
     )
 
 
-def _harsh(found: "explanation.Manoeuvre") -> HarshEvent:
+def _harsh(found: "findings.Manoeuvre") -> HarshEvent:
     return HarshEvent(
         id=None if found.event_id is None else Id(found.event_id),
         event_ty=int(found.type),
@@ -125,7 +129,7 @@ def _harsh(found: "explanation.Manoeuvre") -> HarshEvent:
     )
 
 
-def _stretch(found: "explanation.Stretch") -> OverspeedStretch:
+def _stretch(found: "findings.Stretch") -> OverspeedStretch:
     return OverspeedStretch(
         ids=[Id(each) for each in found.event_ids],
         begin_ts=found.begin_ms,
@@ -143,7 +147,7 @@ def _stretch(found: "explanation.Stretch") -> OverspeedStretch:
     )
 
 
-def _limit(found: "explanation.LimitRun") -> LimitStretch:
+def _limit(found: "findings.LimitRun") -> LimitStretch:
     return LimitStretch(
         begin_ts=found.begin_ms,
         end_ts=found.end_ms,
@@ -154,7 +158,7 @@ def _limit(found: "explanation.LimitRun") -> LimitStretch:
     )
 
 
-def _style(found: "explanation.Moment") -> StyleItem:
+def _style(found: "findings.Moment") -> StyleItem:
     return StyleItem(
         begin_ts=found.begin_ms,
         end_ts=found.end_ms,

@@ -63,6 +63,11 @@ class Events(msgspec.Struct, frozen=True):
     far_over: Floats
     """Extra burden of a sample far over the limit; 0 if the policy gives it no weight."""
 
+    def of_trip(self, trip: int) -> "Events":
+        """The events of one trip."""
+        chosen = slice(*np.searchsorted(self.trip, [trip, trip + 1]))
+        return Events(*(getattr(self, name)[chosen] for name in self.__struct_fields__))
+
 
 class Spans(msgspec.Struct, frozen=True):
     """Spans of time without a gap, of all trips: equally long arrays, by trip. They may overlap where a clock steps."""

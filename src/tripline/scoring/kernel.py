@@ -102,6 +102,23 @@ class Work(msgspec.Struct, kw_only=True):
         if of_stretches.any():
             self.repairs[:, REPAIRS.index(name)] += self.summed(of_stretches).astype(np.int64)
 
+    def of_trip(self, trip: int) -> "Work":
+        """The samples, speeds, steps and runs of one trip."""
+        first, last = np.searchsorted(self.own, [trip, trip + 1]).tolist()
+        begin, end = self.drives.starts[[first, last]].tolist()
+        between = slice(begin, max(end - 1, begin))
+        return Work(
+            drives=self.drives.part(first, last),
+            own=np.zeros(last - first, np.int64),
+            stated_m=self.stated_m[trip : trip + 1],
+            repairs=self.repairs[trip : trip + 1],
+            spacing=self.spacing[between],
+            speed=self.speed[begin:end],
+            steps_m=self.steps_m[between],
+            brakings=self.brakings.within(begin, end),
+            corners=self.corners.within(begin, end),
+        )
+
     def keep(self, drives: Drives, rules: Rules) -> None:
         """Continue with these samples."""
         self.drives = drives
@@ -109,6 +126,30 @@ class Work(msgspec.Struct, kw_only=True):
         self.seconds = self.spacing.astype(np.float32)
         self.seconds *= np.float32(0.001)
         self.long = np.flatnonzero(self.seconds >= min(rules.scoring.max_median_s, rules.guards.gap_ms / 1_000) * 0.999)
+
+
+class Block(NamedTuple):
+    """A block of judged trips; everything in it counts them from the first one of the block."""
+
+    trips: range
+    """The trips among all."""
+    work: Work
+    """Without annulled events."""
+    shown: Events
+    """Also the annulled ones."""
+    findings: Findings
+    """Without annulled events."""
+
+
+def blocks(drives: Drives, rules: Rules, annulled: Sequence[Annulment] = ()) -> Iterator[Block]:
+    """The findings of every trip, block by block, with the work behind them."""
+    for trips in _blocks(drives.starts):
+        within = [each._replace(trip=each.trip - trips.start) for each in annulled if each.trip in trips]
+        work = worked(drives.part(trips.start, trips.stop), rules)
+        shown = _events(work, rules) if within else None
+        take_out(work, within)
+        counted = found(work, rules)
+        yield Block(trips, work, counted.events if shown is None else shown, counted)
 
 
 def _block(drives: Drives, rules: Rules, annulled: Sequence[Annulment]) -> Findings:

@@ -28,7 +28,7 @@ NIGHT: Final = (22, 6)
 HOUR_MS: Final = 3_600_000
 
 
-class Measures(msgspec.Struct, frozen=True, kw_only=True):
+class Measures(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """The measures of one trip."""
 
     driving_s: float

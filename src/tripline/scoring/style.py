@@ -29,6 +29,11 @@ class Runs(msgspec.Struct, frozen=True):
     peak: Floats
     """The greatest value in each: km/h per second for braking, g for corners."""
 
+    def within(self, begin: int, end: int) -> "Runs":
+        """The runs that begin at these samples, counted from the first of them."""
+        chosen = slice(*np.searchsorted(self.first, [begin, end]))
+        return Runs(self.first[chosen] - begin, self.last[chosen] - begin, self.peak[chosen])
+
 
 NOTHING: Final = Runs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 

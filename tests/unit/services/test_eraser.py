@@ -30,8 +30,8 @@ from tripline.services.fleet import vehicles
 from tripline.store import tables
 from tripline.store.accounts import accounts
 from tripline.store.erasure import erasures
+from tripline.store.scores import findings, sums
 from tripline.store.scores import scores as jobs
-from tripline.store.scores import sums
 
 ADMIN = Actor(UserId("00000000-0000-11ef-8000-0000000000ff"), Authority.COMPANY_ADMIN, CompanyId(COMPANY))
 DRIVING = (
@@ -42,6 +42,7 @@ DRIVING = (
     tables.gps_event,
     tables.vehicle_score,
     tables.scoring_job,
+    tables.trip_findings,
 )
 EVENT = {"ty": 101, "ts": NOW, "pld": {"ty": 101, "lat": 35.1, "lon": 129.0, "clt": NOW}}
 
@@ -125,6 +126,7 @@ def keep_scores(rig, vehicle_id, first, count):
             scores.add_score(tx, number, vehicle_id, created_ms=number, user_id=DRIVER)
             scores.add_event(tx, number, vehicle_id, created_ms=number, event_ms=number, trip_id=scores.trip_id(number))
         nos = [ids.no_of(scores.trip_id(number)) for number in range(first, first + count)]
+        findings.keep(tx, [findings.Found(no, 1, b"found") for no in nos], now_ms=NOW)
         sums.move(tx, {}, sums.shares(tx, nos))
         row = {"vehicle_id": vehicle_id, "created_ms": 1, "count": count, "score": 1.0, "distance_m": 1.0}
         tx.run(insert(tables.vehicle_score), {**row, "sums": b""})
@@ -152,6 +154,7 @@ def test_everything_of_the_vehicle_goes_and_nothing_of_another_one(tmp_path):
             "gps_event": 2,
             "vehicle_score": 1,
             "scoring_job": 0,
+            "trip_findings": 2,
         }
         assert mentions(rig, VEHICLE, *gone) == {}
         assert rig.rows(tables.sensor, "id", "vehicle_id", "status")[0] == (SENSOR, None, "DEACTIVATED")

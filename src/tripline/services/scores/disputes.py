@@ -6,6 +6,7 @@ Not here: the states of a dispute (`domain/disputes.py`), scoring a trip without
 
 import asyncio
 import contextlib
+import datetime
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -307,15 +308,14 @@ def _kind(event: Event) -> str:
 
 def _interval(event: Event, facts: reads.ScoreFacts, roads: RoadMatcher | None) -> Interval:
     """Return the interval of an event's manoeuvre or stretch over the limit, including the last sample."""
-    kept = facts.kept.events
-    explained = explanation.of_trip(facts.task, facts.policy.rules, kept, utc_offset_ms=0, roads=roads)
+    explained = explanation.of_facts(facts, datetime.UTC, roads)
     if event.event_type != EventType.OVERSPEED:
         for manoeuvre in explained.manoeuvres:
             if manoeuvre.event_id == event.id:
                 return Interval(manoeuvre.begin_ms, manoeuvre.end_ms)
     for stretch in explained.stretches:
         if event.id in stretch.event_ids:
-            return _from_to(kept, stretch.event_ids)
+            return _from_to(facts.events, stretch.event_ids)
     return Interval(event.event_ms, event.event_ms)
 
 

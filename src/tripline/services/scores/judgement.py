@@ -3,13 +3,15 @@
 Not here: reading jobs (`scorer.py`), storing results (`results.py`).
 """
 
+import datetime
 from collections.abc import Mapping, Sequence
 from typing import Final
+from zoneinfo import ZoneInfo
 
 import msgspec
 from msgspec.structs import replace
 
-from tripline.domain import trips
+from tripline.domain import instants, trips
 from tripline.domain.ids import VehicleId
 from tripline.ports.maps import RoadMatcher
 from tripline.roads.located import Located, Road
@@ -19,9 +21,12 @@ from tripline.scoring.annulments import Annulment
 from tripline.scoring.covers import Cover, Interval
 from tripline.scoring.drives import Drives
 from tripline.scoring.findings import Events, Spans
+from tripline.scoring.kernel import Block
 from tripline.scoring.quality import Quality
+from tripline.scoring.rules import Rules
 from tripline.scoring.score import NotScored, TripScore
-from tripline.services.scores import arrays
+from tripline.services.scores import arrays, findings, reads
+from tripline.services.scores.findings import TripFindings
 from tripline.store.scores.policies import Policy
 from tripline.store.scores.scores import GpsEvent, Job, Task
 
@@ -46,18 +51,25 @@ class Result(msgspec.Struct, frozen=True):
     """Quality of the samples (`scoring/quality.py`)."""
     cover: Cover = ()
     """The time that the samples cover, if the trip gets a score."""
+    findings: bytes = b""
+    """Encoded (`findings.py`); empty: not wanted, or the trip is too long to be explained."""
 
 
 def judged(
-    tasks: Sequence[Task], policy_of: Mapping[int | None, Policy], roads: RoadMatcher | None = None
+    tasks: Sequence[Task],
+    policy_of: Mapping[int | None, Policy],
+    roads: RoadMatcher | None = None,
+    *,
+    zone: ZoneInfo | None = None,
 ) -> list[Result]:
     """Judge each task by the policy of its job.
 
-    `roads`: the source of speed limits; None: no limits. Raises ValueError when samples are truncated, `Outage`.
+    `roads`: the source of speed limits; None: no limits. `zone`: of the night; None: without findings, which cost about
+    as much as the rest. Raises ValueError when samples are truncated, `Outage`.
     """
     results: list[Result] = []
     for no in dict.fromkeys(task.job.policy for task in tasks):
-        results += _judged([task for task in tasks if task.job.policy == no], policy_of[no], roads)
+        results += _judged([task for task in tasks if task.job.policy == no], policy_of[no], roads, zone)
     return results
 
 
@@ -88,25 +100,64 @@ def is_annulled(task: Task) -> bool:
     return any(kind is None for _, kind, _, _ in task.annulled)
 
 
-def _judged(tasks: Sequence[Task], policy: Policy, roads: RoadMatcher | None) -> list[Result]:
+def found(placed: Located, task: Task, rules: Rules, *, utc_offset_ms: int) -> TripFindings:
+    """Judge a single trip by these rules, and return its findings."""
+    (block,) = kernel.blocks(placed.drives, rules, annulments(task, 0))
+    (verdict,) = verdicts.judged(block.findings, rules)
+    return _found(block, 0, task, placed, verdict, rules, utc_offset_ms)
+
+
+def utc_offset_ms(at_ms: int, zone: datetime.tzinfo) -> int:
+    """UTC offset of the local time at an instant."""
+    return round((instants.local(at_ms, zone).utcoffset() or datetime.timedelta()).total_seconds()) * 1_000
+
+
+def _found(
+    block: Block,
+    trip: int,
+    task: Task,
+    placed: Located,
+    verdict: TripScore | NotScored,
+    rules: Rules,
+    utc_offset_ms: int,
+) -> TripFindings:
+    """The findings of a trip of a judged block."""
+    of_block = replace(block.findings.quality(trip), maps=placed.maps[block.trips.start + trip])
+    return findings.of_block(
+        *(block, trip, rules),
+        scored=verdict if isinstance(verdict, TripScore) and not is_annulled(task) else None,
+        quality=of_samples(task, of_block),
+        annulled=task.annulled,
+        utc_offset_ms=utc_offset_ms,
+        roads=placed.roads,
+    )
+
+
+def _judged(tasks: Sequence[Task], policy: Policy, roads: RoadMatcher | None, zone: ZoneInfo | None) -> list[Result]:
     loaded = arrays.loaded([track(task) for task in tasks])
     placed = located(loaded.drives, roads)
     annulled = [each for trip, task in enumerate(tasks) for each in annulments(task, trip)]
-    found = kernel.findings(placed.drives, policy.rules, annulled)
-    events = _events(found.events, len(tasks), placed.roads)
-    spans = _spans(found.spans, len(tasks))
     results = []
-    for trip, verdict in enumerate(verdicts.judged(found, policy.rules)):
-        told = replace(found.quality(trip), maps=placed.maps[trip])
-        job, kept = tasks[trip].job, quality.written(of_samples(tasks[trip], told))
-        reason = _row_reason(job) or (ANNULLED if is_annulled(tasks[trip]) else None)
-        if reason is None and isinstance(verdict, NotScored):
-            moments = int(loaded.timed[trip]) >= 2 and int(loaded.lasting_ms[trip]) >= policy.rules.scoring.instant_ms
-            reason = _sample_reason(verdict, moments=moments)
-        if reason is None and isinstance(verdict, TripScore):
-            results.append(Result(job, policy, verdict, events[trip], None, kept, covers.joined(spans[trip])))
-        else:
-            results.append(Result(job, policy, None, [], reason, kept))
+    for block in kernel.blocks(placed.drives, policy.rules, annulled):
+        events = _events(block.findings.events, len(block.trips), placed.roads)
+        spans = _spans(block.findings.spans, len(block.trips))
+        for trip, verdict in enumerate(verdicts.judged(block.findings, policy.rules)):
+            no = block.trips[trip]
+            told = replace(block.findings.quality(trip), maps=placed.maps[no])
+            job, kept = tasks[no].job, quality.written(of_samples(tasks[no], told))
+            reason = _row_reason(job) or (ANNULLED if is_annulled(tasks[no]) else None)
+            if reason is None and isinstance(verdict, NotScored):
+                moments = int(loaded.timed[no]) >= 2 and int(loaded.lasting_ms[no]) >= policy.rules.scoring.instant_ms
+                reason = _sample_reason(verdict, moments=moments)
+            details = b""
+            if zone is not None and len(tasks[no].packed) <= reads.EXPLAINED * SAMPLE_BYTES:
+                offset_ms = utc_offset_ms(job.begun_ms, zone)
+                details = findings.written(_found(block, trip, tasks[no], placed, verdict, policy.rules, offset_ms))
+            if reason is None and isinstance(verdict, TripScore):
+                cover = covers.joined(spans[trip])
+                results.append(Result(job, policy, verdict, events[trip], None, kept, cover, details))
+            else:
+                results.append(Result(job, policy, None, [], reason, kept, (), details))
     return results
 
 

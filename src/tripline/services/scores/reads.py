@@ -20,16 +20,19 @@ from tripline.scoring import rules as scoring_rules
 from tripline.services.scores import duplicates
 from tripline.store.accounts import accounts
 from tripline.store.fleet import vehicles
-from tripline.store.scores import covers, disputes, policies, scores
+from tripline.store.scores import covers, disputes, findings, policies, scores
 from tripline.store.scores import reads as score_reads
 from tripline.store.scores.policies import Policy
-from tripline.store.scores.reads import Explainable
+from tripline.store.scores.reads import Explainable, StoredEvent, Version
 from tripline.store.scores.scores import Task, Total
 from tripline.store.transactions import ReadTx
 from tripline.store.trips import trips
 
 EXPLAINED: Final = 200_000
 """Most samples of a trip that can be explained: two days at one a second, 60 MB while it is judged."""
+_FEW_EVENTS: Final = 100
+_SMALL_BYTES: Final = 8_192
+"""Up to so many events and bytes of findings, an explanation takes less than a thread hop or not much more."""
 
 
 class NoScoreYet(NotFound):
@@ -91,15 +94,25 @@ def outcome(tx: ReadTx, trip_id: TripId) -> Outcome:
     )
 
 
+class Rejudged(msgspec.Struct, frozen=True):
+    """A trip whose findings are of an earlier version of the program: it is judged again."""
+
+    task: Task
+    policy: Policy
+
+
 class ScoreFacts(msgspec.Struct, frozen=True):
     """A trip to explain."""
 
-    task: Task
     kept: Explainable
-    policy: Policy
-    """The policy that explains it."""
+    events: list[StoredEvent]
+    """Its stored GPS events."""
     disputes: list[Dispute]
     """All disputes of the trip."""
+    explained_by: int
+    """Number of the policy that explains it."""
+    rejudged: Rejudged | None = None
+    """None: its findings are stored."""
     counting: TripId | None = None
     """If the trip is a duplicate: the trip that counts in its place."""
 
@@ -115,27 +128,65 @@ def to_explain(tx: ReadTx, *, actor: Actor, of: str) -> ScoreFacts:
 
     Raises `NotFound`, `Forbidden`, `TooLong`, and `NoScoreYet` until the trip is judged.
     """
+    return _facts(tx, _explainable(tx, actor, of))
+
+
+def to_explain_at_once(tx: ReadTx, *, actor: Actor, of: str) -> ScoreFacts | None:
+    """As `to_explain`; None if that takes long: findings are of an earlier version, or there are many events."""
+    kept = _explainable(tx, actor, of)
+    is_short = kept.events <= _FEW_EVENTS and len(kept.findings or b"") <= _SMALL_BYTES
+    return _facts(tx, kept) if is_short and kept.version == findings.VERSION else None
+
+
+def _explainable(tx: ReadTx, actor: Actor, trip_id: str) -> Explainable:
     scope = access.scope_of(actor, Action.DRIVING_READ)
-    access.admit(trips.trip_inside(tx, scope, TripId(of)), access.Thing.TRIP)
-    kept = score_reads.to_explain(tx, of)
+    access.admit(trips.trip_inside(tx, scope, TripId(trip_id)), access.Thing.TRIP)
+    kept = score_reads.to_explain(tx, trip_id)
     if kept.score is None and kept.not_scored is None:
         raise _not_scored(kept.state, None)
-    if kept.samples_bytes > EXPLAINED * samples.RECORD.size:
+    return kept
+
+
+def _facts(tx: ReadTx, kept: Explainable) -> ScoreFacts:
+    rejudged = None if kept.version == findings.VERSION else _rejudged(tx, kept)
+    return ScoreFacts(
+        kept,
+        score_reads.events_of_trip(tx, kept.trip_no) if kept.events else [],
+        disputes.of_trip(tx, kept.trip_no) if kept.disputes else [],
+        (kept.explained_by or 0) if rejudged is None else rejudged.policy.no,
+        rejudged,
+        _counting(tx, kept) if kept.not_scored == WhyNot.DUPLICATE.value else None,
+    )
+
+
+def version(tx: ReadTx, *, actor: Actor, of: str) -> str:
+    """The version of a trip's explanation, scored or not. Raises `NotFound`, `Forbidden`."""
+    scope = access.scope_of(actor, Action.DRIVING_READ)
+    access.admit(trips.trip_inside(tx, scope, TripId(of)), access.Thing.TRIP)
+    return version_text(score_reads.version(tx, of))
+
+
+def version_text(of: Version | Explainable) -> str:
+    """The version as text, to compare."""
+    return f"{of.changed_ms or 0:x}-{of.latest or 0:x}"
+
+
+def _rejudged(tx: ReadTx, kept: Explainable) -> Rejudged:
+    """The samples of a trip and the policy to judge it by. Raises `NotFound`, `TooLong`."""
+    if score_reads.samples_bytes(tx, kept.trip_no) > EXPLAINED * samples.RECORD.size:
         raise TooLong("samples", field="tripId", most=EXPLAINED)
     job = scores.as_if_asked(tx, kept.trip_no)
     if job is None:
         raise NotFound("id", thing=access.Thing.TRIP)
     policy = policies.one(tx, kept.policy or job.policy or 1) or Policy(1, scoring_rules.read(policies.FIRST))
-    counting = None
-    if kept.not_scored == WhyNot.DUPLICATE.value:
-        counting = duplicates.counting(tx, kept.trip_no, job.vehicle_id, covers.of_trip(tx, kept.trip_no))
-    return ScoreFacts(
-        scores.task(tx, job),
-        kept,
-        policy,
-        disputes.of_trip(tx, kept.trip_no),
-        None if counting is None else TripId(counting.trip_id),
-    )
+    return Rejudged(scores.task(tx, job), policy)
+
+
+def _counting(tx: ReadTx, kept: Explainable) -> TripId | None:
+    """The trip that counts in place of a duplicate."""
+    cover = covers.of_trip(tx, kept.trip_no)
+    found = duplicates.counting(tx, kept.trip_no, score_reads.vehicle_of_trip(tx, kept.trip_no), cover)
+    return None if found is None else TripId(found.trip_id)
 
 
 def vehicle_total(tx: ReadTx, *, actor: Actor, of: str) -> Total:

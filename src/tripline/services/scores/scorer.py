@@ -47,7 +47,8 @@ JOBS: Final = 32
 SAMPLES: Final = 100_000
 """A batch takes no further job after this many samples: some 10 MB of rows and arrays."""
 INLINE_SAMPLES: Final = 4_000
-"""Up to this many samples are judged on the event loop (under a millisecond); more, or any with maps, on a thread."""
+"""A single trip of up to this many samples is judged on the event loop (two milliseconds); a longer one, several, or
+any with maps, on a thread."""
 LEASE_MS: Final = 10_000
 """Lease of a job on a shared store; when it expires, another process may take the job."""
 RENEW_S: Final = 3.0
@@ -90,7 +91,7 @@ class Scorer:
         self._ids = ids
         self._clock = clock
         self._zone = zone
-        """Time zone of days."""
+        """Time zone of days and nights."""
         self._leased: dict[int, Job] = {}
         """Leased jobs on a shared store, by trip, each under its latest lease."""
         self._poll_loop = PollLoop(signals, SIGNAL_SCORING_DUE, look_s=LOOK_S)
@@ -191,9 +192,9 @@ class Scorer:
     async def _judged(self, tasks: Sequence[Task]) -> "list[Result]":
         await self._know_policies({task.job.policy for task in tasks})
         roads = self._roads if self._roads is not None and self._roads.has_maps else None
-        if roads is None and sum(len(task.packed) for task in tasks) <= INLINE_SAMPLES * judgement.SAMPLE_BYTES:
-            return judgement.judged(tasks, self._policies)
-        judge = partial(judgement.judged, tasks, self._policies, roads)
+        if roads is None and len(tasks) == 1 and len(tasks[0].packed) <= INLINE_SAMPLES * judgement.SAMPLE_BYTES:
+            return judgement.judged(tasks, self._policies, zone=self._zone)
+        judge = partial(judgement.judged, tasks, self._policies, roads, zone=self._zone)
         return await judged_aside(judge, renew=partial(self._renew, LEASE_MS))
 
     async def _score_alone(self, task: Task) -> None:

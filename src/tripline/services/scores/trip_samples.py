@@ -5,9 +5,8 @@ Not here: the track itself (`track.py`), explaining the score (`explanation.py`)
 
 import msgspec
 
-from tripline.domain import access, samples
+from tripline.domain import samples
 from tripline.domain.access import Actor
-from tripline.domain.refusals import NotFound
 from tripline.services.scores import reads
 from tripline.services.scores.reads import ScoreFacts
 from tripline.store.scores import reads as score_reads
@@ -26,14 +25,12 @@ class TripSamples(msgspec.Struct, frozen=True):
 
 def read(tx: ReadTx, *, actor: Actor, of: str) -> TripSamples:
     """Return the samples of a trip that the actor may read. Raises `NotFound`, `Forbidden`, `TooLong`."""
+    facts = None
     try:
         facts = reads.to_explain(tx, actor=actor, of=of)
+        trip_no = facts.kept.trip_no
     except reads.NoScoreYet:
-        kept = score_reads.to_explain(tx, of)
-        if kept.samples_bytes > reads.EXPLAINED * samples.RECORD.size:
-            raise reads.TooLong("samples", field="tripId", most=reads.EXPLAINED) from None
-        job = scores.as_if_asked(tx, kept.trip_no)
-        if job is None:
-            raise NotFound("id", thing=access.Thing.TRIP) from None
-        return TripSamples(scores.task(tx, job).packed, None)
-    return TripSamples(facts.task.packed, facts)
+        trip_no = score_reads.to_explain(tx, of).trip_no
+    if score_reads.samples_bytes(tx, trip_no) > reads.EXPLAINED * samples.RECORD.size:
+        raise reads.TooLong("samples", field="tripId", most=reads.EXPLAINED)
+    return TripSamples(scores.samples(tx, trip_no), facts)

@@ -11,7 +11,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, Delete, Integer, Table, bindparam, delete, select, update
 
 from tripline.domain.ids import VehicleId
-from tripline.store.scores import sums
+from tripline.store.scores import findings, sums
 from tripline.store.tables import (
     account,
     device_event,
@@ -125,6 +125,7 @@ def _some_of_newest_trip(tx: WriteTx, vehicle_id: VehicleId, limit: int) -> int:
         tx.run(_JOB, {"of_trip": trip_no})
         tx.run(_DISPUTES, {"of_trip": trip_no})
         tx.run(_COVER, {"of_trip": trip_no})
+        tx.run(findings.FORGET, {"of_trip": trip_no})
         tx.run(_TELL_DRIVER, {"of_user": driver_id, "trip_id": trip_id})
         tx.run(_TRIP, {"of_trip": trip_no})
         erased += 1

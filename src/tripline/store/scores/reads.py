@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
-from sqlalchemy import BigInteger, ColumnElement, Select, Table, and_, bindparam, exists, func, select, tuple_
+from sqlalchemy import BigInteger, ColumnElement, Select, Table, and_, bindparam, exists, func, literal, select, tuple_
 
 from tripline.domain.access import Scope
 from tripline.scoring.score import COUNTED
@@ -23,7 +23,18 @@ from tripline.store.accounts.accounts import Known
 from tripline.store.erasure import erasures
 from tripline.store.lists import Span, UnknownOffset
 from tripline.store.scores.scores import Total
-from tripline.store.tables import account, driving_score, erasure, gps_event, microtrip, trip, vehicle, vehicle_score
+from tripline.store.tables import (
+    account,
+    dispute,
+    driving_score,
+    erasure,
+    gps_event,
+    microtrip,
+    trip,
+    trip_findings,
+    vehicle,
+    vehicle_score,
+)
 from tripline.store.transactions import Hot, ReadTx
 
 _NO_MAX: Final = 2**63 - 1
@@ -88,18 +99,38 @@ class Outcome(NamedTuple):
     """Its distance as the judgement found it."""
 
 
+class Version(NamedTuple):
+    """What a trip's explanation comes from."""
+
+    changed_ms: int | None
+    """When judging last found something else."""
+    latest: int | None
+    """Row number of its newest microtrip."""
+
+
 class Explainable(NamedTuple):
-    """The stored facts of a trip's score."""
+    """The stored facts of a trip's result."""
 
     trip_no: int
     start_ms: int | None
     state: str
     not_scored: str | None
-    samples_bytes: int
+    latest: int | None
+    """Row number of its newest microtrip."""
+    disputes: int
+    """How many were ever opened."""
     score: float | None
     judged_ms: int | None
     policy: int | None
-    events: list[StoredEvent]
+    events: int
+    """GPS events."""
+    version: int | None
+    """Version of the stored findings; None: there are none."""
+    explained_by: int | None
+    """Policy of the findings."""
+    changed_ms: int | None
+    """When judging last found something else."""
+    findings: bytes | None
 
 
 EVENT: Final = (
@@ -171,9 +202,30 @@ def outcome(tx: ReadTx, trip_id: str) -> Outcome:
 
 
 def to_explain(tx: ReadTx, trip_id: str) -> Explainable:
-    """The stored facts of an existing trip's score."""
-    row = tx.hot(_EXPLAINABLE, trip_id)[0]
-    return Explainable._make((*row, [StoredEvent(*event) for event in tx.hot(_KEPT, row[0])]))
+    """The stored facts of an existing trip's result."""
+    return Explainable(*tx.hot(_EXPLAINABLE, trip_id)[0])
+
+
+def events_of_trip(tx: ReadTx, trip_no: int) -> list[StoredEvent]:
+    """The stored GPS events of a trip, in the order written."""
+    return [StoredEvent(*row) for row in tx.hot(_KEPT, trip_no)]
+
+
+def samples_bytes(tx: ReadTx, trip_no: int) -> int:
+    """Size of the packed samples of a trip."""
+    size: int = tx.hot(_SAMPLES_BYTES, trip_no)[0][0]
+    return size
+
+
+def version(tx: ReadTx, trip_id: str) -> Version:
+    """The version of an existing trip's explanation."""
+    return Version(*tx.hot(_VERSION, trip_id)[0])
+
+
+def vehicle_of_trip(tx: ReadTx, trip_no: int) -> str | None:
+    """The vehicle of an existing trip."""
+    vehicle_id: str | None = tx.hot(_VEHICLE, trip_no)[0][0]
+    return vehicle_id
 
 
 _FIELDS: Final = {driving_score: SCORE, gps_event: EVENT}
@@ -210,22 +262,44 @@ _NEWEST_POLICY: Final = Hot(
     .limit(1),
     "of_vehicle",
 )
+_LATEST: Final = select(func.max(microtrip.c.no)).where(microtrip.c.trip_no == trip.c.no).scalar_subquery()
 _EXPLAINABLE: Final = Hot(
     select(
         trip.c.no,
         trip.c.start_ms,
         trip.c.state,
         trip.c.not_scored,
-        select(func.coalesce(func.sum(func.length(microtrip.c.samples)), 0))
-        .where(microtrip.c.trip_no == trip.c.no)
-        .scalar_subquery(),
+        _LATEST,
+        select(func.count()).select_from(dispute).where(dispute.c.trip_no == trip.c.no).scalar_subquery(),
         driving_score.c.score,
         driving_score.c.created_ms,
         driving_score.c.policy,
+        func.coalesce(sum((driving_score.c[name] for name in COUNTED), literal(0)), 0),
+        trip_findings.c.version,
+        trip_findings.c.policy,
+        trip_findings.c.changed_ms,
+        trip_findings.c.body,
     )
-    .select_from(trip.outerjoin(driving_score, driving_score.c.trip_no == trip.c.no))
+    .select_from(
+        trip.outerjoin(driving_score, driving_score.c.trip_no == trip.c.no).outerjoin(
+            trip_findings, trip_findings.c.trip_no == trip.c.no
+        )
+    )
     .where(trip.c.id == bindparam("id")),
     "id",
+)
+_VEHICLE: Final = Hot(select(trip.c.vehicle_id).where(trip.c.no == bindparam("of_trip")), "of_trip")
+_VERSION: Final = Hot(
+    select(trip_findings.c.changed_ms, _LATEST)
+    .select_from(trip.outerjoin(trip_findings, trip_findings.c.trip_no == trip.c.no))
+    .where(trip.c.id == bindparam("id")),
+    "id",
+)
+_SAMPLES_BYTES: Final = Hot(
+    select(func.coalesce(func.sum(func.length(microtrip.c.samples)), 0)).where(
+        microtrip.c.trip_no == bindparam("of_trip")
+    ),
+    "of_trip",
 )
 _KEPT: Final = Hot(
     select(gps_event.c.id, gps_event.c.event_ms, gps_event.c.event_type)

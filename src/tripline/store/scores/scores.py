@@ -145,7 +145,12 @@ def as_if_asked(tx: ReadTx, trip_no: int) -> Job | None:
 def task(tx: ReadTx, job: Job) -> Task:
     """The job with its samples."""
     annulled = disputes.annulled(tx, job.trip_no) if job.annulments else ()
-    return Task(job, b"".join(row[0] for row in tx.hot(_SAMPLES, job.trip_no)), annulled)
+    return Task(job, samples(tx, job.trip_no), annulled)
+
+
+def samples(tx: ReadTx, trip_no: int) -> bytes:
+    """The packed samples of a trip, in the order received."""
+    return b"".join(row[0] for row in tx.hot(_SAMPLES, trip_no))
 
 
 def score(tx: ReadTx, trip_no: int) -> TripScore | None:

@@ -53,6 +53,7 @@ from tripline.store.tables.trips import (
     sensor_attribute,
     trip,
     trip_cover,
+    trip_findings,
     vehicle_position,
     vehicle_score,
 )
@@ -113,6 +114,7 @@ __all__ = [
     "simulated_line",
     "trip",
     "trip_cover",
+    "trip_findings",
     "vehicle",
     "vehicle_company",
     "vehicle_position",

@@ -243,6 +243,17 @@ trip_cover = Table(
 )
 Index("ix_trip_cover_vehicle", trip_cover.c.vehicle_id, trip_cover.c.end_ms, trip_cover.c.begin_ms)
 
+trip_findings = Table(
+    "trip_findings",
+    metadata,
+    Column("trip_no", RowNumber, primary_key=True, autoincrement=False),
+    Column("version", Integer, nullable=False, comment="store/scores/findings.py"),
+    Column("policy", Integer, nullable=False, comment="scoring_policy.no"),
+    Column("changed_ms", BigInteger, nullable=False, comment="when judging last found something else"),
+    Column("body", LargeBinary, nullable=False, comment="services/scores/findings.py"),
+    comment="what judging a trip found, scored or not",
+)
+
 gps_event = Table(
     "gps_event",
     metadata,

@@ -136,6 +136,13 @@ class ScoreExplanation(msgspec.Struct, frozen=True, rename="camel"):
     """The explanation of a trip's score; its id is the trip's id."""
 
     id: Annotated[Id, Meta(description="id of the trip", examples=_TRIP)]
+    version: Annotated[
+        str,
+        Meta(
+            description="another text once the trip has more samples, or judging it found something else",
+            examples=["193bf2c6a40-193bf2c5f2c0007"],
+        ),
+    ]
     created_time: Annotated[
         int | None,
         Meta(description="when the trip was judged, epoch ms; null: it has no score", examples=[1735693900000]),

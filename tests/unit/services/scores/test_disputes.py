@@ -1,5 +1,6 @@
 """Disputes from opening to the scores without what they annul: an event, a stretch over the limit, a whole trip."""
 
+import datetime
 import json
 
 import pytest
@@ -67,7 +68,7 @@ class Court:
 
     async def told(self):
         untold = await self.rig.store.read(lambda tx: reads.to_explain(tx, actor=MANAGER, of=self.trip_id))
-        return explanation.of_trip(untold.task, untold.policy.rules, untold.kept.events, utc_offset_ms=0)
+        return explanation.of_facts(untold, datetime.UTC)
 
 
 def heard(tmp_path, play, **scoring):

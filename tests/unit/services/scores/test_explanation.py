@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.support.scoring_rows import COMPANY, DRIVER, START_MS, drive, played, sample
+from tests.support.scoring_rows import COMPANY, DRIVER, START_MS, drive, played, sample, task_of
 
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
@@ -19,14 +19,8 @@ from tripline.store.scores import reads as score_reads
 from tripline.store.scores import scores
 from tripline.store.scores.policies import SECOND
 from tripline.store.scores.reads import StoredEvent
-from tripline.store.scores.scores import Job, Task
 
 HARSH = [0, 0, 0, 0, 12, 24, 30, 30, *[60.0] * 3, 140, 141, 150, 140, 60, 60, 125, 60, 60, 40, 20, 0, 0]
-
-
-def task_of(packed, **changes):
-    job = Job(1, 0, 0, "t", "v", None, "GPS", False, 10_000.0, None, None, None, 1, 1, None, 0, "c", 0)
-    return Task(job._replace(**changes), b"".join(packed))
 
 
 def explained(packed, rules=None, kept=(), **changes):
@@ -64,9 +58,10 @@ def test_every_kept_event_is_found_with_its_id(tmp_path):
         kept = await rig.store.read(lambda tx: score_reads.to_explain(tx, trip_id))
         job = await rig.store.read(lambda tx: scores.as_if_asked(tx, no))
         task = await rig.store.read(lambda tx: scores.task(tx, job))
+        events = await rig.store.read(lambda tx: score_reads.events_of_trip(tx, no))
         return (
             kept,
-            explanation.of_trip(task, Rules(), kept.events, utc_offset_ms=0),
+            explanation.of_trip(task, Rules(), events, utc_offset_ms=0),
             await rig.rows(tables.gps_event, "id"),
         )
 
