@@ -89,6 +89,8 @@ class Area(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the file."""
     imported_ms: int
     roads: int
+    places: int | None = None
+    """The number of named places; None: imported by a version that did not read them."""
     size: int = 0
     """Total size of its files, bytes; set by `map_files.put`."""
     bounds: Bounds

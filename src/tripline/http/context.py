@@ -16,7 +16,7 @@ from tripline.domain.access import Actor
 from tripline.domain.ids import SensorId, TimeIds, UserId
 from tripline.http.request_store import RequestStore
 from tripline.ports.clocks import Clock
-from tripline.ports.maps import BaseMap, MapKeeper, RoadMatcher
+from tripline.ports.maps import BaseMap, MapKeeper, PlaceNames, RoadMatcher
 from tripline.ports.signals import Signals
 from tripline.services.accounts.browser_sessions import Prolonger
 from tripline.services.accounts.limits import Limits
@@ -170,6 +170,8 @@ class Maps(msgspec.Struct, frozen=True, kw_only=True):
     """Imports and removes maps."""
     base_map: BaseMap | None = None
     """The map that pages show; None: none."""
+    places: PlaceNames | None = None
+    """Names of places; None: none."""
 
 
 def maps_of(request: Call) -> Maps:

@@ -20,6 +20,7 @@ from tripline.adapters.maps.osm_file import MapFileError, UnreadFileError
 from tripline.adapters.maps.work import Source, Work
 from tripline.domain.maps import Area, Bounds, ImportStep, MapImport, Standing
 from tripline.roads.index import UNITS, RoadIndex, Texts
+from tripline.roads.places import Collector
 
 
 def imported(
@@ -135,8 +136,10 @@ def _made(
         recorder.count(done)
 
     def read() -> None:
-        builder = osm_file.read(source.file, scratch=work.scratch, progress=count)
+        places = Collector()
+        builder = osm_file.read(source.file, scratch=work.scratch, progress=count, places=places)
         files.write(work.place, *builder.built(otherwise=about.country))
+        files.write_places(work.place, places.built())
 
     others = [area for area in files.areas(folder) if area.name != about.name]
     if len(others) >= files.MOST_AREAS:
@@ -145,6 +148,7 @@ def _made(
         with cancels.heeded(folder, about.name, cancelled):
             work.step("roads", read)
             index, texts = files.opened(work.place)
+            places = files.opened_places(work.place)
             bounds = _bounds(index)
             recorder.step(ImportStep.TILES)
             work.step("tiles", lambda: _draw(source.file, work, index, texts, bounds=bounds, progress=count))
@@ -157,6 +161,7 @@ def _made(
             source=source.file.name,
             imported_ms=clock.now_ms(),
             roads=index.link.size,
+            places=None if places is None else places.lat.size,
             bounds=bounds,
         )
         return files.put(folder, area)

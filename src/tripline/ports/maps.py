@@ -1,4 +1,4 @@
-"""Maps: finding the roads of drives, showing tiles, and managing the stored maps.
+"""Maps: finding the roads of drives, naming places, showing tiles, and managing the stored maps.
 
 Not here: the records about maps and imports (`domain/maps.py`).
 """
@@ -65,6 +65,29 @@ class RoadMatcher(Protocol):
 
         Raises `RoadsOutage` when it cannot be used, with a sentence that does not name its address.
         """
+
+
+class Point(NamedTuple):
+    """A point on the ground, degrees."""
+
+    lat: float
+    lon: float
+
+
+class PlaceName(NamedTuple):
+    """The names of a point on the map."""
+
+    road: str
+    """Number and name of the nearest named road; empty: none is near."""
+    place: str
+    """The settlement or district; empty: none is near."""
+
+
+class PlaceNames(Protocol):
+    """Names coordinates by roads and places."""
+
+    def named(self, points: Sequence[Point], *, language: str) -> list[PlaceName]:
+        """The names of each point, for readers of a language. Takes milliseconds for a page; called on any thread."""
 
 
 class MapTile(NamedTuple):

@@ -26,7 +26,7 @@ from tripline.ports.bus import BusLog, BusReader, BusWriter
 from tripline.ports.carriers import CarrierLines
 from tripline.ports.clocks import Clock
 from tripline.ports.mails import Mailer
-from tripline.ports.maps import BaseMap, LostMap, MapKeeper, RoadMatcher
+from tripline.ports.maps import BaseMap, LostMap, MapKeeper, PlaceNames, RoadMatcher
 from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
 from tripline.ports.webhooks import WebhookSender
@@ -46,8 +46,9 @@ if TYPE_CHECKING:
     from tripline.adapters.mail import smtp as mail_smtp
     from tripline.adapters.maps import base_map as base_maps
     from tripline.adapters.maps import files as map_files
-    from tripline.adapters.maps import pmtiles_file, roads_osm, roads_valhalla
+    from tripline.adapters.maps import place_names, pmtiles_file, roads_osm, roads_valhalla
     from tripline.adapters.maps import service as map_service
+    from tripline.adapters.maps.roads_osm import OsmRoads
     from tripline.adapters.signals import local as signals_local
     from tripline.adapters.signals import postgres as signals_postgres
     from tripline.adapters.tls import local as tls_local
@@ -68,6 +69,7 @@ else:
     map_files = Later("tripline.adapters.maps.files")
     base_maps = Later("tripline.adapters.maps.base_map")
     pmtiles_file = Later("tripline.adapters.maps.pmtiles_file")
+    place_names = Later("tripline.adapters.maps.place_names")
     roads_osm = Later("tripline.adapters.maps.roads_osm")
     roads_valhalla = Later("tripline.adapters.maps.roads_valhalla")
     signals_local = Later("tripline.adapters.signals.local")
@@ -236,12 +238,15 @@ class Adapters(msgspec.Struct, frozen=True):
     """Source of road limits; None: not configured."""
     base_map: BaseMap | None = None
     """The base map of pages; None: this process serves no pages."""
+    places: PlaceNames | None = None
+    """Names of places; None: this process serves no pages."""
     areas: Callable[[str], Touched] = Touched
     """The current map of an area and its bounds."""
 
 
 def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.AsyncExitStack) -> Adapters:
     """The configured adapters; closed with `opened`. Raises `tls_local.TlsError`, `TileFileError`."""
+    matcher = roads(config)
     return Adapters(
         _carrier(config, store, clock, opened),
         _webhooks(config, opened),
@@ -251,13 +256,14 @@ def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.Asy
         _customers(config, opened),
         _frames(config, opened),
         _buffer(config, opened),
-        roads(config),
+        matcher,
         _base_map(config),
+        _places(config, matcher),
         partial(touched, config),
     )
 
 
-def roads(config: Config) -> RoadMatcher | None:
+def roads(config: Config) -> "OsmRoads | None":
     """The source of road limits; None: not configured."""
     if config.map.roads == "none":
         return None
@@ -287,6 +293,12 @@ def _base_map(config: Config) -> BaseMap | None:
         return base_maps.BaseMaps(config.maps, file=Path(config.map.tiles) if config.map.tiles else None)
     except pmtiles_file.TileFileError as error:
         raise pmtiles_file.TileFileError(f"The file of map.tiles cannot be shown: {error}.") from error
+
+
+def _places(config: Config, matcher: "OsmRoads | None") -> PlaceNames | None:
+    if not config_files.does(config, "api"):
+        return None
+    return place_names.MapPlaceNames(config.maps, maps=None if matcher is None else matcher.open_maps)
 
 
 def touched(config: Config, area: str) -> Touched:

@@ -253,7 +253,7 @@ def _contexts(
             disputes=DisputeService(store=store, ids=ids, clock=clock, roads=others.roads),
             roads=others.roads,
         ),
-        maps=Maps(keeper=others.maps, base_map=others.base_map),
+        maps=Maps(keeper=others.maps, base_map=others.base_map, places=others.places),
         imports=ImportLimits(config.rest),
         trials=Trials(store=store, sender=others.webhooks, ids=ids, clock=clock),
         feed=Feed(store=base["store"], clock=clock),

@@ -69,6 +69,7 @@ def test_maps_are_listed_with_what_is_known_of_them_and_those_that_are_lost(tmp_
         "source": "a.osm.pbf",
         "importedTime": area.imported_ms,
         "roads": 1,
+        "places": 0,
         "size": area.size,
         "bounds": area.bounds._asdict(),
         "lost": None,

@@ -18,6 +18,7 @@ from tripline.adapters.maps import imports, locks
 from tripline.adapters.maps.locks import NoAreaError
 from tripline.domain.maps import NAME, Area
 from tripline.roads.index import RoadIndex, Texts
+from tripline.roads.places import Places
 
 FORMAT: Final = 3
 """The format of the files. An area of another format has to be imported anew."""
@@ -120,6 +121,19 @@ def opened(place: Path) -> tuple[RoadIndex, Texts]:
     return RoadIndex(
         **{name: np.load(place / f"{name}.npy", mmap_mode="r") for name in RoadIndex.__struct_fields__}
     ), texts
+
+
+def write_places(place: Path, places: Places) -> None:
+    """Write a table of places into a folder."""
+    for name in Places.__struct_fields__:
+        np.save(place / f"places_{name}.npy", getattr(places, name))
+
+
+def opened_places(place: Path) -> Places | None:
+    """Open the files of `write_places`, mapped from disk; None: the map has none. Raises `OSError`, `ValueError`."""
+    if not (place / "places_names.npy").exists():
+        return None
+    return Places(**{name: np.load(place / f"places_{name}.npy", mmap_mode="r") for name in Places.__struct_fields__})
 
 
 def put(folder: Path, area: Area) -> Area:

@@ -1,4 +1,4 @@
-"""Reads a map file (`.osm.pbf`) with pyosmium: its roads, countries and built-up areas.
+"""Reads a map file (`.osm.pbf`) with pyosmium: its roads, countries, built-up areas and places.
 
 libosmium does the reading, in C++. Where the places of nodes wait is up to the file's size: in memory, or for a large
 one in a file that goes when we are done. Decision 310 has the figures.
@@ -18,6 +18,7 @@ from osmium import osm
 from tripline.roads import classes
 from tripline.roads.areas import Ring
 from tripline.roads.builder import Builder
+from tripline.roads.places import Collector
 
 IN_MEMORY_BYTES: Final = 200 << 20
 """Files up to this size keep the places of their nodes in memory: 16 bytes a node, about twice the file."""
@@ -58,8 +59,8 @@ class UnreadFileError(MapFileError):
     """The file could not be read; another attempt may succeed."""
 
 
-def read(file: Path, *, scratch: Path, progress: Callable[[int], None]) -> Builder:
-    """Read the roads and areas of a file.
+def read(file: Path, *, scratch: Path, progress: Callable[[int], None], places: Collector | None = None) -> Builder:
+    """Read the roads and areas of a file; its places go to `places`.
 
     `scratch`: a folder for data that exceeds memory; `progress`: called with the number of roads read so far.
     Raises `MapFileError`.
@@ -68,7 +69,7 @@ def read(file: Path, *, scratch: Path, progress: Callable[[int], None]) -> Build
     if unpacked(file) > LEAST_BYTES + MOST_RATIO * file.stat().st_size:
         raise MapFileError(f"{file} unpacks to more than {MOST_RATIO} times its size: it is not a real map.")
     builder = Builder()
-    roads = _Roads(builder)
+    roads, places = _Roads(builder), places or Collector()
     try:
         with tempfile.TemporaryDirectory(dir=scratch) as folder:
             for thing in _things(file, Path(folder)):
@@ -77,6 +78,8 @@ def read(file: Path, *, scratch: Path, progress: Callable[[int], None]) -> Build
                     progress(builder.roads)
                 elif thing.is_area():
                     _take_area(builder, thing)
+                else:
+                    _take_place(places, thing)
     except (RuntimeError, osmium.InvalidLocationError) as error:
         raise MapFileError(f"{file} is damaged or cut off: {error}.") from error
     roads.check(file)
@@ -104,17 +107,18 @@ def storage(file: Path, scratch: Path) -> str:
 
 
 def _things(file: Path, scratch: Path) -> Iterator[Any]:
-    """Roads, and the areas that count."""
+    """Roads, places, and the areas that count."""
     areas = osmium.filter.KeyFilter("landuse", "boundary")
     things = (
         osmium.FileProcessor(osmium.io.File(str(file), "pbf")).with_locations(storage(file, scratch)).with_areas(areas)
     )
-    # Until areas are made, only ways and relations reach Python.
-    return iter(
-        things.with_filter(osmium.filter.EntityFilter(osm.WAY | osm.AREA)).with_filter(
-            osmium.filter.KeyFilter("highway", "landuse", "boundary")
-        )
-    )
+    # Drop everything else before it reaches Python.
+    things.with_filter(osmium.filter.EntityFilter(osm.NODE | osm.WAY | osm.AREA))
+    for kinds, keys in ((osm.NODE, ("place",)), (osm.WAY | osm.AREA, ("highway", "landuse", "boundary"))):
+        has_key = osmium.filter.KeyFilter(*keys)
+        has_key.enable_for(kinds)
+        things.with_filter(has_key)
+    return iter(things)
 
 
 class _Roads:
@@ -165,6 +169,11 @@ def _take_area(builder: Builder, area: Any) -> None:
         code = next((area.tags[key] for key in _COUNTRY if key in area.tags), None)
         if code:
             builder.country(code, list(_rings(area)))
+
+
+def _take_place(places: Collector, node: Any) -> None:
+    if node.location.valid():
+        places.take(node.tags, node.location.y, node.location.x)
 
 
 def _rings(area: Any) -> Iterator[Ring]:

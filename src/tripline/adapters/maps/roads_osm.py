@@ -1,10 +1,7 @@
 """Roads and limits by imported maps (`ports.maps.RoadMatcher`).
 
-The list of maps is refreshed at each call, so an import or a removal takes effect with the next trip; a call uses the
-maps that it began with. Arrays are mapped into memory, so that processes share them.
-
-A map that cannot be read delays the trips within its bounds for a time; then they are matched without it, and their
-quality records that (`area:lost`).
+A call uses the maps that it began with (`open_maps.py`). A map that cannot be read delays the trips within its bounds
+for a time; then they are matched without it, and their quality records that (`area:lost`).
 
 Another matcher may find the driven ways (`WayMatcher`). The roads and limits of these ways come from our maps all the
 same.
@@ -21,7 +18,7 @@ from zoneinfo import ZoneInfo
 from msgspec.structs import replace
 
 from tripline.adapters.maps import stamps
-from tripline.adapters.maps.stamps import Stamp
+from tripline.adapters.maps.open_maps import CurrentMaps, Lost, OpenMap, OpenMaps
 from tripline.domain.maps import Bounds
 from tripline.later import Later
 from tripline.ports.maps import LostMap, RoadsOutage
@@ -31,10 +28,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tripline.adapters.maps import files as map_files
-    from tripline.adapters.maps.files import LostAreaError
-    from tripline.domain.maps import Area
     from tripline.roads import limited, located, matcher, ways
-    from tripline.roads.index import RoadIndex, Texts
+    from tripline.roads.index import RoadIndex
     from tripline.roads.located import Located, Road
     from tripline.roads.matcher import Matches
     from tripline.roads.ways import Ways
@@ -54,29 +49,6 @@ PATIENCE_S: Final = 600.0
 """How long trips wait for a map that cannot be read."""
 LOST: Final = "lost"
 """The version of a map that could not be read."""
-_TRIES: Final = 5
-"""Reads of the folder before we give up while maps are being removed."""
-_WORLD: Final = Bounds(-180.0, -90.0, 180.0, 90.0)
-
-
-class _Map(NamedTuple):
-    area: "Area"
-    arrays: "RoadIndex"
-    texts: "Texts"
-
-
-class _Lost(NamedTuple):
-    error: "LostAreaError"
-    bounds: Bounds
-    """Its area; the whole world if the bounds cannot be read either."""
-    since_s: float
-    """When it was first found so."""
-
-
-class _Maps(NamedTuple):
-    stamp: Stamp
-    known: list[_Map]
-    lost: list[_Lost]
 
 
 class Answers(NamedTuple):
@@ -112,11 +84,12 @@ class OsmRoads:
     ) -> None:
         """`asked`: who says which ways were driven; None: our own matcher finds the roads."""
         self._folder = folder
+        self.open_maps = OpenMaps(folder, monotonic=monotonic)
+        """The maps, for other readers of this process."""
         self._asked = asked
         self._zone = zone
         """Time zone of limits that depend on the time of day."""
         self._monotonic = monotonic
-        self._open = _Maps((), [], [])
 
     @property
     def has_maps(self) -> bool:
@@ -131,7 +104,7 @@ class OsmRoads:
         trip = drives.trips
         roads: list[Road] = []
         maps: list[tuple[str, ...]] = [()] * len(drives)
-        found_maps = self._maps()
+        found_maps = self.open_maps.now()
         for gone in found_maps.lost:
             for at in np.unique(trip[_within(gone.bounds, drives)]).tolist():
                 self._wait_for(gone)
@@ -168,7 +141,7 @@ class OsmRoads:
         if self._asked is not None:
             self._asked.reach()
 
-    def _answers(self, drives: "Drives", found_maps: _Maps) -> Answers | None:
+    def _answers(self, drives: "Drives", found_maps: CurrentMaps) -> Answers | None:
         """The other matcher's result for the trips on any map; None without such a matcher."""
         if self._asked is None:
             return None
@@ -177,31 +150,7 @@ class OsmRoads:
             on_map |= _within(each.area.bounds, drives)
         return self._asked(drives, np.unique(drives.trips[on_map]))
 
-    def _maps(self) -> _Maps:
-        for tries in range(_TRIES):
-            now = stamps.stamp(self._folder)
-            # Maps that are missing although the folder did not change are lost; the next call tries them again.
-            if now == self._open.stamp and (tries or not self._open.lost):
-                break
-            self._open = self._opened(now)
-        return self._open
-
-    def _opened(self, stamp: Stamp) -> _Maps:
-        # Folders never change: an open map need not be opened again.
-        before = {each.area: each for each in self._open.known}
-        now_s, since_s = self._monotonic(), {each.error.name: each.since_s for each in self._open.lost}
-        known, lost = [], []
-        for area in map_files.described(self._folder):
-            if isinstance(area, map_files.LostAreaError):
-                lost.append(_Lost(area, _WORLD, since_s.get(area.name, now_s)))
-                continue
-            try:
-                known.append(before.get(area) or _Map(area, *map_files.load(self._folder, area)))
-            except map_files.LostAreaError as error:
-                lost.append(_Lost(error, area.bounds, since_s.get(area.name, now_s)))
-        return _Maps(stamp, known, lost)
-
-    def _wait_for(self, gone: _Lost) -> None:
+    def _wait_for(self, gone: Lost) -> None:
         if self._monotonic() - gone.since_s < PATIENCE_S:
             raise RoadsOutage(str(gone.error)) from gone.error
 
@@ -262,5 +211,5 @@ def _matched(index: "RoadIndex", own: "Drives", trips: "Ints", answers: Answers 
     return ways.matched(index, own, answers.ways.of(trips), answers.told[trips])
 
 
-def _road(of: _Map, road: int) -> "Road":
+def _road(of: OpenMap, road: int) -> "Road":
     return located.Road(str(of.arrays.link[road]), int(of.arrays.rank[road]), of.texts.names[of.arrays.name[road]])

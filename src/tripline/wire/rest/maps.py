@@ -31,6 +31,9 @@ class Map(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     source: Annotated[str | None, Meta(description="name of its file", examples=["liechtenstein.osm.pbf"])]
     imported_time: Annotated[int | None, Meta(description="when it was imported, epoch ms", examples=[1735700000000])]
     roads: Annotated[int | None, Meta(description="how many roads it has", examples=[5122])]
+    places: Annotated[
+        int | None, Meta(description="named places it has; null: imported before places were read", examples=[36])
+    ]
     size: Annotated[int | None, Meta(description="bytes that it takes on disk", examples=[2134017])]
     bounds: Annotated[Bounds | None, Meta(description="what its roads lie within", examples=_BOUNDS)]
     lost: Annotated[str | None, Meta(description="why it cannot be read, for people; null: it can", examples=[None])]
@@ -97,6 +100,7 @@ def _map(found: KnownMap, lost: str | None) -> Map:
         source=None if area is None else area.source,
         imported_time=None if area is None else area.imported_ms,
         roads=None if area is None else area.roads,
+        places=None if area is None else area.places,
         size=None if area is None else area.size,
         bounds=None if area is None else Bounds(*area.bounds),
         lost=lost,

@@ -5,11 +5,13 @@ import errno
 import os
 
 import pytest
+from msgspec.structs import replace
 from tests.support import map_files as made
 from tests.support import rest
 from tests.support.portal import HTMX, OWN, Browser, Page
 from tests.unit.portal.frame import test_own_forms as own
 
+from tripline.adapters.maps import files as map_files
 from tripline.adapters.maps import locks
 from tripline.domain.access import Authority
 from tripline.maintenance import maps
@@ -511,3 +513,20 @@ def test_file_of_somebody_who_may_not_send_it_is_not_read(tmp_path, role, monkey
         return (await sent(other, b"x", {"area": "area"})).status_code
 
     assert played(tmp_path, scenario) == 403
+
+
+def test_list_names_the_places_and_offers_to_import_a_map_without_them(tmp_path):
+    area = imported(tmp_path)
+    map_files.put(tmp_path / "maps", replace(area, name="old", places=None))
+
+    async def scenario(app, root):
+        del app
+        return await root.get(PATH), await root.get(PATH, **KOREAN)
+
+    pages = played(tmp_path, scenario)
+
+    for page, new, old in zip(
+        pages, ("0 places", "지명 0개"), ("Import it again to name", "다시 가져오면"), strict=True
+    ):
+        assert page.text.count(new) == 1
+        assert page.text.count(old) == 1
