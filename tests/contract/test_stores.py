@@ -18,7 +18,7 @@ from tripline.store.bulk import COPIED_FROM, LARGEST, STAGED_FROM, Bulk, Rows, s
 from tripline.store.database import uniqueness
 from tripline.store.database.postgres import PostgresStore
 from tripline.store.database.sqlite import SqliteStore
-from tripline.store.tables import account, device_connection, secret, sensor_attribute, vehicle
+from tripline.store.tables import account, device_connection, reach, secret, sensor_attribute, vehicle
 from tripline.store.transactions import Crew, Hot, ReadTooLong, Store
 
 pytestmark = pytest.mark.parametrize("adapter", ["sqlite", "postgresql"])
@@ -541,6 +541,7 @@ def test_read_of_a_request_that_takes_too_long_is_given_up_and_is_no_outage(open
 
 
 SECRETS = Bulk(secret, "name", "value", on_conflict="ON CONFLICT DO NOTHING")
+OF_REACH = Bulk(reach, "thing_id", "sort_key", "kind", "created_ms", "principal", "why")
 
 
 def secrets(prefix: str, count: int) -> Rows:
@@ -572,6 +573,27 @@ def test_staged_rows_are_inserted_once_and_nothing_is_left_in_memory(opener: Ope
     assert (before, taken, left) == ([], True, 0)
     assert found[0] == [(f"a{at:06}", b"%d" % at) for at in range(count)]
     assert len(found[1]) == 2
+
+
+@pytest.mark.parametrize("count", [3, STAGED_FROM, 2 * STAGED_FROM + 7])
+def test_rows_are_inserted_with_each_of_their_other_columns(opener: Open, count: int) -> None:
+    ids = [f"{at:06}" for at in range(count)]
+    numbers = [value for each in ids for value in (each, f"n{each}")]
+    rows = Rows(OF_REACH, numbers, [(1, 5, principal, why) for principal, why in (("p", 1), ("q", 6))])
+
+    async def play(store: Store) -> Any:
+        async with staged(store, [[rows]]) as insert_all:
+            taken = await store.write(insert_all)
+        found = select(
+            reach.c.principal, reach.c.thing_id, reach.c.sort_key, reach.c.kind, reach.c.created_ms, reach.c.why
+        )
+        found = found.order_by(reach.c.principal, reach.c.thing_id)
+        return taken, await store.read(lambda tx: [tuple(row) for row in tx.all(found)])
+
+    taken, found = played(opener, play)
+
+    assert taken
+    assert found == [(of, each, f"n{each}", 1, 5, why) for of, why in (("p", 1), ("q", 6)) for each in ids]
 
 
 @pytest.mark.parametrize("count", [3, STAGED_FROM])

@@ -5,7 +5,7 @@ the driver's cache of prepared statements keeps them all and any number of rows 
 PostgreSQL: COPY, or where rows may be there already one `INSERT ... SELECT` of columns as arrays.
 
 Very many rows, of an import, go through tables in memory on SQLite (`staged`): the one transaction that inserts them is
-shorter then, and devices wait for it.
+shorter then, and devices wait for it. Columns in which all rows are equal are not staged.
 
 Not here: which rows (`store/trips/batch_rows.py`, `store/ingest/rejected.py`, `store/fleet/imports.py`).
 """
@@ -85,33 +85,50 @@ class Bulk:
             return tx.copy(*self._copy, zip(*columns, strict=True))
         return tx.run_sql(self._from_arrays, columns)
 
-    def stage(self, tx: WriteTx, name: str, values: Sequence[Any]) -> None:
-        """Add rows to a table in memory, which is made when it is missing. SQLite only."""
-        columns = ", ".join(f"c{at}" for at in range(self.width))
-        tx.run_sql(f"CREATE TABLE IF NOT EXISTS {name} ({columns})", ())
-        for size, some in in_sizes(values, self.width):
-            tx.run_sql(f"INSERT INTO {name} VALUES {self._places(size)}", some)
+    def stage(self, tx: WriteTx, name: str, values: Sequence[Any], width: int) -> None:
+        """Add the first columns of rows to a table in memory, which is made when it is missing. SQLite only."""
+        tx.run_sql(f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(f'c{at}' for at in range(width))})", ())
+        for size, some in in_sizes(values, width):
+            tx.run_sql(f"INSERT INTO {name} VALUES {_places(size, width)}", some)
 
-    def insert_staged(self, tx: WriteTx, name: str) -> int:
-        """Insert the rows of a table that `stage` filled; how many it took."""
-        return tx.run_sql(f"INSERT INTO {self._into} SELECT * FROM {name} WHERE true {self._on_conflict}", ())
+    def insert_staged(self, tx: WriteTx, name: str, others: Sequence[Any]) -> int:
+        """Insert the rows of a table that `stage` filled, all with these other columns; how many it took."""
+        columns = ", ".join(["staged.*", *("?" for _ in others)])
+        sql = f"INSERT INTO {self._into} SELECT {columns} FROM {name} AS staged WHERE true {self._on_conflict}"
+        return tx.run_sql(sql, others)
 
     def _places(self, size: int) -> str:
-        return ", ".join([f"({', '.join('?' * self.width)})"] * size)
+        return _places(size, self.width)
+
+
+def _places(size: int, width: int) -> str:
+    return ", ".join([f"({', '.join('?' * width)})"] * size)
 
 
 class Rows(msgspec.Struct, frozen=True):
-    """New rows of one table: their values one after the other, in the order of the columns."""
+    """New rows of one table: values of the first columns one row after the other, and the other columns, in which these
+    rows are equal. They are inserted once with each of `others`."""
 
     bulk: Bulk
     values: list[Any]
+    others: Sequence[tuple[Any, ...]] = ((),)
 
     def __len__(self) -> int:
-        return len(self.values) // self.bulk.width
+        return len(self.values) // self.width * len(self.others)
+
+    @property
+    def width(self) -> int:
+        """How many columns `values` has."""
+        return self.bulk.width - len(self.others[0])
 
     def insert(self, tx: WriteTx) -> bool:
         """Insert them; False if the table already had one."""
-        return self.bulk.insert(tx, self.values) == len(self)
+        if self.width == self.bulk.width:
+            return self.bulk.insert(tx, self.values) == len(self)
+        starts = range(0, len(self.values), self.width)
+        rows = [self.values[start : start + self.width] for start in starts]
+        values = [value for others in self.others for row in rows for value in (*row, *others)]
+        return self.bulk.insert(tx, values) == len(self)
 
 
 class _Load(msgspec.Struct):
@@ -120,13 +137,16 @@ class _Load(msgspec.Struct):
     bulk: Bulk
     name: str
     """Of the table in memory."""
+    others: Sequence[tuple[Any, ...]]
+    """The same in each part."""
     count: int = 0
 
     def stage(self, tx: WriteTx, rows: Rows) -> None:
-        self.bulk.stage(tx, self.name, rows.values)
+        self.bulk.stage(tx, self.name, rows.values, rows.width)
 
     def insert(self, tx: WriteTx) -> bool:
-        return self.bulk.insert_staged(tx, self.name) == self.count
+        # One statement for each of the others: new entries of an index are side by side then.
+        return sum(self.bulk.insert_staged(tx, self.name, others) for others in self.others) == self.count
 
     def drop(self, tx: WriteTx) -> None:
         tx.run_sql(f"DROP TABLE IF EXISTS {self.name}", ())
@@ -150,7 +170,7 @@ async def staged(store: Store, parts: Iterable[Sequence[Rows]]) -> AsyncIterator
                     if store.shared or len(rows) < STAGED_FROM:
                         steps.append(rows)
                         continue
-                    load = loads[rows.bulk] = _Load(rows.bulk, f"temp.staged_{next(_NUMBERS)}")
+                    load = loads[rows.bulk] = _Load(rows.bulk, f"temp.staged_{next(_NUMBERS)}", rows.others)
                     steps.append(load)
                 load.count += len(rows)
                 await store.write(partial(load.stage, rows=rows))

@@ -170,13 +170,8 @@ def rows_of_new(
     kind: Kind, principals: Mapping[str, Why], things: Sequence[tuple[str, str]], *, created_ms: int
 ) -> Rows:
     """Return rows for many new vehicles or sensors, ids and numbers: each principal may see all of them."""
-    values = [
-        value
-        for thing_id, number in cooperative.each(things)
-        for principal, why in principals.items()
-        for value in (thing_id, principal, kind.value, number, created_ms, why.value)
-    ]
-    return Rows(_NEW, values)
+    values = [value for thing in cooperative.each(things) for value in thing]
+    return Rows(_NEW, values, [(kind.value, created_ms, *of) for of in sorted(principals.items())])
 
 
 def forget_principal(tx: WriteTx, principal: str) -> None:
@@ -327,7 +322,7 @@ _WRITTEN: Final = Bulk(
     *_COLUMNS,
     on_conflict="ON CONFLICT (thing_id, principal) DO UPDATE SET sort_key = excluded.sort_key, why = excluded.why",
 )
-_NEW: Final = Bulk(tables.reach, *_COLUMNS)
+_NEW: Final = Bulk(tables.reach, "thing_id", "sort_key", "kind", "created_ms", "principal", "why")
 _FORGET: Final = delete(tables.reach).where(tables.reach.c.principal == bindparam(PRINCIPAL))
 _NEXT: Final = {
     kind: select(table.c.id).where(table.c.id > bindparam("after"), condition).order_by(table.c.id).limit(AT_ONCE)

@@ -99,7 +99,10 @@ def _vehicles_prepared(
         seen = [(each.id, each.vehicle_no) for each in new]
         made = [rows.vehicle_rows(new), reach.rows_of_new(Kind.VEHICLE, principals, seen, created_ms=now_ms)]
         if not company.master:
-            made.append(rows.delegation_rows(new, ids.run(len(new), now_ms=now_ms), to=company.master_id))
+            delegation_ids = ids.run(len(new), now_ms=now_ms)
+            made.append(
+                rows.delegation_rows(new, delegation_ids, owner=company.id, to=company.master_id, created_ms=now_ms)
+            )
         yield made
 
 

@@ -35,7 +35,7 @@ _SENSOR: Final = _stored(Sensor, sensor)
 _VEHICLES: Final = Bulk(vehicle, *_VEHICLE, "number_key", on_conflict="ON CONFLICT DO NOTHING")
 _SENSORS: Final = Bulk(sensor, *_SENSOR, "serial_key", on_conflict="ON CONFLICT DO NOTHING")
 _DELEGATIONS: Final = Bulk(
-    vehicle_company, "id", "created_ms", "vehicle_id", "from_company_id", "to_company_id", "automatic"
+    vehicle_company, "id", "vehicle_id", "created_ms", "from_company_id", "to_company_id", "automatic"
 )
 
 
@@ -64,14 +64,13 @@ def sensor_rows(new: Iterable[Sensor]) -> Rows:
     return Rows(_SENSORS, _flat(new, _SENSOR, "serial_no"))
 
 
-def delegation_rows(new: Sequence[Vehicle], delegation_ids: Sequence[str], *, to: CompanyId) -> Rows:
-    """Rows of automatic delegations: each new vehicle delegated to the company from its creation on."""
-    values = [
-        value
-        for each, delegation_id in cooperative.each(zip(new, delegation_ids, strict=True))
-        for value in (RecordId(delegation_id), each.created_ms, each.id, each.company_id, to, True)
-    ]
-    return Rows(_DELEGATIONS, values)
+def delegation_rows(
+    new: Sequence[Vehicle], delegation_ids: Sequence[str], *, owner: CompanyId, to: CompanyId, created_ms: int
+) -> Rows:
+    """Rows of automatic delegations: each new vehicle delegated by its owner to the company from its creation on."""
+    pairs = zip(delegation_ids, new, strict=True)
+    values = [value for delegation_id, each in cooperative.each(pairs) for value in (RecordId(delegation_id), each.id)]
+    return Rows(_DELEGATIONS, values, [(created_ms, owner, to, True)])
 
 
 def _taken(
