@@ -22,7 +22,8 @@ from tripline.domain.trends import Subject
 from tripline.http import operations
 from tripline.store.database import sqlite
 from tripline.store.fleet import history
-from tripline.store.scores import standings, trends
+from tripline.store.scores import reads, standings, trends
+from tripline.store.scores.reads import By, Owner
 
 pytestmark = pytest.mark.sqlite("how SQLite finds rows")
 
@@ -279,6 +280,16 @@ def test_what_somebody_did_at_an_instant_is_found_among_the_entries_of_that_time
         "CORRELATED SCALAR SUBQUERY 1",
         "SEARCH later USING INDEX ix_history_vehicle_id (vehicle_id=? AND no>?)",
     ]
+
+
+@pytest.mark.parametrize("owner", list(Owner))
+def test_page_of_scores_by_event_walks_the_index_of_trips_by_start(tmp_path, owner):
+    index = {Owner.VEHICLE: "ix_trip_vehicle_start", Owner.DRIVER: "ix_trip_user_start"}[owner]
+
+    first, *others = explained(tmp_path, reads._page(reads._SCORES[By.EVENT], owner, False))
+
+    assert re.match(rf"SEARCH trip USING (COVERING )?INDEX {index} \({owner.value}=\? AND ", first)
+    assert [step for step in others if "TEMP B-TREE" in step] == []
 
 
 def explained(folder, statement):

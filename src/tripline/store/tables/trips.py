@@ -54,26 +54,22 @@ trip = Table(
 )
 Index("ix_trip_vehicle", trip.c.vehicle_id, trip.c.created_ms, trip.c.no)
 Index("ix_trip_user", trip.c.user_id, trip.c.created_ms, trip.c.no)
-# Scored trips by start. The few waiting to be judged are included; queries check for the score.
-partial_index(
-    "ix_trip_vehicle_start",
-    trip.c.vehicle_id,
-    trip.c.start_ms,
-    trip.c.no,
-    where="not_scored IS NULL",
-)
+# Trips by start. With `not_scored`, so that a walk along scored trips skips the others in the index.
+Index("ix_trip_vehicle_start", trip.c.vehicle_id, trip.c.start_ms, trip.c.no, trip.c.not_scored)
 partial_index(
     "ix_trip_user_start",
     trip.c.user_id,
     trip.c.start_ms,
     trip.c.no,
-    where="not_scored IS NULL AND user_id IS NOT NULL",
+    trip.c.not_scored,
+    where="user_id IS NOT NULL",
 )
 partial_index(
     "ix_trip_recorded_user",
     trip.c.recorded_user_id,
     where="recorded_user_id IS NOT NULL",
 )
+Index("ix_trip_service_start", trip.c.service_type, trip.c.start_ms, trip.c.no)
 Index("ix_trip_sensor", trip.c.sensor_id, trip.c.no)
 Index("ix_trip_ended", trip.c.sensor_id, trip.c.closed_ms)
 Index("ix_trip_message", trip.c.sensor_id, trip.c.message_key)

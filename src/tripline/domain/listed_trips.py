@@ -1,0 +1,99 @@
+"""Trips in lists: their state, the filters of a list, and a listed trip.
+
+A trip is listed by its start; one without a start is not listed. Not here: finding them (`store/trips/trip_list.py`).
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+from tripline.domain import trips
+from tripline.domain.ids import CompanyId, RowNo, TripId, UserId, VehicleId
+
+REASONS = (
+    *("device_type", "unmapped", "parking", "no_samples", "no_position", "sparse", "speed_implausible"),
+    *("too_short", "annulled", "duplicate"),
+)
+"""Reasons why a trip has no score (`trip.not_scored`)."""
+
+
+class State(StrEnum):
+    """How far a trip is."""
+
+    OPEN = "open"
+    ENDED = "ended"
+    """It waits for its score."""
+    SCORED = "scored"
+    UNSCORED = "unscored"
+
+
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
+    """Which trips of a list to show; None: all."""
+
+    state: State | None = None
+    not_scored: str | None = None
+    """One of `REASONS`."""
+    min_score: float | None = None
+    max_score: float | None = None
+    disputed: bool | None = None
+    """True: trips with an open dispute."""
+    over_limit: bool | None = None
+    """True: trips with an overspeed event."""
+
+
+class ListedTrip(msgspec.Struct, frozen=True, kw_only=True):
+    """A trip of a list."""
+
+    no: RowNo
+    id: TripId
+    company_id: CompanyId
+    vehicle_id: VehicleId | None
+    vehicle_no: str | None
+    user_id: UserId | None
+    """The driver."""
+    driver_name: str | None
+    """None also for a driver whom the reader may not see."""
+    parking: bool
+    start_ms: int
+    end_ms: int | None
+    life: str
+    """`trips.State`."""
+    not_scored: str | None
+    stated_m: float | None
+    """Distance in the trip message."""
+    score: float | None
+    scored_m: float | None
+    """Distance as judged."""
+    driving_ms: int | None
+    accel: int | None
+    de_accel: int | None
+    over_speed: int | None
+    disputed: bool
+    limit_known: float | None = None
+    """Share of the distance with a limit from the map, 0 to 1; None: not judged."""
+
+    @property
+    def state(self) -> State:
+        """How far it is."""
+        if self.score is not None:
+            return State.SCORED
+        if self.life == trips.State.OPEN:
+            return State.OPEN
+        return State.ENDED if self.not_scored is None else State.UNSCORED
+
+    @property
+    def distance_m(self) -> float | None:
+        """Distance as judged, else as the trip message says."""
+        return self.stated_m if self.scored_m is None else self.scored_m
+
+    @property
+    def duration_ms(self) -> int | None:
+        """Time from start to end; None while it is open."""
+        return None if self.end_ms is None else max(self.end_ms - self.start_ms, 0)
+
+    @property
+    def events(self) -> int | None:
+        """Number of GPS events; None without a score."""
+        if self.accel is None or self.de_accel is None or self.over_speed is None:
+            return None
+        return self.accel + self.de_accel + self.over_speed
