@@ -127,7 +127,20 @@ def _unlinked(company: Company, visit: Visit) -> list[str]:
     second = {"name": NAMES[2], "email": "second@company.example", "password": fleet.PASSWORD}
     visit.post(f"{place}/administrators/new", second)
     editors = re.findall(rf'href="({place}/administrators/[^"/]+)/edit', visit.http.get(place).text)
-    return [*found, f"{editors[-1]}/delete"]
+    return [*found, f"{editors[-1]}/delete", _corrected(company)]
+
+
+def _corrected(company: Company) -> str:
+    """The page of a trip whose driver was corrected, with the preview of another one."""
+    trips = (
+        company.get(f"/api/tre/v1/vehicle/{vehicle['id']['id']}/trips", limit=1)["data"]
+        for vehicle in company.get(f"/api/tre/v1/company/{company.record['id']['id']}/vehicles", limit=100)["data"]
+    )
+    ((trip,),) = itertools.islice(filter(None, trips), 1)
+    first, second = (each["id"]["id"] for each in company.get("/api/tre/v1/drivers", limit=2)["data"])
+    answer = company.http.put(f"/api/tre/v1_3/trip/{trip['id']['id']}/driver", json={"driverId": first})
+    assert answer.status_code == 200, answer.text
+    return f"/trips/{trip['id']['id']}/driver?chosen={second}"
 
 
 def _fill(company: Company, service_type: str, count: int) -> None:

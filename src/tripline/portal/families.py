@@ -22,6 +22,7 @@ from tripline.portal.records import (
     people,
     sensor_choice,
     sensors,
+    trip_drivers,
     vehicles,
 )
 
@@ -61,6 +62,7 @@ FAMILIES: Final = (
     people,
     sensor_choice,
     sensors,
+    trip_drivers,
     vehicles,
 )
 

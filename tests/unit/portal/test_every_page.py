@@ -53,6 +53,7 @@ SAMPLES = {
     "exportId": "unknown",
     "draftId": "draft of P",
     "requestId": "call on V",
+    "tripId": "T",
 }
 """The thing of `access_world` that stands for an id in a path."""
 ELSEWHERE = {"version": "0", "folder": "none", "file": "none"}

@@ -1,1 +1,1 @@
-"""Pages of single records: vehicles, sensors, people, companies, lines."""
+"""Pages of single records: vehicles, sensors, people, companies, lines, drivers of trips."""

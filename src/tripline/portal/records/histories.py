@@ -9,9 +9,9 @@ from typing import Final, TypeAlias
 import msgspec
 from litestar.response import Response
 
-from tripline.domain import ids
-from tripline.domain.access import Actor
-from tripline.domain.history import Change, Entry
+from tripline.domain import access, ids
+from tripline.domain.access import Action, Actor
+from tripline.domain.history import Change, Entry, Event
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import views, words
 from tripline.portal.frame.visitors import Visitor, visitor_in
@@ -28,6 +28,9 @@ AT_ONCE: Final = 50
 """Entries on a page of their own."""
 _EVENT: Final = "portal.history.event."
 _SOME: Final = "portal.history.some."
+_CORRECTIONS: Final = (Event.TRIP_DRIVER_SET, Event.TRIP_DRIVER_UNSET)
+_TRIP: Final = "tripId"
+"""The field of an entry with the corrected trip; its page says more than its id."""
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -38,6 +41,8 @@ class Line(msgspec.Struct, frozen=True):
     what: str
     changes: tuple[tuple[str, str | None, str | None], ...]
     """Label of each field, and its value before and after."""
+    path: str | None = None
+    """The page where the change can be undone; None: there is none for the visitor."""
 
 
 class Lines(msgspec.Struct, frozen=True):
@@ -75,7 +80,8 @@ async def whole(request: Call, opened: Callable[[ReadTx, Actor], Opened], *, up:
 def lines(visitor: Visitor, entries: Iterable[Entry]) -> list[Line]:
     """The entries in the visitor's language."""
     return [
-        Line(entry.at_ms, _who(visitor, entry), _what(visitor, entry), _changes(visitor, entry)) for entry in entries
+        Line(entry.at_ms, _who(visitor, entry), _what(visitor, entry), _changes(visitor, entry), _path(visitor, entry))
+        for entry in entries
     ]
 
 
@@ -99,10 +105,17 @@ def _what(visitor: Visitor, entry: Entry) -> str:
     return visitor.say(_EVENT + entry.event.value, **known)
 
 
+def _path(visitor: Visitor, entry: Entry) -> str | None:
+    """The page of a corrected driver, for roles that correct drivers."""
+    if entry.event not in _CORRECTIONS or visitor.role not in access.RULES[Action.DISPUTE_DECIDE]:
+        return None
+    return next((f"/trips/{each.after}/driver" for each in entry.changes or () if each.field == _TRIP), None)
+
+
 def _changes(visitor: Visitor, entry: Entry) -> tuple[tuple[str, str | None, str | None], ...]:
     if entry.changes is None:
         return ((visitor.say("portal.history.erased"), None, None),)
-    told = (_change(visitor, change) for change in entry.changes)
+    told = (_change(visitor, change) for change in entry.changes if change.field != _TRIP)
     return tuple((label, before, after) for label, before, after in told if before is not None or after is not None)
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from tripline.domain import access
 from tripline.domain.access import Action, Actor, Thing
+from tripline.domain.corrections import SeenDriver
 from tripline.domain.disputes import (
     NEXT,
     OF_TRIP,
@@ -130,7 +131,15 @@ class DisputeService:
         return self._stored(tx, dispute_id)
 
     def correct(
-        self, tx: WriteTx, *, actor: Actor, dispute_id: str, driver_id: UserId, answer: str | None, language: Language
+        self,
+        tx: WriteTx,
+        *,
+        actor: Actor,
+        dispute_id: str,
+        driver_id: UserId,
+        answer: str | None,
+        language: Language,
+        seen: SeenDriver | None = None,
     ) -> Dispute:
         """Accept a dispute "I was not driving" by giving the trip this driver; nothing is annulled.
 
@@ -151,6 +160,7 @@ class DisputeService:
             language=language,
             ids=self._ids,
             now_ms=self._clock(),
+            seen=seen,
         )
         self._mail(tx, found)
         return self._stored(tx, dispute_id)

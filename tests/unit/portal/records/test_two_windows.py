@@ -47,6 +47,8 @@ LATE: dict[str, tuple[str, dict[str, str]]] = {
     "/lines/{sensorId}/unpause": ("P", {}),
     "/pushes/addresses": ("P", {"notifyHost": "https://x.example"}),
     "/pushes/secret/rotate": ("P", {}),
+    "/trips/{tripId}/driver": ("P", {"userId": "{managing director}"}),
+    "/trips/{tripId}/driver/undo": ("P", {}),
 }
 """Forms that carry what they were made for: who sends each one without it, and what else it says. `{}` names a thing of
 `access_world`."""
