@@ -272,8 +272,12 @@ def test_refusal_with_a_case_that_is_no_plain_text_is_found() -> None:
 def test_every_list_of_the_portal_has_its_texts():
     known, missing = texts_of(Language.ENGLISH, "lists"), []
     for noun, table in nouns.TABLES.items():
-        names = ["title", "search", "count.other", *(column.key for column in table.columns)]
-        needed = [f"portal.lists.{noun}.{name}" for name in names]
+        needed = [f"portal.lists.{noun}.{name}" for name in ("title", "search", "count.other")]
+        needed += [
+            f"portal.lists.column.{each.key}"
+            for each in table.columns
+            if f"portal.lists.{noun}.{each.key}" not in known
+        ]
         needed += [f"portal.lists.filter.{each.key}.{value}" for each in table.filters for value in each.values]
         missing += [name for name in needed if name not in known]
 

@@ -315,7 +315,7 @@ def plans_of_lines(
     """How each statement of a page of lines, and of their number, is run for somebody of the company."""
     scope = access.scope_of(Actor(UserId("d"), role, CompanyId("c")), Action.SENSOR_READ)
     return plans_of(
-        database, lambda tx: (lines.page(tx, scope, filters, turn), lines.count(tx, scope, filters)), settings
+        database, lambda tx: (lines.LIST.page(tx, scope, filters, turn), lines.LIST.count(tx, scope, filters)), settings
     )
 
 
@@ -408,8 +408,8 @@ def test_numbers_are_found_by_their_last_digits_without_reading_a_whole_table(
         quick_search.find(tx, actor=actor, text=search)
         for scope, rows in zip(scopes, asked_of, strict=True):
             filters = rows.Filters(search=search)
-            rows.page(tx, scope, filters, PageRequest(limit=50, by="created"))
-            rows.count(tx, scope, filters)
+            rows.LIST.page(tx, scope, filters, PageRequest(limit=50, by="created"))
+            rows.LIST.count(tx, scope, filters)
 
     steps = "\n".join(plans_of(plated, read, {"plan_cache_mode": plans}))
 

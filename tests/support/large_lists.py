@@ -188,11 +188,10 @@ def asked(count: int) -> Iterator[Asked]:
         (accounts, _ACCOUNTS, {"email": "d9"}),
         (applications, _APPLICATIONS, {"name": f"Taxi{deep}", "created": time}),
         (services, _SERVICES, {"service": "taxi", "name": "Company", "created": 0}),
+        (messages, _MESSAGES, {"made": time * 3}),
     ):
         for filters in each:
-            yield _asked(noun, "platform", filters, orders)
-    for filters in _MESSAGES:
-        yield _asked(messages, "platform", filters, {"made": time * 3}, OPERATOR)
+            yield _asked(noun, "platform", filters, orders, None)
 
 
 def _within(noun: Any, looker: str, action: Action, filters: Any, orders: dict[str, Any]) -> Iterator[Asked]:
@@ -201,14 +200,14 @@ def _within(noun: Any, looker: str, action: Action, filters: Any, orders: dict[s
         yield _asked(noun, looker, each, orders, scope)
 
 
-def _asked(noun: Any, looker: str, filters: Any, orders: dict[str, Any], *who: Any) -> Asked:
+def _asked(noun: Any, looker: str, filters: Any, orders: dict[str, Any], scope: Scope | None) -> Asked:
     return Asked(
         noun.__name__.rpartition(".")[2],
         looker,
         filters,
         orders,
-        lambda tx, turn: noun.page(tx, *who, filters, turn),
-        lambda tx: noun.count(tx, *who, filters),
+        lambda tx, turn: noun.LIST.page(tx, scope, filters, turn),
+        lambda tx: noun.LIST.count(tx, scope, filters),
     )
 
 
@@ -287,7 +286,7 @@ _APPLICATIONS: Final = tuple(
 )
 _SERVICES: Final = (services.Filters(), services.Filters(search="t"), services.Filters(enabled=True))
 _MESSAGES: Final = tuple(
-    messages.Filters(state=state, search=search, channel=channel, name=name)
+    messages.Filters(company_id=OPERATOR, state=state, search=search, channel=channel, name=name)
     for state in State
     for search, channel, name in (
         (None, None, None),

@@ -9,12 +9,13 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from tripline.domain import access
-from tripline.domain.access import Action, Actor, Scope
+from tripline.domain.access import Action, Actor
+from tripline.store.listing.noun_list import NounList
 from tripline.store.listing.pages import Page, PageRequest
 from tripline.store.transactions import ReadTx
 
-F = TypeVar("F")
-R = TypeVar("R")
+F = TypeVar("F", bound=msgspec.Struct)
+R = TypeVar("R", bound=msgspec.Struct)
 
 
 class Listing(msgspec.Struct, Generic[F, R], frozen=True):
@@ -34,22 +35,16 @@ class Listing(msgspec.Struct, Generic[F, R], frozen=True):
         return self.number(tx, *self.admitted(tx, actor, filters))
 
 
-def within(
-    action: Action,
-    rows: Callable[[ReadTx, Scope, F, PageRequest], Page[R]],
-    number: Callable[[ReadTx, Scope, F], int],
-) -> Listing[F, R]:
+def within(action: Action, of: NounList[F, R]) -> Listing[F, R]:
     """The rows within the actor's reach for the action."""
-    return Listing(rows, number, lambda _, actor, filters: (access.scope_of(actor, action), filters))
+    return Listing(of.page, of.count, lambda _, actor, filters: (access.scope_of(actor, action), filters))
 
 
-def permitted(
-    action: Action, rows: Callable[[ReadTx, F, PageRequest], Page[R]], number: Callable[[ReadTx, F], int]
-) -> Listing[F, R]:
+def permitted(action: Action, of: NounList[F, R]) -> Listing[F, R]:
     """Every row of the installation, for actors with permission for the action."""
 
     def admitted(_: ReadTx, actor: Actor, filters: F) -> tuple[Any, ...]:
         access.scope_of(actor, action)
-        return (filters,)
+        return None, filters
 
-    return Listing(rows, number, admitted)
+    return Listing(of.page, of.count, admitted)

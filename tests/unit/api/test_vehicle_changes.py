@@ -43,7 +43,7 @@ def test_lists_of_vehicles_and_rights_go_by_a_new_number(tmp_path):
 
         def work(tx):
             held = rights.of_user(tx, of_rights, director.user_id, UserRole.DELEGATED_DIRECTOR, Window(limit=9))
-            listed = listing.page(tx, scope, listing.Filters(), PageRequest(limit=9, by="number"))
+            listed = listing.LIST.page(tx, scope, listing.Filters(), PageRequest(limit=9, by="number"))
             return [row.vehicle_no for row in held], [row.vehicle_no for row in listed.rows]
 
         return await app.store.read(work)

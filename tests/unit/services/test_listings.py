@@ -33,7 +33,7 @@ class Rows:
 
 def test_rows_in_reach_are_read_and_counted_within_the_scope_of_the_action() -> None:
     rows = Rows()
-    listing = listings.within(Action.VEHICLE_READ, rows.page, rows.count)
+    listing = listings.within(Action.VEHICLE_READ, rows)
 
     assert listing.page(TX, actor=ADMIN, filters="f", page_request=REQUEST) is EMPTY
     assert listing.count(TX, actor=ADMIN, filters="f") == 7
@@ -44,7 +44,7 @@ def test_rows_in_reach_are_read_and_counted_within_the_scope_of_the_action() -> 
 
 def test_rows_of_the_installation_are_read_and_counted_for_those_with_permission_alone() -> None:
     rows = Rows()
-    listing = listings.permitted(Action.ACCOUNT_MANAGE, rows.page, rows.count)
+    listing = listings.permitted(Action.ACCOUNT_MANAGE, rows)
 
     with pytest.raises(Forbidden):
         listing.page(TX, actor=ADMIN, filters="f", page_request=REQUEST)
@@ -52,4 +52,4 @@ def test_rows_of_the_installation_are_read_and_counted_for_those_with_permission
         listing.count(TX, actor=ADMIN, filters="f")
     assert rows.asked == []
     listing.page(TX, actor=PLATFORM, filters="f", page_request=REQUEST)
-    assert rows.asked == [(TX, "f", REQUEST)]
+    assert rows.asked == [(TX, None, "f", REQUEST)]

@@ -20,7 +20,7 @@ APPLICATIONS: Final = Table(
     noun="applications",
     path=LIST,
     access=Action.APPLICATION_REVIEW,
-    listing=listings.permitted(Action.APPLICATION_REVIEW, listing.page, listing.count),
+    listing=listings.permitted(Action.APPLICATION_REVIEW, listing.LIST),
     which=listing.Filters,
     columns=(
         Column("service", Kind.TEXT, "service_name", order="name", to=lambda row, _: f"{LIST}/{row.id}"),

@@ -63,8 +63,7 @@ class TableBook:
     def heading(self, question: bytes) -> Sequence[str]:
         """The headings of the columns."""
         wanted = _QUESTIONS.decode(question)
-        words = Words(wanted.language, self._zone)
-        return [words.say(f"portal.lists.{self._table.noun}.{each.key}") for each in self._columns(wanted)]
+        return [self._table.heading(each, wanted.language) for each in self._columns(wanted)]
 
     def count(self, tx: ReadTx, actor: Actor, question: bytes) -> int:
         """Number of rows. Raises refusals."""

@@ -15,7 +15,7 @@ SERVICES: Final = Table(
     noun="services",
     path="/admin/services",
     access=Action.INSTALLATION_READ,
-    listing=listings.permitted(Action.INSTALLATION_READ, listing.page, listing.count),
+    listing=listings.permitted(Action.INSTALLATION_READ, listing.LIST),
     which=listing.Filters,
     columns=(
         Column("service", Kind.CLIP, "service_type", order="service", to=lambda row, _: f"/fleet/companies/{row.id}"),

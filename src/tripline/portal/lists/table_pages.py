@@ -239,7 +239,7 @@ def _shown(request: Call, visitor: Visitor, table: Table, wanted: ListRequest, r
         menus=tuple(_menu(*each, visitor, wanted, here) for each in (read.choices | filters).items() if each[1]),
         chips=tuple(_chips(table, visitor, wanted, read.named, here)),
         kept=_kept_values(request),
-        columns=tuple((each.key, _said(visitor, table, each.key)) for each in table.columns[1:]),
+        columns=tuple((each.key, table.heading(each, visitor.language)) for each in table.columns[1:]),
         previous=first and here(**{addresses.BEFORE: addresses.of_place(first)}),
         next=last and here(**{addresses.AFTER: addresses.of_place(last)}),
         count=here().replace(table.path, f"{table.path}{tables.COUNT}", 1) if more else None,
@@ -272,7 +272,10 @@ def _line(row: Any, table: Table, cells: Sequence[_Cell], around: Around) -> Lin
 
 
 def _heading(column: Column, table: Table, visitor: Visitor, wanted: ListRequest, here: Here) -> dict[str, Any]:
-    made: dict[str, Any] = {"text": _said(visitor, table, column.key), "class": column.look_when(picked=wanted.picked)}
+    made: dict[str, Any] = {
+        "text": table.heading(column, visitor.language),
+        "class": column.look_when(picked=wanted.picked),
+    }
     if column.order is not None:
         is_by = column.order == wanted.order
         made["sort"] = here(**{tables.SORT: f"-{column.order}" if is_by and not wanted.descending else column.order})

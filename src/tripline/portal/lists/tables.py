@@ -17,6 +17,8 @@ from tripline.domain import fields
 from tripline.domain.access import Action, Actor
 from tripline.http import parameters
 from tripline.http.context import Call
+from tripline.language import catalogue
+from tripline.language.catalogue import Language
 from tripline.portal.frame import addresses
 from tripline.portal.frame.visitors import Visitor
 from tripline.portal.lists.columns import Column, Filter
@@ -88,6 +90,11 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     def order(self) -> str:
         """The default sort order."""
         return next(each.order for each in self.columns if each.order is not None)
+
+    def heading(self, column: Column, language: Language) -> str:
+        """The heading of a column: of this list, else of every list with such a column."""
+        texts = catalogue.of_portal(language)
+        return texts.get(f"portal.lists.{self.noun}.{column.key}") or texts[f"portal.lists.column.{column.key}"]
 
     def filtered(self, wanted: "ListRequest") -> Any:
         """The store's filters for a query."""

@@ -28,7 +28,7 @@ class OwnAccount(Refusal):
     kind = Kind.INVALID_ARGUMENTS
 
 
-ACCOUNTS: Final = listings.permitted(Action.ACCOUNT_MANAGE, accounts.page, accounts.count)
+ACCOUNTS: Final = listings.permitted(Action.ACCOUNT_MANAGE, accounts.LIST)
 """The list of accounts."""
 
 

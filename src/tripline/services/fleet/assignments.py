@@ -223,7 +223,7 @@ def _people(
 ) -> Page[ListedPerson]:
     """The people of the actor's company, of this role, whom the actor may assign."""
     filters = Filters(company_id=access.company_of(actor), role=role, search=search)
-    found = listing.page(tx, access.scope_of(actor, receive), filters, page_request)
+    found = listing.LIST.page(tx, access.scope_of(actor, receive), filters, page_request)
     return lists.without_hidden_vehicles(tx, actor, found)
 
 

@@ -177,7 +177,7 @@ def listed(tx: ReadTx, *, actor: Actor, service_type: str | None, window: lists.
 def count_partners(tx: ReadTx, *, actor: Actor, service_type: str | None) -> int:
     """How many partners are within the actor's reach. Raises `Forbidden`."""
     scope, within = _listing(tx, actor, service_type)
-    return listing.count(tx, scope, listing.Filters(service_type=within, operators=False))
+    return listing.LIST.count(tx, scope, listing.Filters(service_type=within, operators=False))
 
 
 def _listing(tx: ReadTx, actor: Actor, service_type: str | None) -> tuple[Scope, str | None]:

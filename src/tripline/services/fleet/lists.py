@@ -50,7 +50,7 @@ def _vehicles(
 ) -> Page[ListedVehicle]:
     """The vehicles, without names of people whom the actor may not see."""
     named = access.scope_of(actor, Action.USER_READ).reaches
-    return vehicles.page(tx, scope, filters, page_request, named=named)
+    return vehicles.LIST.page(tx, scope, filters, page_request, named)
 
 
 def _of_delegations(
@@ -76,7 +76,7 @@ def _of_people(tx: ReadTx, actor: Actor, filters: people.Filters) -> tuple[Actor
 def _people(
     tx: ReadTx, actor: Actor, scope: Scope, filters: people.Filters, page_request: PageRequest
 ) -> Page[ListedPerson]:
-    return without_hidden_vehicles(tx, actor, people.page(tx, scope, filters, page_request))
+    return without_hidden_vehicles(tx, actor, people.LIST.page(tx, scope, filters, page_request))
 
 
 def _of_companies(tx: ReadTx, actor: Actor, filters: companies.Filters) -> tuple[Scope, companies.Filters]:
@@ -92,11 +92,11 @@ def _of_companies(tx: ReadTx, actor: Actor, filters: companies.Filters) -> tuple
 
 
 VEHICLES: Final[Listing[vehicles.Filters, ListedVehicle]] = Listing(
-    _vehicles, lambda tx, _, scope, filters: vehicles.count(tx, scope, filters), _of_vehicles
+    _vehicles, lambda tx, _, scope, filters: vehicles.LIST.count(tx, scope, filters), _of_vehicles
 )
 """Raises `NotFound` of holders whose rights the actor may not see."""
-SENSORS: Final = within(Action.SENSOR_READ, sensors.page, sensors.count)
-LINES: Final = within(Action.SENSOR_READ, lines.page, lines.count)
+SENSORS: Final = within(Action.SENSOR_READ, sensors.LIST)
+LINES: Final = within(Action.SENSOR_READ, lines.LIST)
 """The lines of the devices of the actor's company."""
 GIVEN: Final[Listing[delegations.Filters, ListedDelegation]] = Listing(
     delegations.page, delegations.count, partial(_of_delegations, Side.GIVEN)
@@ -105,11 +105,13 @@ RECEIVED: Final[Listing[delegations.Filters, ListedDelegation]] = Listing(
     delegations.page, delegations.count, partial(_of_delegations, Side.RECEIVED)
 )
 PEOPLE: Final[Listing[people.Filters, ListedPerson]] = Listing(
-    _people, lambda tx, _, scope, filters: people.count(tx, scope, filters), _of_people
+    _people, lambda tx, _, scope, filters: people.LIST.count(tx, scope, filters), _of_people
 )
 """The people of a company. Raises `NotFound` of a company out of reach."""
-COMPANIES: Final[Listing[companies.Filters, ListedCompany]] = Listing(companies.page, companies.count, _of_companies)
+COMPANIES: Final[Listing[companies.Filters, ListedCompany]] = Listing(
+    companies.LIST.page, companies.LIST.count, _of_companies
+)
 UNCOUNTED_COMPANIES: Final[Listing[companies.Filters, ListedCompany]] = Listing(
-    partial(companies.page, counted=False), companies.count, _of_companies
+    lambda tx, *of: companies.LIST.page(tx, *of, False), companies.LIST.count, _of_companies
 )
 """Companies without the numbers of their vehicles, sensors and people."""

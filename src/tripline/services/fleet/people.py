@@ -201,7 +201,7 @@ def listed(tx: ReadTx, *, actor: Actor, company_id: CompanyId, role: Authority, 
 def count(tx: ReadTx, *, actor: Actor, company_id: CompanyId, role: Authority) -> int:
     """Count the company's directors or drivers; the caller called `admit_to_list`."""
     filters = listing.Filters(company_id=company_id, role=role)
-    return listing.count(tx, access.scope_of(actor, Action.PERSON_LIST), filters)
+    return listing.LIST.count(tx, access.scope_of(actor, Action.PERSON_LIST), filters)
 
 
 _TOLD: Final = ("name", "email", "phone")

@@ -77,14 +77,14 @@ def _vehicles(tx: ReadTx, actor: Actor, text: str) -> Sequence[ListedVehicle]:
     if not _may(actor, Action.VEHICLE_READ):
         return ()
     scope = access.scope_of(actor, Action.VEHICLE_READ)
-    return vehicles.page(tx, scope, vehicles.Filters(search=text), PageRequest(limit=MOST, by="number")).rows
+    return vehicles.LIST.page(tx, scope, vehicles.Filters(search=text), PageRequest(limit=MOST, by="number")).rows
 
 
 def _sensors(tx: ReadTx, actor: Actor, text: str) -> Sequence[ListedSensor]:
     if not _may(actor, Action.SENSOR_READ):
         return ()
     scope = access.scope_of(actor, Action.SENSOR_READ)
-    return sensors.page(tx, scope, sensors.Filters(search=text), PageRequest(limit=MOST, by="serial")).rows
+    return sensors.LIST.page(tx, scope, sensors.Filters(search=text), PageRequest(limit=MOST, by="serial")).rows
 
 
 def _lines(tx: ReadTx, actor: Actor, text: str) -> Sequence[LineMatch]:

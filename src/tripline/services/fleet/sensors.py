@@ -118,14 +118,14 @@ def owned_by(
 def count_owned(tx: ReadTx, *, actor: Actor, company_id: CompanyId, mounted: bool | None) -> int:
     """Count the sensors of `owned_by`; the caller called `companies.require`."""
     filters = listing.Filters(company_id=company_id, mounted=mounted)
-    return listing.count(tx, access.scope_of(actor, Action.SENSOR_READ), filters)
+    return listing.LIST.count(tx, access.scope_of(actor, Action.SENSOR_READ), filters)
 
 
 def count_in_service_type(tx: ReadTx, *, actor: Actor, service_type: str, mounted: bool | None) -> int:
     """How many sensors of the actor's service type the actor may see. Raises `Forbidden` for another one."""
     scope = access.scope_of(actor, Action.SENSOR_READ)
     companies.require_service_type(tx, actor=actor, service_type=service_type)
-    return listing.count(tx, scope, listing.Filters(mounted=mounted))
+    return listing.LIST.count(tx, scope, listing.Filters(mounted=mounted))
 
 
 def read_with_token(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Sensor:

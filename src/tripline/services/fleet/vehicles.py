@@ -226,14 +226,14 @@ def owned_by(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: lists.W
 
 def count_owned(tx: ReadTx, *, actor: Actor, company_id: CompanyId, which: Filters) -> int:
     """Count the company's own vehicles that the actor may see; the caller called `companies.require`."""
-    return listing.count(tx, access.scope_of(actor, Action.VEHICLE_READ), replace(which, company_id=company_id))
+    return listing.LIST.count(tx, access.scope_of(actor, Action.VEHICLE_READ), replace(which, company_id=company_id))
 
 
 def count_in_service_type(tx: ReadTx, *, actor: Actor, service_type: str, which: Filters) -> int:
     """How many vehicles of the actor's service type the actor may see. Raises `Forbidden` for another one."""
     scope = access.scope_of(actor, Action.VEHICLE_READ)
     companies.require_service_type(tx, actor=actor, service_type=service_type)
-    return listing.count(tx, scope, which)
+    return listing.LIST.count(tx, scope, which)
 
 
 def _note(

@@ -87,11 +87,11 @@ def rotate(tx: WriteTx, *, actor: Actor, company_id: CompanyId, ids: TimeIds, no
     return secrets.rotate(tx, company_id, now_ms=now_ms)
 
 
-def _of_messages(tx: ReadTx, actor: Actor, filters: Filters) -> tuple[CompanyId, Filters]:
+def _of_messages(tx: ReadTx, actor: Actor, filters: Filters) -> tuple[None, Filters]:
     company_id = access.company_of(actor)
     admit(tx, actor=actor, company_id=company_id)
-    return company_id, filters
+    return None, replace(filters, company_id=company_id)
 
 
-MESSAGES: Final[Listing[Filters, Message]] = Listing(listing.page, listing.count, _of_messages)
+MESSAGES: Final[Listing[Filters, Message]] = Listing(listing.LIST.page, listing.LIST.count, _of_messages)
 """The messages of the actor's company."""

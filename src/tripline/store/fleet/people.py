@@ -57,7 +57,7 @@ def of_company(
     tx: ReadTx, scope: Scope, company_id: CompanyId, role: Authority, window: lists.Window
 ) -> Sequence[User]:
     """The company's people with this role inside the scope, by name. Raises `UnknownOffset`."""
-    filters = {"company": company_id, "role": role.value}
+    filters = {"company_id": company_id, "role": role.value}
     return [_user(row) for row in lists.page(tx, _LIST, scope, filters, window)]
 
 

@@ -85,7 +85,11 @@ def of_company(
 
     Raises `UnknownOffset`.
     """
-    filters = {"company": company_id, _MOUNTED.get(mounted, ""): True, _CONNECTED.get(connected, ""): True}
+    filters = {
+        "company_id": company_id,
+        "" if mounted is None else f"mounted.{mounted}": True,
+        _CONNECTED.get(connected, ""): True,
+    }
     return [_sensor(row) for row in lists.page(tx, _LIST, scope, filters, window, tokens.reaches)]
 
 
@@ -216,8 +220,7 @@ def _shown(page: Subquery, tokens: scopes.Reaches) -> Select[Any]:
     return select(page.c.place, page.c.key, *_columns(tokens)).select_from(joined)
 
 
-_MOUNTED: Final[dict[bool | None, str]] = {True: "mounted", False: "unmounted"}
-_CONNECTED: Final[dict[bool | None, str]] = {True: listing.Heard.CONNECTED.value, False: "not_connected"}
+_CONNECTED: Final[dict[bool | None, str]] = {True: f"heard.{listing.Heard.CONNECTED.value}", False: "not_connected"}
 _LIST: Final = msgspec.structs.replace(listing.SPEC, searches=(), shown=_shown)
 
 

@@ -69,7 +69,7 @@ def find_by_number(tx: ReadTx, scope: Scope, *, service_type: str, vehicle_no: s
 
 def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, window: lists.Window) -> Sequence[Vehicle]:
     """The company's own vehicles inside the scope, by number. Raises `UnknownOffset`."""
-    return [_vehicle(row) for row in lists.page(tx, _LIST, scope, {"company": company_id}, window)]
+    return [_vehicle(row) for row in lists.page(tx, _LIST, scope, {"company_id": company_id}, window)]
 
 
 def delegated(
@@ -85,7 +85,7 @@ def delegated(
 
 def managed_by(tx: ReadTx, scope: Scope, director_id: UserId, window: lists.Window) -> Sequence[Vehicle]:
     """The vehicles inside the scope that the director manages, by number. Raises `UnknownOffset`."""
-    return [_vehicle(row) for row in lists.page(tx, _LIST, scope, {"director": director_id}, window)]
+    return [_vehicle(row) for row in lists.page(tx, _LIST, scope, {"director_id": director_id}, window)]
 
 
 def insert_new(tx: WriteTx, new: Vehicle) -> None:

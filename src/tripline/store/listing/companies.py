@@ -1,18 +1,15 @@
 """The list of companies within a scope, and how many they are."""
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, Subquery, bindparam, func, null, select
+from sqlalchemy import FromClause, bindparam, func, null, select
 
-from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId
 from tripline.store import scopes
-from tripline.store.listing import engine
-from tripline.store.listing.engine import Filter, ListQuery, ListSpec
-from tripline.store.listing.pages import Page, PageRequest
+from tripline.store.listing.engine import Filter, ListSpec
+from tripline.store.listing.noun_list import Looked, NounList, shown
 from tripline.store.tables import account, company, sensor, vehicle
-from tripline.store.transactions import ReadTx
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,44 +40,14 @@ class ListedCompany(msgspec.Struct, frozen=True, kw_only=True):
     people: int | None
 
 
-def page(
-    tx: ReadTx, scope: Scope, filters: Filters, page_request: PageRequest, *, counted: bool = True
-) -> Page[ListedCompany]:
-    """Return the companies of the page that are inside the scope. `counted`: with the numbers of its vehicles, sensors
-    and people, which takes a walk through all of them."""
-    return (_COUNTED if counted else SPEC).page(tx, _query(scope, filters), page_request).mapped(_listed)
-
-
-def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
-    """Return how many companies inside the scope the filters let pass."""
-    return SPEC.count(tx, _query(scope, filters))
-
-
-def _query(scope: Scope, filters: Filters) -> ListQuery:
-    chosen = {"service_type": filters.service_type, _MASTER.get(filters.operators, ""): True}
-    return engine.query_of(scope, chosen, filters.search)
-
-
-_MASTER: Final[dict[bool | None, str]] = {True: "operators", False: "partners"}
-
-
-def _shown(page: Subquery, *, counted: bool = False) -> Select[Any]:
-    row = company.alias("shown")
+def _looked(row: FromClause, counted: bool = True) -> Looked:
     held = {"vehicles": vehicle, "sensors": sensor, "people": account}
-    looked_up: dict[str, ColumnElement[Any]] = {
-        name: select(func.count()).where(rows.c.company_id == row.c.id).scalar_subquery() if counted else null()
-        for name, rows in held.items()
-    }
-    columns = engine.fields(_FIELDS, row, looked_up)
-    return select(page.c.place, page.c.key, *columns).select_from(page.join(row, row.c.id == page.c.key))
-
-
-_FIELDS: Final = ListedCompany.__struct_fields__
-
-
-def _listed(row: tuple[Any, ...]) -> ListedCompany:
-    values = dict(zip(_FIELDS, row[2:], strict=True))
-    return ListedCompany(**{**values, "master": bool(values["master"])})
+    return Looked(
+        {
+            name: select(func.count()).where(rows.c.company_id == row.c.id).scalar_subquery() if counted else null()
+            for name, rows in held.items()
+        }
+    )
 
 
 SPEC: Final = ListSpec(
@@ -92,9 +59,11 @@ SPEC: Final = ListSpec(
     values=("service_type",),
     filters={
         "service_type": Filter(where=company.c.service_type == bindparam("service_type")),
-        "operators": Filter(where=company.c.master.is_(True)),
-        "partners": Filter(where=company.c.master.is_(False)),
+        "operators.True": Filter(where=company.c.master.is_(True)),
+        "operators.False": Filter(where=company.c.master.is_(False)),
     },
-    shown=_shown,
+    shown=shown(ListedCompany, company, _looked),
 )
-_COUNTED: Final = msgspec.structs.replace(SPEC, shown=lambda page: _shown(page, counted=True))
+LIST: Final[NounList[Filters, ListedCompany]] = NounList(record=ListedCompany, spec=SPEC)
+"""With False as a further argument of its page, vehicles, sensors and people are not counted, which takes a walk
+through all of them."""

@@ -8,14 +8,15 @@ from functools import cache, partial
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, Subquery, bindparam, exists, func, or_, select
+from sqlalchemy import ColumnElement, FromClause, Select, bindparam, exists, func, or_, select
 
 from tripline.domain.access import Scope
 from tripline.domain.delegations import UserRole
 from tripline.domain.ids import CompanyId, RecordId, VehicleId
 from tripline.store import scopes
 from tripline.store.listing import engine
-from tripline.store.listing.engine import LISTED, THING, Filter, ListQuery, ListSpec, Search
+from tripline.store.listing.engine import LISTED, THING, Filter, ListSpec, Search
+from tripline.store.listing.noun_list import Looked, NounList, shown
 from tripline.store.listing.pages import Page, PageRequest
 from tripline.store.listing.planner import tested
 from tripline.store.reach import Kind
@@ -61,14 +62,12 @@ class ListedDelegation(msgspec.Struct, frozen=True, kw_only=True):
 
 def page(tx: ReadTx, side: Side, scope: Scope, filters: Filters, page_request: PageRequest) -> Page[ListedDelegation]:
     """Return the delegations of the page on this side of the scope's company, of vehicles inside the scope."""
-    return (
-        _list(side, by_time=page_request.by == "created").page(tx, _query(scope, filters), page_request).mapped(_listed)
-    )
+    return _list(side, by_time=page_request.by == "created").page(tx, scope, filters, page_request)
 
 
 def count(tx: ReadTx, side: Side, scope: Scope, filters: Filters) -> int:
     """Return how many of these delegations the filters let pass."""
-    return _list(side, by_time=not filters.search).count(tx, _query(scope, filters))
+    return _list(side, by_time=not filters.search).count(tx, scope, filters)
 
 
 def any_of(tx: ReadTx, side: Side, scope: Scope) -> bool:
@@ -76,24 +75,13 @@ def any_of(tx: ReadTx, side: Side, scope: Scope) -> bool:
     return bool(page(tx, side, scope, Filters(), PageRequest(limit=1, by="created")).rows)
 
 
-def _query(scope: Scope, filters: Filters) -> ListQuery:
-    chosen = {
-        "company": filters.company_id,
-        _AUTOMATIC.get(filters.automatic, ""): True,
-        _USED.get(filters.used, ""): True,
-    }
-    return engine.query_of(scope, chosen, filters.search)
-
-
-_AUTOMATIC: Final[dict[bool | None, str]] = {True: "automatic", False: "chosen"}
-_USED: Final[dict[bool | None, str]] = {True: "used", False: "unused"}
 _RIGHT: Final = vehicle_user.alias("held")
 _ROW: Final = vehicle_company.alias("delegation")
 _OPERATOR: Final = engine.own("master_id")
 
 
 @cache
-def _list(side: Side, *, by_time: bool) -> ListSpec:
+def _list(side: Side, *, by_time: bool) -> NounList[Filters, ListedDelegation]:
     """Return the list; `by_time`: along the delegations of the company, else along the numbers of its vehicles."""
     own, other = (_ROW.c[name] for name in _ENDS[side])
     mine = own == bindparam(scopes.COMPANY)
@@ -103,10 +91,10 @@ def _list(side: Side, *, by_time: bool) -> ListSpec:
 
     # A partner's vehicles go to its operator automatically, and no other company has one so.
     automatic, chosen = other == _OPERATOR, or_(other < _OPERATOR, other > _OPERATOR)
-    of_other = other == bindparam("company")
+    of_other = other == bindparam("company_id")
     used = exists().where(_RIGHT.c.company_id == own, _RIGHT.c.vehicle_id == _ROW.c.vehicle_id)
     of_people = select(_RIGHT.c.vehicle_id).where(_RIGHT.c.company_id == bindparam(scopes.COMPANY))
-    return ListSpec(
+    spec = ListSpec(
         rows=_ROW,
         key=_ROW.c.id,
         kind=Kind.VEHICLE,
@@ -116,20 +104,21 @@ def _list(side: Side, *, by_time: bool) -> ListSpec:
         else {"number": LISTED.c.sort_key, "created": _ROW.c.created_ms},
         name=None if by_time else "number",
         searches=(_search(mine),) if by_time else (),
-        values=("company",),
+        values=("company_id",),
         filters={
-            "used": Filter(where=used, few=few(_ROW.c.vehicle_id.in_(of_people))),
-            "unused": Filter(where=~used),
-            "company": Filter(where=tested(of_other), few=few(of_other)),
-            "chosen": Filter(where=tested(chosen), few=few(chosen)),
-            "automatic": Filter(where=tested(automatic)),
+            "used.True": Filter(where=used, few=few(_ROW.c.vehicle_id.in_(of_people))),
+            "used.False": Filter(where=~used),
+            "company_id": Filter(where=tested(of_other), few=few(of_other)),
+            "automatic.False": Filter(where=tested(chosen), few=few(chosen)),
+            "automatic.True": Filter(where=tested(automatic)),
         },
         always=(
             Filter(where=None if by_time else _ROW.c.vehicle_id == THING),
             Filter(where=mine if by_time else tested(mine), few=few()),
         ),
-        shown=partial(_shown, side),
+        shown=shown(ListedDelegation, vehicle_company, partial(_looked, other.name)),
     )
+    return NounList(record=ListedDelegation, spec=spec)
 
 
 def _search(mine: ColumnElement[bool]) -> Search:
@@ -145,21 +134,18 @@ def _search(mine: ColumnElement[bool]) -> Search:
     )
 
 
-def _shown(side: Side, page: Subquery) -> Select[Any]:
-    row, of = vehicle_company.alias("shown"), vehicle.alias("of_shown")
-    looked_up: dict[str, ColumnElement[Any]] = {
-        "vehicle_no": of.c.vehicle_no,
-        "company_id": company.c.id,
-        "company_name": company.c.name,
-        "directors": _rights(row, UserRole.DELEGATED_DIRECTOR),
-        "drivers": _rights(row, UserRole.DRIVER),
-    }
-    joined = (
-        page.join(row, row.c.id == page.c.key)
-        .join(of, of.c.id == row.c.vehicle_id)
-        .join(company, company.c.id == row.c[_ENDS[side][1]])
+def _looked(other: str, row: FromClause) -> Looked:
+    of = vehicle.alias("of_shown")
+    return Looked(
+        {
+            "vehicle_no": of.c.vehicle_no,
+            "company_id": company.c.id,
+            "company_name": company.c.name,
+            "directors": _rights(row, UserRole.DELEGATED_DIRECTOR),
+            "drivers": _rights(row, UserRole.DRIVER),
+        },
+        [(of, of.c.id == row.c.vehicle_id), (company, company.c.id == row.c[other])],
     )
-    return select(page.c.place, page.c.key, *engine.fields(_FIELDS, row, looked_up)).select_from(joined)
 
 
 def _rights(row: Any, role: UserRole) -> ColumnElement[int]:
@@ -172,9 +158,3 @@ _ENDS: Final = {
     Side.RECEIVED: ("to_company_id", "from_company_id"),
 }
 """The columns of the company and of the other one."""
-_FIELDS: Final = ListedDelegation.__struct_fields__
-
-
-def _listed(row: tuple[Any, ...]) -> ListedDelegation:
-    values = dict(zip(_FIELDS, row[2:], strict=True))
-    return ListedDelegation(**{**values, "automatic": bool(values["automatic"])})

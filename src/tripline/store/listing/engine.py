@@ -505,8 +505,3 @@ def companies_of_type() -> Select[tuple[str]]:
     """Return the companies of the looker's service type, the outermost limit of what a list shows."""
     near = tables.company.alias("near")
     return select(near.c.id).where(near.c.service_type == own("service_type"))
-
-
-def fields(names: tuple[str, ...], row: FromClause, looked_up: Mapping[str, ColumnElement[Any]]) -> list[Any]:
-    """Return the columns of a row of a list, in the order of the names: those looked up elsewhere, else the row's."""
-    return [looked_up[name].label(name) if name in looked_up else row.c[name] for name in names]

@@ -6,26 +6,18 @@ Not here: sending them again (`store/push/parked.py`), the pusher's reads (`stor
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from sqlalchemy import (
-    Integer,
-    ScalarSelect,
-    Select,
-    Subquery,
-    bindparam,
-    func,
-    literal_column,
-    select,
-)
+from sqlalchemy import FromClause, Integer, ScalarSelect, bindparam, func, literal_column, select
 
 from tripline.domain import pushes
+from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId
 from tripline.domain.pushes import Channel, Message, Name, State
 from tripline.store.listing import engine
 from tripline.store.listing.engine import Filter, ListQuery, ListSpec, Search
-from tripline.store.listing.pages import Page, PageRequest
+from tripline.store.listing.noun_list import Looked, NounList, shown
 from tripline.store.listing.planner import tested
 from tripline.store.tables import company, push_outbox, sensor
 from tripline.store.transactions import Hot, ReadTx
@@ -39,16 +31,8 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     """Beginning of the sensor's serial number, in any case."""
     channel: Channel | None = None
     name: Name | None = None
-
-
-def page(tx: ReadTx, company_id: CompanyId, filters: Filters, page_request: PageRequest) -> Page[Message]:
-    """Return the messages of the page to the company's servers; the caller checked permission."""
-    return _MESSAGES.page(tx, _query(company_id, filters), page_request).mapped(_message)
-
-
-def count(tx: ReadTx, company_id: CompanyId, filters: Filters) -> int:
-    """Return how many messages the filters let pass; the caller checked permission."""
-    return _MESSAGES.count(tx, _query(company_id, filters))
+    company_id: CompanyId = CompanyId("")
+    """Of the receiver; empty: nobody's."""
 
 
 def counts(tx: ReadTx, company_id: CompanyId, *, most: int) -> Mapping[State, int]:
@@ -69,10 +53,10 @@ def _up_to(most: int, state: State) -> ScalarSelect[int]:
     return select(func.count()).select_from(few).scalar_subquery()
 
 
-def _query(company_id: CompanyId, filters: Filters) -> ListQuery:
+def _query(_: Scope | None, filters: Filters) -> ListQuery:
     channels = tuple(Channel) if filters.channel is None else (filters.channel,)
     name = "" if filters.name is None else filters.name.value
-    chosen = {"company": company_id, filters.state.value: True, name: True}
+    chosen = {"company_id": filters.company_id, filters.state.value: True, name: True}
     query = engine.query_of(None, chosen, filters.search)
     # The index of dead-lettered messages is by company, the others are by channel, too.
     if filters.state is State.PARKED and filters.channel is None:
@@ -80,16 +64,13 @@ def _query(company_id: CompanyId, filters: Filters) -> ListQuery:
     return msgspec.structs.replace(query, parts=tuple(each.value for each in channels))
 
 
-def _shown(page: Subquery) -> Select[Any]:
-    row = push_outbox.alias("shown")
-    columns = engine.fields(_FIELDS, row, {"serial_no": sensor.c.serial_no})
-    joined = page.join(row, row.c.no == page.c.place).outerjoin(sensor, sensor.c.id == row.c.sensor_id)
-    return select(page.c.place, page.c.key, *columns).select_from(joined)
+def _looked(row: FromClause) -> Looked:
+    return Looked({"serial_no": sensor.c.serial_no}, [(sensor, sensor.c.id == row.c.sensor_id)])
 
 
 def _search() -> Search:
     """Return the search for messages of sensors, of the company's service type, whose serial number begins so."""
-    of_type = select(company.c.service_type).where(company.c.id == bindparam("company")).scalar_subquery()
+    of_type = select(company.c.service_type).where(company.c.id == bindparam("company_id")).scalar_subquery()
     found = engine.beginning(sensor.c.serial_no, sensor.c.serial_key, of_type)
     of = sensor.alias("of_row")
     # No EXISTS: PostgreSQL would read all such sensors first.
@@ -116,23 +97,19 @@ _IN_STATE: Final = {
     State.PARKED: _ROW.parked_ms.is_not(None) & _ROW.unconfirmed_ms.is_(None),
     State.UNCONFIRMED: _ROW.unconfirmed_ms.is_not(None),
 }
-_FIELDS: Final = Message.__struct_fields__
-_MESSAGES: Final = ListSpec(
+_SPEC: Final = ListSpec(
     rows=push_outbox,
     key=_ROW.id,
     orders={"made": _ROW.no},
     searches=(_search(),),
-    values=("company",),
+    values=("company_id",),
     filters={
-        "company": Filter(where=_ROW.company_id == bindparam("company")),
+        "company_id": Filter(where=_ROW.company_id == bindparam("company_id")),
         **{state.value: Filter(where=condition) for state, condition in _IN_STATE.items()},
         **{each.value: Filter(where=_ROW.channel == literal_column(f"'{each.value}'")) for each in Channel},
         **{each.value: _called(each) for each in Name},
     },
-    shown=_shown,
+    shown=shown(Message, push_outbox, _looked, key="no", by="place"),
 )
-
-
-def _message(row: tuple[Any, ...]) -> Message:
-    values = dict(zip(_FIELDS, row[2:], strict=True))
-    return Message(**{**values, "channel": Channel(values["channel"])})
+LIST: Final[NounList[Filters, Message]] = NounList(record=Message, spec=_SPEC, query=_query)
+"""Messages to the servers of the company that the filters name."""

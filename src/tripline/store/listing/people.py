@@ -6,17 +6,17 @@ Not here: finding people of every company within a scope (`numbers.py`).
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, Subquery, and_, bindparam, func, or_, select
+from msgspec.structs import replace
+from sqlalchemy import ColumnElement, FromClause, and_, bindparam, func, or_, select
 
 from tripline.domain import fields
 from tripline.domain.access import Authority, Scope
 from tripline.domain.ids import CompanyId, UserId, VehicleId
 from tripline.store import prefixes, scopes
-from tripline.store.listing import engine, numbers
+from tripline.store.listing import numbers
 from tripline.store.listing.engine import Filter, ListQuery, ListSpec, Search
-from tripline.store.listing.pages import Page, PageRequest
+from tripline.store.listing.noun_list import Looked, NounList, by_field, shown
 from tripline.store.tables import account, vehicle, vehicle_user
-from tripline.store.transactions import ReadTx
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,26 +47,12 @@ class ListedPerson(msgspec.Struct, frozen=True, kw_only=True):
     vehicle_no: str | None
 
 
-def page(tx: ReadTx, scope: Scope, filters: Filters, page_request: PageRequest) -> Page[ListedPerson]:
-    """Return the people of the page that are inside the scope."""
-    return SPEC.page(tx, _query(scope, filters), page_request).mapped(_listed)
+def _query(scope: Scope | None, filters: Filters) -> ListQuery:
+    assert scope is not None
+    mine = replace(filters, company_id=filters.company_id or scope.company_id)
+    return by_field(SPEC, scope, mine)
 
 
-def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
-    """Return how many people inside the scope the filters let pass."""
-    return SPEC.count(tx, _query(scope, filters))
-
-
-def _query(scope: Scope, filters: Filters) -> ListQuery:
-    chosen = {
-        "company": filters.company_id or scope.company_id,
-        "role": filters.role.value,
-        _ENABLED.get(filters.enabled, ""): True,
-    }
-    return engine.query_of(scope, chosen, filters.search)
-
-
-_ENABLED: Final[dict[bool | None, str]] = {True: "enabled", False: "disabled"}
 _FORMS: Final = 2 + len(numbers.GROUPS)
 """Forms of a telephone number at most."""
 
@@ -88,29 +74,22 @@ def _search(column: Any, forms: int, of: Any) -> Search:
         names=tuple(f"{column.name}_{end}_{n}" for n in range(forms) for end in ("from", "to")),
         values=values,
         where=begins,
-        few=select(account.c.id).where(account.c.company_id == bindparam("company"), begins),
+        few=select(account.c.id).where(account.c.company_id == bindparam("company_id"), begins),
     )
 
 
-def _shown(page: Subquery) -> Select[Any]:
-    row, drives = account.alias("shown"), vehicle.alias("drives")
+def _looked(row: FromClause) -> Looked:
+    drives = vehicle.alias("drives")
     driven = select(func.min(vehicle.c.id)).where(vehicle.c.current_driver_id == row.c.id).scalar_subquery()
-    looked_up: dict[str, ColumnElement[Any]] = {
-        "managed": select(func.count()).where(vehicle.c.director_id == row.c.id).scalar_subquery(),
-        "rights": select(func.count()).where(vehicle_user.c.user_id == row.c.id).scalar_subquery(),
-        "vehicle_id": drives.c.id,
-        "vehicle_no": drives.c.vehicle_no,
-    }
-    joined = page.join(row, row.c.id == page.c.key).outerjoin(drives, drives.c.id == driven)
-    return select(page.c.place, page.c.key, *engine.fields(_FIELDS, row, looked_up)).select_from(joined)
-
-
-_FIELDS: Final = ListedPerson.__struct_fields__
-
-
-def _listed(row: tuple[Any, ...]) -> ListedPerson:
-    values = dict(zip(_FIELDS, row[2:], strict=True))
-    return ListedPerson(**{**values, "enabled": bool(values["enabled"])})
+    return Looked(
+        {
+            "managed": select(func.count()).where(vehicle.c.director_id == row.c.id).scalar_subquery(),
+            "rights": select(func.count()).where(vehicle_user.c.user_id == row.c.id).scalar_subquery(),
+            "vehicle_id": drives.c.id,
+            "vehicle_no": drives.c.vehicle_no,
+        },
+        [(drives, drives.c.id == driven)],
+    )
 
 
 SPEC: Final = ListSpec(
@@ -123,12 +102,13 @@ SPEC: Final = ListSpec(
         _search(account.c.login, 1, lambda text: [fields.compared(text)]),
         _search(account.c.phone, _FORMS, numbers.phone_forms),
     ),
-    values=("company", "role"),
+    values=("company_id", "role"),
     filters={
-        "company": Filter(where=account.c.company_id == bindparam("company"), leads=True),
+        "company_id": Filter(where=account.c.company_id == bindparam("company_id"), leads=True),
         "role": Filter(where=account.c.authority == bindparam("role"), leads=True),
-        "enabled": Filter(where=account.c.enabled.is_(True)),
-        "disabled": Filter(where=account.c.enabled.is_(False)),
+        "enabled.True": Filter(where=account.c.enabled.is_(True)),
+        "enabled.False": Filter(where=account.c.enabled.is_(False)),
     },
-    shown=_shown,
+    shown=shown(ListedPerson, account, _looked),
 )
+LIST: Final[NounList[Filters, ListedPerson]] = NounList(record=ListedPerson, spec=SPEC, query=_query)

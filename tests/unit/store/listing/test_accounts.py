@@ -53,23 +53,23 @@ def test_accounts_are_those_that_pass_in_the_order_of_their_addresses_both_ways(
     for enabled, descending, limit in product((None, True, False), (False, True), (1, 3, 99)):
         filters = Filters(search=search, role=role, enabled=enabled)
         expected = [row.id for row in wanted(tx, filters)][:: -1 if descending else 1]
-        pages = partial(accounts.page, tx, filters)
+        pages = partial(accounts.LIST.page, tx, None, filters)
 
         assert listing.walked(pages, "email", descending=descending, limit=limit) == expected
-        assert accounts.count(tx, filters) == len(expected)
+        assert accounts.LIST.count(tx, None, filters) == len(expected)
 
 
 def test_each_search_but_the_last_finds_some_accounts_and_none_finds_all(tx):
-    found = [accounts.count(tx, Filters(search=search)) for search in SEARCHES]
+    found = [accounts.LIST.count(tx, None, Filters(search=search)) for search in SEARCHES]
 
-    assert found[0] == accounts.count(tx, Filters(role=None)) > max(found[1:])
+    assert found[0] == accounts.LIST.count(tx, None, Filters(role=None)) > max(found[1:])
     assert all(found[:-1])
     assert found[-1] == 0
 
 
 def test_account_is_shown_with_its_company_if_it_has_one(tx):
-    (director,) = accounts.page(tx, Filters(search="director-p"), PageRequest(limit=9, by="email")).rows
-    (carrier,) = accounts.page(tx, Filters(role=Authority.CARRIER), PageRequest(limit=9, by="email")).rows
+    (director,) = accounts.LIST.page(tx, None, Filters(search="director-p"), PageRequest(limit=9, by="email")).rows
+    (carrier,) = accounts.LIST.page(tx, None, Filters(role=Authority.CARRIER), PageRequest(limit=9, by="email")).rows
 
     assert asdict(director) == {
         "id": "director-p",
@@ -88,8 +88,8 @@ def test_page_and_number_take_one_statement_each(tx, filters):
     asked = []
     for limit in (1, 30):
         with rows.statements(tx) as seen:
-            accounts.page(tx, filters, PageRequest(limit=limit, by="email"))
-            accounts.count(tx, filters)
+            accounts.LIST.page(tx, None, filters, PageRequest(limit=limit, by="email"))
+            accounts.LIST.count(tx, None, filters)
         asked.append(len(seen))
 
     assert asked == [2, 2]

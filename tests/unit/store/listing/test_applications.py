@@ -52,12 +52,12 @@ def test_applications_are_those_that_pass_in_each_order(tx, search, state):
     expected = wanted(tx, filters)
 
     listing.assert_in_each_order(
-        partial(applications.page, tx, filters),
+        partial(applications.LIST.page, tx, None, filters),
         expected,
         {"name": "service_name", "created": "created_ms"},
         limits=(2, 7),
     )
-    assert applications.count(tx, filters) == len(expected)
+    assert applications.LIST.count(tx, None, filters) == len(expected)
 
 
 def test_each_search_but_the_last_and_each_state_finds_some(tx):
@@ -66,7 +66,7 @@ def test_each_search_but_the_last_and_each_state_finds_some(tx):
 
 
 def test_application_is_shown_with_who_sent_it_in_and_when_it_was_decided(tx):
-    (found,) = applications.page(tx, Filters(search="straß"), PageRequest(limit=9, by="name")).rows
+    (found,) = applications.LIST.page(tx, None, Filters(search="straß"), PageRequest(limit=9, by="name")).rows
 
     assert asdict(found) == {
         "id": "a07",
@@ -93,7 +93,7 @@ def test_list_takes_a_fixed_number_of_statements(tx, filters, by, statements):
     asked = []
     for limit in (1, 30):
         with rows.statements(tx) as seen:
-            applications.page(tx, filters, PageRequest(limit=limit, by=by))
+            applications.LIST.page(tx, None, filters, PageRequest(limit=limit, by=by))
         asked.append(len(seen))
 
     assert asked == [statements, statements]
@@ -108,7 +108,7 @@ def test_no_page_of_applications_looks_at_a_whole_table(tx, search, state):
     with rows.statements(tx) as seen:
         for by in ("name", "created"):
             for place in (None, Place("n" if by == "name" else 3, "a")):
-                applications.page(tx, filters, PageRequest(limit=3, by=by, place=place))
+                applications.LIST.page(tx, None, filters, PageRequest(limit=3, by=by, place=place))
 
     steps = {step for statement in seen for *_, step in rows.plan(tx, statement)}
     along = {step for step in steps if step.startswith("SCAN service_application")}

@@ -84,12 +84,12 @@ def test_lines_are_those_of_the_company_that_pass_in_each_order(tx, filtered):
         expected = wanted(tx, scope, filters)
 
         listing.assert_in_each_order(
-            partial(lines.page, tx, scope, filters),
+            partial(lines.LIST.page, tx, scope, filters),
             expected,
             {"serial": "serial_no", "created": "created_ms"},
             limits=(2, 7),
         )
-        assert lines.count(tx, scope, filters) == len(expected)
+        assert lines.LIST.count(tx, scope, filters) == len(expected)
 
 
 def test_everybody_sees_some_lines_and_nobody_those_of_another_company(tx):
@@ -120,7 +120,7 @@ def test_each_filter_lets_somebodys_lines_pass_but_those_for_nothing(tx):
 
 def test_line_is_shown_with_its_device(tx):
     scope, filters = listing.scope("partner", Action.SENSOR_READ), Filters(search="0101234-0025")
-    (found,) = lines.page(tx, scope, filters, PageRequest(limit=9, by="serial")).rows
+    (found,) = lines.LIST.page(tx, scope, filters, PageRequest(limit=9, by="serial")).rows
 
     assert asdict(found) == {
         "id": "s25",
@@ -153,7 +153,7 @@ def test_list_takes_a_fixed_number_of_statements(tx, looker, filtered, statement
     asked = []
     for limit in (1, 30):
         with rows.statements(tx) as seen:
-            lines.page(tx, scope, Filters(**filtered), PageRequest(limit=limit, by="serial"))
+            lines.LIST.page(tx, scope, Filters(**filtered), PageRequest(limit=limit, by="serial"))
         asked.append(len(seen))
 
     assert asked == [statements, statements]
@@ -163,8 +163,8 @@ def plans(tx, looker, filters, turn):
     """How SQLite finds the rows of each statement of a page and of its count."""
     scope = listing.scope(looker, Action.SENSOR_READ)
     with rows.statements(tx) as seen:
-        lines.page(tx, scope, filters, turn)
-        lines.count(tx, scope, filters)
+        lines.LIST.page(tx, scope, filters, turn)
+        lines.LIST.count(tx, scope, filters)
     return [[step for *_, step in rows.plan(tx, statement)] for statement in seen]
 
 

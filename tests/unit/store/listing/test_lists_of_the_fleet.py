@@ -173,12 +173,12 @@ def test_vehicles_are_those_inside_that_pass_in_each_order(tx, filtered):
         expected = wanted_vehicles(tx, scope, filters)
 
         listing.assert_in_each_order(
-            partial(vehicles.page, tx, scope, filters),
+            partial(vehicles.LIST.page, tx, scope, filters),
             expected,
             {"number": "vehicle_no", "created": "created_ms"},
             limits=(4, 7),
         )
-        assert vehicles.count(tx, scope, filters) == len(expected)
+        assert vehicles.LIST.count(tx, scope, filters) == len(expected)
 
 
 @pytest.mark.usefixtures("many")
@@ -189,12 +189,12 @@ def test_sensors_are_those_inside_that_pass_in_each_order(tx, filtered):
         expected = wanted_sensors(tx, scope, filters)
 
         listing.assert_in_each_order(
-            partial(sensors.page, tx, scope, filters),
+            partial(sensors.LIST.page, tx, scope, filters),
             expected,
             {"serial": "serial_no", "created": "created_ms"},
             limits=(4, 7),
         )
-        assert sensors.count(tx, scope, filters) == len(expected)
+        assert sensors.LIST.count(tx, scope, filters) == len(expected)
 
 
 @pytest.mark.usefixtures("many")
@@ -229,7 +229,7 @@ def test_sensors_are_found_by_the_last_digits_of_their_serial_number(numbered, f
 def test_so_many_vehicles_end_so(numbered, text, found):
     scope = listing.scope("operator", Action.VEHICLE_READ)
 
-    assert vehicles.count(numbered, scope, vehicles.Filters(search=text)) == found
+    assert vehicles.LIST.count(numbered, scope, vehicles.Filters(search=text)) == found
 
 
 def test_everybody_sees_some_vehicles_and_nobody_all(tx):
@@ -245,7 +245,7 @@ def test_everybody_sees_some_vehicles_and_nobody_all(tx):
 def test_vehicle_is_shown_with_what_it_is_connected_with(tx):
     scope, filters = listing.scope("partner", Action.VEHICLE_READ), vehicles.Filters(search=listing.NUMBERS[21])
     named = frozenset({Reach.OWN_COMPANY})
-    (found,) = vehicles.page(tx, scope, filters, PageRequest(limit=9, by="number"), named=named).rows
+    (found,) = vehicles.LIST.page(tx, scope, filters, PageRequest(limit=9, by="number"), named).rows
 
     assert asdict(found) == {
         **dict.fromkeys(("vendor", "model_name", "model_year", "mission_type", "fuel_type", "category")),

@@ -83,14 +83,14 @@ FILTERS = [
 @pytest.mark.parametrize("state", State)
 @pytest.mark.parametrize("filtered", FILTERS, ids=str)
 def test_messages_are_those_that_pass_by_the_time_they_were_put_in_line(tx, many, state, filtered):
-    filters = Filters(state=state, **filtered)
+    filters = Filters(company_id=A, state=state, **filtered)
     expected = [] if {Name.DISPUTE, "zz"} & set(filtered.values()) else wanted(state=state, **filtered)
-    pages = partial(messages.page, tx, A, filters)
+    pages = partial(messages.LIST.page, tx, None, filters)
 
     for descending in (False, True):
         ids = [f"id {no:02d}" for no in expected][:: -1 if descending else 1]
         assert listing.walked(pages, "made", descending=descending, limit=2) == ids
-    assert messages.count(tx, A, filters) == len(expected)
+    assert messages.LIST.count(tx, None, filters) == len(expected)
 
 
 def test_each_state_has_messages_of_both_sensors_and_both_channels():
@@ -99,7 +99,9 @@ def test_each_state_has_messages_of_both_sensors_and_both_channels():
 
 
 def test_another_companys_messages_are_not_listed(tx):
-    of_both = {state: [messages.count(tx, of, Filters(state=state)) for of in (A, B)] for state in State}
+    of_both = {
+        state: [messages.LIST.count(tx, None, Filters(company_id=of, state=state)) for of in (A, B)] for state in State
+    }
 
     assert of_both == {State.WAITING: [6, 1], State.PARKED: [4, 0], State.UNCONFIRMED: [2, 0]}
 
@@ -123,7 +125,9 @@ def test_messages_of_each_state_are_counted_along_its_index(tx):
 
 def test_message_tells_what_came_of_it(tx):
     first, given_up = (
-        messages.page(tx, A, Filters(state=state), PageRequest(limit=1, by="made", descending=descending)).rows[0]
+        messages.LIST.page(
+            tx, None, Filters(company_id=A, state=state), PageRequest(limit=1, by="made", descending=descending)
+        ).rows[0]
         for state, descending in ((State.WAITING, False), (State.PARKED, True))
     )
 
@@ -137,10 +141,10 @@ def test_message_tells_what_came_of_it(tx):
 @pytest.mark.parametrize("filtered", FILTERS, ids=str)
 @pytest.mark.parametrize("place", [None, Place(5, "x")], ids=["first page", "a later one"])
 def test_page_is_read_along_an_index(tx, state, filtered, place):
-    filters = Filters(state=state, **filtered)
+    filters = Filters(company_id=A, state=state, **filtered)
     with rows.statements(tx) as run:
-        messages.page(tx, A, filters, PageRequest(limit=5, by="made", place=place))
-        messages.count(tx, A, filters)
+        messages.LIST.page(tx, None, filters, PageRequest(limit=5, by="made", place=place))
+        messages.LIST.count(tx, None, filters)
 
     steps = {step for statement in run for *_, step in rows.plan(tx, statement)}
     # Messages to two addresses are read one after the other: as many of each as a page shows.

@@ -23,8 +23,8 @@ def tx():
 def names(tx, looker, turn, **filters):
     scope = listing.scope(looker, Action.PERSON_LIST)
     asked = people.Filters(role=Authority.DRIVER, **{"company_id": None, **filters})
-    found = people.page(tx, scope, asked, turn)
-    return [row.name for row in found.rows], people.count(tx, scope, asked)
+    found = people.LIST.page(tx, scope, asked, turn)
+    return [row.name for row in found.rows], people.LIST.count(tx, scope, asked)
 
 
 BY_NAME = PageRequest(limit=99, by="name")
@@ -83,7 +83,7 @@ def test_people_who_are_found_by_everything_are_listed_once_page_by_page(tx):
 
     def page(turn):
         scope = listing.scope("partner", Action.PERSON_LIST)
-        return people.page(tx, scope, people.Filters(company_id=None, role=Authority.DRIVER, search="010"), turn)
+        return people.LIST.page(tx, scope, people.Filters(company_id=None, role=Authority.DRIVER, search="010"), turn)
 
     try:
         walks = [listing.walked(page, by, descending=down, limit=3) for by in ("name", "email") for down in (0, 1)]
@@ -96,9 +96,9 @@ def test_people_who_are_found_by_everything_are_listed_once_page_by_page(tx):
 def test_people_are_shown_with_what_they_drive_and_may(tx):
     scope = listing.scope("partner", Action.PERSON_LIST)
     asked = people.Filters(company_id=None, role=Authority.DRIVER, search="kim 05")
-    (driver,) = people.page(tx, scope, asked, BY_NAME).rows
+    (driver,) = people.LIST.page(tx, scope, asked, BY_NAME).rows
     asked = people.Filters(company_id=None, role=Authority.DIRECTOR)
-    (director,) = people.page(tx, scope, asked, BY_NAME).rows
+    (director,) = people.LIST.page(tx, scope, asked, BY_NAME).rows
 
     assert (driver.rights, driver.managed, driver.vehicle_id, driver.vehicle_no) == (2, 0, "v1", listing.NUMBERS[1])
     assert (director.rights, director.managed, director.vehicle_id) == (4, 4, None)
@@ -118,10 +118,10 @@ def test_people_are_shown_with_what_they_drive_and_may(tx):
 def test_companies_are_those_inside_by_name_with_their_numbers(tx, reaches, filters, seen):
     scope = Scope("test", frozenset(reaches), None, CompanyId("ace"))
     asked = companies.Filters(**filters)
-    found = companies.page(tx, scope, asked, BY_NAME)
+    found = companies.LIST.page(tx, scope, asked, BY_NAME)
 
     assert [row.id for row in found.rows] == seen
-    assert companies.count(tx, scope, asked) == len(seen)
+    assert companies.LIST.count(tx, scope, asked) == len(seen)
     assert all((row.vehicles, row.sensors) == (12, 12) for row in found.rows)
 
 

@@ -140,7 +140,7 @@ def test_search_finds_no_end_of_a_number(tx):
         tx.run(vehicle.update().where(vehicle.c.id == "v0").values(vehicle_no="12가3456"))
         reaching.recount(tx)
 
-        assert listed.count(tx, scope, listed.Filters(search="3456")) == 1
+        assert listed.LIST.count(tx, scope, listed.Filters(search="3456")) == 1
         assert not vehicles.of_company(tx, scope, CompanyId("ace"), Window(limit=9, search="3456"))
 
 

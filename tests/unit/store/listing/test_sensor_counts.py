@@ -61,7 +61,7 @@ def test_count_of_each_company_is_what_the_scope_holds(tmp_path):
             found = []
             for company_id, login, mounted in itertools.product(companies, logins.values(), MOUNTED):
                 scope = access.scope_of(login.actor, Action.SENSOR_READ)
-                counted = sensors.count(tx, scope, Filters(company_id=company_id, mounted=mounted))
+                counted = sensors.LIST.count(tx, scope, Filters(company_id=company_id, mounted=mounted))
                 found.append((counted, one_by_one(tx, scope, mounted, company_id)))
             return found
 
@@ -80,7 +80,7 @@ def test_count_within_reach_is_what_the_scope_holds(tmp_path):
             scope = access.scope_of(login.actor, Action.SENSOR_READ)
 
             def both(tx, scope=scope):
-                found = [sensors.count(tx, scope, Filters(mounted=mounted)) for mounted in MOUNTED]
+                found = [sensors.LIST.count(tx, scope, Filters(mounted=mounted)) for mounted in MOUNTED]
                 return found, [one_by_one(tx, scope, mounted) for mounted in MOUNTED]
 
             counted[name], expected[name] = await app.store.read_short(both)
@@ -106,7 +106,7 @@ def test_count_within_reach_looks_at_nobody_elses_sensors(role):
     scope = access.Scope("test", RULES[Action.SENSOR_READ][role], UserId("d"), CompanyId("o"))
 
     with memory() as tx, statements(tx) as seen:
-        sensors.count(tx, scope, Filters())
+        sensors.LIST.count(tx, scope, Filters())
         steps = [step for *_, step in plan(tx, seen[0])]
 
     assert [step for step in steps if step.startswith("SCAN")] == []

@@ -19,13 +19,13 @@ def tx():
 
 def found(tx, *, by="service", descending=False, **filters):
     asked = Filters(**filters)
-    shown = services.page(tx, asked, PageRequest(limit=9, by=by, descending=descending)).rows
-    assert services.count(tx, asked) == len(shown)
+    shown = services.LIST.page(tx, None, asked, PageRequest(limit=9, by=by, descending=descending)).rows
+    assert services.LIST.count(tx, None, asked) == len(shown)
     return [row.service_type for row in shown]
 
 
 def test_service_is_shown_with_its_operator_and_what_it_holds(tx):
-    ace, other = services.page(tx, Filters(), PageRequest(limit=9, by="service")).rows
+    ace, other = services.LIST.page(tx, None, Filters(), PageRequest(limit=9, by="service")).rows
 
     assert (ace.id, ace.service_type, ace.name, ace.created_ms) == ("ace", "ace", "Company ace", 9)
     assert (ace.companies, ace.vehicles, ace.sensors, ace.accounts, ace.enabled) == (3, 36, 36, 14, False)
@@ -46,8 +46,8 @@ def test_services_are_found_by_their_beginning_and_by_whether_anybody_may_sign_i
 
 
 def test_pages_follow_each_other(tx):
-    first = services.page(tx, Filters(), PageRequest(limit=1, by="service"))
-    second = services.page(tx, Filters(), PageRequest(limit=1, by="service", place=first.last))
+    first = services.LIST.page(tx, None, Filters(), PageRequest(limit=1, by="service"))
+    second = services.LIST.page(tx, None, Filters(), PageRequest(limit=1, by="service", place=first.last))
 
     assert [row.service_type for row in (*first.rows, *second.rows)] == ["ace", "other"]
     assert (first.more_behind, second.more_behind, second.more_before) == (True, False, True)

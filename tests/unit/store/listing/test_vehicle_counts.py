@@ -68,7 +68,7 @@ def test_number_within_reach_is_what_the_predicate_lets_through(reaches):
     with rows.memory() as tx:
         fill(tx)
 
-        counted = [vehicles.count(tx, scope, which) for which in EVERY_WHICH]
+        counted = [vehicles.LIST.count(tx, scope, which) for which in EVERY_WHICH]
 
         assert counted == [asked(tx, scope, which) for which in EVERY_WHICH]
         assert counted[0] > 0
@@ -81,7 +81,9 @@ def test_number_of_each_company_is_what_the_predicate_lets_through(reaches, comp
     with rows.memory() as tx:
         fill(tx)
 
-        counted = [vehicles.count(tx, scope, replace(which, company_id=CompanyId(company_id))) for which in EVERY_WHICH]
+        counted = [
+            vehicles.LIST.count(tx, scope, replace(which, company_id=CompanyId(company_id))) for which in EVERY_WHICH
+        ]
 
         assert counted == [asked(tx, scope, which, company_id) for which in EVERY_WHICH]
 
@@ -92,14 +94,14 @@ def test_number_of_a_company_is_what_the_predicate_lets_through():
         fill(tx)
 
         # Of the ten vehicles of x, numbers 2, 6, ..., 38, those that 3 divides are delegated.
-        assert vehicles.count(tx, scope, Filters(company_id=CompanyId("x"))) == 3
+        assert vehicles.LIST.count(tx, scope, Filters(company_id=CompanyId("x"))) == 3
 
 
 @pytest.mark.sqlite("how SQLite finds rows")
 @pytest.mark.parametrize("reaches", REACHES)
 def test_number_within_reach_is_found_by_index(reaches):
     with rows.memory() as tx, rows.statements(tx) as seen:
-        vehicles.count(tx, Scope("test", reaches, UserId("d"), CompanyId("o")), Filters())
+        vehicles.LIST.count(tx, Scope("test", reaches, UserId("d"), CompanyId("o")), Filters())
         (statement,) = seen
 
         steps = [step for *_, step in rows.plan(tx, statement)]
