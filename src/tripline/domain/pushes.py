@@ -13,6 +13,7 @@ import msgspec
 
 from tripline.domain import ids
 from tripline.domain.companies import MessageTypes
+from tripline.domain.device_messages import EVENT_NUMBERS, TRIP_NUMBERS
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId
 from tripline.domain.refusals import Kind, Refusal, TryLater
 
@@ -34,7 +35,7 @@ class Channel(StrEnum):
 
 
 class Selector(IntEnum):
-    """Numbers of `notifyMsgType` beside those of device messages: trips 1 to 12, events 101 to 116."""
+    """Numbers of `notifyMsgType` beside those of device messages (`device_messages.py`)."""
 
     RPC = 300
     RULE_ALARM = 400
@@ -57,8 +58,8 @@ class Name(StrEnum):
 
 
 _NAMES: Final[dict[int, Name]] = {
-    **{number: Name.TRIP if number % 2 else Name.MICROTRIP for number in range(1, 13)},
-    **dict.fromkeys(range(101, 117), Name.EVENT),
+    **{number: Name.TRIP if number % 2 else Name.MICROTRIP for number in TRIP_NUMBERS},
+    **dict.fromkeys(EVENT_NUMBERS, Name.EVENT),
     Selector.RPC: Name.RPC,
     Selector.CONNECTION: Name.CONNECTION,
     Selector.NETWORK_STATUS: Name.NETWORK_STATUS,
@@ -68,7 +69,7 @@ _NAMES: Final[dict[int, Name]] = {
 
 MUTE: Final = "takes messages and never answers"
 """Description of a mute server, the same wherever one is shown (spec/push M3)."""
-OF_DEVICES: Final = frozenset({*range(1, 13), *range(101, 117)})
+OF_DEVICES: Final = frozenset((*TRIP_NUMBERS, *EVENT_NUMBERS))
 """Numbers of messages that devices send. A device cannot use the other numbers to imitate the platform."""
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from tripline.api.documents.asyncapi_schemas import Part, Schemas, payload_example
 from tripline.api.documents.openapi_schemas import Schema
 from tripline.domain import pushes
+from tripline.domain.device_messages import EVENT_NUMBERS, TRIP_NUMBERS
 from tripline.domain.pushes import Name, Selector
 from tripline.wire import push, shapes
 from tripline.wire.bus import envelopes as bus_envelopes
@@ -139,7 +140,7 @@ def _notice(name: Name) -> dict[str, Any]:
 
 
 def _selecting(name: Name) -> str:
-    numbers = [*range(1, 13), *range(101, 117), *Selector]
+    numbers = [*TRIP_NUMBERS, *EVENT_NUMBERS, *Selector]
     return ", ".join(str(int(n)) for n in numbers if n != Selector.RULE_ALARM and pushes.name_of(n) == name)
 
 

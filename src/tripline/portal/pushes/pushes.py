@@ -15,6 +15,7 @@ from litestar.response import Response
 from tripline.domain import access, companies, pushes
 from tripline.domain.access import Action, Actor
 from tripline.domain.companies import Company
+from tripline.domain.device_messages import EVENT_NUMBERS, TRIP_NUMBERS
 from tripline.domain.ids import CompanyId
 from tripline.domain.pushes import Channel, Mute, Selector, State
 from tripline.domain.refusals import BadParameter, Refusal
@@ -35,15 +36,13 @@ from tripline.store.push.queue import Addresses
 from tripline.store.push.secrets import Secret
 from tripline.store.transactions import ReadTx, WriteTx
 
-TRIPS: Final = tuple(range(1, 13))
-EVENTS: Final = tuple(range(101, 117))
 OTHERS: Final = (
     Selector.RPC.value,
     Selector.CONNECTION.value,
     Selector.NETWORK_STATUS.value,
     Selector.DISPUTE.value,
 )
-KNOWN: Final = (*TRIPS, *EVENTS, *OTHERS)
+KNOWN: Final = (*TRIP_NUMBERS, *EVENT_NUMBERS, *OTHERS)
 
 
 class PushesView(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from litestar.response import Response
 from tripline.domain import companies, fields, pushes
 from tripline.domain.access import Action
 from tripline.domain.companies import Company
+from tripline.domain.device_messages import EVENT_NUMBERS, TRIP_NUMBERS
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import digests, forms, record_forms, views, words
@@ -21,7 +22,7 @@ from tripline.portal.frame.forms import Form
 from tripline.portal.frame.page import page
 from tripline.portal.frame.record_forms import FormValues
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
-from tripline.portal.pushes.pushes import EVENTS, KNOWN, OTHERS, TRIPS, own_of
+from tripline.portal.pushes.pushes import KNOWN, OTHERS, own_of
 from tripline.services import notifications
 from tripline.services.fleet import companies as company_service
 from tripline.store.transactions import ReadTx, WriteTx
@@ -88,8 +89,8 @@ def _form(request: Call, visitor: Visitor, shown: FormValues, *, error: Refusal 
         labels=_LABELS,
         shown=shown,
         chosen=shown.texts[_WANTED].split(_BETWEEN),
-        trips=TRIPS,
-        events=EVENTS,
+        trips=TRIP_NUMBERS,
+        events=EVENT_NUMBERS,
         others=OTHERS,
         options=lambda numbers: [(str(number), visitor.say(f"portal.pushes.type.{number}")) for number in numbers],
     )

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
+from tripline.domain.device_messages import EVENTS_IN_WORDS
+
 MICROTRIPS: Final = "sf-microtrip"
 TRIPS: Final = "sf-trip"
 EVENTS: Final = "sf-event"
@@ -89,7 +91,7 @@ class TripData(Common, kw_only=True):
 class EventData(Common, kw_only=True):
     """An event during a drive."""
 
-    ty: Annotated[int | str | None, Meta(description="number of the event, 101 to 116", examples=[102])] = None
+    ty: Annotated[int | str | None, Meta(description=f"number of the event, {EVENTS_IN_WORDS}", examples=[102])] = None
     event_id: Annotated[
         str | None, Meta(description="the customer's id of the event; made when absent", examples=["ev-12"])
     ] = None

@@ -6,6 +6,7 @@ list in the documentation. Words shared with device messages have the same meani
 
 from typing import Final
 
+from tripline.domain.device_messages import EVENTS_IN_WORDS
 from tripline.wire.device import reasons as device_reasons
 from tripline.wire.readings import Rejected
 
@@ -49,7 +50,8 @@ REASONS: Final[dict[str, str]] = {
     TOO_MANY_ITEMS: "The array in `payload` has too many items: send fewer samples in one message.",
     ITEM_FORM: "Elements of the array in `payload` are not objects and were left out; the others were used.",
     NO_TYPE: "`ty` is missing or not a whole number, and `payload` is not a known event: send the number of the event.",
-    UNKNOWN_TYPE: "`ty` is below 100: events have the numbers 101 to 116, others from 100 on are stored as they are.",
+    UNKNOWN_TYPE: f"`ty` is below 100: events have the numbers {EVENTS_IN_WORDS}, others from 100 on are stored as they"
+    " are.",
     INTERNAL: "The program failed on this message, which is a bug; it was set aside so that the others go on.",
 }
 """Reason -> description of the error, with the fix."""

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from tripline.domain import ids
+from tripline.domain.device_messages import EVENTS_IN_WORDS
 from tripline.domain.stored_trips import StoredEvent
 from tripline.wire.device import stored_payloads as device_stored_payloads
 from tripline.wire.rest import trips as rest_trips
@@ -54,7 +55,7 @@ class DeviceEventRecord(msgspec.Struct, rename="camel", kw_only=True):
         ),
     ]
     device_type: Annotated[str, Meta(description="GPS, OBD, ADAS, BLACKBOX, DTAG, DTG or AVN", examples=["OBD"])]
-    ty: Annotated[int, Meta(description="number of the event, 101 to 116 or another", examples=[104])]
+    ty: Annotated[int, Meta(description=f"number of the event, {EVENTS_IN_WORDS} or another", examples=[104])]
     event_ts: Annotated[int, Meta(description="when it happened, epoch ms", examples=[1735689600000])]
     event_dt: Annotated[
         str, Meta(description="the same instant in the service's time zone", examples=["2025-01-01 09:00:00"])
