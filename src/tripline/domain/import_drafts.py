@@ -14,11 +14,12 @@ from typing import ClassVar, Final, NewType
 import msgspec
 
 from tripline.domain.ids import CompanyId, UserId
+from tripline.domain.instants import DAY_MS
 from tripline.domain.refusals import BadParameter, Kind, Refusal, Value, class_of
 
 DraftId = NewType("DraftId", str)
 
-KEPT_MS: Final = 86_400_000
+KEPT_MS: Final = DAY_MS
 """Lifetime of a draft."""
 ARRIVING_MS: Final = 3_600_000
 """Lifetime of a draft whose file is incomplete: the process that read it is gone."""

@@ -3,9 +3,9 @@
 import datetime
 from typing import Final
 
-_DAY_MS: Final = 86_400_000
-FIRST_MS: Final = -62_135_596_800_000 + 2 * _DAY_MS
-LAST_MS: Final = 253_402_300_799_999 - 2 * _DAY_MS
+DAY_MS: Final = 86_400_000
+FIRST_MS: Final = -62_135_596_800_000 + 2 * DAY_MS
+LAST_MS: Final = 253_402_300_799_999 - 2 * DAY_MS
 """The years 1 to 9999, without the days at both ends that a time zone may move beyond them."""
 
 

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from tripline.domain import samples
 from tripline.domain.ids import VehicleId
+from tripline.domain.instants import DAY_MS
 
 NO_SPEED_KMH: Final = 255.0
 """Devices without a speed send this in one byte; in two they send 65,535, which is impossible anyway."""
@@ -24,7 +25,7 @@ useless."""
 SILENT_MS: Final = 300_000
 """After five minutes without a sample a vehicle is neither driving nor waiting at a light. Boxes send every minute at
 least while the engine runs."""
-OFFLINE_MS: Final = 7 * 86_400_000
+OFFLINE_MS: Final = 7 * DAY_MS
 """A parked vehicle keeps its state for a week."""
 KEPT: Final = 3
 """Samples that determine a heading: the newest and two before it. Of the five of +-2 samples, two do not exist yet."""

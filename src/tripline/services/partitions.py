@@ -9,6 +9,7 @@ Not here: defining partitions, and limiting the wait for them (`store/database/p
 from typing import Final
 
 from tripline.config import Ingest
+from tripline.domain.instants import DAY_MS
 from tripline.observe import logger
 from tripline.ports.clocks import Clock
 from tripline.ports.outages import Outage
@@ -20,7 +21,6 @@ from tripline.store.transactions import ReadTx, Store
 
 EVERY_S: Final = 600.0
 MINUTE_MS: Final = 60_000
-DAY_MS: Final = 86_400_000
 
 log = logger("store")
 

@@ -16,16 +16,16 @@ from tripline import observe
 from tripline.adapters.tls import local
 from tripline.adapters.tls.authority import SUCCESSOR_WITHIN
 from tripline.adapters.tls.local import Material, TlsError
+from tripline.domain.instants import DAY_MS
 from tripline.ports.clocks import Clock
 
 EVERY_S: Final = 60.0
 """Pause between two looks. A machine that was suspended looks within this time after it wakes up."""
 TOLD_AT: Final = 2
 """Failed looks in a row for one reason before it is logged, once: half of a pair may have been written just now."""
-WARNED_EVERY_MS: Final = 30 * 86_400_000
+WARNED_EVERY_MS: Final = 30 * DAY_MS
 """Pause between two warnings that our own authority ends."""
 _MS: Final = datetime.timedelta(milliseconds=1)
-_DAY_MS: Final = 86_400_000
 _log = observe.logger("tls")
 
 
@@ -92,7 +92,7 @@ class ServedCertificates:
             raise TlsError(f"The certificate {material.certificate} has ended; the one in use is kept.")
         self.context.latest, self.ends_ms = context, ends_ms
         self.material, self._content = material, content
-        _log.info("tls.renewed", certificate=str(material.certificate), days=(ends_ms - now_ms) // _DAY_MS)
+        _log.info("tls.renewed", certificate=str(material.certificate), days=(ends_ms - now_ms) // DAY_MS)
         return True
 
     def _warn(self, now_ms: int) -> None:
@@ -102,7 +102,7 @@ class ServedCertificates:
         left_ms = self.authority_ends_ms - now_ms
         if left_ms < SUCCESSOR_WITHIN / _MS:
             self._warned_ms = now_ms
-            _log.warning("tls.authority_ends", days=left_ms // _DAY_MS, ca=str(self.material.ca))
+            _log.warning("tls.authority_ends", days=left_ms // DAY_MS, ca=str(self.material.ca))
 
     def _tell(self, reason: str) -> None:
         self._failed = self._failed + 1 if reason == self._reason else 1

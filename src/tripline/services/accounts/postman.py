@@ -17,6 +17,7 @@ from tripline.domain import access
 from tripline.domain.access import Action, Reach, Scope, Thing
 from tripline.domain.disputes import State
 from tripline.domain.ids import UserId
+from tripline.domain.instants import DAY_MS
 from tripline.domain.refusals import Forbidden, NotFound
 from tripline.language.catalogue import Language
 from tripline.metrics import MAILS
@@ -37,7 +38,7 @@ LOOK_S: Final = 5.0
 """Interval of checks for mails that become due by the clock."""
 FIRST_PAUSE_MS: Final = 5_000
 LONGEST_PAUSE_MS: Final = 3_600_000
-PATIENCE_MS: Final = 86_400_000
+PATIENCE_MS: Final = DAY_MS
 """A mail that could not be sent for so long is parked."""
 LEASE_MS: Final = 120_000
 """How long a mail is one process's to send; the wait for a mail server is a fraction of it. When that process dies,

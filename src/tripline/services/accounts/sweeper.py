@@ -6,6 +6,7 @@ Not here: drafts of imports (`services/imports/draft_worker.py`).
 
 from typing import Final
 
+from tripline.domain.instants import DAY_MS
 from tripline.observe import logger
 from tripline.ports.clocks import Clock
 from tripline.services import poll_loop
@@ -19,10 +20,9 @@ BATCH: Final = 1_000
 """Rows in one transaction, which delays the commits of device messages."""
 SESSIONS: Final = 10_000
 """Sessions of one account; a script that logs in for each request opens as many in some minutes."""
-_MS_PER_DAY: Final = 86_400_000
-PARKED_MS: Final = 30 * _MS_PER_DAY
+PARKED_MS: Final = 30 * DAY_MS
 """How long a parked mail can be seen."""
-REACH_KEPT_MS: Final = 8 * _MS_PER_DAY
+REACH_KEPT_MS: Final = 8 * DAY_MS
 """Retention of changes in access to positions; cursors expire earlier (`services/live/positions.py`)."""
 
 log = logger("accounts")
@@ -33,7 +33,7 @@ class Sweeper:
 
     def __init__(self, *, store: Store, clock: Clock, history_days: int) -> None:
         self._store = store
-        self._history_ms = history_days * _MS_PER_DAY
+        self._history_ms = history_days * DAY_MS
         self._clock = clock
 
     async def run(self) -> None:

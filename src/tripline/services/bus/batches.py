@@ -20,6 +20,7 @@ from tripline import metrics, observe
 from tripline.domain import ids
 from tripline.domain.access import Scope
 from tripline.domain.ids import TimeIds
+from tripline.domain.instants import DAY_MS
 from tripline.ports.signals import Signals
 from tripline.services import batch_tries, notifications
 from tripline.services.batch_tries import Halves, Stale
@@ -52,7 +53,7 @@ from tripline.wire.readings import DeviceEvent, Microtrip, Rejected
 SCOPE: Final = Scope.everything("take in what customers deliver over the bus")
 TRIES: Final = 8
 """Most attempts to place a batch while others change the rows it depends on."""
-_DAY_MS: Final = 86_400_000
+MARGIN_MS: Final = DAY_MS
 """Margin for row numbers from processes with different clocks."""
 _log = observe.logger("bus")
 
@@ -352,7 +353,7 @@ def _known(tx: WriteTx, messages: Sequence[Admitted], trips: dict[str, BusTrip])
                 of_microtrips |= keys
             elif isinstance(record.reading, DeviceEvent):
                 of_events |= keys
-    earliest = ids.first_no(ids.ms_of_no(since_no) - _DAY_MS)
+    earliest = ids.first_no(ids.ms_of_no(since_no) - MARGIN_MS)
     return _Known(
         microtrips=bus_trips.microtrips(tx, SCOPE, of_microtrips, since_no=earliest) if of_microtrips else {},
         events=bus_trips.events(tx, SCOPE, of_events) if of_events else {},

@@ -12,6 +12,7 @@ import msgspec
 
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId
+from tripline.domain.instants import DAY_MS
 from tripline.domain.pushes import Channel
 from tripline.domain.refusals import Value
 from tripline.domain.scores import WhyNot
@@ -28,7 +29,6 @@ from tripline.store.push import receiver_state
 from tripline.store.scores import scores
 from tripline.store.transactions import ReadTx
 
-_MS_PER_DAY: Final = 86_400_000
 _MS_PER_MINUTE: Final = 60_000
 LATE_MS: Final = 300_000
 """A scoring job this long overdue means that no scorer works."""
@@ -173,7 +173,7 @@ def certificate(end_ms: int | None, *, now_ms: int) -> Finding:
     """Check that the certificate remains valid; None: no certificate."""
     if end_ms is None:
         return Finding("certificate", True, (phrase("doctor.certificate.none"),))
-    days = (end_ms - now_ms) // _MS_PER_DAY
+    days = (end_ms - now_ms) // DAY_MS
     if days < 0:
         ended = phrase("doctor.certificate.ended", days=-days)
         return Finding("certificate", False, (ended, phrase("doctor.certificate.refused")))
@@ -185,7 +185,7 @@ def certificate(end_ms: int | None, *, now_ms: int) -> Finding:
 
 def authority(end_ms: int | None, *, now_ms: int) -> list[Finding]:
     """Check if devices need the successor of our own authority yet; empty if not."""
-    days = ((end_ms or now_ms) - now_ms) // _MS_PER_DAY
+    days = ((end_ms or now_ms) - now_ms) // DAY_MS
     if end_ms is None or days >= AUTHORITY_TOLD_DAYS:
         return []
     ends, mend = phrase("doctor.ends", n=days), phrase("doctor.authority.mend")

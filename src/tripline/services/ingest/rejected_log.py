@@ -21,6 +21,7 @@ import msgspec
 
 from tripline.config import Ingest
 from tripline.domain.ids import CompanyId, SensorId, TimeIds
+from tripline.domain.instants import DAY_MS
 from tripline.services.ingest.tracks import SCOPE
 from tripline.store.database import partitions
 from tripline.store.ingest import rejected
@@ -39,7 +40,6 @@ KNOWN_MS: Final = 60_000
 """How long the size read from the log is used."""
 _KNOWN_PART: Final = 16
 """The size is read again after this process added this fraction of the bounds."""
-_DAY_MS: Final = 86_400_000
 _MIB: Final = 2**20
 _NOTHING: Final = Holding(0, 0)
 _MANY: Final = "many senders"
@@ -150,7 +150,7 @@ class RejectedLog:
     def __init__(self, *, store: Store, settings: Ingest, ids: TimeIds) -> None:
         self._store = store
         self._ids = ids
-        self._days_ms = int(settings.rejected_days * _DAY_MS)
+        self._days_ms = int(settings.rejected_days * DAY_MS)
         self._per_hour = settings.rejected_per_hour
         self._most = Holding(settings.rejected_kept, settings.rejected_mib * _MIB)
         self._crowded = Holding(*(each * 7 // 8 for each in self._most))
@@ -304,7 +304,7 @@ class RejectedLog:
             return False
         before_ms = now_ms - self._days_ms
         if self._store.shared:  # whole weeks are dropped as partitions; what they leave lay in none
-            before_ms = partitions.week_of(before_ms) - _DAY_MS
+            before_ms = partitions.week_of(before_ms) - DAY_MS
         if not await self._store.read_short(lambda tx: rejected.any_before(tx, SCOPE, before_ms=before_ms)):
             self._aged_ms = now_ms
             return False

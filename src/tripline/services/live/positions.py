@@ -14,13 +14,14 @@ from msgspec import Meta
 from tripline.domain import access, ids
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId, VehicleId
+from tripline.domain.instants import DAY_MS
 from tripline.domain.positions import Position
 from tripline.domain.refusals import BadParameter
 from tripline.services.fleet import companies
 from tripline.store import positions as rows
 from tripline.store.transactions import ReadTx
 
-CURSOR_MS: Final = 7 * 86_400_000
+CURSOR_MS: Final = 7 * DAY_MS
 """Lifetime of a cursor: shorter than changes of reach are stored (`services/accounts/sweeper.py`)."""
 _Whole = Annotated[int, Meta(ge=0, le=2**53)]
 

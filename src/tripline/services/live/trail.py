@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from tripline.domain import positions, samples, trends
 from tripline.domain.access import Actor
 from tripline.domain.ids import VehicleId
+from tripline.domain.instants import DAY_MS
 from tripline.services.fleet import trips
 from tripline.store.transactions import ReadTx
 from tripline.store.trips import trail as rows
@@ -19,7 +20,7 @@ POINTS: Final = 2_000
 """Most points of a trail; of more samples, evenly chosen ones."""
 MESSAGES: Final = 100_000
 """Most messages that are read, the newest: a day has 86,400 seconds."""
-OPEN_MS: Final = 86_400_000
+OPEN_MS: Final = DAY_MS
 """A trip that opened so long before midnight may have samples of today."""
 
 

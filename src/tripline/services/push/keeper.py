@@ -4,6 +4,7 @@ import asyncio
 from typing import Final
 
 from tripline import config
+from tripline.domain.instants import DAY_MS
 from tripline.metrics import PUSH_MUTE, PUSH_OLDEST_SECONDS, PUSHES_PARKED, PUSHES_UNCONFIRMED, PUSHES_WAITING
 from tripline.observe import logger
 from tripline.ports.clocks import Clock
@@ -16,7 +17,6 @@ EVERY_S: Final = 30.0
 PURGE_S: Final = 600.0
 BATCH: Final = 500
 """Rows in one transaction: it delays the commit of device messages."""
-_MS_PER_DAY: Final = 86_400_000
 
 log = logger("push")
 
@@ -26,7 +26,7 @@ class Keeper:
 
     def __init__(self, *, store: Store, settings: config.Push, clock: Clock) -> None:
         self._store = store
-        self._kept_ms = round(settings.parked_days * _MS_PER_DAY)
+        self._kept_ms = round(settings.parked_days * DAY_MS)
         self._unconfirmed_kept = settings.unconfirmed_kept
         self._clock = clock
         self._purge_s = 0.0

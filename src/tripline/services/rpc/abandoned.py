@@ -8,6 +8,7 @@ from typing import Final
 
 from tripline import config
 from tripline.domain.ids import TimeIds, first_no
+from tripline.domain.instants import DAY_MS
 from tripline.domain.rpc import CallEvent
 from tripline.observe import logger
 from tripline.ports.clocks import Clock
@@ -23,7 +24,6 @@ MARGIN_MS: Final = 3_000
 """Grace beyond a call's deadline: the process that waits for it ends it first."""
 BATCH: Final = 100
 """Calls in one transaction: it delays the commit of device messages."""
-_DAY_MS: Final = 86_400_000
 
 log = logger("rpc")
 
@@ -33,7 +33,7 @@ class Overdue:
 
     def __init__(self, *, store: Store, settings: config.Rpc, ids: TimeIds, signals: Signals, clock: Clock) -> None:
         self._store = store
-        self._kept_ms = int(settings.kept_days * _DAY_MS)
+        self._kept_ms = int(settings.kept_days * DAY_MS)
         self._ids = ids
         self._signals = signals
         self._clock = clock

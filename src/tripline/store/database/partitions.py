@@ -18,12 +18,13 @@ import msgspec
 from sqlalchemy import Table, text
 
 from tripline.domain import ids
+from tripline.domain.instants import DAY_MS
 from tripline.store.tables import delivery, gps_event, microtrip, rejected_message
 from tripline.store.transactions import ReadTx, WriteTx
 
 TABLES: Final = (microtrip, gps_event, rejected_message, delivery)
-WEEK_MS: Final = 7 * 86_400_000
-_MONDAY_MS: Final = 4 * 86_400_000
+WEEK_MS: Final = 7 * DAY_MS
+_MONDAY_MS: Final = 4 * DAY_MS
 """The first Monday after the epoch."""
 AHEAD: Final = 5
 """Weeks that have their partitions: the present one and those after it."""

@@ -18,6 +18,7 @@ from tripline.domain import ids as time_ids
 from tripline.domain.access import Authority, Scope
 from tripline.domain.history import Change, Entry, Event, Fact
 from tripline.domain.ids import CompanyId, RowNo, TimeIds, UserId, VehicleId
+from tripline.domain.instants import DAY_MS
 from tripline.store import reach, scopes
 from tripline.store.lists import Span, UnknownOffset
 from tripline.store.tables import account, company, history, sensor, vehicle
@@ -25,7 +26,6 @@ from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 AHEAD_MS: Final = 60_000
 """How far the number of an entry may run ahead of its time: numbers do when very many are made at once."""
-_DAY_MS: Final = 86_400_000
 _KIB: Final = 1_024
 _COUNTED_EVERY: Final = 61
 """An entry whose number this divides counts as so many: concurrent changes of an account rarely write its count then.
@@ -85,16 +85,16 @@ def add(tx: WriteTx, fact: Fact, *, ids: TimeIds, now_ms: int) -> RowNo:
     tx.run(_ADD, {**values, "no": no, "at_ms": now_ms})
     if fact.actor_id is not None and no % _COUNTED_EVERY == 0:
         weight = _COUNTED_EVERY * (1 + len(values["changes"].encode()) // _KIB)
-        tx.run(_COUNT, {"of_account": fact.actor_id, "today": now_ms // _DAY_MS, "weight": weight})
+        tx.run(_COUNT, {"of_account": fact.actor_id, "today": now_ms // DAY_MS, "weight": weight})
     return no
 
 
 def _require_room(tx: WriteTx, actor_id: UserId, now_ms: int) -> None:
     """Raise `TooManyChanges` when the account has written as much today as it may."""
     rows = tx.hot(_WRITTEN, actor_id)
-    day = now_ms // _DAY_MS
+    day = now_ms // DAY_MS
     if rows and rows[0][0] == day and rows[0][1] >= entries.OF_DAY:
-        tomorrow_s = ((day + 1) * _DAY_MS - now_ms) // 1_000 + 1
+        tomorrow_s = ((day + 1) * DAY_MS - now_ms) // 1_000 + 1
         raise entries.TooManyChanges(after_s=tomorrow_s, most=entries.OF_DAY)
 
 
