@@ -25,6 +25,7 @@ from tripline.portal.records import (
     trip_drivers,
     vehicles,
 )
+from tripline.portal.scores import subjects
 
 FAMILIES: Final = (
     account,
@@ -64,6 +65,7 @@ FAMILIES: Final = (
     sensors,
     trip_drivers,
     vehicles,
+    subjects,
 )
 
 SECTIONS: Final[navigation.Sections] = {
@@ -75,6 +77,7 @@ SECTIONS: Final[navigation.Sections] = {
         "/fleet/companies": ("portal.companies.title", "building-2"),
     },
     "map": {"/map": ("portal.live.title", "map")},
+    "scores": {"/scores": ("portal.scores.title", "gauge")},
     "delegation": {"/delegation": ("portal.delegation.title", "waypoints")},
     "import": {"/import": ("portal.import.title", "upload")},
     "lines": {"/lines": ("portal.frame.lines", "card-sim")},

@@ -1,0 +1,1 @@
+"""Pages of scores: of a vehicle, a person and a company."""

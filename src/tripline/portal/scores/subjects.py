@@ -1,0 +1,243 @@
+"""Score pages: trend, badge, counts for each 100 km and percentile of a vehicle, person or company; trips that cost
+most; the ranking in a company.
+
+REST has the same data: trends, rankings, scores of trips (spec/rest 10.5).
+
+Not here: the chart (`charts.py`), the figures (`services/scores/trends.py`).
+"""
+
+import math
+from typing import Any, Final
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain import trends
+from tripline.domain.access import Action, Authority, Thing
+from tripline.domain.disputes import Dispute, State
+from tripline.domain.ids import CompanyId
+from tripline.domain.trends import NOTHING, Period, Subject, Sums
+from tripline.http import parameters
+from tripline.http.context import Call, context_of, scores_of
+from tripline.portal.frame import addresses, navigation, views
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.scores import charts
+from tripline.scoring import quality
+from tripline.services.fleet import history
+from tripline.services.scores import disputes
+from tripline.services.scores import trends as service
+from tripline.store.lists import Span
+from tripline.store.scores import reads
+from tripline.store.scores.reads import Owner
+from tripline.store.scores.trends import Point
+from tripline.store.transactions import ReadTx
+
+NEWEST: Final = 50
+"""Newest scored trips among which the page finds those that cost most."""
+DEAREST: Final = 10
+RANKED: Final = 20
+"""Members on a page of a ranking."""
+WAITING: Final = 5
+"""Waiting disputes shown."""
+SPANS: Final = {Period.DAY: 30, Period.WEEK: 182, Period.MONTH: 365}
+"""Days that a chart shows, by its periods."""
+_PERIOD: Final = "period"
+_OF: Final = "of"
+_THINGS: Final = {Subject.VEHICLE: Thing.VEHICLE, Subject.DRIVER: Thing.USER, Subject.COMPANY: Thing.COMPANY}
+_OWNERS: Final = {Subject.VEHICLE: Owner.VEHICLE, Subject.DRIVER: Owner.DRIVER}
+_PLACES: Final = {Subject.VEHICLE: "/scores/vehicles/", Subject.DRIVER: "/scores/people/"}
+_TEXTS: Final = "portal.scores."
+
+
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """A trip with the points that it costs."""
+
+    trip_id: str
+    judged_ms: int
+    score: float
+    distance_m: float
+    limit_known: float
+    cost: float
+
+
+class Trips(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest scored trips of a vehicle or person."""
+
+    count: int
+    score: float
+    """Of them, driven as one."""
+    limit_known: float
+    """Share of their distance with a speed limit from a map, 0 to 1."""
+    dearest: tuple[Cost, ...]
+
+
+class Ranked(msgspec.Struct, frozen=True, kw_only=True):
+    """A member of a company in its ranking."""
+
+    rank: int
+    name: str | None
+    href: str
+    sums: Sums
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """The contents of a page."""
+
+    name: str | None
+    points: list[Point]
+    trips: Trips | None = None
+    ranking: tuple[Ranked, ...] = ()
+    after: str | None = None
+    """Last member of this page of the ranking; None: nothing follows."""
+    waiting: tuple[Dispute, ...] = ()
+
+
+@page("GET", "/scores", access=Action.DRIVING_READ)
+async def start(request: Call) -> Response[bytes]:
+    """Lead to the scores of the visitor's company, or to the visitor's own."""
+    visitor = await visitor_of(request)
+    if visitor.role is Authority.COMPANY_ADMIN:
+        if visitor.actor.company_id is None:
+            return views.moved(request, navigation.REGISTRATION)
+        return views.moved(request, f"/scores/companies/{visitor.actor.company_id}")
+    return views.moved(request, f"/scores/people/{visitor.actor.user_id}")
+
+
+@page("GET", "/scores/vehicles/{vehicleId}", access=Action.DRIVING_READ)
+async def vehicle(request: Call) -> Response[bytes]:
+    """The scores of a vehicle."""
+    return await _show(request, Subject.VEHICLE, "vehicleId")
+
+
+@page("GET", "/scores/people/{userId}", access=Action.DRIVING_READ)
+async def person(request: Call) -> Response[bytes]:
+    """The scores of a person who drives."""
+    return await _show(request, Subject.DRIVER, "userId")
+
+
+@page("GET", "/scores/companies/{companyId}", access=Action.DRIVING_READ)
+async def company(request: Call) -> Response[bytes]:
+    """The scores of a company, and the ranking of its vehicles or drivers."""
+    return await _show(request, Subject.COMPANY, "companyId")
+
+
+async def _show(request: Call, kind: Subject, name: str) -> Response[bytes]:
+    context, query = context_of(request), request.query_params
+    of = parameters.path_id(request, name)
+    period = next((each for each in Period if each.value == query.get(_PERIOD)), Period.WEEK)
+    ranked = Subject.DRIVER if query.get(_OF) == Subject.DRIVER.value else Subject.VEHICLE
+    today = trends.day_of(context.clock(), context.time_zone)
+    first = trends.first_day(today - SPANS[period], period)
+
+    def work(tx: ReadTx) -> tuple[Visitor, Shown]:
+        visitor = visitor_in(tx, request)
+        service.ADMIT[kind](tx, actor=visitor.actor, of=of)
+        points = service.trend(tx, kind, of, period, first=first, last=today, ascending=True, limit=SPANS[period] + 1)
+        shown = Shown(name=history.name_of(tx, _THINGS[kind], of), points=points)
+        if kind is not Subject.COMPANY:
+            return visitor, msgspec.structs.replace(shown, trips=_trips(tx, _OWNERS[kind], of))
+        return visitor, _with_ranking(tx, request, visitor, shown, of, ranked, period, today)
+
+    visitor, shown = await context.store.read(work)
+    here = request.scope["path"]
+    kept = [(_OF, ranked.value)] if kind is Subject.COMPANY else []
+    whole = NOTHING
+    for point in shown.points:
+        whole = whole.plus(point.sums)
+    return views.show(
+        request,
+        visitor,
+        "scores/subject.html",
+        title=views.Plain(visitor.say(_TEXTS + "of", name=shown.name or visitor.say("portal.record.elsewhere"))),
+        shown=shown,
+        kind=kind.value,
+        chart=charts.of(shown.points, period, first=first, last=trends.first_day(today, period)),
+        whole=whole if whole.trips else None,
+        badge=trends.badge(whole.score).value if whole.trips else None,
+        percentile=shown.points[-1].percentile if shown.points else None,
+        span=_TEXTS + "span." + period.value,
+        tabs=[
+            {
+                "text": visitor.say(_TEXTS + "by." + each.value),
+                "href": addresses.of(here, [*kept, (_PERIOD, each.value)]),
+                "current": each is period,
+            }
+            for each in Period
+        ],
+        rankings=[
+            (_TEXTS + each.value, addresses.of(here, [(_OF, each.value), (_PERIOD, period.value)]), each is ranked)
+            for each in _PLACES
+        ],
+        next=addresses.of(here, [*kept, (_PERIOD, period.value), (addresses.AFTER, shown.after)])
+        if shown.after
+        else None,
+        first_page=addresses.of(here, [*kept, (_PERIOD, period.value)]) if query.get(addresses.AFTER) else None,
+        record={Subject.VEHICLE: "/fleet/vehicles/", Subject.DRIVER: None, Subject.COMPANY: "/fleet/companies/"}[kind],
+        of=of,
+        width=charts.WIDTH,
+        height=charts.HEIGHT,
+        left=charts.LEFT,
+    )
+
+
+def _trips(tx: ReadTx, owner: Owner, of: str) -> Trips | None:
+    """The newest scored trips; None: there are none."""
+    rows = reads.scores(tx, owner, of, Span(limit=NEWEST))
+    if not rows:
+        return None
+    found = [dict(zip(reads.SCORE, row, strict=True)) for row in rows]
+    known = reads.qualities(tx, [each["trip_id"] for each in found])
+    metres = math.fsum(each["distance_m"] for each in found) or 1.0
+    burdens = [-each["distance_m"] * math.log(each["score"] / 100.0) for each in found]
+    whole = math.fsum(burdens)
+    score = 100.0 * math.exp(-whole / metres)
+    points = (100.0 - score) / whole if whole else 0.0
+    costs = [
+        Cost(
+            trip_id=each["trip_id"],
+            judged_ms=each["created_ms"],
+            score=each["score"],
+            distance_m=each["distance_m"],
+            limit_known=_limit_known(known.get(each["trip_id"])),
+            cost=burden * points,
+        )
+        for each, burden in zip(found, burdens, strict=True)
+    ]
+    dearest = sorted((each for each in costs if each.cost > 0), key=lambda each: (-each.cost, each.trip_id))[:DEAREST]
+    limit_known = math.fsum(each.limit_known * each.distance_m for each in costs) / metres
+    return Trips(count=len(costs), score=score, limit_known=limit_known, dearest=tuple(dearest))
+
+
+def _limit_known(judged: bytes | None) -> float:
+    return 0.0 if judged is None else quality.read(judged).limits.known
+
+
+def _with_ranking(
+    tx: ReadTx, request: Call, visitor: Visitor, shown: Shown, of: str, ranked: Subject, period: Period, today: int
+) -> Shown:
+    """The contents with a page of the ranking in the current period, and with waiting disputes."""
+    found = service.ranking(
+        *(tx, scores_of(request).standings, ranked, of, period),
+        day=trends.first_day(today, period),
+        after=parameters.query_id(request.query_params, addresses.AFTER),
+        limit=RANKED + 1,
+        now_ms=context_of(request).clock(),
+    )
+    places = tuple(
+        Ranked(
+            rank=each.rank,
+            name=history.name_of(tx, _THINGS[ranked], each.subject),
+            href=_PLACES[ranked] + each.subject,
+            sums=each.sums,
+        )
+        for each in found[:RANKED]
+    )
+    waiting = disputes.of_company(
+        tx, actor=visitor.actor, company_id=CompanyId(of), span=Span(limit=WAITING, ascending=True), state=State.OPEN
+    )
+    after = found[RANKED - 1].subject if len(found) > RANKED else None
+    return msgspec.structs.replace(shown, ranking=places, after=after, waiting=tuple(waiting))
+
+
+handlers: Final[list[Any]] = [start, vehicle, person, company]

@@ -1,0 +1,107 @@
+"""Score pages: figures as over REST, trips that cost most, the ranking, waiting disputes, and who may open which."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support import rest
+from tests.support.portal import Browser, Page
+from tests.unit.api import test_trip_drivers as trips
+
+from tripline.services.scores import standings
+
+KOREAN = {"Accept-Language": "ko"}
+
+
+def at_desk(tmp_path: Path, scenario: Callable[[Any], Awaitable[Any]]) -> Any:
+    async def play(app: rest.Rest) -> Any:
+        return await scenario(await trips.cast(app))  # type: ignore[no-untyped-call]
+
+    return rest.run(tmp_path, play)
+
+
+async def page(own: Any, login: Any, address: str, **headers: str) -> Page:
+    answer = await Browser(own.app, login).get(address, **headers)
+    assert answer.status_code == 200, answer.text
+    return Page(answer.text)
+
+
+@pytest.mark.parametrize("period", ["day", "week", "month"])
+def test_pages_show_what_rest_answers(tmp_path: Path, period: str) -> None:
+    async def scenario(own: Any) -> Any:
+        found = []
+        for place, of, key in (
+            ("vehicles", own.vehicle_id, "vehicle"),
+            ("people", own.driver.user_id, "driver"),
+            ("companies", own.admin.company_id, "company"),
+        ):
+            told = await own.app.get(own.admin, f"/api/tre/v1_3/{key}/{of}/analytics/trend", limit=9, period=period)
+            address = f"/scores/{place}/{of}?period={period}"
+            found.append((told["data"][0], await page(own, own.admin, address)))
+        return found
+
+    for told, shown in at_desk(tmp_path, scenario):
+        assert f"{told['score']:.1f} · " in shown.text
+        assert f"{told['distance'] / 1000:.1f} km" in shown.text
+        assert f"{told['per100Km']['accel']:.1f}" in shown.text
+        assert [each["class"] for each in shown.all("circle")] == ["trend-dot"]
+
+
+def test_trips_that_cost_most_add_up_and_korean_says_the_same(tmp_path: Path) -> None:
+    async def scenario(own: Any) -> Any:
+        address = f"/scores/people/{own.driver.user_id}"
+        kept = await own.app.get(own.driver, trips.ANALYTICS.format(own.driver.user_id) + "drivingScore", limit=9)
+        shown = await page(own, own.driver, address)
+        return kept["data"], shown, await page(own, own.driver, address, **KOREAN)
+
+    kept, shown, korean = at_desk(tmp_path, scenario)
+
+    assert {f"{each['score']:.0f}" in shown.text for each in kept} == {True}
+    missing = 100 - kept[0]["score"]
+    assert f"{missing / 2:.1f} points" in shown.text
+    assert f"together have {kept[0]['score']:.1f} points" in shown.text
+    assert "감점이 가장 큰 운행" in korean.text
+
+
+def test_company_ranks_its_drivers_with_ties_in_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(own: Any) -> Any:
+        await trips.changed(own.app, own.admin, trips.of_driver(own), {"driverId": own.colleague.user_id})
+        await own.app.post(own.driver, f"/api/tre/v1_3/trip/{own.first_id}/dispute", {"reason": "LIMIT", "text": "80."})
+        monkeypatch.setattr(standings, "LIFE_MS", 0)
+        address = f"/scores/companies/{own.admin.company_id}?of=driver&period=month"
+        return own, await page(own, own.admin, address), await Browser(own.app, own.admin).get("/scores")
+
+    own, shown, start = at_desk(tmp_path, scenario)
+
+    assert {f"/scores/people/{each.user_id}" for each in (own.driver, own.colleague)} <= set(shown.hrefs)
+    assert "1driver" in shown.text.replace("\n", "")
+    assert "1colleague" in shown.text.replace("\n", "")
+    assert "Disputes that wait for a decision" in shown.text
+    assert "The speed limit was different" in shown.text
+    assert start.headers["location"] == f"/scores/companies/{own.admin.company_id}"
+
+
+@pytest.mark.parametrize(
+    ("who", "opened"), [("admin", "vpc"), ("director", "v"), ("driver", "p"), ("colleague", ""), ("stranger", "")]
+)
+def test_pages_open_to_readers_of_the_scores(tmp_path: Path, who: str, opened: str) -> None:
+    async def scenario(own: Any) -> Any:
+        _, own.stranger = await own.app.operator("other")
+        asked = Browser(own.app, getattr(own, who))
+        ids = {"v": f"vehicles/{own.vehicle_id}", "p": f"people/{own.driver.user_id}"}
+        ids["c"] = f"companies/{own.admin.company_id}"
+        found = {key: (await asked.get(f"/scores/{place}")).status_code for key, place in ids.items()}
+        return found, (await asked.get("/scores")).status_code
+
+    found, start = at_desk(tmp_path, scenario)
+
+    assert found == {key: 200 if key in opened else 403 for key in "vpc"}
+    assert start == 303
+
+
+def test_page_without_scores_says_why(tmp_path: Path) -> None:
+    async def scenario(own: Any) -> Any:
+        return await page(own, own.colleague, f"/scores/people/{own.colleague.user_id}")
+
+    assert "No scored trips in this period" in at_desk(tmp_path, scenario).text
