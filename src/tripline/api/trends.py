@@ -4,13 +4,14 @@ All ours, not of the interface (spec/rest 10.5).
 """
 
 from typing import Any, Final, Literal
+from zoneinfo import ZoneInfo
 
 from litestar.types import ASGIApp
 
 from tripline.domain import fields, trends
 from tripline.domain.access import Action
 from tripline.domain.trends import Period, Subject
-from tripline.http import answers, pages, parameters, permission
+from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of, scores_of
 from tripline.http.operations import Value, operation
 from tripline.http.pages import TimePage
@@ -116,8 +117,7 @@ async def _trend(request: Call, kind: Subject, name: str) -> ASGIApp:
         of = parameters.path_id(request, name)
         service.ADMIT[kind](tx, actor=actor, of=of)
         asked, period = pages.time_page(request), _period(request.query_params)
-        context = context_of(request)
-        zone = context.time_zone
+        zone = context_of(request).time_zone
         found = service.trend(
             *(tx, kind, of, period),
             first=0 if asked.start_ms is None else trends.day_of(asked.start_ms, zone),
@@ -125,11 +125,11 @@ async def _trend(request: Call, kind: Subject, name: str) -> ASGIApp:
             ascending=asked.ascending,
             limit=asked.limit + 1,
         )
-        shown = [_point(request, period, each) for each in found[: asked.limit]]
+        shown = [_point(zone, period, each) for each in found[: asked.limit]]
         link = _link(asked, period, shown[-1]) if len(found) > asked.limit else None
         return Trend(shown, link, link is not None)
 
-    return answers.ok(await context_of(request).store.read(work))
+    return answers.ok(await reads.page(request, work))
 
 
 def _link(asked: TimePage, period: Period, last: TrendPeriod) -> TrendLink:
@@ -147,10 +147,9 @@ def _period(query: Query) -> Period:
     return Period(fields.one_of(PERIOD.name, asked, [each.value for each in Period]) or Period.DAY.value)
 
 
-def _point(request: Call, period: Period, point: Point) -> TrendPeriod:
-    zone = context_of(request).time_zone
+def _point(zone: ZoneInfo, period: Period, point: Point) -> TrendPeriod:
     return TrendPeriod(
-        **_sums(point.sums),
+        *_sums(point.sums),
         date=trends.text(point.day),
         start_time=trends.midnight_ms(point.day, zone),
         end_time=trends.midnight_ms(trends.next_day(point.day, period), zone),
@@ -160,25 +159,25 @@ def _point(request: Call, period: Period, point: Point) -> TrendPeriod:
 
 
 def _place(place: Place) -> RankingPlace:
-    return RankingPlace(**_sums(place.sums), id=Id(place.subject), rank=place.rank)
+    return RankingPlace(*_sums(place.sums), id=Id(place.subject), rank=place.rank)
 
 
-def _sums(sums: trends.Sums) -> dict[str, Any]:
-    return {
-        "score": sums.score,
-        "badge": trends.badge(sums.score).value,
-        "count": sums.trips,
-        "distance": sums.distance_m,
-        "driving": sums.driving_ms / 1_000,
-        "accel": sums.accel,
-        "de_accel": sums.de_accel,
-        "over_speed": sums.over_speed,
-        "per100_km": Per100Km(
-            sums.per_100_km(sums.accel), sums.per_100_km(sums.de_accel), sums.per_100_km(sums.over_speed)
-        ),
-        "over": sums.over_ms / 1_000,
-        "over_share": sums.over_share,
-    }
+def _sums(sums: trends.Sums) -> tuple[Any, ...]:
+    """The fields of `TrendSums`, in order: pages have many."""
+    score = sums.score
+    return (
+        score,
+        trends.badge(score).value,
+        sums.trips,
+        sums.distance_m,
+        sums.driving_ms / 1_000,
+        sums.accel,
+        sums.de_accel,
+        sums.over_speed,
+        Per100Km(sums.per_100_km(sums.accel), sums.per_100_km(sums.de_accel), sums.per_100_km(sums.over_speed)),
+        sums.over_ms / 1_000,
+        sums.over_share,
+    )
 
 
 _RANKED: Final = (Subject.VEHICLE.value, Subject.DRIVER.value)

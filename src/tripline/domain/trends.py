@@ -144,7 +144,7 @@ def first_day(day: int, period: Period) -> int:
 
 def next_day(first: int, period: Period) -> int:
     """The day after a period that begins with this day."""
-    return first_day(first + {Period.DAY: 1, Period.WEEK: 7, Period.MONTH: 31}[period], period)
+    return first + 1 if period is Period.DAY else first_day(first + (7 if period is Period.WEEK else 31), period)
 
 
 @lru_cache(_KNOWN_DAYS)

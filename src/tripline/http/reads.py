@@ -71,7 +71,7 @@ class Whole(NamedTuple):
     """The order of the page, if the link to the next one must repeat it."""
 
 
-async def page(request: Call, work: Callable[[ReadTx], Page], *, laborious: bool = False) -> Page:
+async def page(request: Call, work: Callable[[ReadTx], T], *, laborious: bool = False) -> T:
     """The page that the work makes on one consistent view; `laborious`: however few its rows, they cost much."""
     store = context_of(request).store
     if laborious:

@@ -49,7 +49,7 @@ def trend(
 ) -> list[Point]:
     """The periods of a subject from the one that contains the first day to the one that contains the last."""
     return rows.of_subject(
-        *(tx, kind, of, rows.service_type(tx, kind, of), period),
+        *(tx, kind, of, period),
         first=trends.first_day(first, period),
         last=last,
         ascending=ascending,

@@ -7,7 +7,19 @@ The caller checked that the subject is inside the scope. Not here: keeping the s
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import BigInteger, ColumnElement, Float, Integer, Select, bindparam, case, cast, func, select
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    ColumnElement,
+    Float,
+    Integer,
+    Select,
+    bindparam,
+    case,
+    cast,
+    func,
+    select,
+)
 
 from tripline.domain.trends import NOTHING, Period, Subject, Sums
 from tripline.store.scores.standings import BADNESS
@@ -31,7 +43,6 @@ def of_subject(
     tx: ReadTx,
     kind: Subject,
     subject: str,
-    service_type: str,
     period: Period,
     *,
     first: int,
@@ -40,20 +51,13 @@ def of_subject(
     limit: int,
 ) -> list[Point]:
     """The periods of a subject that begin on these days, with at least one scored trip."""
-    of = kind.value, service_type, subject, period.value
-    rows = tx.hot(_of_subject(ascending), *of, first, last, limit)
+    rows = tx.hot(_of_subject(kind, ascending), kind.value, subject, period.value, first, last, limit)
     if not rows:
         return []
     policies: dict[int, list[int]] = {row[0]: [] for row in rows}
     for day, policy in tx.hot(_POLICIES, subject, period.value, min(policies), max(policies)):
         policies[day].append(policy)
     return [Point(day, Sums(*sums), percentile, policies[day]) for day, percentile, *sums in rows]
-
-
-def service_type(tx: ReadTx, kind: Subject, subject: str) -> str:
-    """The service type of a vehicle, or of the company of a person, or of a company."""
-    found: str = tx.hot(_SERVICE_TYPE[kind], subject)[0][0]
-    return found
 
 
 def of_members(tx: ReadTx, kind: Subject, period: Period, day: int, company_id: str) -> list[tuple[str, float]]:
@@ -80,13 +84,13 @@ def of_some(
 _MEMBER: Final = {Subject.VEHICLE: vehicle, Subject.DRIVER: account}
 _ADDED: Final = [cast(func.sum(score_sum.c[name]), BigInteger).label(name) for name in Sums._fields]
 _OF_PERSON: Final = account.join(company, company.c.id == account.c.company_id)
+_OWN: Final[BindParameter[str]] = bindparam("subject")
 _SERVICE_TYPE: Final = {
-    Subject.VEHICLE: Hot(select(vehicle.c.service_type).where(vehicle.c.id == bindparam("id")), "id"),
-    Subject.DRIVER: Hot(
-        select(company.c.service_type).select_from(_OF_PERSON).where(account.c.id == bindparam("id")), "id"
-    ),
-    Subject.COMPANY: Hot(select(company.c.service_type).where(company.c.id == bindparam("id")), "id"),
+    Subject.VEHICLE: select(vehicle.c.service_type).where(vehicle.c.id == _OWN),
+    Subject.DRIVER: select(company.c.service_type).select_from(_OF_PERSON).where(account.c.id == _OWN),
+    Subject.COMPANY: select(company.c.service_type).where(company.c.id == _OWN),
 }
+"""The service type of a vehicle, of a person's company, or of a company."""
 _POLICIES: Final = Hot(
     select(score_sum.c.day, score_sum.c.policy)
     .where(
@@ -100,7 +104,7 @@ _POLICIES: Final = Hot(
 
 
 @cache
-def _of_subject(ascending: bool) -> Hot:
+def _of_subject(kind: Subject, ascending: bool) -> Hot:
     sums = (
         select(score_sum.c.day, *_ADDED)
         .where(
@@ -121,7 +125,7 @@ def _of_subject(ascending: bool) -> Hot:
             step.kind == bindparam("kind"),
             step.period == bindparam("period"),
             step.day == sums.c.day,
-            step.service_type == bindparam("service_type"),
+            step.service_type == _SERVICE_TYPE[kind].scalar_subquery(),
             step.badness <= badness,
         )
         .order_by(step.badness.desc())
@@ -131,7 +135,7 @@ def _of_subject(ascending: bool) -> Hot:
     statement = select(sums.c.day, percentile, *(sums.c[name] for name in Sums._fields))
     return Hot(
         statement.order_by(sums.c.day if ascending else sums.c.day.desc()),
-        *("kind", "service_type", "subject", "period", "first", "last", "limit"),
+        *("kind", "subject", "period", "first", "last", "limit"),
     )
 
 
