@@ -148,11 +148,12 @@ def _period(query: Query) -> Period:
 
 
 def _point(zone: ZoneInfo, period: Period, point: Point) -> TrendPeriod:
+    dates = trends.dates(point.day, period, zone)
     return TrendPeriod(
         *_sums(point.sums),
-        date=trends.text(point.day),
-        start_time=trends.midnight_ms(point.day, zone),
-        end_time=trends.midnight_ms(trends.next_day(point.day, period), zone),
+        date=dates.text,
+        start_time=dates.begin_ms,
+        end_time=dates.end_ms,
         percentile=point.percentile,
         policies=point.policies,
     )
@@ -164,19 +165,12 @@ def _place(place: Place) -> RankingPlace:
 
 def _sums(sums: trends.Sums) -> tuple[Any, ...]:
     """The fields of `TrendSums`, in order: pages have many."""
-    score = sums.score
+    score, per_100_km = sums.score, sums.per_100_km
+    trips, accel, de_accel, over_speed, over_ms, driving_ms, distance_m, _ = sums
     return (
-        score,
-        trends.badge(score).value,
-        sums.trips,
-        sums.distance_m,
-        sums.driving_ms / 1_000,
-        sums.accel,
-        sums.de_accel,
-        sums.over_speed,
-        Per100Km(sums.per_100_km(sums.accel), sums.per_100_km(sums.de_accel), sums.per_100_km(sums.over_speed)),
-        sums.over_ms / 1_000,
-        sums.over_share,
+        *(score, trends.badge(score), trips, distance_m, driving_ms / 1_000, accel, de_accel, over_speed),
+        Per100Km(per_100_km(accel), per_100_km(de_accel), per_100_km(over_speed)),
+        *(over_ms / 1_000, sums.over_share),
     )
 
 

@@ -153,10 +153,25 @@ def midnight_ms(day: int, zone: ZoneInfo) -> int:
     return round(datetime.datetime.combine(_date(day), datetime.time(), zone).timestamp() * 1_000)
 
 
-@lru_cache(_KNOWN_DAYS)
 def text(day: int) -> str:
     """The day as YYYY-MM-DD."""
     return _date(day).isoformat()
+
+
+class Dates(NamedTuple):
+    """A period in the service's time zone."""
+
+    text: str
+    """Its first day as YYYY-MM-DD."""
+    begin_ms: int
+    end_ms: int
+    """Where the next one begins."""
+
+
+@lru_cache(_KNOWN_DAYS)
+def dates(first: int, period: Period, zone: ZoneInfo) -> Dates:
+    """The dates of the period that begins with this day."""
+    return Dates(text(first), midnight_ms(first, zone), midnight_ms(next_day(first, period), zone))
 
 
 def _date(day: int) -> datetime.date:
