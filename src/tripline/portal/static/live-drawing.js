@@ -7,6 +7,8 @@ import { colour } from "./colours.js";
 const NEAR = 11;
 const LABELS = 9;
 const AROUND = 6;
+/** Zoom of the smallest tiles that vehicles are cut into: fewer tiles are fewer frames; one unit is a metre at most. */
+const TILES = 12;
 const ICON = 44;
 const TOKENS = { driving: "--good", stopped: "--warning", parked: "--ink-soft", offline: "--bad" };
 const FONT = ["sans-serif"];
@@ -20,6 +22,7 @@ export class Drawing {
   #data = NOTHING;
   #trail = NOTHING;
   #marked = "";
+  #loaded = false;
 
   /** `view`: labels (number, driver, both, none) and clusters. `told`: hover(id or null), pick(ids), moved(). */
   constructor(view, told) {
@@ -43,9 +46,7 @@ export class Drawing {
     map.addSource("vehicles", {
       type: "geojson",
       data: this.#data,
-      cluster: this.view.clusters,
-      clusterRadius: 40,
-      clusterMaxZoom: 14,
+      ...(this.view.clusters ? { cluster: true, clusterRadius: 40, clusterMaxZoom: 14 } : { maxzoom: TILES }),
     });
     const of = { source: "vehicles" };
     map.addLayer({
@@ -113,6 +114,10 @@ export class Drawing {
   /** Follow pointer and taps. */
   listen(map) {
     this.#map = map;
+    map.once("load", () => {
+      this.#loaded = true;
+      this.#source("vehicles")?.setData(this.#data);
+    });
     map.on("mousemove", (event) => {
       if (map.isMoving()) return;
       const [id] = this.#at(event.point);
@@ -144,7 +149,8 @@ export class Drawing {
       },
     }));
     this.#data = { type: "FeatureCollection", features };
-    this.#source("vehicles")?.setData(this.#data);
+    // A source that changes every second would hold back the first complete picture of a slow machine.
+    if (this.#loaded) this.#source("vehicles")?.setData(this.#data);
     const canvas = this.#map?.getCanvas();
     if (canvas) canvas.classList.toggle("live-stale", isStale);
   }

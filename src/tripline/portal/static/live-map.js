@@ -110,16 +110,26 @@ class LiveMap {
     if (this.followed) this.drawing?.centre(this.stream.positions.get(this.followed));
   }
 
+  /** Order the vehicles by number, and offer their companies and directors, when names changed. */
+  order() {
+    if (this.ordered === this.stream.named) return;
+    this.ordered = this.stream.named;
+    this.byNumber = [...this.stream.vehicles.values()].sort((one, other) => COLLATOR.compare(one.number, other.number));
+    this.showChoices("company");
+    this.showChoices("director");
+  }
+
   /** Vehicles that match search and filters, in the order of the list; counts by state. */
   select() {
-    const { vehicles, positions } = this.stream;
+    this.order();
+    const { positions } = this.stream;
     const { states, text, company, director } = this.wanted;
     const now = this.stream.now();
     const sought = text.toLocaleLowerCase(LANGUAGE);
     this.counts = { driving: 0, stopped: 0, parked: 0, offline: 0 };
     this.all = 0;
     const found = [];
-    for (const vehicle of vehicles.values()) {
+    for (const vehicle of this.byNumber) {
       const position = positions.get(vehicle.id);
       if (!position) continue;
       this.all += 1;
@@ -131,16 +141,12 @@ class LiveMap {
       if (states.size && !states.has(state)) continue;
       found.push({ id: vehicle.id, vehicle, position, state });
     }
-    if (!(this.view.sort === "age" && this.isListHeld() && this.matching)) {
-      found.sort(
-        this.view.sort === "age"
-          ? (one, other) => other.position.ts - one.position.ts
-          : (one, other) => COLLATOR.compare(one.vehicle.number, other.vehicle.number),
-      );
-    } else {
+    if (this.view.sort === "age" && !(this.isListHeld() && this.matching)) {
+      found.sort((one, other) => other.position.ts - one.position.ts);
+    } else if (this.view.sort === "age") {
       // Nothing moves under the pointer or the focus.
       const place = new Map(this.matching.map(({ id }, index) => [id, index]));
-      found.sort((one, other) => (place.get(one.id) ?? Infinity) - (place.get(other.id) ?? Infinity));
+      found.sort((one, other) => (place.get(one.id) ?? found.length) - (place.get(other.id) ?? found.length));
     }
     this.matching = found;
   }
@@ -160,8 +166,6 @@ class LiveMap {
     this.part("loading").hidden = isKnown || this.all > 0;
     this.part("none").hidden = !isKnown || this.all > 0;
     this.part("no-match").hidden = this.all === 0 || this.matching.length > 0;
-    this.showChoices("company");
-    this.showChoices("director");
   }
 
   /** The companies, or directors, of the vehicles. */
@@ -172,6 +176,7 @@ class LiveMap {
     select.dataset.names = names.join("\n");
     const chosen = select.value;
     select.replaceChildren(select.options[0], ...names.map((each) => new Option(each, each, false, each === chosen)));
+    this.wanted[name] = select.value;
   }
 
   // ---- The list ----

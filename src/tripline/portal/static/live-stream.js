@@ -20,6 +20,8 @@ export class LiveStream extends EventTarget {
   state = "connecting";
   /** More vehicles are within reach than the stream has. */
   cut = false;
+  /** Grows when the vehicles or their names change. */
+  named = 0;
   /** Milliseconds by which the server's clock is ahead of this machine's. */
   ahead = 0;
 
@@ -151,6 +153,7 @@ export class LiveStream extends EventTarget {
     if (kind === "state") {
       this.#cursor = data.cursor;
       for (const name of ["vehicles", "positions", "cut", "ahead"]) this[name] = data[name];
+      this.named += 1;
       this.dispatchEvent(new Event("change"));
     } else if (kind === "vehicles") {
       this.#name(data);
@@ -180,6 +183,7 @@ export class LiveStream extends EventTarget {
       this.positions.delete(id);
     }
     this.cut = cut;
+    this.named += 1;
   }
 
   #become(state) {
