@@ -104,6 +104,7 @@ def test_everything_of_others_is_listed_with_its_licence() -> None:
         "static/htmx.min.js",
         "static/icons.svg",
         "static/maplibre/maplibre-gl.mjs",
+        "static/uplot/uplot.mjs",
     }
     assert sorted(licence for *_, licence in rows) == sorted(named(path) for path in (PORTAL / "licences").iterdir())
     assert [path for *_, path in rows if len((PORTAL / path).read_text("utf-8")) < 300] == []
@@ -114,6 +115,7 @@ def test_everything_of_others_is_listed_with_its_licence() -> None:
         ("lucide-static", "icons.svg", "Lucide {}"),
         ("maplibre-gl", "maplibre/maplibre-gl.mjs", "maplibre-gl-js/blob/v{}/LICENSE.txt"),
         ("maplibre-gl", "maplibre/maplibre-gl-worker.mjs", "maplibre-gl-js/blob/v{}/LICENSE.txt"),
+        ("uplot", "uplot/uplot.mjs", "(v{})"),
     ]
 )
 def test_file_of_others_names_the_listed_version(name: str, file: str, head: str) -> None:

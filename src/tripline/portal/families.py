@@ -26,6 +26,7 @@ from tripline.portal.records import (
     vehicles,
 )
 from tripline.portal.scores import subjects
+from tripline.portal.trips import contests, trip_files, trip_page
 
 FAMILIES: Final = (
     account,
@@ -66,6 +67,9 @@ FAMILIES: Final = (
     trip_drivers,
     vehicles,
     subjects,
+    contests,
+    trip_files,
+    trip_page,
 )
 
 SECTIONS: Final[navigation.Sections] = {

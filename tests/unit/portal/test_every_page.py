@@ -54,6 +54,7 @@ SAMPLES = {
     "draftId": "draft of P",
     "requestId": "call on V",
     "tripId": "T",
+    "disputeId": "D",
 }
 """The thing of `access_world` that stands for an id in a path."""
 ELSEWHERE = {"version": "0", "folder": "none", "file": "none"}

@@ -93,6 +93,10 @@ class Figures:
         _, before, behind = self._minute(at_ms // _MINUTE_MS)
         return f"{before}{at_ms // 1_000 % _MINUTE_S:02}{behind}"
 
+    def clock(self, at_ms: int) -> str:
+        """Time of day of an instant, epoch ms, to the second."""
+        return f"{self._at(at_ms):%H:%M:%S}"
+
     def ago(self, at_ms: int | None, now_ms: int) -> str:
         """The time since or until an instant; from a week on its day and minute."""
         if at_ms is None:

@@ -180,8 +180,8 @@ def vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> VehicleOvervi
     return VehicleOverview(
         vehicle=found,
         company=_owner(tx, actor, found.company_id),
-        director=_named(tx, actor, found.director_id),
-        driver=_named(tx, actor, found.current_driver_id),
+        director=named(tx, actor, found.director_id),
+        driver=named(tx, actor, found.current_driver_id),
         sensors=on_it,
         connections=connections.on_vehicle(tx, vehicle_id) if on_it else {},
         position_ms=positions.time_ms(tx, vehicle_id),
@@ -287,7 +287,8 @@ def _sensors_on(tx: ReadTx, actor: Actor, vehicle_id: VehicleId) -> Sequence[Sen
     return sensor_rows.on_vehicle(tx, access.scope_of(actor, Action.SENSOR_READ), vehicle_id, limit=SHOWN)
 
 
-def _named(tx: ReadTx, actor: Actor, user_id: UserId | None) -> Named | None:
+def named(tx: ReadTx, actor: Actor, user_id: UserId | None) -> Named | None:
+    """The person, with the name if the actor may know it; None without a person."""
     if user_id is None:
         return None
     found = person_rows.find(tx, access.scope_of(actor, Action.USER_READ), _PEOPLE, user_id)

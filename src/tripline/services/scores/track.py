@@ -65,3 +65,13 @@ def thinned(speed: Floats, most: int) -> Ints:
     order = np.lexsort((inner, part))
     least, greatest = order[edges[:-1]], order[edges[1:] - 1]
     return np.unique(np.concatenate(([0], least + 1, greatest + 1, [count - 1])))
+
+
+def outline(track: Track, *, wide: int, high: int) -> str:
+    """Return the points of an SVG polyline that shows the track in a box of this size, north up."""
+    lat, lon = np.array(track.lat), np.array(track.lon)
+    x, y = lon * math.cos(math.radians(float(lat.mean()))), -lat
+    extent = max((x.max() - x.min()) / wide, (y.max() - y.min()) / high) or 1.0
+    right = (x - (x.min() + x.max()) / 2) / extent + wide / 2
+    down = (y - (y.min() + y.max()) / 2) / extent + high / 2
+    return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(right.tolist(), down.tolist(), strict=True))

@@ -1,0 +1,86 @@
+// Speed over time with the limit as a step line. Its cursor is the moment that the map shows; dragging looks closer.
+import { colour } from "./colours.js";
+
+const HEIGHT = 200;
+const EDGE = 8;
+
+export async function drawChart(place, track, { words, zone, language }) {
+  const { default: uPlot } = await import("./uplot/uplot.mjs");
+  const minutes = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: zone };
+  const clock = new Intl.DateTimeFormat(language, minutes);
+  const exact = new Intl.DateTimeFormat(language, { ...minutes, second: "2-digit" });
+  const seconds = track.times.map((time) => time / 1000);
+  let chart;
+
+  const axis = (values) => ({
+    stroke: () => colour("--ink-soft"),
+    grid: { stroke: () => colour("--line"), width: 1 },
+    ticks: { stroke: () => colour("--line"), width: 1 },
+    font: `12px ${getComputedStyle(document.body).fontFamily}`,
+    values,
+  });
+  const options = {
+    width: place.clientWidth || 320,
+    height: HEIGHT - 2,
+    padding: [EDGE, EDGE, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, points: { size: 8 }, drag: { x: true, y: false, setScale: true } },
+    scales: { x: { time: true }, y: { range: (_, __, most) => [0, Math.max(most * 1.1, 20)] } },
+    axes: [
+      axis((_, splits) => splits.map((second) => (splits[1] - splits[0] < 60 ? exact : clock).format(second * 1000))),
+      axis((_, splits) => splits.map((speed) => `${speed} km/h`)),
+    ],
+    series: [
+      {},
+      { label: words.speed, stroke: () => colour("--speed-3"), width: 1.5, points: { show: false } },
+      {
+        label: words.limit,
+        stroke: () => colour("--over-2"),
+        width: 1.5,
+        dash: [6, 3],
+        points: { show: false },
+        paths: uPlot.paths.stepped({ align: 1 }),
+      },
+    ],
+    hooks: {
+      setCursor: [
+        (drawn) => {
+          if (drawn.cursor.event && drawn.cursor.idx !== null && drawn.cursor.idx !== undefined) track.show(drawn.cursor.idx, "chart");
+        },
+      ],
+    },
+  };
+  options.axes[0].space = 72;
+  options.axes[1].size = 72;
+  chart = new uPlot(options, [seconds, track.speeds, track.limits], place);
+  // uPlot keeps its axis, selection and cursor in elements without a meaning of their own.
+  place.firstElementChild.ariaHidden = "true";
+  new ResizeObserver(() => chart.setSize({ width: place.clientWidth, height: HEIGHT - 2 })).observe(place);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => chart.redraw());
+
+  const whole = () => chart.setScale("x", { min: seconds[0], max: seconds.at(-1) });
+  place.addEventListener("keydown", (event) => {
+    const far = event.shiftKey ? 30 : 1;
+    const moves = { ArrowLeft: track.moment - far, ArrowRight: track.moment + far, ArrowDown: track.moment - far, ArrowUp: track.moment + far, Home: 0, End: track.length - 1 };
+    if (event.key === "Escape") whole();
+    else if (event.key in moves) {
+      event.preventDefault();
+      track.show(moves[event.key], "keys");
+    }
+  });
+  place.ariaValueMax = String(track.length - 1);
+  return {
+    /** Put the cursor at a sample. */
+    show(place) {
+      const left = chart.valToPos(seconds[place], "x");
+      const speed = track.speeds[place];
+      chart.setCursor({ left, top: speed === null ? 0 : chart.valToPos(speed, "y") }, false);
+    },
+    /** Look at a part of the trip if the moment is outside the one in sight. */
+    reveal(place) {
+      const { min, max } = chart.scales.x;
+      const at = seconds[place];
+      if (at < min || at > max) chart.setScale("x", { min: at - (max - min) / 2, max: at + (max - min) / 2 });
+    },
+  };
+}

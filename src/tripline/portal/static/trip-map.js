@@ -1,0 +1,141 @@
+// The track of a trip on the base map: coloured by speed or excess, with its events and the moment that is shown.
+import { openMap } from "./base-map.js";
+import { colour } from "./colours.js";
+
+/** Upper bounds of the steps of speed, km/h. */
+const SPEEDS = [30, 50, 80, 100];
+/** From this excess on, km/h, the second colour. */
+const FAR_OVER = 20;
+/** Two samples further apart than this, ms, are not joined. */
+const GAP_MS = 120_000;
+const NEAR_PX = 24;
+
+/** Draw the track; null where the browser cannot draw a map. `told(event)`: the words for an event. */
+export async function drawMap(place, track, { icons, shapes, told }) {
+  const drawing = new TripMap(track);
+  const map = await openMap(place, { bounds: () => track.bounds(), onStyle: (map) => drawing.style(map) });
+  if (map === null) return null;
+  const { Marker } = await import("./maplibre/maplibre-gl.mjs");
+  await drawing.open(map, Marker, { icons, shapes, told });
+  return drawing;
+}
+
+class TripMap {
+  constructor(track) {
+    this.track = track;
+    this.by = "speed";
+    this.follows = false;
+  }
+
+  async open(map, Marker, { icons, shapes, told }) {
+    this.map = map;
+    this.here = new Marker({ element: made("div", "trip-here") }).setLngLat(this.track.points[0]).addTo(map);
+    for (const event of this.track.events) {
+      const button = made("button", "trip-marker");
+      button.type = "button";
+      button.append(icon(icons, `event-${shapes[event.kind]}`));
+      button.title = button.ariaLabel = told(event);
+      button.addEventListener("click", (click) => {
+        click.stopPropagation();
+        this.track.show(this.track.near(event.at), "event");
+      });
+      new Marker({ element: button }).setLngLat(event.point).addTo(map);
+    }
+    map.on("mousemove", (event) => this.#pick(event.point));
+    map.on("click", (event) => this.#pick(event.point));
+    map.on("dragstart", () => (this.follows = false));
+  }
+
+  /** Add the track to a style, which forgets it when the theme changes. */
+  style(map) {
+    map.addSource("track", { type: "geojson", data: this.#lines() });
+    const line = { "line-cap": "round", "line-join": "round" };
+    map.addLayer({ id: "track-edge", type: "line", source: "track", layout: line, paint: { "line-color": colour("--ground"), "line-width": 8 } });
+    map.addLayer({ id: "track", type: "line", source: "track", layout: line, paint: { "line-color": this.#paint(), "line-width": 5 } });
+  }
+
+  /** Colour by `speed` or `excess`. */
+  colourBy(by) {
+    this.by = by;
+    if (!this.map?.getSource("track")) return;
+    this.map.getSource("track").setData(this.#lines());
+    this.map.setPaintProperty("track", "line-color", this.#paint());
+  }
+
+  /** Move the mark to a point, and the map if it follows. */
+  moveTo(point) {
+    this.here?.setLngLat(point);
+    if (!this.map) return;
+    if (this.follows) this.map.jumpTo({ center: point });
+  }
+
+  /** Show a moment that is out of sight. */
+  reveal(point) {
+    if (this.map && !this.map.getBounds().contains(point)) this.map.jumpTo({ center: point });
+  }
+
+  /** A picture of the map as it is now. */
+  picture() {
+    return this.map.getCanvas();
+  }
+
+  #pick({ x, y }) {
+    let [nearest, least] = [-1, NEAR_PX ** 2];
+    const { points } = this.track;
+    for (let no = 0; no < points.length; no += 1) {
+      const at = this.map.project(points[no]);
+      const away = (at.x - x) ** 2 + (at.y - y) ** 2;
+      if (away < least) [nearest, least] = [no, away];
+    }
+    if (nearest >= 0) this.track.show(nearest, "map");
+  }
+
+  /** One line for each run of samples of one step. */
+  #lines() {
+    const features = [];
+    const { points, times } = this.track;
+    let run = null;
+    for (let no = 1; no < points.length; no += 1) {
+      const step = this.#step(no);
+      const joined = times[no] - times[no - 1] <= GAP_MS;
+      if (!joined) run = null;
+      else if (run?.properties.step === step) run.geometry.coordinates.push(points[no]);
+      else {
+        run = { type: "Feature", properties: { step }, geometry: { type: "LineString", coordinates: [points[no - 1], points[no]] } };
+        features.push(run);
+      }
+    }
+    return { type: "FeatureCollection", features };
+  }
+
+  #step(no) {
+    if (this.by === "speed") {
+      const speed = this.track.speeds[no];
+      return speed === null ? 1 : 1 + SPEEDS.filter((bound) => speed >= bound).length;
+    }
+    const excess = this.track.excess(no);
+    return excess === null || excess <= 0 ? 2 : excess <= FAR_OVER ? 6 : 7;
+  }
+
+  #paint() {
+    const tokens = ["--speed-1", "--speed-2", "--speed-3", "--speed-4", "--speed-5", "--over-1", "--over-2"];
+    const steps = tokens.flatMap((token, no) => [no + 1, colour(token)]);
+    return ["match", ["get", "step"], ...steps, colour("--speed-1")];
+  }
+}
+
+function made(tag, name) {
+  const element = document.createElement(tag);
+  element.className = name;
+  return element;
+}
+
+function icon(file, name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
+  svg.setAttribute("class", "icon");
+  svg.setAttribute("aria-hidden", "true");
+  use.setAttribute("href", `${file}#${name}`);
+  svg.append(use);
+  return svg;
+}

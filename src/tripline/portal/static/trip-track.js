@@ -1,0 +1,87 @@
+// A trip's track over REST, and the moment of it that map, chart, table and replay show together.
+
+/** Fetch the track. Rejects when the server does not answer with one. */
+export async function fetchTrack(address) {
+  const answer = await fetch(address, { headers: { "X-Poll": "1" } });
+  if (!answer.ok) throw new Error(`track: ${answer.status}`);
+  return new Track(await answer.json());
+}
+
+export class Track {
+  constructor({ count, samples, limits, harshEvents, overspeed }) {
+    this.all = count;
+    this.times = samples.ts;
+    this.points = samples.lon.map((lon, no) => [lon, samples.lat[no]]);
+    this.speeds = samples.speed;
+    this.limits = this.#limitsOf(limits);
+    this.events = [
+      ...harshEvents.map((each) => ({ kind: each.eventTy, at: each.eventTs, point: [each.posLon, each.posLat], cost: each.cost, event: each })),
+      ...overspeed.map((each) => ({ kind: 5, at: each.beginTs, point: [each.posLon, each.posLat], cost: each.cost, event: each })),
+    ].sort((one, other) => one.at - other.at);
+    this.moment = 0;
+    this.listeners = [];
+  }
+
+  get length() {
+    return this.times.length;
+  }
+
+  /** Call back with the place of each new moment, and with who chose it. */
+  onMoment(listener) {
+    this.listeners.push(listener);
+  }
+
+  /** Show the sample at a place; `by` names the part that chose it. */
+  show(place, by = "") {
+    this.moment = Math.max(0, Math.min(this.length - 1, Math.round(place)));
+    for (const listener of this.listeners) listener(this.moment, by);
+  }
+
+  /** The place of the sample nearest to an instant. */
+  near(at) {
+    let [low, high] = [0, this.length - 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.times[middle] < at) low = middle + 1;
+      else high = middle;
+    }
+    return low > 0 && at - this.times[low - 1] < this.times[low] - at ? low - 1 : low;
+  }
+
+  /** The position at an instant, between two samples. */
+  pointAt(at) {
+    const next = this.times.findIndex((time) => time >= at);
+    if (next <= 0) return this.points[next < 0 ? this.length - 1 : 0];
+    const [from, to] = [this.times[next - 1], this.times[next]];
+    const share = (at - from) / (to - from);
+    const [one, other] = [this.points[next - 1], this.points[next]];
+    return [one[0] + (other[0] - one[0]) * share, one[1] + (other[1] - one[1]) * share];
+  }
+
+  /** How much faster than the limit, km/h; null where one of the two is not known. */
+  excess(place) {
+    const [speed, limit] = [this.speeds[place], this.limits[place]];
+    return speed === null || limit === null ? null : speed - limit;
+  }
+
+  /** West, south, east, north. */
+  bounds() {
+    let [west, south, east, north] = [180, 90, -180, -90];
+    for (const [lon, lat] of this.points) {
+      west = Math.min(west, lon);
+      east = Math.max(east, lon);
+      south = Math.min(south, lat);
+      north = Math.max(north, lat);
+    }
+    return this.length ? [west, south, east, north] : undefined;
+  }
+
+  #limitsOf(runs) {
+    let run = 0;
+    return this.times.map((at) => {
+      while (run < runs.length - 1 && runs[run + 1].beginTs <= at) run += 1;
+      const found = runs[run];
+      return found && found.beginTs <= at && at <= found.endTs ? found.limit : null;
+    });
+  }
+}

@@ -1,0 +1,150 @@
+// A trip's page: draws its track on the map and as a chart, shows one moment in both, replays it. Without scripts the
+// page has everything else. Texts come from the page, in its language.
+import { say } from "./page.js";
+import { drawChart } from "./trip-chart.js";
+import { drawMap } from "./trip-map.js";
+import { Replay } from "./trip-replay.js";
+import { fetchTrack } from "./trip-track.js";
+
+const LANGUAGE = document.documentElement.lang;
+const place = document.querySelector("[data-trip]");
+if (place) open();
+
+async function open() {
+  const texts = JSON.parse(place.dataset.texts);
+  const shapes = JSON.parse(place.dataset.shapes);
+  const part = (name) => place.querySelector(`[data-part="${name}"]`);
+  const only = (name) => ["state", "none", "failed", "drawn"].forEach((each) => (part(each).hidden = each !== name));
+  let track;
+  try {
+    track = await fetchTrack(place.dataset.track);
+  } catch {
+    only("failed");
+    return;
+  }
+  if (!track.length) {
+    only("none");
+    return;
+  }
+  only("drawn");
+  const number = new Intl.NumberFormat(LANGUAGE, { maximumFractionDigits: 0 });
+  const points = new Intl.NumberFormat(LANGUAGE, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+  const clock = new Intl.DateTimeFormat(LANGUAGE, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZone: place.dataset.zone });
+  const filled = (name, values) => texts[name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
+  const speed = (value) => (value === null || value === undefined ? texts.no_speed : `${number.format(value)} km/h`);
+  if (track.all > track.length) {
+    part("thinned").textContent = filled("thinned", { shown: number.format(track.length), all: number.format(track.all) });
+  }
+
+  /** What an event was, in words. */
+  function told({ kind, at, cost, event }) {
+    const what = `${texts[shapes[kind]]}, ${clock.format(at)}`;
+    const measured = kind === 5 ? speed(event.maxSpeed) : `${number.format(event.beginSpeed)} – ${number.format(event.endSpeed)} km/h`;
+    const allowed = kind === 5 ? speed(event.limit) : event.threshold ? `${points.format(event.threshold)} km/h/s` : "–";
+    return filled("event_at", { what, measured, allowed, points: points.format(cost) });
+  }
+
+  /** Time, speed and limit of a sample. */
+  function words(no) {
+    const limit = track.limits[no];
+    const values = { time: clock.format(track.times[no]), speed: speed(track.speeds[no]), limit: limit === null ? "" : speed(limit) };
+    return filled(limit === null ? "at_unknown" : "at", values);
+  }
+
+  const chartPlace = part("chart");
+  const chart = await drawChart(chartPlace, track, {
+    words: { speed: texts["chart.speed"], limit: "" },
+    zone: place.dataset.zone,
+    language: LANGUAGE,
+  });
+  let map = null;
+  drawMap(place.querySelector("[data-map]"), track, { icons: place.dataset.icons, shapes, told }).then((drawn) => {
+    map = drawn;
+    map?.colourBy(place.querySelector("[name=trip-colour]:checked").value);
+    map?.moveTo(track.points[track.moment]);
+  });
+
+  const play = place.querySelector('[data-do="play"]');
+  const replay = new Replay(
+    track,
+    (at, no) => {
+      if (no !== track.moment) track.show(no, "replay");
+      map?.moveTo(track.pointAt(at));
+    },
+    () => {
+      play.ariaPressed = "false";
+      play.textContent = texts.play;
+      remember();
+    },
+  );
+
+  track.onMoment((no, by) => {
+    const here = words(no);
+    part("at").textContent = here;
+    chartPlace.ariaValueNow = String(no);
+    chartPlace.ariaValueText = here;
+    if (by !== "chart") chart.show(no);
+    if (by === "replay") chart.reveal(no);
+    else {
+      replay.from(no);
+      map?.moveTo(track.points[no]);
+      if (by !== "map" && by !== "chart") {
+        chart.reveal(no);
+        map?.reveal(track.points[no]);
+      }
+    }
+    mark(track.times[no]);
+    if (by === "keys" || by === "event" || by === "table") remember();
+  });
+
+  /** Mark the row of an event at this instant. */
+  function mark(at) {
+    for (const link of document.querySelectorAll("[data-moment]")) {
+      link.closest("tr")?.classList.toggle("at", Math.abs(Number(link.dataset.moment) - at) < 1000);
+    }
+  }
+
+  /** Put the moment into the address. */
+  function remember() {
+    history.replaceState(history.state, "", `#t=${track.times[track.moment]}`);
+  }
+
+  for (const choice of place.querySelectorAll("[name=trip-colour]")) {
+    choice.addEventListener("change", () => {
+      map?.colourBy(choice.value);
+      for (const legend of place.querySelectorAll("[data-legend]")) legend.hidden = legend.dataset.legend !== choice.value;
+    });
+  }
+  play.addEventListener("click", () => {
+    if (replay.running) replay.pause();
+    else {
+      replay.play();
+      play.ariaPressed = "true";
+      play.textContent = texts.pause;
+    }
+  });
+  part("pace").addEventListener("change", (event) => (replay.pace = Number(event.target.value)));
+  place.querySelector('[data-do="next-event"]').addEventListener("click", () => {
+    const now = track.times[track.moment];
+    const event = track.events.find((each) => track.times[track.near(each.at)] > now) ?? track.events[0];
+    if (!event) return;
+    track.show(track.near(event.at), "event");
+    say(told(event));
+  });
+  const follow = place.querySelector('[data-do="follow"]');
+  follow.addEventListener("click", () => {
+    if (!map) return;
+    map.follows = !map.follows;
+    follow.ariaPressed = String(map.follows);
+    map.moveTo(track.points[track.moment]);
+  });
+  place.querySelector('[data-do="link"]').addEventListener("click", async () => {
+    remember();
+    await navigator.clipboard?.writeText(location.href);
+    say(texts.linked);
+  });
+
+  const asked = () => Number(/^#t=(\d+)$/.exec(location.hash)?.[1] ?? NaN);
+  addEventListener("hashchange", () => Number.isFinite(asked()) && track.show(track.near(asked()), "table"));
+  track.show(Number.isFinite(asked()) ? track.near(asked()) : 0);
+}

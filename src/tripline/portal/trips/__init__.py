@@ -1,0 +1,1 @@
+"""Pages of trips: the list, a vehicle's day, and a trip."""

@@ -1,0 +1,161 @@
+"""A trip on paper, as a file, and as the raw reports of its device.
+
+Not here: the forms of files (`services/scores/track_files.py`), the trip's page (`trip_page.py`).
+"""
+
+import asyncio
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain import fields, samples
+from tripline.domain.access import Action
+from tripline.domain.ids import TripId
+from tripline.domain.refusals import BadParameter
+from tripline.domain.stored_trips import StoredEvent
+from tripline.http import parameters
+from tripline.http.context import Call, context_of
+from tripline.http.operations import Value
+from tripline.later import Later
+from tripline.portal.frame import addresses, views
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.trips import trip_page
+from tripline.portal.trips.trip_page import PATH
+from tripline.services.scores import trip_samples, trip_view
+from tripline.services.scores.reads import TooLong
+from tripline.services.scores.trip_samples import TripSamples
+from tripline.services.scores.trip_view import TripView
+from tripline.store.transactions import ReadTx
+
+if TYPE_CHECKING:
+    from tripline.services.scores import track, track_files
+else:
+    # They import numpy, which is loaded on first use.
+    track, track_files = Later("tripline.services.scores.track"), Later("tripline.services.scores.track_files")
+
+FORMS: Final = ("gpx", "csv", "geojson")
+ROWS: Final = 200
+"""Raw reports of a page."""
+_SKETCH: Final = 600
+"""Points of the track on paper."""
+_WIDE, _HIGH = 640, 360
+"""Size of the track on paper."""
+_FORM: Final = Value(name="form", type=str, meaning="`gpx`, `csv` or `geojson`", example="gpx", required=True)
+_FROM: Final = Value(name="from", type=int, meaning="reports to leave out at the beginning", example=200)
+
+
+class Report(msgspec.Struct, frozen=True):
+    """A raw report."""
+
+    time_ms: int | None
+    lat: float | None
+    lon: float | None
+    speed_kmh: float | None
+    state: int | None
+
+
+@page(
+    "GET",
+    f"{PATH}/{{tripId}}/file",
+    access=Action.DRIVING_READ,
+    query=(_FORM,),
+    refuses=(TooLong,),
+    answer_type="application/octet-stream",
+)
+async def file(request: Call) -> Response[bytes]:
+    """All samples of the trip with a position, as GPX, CSV or GeoJSON."""
+    visitor, view, found = await _read(request)
+    form = fields.one_of("form", request.query_params.get("form"), FORMS)
+    if form is None:
+        raise BadParameter.missing("form")
+    name = view.vehicle_no or visitor.say("portal.trip.no_vehicle")
+    header = [visitor.say(f"portal.trip.file.{each}") for each in ("time", "lat", "lon", "speed")]
+    chosen = track_files.TrackForm(form)
+
+    def work() -> bytes:
+        whole = track.of_packed(found.packed, most=len(found.packed))
+        return track_files.written(chosen, whole, name=name, header=header)
+
+    body = await asyncio.to_thread(work)
+    begun = trip_page.began_ms(view.trip) // 1_000
+    return views.download(body, name=f"{name}-{begun}.{form}", media_type=track_files.MEDIA_TYPES[chosen])
+
+
+@page("GET", f"{PATH}/{{tripId}}/print", access=Action.DRIVING_READ, refuses=(TooLong,))
+async def paper(request: Call) -> Response[bytes]:
+    """A trip on one page of paper: sentence, track, points, and places for two signatures."""
+    visitor, _, found = await _read(request)
+    told = await trip_page.told_of(request, _trip_id(request))
+    sketch = await asyncio.to_thread(lambda: _sketch(track.of_packed(found.packed, most=_SKETCH)))
+    return views.show(
+        request,
+        visitor,
+        "trips/print.html",
+        title=views.Plain(told.sentence),
+        sketch=sketch,
+        wide=_WIDE,
+        high=_HIGH,
+        **trip_page.values(visitor, told),
+    )
+
+
+@page("GET", f"{PATH}/{{tripId}}/samples", access=Action.DRIVING_READ, query=(_FROM,), refuses=(TooLong,))
+async def raw(request: Call) -> Response[bytes]:
+    """The reports of a trip as the device sent them, and its device events."""
+    visitor, view, found = await _read(request)
+    asked = request.query_params.get("from", "0")
+    count = len(found.packed) // samples.RECORD.size
+    first = min(int(asked), count) if asked.isascii() and asked.isdecimal() and len(asked) < len(str(2**31)) else 0
+    size = samples.RECORD.size
+    part = memoryview(found.packed)[first * size : (first + ROWS) * size]
+    events: list[StoredEvent] = []
+    if not first:
+        events = await context_of(request).store.read_short(lambda tx: trip_view.device_events(tx, view))
+    return views.show(
+        request,
+        visitor,
+        "trips/samples.html",
+        title="portal.trip.raw.title",
+        base=f"{PATH}/{view.trip.id}",
+        told=view.vehicle_no or visitor.say("portal.trip.no_vehicle"),
+        reports=[_report(each) for each in samples.RECORD.iter_unpack(part)],
+        events=events,
+        first=first,
+        count=count,
+        before=addresses.changed(request, **{"from": max(first - ROWS, 0)}) if first else None,
+        after=addresses.changed(request, **{"from": first + ROWS}) if first + ROWS < count else None,
+    )
+
+
+async def _read(request: Call) -> tuple[Visitor, TripView, TripSamples]:
+    trip_id = _trip_id(request)
+
+    def work(tx: ReadTx) -> tuple[Visitor, TripView, TripSamples]:
+        visitor = visitor_in(tx, request)
+        view = trip_view.read(tx, actor=visitor.actor, trip_id=trip_id)
+        return visitor, view, trip_samples.read(tx, actor=visitor.actor, of=trip_id)
+
+    return await context_of(request).store.read(work)
+
+
+def _report(record: tuple[Any, ...]) -> Report:
+    time_ms, lat, lon, speed_kmh, state, _ = record
+    lat, lon, speed_kmh = (None if math.isnan(each) else each for each in (lat, lon, speed_kmh))
+    return Report(time_ms, lat, lon, speed_kmh, None if state == samples.NO_FLAGS else state)
+
+
+def _sketch(found: "track.Track") -> str:
+    """The points of a polyline in a box of `_WIDE` x `_HIGH`, north up; empty without two places."""
+    if len(found.time_ms) < 2:
+        return ""
+    return track.outline(found, wide=_WIDE, high=_HIGH)
+
+
+def _trip_id(request: Call) -> TripId:
+    return TripId(parameters.path_id(request, "tripId"))
+
+
+handlers: Final[list[Any]] = [file, paper, raw]

@@ -1,0 +1,206 @@
+"""The page of a trip: its sentence, score, map and chart, what cost points, disputes, data quality, neighbours.
+
+It says when the trip changed since it was opened. Not here: contesting and deciding (`contests.py`), drawing
+(`static/trip.js`), the track (`api/tracks.py`).
+"""
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain.access import Action
+from tripline.domain.disputes import Dispute, State
+from tripline.domain.ids import TripId
+from tripline.domain.stored_trips import JudgedTrip
+from tripline.http import parameters
+from tripline.http.context import Call, context_of, maps_of, scores_of
+from tripline.language import catalogue
+from tripline.language.catalogue import Language
+from tripline.portal.frame import base_map, figures, views
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.trips.costs import SHAPES, Cost, coordinates, rows, why
+from tripline.ports.maps import Point
+from tripline.scoring import quality
+from tripline.scoring.quality import Quality
+from tripline.services import places
+from tripline.services.scores import trip_view
+from tripline.services.scores.reads import TooLong
+from tripline.services.scores.trip_view import TripView
+from tripline.store.transactions import ReadTx
+
+if TYPE_CHECKING:
+    from tripline.services.scores.explanation import Explanation
+
+PATH: Final = "/trips"
+COSTS: Final = 100
+"""Most events in the table; the others are summed up."""
+_POLL_S: Final = 10
+_CHANGED: Final = "changed"
+_TEXTS: Final = ("at", "at_unknown", "no_speed", "event_at", "thinned", "linked", "play", "pause", "chart.speed")
+"""Texts of the script, by their name after `portal.trip.`."""
+_KNOWN_LITTLE: Final = 0.005
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """A trip in the reader's words."""
+
+    view: TripView
+    found: "Explanation | None"
+    sentence: str
+    costs: list[Cost]
+    quality: Quality | None
+
+
+@page("GET", f"{PATH}/{{tripId}}", access=Action.DRIVING_READ, refuses=(TooLong,))
+async def show(request: Call) -> Response[bytes]:
+    """A trip, its score, and what cost points."""
+    context, trip_id = context_of(request), TripId(parameters.path_id(request, "tripId"))
+
+    def version(tx: ReadTx) -> tuple[Visitor, str]:
+        visitor = visitor_in(tx, request)
+        return visitor, views.state_of(*trip_view.version(tx, actor=visitor.actor, trip_id=trip_id))
+
+    visitor, state = await context.store.read_short(version)
+    if views.is_partial(request) and views.target_of(request) == _CHANGED:
+        if views.is_shown(request, state):
+            return views.unchanged()
+        return views.show(
+            request, visitor, "trips/trip.html", title="portal.trip.title", fragment=_CHANGED, changed=True, state=state
+        )
+    told = await told_of(request, trip_id)
+    return views.show(
+        request,
+        visitor,
+        "trips/trip.html",
+        title=views.Plain(told.sentence),
+        state=state,
+        changed=False,
+        poll_s=_POLL_S,
+        texts=_texts(visitor),
+        zone=context.time_zone.key,
+        shapes={kind.value: shape for kind, shape in SHAPES.items()},
+        **values(visitor, told),
+        **base_map.values(request),
+    )
+
+
+def values(visitor: Visitor, told: Told) -> dict[str, Any]:
+    """Values of the templates about a trip."""
+    view, found = told.view, told.found
+    shown, others = told.costs[:COSTS], told.costs[COSTS:]
+    return {
+        "told": told,
+        "view": view,
+        "trip": view.trip,
+        "outcome": view.outcome,
+        "found": found,
+        "base": f"{PATH}/{view.trip.id}",
+        "vehicle_no": view.vehicle_no or visitor.say("portal.trip.no_vehicle"),
+        "costs": shown,
+        "others": len(others),
+        "others_points": sum(each.points for each in others),
+        "certainty": None if told.quality is None else quality.at_period(told.quality.period_ms),
+        "sources": [] if told.quality is None else _shares(told.quality),
+        "disputes": [(each, _may(visitor, view, each)) for each in view.disputes],
+        "contests": Action.DISPUTE_OPEN in view.may and view.outcome.score is not None,
+        "corrects": Action.DISPUTE_DECIDE in view.may
+        and not view.outcome.under_way
+        and view.trip.vehicle_id is not None
+        and visitor.actor.user_id not in (view.trip.user_id, view.recorded_driver),
+        "whole": any(each.event is None and each.state in (State.OPEN, State.ACCEPTED) for each in view.disputes),
+    }
+
+
+async def told_of(request: Call, trip_id: TripId) -> Told:
+    """The trip in the visitor's words. Raises `NotFound`, `Forbidden`, `TooLong`, `Outage`."""
+    context = context_of(request)
+
+    def work(tx: ReadTx) -> tuple[Visitor, TripView]:
+        visitor = visitor_in(tx, request)
+        return visitor, trip_view.read(tx, actor=visitor.actor, trip_id=trip_id)
+
+    visitor, view = await context.store.read(work)
+    found = None
+    if view.facts is not None:
+        found = await asyncio.to_thread(trip_view.explained, view.facts, context.time_zone, scores_of(request).roads)
+    figure = figures.of(visitor.language, context.time_zone)
+    costs = [] if found is None or view.outcome.score is None else _costs(view, found, visitor, figure)
+    points = [Point(each.lat, each.lon) for each in costs[:COSTS]]
+    names = await places.words(maps_of(request).places, points, language=visitor.language)
+    costs[:COSTS] = [
+        each
+        if name is None or each.where != coordinates(each.lat, each.lon)
+        else msgspec.structs.replace(each, where=name)
+        for each, name in zip(costs, names, strict=False)
+    ]
+    return Told(
+        view=view,
+        found=found,
+        sentence=sentence(view, found, visitor.language, figure),
+        costs=costs,
+        quality=None if view.trip.quality is None else quality.read(view.trip.quality),
+    )
+
+
+def _costs(view: TripView, found: "Explanation", visitor: Visitor, figure: figures.Figures) -> list[Cost]:
+    return rows(found, view.disputes, say=visitor.say, figures=figure)
+
+
+def sentence(view: TripView, found: "Explanation | None", language: Language, figure: figures.Figures) -> str:
+    """Sum up the trip in one sentence, without its full stop."""
+
+    def say(name: str, /, **named: Any) -> str:
+        return catalogue.text(name, language, **named)
+
+    vehicle = view.vehicle_no or say("portal.trip.no_vehicle")
+    outcome = view.outcome
+    if outcome.under_way:
+        return say("portal.trip.sentence.open", vehicle=vehicle, time=figure.time(began_ms(view.trip)))
+    bare = "" if outcome.distance_m is not None else "_bare"
+    named = {} if outcome.distance_m is None else {"distance": figure.km(outcome.distance_m / 1_000)}
+    if outcome.score is not None and found is not None:
+        points = say("portal.trip.points", n=round(outcome.score))
+        reason = why(found, say=say)
+        return say(f"portal.trip.sentence.scored{bare}", vehicle=vehicle, points=points, why=reason, **named)
+    if outcome.why_not is None:
+        return say("portal.trip.sentence.waiting", vehicle=vehicle)
+    return say(f"portal.trip.sentence.unscored{bare}", vehicle=vehicle, **named)
+
+
+def began_ms(trip: JudgedTrip) -> int:
+    """When the trip began, or was created."""
+    return trip.created_ms if trip.start_ms is None else trip.start_ms
+
+
+def _may(visitor: Visitor, view: TripView, dispute: Dispute) -> frozenset[str]:
+    """What the visitor may do with a dispute: `withdraw`, `decide`."""
+    if dispute.state is not State.OPEN:
+        return frozenset()
+    own = visitor.actor.user_id
+    may = {"withdraw"} if own == dispute.opened_by else set()
+    if Action.DISPUTE_DECIDE in view.may and own not in (dispute.opened_by, dispute.driver_id):
+        may.add("decide")
+    return frozenset(may)
+
+
+def _shares(found: Quality) -> list[tuple[str, float]]:
+    """Sources of limits with a share of the distance."""
+    limits = found.limits
+    shares = (("tagged", limits.tagged), ("implied", limits.implied), ("road_class", limits.road_class))
+    every = (*shares, ("default", limits.default), ("none", limits.none))
+    return [(name, share) for name, share in every if share >= _KNOWN_LITTLE]
+
+
+def _texts(visitor: Visitor) -> str:
+    # The script fills in the values, so their names stand for themselves.
+    names = ("time", "speed", "limit", "what", "measured", "allowed", "points", "shown", "all")
+    held = {name: f"{{{name}}}" for name in names}
+    texts = {name: visitor.say(f"portal.trip.{name}", **held) for name in _TEXTS}
+    texts |= {shape: visitor.say(f"portal.trip.event.{shape}") for shape in SHAPES.values()}
+    return msgspec.json.encode(texts).decode()
+
+
+handlers: Final[list[Any]] = [show]

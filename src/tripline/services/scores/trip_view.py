@@ -1,0 +1,120 @@
+"""A trip as its page shows it: its outcome, people, disputes, neighbours, and what the reader may do.
+
+Not here: its samples (`trip_samples.py`), the cost of its events (`explanation.py`).
+"""
+
+import datetime
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from tripline.domain import access
+from tripline.domain.access import Action, Actor, Scope
+from tripline.domain.disputes import Dispute
+from tripline.domain.ids import TripId, UserId, VehicleId
+from tripline.domain.stored_trips import JudgedTrip, StoredEvent
+from tripline.later import Later
+from tripline.ports.maps import RoadMatcher
+from tripline.services.fleet import overviews, trips
+from tripline.services.fleet.overviews import Named
+from tripline.services.scores import reads
+from tripline.services.scores.reads import Outcome, ScoreFacts
+from tripline.store.devices import events
+from tripline.store.fleet import vehicles
+from tripline.store.lists import Span
+from tripline.store.scores import disputes
+from tripline.store.scores import reads as score_reads
+from tripline.store.transactions import ReadTx
+from tripline.store.trips import drivers
+from tripline.store.trips import trips as rows
+
+if TYPE_CHECKING:
+    from tripline.services.scores import explanation
+else:
+    # It imports numpy, which is loaded on first use.
+    explanation = Later("tripline.services.scores.explanation")
+
+EVENTS: Final = 100
+"""Most device events that are read for a trip."""
+_ACTIONS: Final = (Action.DISPUTE_OPEN, Action.DISPUTE_DECIDE)
+_NUMBER: Final = Scope.everything("the number of an admitted trip's vehicle")
+
+
+class TripView(msgspec.Struct, frozen=True, kw_only=True):
+    """A trip with its related records."""
+
+    trip: JudgedTrip
+    outcome: Outcome
+    facts: ScoreFacts | None
+    """None until the trip is judged."""
+    vehicle_no: str | None
+    """None: it was on no vehicle."""
+    vehicle_readable: bool
+    """True if the reader may read the vehicle's other trips."""
+    driver: Named | None
+    recorded_driver: UserId | None
+    """The driver that the trip's messages name."""
+    disputes: list[Dispute]
+    previous: TripId | None
+    """The vehicle's trip before; None: none, or out of reach."""
+    next: TripId | None
+    may: frozenset[Action]
+
+
+def read(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> TripView:
+    """Return the trip. Raises `NotFound`, `Forbidden`, `TooLong`."""
+    trip = trips.read_trip(tx, actor=actor, trip_id=trip_id)
+    try:
+        facts = reads.to_explain(tx, actor=actor, of=trip_id)
+    except reads.NoScoreYet:
+        facts = None
+    vehicle = None if trip.vehicle_id is None else vehicles.find(tx, _NUMBER, trip.vehicle_id)
+    readable = trip.vehicle_id is not None and bool(
+        vehicles.inside(tx, access.scope_of(actor, Action.DRIVING_READ), trip.vehicle_id)
+    )
+    outcome = reads.outcome(tx, trip_id)
+    return TripView(
+        trip=trip,
+        outcome=outcome,
+        facts=None if outcome.under_way else facts,
+        vehicle_no=None if vehicle is None else vehicle[0].vehicle_no,
+        vehicle_readable=readable,
+        recorded_driver=drivers.of_trip(tx, trip_id).recorded_id,
+        driver=overviews.named(tx, actor, trip.user_id),
+        disputes=disputes.of_trip(tx, score_reads.to_explain(tx, trip_id).trip_no),
+        previous=_neighbour(tx, trip, ascending=False) if readable else None,
+        next=_neighbour(tx, trip, ascending=True) if readable else None,
+        may=overviews.allowed(tx, actor, _ACTIONS, lambda tx, scope: rows.trip_inside(tx, scope, trip_id)),
+    )
+
+
+def explained(facts: ScoreFacts, zone: datetime.tzinfo, roads: RoadMatcher | None = None) -> "explanation.Explanation":
+    """Explain the score of a trip. Raises ValueError when packed samples are truncated, `Outage`.
+
+    `zone`: of the night; `roads`: the source of speed limits; None: no limits.
+    """
+    return explanation.of_facts(facts, zone, roads)
+
+
+def version(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> list[object]:
+    """Return values that change with the trip's samples, score and disputes. Raises `NotFound`, `Forbidden`."""
+    trips.admit_to_trip(tx, actor=actor, trip_id=trip_id)
+    kept = score_reads.to_explain(tx, trip_id)
+    known = disputes.of_trip(tx, kept.trip_no) if kept.disputes else []
+    facts = [kept.state, kept.not_scored, kept.score, kept.judged_ms, kept.changed_ms, kept.latest]
+    return [*facts, [each.state for each in known]]
+
+
+def device_events(tx: ReadTx, view: TripView) -> list[StoredEvent]:
+    """Return up to `EVENTS` events that the device reported during the trip, by time."""
+    trip = view.trip
+    if trip.vehicle_id is None:
+        return []
+    span = Span(limit=EVENTS, ascending=True, start_ms=trip.created_ms, end_ms=trip.end_ms)
+    return [each for each in events.of_vehicle(tx, trip.vehicle_id, span) if each.trip_id == trip.id]
+
+
+def _neighbour(tx: ReadTx, trip: JudgedTrip, *, ascending: bool) -> TripId | None:
+    span = Span(limit=1, after=trip.id, ascending=ascending)
+    found = rows.trips_of_vehicle(tx, VehicleId(trip.vehicle_id or ""), span)
+    return found[0].id if found else None

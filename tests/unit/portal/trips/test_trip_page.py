@@ -1,0 +1,204 @@
+"""A trip's page: its sentence in both languages, its score and costs, and what its states say."""
+
+import re
+
+import pytest
+from sqlalchemy import update
+from tests.support import rest
+from tests.support.portal import Browser, Page, form_of
+from tests.unit.api.test_disputes import Fleet, fleet
+
+from tripline.language import catalogue
+from tripline.language.catalogue import Language
+from tripline.portal.trips import costs
+from tripline.roads.located import Road
+from tripline.scoring.measures import Measures
+from tripline.scoring.quality import Limits, LimitSource, Quality
+from tripline.scoring.rules import EventType
+from tripline.services.scores.explanation import Explanation
+from tripline.services.scores.findings import Manoeuvre, Stretch
+from tripline.store.tables import driving_score, trip
+
+KNOWN = Limits(tagged=1, default=0)
+MEASURES = Measures(
+    driving_s=0, over_s=(0,), long_over_s=0, cornering=0, cornering_s=0, idle_s=0, night_share=0, longest_drive_s=0
+)
+
+
+def over(seconds, road="1", annulled=None):
+    place = {"begin_ms": 0, "end_ms": 0, "lat": 0, "lon": 0, "fastest_kmh": 70, "limit_kmh": 50}
+    on = None if road is None else Road(road, 1, road)
+    source = LimitSource.TAGGED
+    return Stretch(**place, limit_source=source, road=on, seconds=seconds, annulled=annulled, cost=1.0)
+
+
+def harsh(kind, annulled=None):
+    moment = {"at_ms": 0, "begin_ms": 0, "end_ms": 0, "lat": 0, "lon": 0, "speed_kmh": 0, "begin_kmh": 0, "end_kmh": 0}
+    return Manoeuvre(type=kind, **moment, rate=16, threshold=15, annulled=annulled, cost=1.0)
+
+
+def explained(manoeuvres=(), stretches=(), limits=KNOWN):
+    return Explanation(
+        manoeuvres=list(manoeuvres),
+        stretches=list(stretches),
+        brakings=[],
+        corners=[],
+        score=80.0,
+        distance_m=9_100,
+        measures=MEASURES,
+        quality=Quality(samples=1, period_ms=1, limits=limits),
+        limits=[],
+        unexplained=[],
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "english", "korean"),
+    [
+        (
+            explained(stretches=[over(120, str(no)) for no in range(6)]),
+            "12 minutes over the limit on six roads",
+            "도로 여섯 곳에서 12분 동안 과속",
+        ),
+        (explained(stretches=[over(1)]), "1 second over the limit on one road", "도로 한 곳에서 1초 동안 과속"),
+        (explained(stretches=[over(40, None)]), "40 seconds over the limit", "40초 동안 과속"),
+        (explained(stretches=[over(60, "")]), "1 minute over the limit", "1분 동안 과속"),
+        (
+            explained(stretches=[over(60, str(no)) for no in range(11)]),
+            "11 minutes over the limit on 11 roads",
+            "도로 11 곳에서 11분 동안 과속",
+        ),
+        (
+            explained([harsh(EventType.STOP), harsh(EventType.START), harsh(EventType.STOP)]),
+            "one sudden start, two sudden stops",
+            "급출발 한 번, 급정지 두 번",
+        ),
+        (
+            explained([harsh(EventType.STOP, "d")], [over(9, annulled="d")]),
+            "nothing cost points",
+            "감점된 항목이 없습니다",
+        ),
+        (
+            explained(limits=Limits()),
+            "nothing cost points, but the speed limits of its roads are not known",
+            "감점된 항목이 없지만, 지나간 도로의 제한 속도를 알 수 없습니다",
+        ),
+    ],
+)
+def test_sentence_names_what_cost_points(found, english, korean):
+    def why(language):
+        return costs.why(found, say=lambda name, /, **named: catalogue.text(name, language, **named))
+
+    assert (why(Language.ENGLISH), why(Language.KOREAN)) == (english, korean)
+
+
+def shown(tmp_path, scenario):
+    async def play(app):
+        return await scenario(app, await fleet(app))
+
+    return rest.run(tmp_path, play)
+
+
+async def page_of(app, login, address, status=200):
+    answer = await Browser(app, login).get(address)
+    assert answer.status_code == status, answer.text
+    return answer.text
+
+
+def test_scored_trip_shows_score_limits_and_costs_to_its_driver(tmp_path):
+    async def scenario(app, ours: Fleet):
+        return await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
+
+    text = shown(tmp_path, scenario)
+
+    assert re.search(r"<h1>[^<]+, [\d.]+ km, \d+ points?: one sudden acceleration, one sudden deceleration</h1>", text)
+    assert "The speed limits of this trip" in text
+    assert text.count(">Contest</span>") == 2
+    assert "Contest the whole trip" in text
+
+
+@pytest.mark.parametrize("reason", ["too_short", "sparse", "duplicate", "device_type", "unheard of"])
+def test_trip_without_score_says_why_and_what_that_means(tmp_path, reason):
+    async def scenario(app, ours: Fleet):
+        def spoil(tx):
+            tx.run(driving_score.delete())
+            tx.run(update(trip).values(not_scored=reason))
+
+        await app.store.write(spoil)
+        return await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
+
+    text = shown(tmp_path, scenario)
+
+    known = reason if reason != "unheard of" else "unknown"
+    assert catalogue.text(f"portal.trip.why.{known}", Language.ENGLISH).replace("'", "&#39;") in text
+    assert ": no score</h1>" in text
+    assert "Contest the whole trip" not in text
+
+
+def test_trip_under_way_says_so_and_gets_its_score_when_it_ends(tmp_path):
+    async def scenario(app, ours: Fleet):
+        address = f"/trips/{ours.trip_id}"
+        await app.store.write(lambda tx: tx.run(update(trip).values(state="OPEN")))
+        before = await page_of(app, ours.driver, address)
+        was = re.search(r'"was": "(\w+)"', before.replace("&#34;", '"'))[1]
+        browser = Browser(app, ours.driver)
+        poll = {"HX-Request": "true", "HX-Target": "changed", "X-Poll": "1"}
+        same = await browser.get(f"{address}?was={was}", **poll)
+        await app.store.write(lambda tx: tx.run(update(trip).values(state="COMPLETE")))
+        changed = await browser.get(f"{address}?was={was}", **poll)
+        return before, same, changed
+
+    before, same, changed = shown(tmp_path, scenario)
+
+    assert "is on the way since" in before
+    assert same.status_code == 204
+    assert "Show the new state" in changed.text
+    assert "<h1>" not in changed.text
+
+
+def test_driver_contests_an_event_and_the_manager_accepts_it(tmp_path):
+    async def scenario(app, ours: Fleet):
+        address = f"/trips/{ours.trip_id}"
+        driver, manager = Browser(app, ours.driver), Browser(app, ours.admin)
+        links = re.findall(r'href="(/trips/[^"]+/contest\?event=[^"]+)"', (await driver.get(address)).text)
+        form = await driver.get(links[0])
+        empty = await driver.post(f"{address}/contest", form_of(Page(form.text), f"{address}/contest"))
+        sent = form_of(Page(form.text), f"{address}/contest") | {
+            "reason": "TRAFFIC",
+            "text": "A child ran into the road.",
+        }
+        opened = await driver.post(f"{address}/contest", sent)
+        of_driver = (await driver.get(address)).text
+        to_decide = re.search(rf'href="({address}/disputes/[^"]+)"', (await manager.get(address)).text)[1]
+        decision = await manager.get(to_decide)
+        fields = form_of(Page(decision.text), to_decide)
+        unanswered = await manager.post(to_decide, fields | {"decision": "reject"})
+        accepted = await manager.post(to_decide, fields | {"decision": "accept", "answer": ""})
+        await ours.score()
+        return empty, opened, of_driver, decision.text, unanswered, accepted, (await driver.get(address)).text
+
+    empty, opened, of_driver, decision, unanswered, accepted, after = shown(tmp_path, scenario)
+
+    assert empty.status_code == 400
+    assert opened.status_code == 303
+    assert "waits for a decision" in of_driver
+    assert "Withdraw" in of_driver
+    before, then = re.findall(r"<dd>([\d.]+)</dd>", decision)[:2]
+    assert float(then) > float(before)
+    assert unanswered.status_code == 400
+    assert accepted.status_code == 303
+    assert f"Score {before}, then {then}" in after
+
+
+def test_person_who_contested_withdraws(tmp_path):
+    async def scenario(app, ours: Fleet):
+        address = f"/trips/{ours.trip_id}"
+        driver = Browser(app, ours.driver)
+        form = await driver.get(f"{address}/contest")
+        sent = form_of(Page(form.text), f"{address}/contest") | {"reason": "NOT_DRIVER", "text": "My colleague drove."}
+        await driver.post(f"{address}/contest", sent)
+        withdrawal = re.search(rf'action="({address}/disputes/[^"]+/withdraw)"', (await driver.get(address)).text)[1]
+        await driver.send(withdrawal, at=address)
+        return (await driver.get(address)).text
+
+    assert "withdrawn" in shown(tmp_path, scenario)
