@@ -72,10 +72,12 @@ class LiveMap {
     this.soon();
   }
 
-  /** West, south, east and north of the vehicles that are shown. */
+  /** West, south, east and north of the vehicles that are shown; of offline ones only when there are no others. */
   bounds() {
     let [west, south, east, north] = [180, 90, -180, -90];
-    for (const { position } of this.matching ?? []) {
+    const shown = this.matching ?? [];
+    const heard = shown.filter(({ state }) => state !== "OFFLINE");
+    for (const { position } of heard.length ? heard : shown) {
       west = Math.min(west, position.lon);
       east = Math.max(east, position.lon);
       south = Math.min(south, position.lat);
