@@ -6,11 +6,14 @@ import pty
 import re
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import httpx
 import pytest
 from tests.support import servers
+
+from tripline.demo import MOVING
 
 pytestmark = pytest.mark.once("has a store of its own")
 
@@ -117,6 +120,49 @@ def test_demo_that_goes_on_prints_lines_that_work_as_printed_and_stops_when_told
     assert "errorCode" not in json.loads(more[0])
     assert fleet == dict.fromkeys(("12GA3456", "34NA5678", "56DA7890"), True)
     _no_secret_in(data, "".join(printed))
+
+
+@pytest.mark.deep
+def test_kept_demo_with_a_map_moves_vehicles_with_makers_drivers_and_directors_until_it_is_stopped(
+    tmp_path: Path,
+) -> None:
+    data = tmp_path / "demo data"
+    command = servers.command("demo", "--keep", "--map", str(MAP), "--data", str(data))
+    with subprocess.Popen(command, env=servers.environment(), stdout=subprocess.PIPE, text=True) as demo:
+        assert demo.stdout is not None
+        printed: list[str] = []
+        while "Ctrl-C" not in (printed or [""])[-1]:
+            printed.append(COLOUR.sub("", demo.stdout.readline()))
+            assert printed[-1], "".join(printed)
+        api = next(line.removeprefix("  API=").strip() for line in printed if line.startswith("  API="))
+        with httpx.Client(base_url=api, trust_env=False) as rest:
+            pair = rest.post("/api/auth/login", content=(data / "demo-login.json").read_bytes()).json()
+            rest.headers["X-Authorization"] = f"Bearer {pair['token']}"
+            company = rest.get("/api/auth/user").json()["companyId"]["id"]
+            moving = _until_all_move(rest, company)
+            page = rest.get(f"/api/tre/v1/company/{company}/vehicles", params={"limit": 100}).json()
+        demo.send_signal(signal.SIGTERM)
+        assert demo.wait(30) == 0
+
+    fleet = [each for each in page["data"] if each["id"]["id"] in moving]
+    assert len(fleet) == len(MOVING)
+    assert {each["vehicleNo"]: (each["vendor"], each["modelName"]) for each in fleet} == {
+        number: made[:2] for number, made in MOVING.items()
+    }
+    assert "acknowledged" in (data / "fleet.log").read_text()
+    assert (data / "demo-tokens").stat().st_mode & 0o077 == 0
+
+
+def _until_all_move(rest: httpx.Client, company: str) -> set[str]:
+    """The vehicles at speed, once they are as many as the demo moves."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        found = rest.get(f"/api/tre/v1/company/{company}/positions", params={"limit": 100}).json()["data"]
+        moving = {each["vehicleId"]["id"] for each in found if each["state"] == "DRIVING"}
+        if len(moving) >= len(MOVING):
+            return moving
+        time.sleep(0.5)
+    raise AssertionError(found)
 
 
 def _fleet_seen_by(link: str) -> dict[str, bool]:

@@ -1,7 +1,8 @@
 """`tripline demo`: a real server, a company registered over REST, real drives played over MQTTS, and the results.
 
-With a map, one more vehicle speeds along its roads. The demo acts from outside, through commands, published REST
-operations and the simulator; internally it reads only the roads of the imported map.
+With a map, one more vehicle speeds along its roads, and others move along them while the demo is kept. The demo acts
+from outside, through commands, published REST operations and the simulator; internally it reads only the roads of the
+imported map.
 Not here: the server process (`server.py`), the REST calls (`company.py`), the output (`report.py`).
 """
 
@@ -43,6 +44,17 @@ FLEET: Final = {
     "56DA7890": ("drive_06", "drive_11", "drive_17", "drive_32"),
 }
 """Vehicle numbers, and the recorded drives of each vehicle; one drive of each is too short for a score."""
+MOVING: Final = {
+    "11BA2345": ("Hyundai", "Ioniq 5", "Mina Park", "Anna Frick"),
+    "13BU4567": ("Kia", "Niro EV", "Jonas Marxer", "Anna Frick"),
+    "15SA6789": ("Volkswagen", "Crafter", "Lea Hasler", "Anna Frick"),
+    "17A8901": ("Mercedes-Benz", "Sprinter", "Do-yun Kim", "Anna Frick"),
+    "21JA0123": ("Volvo", "FH Electric", "Sara Beck", "Tae-ho Lee"),
+    "23CHA2345": ("Scania", "R 450", "Marco Ospelt", "Tae-ho Lee"),
+    "25KA4567": ("Hyundai", "Porter", "Ji-woo Choi", "Tae-ho Lee"),
+    "27TA6789": ("Toyota", "Corolla", "Nina Kaiser", "Tae-ho Lee"),
+}
+"""Number of each vehicle that moves while the demo is kept -> its maker and model, driver and director."""
 SPEEDER: Final = "78RA9012"
 """Number of the vehicle that speeds along the roads of a map."""
 _SPEEDING_S: Final = 600.0
@@ -93,6 +105,7 @@ async def _play(data: Path, plan: Plan, console: Console) -> None:
             totals = {vehicle.number: await company.accumulated(vehicle) for vehicle in vehicles}
             worst = report.worst(driven)
             causes = await company.causes(worst.trip_id)
+            moving = await _fleet(company) if plan.keep and plan.map else []
         report.scores(console, driven, totals)
         report.explanation(console, worst, causes)
         if not plan.map:
@@ -100,14 +113,24 @@ async def _play(data: Path, plan: Plan, console: Console) -> None:
         if plan.keep:
             report.way_into_portal(console, await server.sign_in_link(EMAIL))
             report.how_to_go_on(console, server, vehicles[0], worst)
-            await _until_stopped()
-            console.print("stopping")
+            async with server.driving([vehicle.token for vehicle in moving]) if moving else contextlib.nullcontext():
+                await _until_stopped()
+                console.print("stopping")
         else:
             console.print(
                 "The server of this demo stops now. At a terminal it goes on, with a link into the portal;\n"
                 "elsewhere: tripline demo --keep",
                 soft_wrap=True,
             )
+
+
+async def _fleet(company: Company) -> list[Vehicle]:
+    """Register the vehicles that move, with drivers and directors."""
+    directors = {name: await company.director(name) for name in sorted({name for *_, name in MOVING.values()})}
+    return [
+        await company.driven_vehicle(number, vendor=vendor, model=model, driver=driver, director_id=directors[director])
+        for number, (vendor, model, driver, director) in MOVING.items()
+    ]
 
 
 async def _drive(server: Server, vehicles: Sequence[Vehicle], extract: Path | None, steps: report.Steps) -> int:

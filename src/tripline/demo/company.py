@@ -9,7 +9,7 @@ import json
 import secrets
 import string
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -97,14 +97,29 @@ class Company:
             await company._log_in(password)
             yield company
 
-    async def vehicle_with_sensor(self, number: str) -> Vehicle:
+    async def director(self, name: str) -> str:
+        """Register a director; return the id."""
+        director = {"name": name, "email": f"{name.lower().replace(' ', '.')}@demo.example"}
+        return _id(await self._post("/api/tre/v1/director", {**director, "password": secrets.token_urlsafe(16)}))
+
+    async def driven_vehicle(self, number: str, *, vendor: str, model: str, driver: str, director_id: str) -> Vehicle:
+        """Register a vehicle with its maker and managing director, as `vehicle_with_sensor`, and set its driver."""
+        made = {"vendor": vendor, "modelName": model}
+        vehicle = await self.vehicle_with_sensor(number, made=made, driver=driver)
+        await self._post(f"/api/tre/v1/vehicle/{vehicle.id}/director/{director_id}")
+        await self._post(f"/api/tre/v1/vehicle/{vehicle.id}/driver/{vehicle.driver_id}")
+        return vehicle
+
+    async def vehicle_with_sensor(
+        self, number: str, *, made: Mapping[str, str] | None = None, driver: str | None = None
+    ) -> Vehicle:
         """Register a vehicle, a driver, and a GPS sensor mounted in the vehicle."""
-        vehicle = await self._post("/api/tre/v1/vehicle", {"vehicleNo": number, "mileage": 12_000})
+        vehicle = await self._post("/api/tre/v1/vehicle", {"vehicleNo": number, "mileage": 12_000, **(made or {})})
         token = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(20))
         sensor = {"serialNo": f"SN-{number}", "type": "GPS", "credentialsId": token}
         sensor_id = _id(await self._post("/api/tre/v1/sensor", sensor))
-        driver = {"name": f"Driver of {number}", "email": f"{number.lower()}@demo.example"}
-        driver_id = _id(await self._post("/api/tre/v1/driver", {**driver, "password": secrets.token_urlsafe(16)}))
+        person = {"name": driver or f"Driver of {number}", "email": f"{number.lower()}@demo.example"}
+        driver_id = _id(await self._post("/api/tre/v1/driver", {**person, "password": secrets.token_urlsafe(16)}))
         await self._post(f"/api/tre/v1/sensor/{sensor_id}/vehicle/{_id(vehicle)}")
         registered = Vehicle(_id(vehicle), number, driver_id, token)
         self._keep(registered.token_file, token)

@@ -9,13 +9,15 @@ import re
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from tripline.config import Config
 
 LOG_FILE: Final = "server.log"
+FLEET_LOG_FILE: Final = "fleet.log"
+TOKENS_FILE: Final = "demo-tokens"
 START_S: Final = 30.0
 STOP_S: Final = 15.0
 _READY: Final = re.compile(r"ready api=(\S+) analytics=\S+ devices=(\S+) ca=(.+)")
@@ -66,6 +68,30 @@ class Server:
         """Make a link that signs this account in to the portal once, with the operator's command."""
         return (await self._asked("admin", "sign-in-link", "--email", email, "--url", self.api)).strip()
 
+    @contextlib.asynccontextmanager
+    async def driving(self, tokens: Sequence[str]) -> AsyncIterator[None]:
+        """Have devices with these tokens drive along the roads of the imported map until the block ends, in real time.
+
+        They are `tripline simulate`; the tokens are in a file that only the owner can read.
+        """
+        file = self.data / TOKENS_FILE
+        file.touch(mode=0o600)
+        file.write_text("\n".join(tokens), "utf-8")
+        host, _, port = self.devices.rpartition(":")
+        place = ("--tokens", str(file), "--data", str(self.data), "--host", host, "--port", port, "--ca", str(self.ca))
+        with (self.data / FLEET_LOG_FILE).open("wb") as log:
+            process = await asyncio.create_subprocess_exec(
+                *(*_TRIPLINE, "simulate", *place, *_DRIVES),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        try:
+            yield
+        finally:
+            await _stopped(process)
+
     async def _asked(self, *command: str, said: str = "") -> str:
         """The output of a command on this installation. Raises `ServerError` with its error message."""
         process = await asyncio.create_subprocess_exec(
@@ -113,6 +139,7 @@ class Server:
 
 
 _TRIPLINE: Final = (sys.executable, "-m", "tripline")
+_DRIVES: Final = ("--trips", "1000", "--duration", "1200", "--pause", "60", "--period", "1")
 
 
 def _is_free(host: str, port: int) -> bool:
