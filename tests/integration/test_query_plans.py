@@ -51,6 +51,8 @@ PERMITTED = {
     "candidates.list_companies": {SORTED},
     # Vehicles of one reader; and one row, the counter of changes.
     "positions.read": {SORTED, "SCAN position_change"},
+    # The trips of one window, of the vehicles of one reader.
+    "trip_lists.list_of_company": {SORTED},
     "delegations.list_companies": {SORTED},
     "rights.list_director": {SORTED},
     "rights.list_driver": {SORTED},
@@ -80,6 +82,7 @@ IN_PATH = {
     "sensorId": "on V",
     "directorId": "managing director",
     "driverId": "driver of P",
+    "disputeId": "D",
     "tripId": "T",
     "requestId": "call on V",
     "rescoringId": "rescoring of P",
@@ -129,7 +132,9 @@ def queries(operation, ids, first):
 
 async def read(app, world, operation, note):
     """Ask for everything that the operation answers, as everybody."""
-    path = operation.path.format(**{name: world.ids[IN_PATH[name]] for name in operation.path_ids})
+    path = operation.path.format(
+        date=world.ids["date"], **{name: world.ids[IN_PATH[name]] for name in operation.path_ids}
+    )
     note(operation.name)
     for actor in ACTORS[1:]:
         page = (await app.call(world.of(actor), "GET", path, limit=1)).json()

@@ -45,7 +45,7 @@ class World:
         self.app = app
         self.logins: dict[str, Login | None] = dict.fromkeys(ACTORS)
         self.ids: dict[str, str] = {"unknown": delegating.UNKNOWN, "mdn": lines.MDN, "file": "page.js"}
-        self.ids |= {"z": "14", "x": "8624", "y": "5743.mvt"}
+        self.ids |= {"z": "14", "x": "8624", "y": "5743.mvt", "date": "2025-01-01"}
 
     async def settle(self) -> "World":
         """Register everybody and everything."""
@@ -159,6 +159,7 @@ class Undoing:
         self.read_short = store.read_short
         self.ask = store.ask
         self.close = store.close
+        self.shared = store.shared
 
     @property
     def foreign_commits(self) -> int:

@@ -55,7 +55,7 @@ HEADINGS: Final = {
         "The base map: its tiles, and the style that draws them. Importing, listing and removing maps.",
         ("base_map", "maps"),
     ),
-    "Trips": ("Trips, microtrips and device events.", ("trips",)),
+    "Trips": ("Trips, microtrips and device events.", ("trips", "trip_lists")),
     "Analytics": (
         "Driving scores with explanations, tracks and trends, GPS events, scoring policies, scoring anew, disputes.",
         ("scores", "explanations", "tracks", "trends", "policies", "rescorings", "disputes", "trip_drivers"),

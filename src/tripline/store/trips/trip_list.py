@@ -16,14 +16,12 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from sqlalchemy import (
     BigInteger,
-    Boolean,
     ColumnElement,
     Integer,
     Select,
     and_,
     bindparam,
     case,
-    cast,
     exists,
     func,
     literal_column,
@@ -473,7 +471,7 @@ def _shown(named: scopes.Reaches, size: int) -> Hot:
         "life": _T.state,
         "stated_m": _T.distance_m,
         "scored_m": _S.distance_m,
-        "disputed": cast(_disputed(), Boolean),
+        "disputed": _disputed(),
     }
     of_score = ("score", "driving_ms", "accel", "de_accel", "over_speed")
     columns = [special[name] if name in special else (_S if name in of_score else _T)[name] for name in _FIELDS]
@@ -500,7 +498,10 @@ def _listed(tx: ReadTx, query: TripQuery, nos: list[int], named: scopes.Reaches)
         some = nos[begin : begin + AT_ONCE]
         filled = some + [-1] * (AT_ONCE - len(some))
         for *values, body in tx.hot(statement, *filled, query.scope.user_id, query.scope.company_id):
-            each = ListedTrip(**dict(zip(_FIELDS, values, strict=True)), limit_known=known(body))
+            given = dict(zip(_FIELDS, values, strict=True))
+            # SQLite has no type for them.
+            given |= {name: bool(given[name]) for name in ("parking", "disputed")}
+            each = ListedTrip(**given, limit_known=known(body))
             found[each.no] = each
     return [found[no] for no in nos if no in found]
 

@@ -1,0 +1,217 @@
+"""Trips by start of a company, a vehicle or a driver, and a vehicle's day (spec/rest 10.7)."""
+
+import datetime as dt
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from litestar.types import ASGIApp
+from msgspec import Meta
+
+from tripline.domain import fields
+from tripline.domain.access import Action
+from tripline.domain.ids import CompanyId, UserId, VehicleId
+from tripline.domain.listed_trips import REASONS, Filters, ListedTrip, State
+from tripline.domain.refusals import BadParameter
+from tripline.http import answers, pages, parameters, permission
+from tripline.http.context import Call, context_of
+from tripline.http.operations import Value, operation
+from tripline.http.pages import TimePage
+from tripline.http.parameters import Query
+from tripline.services.fleet import trip_lists, trips, vehicle_days
+from tripline.store.listing.pages import Page, PageRequest, Place
+from tripline.store.lists import UnknownOffset
+from tripline.store.transactions import ReadTx
+from tripline.store.trips import trip_ends, trip_list
+from tripline.store.trips.trip_list import TripQuery
+from tripline.wire.rest import listed_trips as rest
+from tripline.wire.rest.listed_trips import ListedTrips, ListedTripsLink, VehicleDayRecord
+
+_EPOCH: Final = dt.date(1970, 1, 1).toordinal()
+_FIRST_YEAR, _LAST_YEAR = 1970, 2099
+_QUERY: Final = (
+    pages.LIMIT,
+    pages.ID_OFFSET,
+    Value(
+        name="startTime",
+        type=float,
+        meaning="started from this time on; 7 days before `endTime` when absent",
+        example=1735084800000,
+    ),
+    Value(name="endTime", type=float, meaning="started up to this time; now when absent", example=1735689600000),
+    Value(name="ascOrder", type=bool, meaning="true: oldest first; else newest first", example=False),
+    Value(
+        name="state",
+        type=Literal["open", "ended", "scored", "unscored"],
+        meaning="only trips in this state; `ended`: they wait for their score",
+        example="scored",
+    ),
+    Value(name="notScored", type=str, meaning="only trips without a score for this reason", example="too_short"),
+    Value(name="minScore", type=Annotated[float, Meta(ge=0, le=100)], meaning="from this score on", example=0),
+    Value(name="maxScore", type=Annotated[float, Meta(ge=0, le=100)], meaning="up to this score", example=75),
+    Value(name="disputed", type=bool, meaning="true: with an open dispute; false: without", example=True),
+    Value(
+        name="overLimit", type=bool, meaning="true: with samples over the limit; false: scored without", example=True
+    ),
+)
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/company/{companyId}/trips",
+    access=Action.DRIVING_READ,
+    answer=ListedTrips,
+    query=_QUERY,
+)
+async def list_of_company(request: Call) -> ASGIApp:
+    """Trips of the company's vehicles by start, as far as the caller may read them; of the own company: all of them."""
+    return await _list(request, company="companyId")
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/vehicle/{vehicleId}/trips",
+    access=Action.DRIVING_READ,
+    answer=ListedTrips,
+    query=_QUERY,
+)
+async def list_of_vehicle(request: Call) -> ASGIApp:
+    """Trips of the vehicle by start, also those without a score."""
+    return await _list(request, vehicle="vehicleId")
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/driver/{driverId}/trips",
+    access=Action.DRIVING_READ,
+    answer=ListedTrips,
+    query=_QUERY,
+)
+async def list_of_driver(request: Call) -> ASGIApp:
+    """Trips that the person drove, by start, also those without a score."""
+    return await _list(request, driver="driverId")
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/vehicle/{vehicleId}/days/{date}",
+    access=Action.DRIVING_READ,
+    answer=VehicleDayRecord,
+    in_path=(Value(name="date", type=str, meaning="the day, YYYY-MM-DD", example="2025-01-01", required=True),),
+)
+async def read_day(request: Call) -> ASGIApp:
+    """The drives and stops of the vehicle on one day, in the service's time zone."""
+    context = context_of(request)
+    now_ms, zone = context.clock(), context.time_zone
+
+    def work(tx: ReadTx) -> VehicleDayRecord:
+        actor = permission.permitted_in(tx, request)
+        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+        trips.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+        day = day_of(request.path_params["date"])
+        found = vehicle_days.read(tx, actor=actor, vehicle_id=vehicle_id, day=day, zone=zone, now_ms=now_ms)
+        return rest.vehicle_day_record(found)
+
+    return answers.ok(await context.store.read(work))
+
+
+def day_of(text: str) -> int:
+    """The day of a path, in days since 1970-01-01. Raises `BadParameter`."""
+    try:
+        date = dt.date.fromisoformat(text)
+    except ValueError as error:
+        raise BadParameter("time", field="date") from error
+    if text != date.isoformat() or not _FIRST_YEAR <= date.year <= _LAST_YEAR:
+        raise BadParameter("time", field="date")
+    return date.toordinal() - _EPOCH
+
+
+async def _list(
+    request: Call, *, company: str | None = None, vehicle: str | None = None, driver: str | None = None
+) -> ASGIApp:
+    """Refusals in the order of spec/rest 3.3."""
+    context = context_of(request)
+    now_ms = context.clock()
+
+    def work(tx: ReadTx) -> ListedTrips:
+        actor = permission.permitted_in(tx, request)
+        query = trip_lists.query_of(
+            tx,
+            actor=actor,
+            first_ms=0,
+            last_ms=now_ms,
+            vehicle_id=None if vehicle is None else VehicleId(parameters.path_id(request, vehicle)),
+            user_id=None if driver is None else UserId(parameters.path_id(request, driver)),
+            company_id=None if company is None else CompanyId(parameters.path_id(request, company)),
+            filters=Filters(),
+        )
+        asked = pages.time_page(request)
+        last_ms = now_ms if asked.end_ms is None else min(asked.end_ms, now_ms + trip_lists.DAY_MS)
+        first_ms = last_ms - trip_lists.USUAL_MS if asked.start_ms is None else asked.start_ms
+        query = msgspec.structs.replace(
+            query, first_ms=max(first_ms, 0), last_ms=last_ms, filters=_filters(request.query_params)
+        )
+        place = None if asked.after_id is None else trip_list.place_of(tx, asked.after_id, query)
+        if asked.after_id is not None and place is None:
+            raise UnknownOffset.of_list()
+        turn = PageRequest(limit=asked.limit, by=trip_list.START, descending=not asked.ascending, place=place)
+        found = trip_lists.page(tx, actor=actor, query=query, page_request=turn)
+        ends = trip_ends.ends_of(tx, [each.no for each in found.rows])
+        link = _link(asked, query, found)
+        return ListedTrips(
+            [rest.listed_trip_record(each, ends.get(each.no)) for each in found.rows], link, link is not None
+        )
+
+    return answers.ok(await context.store.read(work))
+
+
+def _filters(query: Query) -> Filters:
+    """Raises `BadParameter` and `NotAllowed`."""
+    state = fields.one_of("state", parameters.query_text(query, "state"), [each.value for each in State])
+    return Filters(
+        state=None if state is None else State(state),
+        not_scored=fields.one_of("notScored", parameters.query_text(query, "notScored"), REASONS),
+        min_score=_score(query, "minScore"),
+        max_score=_score(query, "maxScore"),
+        disputed=parameters.query_flag(query, "disputed"),
+        over_limit=parameters.query_flag(query, "overLimit"),
+    )
+
+
+def _score(query: Query, name: str) -> float | None:
+    text = parameters.query_text(query, name)
+    if text is None:
+        return None
+    try:
+        return fields.amount(name, float(text), 100)
+    except ValueError as error:
+        raise BadParameter("integer", field=name) from error
+
+
+def _link(asked: TimePage, query: TripQuery, found: Page[ListedTrip]) -> ListedTripsLink | None:
+    """The next page: behind the last trip of this one, or where the walk ended."""
+    if not found.more_behind or found.last is None:
+        return None
+    first_ms, last_ms, offset = query.first_ms, query.last_ms, None
+    if found.rows and found.last == Place(found.rows[-1].start_ms, str(found.rows[-1].no)):
+        offset = found.rows[-1].id
+    elif asked.ascending:
+        first_ms = int(found.last.value) + 1
+    else:
+        last_ms = int(found.last.value) - 1
+    filters = query.filters
+    return ListedTripsLink(
+        limit=asked.limit,
+        start_time=first_ms,
+        end_time=last_ms,
+        asc_order=asked.ascending,
+        id_offset=offset,
+        state=None if filters.state is None else filters.state.value,
+        not_scored=filters.not_scored,
+        min_score=filters.min_score,
+        max_score=filters.max_score,
+        disputed=filters.disputed,
+        over_limit=filters.over_limit,
+    )
+
+
+handlers: Final[list[Any]] = [list_of_company, list_of_vehicle, list_of_driver, read_day]

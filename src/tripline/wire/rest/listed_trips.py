@@ -1,0 +1,237 @@
+"""JSON of trips in lists by start, and of a vehicle's day; additions to the interface (spec/rest 10.7)."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from tripline.domain.listed_trips import ListedTrip
+from tripline.domain.vehicle_days import Drive, Ends, Point, VehicleDay
+from tripline.wire.rest.base import Id, id_or_unset
+
+_PLACE: dict[str, object] = {"lat": 37.5665, "lon": 126.978}
+_VEHICLE: list[object] = [{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}]
+
+
+class PlaceRecord(msgspec.Struct, frozen=True):
+    """A position, degrees WGS84."""
+
+    lat: Annotated[float, Meta(description="latitude", examples=[37.5665])]
+    lon: Annotated[float, Meta(description="longitude", examples=[126.978])]
+
+
+class ListedTripRecord(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """A trip of a list by start."""
+
+    id: Annotated[Id, Meta(description="id of the trip", examples=[{"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"}])]
+    company_id: Annotated[
+        Id, Meta(description="the company of its sensor", examples=[{"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"}])
+    ]
+    vehicle_id: Annotated[Id, Meta(description="the vehicle", examples=_VEHICLE)]
+    vehicle_no: Annotated[str | None, Meta(description="number of the vehicle", examples=["12가3456"])]
+    user_id: Annotated[
+        Id,
+        Meta(
+            description="who drove at the start; the placeholder when nobody was set",
+            examples=[{"id": "f0a1b2c0-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        ),
+    ]
+    start_ts: Annotated[int, Meta(description="start, epoch ms", examples=[1735689600000])]
+    end_ts: Annotated[
+        int | None, Meta(description="end, epoch ms; null while the trip is open", examples=[1735693800000])
+    ]
+    begin_place: Annotated[PlaceRecord | None, Meta(description="where it began; null: no position", examples=[_PLACE])]
+    end_place: Annotated[
+        PlaceRecord | None, Meta(description="where it ended, or is now; null: no position", examples=[_PLACE])
+    ]
+    state: Annotated[
+        Literal["open", "ended", "scored", "unscored"],
+        Meta(description="`ended`: it waits for its score; `unscored`: `notScored` says why", examples=["scored"]),
+    ]
+    not_scored: Annotated[
+        str | None, Meta(description="why it has no score; null: it has one, or waits for it", examples=["too_short"])
+    ]
+    score: Annotated[float | None, Meta(description="0 to 100; null: it has none", examples=[93.4])]
+    limit_known: Annotated[
+        float | None,
+        Meta(
+            description="share of the distance whose speed limit the map tells, 0 to 1; null: it was not judged",
+            examples=[0.9],
+        ),
+    ]
+    distance: Annotated[
+        float | None,
+        Meta(description="metres, as judged, else as its trip message says; null: unknown", examples=[49162.0]),
+    ]
+    driving: Annotated[float | None, Meta(description="driving time, seconds; null: no score", examples=[4110.0])]
+    accel: Annotated[int | None, Meta(description="sudden starts and accelerations; null: no score", examples=[1])]
+    de_accel: Annotated[int | None, Meta(description="sudden decelerations and stops; null: no score", examples=[0])]
+    over_speed: Annotated[int | None, Meta(description="samples over the limit; null: no score", examples=[12])]
+    disputed: Annotated[bool, Meta(description="whether a dispute of it is open", examples=[False])]
+
+
+class ListedTripsLink(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """Query of the next page of trips by start."""
+
+    limit: Annotated[int, Meta(description="items on a page", examples=[20])]
+    start_time: Annotated[int, Meta(description="started from this time on, epoch ms", examples=[1735084800000])]
+    end_time: Annotated[int, Meta(description="started up to this time, epoch ms", examples=[1735689600000])]
+    asc_order: Annotated[bool, Meta(description="as asked for: true: oldest first", examples=[False])]
+    id_offset: Annotated[
+        str | None,
+        Meta(
+            description="id of the last item of this page; null: the bounds say where to continue",
+            examples=["0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"],
+        ),
+    ]
+    state: Annotated[str | None, Meta(description="as asked for", examples=[None])]
+    not_scored: Annotated[str | None, Meta(description="as asked for", examples=[None])]
+    min_score: Annotated[float | None, Meta(description="as asked for", examples=[None])]
+    max_score: Annotated[float | None, Meta(description="as asked for", examples=[75.0])]
+    disputed: Annotated[bool | None, Meta(description="as asked for", examples=[None])]
+    over_limit: Annotated[bool | None, Meta(description="as asked for", examples=[True])]
+
+
+_TRIP: dict[str, object] = {
+    "id": {"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"},
+    "companyId": {"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"},
+    "vehicleId": _VEHICLE[0],
+    "vehicleNo": "12가3456",
+    "userId": {"id": "f0a1b2c0-c801-11ef-9d5c-6b1f6f2a4c11"},
+    "startTs": 1735689600000,
+    "endTs": 1735693800000,
+    "beginPlace": _PLACE,
+    "endPlace": _PLACE,
+    "state": "scored",
+    "notScored": None,
+    "score": 93.4,
+    "limitKnown": 0.9,
+    "distance": 49162.0,
+    "driving": 4110.0,
+    "accel": 1,
+    "deAccel": 0,
+    "overSpeed": 12,
+    "disputed": False,
+}
+
+
+class ListedTrips(msgspec.Struct, frozen=True, rename="camel"):
+    """A page of trips by start; with filters it may be shorter than asked for, and still have more behind it."""
+
+    data: Annotated[
+        list[ListedTripRecord], Meta(description="newest first, unless asked otherwise", examples=[[_TRIP]])
+    ]
+    next_page_link: Annotated[ListedTripsLink | None, Meta(description="values of the query; null: nothing follows")]
+    has_next: Annotated[bool, Meta(description="whether more may follow", examples=[False])]
+
+
+class DayItemRecord(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """A drive or a stop of a day; times may lie outside of the day."""
+
+    kind: Annotated[Literal["drive", "stop"], Meta(description="drive or stop", examples=["drive"])]
+    begin_ts: Annotated[
+        int,
+        Meta(description="start of the trip, or arrival, epoch ms", examples=[1735689600000]),
+    ]
+    end_ts: Annotated[
+        int | None,
+        Meta(description="end of the trip, or departure, epoch ms; null: not yet", examples=[1735693800000]),
+    ]
+    place: Annotated[
+        PlaceRecord | None, Meta(description="of a stop: where; null: a drive, or unknown", examples=[None])
+    ]
+    distance: Annotated[
+        float | None, Meta(description="metres of the drive on this day; null: a stop, or unknown", examples=[49162.0])
+    ]
+    trip: Annotated[
+        ListedTripRecord | None, Meta(description="of a drive: the whole trip; null: a stop", examples=[_TRIP])
+    ]
+
+
+_ITEM = {"kind": "drive", "beginTs": 1735689600000, "endTs": 1735693800000, "place": None}
+
+
+class VehicleDayRecord(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """The drives and stops of one vehicle on one day."""
+
+    vehicle_id: Annotated[Id, Meta(description="the vehicle", examples=_VEHICLE)]
+    date: Annotated[str, Meta(description="the day, time zone of the service", examples=["2025-01-01"])]
+    start_time: Annotated[int, Meta(description="when it begins, epoch ms", examples=[1735657200000])]
+    end_time: Annotated[int, Meta(description="when the next one begins, epoch ms", examples=[1735743600000])]
+    distance: Annotated[float, Meta(description="metres driven on the day, where known", examples=[49162.0])]
+    driving: Annotated[float, Meta(description="seconds in trips on the day", examples=[4200.0])]
+    score: Annotated[
+        float | None,
+        Meta(description="of the trips that began on the day, driven as one; null: none has one", examples=[93.4]),
+    ]
+    limit_known: Annotated[
+        float | None, Meta(description="`limitKnown` of these trips, by distance; null: no score", examples=[0.9])
+    ]
+    items: Annotated[
+        list[DayItemRecord],
+        Meta(description="by time", examples=[[_ITEM | {"distance": 49162.0, "trip": _TRIP}]]),
+    ]
+
+
+def place_record(point: Point | None) -> PlaceRecord | None:
+    """The record of a position."""
+    return None if point is None else PlaceRecord(point.lat, point.lon)
+
+
+def listed_trip_record(trip: ListedTrip, ends: Ends | None) -> ListedTripRecord:
+    """The record of a trip with its ends."""
+    return ListedTripRecord(
+        id=Id(trip.id),
+        company_id=Id(trip.company_id),
+        vehicle_id=id_or_unset(trip.vehicle_id),
+        vehicle_no=trip.vehicle_no,
+        user_id=id_or_unset(trip.user_id),
+        start_ts=trip.start_ms,
+        end_ts=trip.end_ms,
+        begin_place=None if ends is None else place_record(ends.begin),
+        end_place=None if ends is None else place_record(ends.end),
+        state=trip.state.value,
+        not_scored=trip.not_scored,
+        score=trip.score,
+        limit_known=trip.limit_known,
+        distance=trip.distance_m,
+        driving=None if trip.driving_ms is None else trip.driving_ms / 1_000,
+        accel=trip.accel,
+        de_accel=trip.de_accel,
+        over_speed=trip.over_speed,
+        disputed=trip.disputed,
+    )
+
+
+def vehicle_day_record(day: VehicleDay) -> VehicleDayRecord:
+    """The record of a day."""
+    return VehicleDayRecord(
+        vehicle_id=Id(day.vehicle_id),
+        date=day.date,
+        start_time=day.begin_ms,
+        end_time=day.end_ms,
+        distance=day.distance_m,
+        driving=day.driving_ms / 1_000,
+        score=day.score,
+        limit_known=day.limit_known,
+        items=[
+            DayItemRecord(
+                kind="drive",
+                begin_ts=each.trip.start_ms,
+                end_ts=each.trip.end_ms,
+                place=None,
+                distance=each.distance_m,
+                trip=listed_trip_record(each.trip, day.ends.get(each.trip.no)),
+            )
+            if isinstance(each, Drive)
+            else DayItemRecord(
+                kind="stop",
+                begin_ts=each.arrived_ms,
+                end_ts=each.left_ms,
+                place=place_record(each.place),
+                distance=None,
+                trip=None,
+            )
+            for each in day.items
+        ],
+    )
