@@ -133,7 +133,7 @@ class State(StrEnum):
     """Delivered to a server that never answers."""
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True):
+class Message(msgspec.Struct, frozen=True):
     """A message of the outbox, as its company's administrators see it."""
 
     no: RowNo

@@ -28,7 +28,6 @@ BY_NAME = lists.by_name(
         key=company.c.id,
         orders={"name": company.c.name},
         name="name",
-        values=("hid",),
         filters={"hid": Filter(where=company.c.token_prefix != bindparam("hid"))},
         shown=select,
     ),

@@ -118,7 +118,6 @@ _LIST: Final = ListSpec(
     orders={"name": _RECEIVER.c.name},
     name="name",
     inside=scopes.companies,
-    values=("company",),
     filters={
         "company": Filter(where=_OF_COMPANY, few=select(company_relation.c.id).where(_OF_COMPANY)),
         "delegated": Filter(where=_DELEGATES),

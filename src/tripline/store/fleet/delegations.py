@@ -144,7 +144,6 @@ _LIST: Final = ListSpec(
     orders={"name": _RECEIVER.c.name},
     name="name",
     inside=lambda reaches: reach.predicate(reaches, _ROW.c.vehicle_id),
-    values=("vehicle",),
     filters={"vehicle": Filter(where=_OF_VEHICLE, few=select(_ROW.c.id).where(_OF_VEHICLE))},
     always=(Filter(where=_RECEIVER.c.id == _ROW.c.to_company_id),),
     shown=_shown,

@@ -204,7 +204,6 @@ _LIST: Final = ListSpec(
     orders={"number": vehicle.c.vehicle_no},
     name="number",
     inside=scopes.accounts,
-    values=("user", "role"),
     filters={
         "user": Filter(where=_OF_USER, few=select(_RIGHT.c.id).where(_OF_USER)),
         "role": Filter(where=_RIGHT.c.user_role == bindparam("role")),

@@ -27,7 +27,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool | None = None
 
 
-class ListedAccount(msgspec.Struct, frozen=True, kw_only=True):
+class ListedAccount(msgspec.Struct, frozen=True):
     """An account as a list shows it."""
 
     id: UserId
@@ -62,7 +62,6 @@ _SPEC: Final = ListSpec(
             where=and_(account.c.login >= bindparam("login_from"), account.c.login < bindparam("login_to")),
         ),
     ),
-    values=("role",),
     filters={
         "role": Filter(where=account.c.authority == bindparam("role")),
         "enabled.True": Filter(where=account.c.enabled.is_(True)),

@@ -24,7 +24,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     state: State | None = None
 
 
-class ListedApplication(msgspec.Struct, frozen=True, kw_only=True):
+class ListedApplication(msgspec.Struct, frozen=True):
     """An application as a list shows it."""
 
     id: str

@@ -22,7 +22,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     """Operators alone, or partners alone."""
 
 
-class ListedCompany(msgspec.Struct, frozen=True, kw_only=True):
+class ListedCompany(msgspec.Struct, frozen=True):
     """A company as a list shows it."""
 
     id: CompanyId
@@ -56,7 +56,6 @@ SPEC: Final = ListSpec(
     orders={"name": company.c.name, "created": company.c.created_ms},
     name="name",
     inside=scopes.companies,
-    values=("service_type",),
     filters={
         "service_type": Filter(where=company.c.service_type == bindparam("service_type")),
         "operators.True": Filter(where=company.c.master.is_(True)),

@@ -44,7 +44,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     """True: vehicles on which people of the company have rights; of received delegations."""
 
 
-class ListedDelegation(msgspec.Struct, frozen=True, kw_only=True):
+class ListedDelegation(msgspec.Struct, frozen=True):
     """A delegation as a list shows it."""
 
     id: RecordId
@@ -104,7 +104,6 @@ def _list(side: Side, *, by_time: bool) -> NounList[Filters, ListedDelegation]:
         else {"number": LISTED.c.sort_key, "created": _ROW.c.created_ms},
         name=None if by_time else "number",
         searches=(_search(mine),) if by_time else (),
-        values=("company_id",),
         filters={
             "used.True": Filter(where=used, few=few(_ROW.c.vehicle_id.in_(of_people))),
             "used.False": Filter(where=~used),

@@ -94,10 +94,9 @@ class ListSpec(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     inside: Callable[[scopes.Reaches], ColumnElement[bool]] | None = None
     """The condition on rows to be within the scope, for lists without a kind."""
     filters: Mapping[str, Filter] = {}
+    """By name, which is also the name of the value that a filter compares with."""
     always: tuple[Filter, ...] = ()
     """Filters of every query."""
-    values: tuple[str, ...] = ()
-    """Names of the values of the filters."""
     searches: tuple[Search, ...] = ()
     shown: Callable[..., Select[Any]]
     """Selects the columns to show of the rows in a subquery with `place` and `key`: these two first."""
@@ -314,14 +313,14 @@ def _values(spec: ListSpec, query: ListQuery) -> tuple[Any, ...]:
     return (
         principal,
         *who,
-        *(query.values.get(name) for name in spec.values),
+        *(query.values.get(name) for name in spec.filters),
         *(one for each in found for one in each),
     )
 
 
 @cache
 def _names(spec: ListSpec) -> tuple[str, ...]:
-    return (*_WHO, *spec.values, *(name for each in spec.searches for name in each.names))
+    return (*_WHO, *spec.filters, *(name for each in spec.searches for name in each.names))
 
 
 def _place(row: tuple[Any, ...]) -> Place:

@@ -27,7 +27,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     state: NwStatus | None = None
 
 
-class ListedLine(msgspec.Struct, frozen=True, kw_only=True):
+class ListedLine(msgspec.Struct, frozen=True):
     """A line as a list shows it, with its device."""
 
     id: SensorId
@@ -78,7 +78,6 @@ _SPEC: Final = ListSpec(
             few=select(carrier_line.c.sensor_id).where(_begins(carrier_line.c.mdn)),
         ),
     ),
-    values=("state",),
     always=(Filter(along=Along(scopes.COMPANY, Why.OWN), where=_LINE),),
     filters={
         "state": Filter(

@@ -102,7 +102,6 @@ _SPEC: Final = ListSpec(
     key=_ROW.id,
     orders={"made": _ROW.no},
     searches=(_search(),),
-    values=("company_id",),
     filters={
         "company_id": Filter(where=_ROW.company_id == bindparam("company_id")),
         **{state.value: Filter(where=condition) for state, condition in _IN_STATE.items()},

@@ -29,7 +29,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool | None = None
 
 
-class ListedPerson(msgspec.Struct, frozen=True, kw_only=True):
+class ListedPerson(msgspec.Struct, frozen=True):
     """A person as a list shows it."""
 
     id: UserId
@@ -102,7 +102,6 @@ SPEC: Final = ListSpec(
         _search(account.c.login, 1, lambda text: [fields.compared(text)]),
         _search(account.c.phone, _FORMS, numbers.phone_forms),
     ),
-    values=("company_id", "role"),
     filters={
         "company_id": Filter(where=account.c.company_id == bindparam("company_id"), leads=True),
         "role": Filter(where=account.c.authority == bindparam("role"), leads=True),

@@ -37,7 +37,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     company_id: CompanyId | None = None
 
 
-class ListedSensor(msgspec.Struct, frozen=True, kw_only=True):
+class ListedSensor(msgspec.Struct, frozen=True):
     """A sensor as a list shows it."""
 
     id: SensorId
@@ -93,7 +93,6 @@ SPEC: Final = ListSpec(
     orders={"serial": LISTED.c.sort_key, "created": LISTED.c.created_ms},
     name="serial",
     searches=(engine.ending(sensor.c.serial_no),),
-    values=("company_id", "type"),
     filters={
         "company_id": Filter(along=Along("company_id", Why.OWN)),
         "type": Filter(

@@ -24,7 +24,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool | None = None
 
 
-class ListedService(msgspec.Struct, frozen=True, kw_only=True):
+class ListedService(msgspec.Struct, frozen=True):
     """A service as a list shows it."""
 
     id: CompanyId

@@ -128,7 +128,6 @@ SPEC: Final = ListSpec(
     orders={"number": LISTED.c.sort_key, "created": LISTED.c.created_ms},
     name="number",
     searches=(engine.ending(vehicle.c.vehicle_no),),
-    values=("company_id", "director_id", "holder_id", "status", "received", "given"),
     filters={
         "company_id": Filter(along=Along("company_id", Why.OWN)),
         "director_id": Filter(along=Along("director_id", Why.MANAGED)),
