@@ -7,6 +7,7 @@ Not here: single delegations and their consequences (`delegations.py`).
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -126,47 +127,28 @@ def preview_taking_back(tx: ReadTx, *, actor: Actor, pairs: Sequence[Pair]) -> P
 
 def delegate(tx: WriteTx, *, actor: Actor, pairs: Sequence[Pair], ids: TimeIds, now_ms: int) -> Done:
     """Delegate the vehicles, at most `AT_ONCE` a call. Raises `Forbidden` for a role that delegates nothing."""
-    access.scope_of(actor, Action.VEHICLE_DELEGATE)
-    done = Done()
-    with reach.together(tx):
-        for pair in pairs:
-            try:
-                single.delegate(
-                    tx,
-                    actor=actor,
-                    vehicle_id=pair.vehicle_id,
-                    to_company_id=pair.to_company_id,
-                    ids=ids,
-                    now_ms=now_ms,
-                )
-            except Refusal as refusal:  # nothing of it was written: every check comes before
-                done.impossible.append(impossible(tx, actor=actor, vehicle_id=pair.vehicle_id, refusal=refusal))
-            else:
-                done.pairs.append(pair)
-    return done
+    return _each(tx, actor, pairs, partial(single.delegate, tx, actor=actor, ids=ids, now_ms=now_ms))
 
 
 def take_back(tx: WriteTx, *, actor: Actor, pairs: Sequence[Pair], ids: TimeIds, now_ms: int) -> Done:
     """Take the vehicles back, at most `AT_ONCE` a call. Raises `Forbidden` for a role that delegates nothing."""
+    return _each(tx, actor, pairs, partial(single.take_back, tx, actor=actor, ids=ids, now_ms=now_ms))
+
+
+def _each(tx: WriteTx, actor: Actor, pairs: Sequence[Pair], act: Callable[..., object]) -> Done:
     access.scope_of(actor, Action.VEHICLE_DELEGATE)
     done = Done()
     with reach.together(tx):
         for pair in pairs:
             try:
-                taken_back = single.take_back(
-                    tx,
-                    actor=actor,
-                    vehicle_id=pair.vehicle_id,
-                    to_company_id=pair.to_company_id,
-                    ids=ids,
-                    now_ms=now_ms,
-                )
-            except Refusal as refusal:  # as above
+                made = act(vehicle_id=pair.vehicle_id, to_company_id=pair.to_company_id)
+            except Refusal as refusal:  # nothing of it was written: every check comes before
                 done.impossible.append(impossible(tx, actor=actor, vehicle_id=pair.vehicle_id, refusal=refusal))
-            else:
-                done.pairs.append(pair)
-                done.sensors.extend(taken_back.sensors)
-                done.ended += taken_back.ended
+                continue
+            done.pairs.append(pair)
+            if isinstance(made, single.TakenBack):
+                done.sensors.extend(made.sensors)
+                done.ended += made.ended
     return done
 
 
