@@ -5,7 +5,7 @@ return the parts of a family.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -39,6 +39,17 @@ from tripline.services.settings import InForce
 
 Call: TypeAlias = Request[Any, Any, Any]
 """One HTTP request."""
+P = TypeVar("P")
+
+
+def _part(name: str, _: type[P]) -> Callable[[Call], P]:
+    """Return a function that returns this attribute of the application's state for a request."""
+
+    def part_of(request: Call) -> P:
+        part: P = request.app.state[name]
+        return part
+
+    return part_of
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,10 +64,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """Zone of text times (startDt, endDt, eventDt)."""
 
 
-def context_of(request: Call) -> Context:
-    """Return the parts that every handler may use."""
-    context: Context = request.app.state["context"]
-    return context
+context_of: Final = _part("context", Context)
+"""Return the parts that every handler may use."""
 
 
 class Process(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,10 +84,8 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
     """The settings in force in this process, without secrets."""
 
 
-def process_of(request: Call) -> Process:
-    """Return facts about the process that serves this request."""
-    process: Process = request.app.state["process"]
-    return process
+process_of: Final = _part("process", Process)
+"""Return facts about the process that serves this request."""
 
 
 class Accounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,10 +102,8 @@ class Accounts(msgspec.Struct, frozen=True, kw_only=True):
     """Accounts of recent browsers by the hash of their cookie; for limits, never for access."""
 
 
-def accounts_of(request: Call) -> Accounts:
-    """Return the parts for accounts."""
-    accounts: Accounts = request.app.state["accounts"]
-    return accounts
+accounts_of: Final = _part("accounts", Accounts)
+"""Return the parts for accounts."""
 
 
 class Fleet(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,10 +117,8 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
     """Waits until the other processes have acted on a change."""
 
 
-def fleet_of(request: Call) -> Fleet:
-    """Return the parts for the fleet."""
-    fleet: Fleet = request.app.state["fleet"]
-    return fleet
+fleet_of: Final = _part("fleet", Fleet)
+"""Return the parts for the fleet."""
 
 
 class Rpc(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,10 +128,8 @@ class Rpc(msgspec.Struct, frozen=True, kw_only=True):
     mounter: Mounter
 
 
-def rpc_of(request: Call) -> Rpc:
-    """Return the parts that call devices."""
-    rpc: Rpc = request.app.state["rpc"]
-    return rpc
+rpc_of: Final = _part("rpc", Rpc)
+"""Return the parts that call devices."""
 
 
 class Lines(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,10 +139,8 @@ class Lines(msgspec.Struct, frozen=True, kw_only=True):
     unpauser: Unpauser
 
 
-def lines_of(request: Call) -> Lines:
-    """Return the parts for carrier lines."""
-    lines: Lines = request.app.state["lines"]
-    return lines
+lines_of: Final = _part("lines", Lines)
+"""Return the parts for carrier lines."""
 
 
 class Scores(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,10 +156,8 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     """Rankings, at most a minute old."""
 
 
-def scores_of(request: Call) -> Scores:
-    """Return the parts for scores."""
-    scores: Scores = request.app.state["scores"]
-    return scores
+scores_of: Final = _part("scores", Scores)
+"""Return the parts for scores."""
 
 
 class Maps(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,28 +171,20 @@ class Maps(msgspec.Struct, frozen=True, kw_only=True):
     """Names of places; None: none."""
 
 
-def maps_of(request: Call) -> Maps:
-    """Return the parts for maps."""
-    maps: Maps = request.app.state["maps"]
-    return maps
+maps_of: Final = _part("maps", Maps)
+"""Return the parts for maps."""
 
 
-def imports_of(request: Call) -> ImportLimits:
-    """Return the limits of imports."""
-    imports: ImportLimits = request.app.state["imports"]
-    return imports
+imports_of: Final = _part("imports", ImportLimits)
+"""Return the limits of imports."""
 
 
-def trials_of(request: Call) -> Trials:
-    """Return the sender of test messages."""
-    trials: Trials = request.app.state["trials"]
-    return trials
+trials_of: Final = _part("trials", Trials)
+"""Return the sender of test messages."""
 
 
-def feed_of(request: Call) -> Feed:
-    """Return the streams of live maps."""
-    feed: Feed = request.app.state["feed"]
-    return feed
+feed_of: Final = _part("feed", Feed)
+"""Return the streams of live maps."""
 
 
 class Contexts(msgspec.Struct, frozen=True, kw_only=True):
