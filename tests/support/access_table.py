@@ -277,6 +277,8 @@ DRIVING = {
     "GET /api/tre/v1_3/vehicle/{unknown}/analytics/trend?limit=5": "UFFN NNNNNN NNNN NNN",
     "GET /api/tre/v1_3/driver/{driver of P}/analytics/trend?limit=5": "UFFF ..FFFF FFFF .FF",
     "GET /api/tre/v1_3/driver/{unknown}/analytics/trend?limit=5": "UFFN NNNNNN NNNN NNN",
+    # Lists within the caller's own reach.
+    "GET /api/tre/v1_3/analytics/attention": "UFF. ...... .... ...",
     # All that a company drove: for its administrators and those of its operator.
     "GET /api/tre/v1_3/company/{P}/analytics/trend?limit=5": "UFFF ..FFFF FFFF FFF",
     "GET /api/tre/v1_3/company/{unknown}/analytics/trend?limit=5": "UFFN NNNNNN NNNN NNN",

@@ -16,10 +16,13 @@ from tripline.http.context import Call, context_of, scores_of
 from tripline.http.operations import Value, operation
 from tripline.http.pages import TimePage
 from tripline.http.parameters import Query
+from tripline.services.scores import attention
 from tripline.services.scores import trends as service
 from tripline.services.scores.trends import Place
 from tripline.store.scores.trends import Point
 from tripline.store.transactions import ReadTx
+from tripline.wire.rest import attention as rest_attention
+from tripline.wire.rest.attention import Attention
 from tripline.wire.rest.base import Id
 from tripline.wire.rest.trends import Per100Km, Ranking, RankingLink, RankingPlace, Trend, TrendLink, TrendPeriod
 
@@ -109,6 +112,18 @@ async def company_ranking(request: Call) -> ASGIApp:
     return answers.ok(await context_of(request).store.read(work))
 
 
+@operation("GET", "/api/tre/v1_3/analytics/attention", access=Action.DRIVING_READ, answer=Attention)
+async def scores_to_attend(request: Call) -> ASGIApp:
+    """Falling scores, harsh driving, waiting disputes, and vehicles without scores, within the caller's reach."""
+    context = context_of(request)
+
+    def work(tx: ReadTx) -> Attention:
+        actor = permission.permitted_in(tx, request)
+        return rest_attention.record(attention.read(tx, actor=actor, now_ms=context.clock(), zone=context.time_zone))
+
+    return answers.ok(await context.store.read(work))
+
+
 async def _trend(request: Call, kind: Subject, name: str) -> ASGIApp:
     """The trend of the subject in the path; refusals in the order of spec/rest 3.3."""
 
@@ -175,4 +190,4 @@ def _sums(sums: trends.Sums) -> tuple[Any, ...]:
 
 
 _RANKED: Final = (Subject.VEHICLE.value, Subject.DRIVER.value)
-handlers: Final[list[Any]] = [vehicle_trend, driver_trend, company_trend, company_ranking]
+handlers: Final[list[Any]] = [vehicle_trend, driver_trend, company_trend, company_ranking, scores_to_attend]

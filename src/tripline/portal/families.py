@@ -25,7 +25,7 @@ from tripline.portal.records import (
     trip_drivers,
     vehicles,
 )
-from tripline.portal.scores import subjects
+from tripline.portal.scores import overview, subjects
 from tripline.portal.trips import contests, trip_files, trip_page
 
 FAMILIES: Final = (
@@ -66,6 +66,7 @@ FAMILIES: Final = (
     sensors,
     trip_drivers,
     vehicles,
+    overview,
     subjects,
     contests,
     trip_files,

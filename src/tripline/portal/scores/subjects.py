@@ -13,15 +13,15 @@ import msgspec
 from litestar.response import Response
 
 from tripline.domain import trends
-from tripline.domain.access import Action, Authority, Thing
+from tripline.domain.access import Action, Thing
 from tripline.domain.disputes import Dispute, State
 from tripline.domain.ids import CompanyId
 from tripline.domain.trends import NOTHING, Period, Subject, Sums
 from tripline.http import parameters
 from tripline.http.context import Call, context_of, scores_of
-from tripline.portal.frame import addresses, navigation, views
+from tripline.portal.frame import addresses, views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.scores import charts
 from tripline.scoring import quality
 from tripline.services.fleet import history
@@ -91,17 +91,6 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     after: str | None = None
     """Last member of this page of the ranking; None: nothing follows."""
     waiting: tuple[Dispute, ...] = ()
-
-
-@page("GET", "/scores", access=Action.DRIVING_READ)
-async def start(request: Call) -> Response[bytes]:
-    """Lead to the scores of the visitor's company, or to the visitor's own."""
-    visitor = await visitor_of(request)
-    if visitor.role is Authority.COMPANY_ADMIN:
-        if visitor.actor.company_id is None:
-            return views.moved(request, navigation.REGISTRATION)
-        return views.moved(request, f"/scores/companies/{visitor.actor.company_id}")
-    return views.moved(request, f"/scores/people/{visitor.actor.user_id}")
 
 
 @page("GET", "/scores/vehicles/{vehicleId}", access=Action.DRIVING_READ)
@@ -240,4 +229,4 @@ def _with_ranking(
     return msgspec.structs.replace(shown, ranking=places, after=after, waiting=tuple(waiting))
 
 
-handlers: Final[list[Any]] = [start, vehicle, person, company]
+handlers: Final[list[Any]] = [vehicle, person, company]

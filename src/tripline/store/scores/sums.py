@@ -6,7 +6,7 @@ added. A row's own columns give its share, so the order of changes and later cha
 Not here: storing scores (`services/scores/results.py`), reading trends for REST (`trends.py`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -173,6 +173,24 @@ _ROWS: Final = Bulk(
     *Sums._fields,
     on_conflict="ON CONFLICT (subject, period, day, policy) DO UPDATE SET "
     + ", ".join(f"{name} = score_sum.{name} + excluded.{name}" for name in Sums._fields),
+)
+
+
+def of_weeks(tx: ReadTx, subjects: Collection[str], *, first: int, last: int) -> dict[str, dict[int, Sums]]:
+    """Sums of these subjects by week, from the week that begins on `first` to that of `last`."""
+    found: dict[str, dict[int, Sums]] = {}
+    wanted = {"subjects": list(subjects), "first": first, "last": last, "of_period": Period.WEEK.value}
+    for row in tx.all(_OF_WEEKS, wanted) if subjects else ():
+        subject, day, *values = tuple(row)
+        weeks = found.setdefault(subject, {})
+        weeks[day] = weeks.get(day, NOTHING).plus(Sums(*values))
+    return found
+
+
+_OF_WEEKS: Final = select(score_sum.c.subject, score_sum.c.day, *(score_sum.c[name] for name in Sums._fields)).where(
+    score_sum.c.subject.in_(bindparam("subjects", expanding=True)),
+    score_sum.c.period == bindparam("of_period"),
+    score_sum.c.day.between(bindparam("first"), bindparam("last")),
 )
 
 

@@ -79,7 +79,8 @@ def test_company_ranks_its_drivers_with_ties_in_pages(tmp_path: Path, monkeypatc
     assert "1colleague" in shown.text.replace("\n", "")
     assert "Disputes that wait for a decision" in shown.text
     assert "The speed limit was different" in shown.text
-    assert start.headers["location"] == f"/scores/companies/{own.admin.company_id}"
+    assert "The speed limit was different" in Page(start.text).text
+    assert f"/scores/companies/{own.admin.company_id}" in Page(start.text).hrefs
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_pages_open_to_readers_of_the_scores(tmp_path: Path, who: str, opened: s
     found, start = at_desk(tmp_path, scenario)
 
     assert found == {key: 200 if key in opened else 403 for key in "vpc"}
-    assert start == 303
+    assert start == (303 if who in ("driver", "colleague") else 200)
 
 
 def test_page_without_scores_says_why(tmp_path: Path) -> None:

@@ -1,0 +1,53 @@
+"""The overview of scores: what needs attention, and why. Drivers go to their own scores.
+
+Not here: finding it (`services/scores/attention.py`), pages of one vehicle, person or company (`subjects.py`).
+"""
+
+from typing import Any, Final
+
+from litestar.response import Response
+
+from tripline.domain.access import Action, Authority
+from tripline.domain.attention import Attention
+from tripline.domain.scores import why_not
+from tripline.domain.trends import Subject
+from tripline.http.context import Call, context_of
+from tripline.portal.frame import views
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.services.scores import attention
+from tripline.store.transactions import ReadTx
+
+PLACES: Final = {Subject.VEHICLE: "/scores/vehicles/", Subject.DRIVER: "/scores/people/"}
+
+
+@page("GET", "/scores", access=Action.DRIVING_READ)
+async def overview(request: Call) -> Response[bytes]:
+    """Scores that need attention."""
+    context = context_of(request)
+
+    def work(tx: ReadTx) -> tuple[Visitor, Attention | None]:
+        visitor = visitor_in(tx, request)
+        if visitor.role is Authority.DRIVER:
+            return visitor, None
+        return visitor, attention.read(tx, actor=visitor.actor, now_ms=context.clock(), zone=context.time_zone)
+
+    visitor, found = await context.store.read(work)
+    if found is None:
+        return views.moved(request, f"/scores/people/{visitor.actor.user_id}")
+    company_id = visitor.actor.company_id
+    return views.show(
+        request,
+        visitor,
+        "scores/overview.html",
+        title="portal.scores.title",
+        found=found,
+        places={kind.value: place for kind, place in PLACES.items()},
+        reasons={each.reason: why_not(each.reason) for each in found.unscored},
+        own=f"/scores/people/{visitor.actor.user_id}" if visitor.role is Authority.DIRECTOR else None,
+        company=f"/scores/companies/{company_id}" if visitor.role is Authority.COMPANY_ADMIN and company_id else None,
+        empty=not (found.falling or found.harsh or found.waiting or found.unscored),
+    )
+
+
+handlers: Final[list[Any]] = [overview]
