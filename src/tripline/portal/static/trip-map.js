@@ -31,15 +31,16 @@ class TripMap {
     this.map = map;
     this.here = new Marker({ element: made("div", "trip-here") }).setLngLat(this.track.points[0]).addTo(map);
     for (const event of this.track.events) {
-      const button = made("button", "trip-marker");
-      button.type = "button";
-      button.append(icon(icons, `event-${shapes[event.kind]}`));
-      button.title = button.ariaLabel = told(event);
-      button.addEventListener("click", (click) => {
+      // For pointers; the table has the same events for keys and screen readers.
+      const mark = made("div", "trip-marker");
+      mark.append(icon(icons, `event-${shapes[event.kind]}`));
+      mark.title = told(event);
+      mark.ariaHidden = "true";
+      mark.addEventListener("click", (click) => {
         click.stopPropagation();
         this.track.show(this.track.near(event.at), "event");
       });
-      new Marker({ element: button }).setLngLat(event.point).addTo(map);
+      new Marker({ element: mark }).setLngLat(event.point).addTo(map);
     }
     map.on("mousemove", (event) => this.#pick(event.point));
     map.on("click", (event) => this.#pick(event.point));

@@ -79,7 +79,8 @@ async function open() {
   );
 
   track.onMoment((no, by) => {
-    const here = words(no);
+    const event = by === "event" || by === "table" ? track.events.find((each) => track.near(each.at) === no) : undefined;
+    const here = event ? `${words(no)}. ${told(event)}` : words(no);
     part("at").textContent = here;
     chartPlace.ariaValueNow = String(no);
     chartPlace.ariaValueText = here;

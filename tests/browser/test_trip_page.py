@@ -1,0 +1,105 @@
+"""A trip's page in a browser: read by keyboard, replayed, without scripts, in every state, without complaints."""
+
+import asyncio
+import ssl
+import time
+
+import pytest
+from tests.support import drives, portal_browser, servers
+from tests.support.device import CarefulDevice
+from tests.support.fleet import Company
+from tests.support.portal_browser import Look, watching
+from tests.support.portal_life import Visit
+from tests.support.spec import world
+
+START_MS = 1_780_000_000_000
+PATIENCE_S = 30
+PARTS = ("print", "samples", "contest")
+LOOKS = [Look("light", "en", 1440), Look("dark", "ko", 360)]
+
+
+@pytest.fixture(scope="module")
+def driven(tmp_path_factory):
+    """A browser, and the trips of a vehicle: one with events, one too short for a score."""
+    with (
+        servers.serving(tmp_path_factory.mktemp("trip") / "data") as server,
+        Company(server.api, server.data) as company,
+        Visit(server.api, "admin@test-fleet.example") as visit,
+    ):
+        vehicle = company.vehicle_with_sensor(1)
+        tls = ssl.create_default_context(cafile=str(server.ca))
+        box = CarefulDevice(vehicle.token, server.device_host, server.device_port, tls)
+        asyncio.run(box.play([*world.drive(START_MS, 1), *drives.straight_trip(2, START_MS + 7_200_000, samples=40)]))
+        ids = judged(company, vehicle)
+        # Playwright has an event loop of its own.
+        with portal_browser.browsing() as browser:
+            yield browser, server.api, visit.session, ids
+
+
+def judged(company, vehicle):
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        trips = company.get(f"/api/tre/v1/vehicle/{vehicle.vehicle_id}/trips", limit=10)["data"]
+        ids = [trip["id"]["id"] for trip in sorted(trips, key=lambda trip: trip["startTs"] or 0)]
+        paths = [f"/api/tre/v1_3/trip/{each}/analytics/drivingScore/explanation" for each in ids]
+        answers = [company.http.get(path) for path in paths]
+        if len(ids) == 2 and all(answer.status_code == 200 for answer in answers):
+            return ids
+        assert time.monotonic() < deadline, [answer.text for answer in answers]
+        time.sleep(0.05)
+
+
+def test_trip_is_read_by_keyboard_and_replayed(driven):
+    browser, api, session, (trip_id, _) = driven
+
+    with watching(browser, api, session=session) as watched:
+        page = watched.page
+        page.goto(f"{api}/trips/{trip_id}")
+        at = page.locator("[data-part=at]")
+        chart = page.locator("[data-part=chart]")
+        chart.focus()
+        first = at.inner_text()
+        chart.press("Shift+ArrowRight")
+        later = at.inner_text()
+        assert later != first
+        assert "km/h, limit 110 km/h" in later
+        assert chart.get_attribute("aria-valuetext") == later
+        assert "#t=" in page.url
+        page.locator("[data-do=next-event]").click()
+        assert "Sudden" in at.inner_text()
+        assert page.locator("tr.at").count() == 1
+        moment = page.url
+        page.locator("[data-do=play]").click()
+        page.wait_for_function(
+            "(was) => document.querySelector('[data-part=at]').textContent !== was", arg=at.inner_text()
+        )
+        page.locator("[data-do=play]").click()
+        page.goto("about:blank")
+        page.goto(moment)
+        page.wait_for_selector("tr.at")
+        assert watched.troubles() == []
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=[look.name for look in LOOKS])
+def test_no_state_of_a_trip_has_troubles(driven, look):
+    browser, api, session, (scored, unscored) = driven
+    found = {}
+
+    for path in (f"/trips/{scored}", f"/trips/{unscored}", *(f"/trips/{scored}/{each}" for each in PARTS)):
+        with watching(browser, api, look, session=session) as watched:
+            watched.page.goto(f"{api}{path}")
+            if watched.page.locator("[data-trip]").count():
+                watched.page.wait_for_selector('[data-map][data-state="drawn"]')
+            found[path] = watched.troubles()
+
+    assert {path: troubles for path, troubles in found.items() if troubles} == {}
+
+
+def test_without_scripts_sentence_score_and_costs_stand(driven):
+    browser, api, session, (trip_id, _) = driven
+
+    with watching(browser, api, scripts=False, session=session) as watched:
+        watched.page.goto(f"{api}/trips/{trip_id}")
+        assert "one sudden start" in watched.page.locator("h1").inner_text()
+        assert watched.page.locator("#cost-rows tbody tr").count() == 5
+        assert watched.page.locator(".trip-number").is_visible()
