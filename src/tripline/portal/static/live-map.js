@@ -76,7 +76,7 @@ class LiveMap {
   bounds() {
     let [west, south, east, north] = [180, 90, -180, -90];
     const shown = this.matching ?? [];
-    const heard = shown.filter(({ state }) => state !== "OFFLINE");
+    const heard = shown.filter(({ state }) => state !== "offline");
     for (const { position } of heard.length ? heard : shown) {
       west = Math.min(west, position.lon);
       east = Math.max(east, position.lon);
