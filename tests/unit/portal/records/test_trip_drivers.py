@@ -86,9 +86,13 @@ def test_dispute_is_accepted_with_the_chosen_driver(tmp_path: Path) -> None:
         wrong = await browser.post(elsewhere, sent)
         done = await browser.post(path, sent)
         kept = await own.app.get(own.driver, f"/api/tre/v1_3/dispute/{dispute_id}")
-        return page, wrong.status_code, done.status_code, kept["state"], await driver_of(own) == own.colleague.user_id
+        trip = Page((await browser.get(f"/trips/{own.trip_id}")).text)
+        is_driver = await driver_of(own) == own.colleague.user_id
+        return page, wrong.status_code, done.status_code, kept["state"], is_driver, trip
 
-    page, wrong, done, state, is_driver = at_desk(tmp_path, scenario)
+    page, wrong, done, state, is_driver, trip = at_desk(tmp_path, scenario)
 
+    assert "accepted; the trip has another driver" in trip.text
+    assert any((href or "").endswith("/driver") for href in links(trip))
     assert "Accept the dispute with this driver" in page.text
     assert (wrong, done, state, is_driver) == (404, 303, "CORRECTED", True)
