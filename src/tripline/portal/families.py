@@ -83,6 +83,7 @@ SECTIONS: Final[navigation.Sections] = {
     },
     "map": {"/map": ("portal.live.title", "map")},
     "scores": {"/scores": ("portal.scores.title", "gauge")},
+    "trips": {"/trips": ("portal.lists.trips.title", "route")},
     "delegation": {"/delegation": ("portal.delegation.title", "waypoints")},
     "import": {"/import": ("portal.import.title", "upload")},
     "lines": {"/lines": ("portal.frame.lines", "card-sim")},

@@ -18,6 +18,10 @@ F = TypeVar("F", bound=msgspec.Struct)
 R = TypeVar("R", bound=msgspec.Struct)
 
 
+class AtLeast(int):
+    """A count that ended at its bound: there may be more."""
+
+
 class Listing(msgspec.Struct, Generic[F, R], frozen=True):
     """A list. `admitted` checks the actor and the filters, and returns the arguments for `rows` and `number`."""
 

@@ -99,7 +99,7 @@ async def ask(request: Call) -> Response[bytes]:
         raise BadParameter.missing("list" if noun is None else "form")
     table = TABLES[noun]
     query = MultiDict(parse_qsl(form.text("query"), max_num_fields=100))
-    wanted = tables.of_query(query, table, remembered=form.text("columns"))
+    wanted = tables.asked_by(request, query, table, remembered=form.text("columns"))
     return await _begun(request, visitor, table, Form(kind), wanted)
 
 

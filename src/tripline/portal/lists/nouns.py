@@ -12,12 +12,14 @@ from tripline.portal.lists import (
     people,
     sensors,
     services,
+    trips,
     vehicles,
 )
 from tripline.portal.lists.tables import Table
 
 _LISTS: Final = (
     vehicles,
+    trips,
     sensors,
     lines,
     people,

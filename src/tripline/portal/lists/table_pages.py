@@ -20,6 +20,7 @@ from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.lists import tables
 from tripline.portal.lists.columns import Around, Column, Filter, Kind, Words
 from tripline.portal.lists.tables import Bulk, ListRequest, Table
+from tripline.services.listings import AtLeast
 from tripline.store.listing.pages import Page
 from tripline.store.transactions import ReadTx
 
@@ -122,7 +123,7 @@ async def counted(request: Call, table: Table) -> Response[bytes]:
         "lists/count.html",
         title=f"{_TEXTS}{table.noun}.title",
         fragment="count",
-        counted=f"{_TEXTS}{table.noun}.count",
+        counted=f"{_TEXTS}{table.noun}.count" + (".least" if isinstance(number, AtLeast) else ""),
         back=addresses.without(request, tables.COUNT),
         number=number,
     )

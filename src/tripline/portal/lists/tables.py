@@ -9,6 +9,7 @@ Not here: columns and filters (`columns.py`), each noun's list (`vehicles.py` an
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import msgspec
 from litestar.datastructures import MultiDict
@@ -16,7 +17,7 @@ from litestar.datastructures import MultiDict
 from tripline.domain import fields
 from tripline.domain.access import Action, Actor
 from tripline.http import parameters
-from tripline.http.context import Call
+from tripline.http.context import Call, context_of
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.portal.frame import addresses
@@ -85,6 +86,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     """Returns the key of the text of its button, if that depends on the visitor."""
     icon: str = "inbox"
     template: str = "lists/list.html"
+    searched: bool = True
+    """It has a search."""
 
     @property
     def order(self) -> str:
@@ -95,6 +98,17 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         """The heading of a column: of this list, else of every list with such a column."""
         texts = catalogue.of_portal(language)
         return texts.get(f"portal.lists.{self.noun}.{column.key}") or texts[f"portal.lists.column.{column.key}"]
+
+    def settled(
+        self,
+        chosen: Mapping[str, str],
+        query: Mapping[str, str],
+        *,
+        zone: ZoneInfo,
+        now_ms: int,
+    ) -> Mapping[str, str]:
+        """The values of the query, with ones that depend on the time."""
+        return chosen
 
     def filtered(self, wanted: "ListRequest") -> Any:
         """The store's filters for a query."""
@@ -139,7 +153,14 @@ class ListRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 def asked(request: Call, table: Table) -> ListRequest:
     """Parse the request's query. Raises `BadParameter`."""
-    return of_query(request.query_params, table, remembered=request.cookies.get(cookie_of(table), ""))
+    return asked_by(request, request.query_params, table, remembered=request.cookies.get(cookie_of(table), ""))
+
+
+def asked_by(request: Call, query: MultiDict[str], table: Table, *, remembered: str) -> ListRequest:
+    """Parse a query at the time of the request. Raises `BadParameter`."""
+    wanted, context = of_query(query, table, remembered=remembered), context_of(request)
+    settled = table.settled(wanted.chosen, query, zone=context.time_zone, now_ms=context.clock())
+    return msgspec.structs.replace(wanted, chosen=settled)
 
 
 def of_query(query: MultiDict[str], table: Table, *, remembered: str) -> ListRequest:

@@ -1,0 +1,250 @@
+"""The list of trips by start: of a company, a vehicle or a driver, or of everything in reach, in a period.
+
+Not here: reading trips (`services/fleet/trip_lists.py`).
+"""
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from tripline.domain import listed_trips, trends
+from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
+from tripline.domain.listed_trips import ListedTrip, State
+from tripline.domain.refusals import BadParameter
+from tripline.domain.vehicle_days import Ends, Point
+from tripline.http.context import Call
+from tripline.portal.frame import addresses
+from tripline.portal.frame.visitors import Visitor
+from tripline.portal.lists import table_pages
+from tripline.portal.lists.columns import Column, Filter, Kind, Words, each_of
+from tripline.portal.lists.references import COMPANY
+from tripline.portal.lists.tables import ListRequest, Reference, Table
+from tripline.services.fleet import people, trip_lists, vehicles
+from tripline.services.listings import AtLeast, Listing
+from tripline.store.listing.pages import Page, PageRequest
+from tripline.store.transactions import ReadTx
+from tripline.store.trips import trip_ends, trip_list
+from tripline.store.trips.trip_list import TripQuery
+
+DAYS: Final = 7
+"""Days of the usual period, with today."""
+FROM, TO = "from", "to"
+_FIRST, _LAST = "first_ms", "last_ms"
+_MINUTE_MS: Final = 60_000
+_EPOCH: Final = dt.date(1970, 1, 1).toordinal()
+_NOWHERE: Final = Ends(None, None)
+
+
+class TripRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the list."""
+
+    id: TripId
+    trip: ListedTrip
+    ends: Ends
+
+
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
+    """Which trips to list."""
+
+    first_ms: int = 0
+    last_ms: int = 0
+    vehicle_id: VehicleId | None = None
+    driver_id: UserId | None = None
+    company_id: CompanyId | None = None
+    which: listed_trips.Filters = listed_trips.Filters()
+
+
+class TripTable(Table, frozen=True, kw_only=True):
+    """A list within a period of days."""
+
+    def settled(
+        self, chosen: Mapping[str, str], query: Mapping[str, str], *, zone: ZoneInfo, now_ms: int
+    ) -> Mapping[str, str]:
+        """Add the days of the query, or the usual ones, and the instants of both. Raises `BadParameter`."""
+        last = _day(TO, query[TO]) if query.get(TO) else trends.day_of(now_ms, zone)
+        first = _day(FROM, query[FROM]) if query.get(FROM) else last - DAYS + 1
+        instants = {_FIRST: trends.midnight_ms(first, zone), _LAST: trends.midnight_ms(last + 1, zone) - 1}
+        given = {FROM: trends.text(first), TO: trends.text(last)}
+        return {**chosen, **given, **{name: str(at_ms) for name, at_ms in instants.items()}}
+
+    def filtered(self, wanted: ListRequest) -> Filters:
+        """The filters with the instants of the period."""
+        found: Filters = super().filtered(wanted)
+        given = {name: int(wanted.chosen.get(name, "0")) for name in (_FIRST, _LAST)}
+        return msgspec.structs.replace(found, **given)
+
+
+def _day(name: str, text: str) -> int:
+    try:
+        date = dt.date.fromisoformat(text)
+    except ValueError as error:
+        raise BadParameter("time", field=name) from error
+    if not 1970 <= date.year <= 2099:
+        raise BadParameter("time", field=name)
+    return date.toordinal() - _EPOCH
+
+
+def _which(
+    *,
+    search: str | None,
+    state: State | None = None,
+    reason: str | None = None,
+    score: tuple[float, float] | None = None,
+    disputed: bool | None = None,
+    over: bool | None = None,
+    **of: Any,
+) -> Filters:
+    least, most = score or (None, None)
+    which = listed_trips.Filters(
+        state=state, not_scored=reason, min_score=least, max_score=most, disputed=disputed, over_limit=over
+    )
+    return Filters(**{name: of[name] for name in ("vehicle_id", "driver_id", "company_id")}, which=which)
+
+
+def _admitted(tx: ReadTx, actor: Actor, filters: Filters) -> tuple[Actor, TripQuery]:
+    query = trip_lists.query_of(
+        tx,
+        actor=actor,
+        first_ms=filters.first_ms,
+        last_ms=filters.last_ms,
+        vehicle_id=filters.vehicle_id,
+        user_id=filters.driver_id,
+        company_id=filters.company_id,
+        filters=filters.which,
+    )
+    return actor, query
+
+
+def _page(tx: ReadTx, actor: Actor, query: TripQuery, page_request: PageRequest) -> Page[TripRow]:
+    found = trip_lists.page(tx, actor=actor, query=query, page_request=page_request)
+    ends = trip_ends.ends_of(tx, [each.no for each in found.rows])
+    return found.mapped(lambda trip: TripRow(id=trip.id, trip=trip, ends=ends.get(trip.no, _NOWHERE)))
+
+
+def _count(tx: ReadTx, _: Actor, query: TripQuery) -> int:
+    found = trip_list.count(tx, query)
+    return found.number if found.complete else AtLeast(found.number)
+
+
+def _place(point: Point | None) -> str | None:
+    return None if point is None else f"{point.lat:.4f}, {point.lon:.4f}"
+
+
+def _start(row: TripRow, words: Words) -> str | None:
+    text = words.time(row.trip.start_ms)
+    return None if text is None else text[:-3]
+
+
+def _minutes(row: TripRow, _: Words) -> int | None:
+    return None if row.trip.duration_ms is None else round(row.trip.duration_ms / _MINUTE_MS)
+
+
+def _score(row: TripRow, _: Words) -> int | None:
+    return None if row.trip.score is None else round(row.trip.score)
+
+
+def _limits(row: TripRow, _: Words) -> str | None:
+    known = row.trip.limit_known
+    return None if known is None or row.trip.score is None else f"{known:.0%}"
+
+
+def _reason(row: TripRow, words: Words) -> str | None:
+    reason = row.trip.not_scored
+    return None if reason is None else words.say(f"portal.lists.filter.reason.{reason}")
+
+
+def _mark(name: str, row: TripRow, words: Words) -> str | None:
+    is_so = row.trip.disputed if name == "disputed" else bool(row.trip.over_speed)
+    return words.say(f"portal.lists.filter.{name}.yes") if is_so else None
+
+
+_STATE: Final = Filter(key="state", values=each_of(State))
+_ELSEWHERE: Final = "portal.record.elsewhere"
+TRIPS: Final = TripTable(
+    noun="trips",
+    path="/trips",
+    access=Action.DRIVING_READ,
+    listing=Listing(_page, _count, _admitted),
+    which=_which,
+    columns=(
+        Column(
+            "start",
+            Kind.TEXT,
+            _start,
+            order=trip_list.START,
+            to=lambda row, around: f"/trips/{row.id}" if around.is_open("/trips/{tripId}") else None,
+        ),
+        Column(
+            "vehicle", Kind.TEXT, "trip.vehicle_no", to=lambda row, around: around.here(vehicle=row.trip.vehicle_id)
+        ),
+        Column("driver", Kind.CLIP, "trip.driver_name", look="middle", dash=True),
+        Column("begin", Kind.CLIP, lambda row, _: _place(row.ends.begin), look="widest"),
+        Column("end", Kind.CLIP, lambda row, _: _place(row.ends.end), look="widest"),
+        Column(
+            "km",
+            Kind.KM,
+            lambda row, _: None if row.trip.distance_m is None else row.trip.distance_m / 1_000,
+            look="middle",
+        ),
+        Column("minutes", Kind.NUMBER, _minutes, look="wide"),
+        Column("score", Kind.NUMBER, _score),
+        Column("limits", Kind.TEXT, _limits, look="number"),
+        Column("events", Kind.NUMBER, "trip.events", look="wide"),
+        Column(
+            "state",
+            Kind.CHOICE,
+            "trip.state",
+            choice=_STATE,
+            colours={"open": "busy", "ended": "idle", "unscored": "warning"},
+            look="middle",
+        ),
+        Column("reason", Kind.CLIP, _reason, look="wide"),
+        Column("disputed", Kind.TEXT, lambda row, words: _mark("disputed", row, words), shown=False),
+        Column("over", Kind.TEXT, lambda row, words: _mark("over", row, words), shown=False),
+    ),
+    filters=(
+        _STATE,
+        Filter(key="reason", values={reason: reason for reason in listed_trips.REASONS if reason != "unmapped"}),
+        Filter(key="score", values={"poor": (0.0, 74.9999), "fair": (75.0, 89.9999), "good": (90.0, 100.0)}),
+        Filter(key="disputed", values={"yes": True}),
+        Filter(key="over", values={"yes": True, "no": False}),
+    ),
+    references=(
+        COMPANY,
+        Reference(
+            key="vehicle",
+            name=lambda tx, actor, filters: vehicles.read(tx, actor=actor, vehicle_id=filters.vehicle_id).vehicle_no,
+        ),
+        Reference(
+            key="driver",
+            name=lambda tx, actor, filters: (
+                people.find(
+                    tx, actor=actor, action=Action.USER_READ, role=Authority.DRIVER, user_id=filters.driver_id
+                ).name
+            ),
+        ),
+    ),
+    usual_sort=lambda _: f"-{trip_list.START}",
+    searched=False,
+    icon="route",
+    template="lists/trips.html",
+)
+
+
+def _more(request: Call, _tx: ReadTx, _visitor: Visitor, wanted: ListRequest, found: Page[TripRow]) -> dict[str, Any]:
+    gone = (FROM, TO, addresses.AFTER, addresses.BEFORE)
+    kept = {name: value for name, value in request.query_params.multi_items() if name not in gone}
+    return {
+        "first": wanted.chosen[FROM],
+        "last": wanted.chosen[TO],
+        "kept": kept,
+        "goes_on": not found.rows and found.more_behind,
+    }
+
+
+TABLES: Final = (TRIPS,)
+handlers: Final = table_pages.handlers(TRIPS, more=_more)
