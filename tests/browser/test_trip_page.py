@@ -67,6 +67,15 @@ def test_trip_is_read_by_keyboard_and_replayed(driven):
         assert "#t=" in page.url
         page.locator("[data-do=next-event]").click()
         assert "Sudden" in at.inner_text()
+        box = chart.bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 60)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] * 0.7, box["y"] + 60, steps=4)
+        page.mouse.up()
+        page.wait_for_selector("tr.outside")
+        chart.press("Escape")
+        assert page.locator("tr.outside").count() == 0
+        page.locator("[data-do=next-event]").click()
         assert page.locator("tr.at").count() == 1
         moment = page.url
         page.locator("[data-do=play]").click()

@@ -4,7 +4,8 @@ import { colour } from "./colours.js";
 const HEIGHT = 200;
 const EDGE = 8;
 
-export async function drawChart(place, track, { words, zone, language }) {
+/** Draw the chart; `brushed(first, last)` gets the places of the first and last sample in sight once that changes. */
+export async function drawChart(place, track, { words, zone, language, brushed }) {
   const { default: uPlot } = await import("./uplot/uplot.mjs");
   const minutes = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: zone };
   const clock = new Intl.DateTimeFormat(language, minutes);
@@ -43,6 +44,12 @@ export async function drawChart(place, track, { words, zone, language }) {
       },
     ],
     hooks: {
+      setScale: [
+        (drawn, scale) => {
+          const { min, max } = drawn.scales.x;
+          if (scale === "x" && drawn.status) brushed(track.near(min * 1000), track.near(max * 1000));
+        },
+      ],
       setCursor: [
         (drawn) => {
           if (drawn.cursor.event && drawn.cursor.idx !== null && drawn.cursor.idx !== undefined) track.show(drawn.cursor.idx, "chart");
@@ -63,7 +70,7 @@ export async function drawChart(place, track, { words, zone, language }) {
     const far = event.shiftKey ? 30 : 1;
     const moves = { ArrowLeft: track.moment - far, ArrowRight: track.moment + far, ArrowDown: track.moment - far, ArrowUp: track.moment + far, Home: 0, End: track.length - 1 };
     if (event.key === "Escape") whole();
-    else if (event.key in moves) {
+    else if (event.key in moves && !event.ctrlKey && !event.metaKey && !event.altKey) {
       event.preventDefault();
       track.show(moves[event.key], "keys");
     }

@@ -1,5 +1,5 @@
 // The track of a trip on the base map: coloured by speed or excess, with its events and the moment that is shown.
-import { openMap } from "./base-map.js";
+import { fit, openMap } from "./base-map.js";
 import { colour } from "./colours.js";
 
 /** Upper bounds of the steps of speed, km/h. */
@@ -75,9 +75,9 @@ class TripMap {
     if (this.map && !this.map.getBounds().contains(point)) this.map.jumpTo({ center: point });
   }
 
-  /** A picture of the map as it is now. */
-  picture() {
-    return this.map.getCanvas();
+  /** Show the samples between two places. */
+  showPart(first, last) {
+    if (this.map && last > first && !this.follows) fit(this.map, this.track.bounds(first, last));
   }
 
   #pick({ x, y }) {

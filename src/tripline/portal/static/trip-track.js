@@ -64,16 +64,16 @@ export class Track {
     return speed === null || limit === null ? null : speed - limit;
   }
 
-  /** West, south, east, north. */
-  bounds() {
+  /** West, south, east, north of the samples between two places; of all by default. */
+  bounds(first = 0, last = this.length - 1) {
     let [west, south, east, north] = [180, 90, -180, -90];
-    for (const [lon, lat] of this.points) {
+    for (const [lon, lat] of this.points.slice(first, last + 1)) {
       west = Math.min(west, lon);
       east = Math.max(east, lon);
       south = Math.min(south, lat);
       north = Math.max(north, lat);
     }
-    return this.length ? [west, south, east, north] : undefined;
+    return west <= east ? [west, south, east, north] : undefined;
   }
 
   #limitsOf(runs) {

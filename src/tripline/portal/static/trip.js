@@ -52,12 +52,20 @@ async function open() {
   }
 
   const chartPlace = part("chart");
+  let map = null;
+  let replay = null;
   const chart = await drawChart(chartPlace, track, {
     words: { speed: texts["chart.speed"], limit: "" },
     zone: place.dataset.zone,
     language: LANGUAGE,
+    brushed: (first, last) => {
+      if (!replay?.running) map?.showPart(first, last);
+      for (const link of document.querySelectorAll("[data-moment]")) {
+        const at = Number(link.dataset.moment);
+        link.closest("tr")?.classList.toggle("outside", at < track.times[first] || at > track.times[last]);
+      }
+    },
   });
-  let map = null;
   drawMap(place.querySelector("[data-map]"), track, { icons: place.dataset.icons, shapes, told }).then((drawn) => {
     map = drawn;
     map?.colourBy(place.querySelector("[name=trip-colour]:checked").value);
@@ -65,7 +73,7 @@ async function open() {
   });
 
   const play = place.querySelector('[data-do="play"]');
-  const replay = new Replay(
+  replay = new Replay(
     track,
     (at, no) => {
       if (no !== track.moment) track.show(no, "replay");
