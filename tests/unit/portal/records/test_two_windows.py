@@ -69,6 +69,7 @@ ANYHOW: dict[str, tuple[str, ...]] = {
         "/password",
         "/pushes/secret",
         "/pushes/test",
+        "/trips/{tripId}/contest",
     ),
     "gives what nobody has taken meanwhile, else it is refused": (
         "/delegation/candidates/remove",
@@ -91,6 +92,8 @@ ANYHOW: dict[str, tuple[str, ...]] = {
     "is decided once; the second is refused, and told by whom it was decided": (
         "/admin/applications/{applicationId}/approve",
         "/admin/applications/{applicationId}/reject",
+        "/trips/{tripId}/disputes/{disputeId}",
+        "/trips/{tripId}/disputes/{disputeId}/withdraw",
     ),
     "ends or repeats work under way, and loses nothing": (
         "/exports/{exportId}/cancel",
