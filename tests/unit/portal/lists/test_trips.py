@@ -51,3 +51,9 @@ def test_wrong_period_or_filter_is_refused(tmp_path, query):
     _, answer = seen(tmp_path, f"/trips?{query}")
 
     assert answer.status_code == 400
+
+
+def test_page_of_a_vehicle_leads_to_its_trips(tmp_path):
+    world, answer = seen(tmp_path, "/fleet/vehicles/{V}")
+
+    assert f"/trips?vehicle={world.ids['V']}" in Page(answer.text).hrefs
