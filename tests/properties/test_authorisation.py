@@ -75,6 +75,8 @@ SPECIAL = {
     "delegations.list_delegating": (SEEN,),
     "delegations.list_received": (SEEN,),
     "delegations.take_back": (BORROWER, VEHICLE),
+    "trip_lists.list_of_company": (SEEN,),
+    "trip_lists.read_day": (VEHICLE,),
     "maps.cancel_import": (),
     "maps.continue_import": (),
     "maps.import_map": (),
@@ -93,6 +95,7 @@ SPECIAL = {
 """Operations whose things are not simply held against the operation's own row."""
 
 STANDING = {
+    "date": "2025-01-01",
     "file": "none",
     "area": "none",
     "sessionId": UNKNOWN,
@@ -105,6 +108,7 @@ STANDING = {
 WITHOUT_COMPANY = {
     "companies.change_named",
     "companies.read_mine",
+    "trends.scores_to_attend",
     "companies.register",
     "imports.sensors_sample",
     "imports.vehicles_sample",
