@@ -187,6 +187,12 @@ VEHICLES = {
     "POST /vehicle/{W}/activate": "UFFF ..FFFF FFFF FFF",
     "POST /vehicle/{unknown}/activate": "UFFN NNNNNN NNNN FFF",
     "POST /vehicle/{V}/deactivate": "UFFF ..F.FF .F.F FFF",
+    # Owner and borrower, and their directors of the vehicle; each company its own links.
+    "POST /api/tre/v1_3/vehicle/{V}/sharelink": "UFFF ..F.FF .F.F FFF",
+    "POST /api/tre/v1_3/vehicle/{unknown}/sharelink": "UFFN NNNNNN NNNN FFF",
+    "GET /api/tre/v1_3/sharelinks": "UFF. ...... .... FFF",
+    "DELETE /api/tre/v1_3/sharelink/{link of P}": "UFFF F.FFFF .FFF FFF",
+    "DELETE /api/tre/v1_3/sharelink/{unknown}": "UFFF NNNNNN NNNN FFF",
     "POST /vehicle/{X}/deactivate": "UFFF FFFFF. FFFF FFF",
     "GET /vehicles/count?serviceType=ace": "UFFF .....F .... ...",
     "GET /vehicles/count?companyId={P}": "UFFF ..FFFF ..FF ...",

@@ -127,6 +127,7 @@ class World:
         await app.post(p, f"/vehicle/{v}/driver/{self.ids['delegated driver of P']}")
         self.ids["T"] = await app.store.write(delegating.scored_trip(app, p, v, of("driver of P")))
         self.ids["D"] = await app.store.write(delegating.dispute(app, self.ids["T"], of("driver of P")))
+        self.ids["link of P"] = (await app.post(p, f"/api/tre/v1_3/vehicle/{v}/sharelink", {}))["id"]["id"]
         self.ids["rescoring of P"] = await app.store.write(delegating.rescoring(app, p))
         call = {"method": "reset", "params": {}}
         for name in ("on V", "on X"):

@@ -1,55 +1,30 @@
 """The base map: its tiles, and the style in which they are drawn (docs/maps.md)."""
 
-import hashlib
-import re
-from collections.abc import Mapping
-from typing import Any, Final, cast, get_args
+from typing import Any, Final
 
-import msgspec
-from litestar.types import ASGIApp, Receive, Scope, Send
+from litestar.types import ASGIApp
 
-from tripline.basemap import style
 from tripline.basemap.colours import Theme
 from tripline.basemap.layers import MOST_ZOOM
 from tripline.domain.access import Gate
 from tripline.domain.refusals import BadParameter
-from tripline.http import cookies, parameters, permission
-from tripline.http.context import Call, maps_of, process_of
-from tripline.http.operations import JSON, Value, operation
-from tripline.ports.maps import NO_MAP
+from tripline.http import map_answers, permission
+from tripline.http.context import Call
+from tripline.http.operations import Value, operation
 
-MVT: Final = "application/vnd.mapbox-vector-tile"
-FORM: Final = ".mvt"
-KEPT_S: Final = 86_400
-"""How long browsers keep tiles of a version."""
 _ZOOM: Final = Value(name="z", type=int, meaning=f"zoom, 0 to {MOST_ZOOM}", example=14, required=True)
 _COLUMN: Final = Value(name="x", type=int, meaning="column from the west, 0 to 2^z - 1", example=8624, required=True)
 _ROW: Final = Value(
-    name="y", type=str, meaning=f"row from the north, 0 to 2^z - 1, and `{FORM}`", example="5743.mvt", required=True
+    name="y",
+    type=str,
+    meaning=f"row from the north, 0 to 2^z - 1, and `{map_answers.FORM}`",
+    example="5743.mvt",
+    required=True,
 )
 _VERSION: Final = Value(
     name="v", type=str, meaning="version of the map, as the style names it", example="6c9ba3d0c80111ef"
 )
 _THEME: Final = Value(name="theme", type=Theme, meaning="`light` or `dark`; absent: light", example="dark")
-_GZIP: Final = re.compile(rb"\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))", re.IGNORECASE)
-_CACHE: Final = b"cache-control"
-_FOR_LONG: Final = b"private, max-age=%d, immutable" % KEPT_S
-_DIGITS: Final = re.compile(r"\d{1,10}", re.ASCII)
-
-
-class _Answer:
-    """One answer: its status, headers and body."""
-
-    __slots__ = ("_body", "_headers", "_status")
-
-    def __init__(self, status: int, headers: Mapping[bytes, bytes], body: bytes = b"") -> None:
-        self._status = status
-        self._headers = [*headers.items()]
-        self._body = body
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": self._status, "headers": self._headers})
-        await send({"type": "http.response.body", "body": self._body, "more_body": False})
 
 
 @operation(
@@ -57,7 +32,7 @@ class _Answer:
     "/map/{z}/{x}/{y}",
     access=Gate.SIGNED_IN,
     answer=bytes,
-    answer_type=MVT,
+    answer_type=map_answers.MVT,
     also={204: None, 304: None},
     in_path=(_ZOOM, _COLUMN, _ROW),
     query=(_VERSION,),
@@ -69,32 +44,7 @@ async def read_tile(request: Call) -> ASGIApp:
     The answer has a strong `ETag`; a request with the same `If-None-Match` is answered 304 without a body.
     """
     await permission.permitted(request)
-    asked = request.path_params
-    zoom = _whole("z", asked["z"], most=MOST_ZOOM)
-    most = (1 << zoom) - 1
-    column, row = _whole("x", asked["x"], most=most), _whole("y", asked["y"].removesuffix(FORM), most=most)
-    base_map = maps_of(request).base_map
-    if base_map is None:
-        return _Answer(204, {_CACHE: b"private, no-cache"})
-    takes_gzip, known = _headers(request)
-    version = base_map.shown().version.encode()
-    # An address with the current version can be cached for long.
-    is_of_version = request.scope["query_string"] == b"v=" + version
-    headers = {_CACHE: _FOR_LONG if is_of_version else b"private, no-cache", b"vary": b"Accept-Encoding"}
-    headers[b"etag"] = b'"%s%s"' % (version, b"" if takes_gzip else b"-plain")
-    if headers[b"etag"] in known:
-        return _Answer(304, headers)
-    tile = await base_map.tile(zoom, column, row)
-    if tile is None:
-        return _Answer(204, {_CACHE: headers[_CACHE]})
-    if tile.version.encode() != version:
-        # Replaced in this very moment.
-        headers = {_CACHE: b"no-store", b"vary": b"Accept-Encoding"}
-    body = tile.body if takes_gzip else base_map.unpacked(tile)
-    if tile.packed and takes_gzip:
-        headers[b"content-encoding"] = b"gzip"
-    headers |= {b"content-type": MVT.encode(), b"content-length": b"%d" % len(body)}
-    return _Answer(200, headers, body)
+    return await map_answers.tile(request)
 
 
 @operation("GET", "/map/style.json", access=Gate.SIGNED_IN, answer=bytes, also={304: None}, query=(_THEME,))
@@ -105,56 +55,7 @@ async def read_style(request: Call) -> ASGIApp:
     a strong `ETag`; a request with the same `If-None-Match` is answered 304 without a body.
     """
     await permission.permitted(request)
-    theme = parameters.query_text(request.query_params, "theme") or "light"
-    if theme not in get_args(Theme):
-        raise BadParameter("one_of", field="theme", values=", ".join(get_args(Theme)))
-    base_map = maps_of(request).base_map
-    shown = NO_MAP if base_map is None else base_map.shown()
-    body = msgspec.json.encode(
-        style.style(
-            cast("Theme", theme),
-            tiles=f"{_origin(request)}/map/{{z}}/{{x}}/{{y}}{FORM}?v={shown.version}",
-            attribution=shown.attribution,
-            bounds=shown.bounds,
-            zooms=(shown.least_zoom, shown.most_zoom),
-        )
-    )
-    etag = b'"%s"' % hashlib.sha256(body).hexdigest()[:32].encode()
-    headers = {_CACHE: b"private, no-cache", b"etag": etag}
-    if etag in _headers(request)[1]:
-        return _Answer(304, headers)
-    headers |= {b"content-type": JSON.encode(), b"content-length": b"%d" % len(body)}
-    return _Answer(200, headers, body)
-
-
-def _whole(name: str, text: str, *, most: int) -> int:
-    """A number of the path. Raises `BadParameter`."""
-    if _DIGITS.fullmatch(text) is None:
-        raise BadParameter("integer", field=name)
-    if (value := int(text)) > most:
-        raise BadParameter("between", field=name, least=0, most=most)
-    return value
-
-
-def _headers(request: Call) -> tuple[bool, bytes]:
-    """True if the request accepts gzip, and its `If-None-Match` tags; building Litestar's header map would take
-    longer.
-    """
-    takes_gzip, known = False, b""
-    for name, value in request.scope["headers"]:
-        if name == b"accept-encoding":
-            takes_gzip = takes_gzip or _GZIP.search(value) is not None
-        elif name == b"if-none-match":
-            known += value
-    return takes_gzip, known
-
-
-def _origin(request: Call) -> str:
-    """The address of this server as the request has it: tiles of other origins are none that our pages may load."""
-    host = request.headers.get("host", "")
-    if process_of(request).behind_proxy:
-        host = request.headers.get("x-forwarded-host", host)
-    return f"{'https' if cookies.is_secure(request) else 'http'}://{host}"
+    return map_answers.style(request, tiles="/map")
 
 
 handlers: Final[list[Any]] = [read_style, read_tile]

@@ -43,6 +43,7 @@ class Thing(Word, Enum):
     LINE = "line"
     RESCORING = "rescoring"
     SENSOR = "sensor"
+    SHARE_LINK = "share link"
     TRIP = "trip"
     USER = "user"
     VEHICLE = "vehicle"
@@ -149,6 +150,9 @@ class Action(Enum):
     VEHICLE_HISTORY_READ = "vehicle.history_read"
     VEHICLE_MODIFY = "vehicle.modify"
     VEHICLE_READ = "vehicle.read"
+    VEHICLE_SHARE = "vehicle.share"
+    """Make links that show a vehicle without an account, list and end those of the own company; the row is the
+    vehicle."""
 
 
 _ALL = frozenset({Reach.ANY})
@@ -270,6 +274,7 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
         Authority.DIRECTOR: _DIRECTOR,
         Authority.DRIVER: frozenset({Reach.DRIVING_RIGHT}),
     },
+    Action.VEHICLE_SHARE: {Authority.COMPANY_ADMIN: _HOLDER, Authority.DIRECTOR: _DIRECTING},
 }
 
 

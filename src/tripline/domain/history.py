@@ -53,6 +53,9 @@ class Event(StrEnum):
     RIGHT_TAKEN_BACK = "RIGHT_TAKEN_BACK"
     CANDIDATE_REGISTERED = "CANDIDATE_REGISTERED"
     CANDIDATE_REMOVED = "CANDIDATE_REMOVED"
+    SHARED = "SHARED"
+    """A link that shows the vehicle without an account was made."""
+    SHARE_ENDED = "SHARE_ENDED"
 
 
 class TooManyChanges(TryLater):

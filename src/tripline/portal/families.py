@@ -26,6 +26,7 @@ from tripline.portal.records import (
     vehicles,
 )
 from tripline.portal.scores import overview, subjects
+from tripline.portal.sharing import links, shared
 from tripline.portal.trips import contests, trip_files, trip_page
 
 FAMILIES: Final = (
@@ -71,6 +72,8 @@ FAMILIES: Final = (
     contests,
     trip_files,
     trip_page,
+    links,
+    shared,
 )
 
 SECTIONS: Final[navigation.Sections] = {
@@ -81,7 +84,7 @@ SECTIONS: Final[navigation.Sections] = {
         "/fleet/drivers": ("portal.frame.drivers", "id-card"),
         "/fleet/companies": ("portal.companies.title", "building-2"),
     },
-    "map": {"/map": ("portal.live.title", "map")},
+    "map": {"/map": ("portal.live.title", "map"), "/shares": ("portal.shares.title", "link")},
     "scores": {"/scores": ("portal.scores.title", "gauge")},
     "trips": {"/trips": ("portal.lists.trips.title", "route")},
     "delegation": {"/delegation": ("portal.delegation.title", "waypoints")},

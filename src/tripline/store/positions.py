@@ -62,6 +62,12 @@ _EXISTS: Final = Hot(
 _TIME: Final = Hot(
     select(vehicle_position.c.time_ms).where(vehicle_position.c.vehicle_id == bindparam("of_vehicle")), "of_vehicle"
 )
+_OF_VEHICLE: Final = Hot(
+    select(*(vehicle_position.c[name] for name in FIELDS)).where(
+        vehicle_position.c.vehicle_id == bindparam("of_vehicle")
+    ),
+    "of_vehicle",
+)
 _BESIDE: Final = sensor.alias("beside")
 _VEHICLE_OF_ALONE: Final = Hot(
     select(sensor.c.vehicle_id).where(
@@ -91,6 +97,12 @@ def time_ms(tx: ReadTx, vehicle_id: VehicleId) -> int | None:
     """When the vehicle was at its position; the caller was let pass. None: it has none."""
     found = tx.hot(_TIME, vehicle_id)
     return int(found[0][0]) if found else None
+
+
+def of_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> Position | None:
+    """The vehicle's position; the caller was let pass. None: it has none."""
+    found = tx.hot(_OF_VEHICLE, vehicle_id)
+    return _position(found[0]) if found else None
 
 
 class Followed(NamedTuple):

@@ -143,5 +143,5 @@ def test_only_a_choice_has_no_required_field():
         if each.method == "POST" and isinstance(each.request, type) and issubclass(each.request, msgspec.Struct)
     } - required().keys()
 
-    # One action, or a batch of them; messages of a selection, or all.
-    assert without == {"carrier.act", "pushes.resend"}
+    # One action, or a batch of them; messages of a selection, or all; a link with its defaults.
+    assert without == {"carrier.act", "pushes.resend", "share_links.make"}

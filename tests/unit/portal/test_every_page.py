@@ -55,6 +55,7 @@ SAMPLES = {
     "requestId": "call on V",
     "tripId": "T",
     "disputeId": "D",
+    "linkId": "link of P",
 }
 """The thing of `access_world` that stands for an id in a path."""
 ELSEWHERE = {"version": "0", "folder": "none", "file": "none"}

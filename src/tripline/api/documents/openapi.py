@@ -50,7 +50,7 @@ HEADINGS: Final = {
     "Vehicles": ("Vehicles, who manages and drives them.", ("vehicles", "assignments")),
     "Sensors": ("Sensors, and the vehicles they are mounted on.", ("sensors", "mounting")),
     "Calls": ("Calls to devices, their acknowledgements and results.", ("rpc",)),
-    "Positions": ("Where vehicles are now.", ("positions",)),
+    "Positions": ("Where vehicles are now, and links that show it without an account.", ("positions", "share_links")),
     "Maps": (
         "The base map: its tiles, and the style that draws them. Importing, listing and removing maps.",
         ("base_map", "maps"),

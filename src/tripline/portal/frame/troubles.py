@@ -33,8 +33,8 @@ _EDIT: Final = "/edit"
 """Suffix of the addresses of forms that change a record."""
 _FOR_PROGRAMS: Final = ("/api/", "/health/", "/metrics/")
 """Addresses of programs, themselves and below."""
-_FOR_SCRIPTS: Final = "/map/"
-"""Addresses of the scripts of the page `/map`, below it."""
+_FOR_SCRIPTS: Final = ("/map/", "/share/")
+"""Addresses of the scripts of the map and of shared vehicles."""
 _IN_PLACE: Final = {"hx-retarget": f"#{views.CONTENT}", "hx-reswap": "innerHTML"}
 """Headers that make htmx replace the content with the error page, regardless of its target."""
 

@@ -1,5 +1,5 @@
-"""The sweeper: deletes expired account sessions and links, an account's sessions beyond the limit, mails parked long
-ago, old changes of access to positions, and history beyond its retention.
+"""The sweeper: deletes expired account sessions, links and share links, an account's sessions beyond the limit, mails
+parked long ago, old changes of access to positions, and history beyond its retention.
 
 Not here: drafts of imports (`services/imports/draft_worker.py`).
 """
@@ -10,7 +10,7 @@ from tripline.domain.instants import DAY_MS
 from tripline.observe import logger
 from tripline.ports.clocks import Clock
 from tripline.services import poll_loop
-from tripline.store import positions
+from tripline.store import positions, share_links
 from tripline.store.accounts import links, mail_outbox, sessions
 from tripline.store.fleet import history
 from tripline.store.transactions import Store, WriteTx
@@ -52,6 +52,7 @@ class Sweeper:
                 sessions.purge(tx, now_ms=now_ms, limit=BATCH),
                 0 if crowded is None else sessions.purge_surplus(tx, crowded[0], limit=min(crowded[1], BATCH)),
                 links.purge(tx, now_ms=now_ms, limit=BATCH),
+                share_links.purge(tx, now_ms=now_ms, limit=BATCH),
                 history.purge(tx, before_ms=now_ms - self._history_ms, limit=BATCH),
             )
 

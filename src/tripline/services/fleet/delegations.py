@@ -15,7 +15,7 @@ from tripline.domain.ids import CompanyId, RecordId, SensorId, TimeIds, VehicleI
 from tripline.domain.refusals import NotFound
 from tripline.domain.vehicles import Vehicle
 from tripline.services.fleet import candidates, history
-from tripline.store import lists, reach
+from tripline.store import lists, reach, share_links
 from tripline.store.fleet import candidates as candidate_rows
 from tripline.store.fleet import delegations as rows
 from tripline.store.fleet import rights, vehicles
@@ -84,6 +84,7 @@ def take_back(
     with reach.together(tx):
         rows.end(tx, vehicle_id, to_company_id)
         taken, left = rights.end_of_company(tx, vehicle_id, to_company_id)
+    share_links.forget_vehicle(tx, vehicle_id, company_id=to_company_id)
     history.note(
         tx,
         actor,

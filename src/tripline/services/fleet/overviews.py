@@ -56,6 +56,7 @@ _VEHICLE: Final = (
     Action.VEHICLE_DELEGATE,
     Action.VEHICLE_DELEGATIONS_READ,
     Action.VEHICLE_HISTORY_READ,
+    Action.VEHICLE_SHARE,
     Action.DRIVING_READ,
     Action.SENSOR_READ,
     Action.SENSOR_MOUNT,

@@ -27,7 +27,7 @@ from tripline.services.fleet import history
 from tripline.services.ingest.tracks import SCOPE
 from tripline.services.notifications import Notification
 from tripline.services.rpc import cancellations
-from tripline.store import positions
+from tripline.store import positions, share_links
 from tripline.store.accounts import links, sessions
 from tripline.store.devices import connections, latest_values, watches
 from tripline.store.erasure import driver_remains, erasures, sensor_remains
@@ -66,6 +66,7 @@ def person(tx: WriteTx, user_id: UserId, *, now_ms: int) -> AbstractSet[SensorId
     rights.forget_user(tx, user_id)
     sessions.revoke_all(tx, user_id)
     links.forget_user(tx, user_id)
+    share_links.forget_user(tx, user_id)
     erasures.begin_person(tx, user_id, now_ms=now_ms)
     people.remove(tx, user_id)
     return changed

@@ -37,6 +37,7 @@ from tripline.store.tables.nodes import bus_position, device_send, node, push_cl
 from tripline.store.tables.outbox import mail_outbox, push_outbox, push_receiver, push_resend, push_secret
 from tripline.store.tables.reach import reach
 from tripline.store.tables.rescorings import rescoring
+from tripline.store.tables.share_links import share_link
 from tripline.store.tables.trends import score_change, score_recount, score_standing, score_sum
 from tripline.store.tables.trips import (
     delivery,
@@ -111,6 +112,7 @@ __all__ = [
     "sensor",
     "sensor_attribute",
     "service_application",
+    "share_link",
     "simulated_line",
     "trip",
     "trip_cover",

@@ -1,0 +1,83 @@
+"""Share links over REST: making one, listing and ending them (spec/rest 10.9).
+
+Not here: the pages behind links (`portal/sharing/`).
+"""
+
+from typing import Any, Final
+
+from litestar.types import ASGIApp
+
+from tripline.domain.access import Action, Actor
+from tripline.domain.ids import RecordId, VehicleId
+from tripline.domain.share_links import TooManyLinks
+from tripline.http import answers, parameters, permission
+from tripline.http.context import Call, context_of, process_of
+from tripline.http.operations import operation
+from tripline.services import share_links as service
+from tripline.store.transactions import ReadTx, WriteTx
+from tripline.wire.rest import bodies as rest_bodies
+from tripline.wire.rest.share_links import NewShareLink, ShareLinkRecord, ShareLinks, record
+
+
+@operation(
+    "POST",
+    "/api/tre/v1_3/vehicle/{vehicleId}/sharelink",
+    access=Action.VEHICLE_SHARE,
+    request=NewShareLink,
+    answer=ShareLinkRecord,
+    refuses=(TooManyLinks,),
+)
+async def make(request: Call) -> ASGIApp:
+    """Make a link that shows the vehicle without an account. Only this answer has the link's address."""
+    context = context_of(request)
+
+    def admitted(tx: ReadTx) -> tuple[Actor, VehicleId]:
+        actor = permission.permitted_in(tx, request)
+        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+        service.admit(tx, actor=actor, vehicle_id=vehicle_id)
+        return actor, vehicle_id
+
+    actor, vehicle_id = await context.store.read_short(admitted)
+    sent = rest_bodies.read(await parameters.json_object(request), NewShareLink)
+
+    def work(tx: WriteTx) -> service.Made:
+        return service.make(
+            tx,
+            actor=actor,
+            vehicle_id=vehicle_id,
+            hours=sent.hours,
+            trail=sent.trail,
+            number=sent.number,
+            ids=context.ids,
+            now_ms=context.clock(),
+        )
+
+    made = await context.store.write(work)
+    return answers.ok(record(made.link, url=process_of(request).public_url.rstrip("/") + made.path))
+
+
+@operation("GET", "/api/tre/v1_3/sharelinks", access=Action.VEHICLE_SHARE, answer=ShareLinks)
+async def list_links(request: Call) -> ASGIApp:
+    """The links of the caller's company on vehicles that the caller may share."""
+    context = context_of(request)
+
+    def work(tx: ReadTx) -> ShareLinks:
+        actor = permission.permitted_in(tx, request)
+        return ShareLinks(data=[record(each) for each in service.of_company(tx, actor=actor, now_ms=context.clock())])
+
+    return answers.ok(await context.store.read(work))
+
+
+@operation("DELETE", "/api/tre/v1_3/sharelink/{linkId}", access=Action.VEHICLE_SHARE, answer=None)
+async def end(request: Call) -> ASGIApp:
+    """End a link at once."""
+    context = context_of(request)
+    actor = await permission.permitted(request)
+    link_id = RecordId(parameters.path_id(request, "linkId"))
+    await context.store.write(
+        lambda tx: service.end(tx, actor=actor, link_id=link_id, ids=context.ids, now_ms=context.clock())
+    )
+    return answers.ok({})
+
+
+handlers: Final[list[Any]] = [make, list_links, end]

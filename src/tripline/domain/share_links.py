@@ -1,0 +1,68 @@
+"""Rules of share links: pages that show one vehicle without an account.
+
+Not here: making, opening and ending them (`services/share_links.py`).
+"""
+
+from typing import Final
+
+import msgspec
+
+from tripline.domain.ids import CompanyId, RecordId, UserId, VehicleId
+from tripline.domain.refusals import BadParameter, Kind, Refusal, TryLater
+
+PATH: Final = "/share"
+"""Where the pages behind links are; the cookie of a link is limited to the path of its page."""
+HOURS: Final = 24
+"""How long a link works unless its maker says otherwise."""
+MOST_HOURS: Final = 30 * 24
+MOST_OF_ACCOUNT: Final = 50
+MOST_OF_COMPANY: Final = 200
+"""Links that work at the same time."""
+MS_PER_HOUR: Final = 3_600_000
+
+
+class LinkGone(Refusal):
+    """A share link has ended, or its secret is wrong. Both are answered alike."""
+
+    code = "share_link.gone"
+    kind = Kind.NOT_FOUND
+
+
+class TooManyAttempts(TryLater):
+    """The address has sent too many wrong secrets."""
+
+    code = "share_link.too_many_attempts"
+
+
+class TooManyLinks(Refusal):
+    """The account or its company has as many links as may work at the same time."""
+
+    code = "share_link.too_many"
+    kind = Kind.CONFLICT
+
+
+class ShareLink(msgspec.Struct, frozen=True, kw_only=True):
+    """A link as its company sees it."""
+
+    id: RecordId
+    created_ms: int
+    expires_ms: int
+    company_id: CompanyId
+    maker_id: UserId
+    maker_name: str
+    vehicle_id: VehicleId
+    vehicle_no: str
+    trail: bool
+    """True if the page shows the way since the link was made."""
+    number: bool
+    """True if the page shows the number plate."""
+    openings: int
+    opened_ms: int | None
+    """When it was opened last; None: never."""
+
+
+def lifetime_ms(hours: int | None) -> int:
+    """How long a link works. Raises `BadParameter`."""
+    if hours is not None and not 1 <= hours <= MOST_HOURS:
+        raise BadParameter("between", field="hours", least=1, most=MOST_HOURS)
+    return (HOURS if hours is None else hours) * MS_PER_HOUR

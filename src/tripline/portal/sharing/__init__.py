@@ -1,0 +1,1 @@
+"""Pages of share links, and the page behind one."""

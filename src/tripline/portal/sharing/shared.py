@@ -1,0 +1,194 @@
+"""The page behind a share link, for readers without an account: the vehicle on the base map.
+
+The page itself is the same for every link. Its script sends the secret behind the `#` once, and gets a cookie that is
+sent to the addresses below the page alone. Each answer checks the link anew.
+
+Not here: making and ending links (`links.py`).
+"""
+
+from typing import Any, Final
+
+import msgspec
+from litestar.response import Response
+from litestar.types import ASGIApp
+
+from tripline.basemap.colours import Theme
+from tripline.domain.access import Gate
+from tripline.domain.ids import RecordId, UserId
+from tripline.domain.positions import Position
+from tripline.domain.share_links import PATH, LinkGone, TooManyAttempts
+from tripline.http import cookies, languages, map_answers, parameters, peers
+from tripline.http.context import Call, accounts_of, context_of
+from tripline.http.operations import JSON, Value
+from tripline.language import catalogue
+from tripline.portal.frame import base_map, forms, views
+from tripline.portal.frame.page import page
+from tripline.services import share_links as service
+from tripline.services.accounts.throttle import seconds
+from tripline.services.share_links import Shared
+from tripline.store.transactions import ReadTx
+from tripline.wire.rest.share_links import SharedPoint, SharedTrail, shared_position
+
+_LINK: Final = Value(
+    name="linkId", type=str, meaning="id of the link", example="5b0d9d10-c803-11ef-9d5c-6b1f6f2a4c11", required=True
+)
+_ZOOM: Final = Value(name="z", type=int, meaning="zoom", example=14, required=True)
+_COLUMN: Final = Value(name="x", type=int, meaning="column from the west", example=8624, required=True)
+_ROW: Final = Value(name="y", type=str, meaning="row from the north", example="5743.mvt", required=True)
+_VERSION: Final = Value(name="v", type=str, meaning="version of the map", example="6c9ba3d0c80111ef")
+_THEME: Final = Value(name="theme", type=Theme, meaning="`light` or `dark`; absent: light", example="dark")
+_COOKIE: Final = "tripline-share"
+_HEADERS: Final = {**views.HEADERS, "referrer-policy": "no-referrer", "content-type": JSON}
+_TEXTS: Final = ("waiting", "gone", "cut", "none", "at", "heading")
+
+
+class _Answered(Response[bytes]):
+    """An answer that is made already."""
+
+    def __init__(self, answer: ASGIApp) -> None:
+        super().__init__(b"")
+        self._answer = answer
+
+    def to_asgi_response(self, *args: Any, **named: Any) -> Any:
+        return self._answer
+
+
+@page("GET", f"{PATH}/{{linkId}}", access=Gate.ANYONE, in_path=(_LINK,))
+async def show(request: Call) -> Response[bytes]:
+    """The page of a shared vehicle, without any of its data."""
+    values = {name: f"{{{name}}}" for name in ("age", "degrees")}
+
+    def text(name: str) -> str:
+        return catalogue.text(f"portal.shares.page.{name}", languages.asked_of(request), **values)
+
+    return views.show(
+        request,
+        None,
+        "sharing/shared.html",
+        title="portal.shares.page.title",
+        headers={"referrer-policy": "no-referrer"},
+        texts=msgspec.json.encode({name: text(name) for name in _TEXTS}).decode(),
+        map_style=f"{_path(request)}/map/style.json",
+        **base_map.values(request),
+    )
+
+
+@page(
+    "POST",
+    f"{PATH}/{{linkId}}/opening",
+    access=Gate.ANYONE,
+    in_path=(_LINK,),
+    answer_type=JSON,
+    refuses=(LinkGone, TooManyAttempts),
+)
+async def open_link(request: Call) -> Response[bytes]:
+    """Exchange the secret of a link for a cookie; counts an opening."""
+    form = await forms.read(request)
+    link_id, secret, context = _link_id(request), form.text("secret"), context_of(request)
+    logins, attempt, now_ms = accounts_of(request).limits.logins, _attempt(request), context.clock()
+    if wait_ms := logins.begin(*attempt, now_ms=now_ms):
+        raise TooManyAttempts(after_s=seconds(wait_ms))
+    try:
+        await context.store.write(lambda tx: service.open_link(tx, link_id=link_id, secret=secret, now_ms=now_ms))
+    except LinkGone:
+        logins.failed(*attempt, now_ms=now_ms)
+        raise
+    except BaseException:
+        logins.withdrawn(*attempt)
+        raise
+    logins.succeeded(*attempt)
+    secure = cookies.is_secure(request)
+    attributes = f"Path={_path(request)}; HttpOnly; SameSite=Strict{'; Secure' if secure else ''}"
+    return Response(b"{}", headers={**_HEADERS, "set-cookie": f"{_name(request)}={secret}; {attributes}"})
+
+
+@page("GET", f"{PATH}/{{linkId}}/position", access=Gate.ANYONE, in_path=(_LINK,), answer_type=JSON, refuses=(LinkGone,))
+async def read_position(request: Call) -> Response[bytes]:
+    """The position of the shared vehicle."""
+
+    def work(tx: ReadTx) -> tuple[Shared, Position | None]:
+        link = _shared(tx, request)
+        return link, service.position(tx, link)
+
+    link, found = await context_of(request).store.read_short(work)
+    return _json(shared_position(found, number=link.vehicle_no))
+
+
+@page("GET", f"{PATH}/{{linkId}}/trail", access=Gate.ANYONE, in_path=(_LINK,), answer_type=JSON, refuses=(LinkGone,))
+async def read_trail(request: Call) -> Response[bytes]:
+    """The way of the shared vehicle since the link was made; empty if the link does not show it."""
+    now_ms = context_of(request).clock()
+    found = await context_of(request).store.read(
+        lambda tx: service.way(tx, _shared(tx, request), now_ms=now_ms),
+    )
+    return _json(SharedTrail(points=[SharedPoint(lat=each.lat, lon=each.lon) for each in found]))
+
+
+@page(
+    "GET",
+    f"{PATH}/{{linkId}}/map/style.json",
+    access=Gate.ANYONE,
+    in_path=(_LINK,),
+    query=(_THEME,),
+    answer_type=JSON,
+    refuses=(LinkGone,),
+)
+async def read_style(request: Call) -> Response[bytes]:
+    """The base map as a MapLibre style."""
+    await context_of(request).store.read_short(lambda tx: _shared(tx, request))
+    return _Answered(map_answers.style(request, tiles=f"{_path(request)}/map"))
+
+
+@page(
+    "GET",
+    f"{PATH}/{{linkId}}/map/{{z}}/{{x}}/{{y}}",
+    access=Gate.ANYONE,
+    in_path=(_LINK, _ZOOM, _COLUMN, _ROW),
+    query=(_VERSION,),
+    answer_type=map_answers.MVT,
+    refuses=(LinkGone,),
+)
+async def read_tile(request: Call) -> Response[bytes]:
+    """A vector tile of the base map."""
+    await context_of(request).store.read_short(lambda tx: _shared(tx, request))
+    return _Answered(await map_answers.tile(request))
+
+
+def _shared(tx: ReadTx, request: Call) -> Shared:
+    """The link of the request's cookie, while it works. Raises `LinkGone`, `TooManyAttempts`, `TooManyRequests`."""
+    link_id, now_ms = _link_id(request), context_of(request).clock()
+    limits, attempt = accounts_of(request).limits, _attempt(request)
+    try:
+        link = service.shared(tx, link_id=link_id, secret=request.cookies.get(_name(request), ""), now_ms=now_ms)
+    except LinkGone:
+        if request.cookies.get(_name(request)):
+            if wait_ms := limits.logins.begin(*attempt, now_ms=now_ms):
+                raise TooManyAttempts(after_s=seconds(wait_ms)) from None
+            limits.logins.failed(*attempt, now_ms=now_ms)
+        raise
+    limits.count_request(UserId(link_id), now_ms=now_ms)
+    return link
+
+
+def _attempt(request: Call) -> tuple[str, str]:
+    """For the throttle: the link in place of an account, and the address."""
+    return f"share {_link_id(request)}", peers.address_of(request)
+
+
+def _link_id(request: Call) -> RecordId:
+    return RecordId(parameters.path_id(request, "linkId"))
+
+
+def _path(request: Call) -> str:
+    return f"{PATH}/{_link_id(request)}"
+
+
+def _name(request: Call) -> str:
+    return f"__Secure-{_COOKIE}" if cookies.is_secure(request) else _COOKIE
+
+
+def _json(answer: Any) -> Response[bytes]:
+    return Response(msgspec.json.encode(answer), headers=_HEADERS)
+
+
+handlers: Final[list[Any]] = [show, open_link, read_position, read_trail, read_style, read_tile]

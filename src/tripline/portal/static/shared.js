@@ -1,0 +1,158 @@
+// A shared vehicle: exchange the secret of the address for a cookie, then draw the position and renew it. Once the link
+// has ended, the vehicle disappears.
+import { fit, openMap } from "./base-map.js";
+import { colour } from "./colours.js";
+
+const EVERY_MS = 2_000;
+const NOTHING = { type: "FeatureCollection", features: [] };
+const page = document.querySelector("[data-shared]");
+const texts = JSON.parse(page.dataset.texts);
+const path = location.pathname.replace(/\/$/, "");
+const ages = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" });
+
+let map = null;
+let trail = [];
+let vehicle = NOTHING;
+
+/** The JSON behind an address of this link; null once the link has ended. */
+async function get(what) {
+  const answer = await fetch(`${path}/${what}`);
+  if (answer.status === 404 || answer.status === 400) return null;
+  if (!answer.ok) throw new Error(String(answer.status));
+  return answer.json();
+}
+
+/** Get the cookie. A page that is loaded again has it already, which counts no opening. */
+async function enter() {
+  const found = await get("position");
+  if (found) return found;
+  const body = new URLSearchParams({ secret: location.hash.slice(1) });
+  const answer = await fetch(`${path}/opening`, { method: "POST", body });
+  return answer.ok ? get("position") : null;
+}
+
+function part(name) {
+  return page.querySelector(`[data-part=${name}]`);
+}
+
+/** Set a text, and announce it only where it changed. */
+function write(name, text) {
+  const place = part(name);
+  place.hidden = !text;
+  if (place.textContent !== text) place.textContent = text;
+}
+
+function age(time) {
+  const seconds = Math.min(0, Math.round((time - Date.now()) / 1000));
+  if (seconds > -60) return ages.format(seconds, "second");
+  return seconds > -3600 ? ages.format(Math.round(seconds / 60), "minute") : ages.format(Math.round(seconds / 3600), "hour");
+}
+
+function show(found) {
+  write("number", found.number ?? "");
+  if (found.time === null) {
+    write("state", texts.none);
+    vehicle = NOTHING;
+  } else {
+    write("state", texts.at.replace("{age}", age(found.time)));
+    write("heading", found.heading === null ? "" : texts.heading.replace("{degrees}", Math.round(found.heading)));
+    const point = [found.lon, found.lat];
+    vehicle = feature({ type: "Point", coordinates: point }, { heading: found.heading ?? -1 });
+    const last = trail.at(-1);
+    if (trail.length && (last[0] !== point[0] || last[1] !== point[1])) trail.push(point);
+  }
+  draw();
+}
+
+function feature(geometry, properties = {}) {
+  return { type: "Feature", geometry, properties };
+}
+
+function draw() {
+  map?.getSource("vehicle")?.setData(vehicle);
+  map?.getSource("trail")?.setData(trail.length > 1 ? feature({ type: "LineString", coordinates: trail }) : NOTHING);
+}
+
+function bounds() {
+  if (!vehicle.geometry) return undefined;
+  const points = [...trail, vehicle.geometry.coordinates];
+  const [lons, lats] = [0, 1].map((at) => points.map((each) => each[at]));
+  return [Math.min(...lons), Math.min(...lats), Math.max(...lons), Math.max(...lats)];
+}
+
+function style(on) {
+  on.addImage("arrow", arrow(), { pixelRatio: 2 });
+  for (const id of ["trail", "vehicle"]) on.addSource(id, { type: "geojson", data: NOTHING });
+  on.addLayer({
+    id: "trail",
+    type: "line",
+    source: "trail",
+    layout: { "line-join": "round", "line-cap": "round" },
+    paint: { "line-color": colour("--accent"), "line-width": 4, "line-opacity": 0.7 },
+  });
+  on.addLayer({
+    id: "dot",
+    type: "circle",
+    source: "vehicle",
+    paint: { "circle-radius": 8, "circle-color": colour("--accent"), "circle-stroke-width": 2, "circle-stroke-color": colour("--raised") },
+  });
+  on.addLayer({
+    id: "arrow",
+    type: "symbol",
+    source: "vehicle",
+    filter: [">=", ["get", "heading"], 0],
+    layout: { "icon-image": "arrow", "icon-rotate": ["get", "heading"], "icon-rotation-alignment": "map", "icon-allow-overlap": true },
+  });
+  map = on;
+  draw();
+}
+
+/** An arrow to the north. */
+function arrow() {
+  const size = 64;
+  const context = Object.assign(document.createElement("canvas"), { width: size, height: size }).getContext("2d");
+  context.fillStyle = colour("--accent");
+  context.strokeStyle = colour("--raised");
+  context.lineWidth = 3;
+  context.beginPath();
+  for (const [x, y] of [[32, 4], [52, 56], [32, 44], [12, 56]]) context.lineTo(x, y);
+  context.closePath();
+  context.fill();
+  context.stroke();
+  return context.getImageData(0, 0, size, size);
+}
+
+function end() {
+  [trail, vehicle] = [[], NOTHING];
+  draw();
+  for (const name of ["number", "heading"]) write(name, "");
+  write("state", texts.gone);
+}
+
+/** Renew the position until the link has ended. */
+async function follow() {
+  for (;;) {
+    await new Promise((done) => setTimeout(done, EVERY_MS));
+    if (document.hidden) continue;
+    try {
+      const found = await get("position");
+      if (!found) return end();
+      show(found);
+    } catch {
+      write("state", texts.cut);
+    }
+  }
+}
+
+async function start() {
+  const found = await enter();
+  if (!found) return end();
+  trail = (await get("trail"))?.points.map(({ lat, lon }) => [lon, lat]) ?? [];
+  show(found);
+  const place = page.querySelector("[data-map]");
+  map = await openMap(place, { onStyle: style, bounds });
+  if (map && bounds()) fit(map, bounds());
+  return follow();
+}
+
+start().catch(() => write("state", texts.cut));

@@ -1,0 +1,104 @@
+"""Share links: rows by company, and by themselves for the page behind them.
+
+The secret of a link grants what its page shows, so the read for a page takes no scope; the caller checks the access of
+the link's maker.
+"""
+
+from typing import Any, Final
+
+from sqlalchemy import Select, bindparam, delete, func, insert, select, update
+
+from tripline.domain.access import Scope
+from tripline.domain.ids import CompanyId, RecordId, UserId, VehicleId
+from tripline.domain.share_links import ShareLink
+from tripline.store import scopes
+from tripline.store.tables import account, share_link, vehicle
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+_LINK: Final = share_link.c
+
+
+def _links() -> Select[Any]:
+    return (
+        select(share_link, account.c.name.label("maker_name"), vehicle.c.vehicle_no)
+        .join(account, account.c.id == _LINK.maker_id)
+        .join(vehicle, vehicle.c.id == _LINK.vehicle_id)
+    )
+
+
+_OPEN: Final = Hot(
+    select(_LINK.maker_id, _LINK.vehicle_id, _LINK.created_ms, _LINK.trail, _LINK.number, vehicle.c.vehicle_no)
+    .join(vehicle, vehicle.c.id == _LINK.vehicle_id)
+    .where(
+        _LINK.id == bindparam("of_link"),
+        _LINK.secret_hash == bindparam("of_secret"),
+        _LINK.expires_ms > bindparam("now_ms"),
+    ),
+    "of_link",
+    "of_secret",
+    "now_ms",
+)
+
+
+def insert_new(tx: WriteTx, link: ShareLink, *, secret_hash: str) -> None:
+    """Store a new link."""
+    row = {name: getattr(link, name) for name in ShareLink.__struct_fields__ if name in _LINK}
+    tx.run(insert(share_link).values(**row, secret_hash=secret_hash))
+
+
+def opened(tx: ReadTx, link_id: RecordId, secret_hash: str, *, now_ms: int) -> tuple[Any, ...] | None:
+    """Maker, vehicle, time, trail and number of a link that works, and the vehicle's number; None: it does not."""
+    rows = tx.hot(_OPEN, link_id, secret_hash, now_ms)
+    return tuple(rows[0]) if rows else None
+
+
+def count_opening(tx: WriteTx, link_id: RecordId, *, now_ms: int) -> None:
+    """Count an opening of the link."""
+    tx.run(update(share_link).where(_LINK.id == link_id).values(openings=_LINK.openings + 1, opened_ms=now_ms))
+
+
+def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, *, now_ms: int) -> list[ShareLink]:
+    """The company's links on vehicles inside the scope, the newest first."""
+    inside = scopes.vehicles(scope.reaches)
+    found = _links().where(_LINK.company_id == company_id, _LINK.expires_ms > now_ms, inside)
+    return [_link(row) for row in tx.all(found.order_by(_LINK.created_ms.desc(), _LINK.id), scopes.values(scope))]
+
+
+def find(tx: ReadTx, scope: Scope, company_id: CompanyId, link_id: RecordId) -> tuple[ShareLink, bool] | None:
+    """The link, and whether it is the company's, on a vehicle inside the scope; None: it does not exist."""
+    inside = scopes.vehicles(scope.reaches) & (_LINK.company_id == company_id)
+    row = tx.one(_links().add_columns(inside.label("inside")).where(_LINK.id == link_id), scopes.values(scope))
+    return None if row is None else (_link(row), bool(row.inside))
+
+
+def count(tx: ReadTx, company_id: CompanyId, *, now_ms: int, maker_id: UserId | None = None) -> int:
+    """How many links of the company, or of one maker, work."""
+    rows = select(func.count()).where(_LINK.company_id == company_id, _LINK.expires_ms > now_ms)
+    return int(tx.all(rows if maker_id is None else rows.where(_LINK.maker_id == maker_id))[0][0])
+
+
+def end(tx: WriteTx, link_id: RecordId) -> None:
+    """Delete the link."""
+    tx.run(delete(share_link).where(_LINK.id == link_id))
+
+
+def forget_vehicle(tx: WriteTx, vehicle_id: VehicleId, *, company_id: CompanyId | None = None) -> int:
+    """Delete the links to the vehicle, or those that a company made; how many."""
+    rows = delete(share_link).where(_LINK.vehicle_id == vehicle_id)
+    return tx.run(rows if company_id is None else rows.where(_LINK.company_id == company_id))
+
+
+def forget_user(tx: WriteTx, user_id: UserId) -> int:
+    """Delete the links that an account made; how many."""
+    return tx.run(delete(share_link).where(_LINK.maker_id == user_id))
+
+
+def purge(tx: WriteTx, *, now_ms: int, limit: int) -> int:
+    """Delete expired links, the oldest first; how many."""
+    expired = select(_LINK.id).where(_LINK.expires_ms <= now_ms).order_by(_LINK.expires_ms).limit(limit)
+    return tx.run(delete(share_link).where(_LINK.id.in_(expired.with_for_update(skip_locked=True))))
+
+
+def _link(row: Any) -> ShareLink:
+    fields = {name: getattr(row, name) for name in ShareLink.__struct_fields__}
+    return ShareLink(**{**fields, "trail": bool(row.trail), "number": bool(row.number)})
