@@ -15,8 +15,10 @@ PARTS = {
     *("/admin/maps/{area}/progress", "/admin/accounts/count", "/admin/services/count", "/admin/applications/count"),
     *("/import/{draftId}/columns", "/import/{draftId}/progress", "/import/{draftId}/rows/{row}"),
     *("/", "/fleet", "/lines/count", "/delegation/count", "/delegation/received/count", "/pushes/messages/count"),
+    # Its world has no dispute; a unit test walks it (tests/unit/portal/trips).
+    "/trips/{tripId}/disputes/{disputeId}",
 }
-"""Addresses that no window shows by themselves: parts of pages, states of a draft, ways that lead on."""
+"""Addresses that no window shows by themselves: parts of pages, states of a draft or a trip, ways that lead on."""
 LOOKS_EACH = 4
 """Looks that each visitor has in a run: a window for each."""
 
