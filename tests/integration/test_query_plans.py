@@ -53,6 +53,7 @@ PERMITTED = {
     "positions.read": {SORTED, "SCAN position_change"},
     # The trips of one window, of the vehicles of one reader.
     "trip_lists.list_of_company": {SORTED},
+    "trends.scores_to_attend": {SORTED},
     "delegations.list_companies": {SORTED},
     "rights.list_director": {SORTED},
     "rights.list_driver": {SORTED},

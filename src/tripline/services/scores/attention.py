@@ -16,6 +16,7 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.attention import Attention, Falling, Harsh, Unscored
 from tripline.domain.disputes import Dispute, State
 from tripline.domain.ids import UserId, VehicleId
+from tripline.domain.instants import DAY_MS
 from tripline.domain.listed_trips import ListedTrip
 from tripline.domain.trends import NOTHING, Period, Subject, Sums
 from tripline.services.scores import disputes
@@ -44,7 +45,6 @@ HARSHER: Final = 2.0
 """Least ratio of a rate of harsh events to that of the group."""
 GROUP: Final = 5
 """Fewest members of a group."""
-_DAY_MS: Final = 86_400_000
 _UNUSABLE: Final = frozenset({"device_type", "no_samples", "no_position", "sparse", "speed_implausible"})
 """Reasons for a missing score that a repair of device or settings removes."""
 
@@ -53,7 +53,7 @@ def read(tx: ReadTx, *, actor: Actor, now_ms: int, zone: ZoneInfo) -> Attention:
     """Return what needs attention within the actor's reach. Raises `Forbidden`."""
     scope = access.scope_of(actor, Action.DRIVING_READ)
     week = trends.first_day(trends.day_of(now_ms, zone), Period.WEEK)
-    since_ms = now_ms - 7 * LATELY * _DAY_MS
+    since_ms = now_ms - 7 * LATELY * DAY_MS
     query = TripQuery(scope=scope, first_ms=since_ms, last_ms=now_ms)
     named = access.RULES[Action.USER_READ].get(actor.authority, frozenset())
     request = PageRequest(limit=LOOKED_AT, by=trip_list.START, descending=True)
