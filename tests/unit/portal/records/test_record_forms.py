@@ -613,8 +613,8 @@ def test_page_of_a_disabled_person_says_so_and_leads_the_platform_to_the_account
 @pytest.mark.parametrize(
     ("role", "told", "never"),
     [
-        (Authority.COMPANY_ADMIN, "The company stays as it is", "rips"),
-        (Authority.DIRECTOR, "1 vehicle stays, without a managing director.", "rips"),
+        (Authority.COMPANY_ADMIN, "The company stays as it is", " trip"),
+        (Authority.DIRECTOR, "1 vehicle stays, without a managing director.", " trip"),
         (Authority.DRIVER, " ends at once. This cannot be undone.", "managing director"),
     ],
 )
