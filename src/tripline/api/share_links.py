@@ -10,8 +10,8 @@ from litestar.types import ASGIApp
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import RecordId, VehicleId
 from tripline.domain.share_links import TooManyLinks
-from tripline.http import answers, parameters, permission
-from tripline.http.context import Call, context_of, process_of
+from tripline.http import answers, cookies, parameters, permission
+from tripline.http.context import Call, context_of
 from tripline.http.operations import operation
 from tripline.services import share_links as service
 from tripline.store.transactions import ReadTx, WriteTx
@@ -53,7 +53,7 @@ async def make(request: Call) -> ASGIApp:
         )
 
     made = await context.store.write(work)
-    return answers.ok(record(made.link, url=process_of(request).public_url.rstrip("/") + made.path))
+    return answers.ok(record(made.link, url=cookies.public_address(request) + made.path))
 
 
 @operation("GET", "/api/tre/v1_3/sharelinks", access=Action.VEHICLE_SHARE, answer=ShareLinks)

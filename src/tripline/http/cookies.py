@@ -62,6 +62,19 @@ def is_secure(request: Call) -> bool:
     return said == "https" if said else process_of(request).public_url.startswith("https:")
 
 
+def origin(request: Call) -> str:
+    """The address of this server as the request has it: tiles of other origins are none that our pages may load."""
+    host = request.headers.get("host", "")
+    if process_of(request).behind_proxy:
+        host = request.headers.get("x-forwarded-host", host)
+    return f"{'https' if is_secure(request) else 'http'}://{host}"
+
+
+def public_address(request: Call) -> str:
+    """The address for links to us: `accounts.public_url`, else as the request has it."""
+    return process_of(request).public_url.rstrip("/") or origin(request)
+
+
 def _text(request: Call, name: str) -> str | None:
     texts = {
         value.strip()

@@ -13,7 +13,7 @@ from tripline.basemap.colours import Theme
 from tripline.basemap.layers import MOST_ZOOM
 from tripline.domain.refusals import BadParameter
 from tripline.http import cookies, parameters
-from tripline.http.context import Call, maps_of, process_of
+from tripline.http.context import Call, maps_of
 from tripline.http.operations import JSON
 from tripline.ports.maps import NO_MAP
 
@@ -82,7 +82,7 @@ def style(request: Call, *, tiles: str) -> ASGIApp:
     body = msgspec.json.encode(
         base_style.style(
             cast("Theme", theme),
-            tiles=f"{_origin(request)}{tiles}/{{z}}/{{x}}/{{y}}{FORM}?v={shown.version}",
+            tiles=f"{cookies.origin(request)}{tiles}/{{z}}/{{x}}/{{y}}{FORM}?v={shown.version}",
             attribution=shown.attribution,
             bounds=shown.bounds,
             zooms=(shown.least_zoom, shown.most_zoom),
@@ -116,11 +116,3 @@ def _headers(request: Call) -> tuple[bool, bytes]:
         elif name == b"if-none-match":
             known += value
     return takes_gzip, known
-
-
-def _origin(request: Call) -> str:
-    """The address of this server as the request has it: tiles of other origins are none that our pages may load."""
-    host = request.headers.get("host", "")
-    if process_of(request).behind_proxy:
-        host = request.headers.get("x-forwarded-host", host)
-    return f"{'https' if cookies.is_secure(request) else 'http'}://{host}"

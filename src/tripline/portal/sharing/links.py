@@ -13,8 +13,8 @@ from tripline.domain.ids import RecordId, VehicleId
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.domain.share_links import HOURS, TooManyLinks
 from tripline.domain.vehicles import Vehicle
-from tripline.http import parameters
-from tripline.http.context import Call, context_of, process_of
+from tripline.http import cookies, parameters
+from tripline.http.context import Call, context_of
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
@@ -86,7 +86,7 @@ async def make(request: Call) -> Response[bytes]:
         title="portal.shares.made",
         vehicle=vehicle,
         link=made.link,
-        address=process_of(request).public_url.rstrip("/") + made.path,
+        address=cookies.public_address(request) + made.path,
     )
 
 

@@ -24,18 +24,20 @@ async function get(what) {
 
 /** Get the cookie. A page that is loaded again has it already, which counts no opening. */
 async function enter() {
-  const found = await get("position");
+  const found = sessionStorage.getItem(path) ? await get("position") : null;
   if (found) return found;
   const body = new URLSearchParams({ secret: location.hash.slice(1) });
   const answer = await fetch(`${path}/opening`, { method: "POST", body });
-  return answer.ok ? get("position") : null;
+  if (!answer.ok) return null;
+  sessionStorage.setItem(path, "opened");
+  return get("position");
 }
 
 function part(name) {
   return page.querySelector(`[data-part=${name}]`);
 }
 
-/** Set a text, and announce it only where it changed. */
+/** Set a text; the age is none that is announced, since it changes with each answer. */
 function write(name, text) {
   const place = part(name);
   place.hidden = !text;
@@ -52,9 +54,11 @@ function show(found) {
   write("number", found.number ?? "");
   if (found.time === null) {
     write("state", texts.none);
+    for (const name of ["age", "heading"]) write(name, "");
     vehicle = NOTHING;
   } else {
-    write("state", texts.at.replace("{age}", age(found.time)));
+    write("state", "");
+    write("age", texts.at.replace("{age}", age(found.time)));
     write("heading", found.heading === null ? "" : texts.heading.replace("{degrees}", Math.round(found.heading)));
     const point = [found.lon, found.lat];
     vehicle = feature({ type: "Point", coordinates: point }, { heading: found.heading ?? -1 });
@@ -125,7 +129,7 @@ function arrow() {
 function end() {
   [trail, vehicle] = [[], NOTHING];
   draw();
-  for (const name of ["number", "heading"]) write(name, "");
+  for (const name of ["number", "age", "heading"]) write(name, "");
   write("state", texts.gone);
 }
 

@@ -223,6 +223,7 @@ def test_lifetime_is_bounded(tmp_path, hours):
 
     assert refused[:2] == (400, 31)
     assert "hours" in refused[2]
+    assert usual["url"].startswith("http://127.0.0.1/share/")
     assert usual["expiresTime"] - usual["createdTime"] == 24 * MS_PER_HOUR
 
 
