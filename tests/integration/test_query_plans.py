@@ -55,6 +55,8 @@ PERMITTED = {
     "trip_lists.list_of_company": {SORTED},
     "trends.scores_to_attend": {SORTED},
     "delegations.list_companies": {SORTED},
+    # The links of one company, a few hundred at most, of which those of one millisecond are sorted.
+    "share_links.list_links": {"USE TEMP B-TREE FOR RIGHT PART OF ORDER BY"},
     "rights.list_director": {SORTED},
     "rights.list_driver": {SORTED},
     # The sensors of one vehicle, or of those that one person drives now.

@@ -100,6 +100,11 @@ ANYHOW: dict[str, tuple[str, ...]] = {
         "/import/{draftId}/cancel",
         "/import/{draftId}/check",
         "/pushes/send",
+        "/shares/{linkId}/end",
+    ),
+    "adds a link, or counts that it was opened, and changes nothing else": (
+        "/fleet/vehicles/{vehicleId}/share",
+        "/share/{linkId}/opening",
     ),
     "the account's own, asked of its owner alone": (
         "/account/password",

@@ -63,7 +63,7 @@ def test_first_microtrip_opens_a_trip_with_everything_known_of_its_sensor(rig: R
     assert rig.rows(tables.trip) == [
         (
             *(no, rig.ids.text(no), ids.ms_of_no(no), COMPANY, SENSOR, VEHICLE, DRIVER, "harbour", "GPS", 41, False),
-            *("OPEN", NOW, None, None, None, None, None, None, None, "device", None, None),
+            *("OPEN", NOW, None, None, None, None, None, None, None, "device", *[None] * 4),
         )
     ]
     assert ids.ms_of_no(no) == NOW + 500
