@@ -15,6 +15,8 @@ PARTS = {
     *("/admin/maps/{area}/progress", "/admin/accounts/count", "/admin/services/count", "/admin/applications/count"),
     *("/import/{draftId}/columns", "/import/{draftId}/progress", "/import/{draftId}/rows/{row}"),
     *("/", "/fleet", "/lines/count", "/delegation/count", "/delegation/received/count", "/pushes/messages/count"),
+    # What a link opens needs its cookie (test_shared_pages.py).
+    *("/trips/count", "/share/{linkId}"),
     # Its world has no dispute; a unit test walks it (tests/unit/portal/trips).
     "/trips/{tripId}/disputes/{disputeId}",
 }

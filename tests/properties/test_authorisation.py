@@ -90,6 +90,8 @@ SPECIAL = {
     "rights.take_back_director": (VEHICLE, Subject("directorId", "director", Action.RIGHT_RECEIVE_DIRECTOR)),
     "rights.take_back_driver": (VEHICLE, Subject("driverId", "driver", Action.RIGHT_RECEIVE_DRIVER)),
     "rpc.read": (Subject("sensorId", "sensor", among=("own",)), Subject("requestId", "call", nested=True)),
+    # Unknown ones alone: who may end which is in tests/unit/portal/sharing and in the access matrix.
+    "share_links.end": (Subject("linkId", "vehicle", among=("none",)),),
     "users.list_managed": (Subject("directorId", "director", Action.USER_READ),),
 }
 """Operations whose things are not simply held against the operation's own row."""
@@ -109,6 +111,7 @@ WITHOUT_COMPANY = {
     "companies.change_named",
     "companies.read_mine",
     "trends.scores_to_attend",
+    "share_links.list_links",
     "companies.register",
     "imports.sensors_sample",
     "imports.vehicles_sample",
@@ -173,6 +176,8 @@ def expected(world: World, operation: Operation, actor: Login | None, enabled: b
         return FORBIDDEN
     if not chosen and actor.company_id is None and actor.authority is Authority.COMPANY_ADMIN:
         return PASSES if operation.name in WITHOUT_COMPANY else FORBIDDEN
+    if operation.name == "share_links.end" and actor.company_id is None:
+        return FORBIDDEN  # links are a company's, which is asked for first
     asked = subjects(operation)
     for together in ([each for each in asked if not each.nested], [each for each in asked if each.nested]):
         if any(chosen[subject.name] is None for subject in together):

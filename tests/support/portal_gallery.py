@@ -45,7 +45,12 @@ class Link(dict[str, Any]):
 
 
 def texts(language: str) -> dict[str, str]:
-    return tomllib.loads((TEXTS / f"ui.{language}.toml").read_text("utf-8"))
+    areas = ("ui", "history")
+    return {
+        name: text
+        for area in areas
+        for name, text in tomllib.loads((TEXTS / f"{area}.{language}.toml").read_text("utf-8")).items()
+    }
 
 
 def templates() -> jinja2.Environment:
@@ -176,8 +181,9 @@ def entries() -> list[dict[str, Any]]:
             "who": "Mina Kim",
             "what": "Changed",
             "changes": [("Model", "Sonata", LONG), ("Year", None, "2024")],
+            "path": "/trips/1/driver",
         },
-        {"at_ms": AT_MS, "who": "mina.kim@example.com", "what": "Registered", "changes": ()},
+        {"at_ms": AT_MS, "who": "mina.kim@example.com", "what": "Registered", "changes": (), "path": None},
     ]
 
 

@@ -6,6 +6,7 @@ changes.
 
 import itertools
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,10 @@ OF_MAPS = ("/map/", "/api/tre/v1_3/maps")
 """Maps lie beside the store."""
 Reading = dict[str, Said]
 """By who asked, and what."""
+
+
+_UNTIL = str(time.time_ns() // 1_000_000 + 3_600_000)
+"""An hour from now: later than every trip, and within the day that a client's clock may be ahead."""
 
 
 def routes() -> dict[str, Mapping[str, Any]]:
@@ -77,12 +82,14 @@ def _paths(route: str, known: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 def _queries(query: Mapping[str, Any], known: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
     """A list whole, from page to page, and by each of its other parameters; an object by each of those."""
+    # Trips by start are of the last days before now, unless their bounds are named.
+    bounds = {"startTime": "0", "endTime": _UNTIL} if "overLimit" in query else {}
     if "limit" in query:
-        yield {"limit": "2"}
-        yield {"limit": "1000", **({"ascOrder": "true"} if "ascOrder" in query else {})}
+        yield {"limit": "2", **bounds}
+        yield {"limit": "1000", **bounds, **({"ascOrder": "true"} if "ascOrder" in query else {})}
     elif not any(each.get("required") for each in query.values()):
         yield {}
-    page = {"limit": "1000"} if "limit" in query else {}
+    page = {"limit": "1000", **bounds} if "limit" in query else {}
     for name in query:
         for value in known.get(name, ()):
             yield {**page, name: value}

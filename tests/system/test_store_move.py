@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -236,6 +237,10 @@ def _known(
         "driverId": [people["driver"], people["other"]],
         "userId": [people["director"], people["driver"], people["abroad"]],
         "requestId": calls,
+        "disputeId": [
+            each["id"]["id"] for trip in trips for each in owner.get(f"{V1_3}/trip/{trip['id']['id']}/dispute")["data"]
+        ],
+        "date": [f"{datetime.fromtimestamp(trips[0]['startTs'] / 1000, UTC):%Y-%m-%d}"],
         "vehicleNo": [box.vehicle_no, "12ab9"],
         "serialNo": ["SN-가"],
         "mdn": [MDN],
