@@ -15,7 +15,7 @@ from tripline.domain import access, trends
 from tripline.domain.access import Action, Actor
 from tripline.domain.attention import Attention, Falling, Harsh, Unscored
 from tripline.domain.disputes import Dispute, State
-from tripline.domain.ids import UserId, VehicleId
+from tripline.domain.ids import VehicleId
 from tripline.domain.instants import DAY_MS
 from tripline.domain.listed_trips import ListedTrip
 from tripline.domain.trends import NOTHING, Period, Subject, Sums
@@ -84,7 +84,8 @@ def _drivers(tx: ReadTx, actor: Actor, trips: Iterable[ListedTrip]) -> dict[str,
     """Drivers whose scores the actor may read."""
     scope = access.scope_of(actor, Action.DRIVING_READ)
     found: dict[str, str | None] = {each.user_id: each.driver_name for each in trips if each.user_id is not None}
-    return {each: name for each, name in found.items() if accounts.inside(tx, scope, UserId(each))}
+    seen = accounts.those_inside(tx, scope, found)
+    return {each: name for each, name in found.items() if each in seen}
 
 
 def _falling(
