@@ -1,4 +1,4 @@
-"""Trips by start of a company, a vehicle or a driver, and a vehicle's day (spec/rest 10.7)."""
+"""Trips by start of a company, a vehicle or a driver, and a vehicle's day (spec/rest 10.8)."""
 
 import datetime as dt
 from typing import Annotated, Any, Final, Literal
@@ -10,6 +10,7 @@ from msgspec import Meta
 from tripline.domain import fields
 from tripline.domain.access import Action
 from tripline.domain.ids import CompanyId, UserId, VehicleId
+from tripline.domain.instants import DAY_MS
 from tripline.domain.listed_trips import REASONS, Filters, ListedTrip, State
 from tripline.domain.refusals import BadParameter
 from tripline.http import answers, pages, parameters, permission
@@ -145,7 +146,7 @@ async def _list(
             filters=Filters(),
         )
         asked = pages.time_page(request)
-        last_ms = now_ms if asked.end_ms is None else min(asked.end_ms, now_ms + trip_lists.DAY_MS)
+        last_ms = now_ms if asked.end_ms is None else min(asked.end_ms, now_ms + DAY_MS)
         first_ms = last_ms - trip_lists.USUAL_MS if asked.start_ms is None else asked.start_ms
         query = msgspec.structs.replace(
             query, first_ms=max(first_ms, 0), last_ms=last_ms, filters=_filters(request.query_params)

@@ -9,6 +9,7 @@ from typing import Final
 from tripline.domain import access
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import CompanyId, UserId, VehicleId
+from tripline.domain.instants import DAY_MS
 from tripline.domain.listed_trips import Filters, ListedTrip
 from tripline.services.fleet import companies, trips
 from tripline.services.scores import reads
@@ -17,7 +18,6 @@ from tripline.store.transactions import ReadTx
 from tripline.store.trips import trip_list
 from tripline.store.trips.trip_list import TripQuery
 
-DAY_MS: Final = 86_400_000
 USUAL_MS: Final = 7 * DAY_MS
 """Length of a period whose beginning is not given."""
 

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from tripline.domain import trends, vehicle_days
 from tripline.domain.access import Actor
 from tripline.domain.ids import VehicleId
+from tripline.domain.instants import DAY_MS
 from tripline.domain.listed_trips import Filters, ListedTrip
 from tripline.domain.vehicle_days import VehicleDay
 from tripline.services.fleet import trip_lists
@@ -18,7 +19,7 @@ from tripline.store.transactions import ReadTx
 from tripline.store.trips import trip_ends
 from tripline.store.trips.trip_list import START
 
-LONGEST_MS: Final = 7 * trip_lists.DAY_MS
+LONGEST_MS: Final = 7 * DAY_MS
 """A trip is looked for so long before the day that it may reach into."""
 MOST: Final = 500
 """Trips of a day, and of these days before it."""
