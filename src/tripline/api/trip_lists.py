@@ -1,6 +1,5 @@
 """Trips by start of a company, a vehicle or a driver, and a vehicle's day (spec/rest 10.8)."""
 
-import datetime as dt
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -27,8 +26,6 @@ from tripline.store.trips.trip_list import TripQuery
 from tripline.wire.rest import listed_trips as rest
 from tripline.wire.rest.listed_trips import ListedTrips, ListedTripsLink, VehicleDayRecord
 
-_EPOCH: Final = dt.date(1970, 1, 1).toordinal()
-_FIRST_YEAR, _LAST_YEAR = 1970, 2099
 _QUERY: Final = (
     pages.LIMIT,
     pages.ID_OFFSET,
@@ -108,22 +105,11 @@ async def read_day(request: Call) -> ASGIApp:
         actor = permission.permitted_in(tx, request)
         vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
         trips.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
-        day = day_of(request.path_params["date"])
+        day = fields.day("date", request.path_params["date"])
         found = vehicle_days.read(tx, actor=actor, vehicle_id=vehicle_id, day=day, zone=zone, now_ms=now_ms)
         return rest.vehicle_day_record(found)
 
     return answers.ok(await context.store.read(work))
-
-
-def day_of(text: str) -> int:
-    """The day of a path, in days since 1970-01-01. Raises `BadParameter`."""
-    try:
-        date = dt.date.fromisoformat(text)
-    except ValueError as error:
-        raise BadParameter("time", field="date") from error
-    if text != date.isoformat() or not _FIRST_YEAR <= date.year <= _LAST_YEAR:
-        raise BadParameter("time", field="date")
-    return date.toordinal() - _EPOCH
 
 
 async def _list(

@@ -7,6 +7,7 @@ Not here: the fields of a record and their defaults (`companies`, `vehicles`, `s
 (`wire/rest/bodies.py`).
 """
 
+import datetime as dt
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Mapping
@@ -22,6 +23,8 @@ Ts = TypeVarTuple("Ts")
 TEXT_MAX: Final = 255
 LONG_TEXT_MAX: Final = 4096
 PORT_MAX: Final = 65535
+_EPOCH: Final = dt.date(1970, 1, 1).toordinal()
+_FIRST_YEAR, _LAST_YEAR = 1970, 2099
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _CONTROL_IN_PROSE: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -201,6 +204,17 @@ def amount(name: str, value: float | None, most: int) -> float:
     if not 0 <= value <= most:
         raise OutOfRange("amount", field=name, most=most)
     return value
+
+
+def day(name: str, text: str) -> int:
+    """Return a day written YYYY-MM-DD, from 1970 to 2099, as days since 1970-01-01."""
+    try:
+        date = dt.date.fromisoformat(text)
+    except ValueError as error:
+        raise BadParameter("time", field=name) from error
+    if text != date.isoformat() or not _FIRST_YEAR <= date.year <= _LAST_YEAR:
+        raise BadParameter("time", field=name)
+    return date.toordinal() - _EPOCH
 
 
 def _is_invisible(character: str) -> bool:

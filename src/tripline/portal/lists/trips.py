@@ -3,18 +3,16 @@
 Not here: reading trips (`services/fleet/trip_lists.py`).
 """
 
-import datetime as dt
 from collections.abc import Mapping
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
 
-from tripline.domain import listed_trips, trends
+from tripline.domain import fields, listed_trips, trends
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
 from tripline.domain.listed_trips import ListedTrip, State
-from tripline.domain.refusals import BadParameter
 from tripline.domain.vehicle_days import Ends, Point
 from tripline.http.context import Call
 from tripline.portal.frame import addresses
@@ -35,7 +33,6 @@ DAYS: Final = 7
 FROM, TO = "from", "to"
 _FIRST, _LAST = "first_ms", "last_ms"
 _MINUTE_MS: Final = 60_000
-_EPOCH: Final = dt.date(1970, 1, 1).toordinal()
 _NOWHERE: Final = Ends(None, None)
 
 
@@ -65,8 +62,8 @@ class TripTable(Table, frozen=True, kw_only=True):
         self, chosen: Mapping[str, str], query: Mapping[str, str], *, zone: ZoneInfo, now_ms: int
     ) -> Mapping[str, str]:
         """Add the days of the query, or the usual ones, and the instants of both. Raises `BadParameter`."""
-        last = _day(TO, query[TO]) if query.get(TO) else trends.day_of(now_ms, zone)
-        first = _day(FROM, query[FROM]) if query.get(FROM) else last - DAYS + 1
+        last = fields.day(TO, query[TO]) if query.get(TO) else trends.day_of(now_ms, zone)
+        first = fields.day(FROM, query[FROM]) if query.get(FROM) else last - DAYS + 1
         instants = {_FIRST: trends.midnight_ms(first, zone), _LAST: trends.midnight_ms(last + 1, zone) - 1}
         given = {FROM: trends.text(first), TO: trends.text(last)}
         return {**chosen, **given, **{name: str(at_ms) for name, at_ms in instants.items()}}
@@ -76,16 +73,6 @@ class TripTable(Table, frozen=True, kw_only=True):
         found: Filters = super().filtered(wanted)
         given = {name: int(wanted.chosen.get(name, "0")) for name in (_FIRST, _LAST)}
         return msgspec.structs.replace(found, **given)
-
-
-def _day(name: str, text: str) -> int:
-    try:
-        date = dt.date.fromisoformat(text)
-    except ValueError as error:
-        raise BadParameter("time", field=name) from error
-    if not 1970 <= date.year <= 2099:
-        raise BadParameter("time", field=name)
-    return date.toordinal() - _EPOCH
 
 
 def _which(

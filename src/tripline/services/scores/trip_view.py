@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from tripline.domain import access
+from tripline.domain import access, instants
 from tripline.domain.access import Action, Actor, Scope
 from tripline.domain.disputes import Dispute
-from tripline.domain.ids import TripId, UserId, VehicleId
+from tripline.domain.ids import TripId, UserId
 from tripline.domain.stored_trips import JudgedTrip, StoredEvent
 from tripline.later import Later
 from tripline.ports.maps import RoadMatcher
@@ -21,12 +21,14 @@ from tripline.services.scores import reads
 from tripline.services.scores.reads import Outcome, ScoreFacts
 from tripline.store.devices import events
 from tripline.store.fleet import vehicles
+from tripline.store.listing.pages import PageRequest
 from tripline.store.lists import Span
 from tripline.store.scores import disputes
 from tripline.store.scores import reads as score_reads
 from tripline.store.transactions import ReadTx
-from tripline.store.trips import drivers
+from tripline.store.trips import drivers, trip_list
 from tripline.store.trips import trips as rows
+from tripline.store.trips.trip_list import TripQuery
 
 if TYPE_CHECKING:
     from tripline.services.scores import explanation
@@ -56,7 +58,7 @@ class TripView(msgspec.Struct, frozen=True, kw_only=True):
     """The driver that the trip's messages name."""
     disputes: list[Dispute]
     previous: TripId | None
-    """The vehicle's trip before; None: none, or out of reach."""
+    """The vehicle's trip that started before; None: there is none, or it is out of reach."""
     next: TripId | None
     may: frozenset[Action]
 
@@ -69,9 +71,8 @@ def read(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> TripView:
     except reads.NoScoreYet:
         facts = None
     vehicle = None if trip.vehicle_id is None else vehicles.find(tx, _NUMBER, trip.vehicle_id)
-    readable = trip.vehicle_id is not None and bool(
-        vehicles.inside(tx, access.scope_of(actor, Action.DRIVING_READ), trip.vehicle_id)
-    )
+    scope = access.scope_of(actor, Action.DRIVING_READ)
+    readable = trip.vehicle_id is not None and bool(vehicles.inside(tx, scope, trip.vehicle_id))
     outcome = reads.outcome(tx, trip_id)
     return TripView(
         trip=trip,
@@ -82,8 +83,8 @@ def read(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> TripView:
         recorded_driver=drivers.of_trip(tx, trip_id).recorded_id,
         driver=overviews.named(tx, actor, trip.user_id),
         disputes=disputes.of_trip(tx, score_reads.to_explain(tx, trip_id).trip_no),
-        previous=_neighbour(tx, trip, ascending=False) if readable else None,
-        next=_neighbour(tx, trip, ascending=True) if readable else None,
+        previous=_neighbour(tx, scope, trip, ascending=False) if readable else None,
+        next=_neighbour(tx, scope, trip, ascending=True) if readable else None,
         may=overviews.allowed(tx, actor, _ACTIONS, lambda tx, scope: rows.trip_inside(tx, scope, trip_id)),
     )
 
@@ -114,7 +115,12 @@ def device_events(tx: ReadTx, view: TripView) -> list[StoredEvent]:
     return [each for each in events.of_vehicle(tx, trip.vehicle_id, span) if each.trip_id == trip.id]
 
 
-def _neighbour(tx: ReadTx, trip: JudgedTrip, *, ascending: bool) -> TripId | None:
-    span = Span(limit=1, after=trip.id, ascending=ascending)
-    found = rows.trips_of_vehicle(tx, VehicleId(trip.vehicle_id or ""), span)
-    return found[0].id if found else None
+def _neighbour(tx: ReadTx, scope: Scope, trip: JudgedTrip, *, ascending: bool) -> TripId | None:
+    """The vehicle's next trip by start in this direction."""
+    query = TripQuery(scope=scope, first_ms=0, last_ms=instants.LAST_MS, vehicle_id=trip.vehicle_id)
+    place = trip_list.place_of(tx, trip.id, query)
+    if place is None:
+        return None
+    request = PageRequest(limit=1, by=trip_list.START, descending=not ascending, place=place)
+    found = trip_list.page(tx, query, request, named=frozenset())
+    return found.rows[0].id if found.rows else None

@@ -46,7 +46,7 @@ def test_filters_and_period_leave_the_trips_they_name(tmp_path, query, listed):
     assert (f"/trips/{world.ids['T']}" in Page(answer.text).hrefs) is listed
 
 
-@pytest.mark.parametrize("query", ["from=odd", "to=2100-01-01", "state=odd"])
+@pytest.mark.parametrize("query", ["from=odd", "from=20250101", "to=2100-01-01", "state=odd"])
 def test_wrong_period_or_filter_is_refused(tmp_path, query):
     _, answer = seen(tmp_path, f"/trips?{query}")
 

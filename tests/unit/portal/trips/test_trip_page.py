@@ -4,7 +4,7 @@ import re
 
 import pytest
 from sqlalchemy import update
-from tests.support import rest
+from tests.support import day_world, rest
 from tests.support.portal import Browser, Page, form_of
 from tests.unit.api.test_disputes import Fleet, fleet
 
@@ -202,3 +202,18 @@ def test_person_who_contested_withdraws(tmp_path):
         return (await driver.get(address)).text
 
     assert "withdrawn" in shown(tmp_path, scenario)
+
+
+def test_neighbours_are_the_trips_of_the_vehicle_before_and_behind_by_start(tmp_path):
+    async def scenario(world):
+        # The device reported the second trip last.
+        late = update(trip).where(trip.c.no == 2).values(created_ms=day_world.NOW_MS)
+        await world.app.store.write(lambda tx: tx.run(late))
+        browser = Browser(world.app, world.of("P"))
+        return [(await browser.get(f"/trips/{day_world.trip_id(no)}")).text for no in (1, 2, 3)]
+
+    pages = day_world.run(tmp_path, scenario)
+
+    links = [re.findall(r'rel="(\w+)" href="/trips/([^"]+)"', text) for text in pages]
+    first, second, third = (day_world.trip_id(no) for no in (1, 2, 3))
+    assert links == [[("next", second)], [("prev", first), ("next", third)], [("prev", second)]]
