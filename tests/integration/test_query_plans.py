@@ -12,9 +12,9 @@ import re
 from collections import defaultdict
 
 import pytest
-from sqlalchemy.dialects.sqlite import dialect
 from tests.support import rest, stores
 from tests.support.access_world import ACTORS, World
+from tests.support.plans import explain_empty, explain_sqlite
 
 from tripline.api import families
 from tripline.domain.history import Event
@@ -209,7 +209,7 @@ def plans(file, statements):
     """The steps of each statement that reads."""
     driver = sqlite.open_engine(file).raw_connection().driver_connection
     asked = [each for each in statements if each.startswith(("SELECT", "UPDATE", "DELETE", "WITH"))]
-    found = {each: [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {each}")] for each in asked}
+    found = {each: explain_sqlite(driver, each) for each in asked}
     driver.close()
     return found
 
@@ -232,18 +232,12 @@ def steps(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", [Subject.VEHICLE, Subject.DRIVER])
-def test_ranking_is_read_from_the_companys_members_on_and_a_page_of_it_by_key(tmp_path, kind):
+def test_ranking_is_read_from_the_companys_members_on_and_a_page_of_it_by_key(kind):
     """Not from everybody's rows of the period."""
-    driver = sqlite.open_engine(stores.fresh(tmp_path).path).raw_connection().driver_connection
-    asked = ((trends._MEMBERS[kind], ("day", 1, "c")), (trends._some(kind, 32), ("day", 1, *"a" * 32)))
-    found = [
-        [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {statement.compiled(dialect())[0]}", given)]
-        for statement, given in asked
-    ]
-    driver.close()
+    members = explain_empty(trends._MEMBERS[kind], ("day", 1, "c"))
+    page = explain_empty(trends._some(kind, 32), ("day", 1, *"a" * 32))
 
     by_key = "SEARCH score_sum USING PRIMARY KEY (subject=? AND period=? AND day=?)"
-    members, page = found
     assert [step for step in members[2:] if "TEMP B-TREE" not in step] == []
     assert len(page) == 2
     assert re.match(rf"SEARCH {TABLES[kind]} USING (COVERING )?INDEX \w+ \(company_id=\?\)", members[0])
@@ -254,12 +248,9 @@ def test_ranking_is_read_from_the_companys_members_on_and_a_page_of_it_by_key(tm
 
 @pytest.mark.parametrize("kind", list(Subject))
 @pytest.mark.parametrize("ascending", [True, False])
-def test_percentile_is_read_by_key_for_each_period_of_the_page(tmp_path, kind, ascending):
+def test_percentile_is_read_by_key_for_each_period_of_the_page(kind, ascending):
     """Never from the sums of the group."""
-    driver = sqlite.open_engine(stores.fresh(tmp_path).path).raw_connection().driver_connection
-    text, order, _ = trends._of_subject(kind, ascending).compiled(dialect())
-    found = [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {text}", [None] * len(order))]
-    driver.close()
+    found = explain_empty(trends._of_subject(kind, ascending))
 
     sums, standing, *owner = [step for step in found if step.startswith("SEARCH")]
     assert sums == "SEARCH score_sum USING PRIMARY KEY (subject=? AND period=? AND day>? AND day<?)"
@@ -272,22 +263,18 @@ def test_percentile_is_read_by_key_for_each_period_of_the_page(tmp_path, kind, a
 
 
 @pytest.mark.parametrize("kind", list(Subject))
-def test_members_of_a_period_are_read_in_the_order_of_their_index(tmp_path, kind):
+def test_members_of_a_period_are_read_in_the_order_of_their_index(kind):
     """A page at a time, without sorting everybody for each."""
-    driver = sqlite.open_engine(stores.fresh(tmp_path).path).raw_connection().driver_connection
-    text, order, _ = standings._MEMBERS[kind].compiled(dialect())
-    found = [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {text}", [None] * len(order))]
-    driver.close()
+    first, *others = explain_empty(standings._MEMBERS[kind])
 
-    first, *others = found
     assert first == "SEARCH score_sum USING INDEX ix_score_sum_period (kind=? AND period=? AND day=? AND subject>?)"
     assert [step for step in others if not re.search(r"USING (PRIMARY KEY|INDEX \w+) \(id=\?\)", step)] == []
 
 
 @pytest.mark.parametrize("event", [Event.ACTIVATED, Event.TAKEN_BACK])
-def test_what_somebody_did_at_an_instant_is_found_among_the_entries_of_that_time(tmp_path, event):
+def test_what_somebody_did_at_an_instant_is_found_among_the_entries_of_that_time(event):
     """Not among all that the account ever did, nor all that ever happened to a vehicle."""
-    assert explained(tmp_path, history._deeds(event)) == [
+    assert explain_empty(history._deeds(event)) == [
         "SEARCH history USING INDEX ix_history_actor_id (actor_id=? AND no>? AND no<?)",
         "CORRELATED SCALAR SUBQUERY 1",
         "SEARCH later USING INDEX ix_history_vehicle_id (vehicle_id=? AND no>?)",
@@ -295,22 +282,13 @@ def test_what_somebody_did_at_an_instant_is_found_among_the_entries_of_that_time
 
 
 @pytest.mark.parametrize("owner", list(Owner))
-def test_page_of_scores_by_event_walks_the_index_of_trips_by_start(tmp_path, owner):
+def test_page_of_scores_by_event_walks_the_index_of_trips_by_start(owner):
     index = {Owner.VEHICLE: "ix_trip_vehicle_start", Owner.DRIVER: "ix_trip_user_start"}[owner]
 
-    first, *others = explained(tmp_path, reads._page(reads._SCORES[By.EVENT], owner, False))
+    first, *others = explain_empty(reads._page(reads._SCORES[By.EVENT], owner, False))
 
     assert re.match(rf"SEARCH trip USING (COVERING )?INDEX {index} \({owner.value}=\? AND ", first)
     assert [step for step in others if "TEMP B-TREE" in step] == []
-
-
-def explained(folder, statement):
-    """The steps of a statement."""
-    text, order, _ = statement.compiled(dialect())
-    driver = sqlite.open_engine(stores.fresh(folder).path).raw_connection().driver_connection
-    found = [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {text}", [None] * len(order))]
-    driver.close()
-    return found
 
 
 def test_no_operation_looks_at_a_whole_table_or_sorts_more_than_one_owners_rows(steps):

@@ -8,7 +8,7 @@ no index leads to.
 import asyncio
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import psycopg
@@ -19,6 +19,7 @@ from sqlalchemy.dialects import postgresql
 from tests.integration import test_query_plans as asked
 from tests.support import databases, rest, stores
 from tests.support.access_world import World
+from tests.support.plans import WHOLE, explain_postgres
 
 from tripline.domain import access, ids
 from tripline.domain.access import Action, Actor, Authority, Reach
@@ -41,7 +42,6 @@ from tripline.store.scores import reads as score_reads
 
 pytestmark = pytest.mark.deep
 
-WHOLE = re.compile(r"Seq Scan on (\w+)")
 MANY_VEHICLES = """
     SET session_replication_role = replica;
     INSERT INTO vehicle
@@ -163,14 +163,6 @@ def test_redelivery_is_looked_for_by_key_among_many(table):
     assert set(re.findall(rf"{table}_(?:w\d+|other)", steps)) == {part}
 
 
-def explained(connection: psycopg.Connection, name: str, text: str, values: Sequence[Any]) -> str:
-    """The plan of a statement that is prepared under this name, a step a line."""
-    connection.execute(f"PREPARE {name} AS {text}")
-    given = sql.SQL("({})").format(sql.SQL(", ").join(map(sql.Literal, values))) if values else sql.SQL("")
-    plan = connection.execute(sql.SQL("EXPLAIN EXECUTE {} {}").format(sql.Identifier(name), given))
-    return "\n".join(step for (step,) in plan.fetchall())
-
-
 @pytest.fixture(scope="module")
 def scored() -> Iterator[databases.Database]:
     """Scores and events of fifty vehicles, 800 of each, with statistics; only to be looked at."""
@@ -213,9 +205,9 @@ def test_page_walks_the_index_of_its_owner_among_many(scored, walks, by, owner, 
     steps = ""
     with psycopg.connect(scored.url, autocommit=True) as connection:
         connection.execute(f"SET plan_cache_mode = {plans}")
-        for number, (statement, given) in enumerate(asked_for):
+        for statement, given in asked_for:
             text, order, constants = statement.compiled(postgresql.dialect())
-            steps += explained(connection, f"asked_{number}", text, [[*given, *constants][i] for i in order])
+            steps += explain_postgres(connection, text, [[*given, *constants][i] for i in order])
 
     large = {"trip", "driving_score", "gps_event", "gps_event_other", "account", "account_session"}
     assert not set(WHOLE.findall(steps)) & large
@@ -336,9 +328,7 @@ def plans_of(
         read(tx, *given)
         for name, value in settings.items():
             driver.execute(sql.SQL("SET {} = {}").format(sql.Identifier(name), sql.Literal(value)))
-        plans = [explained(driver, f"asked_{number}", *asked_for) for number, asked_for in enumerate(seen)]
-        driver.execute("DEALLOCATE ALL")
-    return plans
+        return [explain_postgres(driver, *asked_for) for asked_for in seen]
 
 
 FILTERS_OF_LINES = [

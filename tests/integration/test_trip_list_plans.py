@@ -4,11 +4,9 @@ Not here: how long it takes (`bench/trip_lists.py`), other lists (`test_list_pla
 """
 
 import re
-from collections import defaultdict
 
 import pytest
-from psycopg import sql
-from tests.support import large_lists, large_trips, rows, stores
+from tests.support import large_lists, large_trips, plans, rows, stores
 from tests.support.large_lists import BIG, DRIVER, LOOKERS
 
 from tripline.domain.access import RULES, Action, Scope
@@ -21,7 +19,6 @@ from tripline.store.trips.trip_list import TripQuery
 COUNT = 8_000
 EACH = 10
 VEHICLE = VehicleId("v1000000-0000-11f1-8000-1d43f3c436cb")
-WHOLE = re.compile(r"Seq Scan on (\w+)")
 FILTERS = (
     Filters(),
     Filters(state=State.UNSCORED, not_scored="sparse"),
@@ -65,69 +62,33 @@ def queries():
 
 
 @pytest.fixture
-def asked(tx, monkeypatch):
-    """The statements of each list: text -> the values that it ran with."""
-    seen = defaultdict(dict)
-    hot, now = type(tx).hot, []
-
-    def noting(self, statement, *values):
-        text, order, constants = statement.compiled(self._dialect)
-        seen[now[-1]].setdefault(text, [[*values, *constants][i] for i in order])
-        return hot(self, statement, *values)
-
-    monkeypatch.setattr(type(tx), "hot", noting)
-    for name, query in queries():
-        now.append(name)
-        middle = Place((query.first_ms + query.last_ms) // 2, "5")
-        for descending in (False, True):
-            request = PageRequest(limit=50, by="start", descending=descending)
-            trip_list.page(tx, query, request, named=RULES[Action.USER_READ][LOOKERS[name.split(",")[0]][0]])
-            trip_list.page(
-                tx,
-                query,
-                PageRequest(limit=50, by="start", descending=descending, place=middle),
-                named=frozenset(),
-            )
-        trip_list.count(tx, query)
-    return seen
+def asked(tx):
+    """The statements of each list."""
+    with plans.recording(tx) as statements:
+        for name, query in queries():
+            statements.now = name
+            middle = Place((query.first_ms + query.last_ms) // 2, "5")
+            named = RULES[Action.USER_READ][LOOKERS[name.split(",")[0]][0]]
+            for descending in (False, True):
+                request = PageRequest(limit=50, by="start", descending=descending)
+                trip_list.page(tx, query, request, named=named)
+                deep = PageRequest(limit=50, by="start", descending=descending, place=middle)
+                trip_list.page(tx, query, deep, named=frozenset())
+            trip_list.count(tx, query)
+    return statements
 
 
 def test_every_statement_walks_an_index_of_trips_and_reads_no_table_whole(tx, asked):
-    wrong = postgresql_does_wrong(tx, asked) if tx.shared else sqlite_does_wrong(tx, asked)
+    wrong = plans.read_whole(tx, asked) if tx.shared else sqlite_does_wrong(tx, asked)
 
-    assert len(asked) == 5 * len(LOOKERS)
+    assert len(asked.by_name) == 5 * len(LOOKERS)
     assert "\n\n".join("\n".join(each) for each in wrong) == ""
 
 
 def sqlite_does_wrong(tx, asked):
-    driver = tx.connection.connection.driver_connection
-    for name, statements in asked.items():
-        for text, values in statements.items():
-            steps = [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {text}", values)]
-            whole = any(step.startswith("SCAN") and not re.match(r"SCAN (few|CONSTANT ROW)$", step) for step in steps)
-            # A merge sorts the trips of its window.
-            sorts = "USE TEMP B-TREE FOR ORDER BY" in steps and "held" not in " ".join(steps)
-            if whole or sorts:
-                yield name, text, *steps
-
-
-def postgresql_does_wrong(tx, asked):
-    """Yield what reads a table whole even though that is said to cost very much."""
-    driver, explained = tx.connection.connection.driver_connection, {}
-    driver.execute("SET LOCAL enable_seqscan = off")
-    for plans in ("force_custom_plan", "force_generic_plan"):
-        driver.execute(f"SET LOCAL plan_cache_mode = {plans}")
-        for name, statements in asked.items():
-            for text, values in statements.items():
-                if (plans, text) not in explained:
-                    explained[plans, text] = plan(driver, text, values)
-                if set(WHOLE.findall(explained[plans, text])):
-                    yield name, plans, text, explained[plans, text]
-
-
-def plan(driver, text, values):
-    driver.execute(f"PREPARE asked AS {text}")
-    given = sql.SQL("({})").format(sql.SQL(", ").join(map(sql.Literal, values)))
-    steps = driver.execute(sql.SQL("EXPLAIN EXECUTE asked {}").format(given)).fetchall()
-    driver.execute("DEALLOCATE asked")
-    return "\n".join(step for (step,) in steps)
+    for name, text, steps in plans.sqlite_steps(tx, asked):
+        whole = any(step.startswith("SCAN") and not re.match(r"SCAN (few|CONSTANT ROW)$", step) for step in steps)
+        # A merge sorts the trips of its window.
+        sorts = "USE TEMP B-TREE FOR ORDER BY" in steps and "held" not in " ".join(steps)
+        if whole or sorts:
+            yield name, text, *steps

@@ -1,102 +1,16 @@
 """Disputes over REST: opening one about a trip's event, the list of those that wait, deciding, and what is refused."""
 
-from zoneinfo import ZoneInfo
-
 import pytest
 from sqlalchemy import select, update
 from tests.support import delegating, rest, scoring_rows
+from tests.support.scored_fleet import Post, changed, decision, fleet, withdrawal
 
 from tripline import observe
-from tripline.adapters.signals.local import LocalSignals
 from tripline.domain.fields import LONG_TEXT_MAX
-from tripline.domain.ids import no_of
-from tripline.scoring.rules import Rules
 from tripline.services.accounts import postman
-from tripline.services.accounts.postman import Postman
-from tripline.services.scores.scorer import Scorer
-from tripline.store.tables import account, mail_outbox, scoring_job, trip
+from tripline.store.tables import account, mail_outbox
 
 UNKNOWN = "11111111-1111-1111-8111-111111111111"
-SPEEDS = [*[30.0] * 5, 44, 58, *[58.0] * 4, 40, 22, *[22.0] * 4]
-"""An acceleration and a deceleration."""
-
-
-class Fleet:
-    """An operator with a vehicle, its driver, and a trip that was scored from samples."""
-
-    def __init__(self, app, admin):
-        self.app, self.admin = app, admin
-
-    async def drive(self):
-        app = self.app
-        self.driver = await delegating.driver(app, self.admin, "driver")
-        self.vehicle_id = await delegating.new_vehicle(app, self.admin)
-        self.trip_id = await self.trip()
-        return self
-
-    async def trip(self):
-        app = self.app
-        trip_id = app.ids.next(now_ms=app.now_ms)
-
-        def work(tx):
-            row = {"no": no_of(trip_id), "id": trip_id, "created_ms": app.now_ms, "company_id": self.admin.company_id}
-            row |= {"vehicle_id": self.vehicle_id, "user_id": self.driver.user_id, "service_type": "taxi"}
-            row |= {"device_type": "GPS", "parking": False, "state": "COMPLETE", "distance_m": 10_000}
-            tx.run(trip.insert().values(row))
-            for packed in scoring_rows.drive(*SPEEDS):
-                scoring_rows.add_microtrip(tx, app.ids, row["no"], packed)
-            tx.run(scoring_job.insert().values(trip_no=row["no"], due_ms=0))
-
-        await app.store.write(work)
-        await self.score()
-        return trip_id
-
-    async def score(self):
-        app = self.app
-        scorer = Scorer(
-            store=app.store,
-            rules=Rules(),
-            ids=app.ids,
-            signals=scoring_rows.Hints(),
-            clock=lambda: app.now_ms,
-            zone=scoring_rows.ZONE,
-        )
-        while await scorer.score_due():
-            pass
-
-    async def events(self):
-        page = f"/api/tre/v1_3/vehicle/{self.vehicle_id}/analytics/gpsEvent"
-        return (await self.app.get(self.admin, page, limit=20))["data"]
-
-    @property
-    def of_trip(self):
-        return f"/api/tre/v1_3/trip/{self.trip_id}/dispute"
-
-    @property
-    def of_company(self):
-        return f"/api/tre/v1_3/company/{self.admin.company_id}/dispute"
-
-    async def explanation(self):
-        return await self.app.get(self.driver, f"/api/tre/v1_3/trip/{self.trip_id}/analytics/drivingScore/explanation")
-
-
-async def fleet(app):
-    _, admin = await app.operator("taxi")
-    return await Fleet(app, admin).drive()
-
-
-def decision(dispute):
-    return f"/api/tre/v1_3/dispute/{dispute['id']['id']}/decision"
-
-
-def withdrawal(dispute):
-    return f"/api/tre/v1_3/dispute/{dispute['id']['id']}/withdrawal"
-
-
-async def changed(app, login, path, body=None):
-    answer = await app.call(login, "PUT", path, body)
-    assert answer.status_code == 200, answer.text
-    return answer.json()
 
 
 def test_driver_contests_an_event_and_the_administrator_accepts(run):
@@ -274,39 +188,6 @@ def test_refusals_of_state_are_told_in_words(run):
     assert [(status, code) for status, code, _ in told] == [(409, 2), (403, 20), (409, 2), (403, 20)]
     assert told[2][2] == "This dispute is already WITHDRAWN."
     assert withdrawn["state"] == "WITHDRAWN"
-
-
-class Box:
-    """Implements `ports.mails.Mailer`: keeps letters."""
-
-    def __init__(self):
-        self.letters = []
-
-    async def send(self, letter):
-        self.letters.append(letter)
-
-
-class Post:
-    """A postman whose letters a box keeps."""
-
-    def __init__(self, own):
-        self.app, self.box = own.app, Box()
-        self.postman = Postman(
-            store=own.app.store,
-            mailer=self.box,
-            link_hours=24,
-            public_url="https://fleet.example/",
-            zone=ZoneInfo("Asia/Seoul"),
-            signals=LocalSignals(),
-            clock=lambda: own.app.now_ms,
-        )
-
-    async def round(self, after_ms=0):
-        """How many letters there are after one more round, and how many mails wait."""
-        self.app.now_ms += after_ms
-        await self.postman.send_due()
-        waiting = await self.app.store.read(lambda tx: tx.all(select(mail_outbox.c.no)))
-        return len(self.box.letters), len(waiting)
 
 
 ASKED = {"reason": "TRAFFIC", "text": "A child ran into the road.", "mail": True}

@@ -3,8 +3,7 @@
 import pytest
 from sqlalchemy import delete, select, update
 from tests.support import delegating, kept_sums, rest
-from tests.unit.api import test_disputes as disputes
-from tests.unit.api.test_disputes import Post, changed, decision, fleet
+from tests.support.scored_fleet import Post, changed, decision, fleet
 
 from tripline.domain.access import Authority
 from tripline.domain.ids import UserId
@@ -259,7 +258,7 @@ def test_driver_is_corrected_by_others_and_for_those_who_may_drive(run, who, who
     async def play(app):
         own = await cast(app)
         _, other = await app.operator("other")
-        people = {"stranger": (await delegating.driver(app, other, "stranger")).user_id, "nobody": disputes.UNKNOWN}
+        people = {"stranger": (await delegating.driver(app, other, "stranger")).user_id, "nobody": delegating.UNKNOWN}
         people["colleague"] = own.colleague.user_id
         # The managing director drove it, and stays barred after a correction to somebody else.
         await app.store.write(lambda tx: tx.run(update(trip).values(user_id=own.director.user_id)))

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import update
 from tests.support import day_world, rest
 from tests.support.portal import Browser, Page, form_of
-from tests.unit.api.test_disputes import Fleet, fleet
+from tests.support.scored_fleet import Fleet, fleet
 
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
