@@ -6,8 +6,11 @@ STAMP := $(VENV)/.installed
 OF_BUS := tests/contract/test_buses.py $(wildcard tests/integration/test_bus_*.py) tests/system/test_bus_devices.py
 # Needs the jars of two releases of Kafka and a Java compiler.
 OF_RELEASES := tests/faults/test_bus_producers.py
-# One process more than most build machines have cores: some tests wait while others compute.
-EVERY_CORE := -n 3 --dist loadfile --no-loadscope-reorder
+# More processes than most build machines have cores: some tests wait while others compute. Browsers and brokers of the
+# deep suite compute more.
+SPREAD := --dist loadfile --no-loadscope-reorder
+QUICK := -n 4 $(SPREAD)
+DEEP := -n 3 $(SPREAD)
 # Of `make check`: unit tests that touch no store, and house tests, in two processes of about the same length.
 QUICKEST := -q -m "not deep" --store=none
 APART := tests/house tests/unit/adapters
@@ -48,15 +51,15 @@ serve: $(STAMP)
 
 test: $(STAMP)
 	./tests/support/install-system
-	$(BIN)/python -m pytest $(EVERY_CORE) --store=both -m "not deep"
+	$(BIN)/python -m pytest $(QUICK) --store=both -m "not deep"
 
 test-deep: $(STAMP)
 	./tests/support/install-system
-	$(BIN)/python -m pytest $(EVERY_CORE) --store=both -m deep --ignore=$(OF_RELEASES)
+	$(BIN)/python -m pytest $(DEEP) --store=both -m deep --ignore=$(OF_RELEASES)
 
 test-postgresql: $(STAMP)
 	./tests/support/install-system
-	$(BIN)/python -m pytest $(EVERY_CORE) --ignore=tests/faults --store=postgresql
+	$(BIN)/python -m pytest $(DEEP) --ignore=tests/faults --store=postgresql
 
 test-kafka: $(STAMP)
 	./tests/support/install-system

@@ -89,6 +89,7 @@ def test_trip_is_read_by_keyboard_and_replayed(driven):
         assert watched.troubles() == []
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("look", LOOKS, ids=[look.name for look in LOOKS])
 def test_no_state_of_a_trip_has_troubles(driven, look):
     browser, api, session, (scored, unscored) = driven

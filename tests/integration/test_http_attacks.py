@@ -8,6 +8,8 @@ from tests.support.http_listeners import with_listener
 
 from tripline.adapters.http.bounds import Bounds
 
+pytestmark = pytest.mark.deep
+
 CONNECTIONS = 40
 BOUNDS = Bounds(address_connections=CONNECTIONS, address_bodies=4_000_000, address_answers=2_000_000, look_s=0.1)
 

@@ -111,6 +111,7 @@ def test_scorers_side_by_side_give_every_trip_one_score_and_each_vehicle_its_sum
     assert jobs == []
 
 
+@pytest.mark.deep
 def test_scorers_side_by_side_count_each_drive_of_two_sensors_once(database, monkeypatch):
     """Rounds of changes: each turns round which of a vehicle's two trips covers the longer time."""
     monkeypatch.setattr("tripline.services.scores.scorer.JOBS", 2)
@@ -188,6 +189,7 @@ def test_scorer_killed_while_it_judges_leaves_its_trips_to_another_one_when_its_
     assert played(database, 2, play) == (1, 0, 1, [(100,)])
 
 
+@pytest.mark.deep
 def test_scorers_beside_a_slow_server_of_roads_judge_each_trip_once(database, tmp_path, monkeypatch):
     """Its answers to one batch take several times as long as a lease lasts."""
     monkeypatch.setattr(scorer, "LEASE_MS", 400)
@@ -491,6 +493,7 @@ def test_pushers_side_by_side_send_everything_once_and_each_sensors_in_order(dat
     assert all(lane == list(range(10)) for lane in lanes.values())
 
 
+@pytest.mark.deep
 def test_receivers_of_a_killed_pusher_are_taken_over_with_the_same_ids_and_bodies(database, quick):
     async def play(stores):
         world = pushes.World(stores[0], config.Push(), ids=TimeIds(node=7, slot=1))

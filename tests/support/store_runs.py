@@ -25,8 +25,8 @@ from tests.support import databases, imports, postgres, required, stores, suites
 SQLITE, POSTGRESQL, BOTH, NONE = "sqlite", "postgresql", "both", "none"
 TWICE = ("contract", "unit", "integration")
 """Folders that a run on both stores takes twice: what is in the others starts whole servers, slowly."""
-QUICK_THE_SECOND_TIME = ("contract", "unit/store", "integration")
-"""Folders that are about the store itself, or about processes that share it."""
+QUICK_THE_SECOND_TIME = ("contract", "unit/store")
+"""Folders that are about the store itself."""
 APART = ("support.postgres", "support.databases", "support.ingest_nodes")
 """A test file that names one of these is about PostgreSQL whatever the run is about."""
 NO_STORE = "touch no store"

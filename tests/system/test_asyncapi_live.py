@@ -18,6 +18,8 @@ from tripline.api.documents import asyncapi_schemas
 from tripline.wire import topics
 from tripline.wire.device import tables as device_tables
 
+pytestmark = pytest.mark.deep
+
 RESULT = b'{ "results" : 2000, "additionalInfo" : {"sn":"0042"} }'
 
 

@@ -98,6 +98,7 @@ def test_stopping_server_ends_streams_at_once_and_a_reader_continues_with_the_ne
     assert first.vehicle_id not in continued.positions()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["nginx", "caddy"])
 def test_proxy_passes_events_as_they_come_and_packs_none(world: World, tmp_path: Path, name: str) -> None:
     required.need(name if name == "caddy" else Path("/usr/sbin/nginx").exists(), f"the live map behind {name}")

@@ -19,6 +19,7 @@ def free_port() -> int:
         return port
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["rpc.md", "push.md"])
 def test_page_is_true_line_by_line(tmp_path, page):

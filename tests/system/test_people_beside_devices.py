@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from tests.support import drives, servers
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company
+
+pytestmark = pytest.mark.deep
 
 SLOW_S = 1.0
 SLOW = f"""

@@ -58,6 +58,7 @@ def test_server_on_loopback_sends_to_no_private_address_without_the_setting(tmp_
     assert receiver.bodies == []
 
 
+@pytest.mark.deep
 def test_stop_does_not_wait_for_a_receiver_that_hangs_and_the_next_start_sends_again(tmp_path: Path) -> None:
     slow = Receiver(lambda _: SILENT)
     with receiving(slow) as receiver:
@@ -90,6 +91,7 @@ def counts(made: Company, **expected: object) -> dict[str, Any]:
         time.sleep(0.05)
 
 
+@pytest.mark.deep
 def test_m3_server_that_never_answers_is_named_and_gets_everything_again_when_it_does(tmp_path: Path) -> None:
     silent = Receiver(lambda _: SILENT)
     with (
@@ -119,6 +121,7 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[servers.Running]
         yield server
 
 
+@pytest.mark.deep
 def test_changed_address_reaches_what_waits_at_once(usual: servers.Running) -> None:
     refused = Receiver(lambda _: Reply(status(503)))
     with receiving(refused) as broken, receiving() as good, company(usual, broken.url, "moved") as made:

@@ -42,6 +42,7 @@ def metric(server: servers.Running, name: str) -> float:
     return float(next(line.split()[-1] for line in text.splitlines() if line.startswith(name)))
 
 
+@pytest.mark.deep
 @pytest.mark.sqlite("a full disk under its file")
 def test_disk_that_fills_up_is_told_before_the_first_write_fails() -> None:
     faults_disk.need("a disk that fills up")

@@ -173,6 +173,7 @@ def test_replay_used_wrongly_exits_2(arguments: list[str]) -> None:
     assert servers.run_here("replay", *arguments).returncode == 2
 
 
+@pytest.mark.deep
 def test_replay_while_the_server_is_killed_and_comes_back_leaves_every_point_exactly_once(tmp_path: Path) -> None:
     data = tmp_path / "data"
     drive = recordings.read(LONG)

@@ -21,6 +21,8 @@ from tests.support.calling import Box, Script, answering, box
 from tests.support.power_cuts import TWOWAY, V1, Asking, Stage, stage
 from tests.support.receivers import OK, SILENT, Reply, Request, status
 
+pytestmark = pytest.mark.deep
+
 ABSENT_S = "1.0"
 KILLS = int(os.environ.get("TRIPLINE_TESTS_KILLS", "4"))
 SEED = int(os.environ.get("TRIPLINE_TESTS_SEED") or random.randrange(10**6))
@@ -329,7 +331,6 @@ def test_kill_after_giving_up_and_after_sending_again_was_asked_for_pushes_under
     assert {request.id for request in play.requests_about(case.sensor_id)} < set(ids)
 
 
-@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_kill_at_random_moments_of_calls_and_activations_completes_each_once(play: Stage) -> None:
@@ -356,7 +357,6 @@ def test_kill_at_random_moments_of_calls_and_activations_completes_each_once(pla
             case.assert_complete(request_id)
 
 
-@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_kill_while_devices_come_and_go_tells_in_the_end_who_is_there(tmp_path) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from tests.support import required
 
+pytestmark = pytest.mark.deep
+
 OWN = "198.51.100.7"
 """A documentation address (RFC 5737), given to the namespace's own loopback interface."""
 _WHAT = "serving on addresses other than loopback"

@@ -71,6 +71,7 @@ def shown_as_stored(found: Table) -> dict[str, int]:
     return {kind: row["stored"] for kind, row in found.items() if kind != "RPC answers"}
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("company")
 def test_simulate_every_type_with_calls_activation_and_lost_connections_stores_what_was_acknowledged(
     server: servers.Running,
@@ -211,6 +212,7 @@ def test_simulate_with_a_map_that_is_lost_says_so_and_exits_1(
     assert done.stderr.startswith("tripline: The map of street cannot be read: ")
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("company")
 def test_simulate_interrupted_ends_its_drives_and_shows_the_table(server: servers.Running) -> None:
     account = ["--email", "admin@test-fleet.example"]

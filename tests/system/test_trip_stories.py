@@ -174,6 +174,7 @@ def test_i3_trip_message_sent_again_leaves_the_score_untouched(world: World) -> 
     assert score(world, trip_id) == (200, first[0])
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_i1_i2_trip_ends_by_silence_after_a_restart_and_a_late_message_has_it_scored_again(tmp_path) -> None:
     quickly = {"TRIPLINE_INGEST_TRIP_GAP_MINUTES": "0.01"}

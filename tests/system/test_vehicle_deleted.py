@@ -8,9 +8,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from tests.support import drives, servers, stores
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company, Registered
+
+pytestmark = pytest.mark.deep
 
 FIRST_TRIP_MS = 1_735_689_600_000
 HOUR_MS = 3_600_000

@@ -167,6 +167,11 @@ def wanted_sensors(tx, scope, filters):
 @pytest.mark.usefixtures("many")
 @pytest.mark.parametrize("filtered", VEHICLE_FILTERS, ids=str)
 def test_vehicles_are_those_inside_that_pass_in_each_order(tx, filtered):
+    assert_vehicles(tx, filtered, {"number": "vehicle_no", "created": "created_ms"})
+
+
+def assert_vehicles(tx, filtered, orders):
+    """Every looker finds the vehicles inside the scope that pass, in each of the orders, and their count."""
     filters = vehicles.Filters(**filtered)
     for looker in LOOKERS:
         scope = listing.scope(looker, Action.VEHICLE_READ)
@@ -175,7 +180,7 @@ def test_vehicles_are_those_inside_that_pass_in_each_order(tx, filtered):
         listing.assert_in_each_order(
             partial(vehicles.LIST.page, tx, scope, filters),
             expected,
-            {"number": "vehicle_no", "created": "created_ms"},
+            orders,
             limits=(4, 7),
         )
         assert vehicles.LIST.count(tx, scope, filters) == len(expected)
@@ -184,6 +189,11 @@ def test_vehicles_are_those_inside_that_pass_in_each_order(tx, filtered):
 @pytest.mark.usefixtures("many")
 @pytest.mark.parametrize("filtered", SENSOR_FILTERS, ids=str)
 def test_sensors_are_those_inside_that_pass_in_each_order(tx, filtered):
+    assert_sensors(tx, filtered, {"serial": "serial_no", "created": "created_ms"})
+
+
+def assert_sensors(tx, filtered, orders):
+    """The same of sensors."""
     filters = Filters(**filtered)
     for scope in filter(None, (listing.scope(looker, Action.SENSOR_READ) for looker in LOOKERS)):
         expected = wanted_sensors(tx, scope, filters)
@@ -191,7 +201,7 @@ def test_sensors_are_those_inside_that_pass_in_each_order(tx, filtered):
         listing.assert_in_each_order(
             partial(sensors.LIST.page, tx, scope, filters),
             expected,
-            {"serial": "serial_no", "created": "created_ms"},
+            orders,
             limits=(4, 7),
         )
         assert sensors.LIST.count(tx, scope, filters) == len(expected)
@@ -200,13 +210,13 @@ def test_sensors_are_those_inside_that_pass_in_each_order(tx, filtered):
 @pytest.mark.usefixtures("many")
 @pytest.mark.parametrize("filtered", ENDING_VEHICLES, ids=str)
 def test_vehicles_are_found_by_the_last_digits_of_their_number(numbered, filtered):
-    test_vehicles_are_those_inside_that_pass_in_each_order(numbered, filtered)
+    assert_vehicles(numbered, filtered, {"number": "vehicle_no"})
 
 
 @pytest.mark.usefixtures("many")
 @pytest.mark.parametrize("filtered", ENDING_SENSORS, ids=str)
 def test_sensors_are_found_by_the_last_digits_of_their_serial_number(numbered, filtered):
-    test_sensors_are_those_inside_that_pass_in_each_order(numbered, filtered)
+    assert_sensors(numbered, filtered, {"serial": "serial_no"})
 
 
 @pytest.mark.parametrize(
