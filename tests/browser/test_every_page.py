@@ -17,6 +17,8 @@ PARTS = {
     *("/", "/fleet", "/lines/count", "/delegation/count", "/delegation/received/count", "/pushes/messages/count"),
     # What a link opens needs its cookie (test_shared_pages.py).
     *("/trips/count", "/share/{linkId}"),
+    # It leads to a day.
+    "/fleet/vehicles/{vehicleId}/days",
     # Its world has no dispute; a unit test walks it (tests/unit/portal/trips).
     "/trips/{tripId}/disputes/{disputeId}",
 }

@@ -77,6 +77,7 @@ SPECIAL = {
     "delegations.take_back": (BORROWER, VEHICLE),
     "trip_lists.list_of_company": (SEEN,),
     "trip_lists.read_day": (VEHICLE,),
+    "trip_lists.read_day_track": (VEHICLE,),
     "maps.cancel_import": (),
     "maps.continue_import": (),
     "maps.import_map": (),

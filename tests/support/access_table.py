@@ -274,6 +274,8 @@ DRIVING = {
     "GET /api/tre/v1_3/vehicle/{unknown}/trips?limit=5": "UFFN NNNNNN NNNN NNN",
     "GET /api/tre/v1_3/vehicle/{V}/days/{date}": "UFFF ..F.FF .F.F F.F",
     "GET /api/tre/v1_3/vehicle/{unknown}/days/{date}": "UFFN NNNNNN NNNN NNN",
+    "GET /api/tre/v1_3/vehicle/{V}/days/{date}/track": "UFFF ..F.FF .F.F F.F",
+    "GET /api/tre/v1_3/vehicle/{unknown}/days/{date}/track": "UFFN NNNNNN NNNN NNN",
     "GET /api/tre/v1_3/driver/{driver of P}/trips?limit=5": "UFFF ..FFFF FFFF .FF",
     "GET /api/tre/v1_3/driver/{unknown}/trips?limit=5": "UFFN NNNNNN NNNN NNN",
     # As positions: whoever may read driving data, and the company.

@@ -1,31 +1,46 @@
 """Trips by start of a company, a vehicle or a driver, and a vehicle's day (spec/rest 10.8)."""
 
-from typing import Annotated, Any, Final, Literal
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
 from litestar.types import ASGIApp
 from msgspec import Meta
 
 from tripline.domain import fields
-from tripline.domain.access import Action
+from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId, UserId, VehicleId
 from tripline.domain.instants import DAY_MS
 from tripline.domain.listed_trips import REASONS, Filters, ListedTrip, State
 from tripline.domain.refusals import BadParameter
-from tripline.http import answers, pages, parameters, permission
-from tripline.http.context import Call, context_of
+from tripline.domain.vehicle_days import Ends, Point, VehicleDay
+from tripline.http import answers, languages, pages, parameters, permission
+from tripline.http.context import Call, context_of, maps_of
 from tripline.http.operations import Value, operation
 from tripline.http.pages import TimePage
 from tripline.http.parameters import Query
+from tripline.later import Later
+from tripline.services import places
 from tripline.services.fleet import trip_lists, trips, vehicle_days
+from tripline.services.fleet.vehicle_days import DaySamples
+from tripline.services.scores.reads import TooLong
 from tripline.store.listing.pages import Page, PageRequest, Place
 from tripline.store.lists import UnknownOffset
 from tripline.store.transactions import ReadTx
 from tripline.store.trips import trip_ends, trip_list
 from tripline.store.trips.trip_list import TripQuery
 from tripline.wire.rest import listed_trips as rest
-from tripline.wire.rest.listed_trips import ListedTrips, ListedTripsLink, VehicleDayRecord
+from tripline.wire.rest.listed_trips import ListedTrips, ListedTripsLink, VehicleDayRecord, VehicleDayTrack
+from tripline.wire.rest.tracks import Samples
 
+if TYPE_CHECKING:
+    from tripline.services.scores import day_track
+else:
+    # It imports numpy, which is loaded on first use.
+    day_track = Later("tripline.services.scores.day_track")
+
+_DATE: Final = Value(name="date", type=str, meaning="the day, YYYY-MM-DD", example="2025-01-01", required=True)
 _QUERY: Final = (
     pages.LIMIT,
     pages.ID_OFFSET,
@@ -94,22 +109,56 @@ async def list_of_driver(request: Call) -> ASGIApp:
     "/api/tre/v1_3/vehicle/{vehicleId}/days/{date}",
     access=Action.DRIVING_READ,
     answer=VehicleDayRecord,
-    in_path=(Value(name="date", type=str, meaning="the day, YYYY-MM-DD", example="2025-01-01", required=True),),
+    in_path=(_DATE,),
 )
 async def read_day(request: Call) -> ASGIApp:
     """The drives and stops of the vehicle on one day, in the service's time zone."""
     context = context_of(request)
     now_ms, zone = context.clock(), context.time_zone
 
-    def work(tx: ReadTx) -> VehicleDayRecord:
+    def work(tx: ReadTx) -> VehicleDay:
         actor = permission.permitted_in(tx, request)
-        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
-        trips.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
-        day = fields.day("date", request.path_params["date"])
-        found = vehicle_days.read(tx, actor=actor, vehicle_id=vehicle_id, day=day, zone=zone, now_ms=now_ms)
-        return rest.vehicle_day_record(found)
+        vehicle_id, day = _of_day(tx, request, actor)
+        return vehicle_days.read(tx, actor=actor, vehicle_id=vehicle_id, day=day, zone=zone, now_ms=now_ms)
 
-    return answers.ok(await context.store.read(work))
+    found = await context.store.read(work)
+    return answers.ok(rest.vehicle_day_record(found, await _named(request, found.points)))
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/vehicle/{vehicleId}/days/{date}/track",
+    access=Action.DRIVING_READ,
+    answer=VehicleDayTrack,
+    in_path=(_DATE,),
+    refuses=(TooLong,),
+)
+async def read_day_track(request: Call) -> ASGIApp:
+    """Where the vehicle went on one day, and how fast."""
+    context = context_of(request)
+    now_ms, zone = context.clock(), context.time_zone
+
+    def work(tx: ReadTx) -> DaySamples:
+        actor = permission.permitted_in(tx, request)
+        vehicle_id, day = _of_day(tx, request, actor)
+        return vehicle_days.read_samples(tx, actor=actor, vehicle_id=vehicle_id, day=day, zone=zone, now_ms=now_ms)
+
+    found = await context.store.read(work)
+    way = await asyncio.to_thread(day_track.of_packed, found.packed, begin_ms=found.begin_ms, end_ms=found.end_ms)
+    return answers.ok(VehicleDayTrack(way.samples, Samples(way.time_ms, way.lat, way.lon, way.speed_kmh)))
+
+
+def _of_day(tx: ReadTx, request: Call, actor: Actor) -> tuple[VehicleId, int]:
+    """The vehicle and the day of a path. Raises `NotFound`, `Forbidden`, `BadParameter`."""
+    vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+    trips.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+    return vehicle_id, fields.day("date", request.path_params["date"])
+
+
+async def _named(request: Call, points: Sequence[Point]) -> Mapping[Point, str]:
+    """The words for points, in the language of the request."""
+    names, language = maps_of(request).places, languages.asked_of(request)
+    return await asyncio.to_thread(places.named, names, points, language=language)
 
 
 async def _list(
@@ -119,7 +168,7 @@ async def _list(
     context = context_of(request)
     now_ms = context.clock()
 
-    def work(tx: ReadTx) -> ListedTrips:
+    def work(tx: ReadTx) -> _Found:
         actor = permission.permitted_in(tx, request)
         query = trip_lists.query_of(
             tx,
@@ -143,12 +192,18 @@ async def _list(
         turn = PageRequest(limit=asked.limit, by=trip_list.START, descending=not asked.ascending, place=place)
         found = trip_lists.page(tx, actor=actor, query=query, page_request=turn)
         ends = trip_ends.ends_of(tx, [each.no for each in found.rows])
-        link = _link(asked, query, found)
-        return ListedTrips(
-            [rest.listed_trip_record(each, ends.get(each.no)) for each in found.rows], link, link is not None
-        )
+        return _Found(found.rows, ends, _link(asked, query, found))
 
-    return answers.ok(await context.store.read(work))
+    rows, ends, link = await context.store.read(work)
+    names = await _named(request, [point for pair in ends.values() for point in pair if point is not None])
+    records = [rest.listed_trip_record(each, ends.get(each.no), names) for each in rows]
+    return answers.ok(ListedTrips(records, link, link is not None))
+
+
+class _Found(NamedTuple):
+    rows: Sequence[ListedTrip]
+    ends: Mapping[int, Ends]
+    link: ListedTripsLink | None
 
 
 def _filters(query: Query) -> Filters:
@@ -201,4 +256,4 @@ def _link(asked: TimePage, query: TripQuery, found: Page[ListedTrip]) -> ListedT
     )
 
 
-handlers: Final[list[Any]] = [list_of_company, list_of_vehicle, list_of_driver, read_day]
+handlers: Final[list[Any]] = [list_of_company, list_of_vehicle, list_of_driver, read_day, read_day_track]

@@ -62,6 +62,19 @@ class VehicleDay(msgspec.Struct, frozen=True, kw_only=True):
     items: Sequence[Drive | Stop]
     ends: Mapping[int, Ends]
     """By row number of the trip."""
+    idle_ms: int | None = None
+    """Time of idling in trips; None: too many samples to read."""
+    previous_ms: int | None = None
+    """Start of the last trip before the day; None: there is none."""
+    next_ms: int | None = None
+    """Start of the first trip behind the day; None: there is none."""
+
+    @property
+    def points(self) -> list[Point]:
+        """Where its trips began and ended and its stops were."""
+        ends = [self.ends[each.trip.no] for each in self.drives if each.trip.no in self.ends]
+        stops = [each.place for each in self.items if isinstance(each, Stop)]
+        return [point for point in (*(point for pair in ends for point in pair), *stops) if point is not None]
 
     @property
     def drives(self) -> list[Drive]:
@@ -83,22 +96,27 @@ class VehicleDay(msgspec.Struct, frozen=True, kw_only=True):
         return total
 
     @property
-    def _scored(self) -> list[ListedTrip]:
-        begun = [each.trip for each in self.drives if each.trip.start_ms >= self.begin_ms]
-        return [each for each in begun if each.score and each.scored_m]
+    def begun(self) -> list[ListedTrip]:
+        """Trips that began on the day."""
+        return [each.trip for each in self.drives if each.trip.start_ms >= self.begin_ms]
+
+    @property
+    def scored(self) -> list[ListedTrip]:
+        """Of these, the trips with a score."""
+        return [each for each in self.begun if each.score and each.scored_m]
 
     @property
     def score(self) -> float | None:
         """Of the trips that began on the day, driven as one."""
-        metres = math.fsum(each.scored_m or 0.0 for each in self._scored)
-        burden = math.fsum((each.scored_m or 0.0) * math.log(100.0 / (each.score or 100.0)) for each in self._scored)
+        metres = math.fsum(each.scored_m or 0.0 for each in self.scored)
+        burden = math.fsum((each.scored_m or 0.0) * math.log(100.0 / (each.score or 100.0)) for each in self.scored)
         return 100.0 * math.exp(-burden / metres) if metres else None
 
     @property
     def limit_known(self) -> float | None:
         """`limit_known` of these trips, by distance."""
-        metres = math.fsum(each.scored_m or 0.0 for each in self._scored)
-        known = math.fsum((each.scored_m or 0.0) * (each.limit_known or 0.0) for each in self._scored)
+        metres = math.fsum(each.scored_m or 0.0 for each in self.scored)
+        known = math.fsum((each.scored_m or 0.0) * (each.limit_known or 0.0) for each in self.scored)
         return known / metres if metres else None
 
 

@@ -27,7 +27,7 @@ from tripline.portal.records import (
 )
 from tripline.portal.scores import overview, subjects
 from tripline.portal.sharing import links, shared
-from tripline.portal.trips import contests, trip_files, trip_page
+from tripline.portal.trips import contests, trip_files, trip_page, vehicle_day
 
 FAMILIES: Final = (
     account,
@@ -72,6 +72,7 @@ FAMILIES: Final = (
     contests,
     trip_files,
     trip_page,
+    vehicle_day,
     links,
     shared,
 )

@@ -67,7 +67,7 @@ def test_day_has_drives_and_stops_and_its_part_of_a_trip_over_midnight(tmp_path)
     assert [(each["kind"], each["distance"]) for each in before["items"]] == [("drive", pytest.approx(7_500, rel=0.01))]
     assert first["distance"] == pytest.approx(2_500, rel=0.01)
     assert (stop["beginTs"], stop["endTs"]) == (MIDNIGHT_MS + HOUR_MS, MIDNIGHT_MS + 3 * HOUR_MS)
-    assert stop["place"] == {"lat": 37.5, "lon": 127.4}
+    assert stop["place"] == {"lat": 37.5, "lon": 127.4, "name": None}
     assert (second["trip"]["state"], second["trip"]["beginPlace"]) == ("unscored", None)
     assert last["endTs"] == MIDNIGHT_MS + 30 * HOUR_MS
     assert (day["driving"], day["score"]) == (2 * 3_600, None)

@@ -31,7 +31,7 @@ else:
 
 TEMPLATES: Final = Path(__file__).parent.parent / "templates"
 _COMPONENTS: Final = "components.html"
-_FILTERS: Final = ("number", "km", "speed", "bytes", "date", "time", "exact")
+_FILTERS: Final = ("number", "km", "speed", "bytes", "date", "time", "exact", "minute", "lasting")
 
 
 class FormError(msgspec.Struct, frozen=True):

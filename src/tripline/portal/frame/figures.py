@@ -97,6 +97,20 @@ class Figures:
         """Time of day of an instant, epoch ms, to the second."""
         return f"{self._at(at_ms):%H:%M:%S}"
 
+    def minute(self, at_ms: int) -> str:
+        """Time of day of an instant, epoch ms, to the minute."""
+        return f"{self._at(at_ms):%H:%M}"
+
+    def lasting(self, value_ms: int | None) -> str:
+        """A duration in hours and minutes, in whole minutes."""
+        if value_ms is None:
+            return NOTHING
+        hours, minutes = divmod(round(value_ms / _MINUTE_MS), _MINUTE_S)
+        parts = [self._measured(hours, "duration-hour", 0)] if hours else []
+        if minutes or not hours:
+            parts.append(self._measured(minutes, "duration-minute", 0))
+        return " ".join(parts)
+
     def ago(self, at_ms: int | None, now_ms: int) -> str:
         """The time since or until an instant; from a week on its day and minute."""
         if at_ms is None:

@@ -4,15 +4,28 @@ import { colour } from "./colours.js";
 const HEIGHT = 200;
 const EDGE = 8;
 
-/** Draw the chart; `brushed(first, last)` gets the places of the first and last sample in sight once that changes. */
-export async function drawChart(place, track, { words, zone, language, brushed }) {
+/**
+ * Draw the chart; `brushed(first, last)` gets the places of the first and last sample in sight once that changes.
+ *
+ * `span`: the instants where it begins and ends, by default those of the track. `gap`: samples further apart, ms, are not
+ * joined.
+ */
+export async function drawChart(place, track, { words, zone, language, brushed, span = [track.times[0], track.times.at(-1)], gap = Infinity }) {
   const { default: uPlot } = await import("./uplot/uplot.mjs");
   const minutes = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: zone };
   const clock = new Intl.DateTimeFormat(language, minutes);
   const exact = new Intl.DateTimeFormat(language, { ...minutes, second: "2-digit" });
   const seconds = track.times.map((time) => time / 1000);
+  const [begin, end] = span.map((time) => time / 1000);
   let chart;
 
+  /** Ends of the holes in the line, in pixels. */
+  const gaps = (drawn, _, first, last, holes) => {
+    for (let no = first + 1; no <= last; no += 1) {
+      if (track.times[no] - track.times[no - 1] > gap) holes.push([no - 1, no].map((each) => drawn.valToPos(seconds[each], "x", true)));
+    }
+    return holes.sort((one, other) => one[0] - other[0]);
+  };
   const axis = (values) => ({
     stroke: () => colour("--ink-soft"),
     grid: { stroke: () => colour("--line"), width: 1 },
@@ -26,14 +39,14 @@ export async function drawChart(place, track, { words, zone, language, brushed }
     padding: [EDGE, EDGE, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { size: 8 }, drag: { x: true, y: false, setScale: true } },
-    scales: { x: { time: true }, y: { range: (_, __, most) => [0, Math.max(most * 1.1, 20)] } },
+    scales: { x: { time: true, range: (_, least, most) => (least === seconds[0] && most === seconds.at(-1) ? [begin, end] : [least, most]) }, y: { range: (_, __, most) => [0, Math.max(most * 1.1, 20)] } },
     axes: [
       axis((_, splits) => splits.map((second) => (splits[1] - splits[0] < 60 ? exact : clock).format(second * 1000))),
       axis((_, splits) => splits.map((speed) => `${speed} km/h`)),
     ],
     series: [
       {},
-      { label: words.speed, stroke: () => colour("--speed-3"), width: 1.5, points: { show: false } },
+      { label: words.speed, stroke: () => colour("--speed-3"), width: 1.5, points: { show: false }, gaps },
       {
         label: words.limit,
         stroke: () => colour("--over-2"),
@@ -65,7 +78,7 @@ export async function drawChart(place, track, { words, zone, language, brushed }
   new ResizeObserver(() => chart.setSize({ width: place.clientWidth, height: HEIGHT - 2 })).observe(place);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => chart.redraw());
 
-  const whole = () => chart.setScale("x", { min: seconds[0], max: seconds.at(-1) });
+  const whole = () => chart.setScale("x", { min: begin, max: end });
   place.addEventListener("keydown", (event) => {
     const far = event.shiftKey ? 30 : 1;
     const moves = { ArrowLeft: track.moment - far, ArrowRight: track.moment + far, ArrowDown: track.moment - far, ArrowUp: track.moment + far, Home: 0, End: track.length - 1 };

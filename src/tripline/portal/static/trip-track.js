@@ -8,7 +8,7 @@ export async function fetchTrack(address) {
 }
 
 export class Track {
-  constructor({ count, samples, limits, harshEvents, overspeed }) {
+  constructor({ count, samples, limits = [], harshEvents = [], overspeed = [] }) {
     this.all = count;
     this.times = samples.ts;
     this.points = samples.lon.map((lon, no) => [lon, samples.lat[no]]);

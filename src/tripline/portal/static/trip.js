@@ -1,5 +1,6 @@
 // A trip's page: draws its track on the map and as a chart, shows one moment in both, replays it. Without scripts the
 // page has everything else. Texts come from the page, in its language.
+import { momentWords } from "./moments.js";
 import { say } from "./page.js";
 import { drawChart } from "./trip-chart.js";
 import { drawMap } from "./trip-map.js";
@@ -27,14 +28,10 @@ async function open() {
     return;
   }
   only("drawn");
-  const number = new Intl.NumberFormat(LANGUAGE, { maximumFractionDigits: 0 });
   const points = new Intl.NumberFormat(LANGUAGE, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
-  const clock = new Intl.DateTimeFormat(LANGUAGE, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZone: place.dataset.zone });
-  const filled = (name, values) => texts[name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
-  const speed = (value) => (value === null || value === undefined ? texts.no_speed : `${number.format(value)} km/h`);
-  if (track.all > track.length) {
-    part("thinned").textContent = filled("thinned", { shown: number.format(track.length), all: number.format(track.all) });
-  }
+  const words = momentWords(texts, place.dataset.zone);
+  const { clock, filled, number, speed } = words;
+  part("thinned").textContent = words.thinned(track);
 
   /** What an event was, in words. */
   function told({ kind, at, cost, event }) {
@@ -42,13 +39,6 @@ async function open() {
     const measured = kind === 5 ? speed(event.maxSpeed) : `${number.format(event.beginSpeed)} – ${number.format(event.endSpeed)} km/h`;
     const allowed = kind === 5 ? speed(event.limit) : event.threshold ? `${points.format(event.threshold)} km/h/s` : "–";
     return filled("event_at", { what, measured, allowed, points: points.format(cost) });
-  }
-
-  /** Time, speed and limit of a sample. */
-  function words(no) {
-    const limit = track.limits[no];
-    const values = { time: clock.format(track.times[no]), speed: speed(track.speeds[no]), limit: limit === null ? "" : speed(limit) };
-    return filled(limit === null ? "at_unknown" : "at", values);
   }
 
   const chartPlace = part("chart");
@@ -88,7 +78,8 @@ async function open() {
 
   track.onMoment((no, by) => {
     const event = by === "event" || by === "table" ? track.events.find((each) => track.near(each.at) === no) : undefined;
-    const here = event ? `${words(no)}. ${told(event)}` : words(no);
+    const moment = words.sample(track, no);
+    const here = event ? `${moment}. ${told(event)}` : moment;
     part("at").textContent = here;
     chartPlace.ariaValueNow = String(no);
     chartPlace.ariaValueText = here;

@@ -12,6 +12,7 @@ import msgspec
 from tripline.domain.disputes import Dispute, State
 from tripline.portal.frame.figures import Figures
 from tripline.scoring.rules import EventType
+from tripline.services import places
 
 if TYPE_CHECKING:
     from tripline.services.scores.explanation import Explanation
@@ -65,7 +66,7 @@ def rows(found: "Explanation", disputes: Sequence[Dispute], *, say: Say, figures
 
     def place(at_ms: int, lat: float, lon: float, road: str = "") -> str:
         name = road or next((name for begin, end, name in roads if begin <= at_ms <= end and name), "")
-        return name or coordinates(lat, lon)
+        return name or places.coordinates((lat, lon))
 
     costs = [_harsh(each, place(each.at_ms, each.lat, each.lon), disputes, say, figures) for each in found.manoeuvres]
     for stretch in found.stretches:
@@ -93,11 +94,6 @@ def rows(found: "Explanation", disputes: Sequence[Dispute], *, say: Say, figures
             for each in moments
         ]
     return sorted(costs, key=lambda each: (-each.points, each.begin_ms))
-
-
-def coordinates(lat: float, lon: float) -> str:
-    """A place without a name."""
-    return f"{lat:.4f}, {lon:.4f}"
 
 
 def _harsh(found: "Manoeuvre", where: str, disputes: Sequence[Dispute], say: Say, figures: Figures) -> Cost:

@@ -21,8 +21,7 @@ from tripline.language.catalogue import Language
 from tripline.portal.frame import base_map, figures, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
-from tripline.portal.trips.costs import SHAPES, Cost, coordinates, rows, why
-from tripline.ports.maps import Point
+from tripline.portal.trips.costs import SHAPES, Cost, rows, why
 from tripline.scoring import quality
 from tripline.scoring.quality import Quality
 from tripline.services import places
@@ -128,11 +127,11 @@ async def told_of(request: Call, trip_id: TripId) -> Told:
         found = await asyncio.to_thread(trip_view.explained, view.facts, context.time_zone, scores_of(request).roads)
     figure = figures.of(visitor.language, context.time_zone)
     costs = [] if found is None or view.outcome.score is None else _costs(view, found, visitor, figure)
-    points = [Point(each.lat, each.lon) for each in costs[:COSTS]]
+    points = [(each.lat, each.lon) for each in costs[:COSTS]]
     names = await places.words(maps_of(request).places, points, language=visitor.language)
     costs[:COSTS] = [
         each
-        if name is None or each.where != coordinates(each.lat, each.lon)
+        if name is None or each.where != places.coordinates((each.lat, each.lon))
         else msgspec.structs.replace(each, where=name)
         for each, name in zip(costs, names, strict=False)
     ]

@@ -1,33 +1,87 @@
-"""The drives and stops of a vehicle on one day, for an actor who may read its driving data.
+"""The drives and stops of a vehicle on one day, and their samples, for an actor who may read its driving data.
 
-Not here: joining them to a day (`domain/vehicle_days.py`), lists of trips (`trip_lists.py`).
+Not here: joining them to a day (`domain/vehicle_days.py`), the track (`services/scores/day_track.py`), lists of trips
+(`trip_lists.py`).
 """
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
-from tripline.domain import trends, vehicle_days
+import msgspec
+
+from tripline.domain import instants, samples, trends, vehicle_days
 from tripline.domain.access import Actor
 from tripline.domain.ids import VehicleId
 from tripline.domain.instants import DAY_MS
 from tripline.domain.listed_trips import Filters, ListedTrip
 from tripline.domain.vehicle_days import VehicleDay
+from tripline.later import Later
 from tripline.services.fleet import trip_lists
+from tripline.services.scores import reads
+from tripline.services.scores.reads import TooLong
 from tripline.store import positions
 from tripline.store.listing.pages import PageRequest
+from tripline.store.scores import reads as score_reads
+from tripline.store.scores import scores
 from tripline.store.transactions import ReadTx
 from tripline.store.trips import trip_ends
 from tripline.store.trips.trip_list import START
+
+if TYPE_CHECKING:
+    from tripline.services.scores import day_track
+else:
+    # It imports numpy, which is loaded on first use.
+    day_track = Later("tripline.services.scores.day_track")
 
 LONGEST_MS: Final = 7 * DAY_MS
 """A trip is looked for so long before the day that it may reach into."""
 MOST: Final = 500
 """Trips of a day, and of these days before it."""
-_EVER_MS: Final = 253_402_300_800_000
+_SIZE: Final = samples.RECORD.size
 
 
 def read(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, day: int, zone: ZoneInfo, now_ms: int) -> VehicleDay:
     """The vehicle's day (days since 1970-01-01), in the service's time zone. Raises `NotFound`, `Forbidden`."""
+    found = _without_samples(tx, actor, vehicle_id, day, zone, now_ms)
+    packed = _packed(tx, found)
+    if packed is None:
+        return found
+    idle_ms = day_track.idle_ms(packed, begin_ms=found.begin_ms, end_ms=found.end_ms)
+    return msgspec.structs.replace(found, idle_ms=idle_ms)
+
+
+class DaySamples(msgspec.Struct, frozen=True):
+    """The samples of the trips of a day; trips over midnight have some of other days."""
+
+    begin_ms: int
+    end_ms: int
+    packed: bytes
+    """As received (`domain/samples.py`), trip by trip."""
+
+
+def read_samples(
+    tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, day: int, zone: ZoneInfo, now_ms: int
+) -> DaySamples:
+    """The samples of the vehicle's day. Raises `NotFound`, `Forbidden`, `TooLong`."""
+    found = _without_samples(tx, actor, vehicle_id, day, zone, now_ms)
+    packed = _packed(tx, found)
+    if packed is None:
+        raise TooLong("day", field="date", most=reads.EXPLAINED)
+    return DaySamples(found.begin_ms, found.end_ms, packed)
+
+
+def _packed(tx: ReadTx, day: VehicleDay) -> bytes | None:
+    """None: more than `reads.EXPLAINED` samples."""
+    nos = [each.trip.no for each in day.drives]
+    if sum(score_reads.samples_bytes(tx, no) for no in nos) > reads.EXPLAINED * _SIZE:
+        return None
+    parts = (scores.samples(tx, no) for no in nos)
+    return b"".join(each[: len(each) - len(each) % _SIZE] for each in parts)
+
+
+def _without_samples(
+    tx: ReadTx, actor: Actor, vehicle_id: VehicleId, day: int, zone: ZoneInfo, now_ms: int
+) -> VehicleDay:
     begin_ms, end_ms = trends.midnight_ms(day, zone), trends.midnight_ms(day + 1, zone)
 
     def found(first_ms: int, last_ms: int, *, limit: int, descending: bool = True) -> list[ListedTrip]:
@@ -41,7 +95,8 @@ def read(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, day: int, zone: Zon
     near = found(begin_ms - LONGEST_MS, end_ms - 1, limit=MOST)
     if not any(each.start_ms < begin_ms for each in near):
         near += found(0, begin_ms - 1, limit=10)[:1]
-    following = found(end_ms, _EVER_MS, limit=10, descending=False)
+    following = found(end_ms, instants.LAST_MS, limit=10, descending=False)
+    next_ms = following[0].start_ms if following else None
     seen_ms = positions.time_ms(tx, vehicle_id) or 0
     near.reverse()
     # Trips that are over before the day begins count once: the last of them says where the vehicle stood.
@@ -60,11 +115,13 @@ def read(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, day: int, zone: Zon
             end_ms=end_ms,
             now_ms=now_ms,
             seen_ms=seen_ms,
-            next_ms=following[0].start_ms if following else None,
+            next_ms=next_ms,
             shares=_shares(tx, trips, begin_ms=begin_ms, end_ms=end_ms, seen_ms=seen_ms),
             ends=ends,
         ),
         ends=ends,
+        previous_ms=max((each.start_ms for each in near if each.start_ms < begin_ms), default=None),
+        next_ms=next_ms,
     )
 
 

@@ -1,5 +1,6 @@
-"""JSON of trips in lists by start, and of a vehicle's day; additions to the interface (spec/rest 10.7)."""
+"""JSON of trips in lists by start, and of a vehicle's day; additions to the interface (spec/rest 10.8)."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import msgspec
@@ -8,8 +9,9 @@ from msgspec import Meta
 from tripline.domain.listed_trips import ListedTrip
 from tripline.domain.vehicle_days import Drive, Ends, Point, VehicleDay
 from tripline.wire.rest.base import Id, id_or_unset
+from tripline.wire.rest.tracks import SAMPLES, Samples
 
-_PLACE: dict[str, object] = {"lat": 37.5665, "lon": 126.978}
+_PLACE: dict[str, object] = {"lat": 37.5665, "lon": 126.978, "name": "Sejong-daero, Jung-gu"}
 _VEHICLE: list[object] = [{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}]
 
 
@@ -18,6 +20,13 @@ class PlaceRecord(msgspec.Struct, frozen=True):
 
     lat: Annotated[float, Meta(description="latitude", examples=[37.5665])]
     lon: Annotated[float, Meta(description="longitude", examples=[126.978])]
+    name: Annotated[
+        str | None,
+        Meta(
+            description="road and place by the map, in the language of the request; null: no map names it",
+            examples=["Sejong-daero, Jung-gu"],
+        ),
+    ]
 
 
 class ListedTripRecord(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -160,6 +169,18 @@ class VehicleDayRecord(msgspec.Struct, frozen=True, rename="camel", kw_only=True
     end_time: Annotated[int, Meta(description="when the next one begins, epoch ms", examples=[1735743600000])]
     distance: Annotated[float, Meta(description="metres driven on the day, where known", examples=[49162.0])]
     driving: Annotated[float, Meta(description="seconds in trips on the day", examples=[4200.0])]
+    idling: Annotated[
+        float | None,
+        Meta(description="of these, seconds of idling; null: more than 200,000 samples to read", examples=[420.0]),
+    ]
+    previous_ts: Annotated[
+        int | None,
+        Meta(description="start of the last trip before the day, epoch ms; null: none", examples=[1735650000000]),
+    ]
+    next_ts: Annotated[
+        int | None,
+        Meta(description="start of the first trip behind the day, epoch ms; null: none", examples=[1735750000000]),
+    ]
     score: Annotated[
         float | None,
         Meta(description="of the trips that began on the day, driven as one; null: none has one", examples=[93.4]),
@@ -173,12 +194,19 @@ class VehicleDayRecord(msgspec.Struct, frozen=True, rename="camel", kw_only=True
     ]
 
 
-def place_record(point: Point | None) -> PlaceRecord | None:
-    """The record of a position."""
-    return None if point is None else PlaceRecord(point.lat, point.lon)
+class VehicleDayTrack(msgspec.Struct, frozen=True, rename="camel"):
+    """Where a vehicle went on one day, and how fast."""
+
+    count: Annotated[int, Meta(description="usable samples of the day, before thinning", examples=[3600])]
+    samples: Annotated[Samples, SAMPLES]
 
 
-def listed_trip_record(trip: ListedTrip, ends: Ends | None) -> ListedTripRecord:
+def place_record(point: Point | None, names: Mapping[Point, str]) -> PlaceRecord | None:
+    """The record of a position; `names`: the words for positions."""
+    return None if point is None else PlaceRecord(point.lat, point.lon, names.get(point))
+
+
+def listed_trip_record(trip: ListedTrip, ends: Ends | None, names: Mapping[Point, str]) -> ListedTripRecord:
     """The record of a trip with its ends."""
     return ListedTripRecord(
         id=Id(trip.id),
@@ -188,8 +216,8 @@ def listed_trip_record(trip: ListedTrip, ends: Ends | None) -> ListedTripRecord:
         user_id=id_or_unset(trip.user_id),
         start_ts=trip.start_ms,
         end_ts=trip.end_ms,
-        begin_place=None if ends is None else place_record(ends.begin),
-        end_place=None if ends is None else place_record(ends.end),
+        begin_place=None if ends is None else place_record(ends.begin, names),
+        end_place=None if ends is None else place_record(ends.end, names),
         state=trip.state.value,
         not_scored=trip.not_scored,
         score=trip.score,
@@ -203,7 +231,7 @@ def listed_trip_record(trip: ListedTrip, ends: Ends | None) -> ListedTripRecord:
     )
 
 
-def vehicle_day_record(day: VehicleDay) -> VehicleDayRecord:
+def vehicle_day_record(day: VehicleDay, names: Mapping[Point, str]) -> VehicleDayRecord:
     """The record of a day."""
     return VehicleDayRecord(
         vehicle_id=Id(day.vehicle_id),
@@ -212,6 +240,9 @@ def vehicle_day_record(day: VehicleDay) -> VehicleDayRecord:
         end_time=day.end_ms,
         distance=day.distance_m,
         driving=day.driving_ms / 1_000,
+        idling=None if day.idle_ms is None else day.idle_ms / 1_000,
+        previous_ts=day.previous_ms,
+        next_ts=day.next_ms,
         score=day.score,
         limit_known=day.limit_known,
         items=[
@@ -221,14 +252,14 @@ def vehicle_day_record(day: VehicleDay) -> VehicleDayRecord:
                 end_ts=each.trip.end_ms,
                 place=None,
                 distance=each.distance_m,
-                trip=listed_trip_record(each.trip, day.ends.get(each.trip.no)),
+                trip=listed_trip_record(each.trip, day.ends.get(each.trip.no), names),
             )
             if isinstance(each, Drive)
             else DayItemRecord(
                 kind="stop",
                 begin_ts=each.arrived_ms,
                 end_ts=each.left_ms,
-                place=place_record(each.place),
+                place=place_record(each.place, names),
                 distance=None,
                 trip=None,
             )

@@ -1,0 +1,25 @@
+// The words for a moment of a track: time, speed and limit. Texts come from the page, in its language.
+
+const LANGUAGE = document.documentElement.lang;
+
+/** Words with these texts, in a time zone. */
+export function momentWords(texts, timeZone) {
+  const number = new Intl.NumberFormat(LANGUAGE, { maximumFractionDigits: 0 });
+  const clock = new Intl.DateTimeFormat(LANGUAGE, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZone });
+  const filled = (name, values) => texts[name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
+  const speed = (value) => (value === null || value === undefined ? texts.no_speed : `${number.format(value)} km/h`);
+  return {
+    clock,
+    filled,
+    number,
+    speed,
+    /** How many samples of a track are drawn; empty for all. */
+    thinned: ({ all, length }) => (all > length ? filled("thinned", { shown: number.format(length), all: number.format(all) }) : ""),
+    /** Time, speed and limit of a sample. */
+    sample(track, no) {
+      const limit = track.limits[no];
+      const values = { time: clock.format(track.times[no]), speed: speed(track.speeds[no]), limit: limit === null ? "" : speed(limit) };
+      return filled(limit === null ? "at_unknown" : "at", values);
+    },
+  };
+}

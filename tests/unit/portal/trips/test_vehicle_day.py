@@ -1,0 +1,131 @@
+"""A vehicle's day as a page: its sentence, sums, rows, days around it, and an empty day."""
+
+import re
+
+from sqlalchemy import delete, insert
+from tests.support import day_world
+from tests.support.day_world import HOUR_MS, MIDNIGHT_MS
+from tests.support.portal import Browser, Page
+
+from tripline.domain.samples import FLAG_OWN_TIME, RECORD
+from tripline.services.scores import reads
+from tripline.store.tables import driving_score, microtrip
+
+
+def shown(folder, *dates, name="P", before=lambda tx, world: None):
+    """The page of each day, and the world's ids."""
+
+    async def scenario(world):
+        await world.app.store.write(lambda tx: before(tx, world))
+        browser = Browser(world.app, world.logins[name])
+        base = f"/fleet/vehicles/{world.ids['V']}/days"
+        return world, [await browser.get(f"{base}{date}") for date in dates]
+
+    return day_world.run(folder, scenario)
+
+
+def texts(answer):
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", answer.text))
+
+
+def test_day_names_drives_stops_and_the_other_day_of_a_trip_over_midnight(tmp_path):
+    world, (before, day) = shown(tmp_path, "/2024-12-31", "/2025-01-01")
+
+    assert re.search(r"<h1>[^<]+, Jan 1, 2025: 2 trips, 12.5 km, 2 hr of driving</h1>", day.text)
+    assert re.search(r"<h1>[^<]+, Dec 31, 2024: 1 trip, 7.5 km, 1 hr of driving</h1>", before.text)
+    rows = re.findall(r"<tr data-row>(.*?)</tr>", day.text, re.DOTALL)
+    words = [re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", row)).strip() for row in rows]
+    assert words[0].startswith("Trip Dec 31, 2024, 23:00 01:00 2 hr 37.5000, 127.0000 → 37.5000, 127.4000 2.5 km")
+    assert words[1].startswith("Stop 01:00 03:00 2 hr 37.5000, 127.4000")
+    assert words[2].startswith("Trip 03:00 04:00 1 hr – none 10.0 km Not scored")
+    assert words[3].startswith("Stop 04:00 Jan 2, 2025, 06:00 26 hr")
+    assert "A trip over midnight" in day.text
+    links = Page(day.text).hrefs
+    assert f"/trips/{day_world.trip_id(1)}" in links
+    around = [f"/fleet/vehicles/{world.ids['V']}/days/{each}" for each in ("2024-12-31", "2025-01-02")]
+    assert set(around) <= set(links)
+
+
+def test_empty_day_leads_to_the_days_with_trips_around_it(tmp_path):
+    world, (early, late) = shown(tmp_path, "/2024-12-30", "/2025-01-03")
+
+    base = f"/fleet/vehicles/{world.ids['V']}/days"
+    assert "No trip on this day" in early.text
+    assert "Next trip: Dec 31, 2024" in early.text
+    assert "Last trip before: Jan 2, 2025" in late.text
+    assert f"{base}/2025-01-02" in Page(late.text).hrefs
+
+
+def test_score_of_the_day_stands_beside_its_known_limits_and_number_of_trips(tmp_path):
+    def score(tx, world):
+        values = {
+            "trip_no": 2,
+            "trip_id": day_world.trip_id(2),
+            "created_ms": 1,
+            "company_id": world.of("P").company_id,
+        }
+        values |= {"vehicle_id": world.ids["V"], "score": 80.0, "distance_m": 5_000.0, "policy": 1, "day": 20_089}
+        values |= dict.fromkeys(("accel", "de_accel", "over_speed", "over_speed_s", "driving_ms"), 0)
+        tx.run(insert(driving_score), values)
+
+    _, (day,) = shown(tmp_path, "/2025-01-01", before=score)
+
+    assert "80.0 · Fair" in texts(day)
+
+
+def test_idling_is_standing_of_five_minutes_on_the_day_alone(tmp_path):
+    def stand(tx, world):
+        first = MIDNIGHT_MS - 2 * 60_000
+        still = [first + second * 1_000 for second in range(0, 600, 10)]
+        later = [MIDNIGHT_MS + 3 * HOUR_MS + second * 1_000 for second in range(0, 240, 10)]
+        for no, moments in ((1, still), (2, later)):
+            packed = b"".join(RECORD.pack(ms, 37.5, 127.0, 0.0, -1, FLAG_OWN_TIME) for ms in moments)
+            tx.run(delete(microtrip).where(microtrip.c.trip_no == no))
+            row = {"no": 10 + no, "trip_no": no, "id": f"i{no}", "ty": 1, "payload": b"[]", "samples": packed}
+            tx.run(insert(microtrip), row)
+
+    async def scenario(world):
+        await world.app.store.write(lambda tx: stand(tx, world))
+        days = ("2024-12-31", "2025-01-01", "2025-01-02")
+        return [await world.app.get(world.of("P"), day_world.address(world, f"days/{day}")) for day in days]
+
+    days = day_world.run(tmp_path, scenario)
+
+    assert [each["idling"] for each in days] == [120, 470, 0]
+
+
+def test_track_of_the_day_has_its_samples_alone(tmp_path):
+    async def scenario(world):
+        days = ("2024-12-31", "2025-01-01", "2025-01-02")
+        return [await world.app.get(world.of("P"), day_world.address(world, f"days/{day}/track")) for day in days]
+
+    before, day, after = day_world.run(tmp_path, scenario)
+
+    assert before["samples"]["lon"] == [127.0, 127.3]
+    assert day["samples"] == {"ts": [MIDNIGHT_MS + HOUR_MS], "lat": [37.5], "lon": [127.4], "speed": [50.0]}
+    assert (after["count"], after["samples"]["ts"]) == (0, [])
+
+
+def test_day_of_too_many_samples_has_no_idling_and_no_track(tmp_path, monkeypatch):
+    monkeypatch.setattr(reads, "EXPLAINED", 2)
+
+    async def scenario(world):
+        address = day_world.address(world, "days/2025-01-01")
+        track = await world.app.call(world.of("P"), "GET", f"{address}/track")
+        return await world.app.get(world.of("P"), address), track
+
+    day, track = day_world.run(tmp_path, scenario)
+
+    assert day["idling"] is None
+    assert (track.status_code, track.json()["errorCode"]) == (400, 31)
+    assert "'date': the trips of this day have more than 2 samples" in track.json()["message"]
+
+
+def test_way_to_a_day_leads_to_today_or_the_chosen_one(tmp_path):
+    world, answers = shown(tmp_path, "", "?date=2025-01-01", "?date=odd", "/odd")
+
+    base = f"/fleet/vehicles/{world.ids['V']}/days"
+    today, chosen, *wrong = answers
+    assert re.fullmatch(rf"{base}/\d{{4}}-\d\d-\d\d", today.headers["location"])
+    assert chosen.headers["location"] == f"{base}/2025-01-01"
+    assert [each.status_code for each in wrong] == [400, 400]
