@@ -190,6 +190,8 @@ VEHICLES = {
     # Owner and borrower, and their directors of the vehicle; each company its own links.
     "POST /api/tre/v1_3/vehicle/{V}/sharelink": "UFFF ..F.FF .F.F FFF",
     "POST /api/tre/v1_3/vehicle/{unknown}/sharelink": "UFFN NNNNNN NNNN FFF",
+    "POST /api/tre/v1_3/trip/{T}/sharelink": "UFFF ..F.FF .F.F FFF",
+    "POST /api/tre/v1_3/trip/{unknown}/sharelink": "UFFN NNNNNN NNNN FFF",
     "GET /api/tre/v1_3/sharelinks": "UFF. ...... .... FFF",
     "DELETE /api/tre/v1_3/sharelink/{link of P}": "UFFF F.FFFF .FFF FFF",
     "DELETE /api/tre/v1_3/sharelink/{unknown}": "UFFF NNNNNN NNNN FFF",

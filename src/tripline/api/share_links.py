@@ -8,15 +8,16 @@ from typing import Any, Final
 from litestar.types import ASGIApp
 
 from tripline.domain.access import Action, Actor
-from tripline.domain.ids import RecordId, VehicleId
-from tripline.domain.share_links import TooManyLinks
+from tripline.domain.ids import RecordId, TripId, VehicleId
+from tripline.domain.share_links import NotShareable, Shows, TooManyLinks
 from tripline.http import answers, cookies, parameters, permission
 from tripline.http.context import Call, context_of
 from tripline.http.operations import operation
 from tripline.services import share_links as service
+from tripline.services.scores.reads import TooLong
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rest import bodies as rest_bodies
-from tripline.wire.rest.share_links import NewShareLink, ShareLinkRecord, ShareLinks, record
+from tripline.wire.rest.share_links import NewShareLink, NewTripShareLink, ShareLinkRecord, ShareLinks, record
 
 
 @operation(
@@ -46,13 +47,47 @@ async def make(request: Call) -> ASGIApp:
             actor=actor,
             vehicle_id=vehicle_id,
             hours=sent.hours,
-            trail=sent.trail,
-            number=sent.number,
+            shows=Shows(trail=sent.trail, number=sent.number),
             ids=context.ids,
             now_ms=context.clock(),
         )
 
     made = await context.store.write(work)
+    return answers.ok(record(made.link, url=cookies.public_address(request) + made.path))
+
+
+@operation(
+    "POST",
+    "/api/tre/v1_3/trip/{tripId}/sharelink",
+    access=Action.VEHICLE_SHARE,
+    request=NewTripShareLink,
+    answer=ShareLinkRecord,
+    refuses=(NotShareable, TooLong, TooManyLinks),
+)
+async def make_of_trip(request: Call) -> ASGIApp:
+    """Make a link that shows the trip without an account. Only this answer has the link's address."""
+    context = context_of(request)
+
+    def admitted(tx: ReadTx) -> tuple[Actor, TripId]:
+        actor = permission.permitted_in(tx, request)
+        trip_id = TripId(parameters.path_id(request, "tripId"))
+        service.admit_to_trip(tx, actor=actor, trip_id=trip_id)
+        return actor, trip_id
+
+    actor, trip_id = await context.store.read_short(admitted)
+    sent = rest_bodies.read(await parameters.json_object(request), NewTripShareLink)
+    shows = Shows(whole=sent.whole, number=sent.number)
+    made = await context.store.write(
+        lambda tx: service.make_of_trip(
+            tx,
+            actor=actor,
+            trip_id=trip_id,
+            hours=sent.hours,
+            shows=shows,
+            ids=context.ids,
+            now_ms=context.clock(),
+        )
+    )
     return answers.ok(record(made.link, url=cookies.public_address(request) + made.path))
 
 
@@ -80,4 +115,4 @@ async def end(request: Call) -> ASGIApp:
     return answers.ok({})
 
 
-handlers: Final[list[Any]] = [make, list_links, end]
+handlers: Final[list[Any]] = [make, make_of_trip, list_links, end]

@@ -1,13 +1,13 @@
-"""Rules of share links: pages that show one vehicle without an account.
+"""Rules of share links: pages that show one vehicle, or one trip, without an account.
 
-Not here: making, opening and ending them (`services/share_links.py`).
+Not here: making, opening and ending them (`services/share_links.py`), hiding the ends of a trip (`track_ends.py`).
 """
 
 from typing import Final
 
 import msgspec
 
-from tripline.domain.ids import CompanyId, RecordId, UserId, VehicleId
+from tripline.domain.ids import CompanyId, RecordId, TripId, UserId, VehicleId
 from tripline.domain.refusals import BadParameter, Kind, Refusal, TryLater
 
 PATH: Final = "/share"
@@ -41,6 +41,24 @@ class TooManyLinks(Refusal):
     kind = Kind.CONFLICT
 
 
+class NotShareable(Refusal):
+    """The trip has not ended, or belongs to no vehicle."""
+
+    code = "share_link.not_shareable"
+    kind = Kind.CONFLICT
+
+
+class Shows(msgspec.Struct, frozen=True, kw_only=True):
+    """What a link shows besides the position of its vehicle, or the track of its trip."""
+
+    number: bool
+    """The number plate."""
+    trail: bool = False
+    """Of a vehicle: the way since the link was made."""
+    whole: bool = False
+    """Of a trip: its ends, too."""
+
+
 class ShareLink(msgspec.Struct, frozen=True, kw_only=True):
     """A link as its company sees it."""
 
@@ -52,10 +70,10 @@ class ShareLink(msgspec.Struct, frozen=True, kw_only=True):
     maker_name: str
     vehicle_id: VehicleId
     vehicle_no: str
-    trail: bool
-    """True if the page shows the way since the link was made."""
-    number: bool
-    """True if the page shows the number plate."""
+    trip_id: TripId | None
+    """The trip that it shows; None: it shows the vehicle."""
+    trip_start_ms: int | None
+    shows: Shows
     openings: int
     opened_ms: int | None
     """When it was opened last; None: never."""

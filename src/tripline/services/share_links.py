@@ -3,10 +3,11 @@
 A link has a secret of 256 random bits behind the `#` of its address, where no server or proxy sees it. The page sends
 it once in exchange for a cookie. It is stored as SHA-256 only; a slow hash protects only guessable secrets.
 
-At each use the maker must be enabled and still be allowed to share the vehicle. A take-back and the deletion of
-vehicle or maker delete the link.
+A link shows a vehicle, or a trip of it. At each use its maker must be enabled and still be allowed to share the
+vehicle. A take-back and the deletion of vehicle or maker delete the link.
 
-Not here: the pages (`portal/sharing/`), limits of attempts (`services/accounts/throttle.py`).
+Not here: the pages (`portal/sharing/`), the shown part of a trip (`shared_trips.py`), limits of attempts
+(`services/accounts/throttle.py`).
 """
 
 import hashlib
@@ -16,19 +17,23 @@ from typing import Final, NamedTuple
 
 from tripline.domain import access, share_links
 from tripline.domain.access import Action, Actor
-from tripline.domain.history import Event
-from tripline.domain.ids import RecordId, TimeIds, UserId, VehicleId
+from tripline.domain.history import Change, Event
+from tripline.domain.ids import RecordId, TimeIds, TripId, VehicleId, no_of
 from tripline.domain.positions import Position
 from tripline.domain.refusals import Forbidden
-from tripline.domain.share_links import LinkGone, ShareLink, TooManyLinks
+from tripline.domain.share_links import LinkGone, NotShareable, ShareLink, Shows, TooManyLinks
+from tripline.domain.stored_trips import JudgedTrip
 from tripline.services.fleet import history
 from tripline.services.live import trail
+from tripline.services.scores import trip_samples
 from tripline.store import positions
 from tripline.store import share_links as rows
 from tripline.store.accounts import accounts
 from tripline.store.fleet import vehicles
+from tripline.store.share_links import Opened
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.store.trips import trail as samples
+from tripline.store.trips import trips
 
 _BYTES: Final = 32
 _ANY: Final = access.Scope.everything("name the maker of a share link")
@@ -47,14 +52,19 @@ class Made(NamedTuple):
         return f"{share_links.PATH}/{self.link.id}#{self.secret}"
 
 
-class Shared(NamedTuple):
-    """A link that works, as its page needs it."""
+class ToShare(NamedTuple):
+    """A trip that may be shared, of this vehicle."""
 
+    trip: JudgedTrip
     vehicle_id: VehicleId
-    vehicle_no: str | None
-    """None: not to be shown."""
-    trail_since_ms: int | None
-    """None: no trail is to be shown."""
+
+
+class SharedTrip(NamedTuple):
+    """The samples of a shared trip, and which of them the link shows."""
+
+    packed: bytes
+    whole: bool
+    until_ms: int
 
 
 def admit(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> None:
@@ -63,18 +73,31 @@ def admit(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> None:
     access.admit(vehicles.inside(tx, scope, vehicle_id), access.Thing.VEHICLE)
 
 
+def admit_to_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> ToShare:
+    """Return a trip that the actor may share. Raises `NotFound`, `Forbidden`, `NotShareable`."""
+    scope = access.scope_of(actor, Action.VEHICLE_SHARE)
+    access.admit(trips.trip_inside(tx, scope, trip_id), access.Thing.TRIP)
+    trip = trips.trip_of(tx, trip_id)
+    if trip.vehicle_id is None:
+        raise NotShareable("without_vehicle")
+    if trip.end_ms is None:
+        raise NotShareable("under_way")
+    return ToShare(trip, trip.vehicle_id)
+
+
 def make(
     tx: WriteTx,
     *,
     actor: Actor,
     vehicle_id: VehicleId,
     hours: int | None,
-    trail: bool,
-    number: bool,
+    shows: Shows,
     ids: TimeIds,
     now_ms: int,
+    trip: JudgedTrip | None = None,
 ) -> Made:
-    """A new link to the vehicle. Raises `NotFound`, `Forbidden`, `BadParameter`, `TooManyLinks`."""
+    """Make a link to the vehicle, or to this trip of it. Raises `NotFound`, `Forbidden`, `BadParameter`,
+    `TooManyLinks`."""
     scope = access.scope_of(actor, Action.VEHICLE_SHARE)
     vehicle = access.admitted(vehicles.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
     lifetime_ms = share_links.lifetime_ms(hours)
@@ -92,8 +115,9 @@ def make(
         maker_name="",
         vehicle_id=vehicle.id,
         vehicle_no=vehicle.vehicle_no,
-        trail=trail,
-        number=number,
+        trip_id=None if trip is None else trip.id,
+        trip_start_ms=None if trip is None else trip.start_ms,
+        shows=shows,
         openings=0,
         opened_ms=None,
     )
@@ -101,6 +125,15 @@ def make(
     rows.insert_new(tx, link, secret_hash=_hash(secret))
     _note(tx, actor, Event.SHARED, link, ids=ids, now_ms=now_ms)
     return Made(find(tx, actor=actor, link_id=link.id), secret)
+
+
+def make_of_trip(
+    tx: WriteTx, *, actor: Actor, trip_id: TripId, hours: int | None, shows: Shows, ids: TimeIds, now_ms: int
+) -> Made:
+    """Make a link to the trip. Raises as `admit_to_trip` and `make`, and `TooLong`."""
+    trip, vehicle_id = admit_to_trip(tx, actor=actor, trip_id=trip_id)
+    trip_samples.packed(tx, no_of(trip.id))
+    return make(tx, actor=actor, vehicle_id=vehicle_id, hours=hours, shows=shows, ids=ids, now_ms=now_ms, trip=trip)
 
 
 def of_company(tx: ReadTx, *, actor: Actor, now_ms: int) -> Sequence[ShareLink]:
@@ -128,34 +161,49 @@ def open_link(tx: WriteTx, *, link_id: RecordId, secret: str, now_ms: int) -> No
     rows.count_opening(tx, link_id, now_ms=now_ms)
 
 
-def shared(tx: ReadTx, *, link_id: RecordId, secret: str, now_ms: int) -> Shared:
-    """What the link shows, while it works. Raises `LinkGone`."""
-    found = rows.opened(tx, link_id, _hash(secret), now_ms=now_ms)
-    if found is None:
+def shared(tx: ReadTx, *, link_id: RecordId, secret: str, now_ms: int) -> Opened:
+    """Return the link, while it works. Raises `LinkGone`."""
+    link = rows.opened(tx, link_id, _hash(secret), now_ms=now_ms)
+    if link is None:
         raise LinkGone
-    maker_id, vehicle_id, created_ms, has_trail, has_number, vehicle_no = found
-    maker = accounts.actor(tx, UserId(maker_id))
+    maker = accounts.actor(tx, link.maker_id)
     try:
         scope = None if maker is None else access.scope_of(maker, Action.VEHICLE_SHARE)
     except Forbidden as error:
         raise LinkGone from error
-    if scope is None or not vehicles.inside(tx, scope, VehicleId(vehicle_id)):
+    if scope is None or not vehicles.inside(tx, scope, link.vehicle_id):
         raise LinkGone
-    return Shared(VehicleId(vehicle_id), vehicle_no if has_number else None, created_ms if has_trail else None)
+    return link
 
 
-def position(tx: ReadTx, link: Shared) -> Position | None:
-    """The vehicle's position; None: it has none."""
+def position(tx: ReadTx, link: Opened) -> Position | None:
+    """Return the vehicle's position; None: it has none. Raises `LinkGone` for the link of a trip."""
+    _require(link.trip_no is None)
     return positions.of_vehicle(tx, link.vehicle_id)
 
 
-def way(tx: ReadTx, link: Shared, *, now_ms: int) -> list[trail.Point]:
-    """The way since the link was made, by time; empty if the link does not show it."""
-    if link.trail_since_ms is None:
+def way(tx: ReadTx, link: Opened, *, now_ms: int) -> list[trail.Point]:
+    """Return the way since the link was made, by time; empty if the link does not show it.
+
+    Raises `LinkGone` for the link of a trip.
+    """
+    _require(link.trip_no is None)
+    if not link.shows.trail:
         return []
-    since_ms = link.trail_since_ms
+    since_ms = link.created_ms
     packed = samples.samples(tx, link.vehicle_id, since_ms=since_ms - trail.OPEN_MS, limit=trail.MESSAGES)
     return trail.way(packed, begin_ms=since_ms, end_ms=now_ms)
+
+
+def trip(tx: ReadTx, link: Opened) -> SharedTrip:
+    """Return the samples of the trip. Raises `LinkGone` for the link of a vehicle, `TooLong`."""
+    _require(link.trip_no is not None)
+    return SharedTrip(trip_samples.packed(tx, link.trip_no or 0), link.shows.whole, link.created_ms)
+
+
+def _require(shown: bool) -> None:
+    if not shown:
+        raise LinkGone
 
 
 def _note(
@@ -174,6 +222,7 @@ def _note(
         event,
         company_id=link.company_id if owner is None else owner[0].company_id,
         vehicle_id=link.vehicle_id,
+        changes=() if link.trip_id is None else (Change("tripId", after=link.trip_id),),
         ids=ids,
         now_ms=now_ms,
     )

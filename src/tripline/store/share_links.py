@@ -4,32 +4,56 @@ The secret of a link grants what its page shows, so the read for a page takes no
 the link's maker.
 """
 
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Select, bindparam, delete, func, insert, select, update
+import msgspec
+from sqlalchemy import Select, and_, bindparam, delete, func, insert, or_, select, update
 
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, RecordId, UserId, VehicleId
-from tripline.domain.share_links import ShareLink
+from tripline.domain.share_links import ShareLink, Shows
 from tripline.store import scopes
-from tripline.store.tables import account, share_link, vehicle
+from tripline.store.tables import account, share_link, trip, vehicle
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _LINK: Final = share_link.c
+_SHOWS: Final = Shows.__struct_fields__
 
 
-def _links() -> Select[Any]:
+class Opened(NamedTuple):
+    """A link that works, as the page behind it needs it."""
+
+    maker_id: UserId
+    vehicle_id: VehicleId
+    vehicle_no: str
+    trip_no: int | None
+    """None: it shows the vehicle."""
+    created_ms: int
+    shows: Shows
+
+
+def _linked(*columns: Any) -> Select[Any]:
+    """Links with their vehicle and trip; without those whose trip was erased."""
     return (
-        select(share_link, account.c.name.label("maker_name"), vehicle.c.vehicle_no)
-        .join(account, account.c.id == _LINK.maker_id)
+        select(*columns)
+        .select_from(share_link)
         .join(vehicle, vehicle.c.id == _LINK.vehicle_id)
+        .outerjoin(trip, and_(trip.c.id == _LINK.trip_id, trip.c.vehicle_id == _LINK.vehicle_id))
+        .where(or_(_LINK.trip_id.is_(None), trip.c.no.is_not(None)))
     )
 
 
+def _links() -> Select[Any]:
+    named = (account.c.name.label("maker_name"), vehicle.c.vehicle_no, trip.c.start_ms.label("trip_start_ms"))
+    return _linked(share_link, *named).join(account, account.c.id == _LINK.maker_id)
+
+
 _OPEN: Final = Hot(
-    select(_LINK.maker_id, _LINK.vehicle_id, _LINK.created_ms, _LINK.trail, _LINK.number, vehicle.c.vehicle_no)
-    .join(vehicle, vehicle.c.id == _LINK.vehicle_id)
-    .where(
+    _linked(
+        *(_LINK.maker_id, _LINK.vehicle_id, vehicle.c.vehicle_no, trip.c.no, _LINK.created_ms),
+        *(_LINK[name] for name in _SHOWS),
+    ).where(
         _LINK.id == bindparam("of_link"),
         _LINK.secret_hash == bindparam("of_secret"),
         _LINK.expires_ms > bindparam("now_ms"),
@@ -43,13 +67,16 @@ _OPEN: Final = Hot(
 def insert_new(tx: WriteTx, link: ShareLink, *, secret_hash: str) -> None:
     """Store a new link."""
     row = {name: getattr(link, name) for name in ShareLink.__struct_fields__ if name in _LINK}
-    tx.run(insert(share_link).values(**row, secret_hash=secret_hash))
+    tx.run(insert(share_link).values(**row, **msgspec.structs.asdict(link.shows), secret_hash=secret_hash))
 
 
-def opened(tx: ReadTx, link_id: RecordId, secret_hash: str, *, now_ms: int) -> tuple[Any, ...] | None:
-    """Maker, vehicle, time, trail and number of a link that works, and the vehicle's number; None: it does not."""
+def opened(tx: ReadTx, link_id: RecordId, secret_hash: str, *, now_ms: int) -> Opened | None:
+    """Return the link with this secret; None: no such link works."""
     rows = tx.hot(_OPEN, link_id, secret_hash, now_ms)
-    return tuple(rows[0]) if rows else None
+    if not rows:
+        return None
+    maker_id, vehicle_id, vehicle_no, trip_no, created_ms, *shows = rows[0]
+    return Opened(maker_id, vehicle_id, vehicle_no, trip_no, created_ms, _shows(shows))
 
 
 def count_opening(tx: WriteTx, link_id: RecordId, *, now_ms: int) -> None:
@@ -100,5 +127,9 @@ def purge(tx: WriteTx, *, now_ms: int, limit: int) -> int:
 
 
 def _link(row: Any) -> ShareLink:
-    fields = {name: getattr(row, name) for name in ShareLink.__struct_fields__}
-    return ShareLink(**{**fields, "trail": bool(row.trail), "number": bool(row.number)})
+    fields = {name: getattr(row, name) for name in ShareLink.__struct_fields__ if name != "shows"}
+    return ShareLink(**fields, shows=_shows(getattr(row, name) for name in _SHOWS))
+
+
+def _shows(values: Iterable[Any]) -> Shows:
+    return Shows(**dict(zip(_SHOWS, map(bool, values), strict=True)))

@@ -77,6 +77,7 @@ NO_RECORD_WRITTEN = {
     "disputes.open_dispute": "the body says what is contested; the record is the outcome",
     "disputes.decide_dispute": "the body decides; the record is the outcome",
     "trip_drivers.correct_driver": "the body names the driver; the record is the outcome",
+    "share_links.make_of_trip": "as share_links.make",
     "share_links.make": "the body chooses what is shown; the record is the outcome",
     "policies.choose_policy": "no record",
     "policies.preview_policy": "no record",

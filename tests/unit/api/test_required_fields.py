@@ -144,4 +144,4 @@ def test_only_a_choice_has_no_required_field():
     } - required().keys()
 
     # One action, or a batch of them; messages of a selection, or all; a link with its defaults.
-    assert without == {"carrier.act", "pushes.resend", "share_links.make"}
+    assert without == {"carrier.act", "pushes.resend", "share_links.make", "share_links.make_of_trip"}

@@ -1,17 +1,20 @@
-"""Pages of share links: making one for a vehicle, the list of a company's links, ending one.
+"""Pages of share links: making one for a vehicle or a trip, the list of a company's links, ending one.
 
 Not here: the page behind a link (`shared.py`).
 """
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
+import msgspec
 from litestar.response import Response
 
 from tripline.domain import share_links
 from tripline.domain.access import Action
-from tripline.domain.ids import RecordId, VehicleId
+from tripline.domain.ids import RecordId, TripId, VehicleId
 from tripline.domain.refusals import BadParameter, Refusal
-from tripline.domain.share_links import HOURS, TooManyLinks
+from tripline.domain.share_links import HOURS, NotShareable, Shows, TooManyLinks
+from tripline.domain.stored_trips import JudgedTrip
 from tripline.domain.vehicles import Vehicle
 from tripline.http import cookies, parameters
 from tripline.http.context import Call, context_of
@@ -20,6 +23,7 @@ from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
 from tripline.services import share_links as service
 from tripline.services.fleet import vehicles
+from tripline.services.scores.reads import TooLong
 from tripline.services.share_links import Made
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -28,6 +32,19 @@ _CHOICES: Final = (1, 8, HOURS, 3 * 24, 7 * 24, share_links.MOST_HOURS)
 """Hours that the form offers."""
 _DAY: Final = 24
 _LABELS: Final = {"hours": "portal.shares.hours"}
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """The vehicle, or the trip of it, that is shared."""
+
+    path: str
+    """Address of its page."""
+    vehicle: Vehicle
+    trip: JudgedTrip | None = None
+
+
+Reading: TypeAlias = Callable[[ReadTx, Call, Visitor], Subject]
+"""Reads what a request names, for a visitor who may share it."""
 
 
 @page("GET", PATH, access=Action.VEHICLE_SHARE)
@@ -45,49 +62,25 @@ async def show(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/vehicles/{vehicleId}/share", access=Action.VEHICLE_SHARE)
 async def choose(request: Call) -> Response[bytes]:
     """The form to make a link to the vehicle."""
-
-    def work(tx: ReadTx) -> tuple[Visitor, Vehicle]:
-        visitor = visitor_in(tx, request)
-        return visitor, _vehicle(tx, request, visitor)
-
-    visitor, vehicle = await context_of(request).store.read_short(work)
-    return _form(request, visitor, vehicle)
+    return _form(request, *await _admitted(request, _vehicle))
 
 
 @page("POST", "/fleet/vehicles/{vehicleId}/share", access=Action.VEHICLE_SHARE, refuses=(TooManyLinks,))
 async def make(request: Call) -> Response[bytes]:
     """Make a link; the answer shows its address, once."""
-    form = await forms.read(request)
-    context, visitor = context_of(request), await visitor_of(request)
-    vehicle = await context.store.read_short(lambda tx: _vehicle(tx, request, visitor))
+    return await _make(request, _vehicle)
 
-    def work(tx: WriteTx) -> Made:
-        return service.make(
-            tx,
-            actor=visitor.actor,
-            vehicle_id=vehicle.id,
-            hours=_hours(form.text("hours")),
-            trail=form.flag("trail"),
-            number=form.flag("number"),
-            ids=context.ids,
-            now_ms=context.clock(),
-        )
 
-    try:
-        made = await context.store.write(work)
-    except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
-        return _form(request, visitor, vehicle, error=refusal, labels=_LABELS)
-    return views.show(
-        request,
-        visitor,
-        "sharing/made.html",
-        title="portal.shares.made",
-        vehicle=vehicle,
-        link=made.link,
-        address=cookies.public_address(request) + made.path,
-    )
+@page("GET", "/trips/{tripId}/share", access=Action.VEHICLE_SHARE, refuses=(NotShareable,))
+async def choose_of_trip(request: Call) -> Response[bytes]:
+    """The form to make a link to the trip."""
+    return _form(request, *await _admitted(request, _trip))
+
+
+@page("POST", "/trips/{tripId}/share", access=Action.VEHICLE_SHARE, refuses=(NotShareable, TooLong, TooManyLinks))
+async def make_of_trip(request: Call) -> Response[bytes]:
+    """Make a link to the trip; the answer shows its address, once."""
+    return await _make(request, _trip)
 
 
 @page("POST", f"{PATH}/{{linkId}}/end", access=Action.VEHICLE_SHARE)
@@ -102,10 +95,60 @@ async def end(request: Call) -> Response[bytes]:
     return views.moved(request, PATH, notice="portal.shares.ended")
 
 
-def _vehicle(tx: ReadTx, request: Call, visitor: Visitor) -> Vehicle:
+async def _admitted(request: Call, read: Reading) -> tuple[Visitor, Subject]:
+    def work(tx: ReadTx) -> tuple[Visitor, Subject]:
+        visitor = visitor_in(tx, request)
+        return visitor, read(tx, request, visitor)
+
+    return await context_of(request).store.read_short(work)
+
+
+def _vehicle(tx: ReadTx, request: Call, visitor: Visitor) -> Subject:
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
     service.admit(tx, actor=visitor.actor, vehicle_id=vehicle_id)
-    return vehicles.read(tx, actor=visitor.actor, vehicle_id=vehicle_id)
+    return Subject(f"/fleet/vehicles/{vehicle_id}", vehicles.read(tx, actor=visitor.actor, vehicle_id=vehicle_id))
+
+
+def _trip(tx: ReadTx, request: Call, visitor: Visitor) -> Subject:
+    trip_id = TripId(parameters.path_id(request, "tripId"))
+    trip, vehicle_id = service.admit_to_trip(tx, actor=visitor.actor, trip_id=trip_id)
+    return Subject(f"/trips/{trip_id}", vehicles.read(tx, actor=visitor.actor, vehicle_id=vehicle_id), trip)
+
+
+async def _make(request: Call, read: Reading) -> Response[bytes]:
+    form = await forms.read(request)
+    context = context_of(request)
+    visitor, subject = await _admitted(request, read)
+
+    def work(tx: WriteTx) -> Made:
+        common: Any = {
+            "actor": visitor.actor,
+            "hours": _hours(form.text("hours")),
+            "ids": context.ids,
+            "now_ms": context.clock(),
+        }
+        number = form.flag("number")
+        if subject.trip is None:
+            shows = Shows(number=number, trail=form.flag("trail"))
+            return service.make(tx, vehicle_id=subject.vehicle.id, shows=shows, **common)
+        shows = Shows(number=number, whole=form.flag("whole"))
+        return service.make_of_trip(tx, trip_id=subject.trip.id, shows=shows, **common)
+
+    try:
+        made = await context.store.write(work)
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        return _form(request, visitor, subject, error=refusal, labels=_LABELS)
+    return views.show(
+        request,
+        visitor,
+        "sharing/made.html",
+        title="portal.shares.made",
+        subject=subject,
+        link=made.link,
+        address=cookies.public_address(request) + made.path,
+    )
 
 
 def _hours(text: str) -> int | None:
@@ -121,17 +164,17 @@ def _lasting(visitor: Visitor, hours: int) -> str:
     return visitor.say("portal.shares.days", n=days) if days > 1 else visitor.say("portal.shares.hour_count", n=hours)
 
 
-def _form(request: Call, visitor: Visitor, vehicle: Vehicle, **values: Any) -> Response[bytes]:
+def _form(request: Call, visitor: Visitor, subject: Subject, **values: Any) -> Response[bytes]:
     return views.show(
         request,
         visitor,
         "sharing/make.html",
-        title="portal.shares.make",
-        vehicle=vehicle,
+        title="portal.shares.make" if subject.trip is None else "portal.shares.make_trip",
+        subject=subject,
         hours=HOURS,
         choices=[(str(each), _lasting(visitor, each)) for each in _CHOICES],
         **values,
     )
 
 
-handlers: Final[list[Any]] = [show, choose, make, end]
+handlers: Final[list[Any]] = [show, choose, make, choose_of_trip, make_of_trip, end]

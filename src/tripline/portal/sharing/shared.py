@@ -1,4 +1,4 @@
-"""The page behind a share link, for readers without an account: the vehicle on the base map.
+"""The page behind a share link, for readers without an account: the vehicle or the trip on the base map.
 
 The page itself is the same for every link. Its script sends the secret behind the `#` once, and gets a cookie that is
 sent to the addresses below the page alone. Each answer checks the link anew.
@@ -6,7 +6,8 @@ sent to the addresses below the page alone. Each answer checks the link anew.
 Not here: making and ending links (`links.py`).
 """
 
-from typing import Any, Final
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from litestar.response import Response
@@ -21,13 +22,22 @@ from tripline.http import cookies, languages, map_answers, parameters, peers
 from tripline.http.context import Call, accounts_of, context_of
 from tripline.http.operations import JSON, Value
 from tripline.language import catalogue
+from tripline.later import Later
 from tripline.portal.frame import base_map, forms, views
 from tripline.portal.frame.page import page
 from tripline.services import share_links as service
 from tripline.services.accounts.throttle import seconds
-from tripline.services.share_links import Shared
+from tripline.services.scores.reads import TooLong
+from tripline.services.share_links import SharedTrip
+from tripline.store.share_links import Opened
 from tripline.store.transactions import ReadTx
-from tripline.wire.rest.share_links import SharedPoint, SharedTrail, shared_position
+from tripline.wire.rest.share_links import SharedPoint, SharedThing, SharedTrail, shared_position, shared_trip
+
+if TYPE_CHECKING:
+    from tripline.services import shared_trips
+else:
+    # It imports numpy, which is loaded on first use.
+    shared_trips = Later("tripline.services.shared_trips")
 
 _LINK: Final = Value(
     name="linkId", type=str, meaning="id of the link", example="5b0d9d10-c803-11ef-9d5c-6b1f6f2a4c11", required=True
@@ -39,7 +49,10 @@ _VERSION: Final = Value(name="v", type=str, meaning="version of the map", exampl
 _THEME: Final = Value(name="theme", type=Theme, meaning="`light` or `dark`; absent: light", example="dark")
 _COOKIE: Final = "tripline-share"
 _HEADERS: Final = {**views.HEADERS, "referrer-policy": "no-referrer", "content-type": JSON}
-_TEXTS: Final = ("waiting", "gone", "cut", "none", "at", "heading")
+_TEXTS: Final = (
+    *("gone", "cut", "none", "at", "heading"),
+    *("title.vehicle", "title.trip", "trip.times", "trip.cut_ends", "trip.short", "trip.none"),
+)
 
 
 class _Answered(Response[bytes]):
@@ -55,8 +68,8 @@ class _Answered(Response[bytes]):
 
 @page("GET", f"{PATH}/{{linkId}}", access=Gate.ANYONE, in_path=(_LINK,))
 async def show(request: Call) -> Response[bytes]:
-    """The page of a shared vehicle, without any of its data."""
-    values = {name: f"{{{name}}}" for name in ("age", "degrees")}
+    """The page of a shared vehicle or trip, without any of its data."""
+    values = {name: f"{{{name}}}" for name in ("age", "degrees", "begin", "end")}
 
     def text(name: str) -> str:
         return catalogue.text(f"portal.shares.page.{name}", languages.asked_of(request), **values)
@@ -68,6 +81,7 @@ async def show(request: Call) -> Response[bytes]:
         title="portal.shares.page.title",
         headers={"referrer-policy": "no-referrer"},
         texts=msgspec.json.encode({name: text(name) for name in _TEXTS}).decode(),
+        zone=context_of(request).time_zone.key,
         map_style=f"{_path(request)}/map/style.json",
         **base_map.values(request),
     )
@@ -102,16 +116,45 @@ async def open_link(request: Call) -> Response[bytes]:
     return Response(b"{}", headers={**_HEADERS, "set-cookie": f"{_name(request)}={secret}; {attributes}"})
 
 
+@page("GET", f"{PATH}/{{linkId}}/shows", access=Gate.ANYONE, in_path=(_LINK,), answer_type=JSON, refuses=(LinkGone,))
+async def read_shows(request: Call) -> Response[bytes]:
+    """Whether the link shows a vehicle or a trip."""
+    link = await context_of(request).store.read_short(lambda tx: _shared(tx, request))
+    return _json(SharedThing(shows="vehicle" if link.trip_no is None else "trip"))
+
+
+@page(
+    "GET",
+    f"{PATH}/{{linkId}}/trip",
+    access=Gate.ANYONE,
+    in_path=(_LINK,),
+    answer_type=JSON,
+    refuses=(LinkGone, TooLong),
+)
+async def read_trip(request: Call) -> Response[bytes]:
+    """The track and times of the shared trip, without its ends unless the link shows the whole."""
+
+    def work(tx: ReadTx) -> tuple[Opened, SharedTrip]:
+        link = _shared(tx, request)
+        return link, service.trip(tx, link)
+
+    link, found = await context_of(request).store.read(work)
+    moments = await asyncio.to_thread(
+        lambda: shared_trips.shown(found.packed, whole=found.whole, until_ms=found.until_ms)
+    )
+    return _json(shared_trip(moments, number=_number(link), whole=found.whole))
+
+
 @page("GET", f"{PATH}/{{linkId}}/position", access=Gate.ANYONE, in_path=(_LINK,), answer_type=JSON, refuses=(LinkGone,))
 async def read_position(request: Call) -> Response[bytes]:
     """The position of the shared vehicle."""
 
-    def work(tx: ReadTx) -> tuple[Shared, Position | None]:
+    def work(tx: ReadTx) -> tuple[Opened, Position | None]:
         link = _shared(tx, request)
         return link, service.position(tx, link)
 
     link, found = await context_of(request).store.read_short(work)
-    return _json(shared_position(found, number=link.vehicle_no))
+    return _json(shared_position(found, number=_number(link)))
 
 
 @page("GET", f"{PATH}/{{linkId}}/trail", access=Gate.ANYONE, in_path=(_LINK,), answer_type=JSON, refuses=(LinkGone,))
@@ -154,16 +197,22 @@ async def read_tile(request: Call) -> Response[bytes]:
     return _Answered(await map_answers.tile(request))
 
 
-def _shared(tx: ReadTx, request: Call) -> Shared:
-    """The link of the request's cookie, while it works. Raises `LinkGone`, `TooManyAttempts`, `TooManyRequests`."""
+def _number(link: Opened) -> str | None:
+    return link.vehicle_no if link.shows.number else None
+
+
+def _shared(tx: ReadTx, request: Call) -> Opened:
+    """The link of the request's cookie, while it works. Raises `LinkGone`, `TooManyRequests`.
+
+    A wrong cookie counts as a wrong secret, but is answered alike however many there were: a page that is open when its
+    link ends must not take that for a limit.
+    """
     link_id, now_ms = _link_id(request), context_of(request).clock()
     limits, attempt = accounts_of(request).limits, _attempt(request)
     try:
         link = service.shared(tx, link_id=link_id, secret=request.cookies.get(_name(request), ""), now_ms=now_ms)
     except LinkGone:
-        if request.cookies.get(_name(request)):
-            if wait_ms := limits.logins.begin(*attempt, now_ms=now_ms):
-                raise TooManyAttempts(after_s=seconds(wait_ms)) from None
+        if request.cookies.get(_name(request)) and not limits.logins.begin(*attempt, now_ms=now_ms):
             limits.logins.failed(*attempt, now_ms=now_ms)
         raise
     limits.count_request(UserId(link_id), now_ms=now_ms)
@@ -191,4 +240,4 @@ def _json(answer: Any) -> Response[bytes]:
     return Response(msgspec.json.encode(answer), headers=_HEADERS)
 
 
-handlers: Final[list[Any]] = [show, open_link, read_position, read_trail, read_style, read_tile]
+handlers: Final[list[Any]] = [show, open_link, read_shows, read_trip, read_position, read_trail, read_style, read_tile]

@@ -1,5 +1,5 @@
-// A shared vehicle: exchange the secret of the address for a cookie, then draw the position and renew it. Once the link
-// has ended, the vehicle disappears.
+// A shared vehicle or trip: exchange the secret of the address for a cookie, then draw the position and renew it, or the
+// track. Once the link has ended, both disappear.
 import { fit, openMap } from "./base-map.js";
 import { colour } from "./colours.js";
 
@@ -13,6 +13,8 @@ const ages = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeri
 let map = null;
 let trail = [];
 let vehicle = NOTHING;
+/** The connection is lost, and what the page said before. */
+let [cut, stated] = [false, ""];
 
 /** The JSON behind an address of this link; null once the link has ended. */
 async function get(what) {
@@ -22,15 +24,20 @@ async function get(what) {
   return answer.json();
 }
 
-/** Get the cookie. A page that is loaded again has it already, which counts no opening. */
+/** Get the cookie, and what the link shows. A page that is loaded again has it already, which counts no opening. */
 async function enter() {
-  const found = sessionStorage.getItem(path) ? await get("position") : null;
-  if (found) return found;
+  const found = sessionStorage.getItem(path) ? await get("shows") : null;
+  if (found) return found.shows;
   const body = new URLSearchParams({ secret: location.hash.slice(1) });
   const answer = await fetch(`${path}/opening`, { method: "POST", body });
   if (!answer.ok) return null;
   sessionStorage.setItem(path, "opened");
-  return get("position");
+  return (await get("shows"))?.shows ?? null;
+}
+
+function title(text) {
+  document.querySelector("h1").textContent = text;
+  document.title = `${text} · Tripline`;
 }
 
 function part(name) {
@@ -48,6 +55,20 @@ function age(time) {
   const seconds = Math.min(0, Math.round((time - Date.now()) / 1000));
   if (seconds > -60) return ages.format(seconds, "second");
   return seconds > -3600 ? ages.format(Math.round(seconds / 60), "minute") : ages.format(Math.round(seconds / 3600), "hour");
+}
+
+function showTrip(found) {
+  trail = found.points.map(({ lat, lon }) => [lon, lat]);
+  write("number", found.number ?? "");
+  write("state", trail.length ? "" : found.whole ? texts["trip.none"] : texts["trip.short"]);
+  if (!trail.length) return;
+  const clock = new Intl.DateTimeFormat(document.documentElement.lang, {
+    dateStyle: "medium",
+    timeStyle: "short",
+    timeZone: page.dataset.zone,
+  });
+  write("age", texts["trip.times"].replace("{begin}", clock.format(found.begin)).replace("{end}", clock.format(found.end)));
+  write("heading", found.whole ? "" : texts["trip.cut_ends"]);
 }
 
 function show(found) {
@@ -78,8 +99,8 @@ function draw() {
 }
 
 function bounds() {
-  if (!vehicle.geometry) return undefined;
-  const points = [...trail, vehicle.geometry.coordinates];
+  const points = vehicle.geometry ? [...trail, vehicle.geometry.coordinates] : trail;
+  if (!points.length) return undefined;
   const [lons, lats] = [0, 1].map((at) => points.map((each) => each[at]));
   return [Math.min(...lons), Math.min(...lats), Math.max(...lons), Math.max(...lats)];
 }
@@ -128,35 +149,55 @@ function arrow() {
 
 function end() {
   [trail, vehicle] = [[], NOTHING];
-  draw();
+  // Its tiles are not served any more.
+  map?.remove();
+  map = null;
+  page.querySelector("[data-map]").hidden = true;
   for (const name of ["number", "age", "heading"]) write(name, "");
   write("state", texts.gone);
 }
 
-/** Renew the position until the link has ended. */
-async function follow() {
+/** Renew the position until the link has ended; of a trip, find out whether it has. */
+async function follow(what) {
   for (;;) {
     await new Promise((done) => setTimeout(done, EVERY_MS));
     if (document.hidden) continue;
     try {
-      const found = await get("position");
+      const found = await get(what);
       if (!found) return end();
-      show(found);
+      if (what === "position") show(found);
+      else if (cut) write("state", stated);
+      cut = false;
     } catch {
+      cut = true;
       write("state", texts.cut);
     }
   }
 }
 
 async function start() {
-  const found = await enter();
+  const shows = await enter();
+  if (!shows) return end();
+  title(texts[`title.${shows}`]);
+  const isTrip = shows === "trip";
+  const found = await get(isTrip ? "trip" : "position");
   if (!found) return end();
-  trail = (await get("trail"))?.points.map(({ lat, lon }) => [lon, lat]) ?? [];
-  show(found);
+  if (isTrip) {
+    showTrip(found);
+    stated = part("state").textContent;
+  } else {
+    trail = (await get("trail"))?.points.map(({ lat, lon }) => [lon, lat]) ?? [];
+    show(found);
+  }
   const place = page.querySelector("[data-map]");
-  map = await openMap(place, { onStyle: style, bounds });
-  if (map && bounds()) fit(map, bounds());
-  return follow();
+  // Not awaited: the end of the link does not wait for the map.
+  openMap(place, { onStyle: style, bounds }).then((opened) => {
+    if (page.querySelector("[data-map]").hidden) return opened?.remove();
+    map = opened;
+    draw();
+    if (map && bounds()) fit(map, bounds());
+  });
+  return follow(isTrip ? "shows" : "position");
 }
 
 start().catch(() => write("state", texts.cut));

@@ -109,6 +109,7 @@ def values(visitor: Visitor, told: Told) -> dict[str, Any]:
         and not view.outcome.under_way
         and view.trip.vehicle_id is not None
         and visitor.actor.user_id not in (view.trip.user_id, view.recorded_driver),
+        "shares": Action.VEHICLE_SHARE in view.may and not view.outcome.under_way and view.trip.vehicle_id is not None,
         "whole": any(each.event is None and each.state in (State.OPEN, State.ACCEPTED) for each in view.disputes),
     }
 

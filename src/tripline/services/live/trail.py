@@ -4,8 +4,8 @@ Not here: the vehicle's present position (`positions.py`), a trip's whole track 
 """
 
 import math
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple, TypeVar
 from zoneinfo import ZoneInfo
 
 from tripline.domain import positions, samples, trends
@@ -15,6 +15,8 @@ from tripline.domain.instants import DAY_MS
 from tripline.services.fleet import trips
 from tripline.store.transactions import ReadTx
 from tripline.store.trips import trail as rows
+
+T = TypeVar("T")
 
 POINTS: Final = 2_000
 """Most points of a trail; of more samples, evenly chosen ones."""
@@ -50,8 +52,12 @@ def way(messages: Iterable[bytes], *, begin_ms: int, end_ms: int) -> list[Point]
         for time_ms, lat, lon, speed_kmh, *_ in samples.RECORD.iter_unpack(message)
         if begin_ms <= time_ms <= end_ms and not math.isnan(lat)
     }
-    points = [found[time_ms] for time_ms in sorted(found)]
+    return thinned([found[time_ms] for time_ms in sorted(found)])
+
+
+def thinned(points: Sequence[T]) -> list[T]:
+    """Return at most `POINTS` of these, evenly chosen, with the first and the last."""
     if len(points) <= POINTS:
-        return points
+        return list(points)
     step = (len(points) - 1) / (POINTS - 1)
     return [points[round(number * step)] for number in range(POINTS)]

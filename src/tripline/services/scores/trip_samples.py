@@ -31,6 +31,11 @@ def read(tx: ReadTx, *, actor: Actor, of: str) -> TripSamples:
         trip_no = facts.kept.trip_no
     except reads.NoScoreYet:
         trip_no = score_reads.to_explain(tx, of).trip_no
+    return TripSamples(packed(tx, trip_no), facts)
+
+
+def packed(tx: ReadTx, trip_no: int) -> bytes:
+    """Return the samples of a trip whose reader was admitted. Raises `TooLong`."""
     if score_reads.samples_bytes(tx, trip_no) > reads.EXPLAINED * samples.RECORD.size:
         raise reads.TooLong("samples", field="tripId", most=reads.EXPLAINED)
-    return TripSamples(scores.samples(tx, trip_no), facts)
+    return scores.samples(tx, trip_no)

@@ -38,7 +38,7 @@ else:
 
 EVENTS: Final = 100
 """Most device events that are read for a trip."""
-_ACTIONS: Final = (Action.DISPUTE_OPEN, Action.DISPUTE_DECIDE)
+_ACTIONS: Final = (Action.DISPUTE_OPEN, Action.DISPUTE_DECIDE, Action.VEHICLE_SHARE)
 _NUMBER: Final = Scope.everything("the number of an admitted trip's vehicle")
 
 

@@ -14,11 +14,13 @@ share_link = Table(
     Column("company_id", Uuid, ForeignKey("company.id"), nullable=False, comment="the maker's"),
     Column("maker_id", Uuid, ForeignKey("account.id"), nullable=False),
     Column("vehicle_id", Uuid, ForeignKey("vehicle.id"), nullable=False),
-    Column("trail", Boolean, nullable=False, comment="shows the way since the link was made"),
+    Column("trip_id", Uuid, comment="the trip that it shows, of this vehicle; null: it shows the vehicle"),
+    Column("trail", Boolean, nullable=False, comment="shows the way of the vehicle since the link was made"),
+    Column("whole", Boolean, nullable=False, comment="shows the ends of the trip"),
     Column("number", Boolean, nullable=False, comment="shows the number plate"),
     Column("openings", Integer, nullable=False),
     Column("opened_ms", BigInteger, comment="the last opening"),
-    comment="links that show a vehicle without an account, until they end",
+    comment="links that show a vehicle or a trip without an account, until they end",
 )
 Index("ix_share_link_company", share_link.c.company_id, share_link.c.created_ms)
 Index("ix_share_link_maker", share_link.c.maker_id)

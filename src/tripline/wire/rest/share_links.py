@@ -1,12 +1,14 @@
 """JSON of share links: the requests and records of their makers, and what the page behind one gets."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
 from tripline.domain.positions import Position
 from tripline.domain.share_links import ShareLink
+from tripline.domain.track_ends import Moment
 from tripline.wire.rest.base import Id
 
 _LINK: list[object] = [{"id": "5b0d9d10-c803-11ef-9d5c-6b1f6f2a4c11"}]
@@ -22,6 +24,14 @@ class NewShareLink(msgspec.Struct, rename="camel", kw_only=True):
     number: Annotated[bool, Meta(description="show the number plate", examples=[False])] = False
 
 
+class NewTripShareLink(msgspec.Struct, rename="camel", kw_only=True):
+    """A link to make that shows a trip."""
+
+    hours: Annotated[int | None, Meta(description="how long it works, 1 to 720; absent: 24", examples=[24])] = None
+    whole: Annotated[bool, Meta(description="show the first and last 200 m, too", examples=[False])] = False
+    number: Annotated[bool, Meta(description="show the number plate", examples=[False])] = False
+
+
 class ShareLinkRecord(msgspec.Struct, rename="camel", kw_only=True):
     """A share link."""
 
@@ -32,7 +42,12 @@ class ShareLinkRecord(msgspec.Struct, rename="camel", kw_only=True):
     maker_name: Annotated[str, Meta(description="the maker's name", examples=["Kim"])]
     vehicle_id: Annotated[Id, Meta(description="id of the vehicle", examples=_VEHICLE)]
     vehicle_no: Annotated[str, Meta(description="the vehicle's number", examples=["12가3456"])]
-    trail: Annotated[bool, Meta(description="shows the way since it was made", examples=[True])]
+    trip_id: Annotated[Id | None, Meta(description="the trip that it shows; null: the vehicle", examples=[None])]
+    trip_start_time: Annotated[
+        int | None, Meta(description="when that trip began, epoch ms; null: unknown, or no trip", examples=[None])
+    ]
+    trail: Annotated[bool, Meta(description="shows the vehicle's way since it was made", examples=[True])]
+    whole: Annotated[bool, Meta(description="shows the first and last 200 m of the trip", examples=[False])]
     number: Annotated[bool, Meta(description="shows the number plate", examples=[False])]
     openings: Annotated[int, Meta(description="how often it was opened", examples=[3])]
     opened_time: Annotated[
@@ -73,6 +88,27 @@ class SharedPosition(msgspec.Struct, kw_only=True):
     """The number plate; null: not shown."""
 
 
+class SharedThing(msgspec.Struct, kw_only=True):
+    """What a link shows, so that its page knows what to read."""
+
+    shows: Literal["vehicle", "trip"]
+
+
+class SharedTrip(msgspec.Struct, kw_only=True):
+    """All that the page of a link shows of its trip."""
+
+    begin: int | None
+    """Time of the first point, epoch ms; null: no points."""
+    end: int | None
+    """Time of the last point, epoch ms."""
+    number: str | None
+    """The number plate; null: not shown."""
+    whole: bool
+    """False: the first and last 200 m are left out."""
+    points: list[SharedPoint]
+    """The track, by time."""
+
+
 class SharedTrail(msgspec.Struct, kw_only=True):
     """The way since the link was made."""
 
@@ -89,8 +125,11 @@ def record(link: ShareLink, *, url: str | None = None) -> ShareLinkRecord:
         maker_name=link.maker_name,
         vehicle_id=Id(link.vehicle_id),
         vehicle_no=link.vehicle_no,
-        trail=link.trail,
-        number=link.number,
+        trip_id=None if link.trip_id is None else Id(link.trip_id),
+        trip_start_time=link.trip_start_ms,
+        trail=link.shows.trail,
+        whole=link.shows.whole,
+        number=link.shows.number,
         openings=link.openings,
         opened_time=link.opened_ms,
         url=url,
@@ -102,3 +141,14 @@ def shared_position(found: Position | None, *, number: str | None) -> SharedPosi
     if found is None:
         return SharedPosition(time=None, lat=None, lon=None, heading=None, number=number)
     return SharedPosition(time=found.time_ms, lat=found.lat, lon=found.lon, heading=found.heading_deg, number=number)
+
+
+def shared_trip(moments: Sequence[Moment], *, number: str | None, whole: bool) -> SharedTrip:
+    """The shown part of a trip as the page gets it."""
+    return SharedTrip(
+        begin=moments[0].time_ms if moments else None,
+        end=moments[-1].time_ms if moments else None,
+        number=number,
+        whole=whole,
+        points=[SharedPoint(lat=each.lat, lon=each.lon) for each in moments],
+    )

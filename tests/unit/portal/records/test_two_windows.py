@@ -104,6 +104,7 @@ ANYHOW: dict[str, tuple[str, ...]] = {
     ),
     "adds a link, or counts that it was opened, and changes nothing else": (
         "/fleet/vehicles/{vehicleId}/share",
+        "/trips/{tripId}/share",
         "/share/{linkId}/opening",
     ),
     "the account's own, asked of its owner alone": (

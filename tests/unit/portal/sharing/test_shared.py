@@ -3,12 +3,14 @@
 import re
 
 import pytest
-from sqlalchemy import select, update
-from tests.support import delegating, rest
+from sqlalchemy import delete, insert, select, update
+from tests.support import delegating, rest, scoring_rows
 from tests.support.portal import Browser, Page
 from tests.unit.api.test_positions import mounted, move
 
 from tripline.domain.access import Authority
+from tripline.domain.ids import no_of
+from tripline.domain.positions import DEGREE_M
 from tripline.domain.share_links import MOST_OF_ACCOUNT, MS_PER_HOUR
 from tripline.services.accounts.sweeper import Sweeper
 from tripline.store import tables
@@ -16,6 +18,8 @@ from tripline.store import tables
 NOW = rest.NOW_MS
 PATH = "/api/tre/v1_3"
 NUMBER = "12가3456"
+STEP_DEG = 10.02 / DEGREE_M
+"""Ten metres, and a hair, so that 200 m are not missed by rounding."""
 
 
 class Street:
@@ -38,6 +42,27 @@ class Street:
 
     async def shared(self, maker, **fields):
         return await self.app.post(maker, f"{PATH}/vehicle/{self.vehicle}/sharelink", fields)
+
+    async def shared_trip(self, maker, trip_id, **fields):
+        return await self.app.post(maker, f"{PATH}/trip/{trip_id}/sharelink", fields)
+
+    async def trip(self, metres=1_000, **changes):
+        """A trip of the vehicle to the north, ten metres a second."""
+        app = self.app
+        trip_id = app.ids.next(now_ms=NOW)
+        row = {"no": no_of(trip_id), "id": trip_id, "created_ms": NOW, "company_id": self.admin.company_id}
+        row |= {"vehicle_id": self.vehicle, "user_id": self.director.user_id, "sensor_id": self.sensor}
+        row |= {"service_type": "ace", "device_type": "GPS", "parking": False, "state": "COMPLETE", "distance_m": 4_711}
+        row |= {"start_ms": scoring_rows.START_MS, "end_ms": scoring_rows.START_MS + 100 * metres}
+
+        def work(tx):
+            tx.run(insert(tables.trip).values(row | changes))
+            for no in range(metres // 10 + 1):
+                packed = scoring_rows.sample(no, 36.0, lat=35 + no * STEP_DEG, lon=129.0)
+                scoring_rows.add_microtrip(tx, app.ids, row["no"], packed)
+
+        await app.store.write(work)
+        return trip_id
 
 
 class Guest:
@@ -69,6 +94,13 @@ async def opened(street, maker=None, **fields):
     return guest
 
 
+async def opened_trip(street, trip_id, maker=None, **fields):
+    guest = Guest(street.app, await street.shared_trip(maker or street.admin, trip_id, **fields))
+    assert (await guest.open()).status_code == 200
+    assert (await guest.get("trip")).status_code == 200
+    return guest
+
+
 def test_link_shows_these_fields_and_no_others(tmp_path):
     """Golden: page, position, trail, style and tile, with everything chosen and with nothing."""
 
@@ -96,6 +128,92 @@ def test_link_shows_these_fields_and_no_others(tmp_path):
     assert page.headers["referrer-policy"] == "no-referrer"
     assert page.headers["x-robots-tag"] == "noindex"
     assert [each["href"] for each in Page(page.text).all("a")] == ["#content", "/"]
+
+
+def test_link_of_a_trip_shows_these_fields_and_no_others(tmp_path):
+    """Golden: page, what it shows, trip, style and tile; nothing tells of the hidden ends."""
+
+    async def scenario(street):
+        trip_id = await street.trip()
+        plain, full = [await opened_trip(street, trip_id, **fields) for fields in ({}, {"whole": True, "number": True})]
+        page = await plain.browser.get(plain.path)
+        answers = [await plain.get(what) for what in ("shows", "trip", "map/style.json", "map/14/8624/5743.mvt")]
+        hidden = [(await plain.get(what)).status_code for what in ("position", "trail")]
+        return page, answers, hidden, (await full.get("trip")).json(), street, trip_id
+
+    page, (shows, cut, style, tile), hidden, full, street, trip_id = played(tmp_path, scenario)
+
+    def shown(first, last, number, whole):
+        points = [{"lat": round(35 + no * STEP_DEG, 6), "lon": 129.0} for no in range(first, last + 1)]
+        begin, end = (scoring_rows.START_MS + no * 1_000 for no in (first, last))
+        return {"begin": begin, "end": end, "number": number, "whole": whole, "points": points}
+
+    assert shows.json() == {"shows": "trip"}
+    assert cut.json() == shown(20, 80, None, False)
+    assert full == shown(0, 100, NUMBER, True)
+    assert hidden == [404, 404]
+    assert (tile.status_code, tile.content) == (204, b"")
+    told = "".join(f"{each.headers} {each.text}" for each in (page, shows, cut, style, tile))
+    ids = (street.vehicle, street.sensor, trip_id, street.director.user_id, street.admin.company_id)
+    ends = (str(scoring_rows.START_MS), str(scoring_rows.START_MS + 100_000), "4711", "4.7", "35.0,", "36.0")
+    assert [each for each in (*ids, *ends, NUMBER, "COMPLETE") if each in told] == []
+    assert {each.headers["x-robots-tag"] for each in (page, shows, cut)} == {"noindex"}
+    assert {each.headers["referrer-policy"] for each in (page, shows, cut)} == {"no-referrer"}
+    assert {each.headers["cache-control"] for each in (page, shows, cut)} == {"no-store"}
+    assert "last-modified" not in cut.headers
+
+
+def test_link_of_a_vehicle_shows_no_trip(tmp_path):
+    async def scenario(street):
+        guest = await opened(street)
+        return [await guest.get(what) for what in ("shows", "trip")]
+
+    shows, trip = played(tmp_path, scenario)
+
+    assert shows.json() == {"shows": "vehicle"}
+    assert trip.status_code == 404
+
+
+@pytest.mark.parametrize(("metres", "points"), [(390, 0), (420, 3)])
+def test_short_trip_shows_nothing(tmp_path, metres, points):
+    async def scenario(street):
+        return (await (await opened_trip(street, await street.trip(metres))).get("trip")).json()
+
+    found = played(tmp_path, scenario)
+
+    assert len(found["points"]) == points
+    assert (found["begin"] is None, found["end"] is None) == (not points, not points)
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({"state": "OPEN", "end_ms": None}, 409),
+        ({"vehicle_id": None}, 409),
+        ({"vehicle_id": None, "company_id": "11111111-1111-1111-8111-111111111111"}, 403),
+    ],
+    ids=["under way", "on no vehicle", "out of reach"],
+)
+def test_trip_is_refused_over_rest_and_on_its_page(tmp_path, changes, status):
+    async def scenario(street):
+        trip_id = await street.trip(**changes)
+        refused = await street.app.refused(street.admin, "POST", f"{PATH}/trip/{trip_id}/sharelink", {})
+        browser = Browser(street.app, street.admin)
+        page = await browser.get(f"/trips/{trip_id}")
+        return refused[0], (await browser.get(f"/trips/{trip_id}/share")).status_code, "/share" in page.text
+
+    assert played(tmp_path, scenario) == (status, status, False)
+
+
+def test_driver_of_a_trip_does_not_share_it(tmp_path):
+    async def scenario(street):
+        driver = await delegating.driver(street.app, street.admin, "driver")
+        trip_id = await street.trip(user_id=driver.user_id)
+        refused = await street.app.refused(driver, "POST", f"{PATH}/trip/{trip_id}/sharelink", {})
+        page = await Browser(street.app, driver).get(f"/trips/{trip_id}")
+        return refused[0], page.status_code, f"{trip_id}/share" in page.text
+
+    assert played(tmp_path, scenario) == (403, 200, False)
 
 
 def test_cookie_is_limited_to_the_link_and_opens_no_other(tmp_path):
@@ -155,33 +273,35 @@ def test_wrong_secrets_are_limited_for_an_address(tmp_path):
     assert played(tmp_path, scenario) == ({404, 429}, 429)
 
 
-async def _expires(street, guest):
+async def _expires(street, guests):
     street.app.now_ms += 24 * MS_PER_HOUR
 
 
-async def _by_hand(street, guest):
-    await street.app.delete(street.borrower, f"{PATH}/sharelink/{guest.path.rpartition('/')[2]}")
+async def _by_hand(street, guests):
+    for each in guests:
+        await street.app.delete(street.borrower, f"{PATH}/sharelink/{each.path.rpartition('/')[2]}")
 
 
-async def _take_back(street, guest):
+async def _take_back(street, guests):
     await delegating.take_back(street.app, street.admin, street.borrower, street.vehicle)
     await delegating.delegate(street.app, street.admin, street.borrower, street.vehicle)
+    await delegating.give(street.app, street.borrower, street.director, street.vehicle)
 
 
-async def _vehicle_deleted(street, guest):
+async def _vehicle_deleted(street, guests):
     await street.app.delete(street.admin, f"/vehicle/{street.vehicle}")
 
 
-async def _maker_deleted(street, guest):
+async def _maker_deleted(street, guests):
     await street.app.delete(street.borrower, f"/director/{street.director.user_id}")
 
 
-async def _maker_disabled(street, guest):
+async def _maker_disabled(street, guests):
     off = update(tables.account).where(tables.account.c.id == street.director.user_id).values(enabled=False)
     await street.app.store.write(lambda tx: tx.run(off))
 
 
-async def _right_revoked(street, guest):
+async def _right_revoked(street, guests):
     await street.app.delete(street.borrower, f"{delegating.rights(street.director, drive=False)}/{street.vehicle}")
 
 
@@ -190,15 +310,32 @@ async def _right_revoked(street, guest):
     [_expires, _by_hand, _take_back, _vehicle_deleted, _maker_deleted, _maker_disabled, _right_revoked],
     ids=lambda each: each.__name__,
 )
-def test_link_ends_with_its_next_request(tmp_path, ends):
+def test_links_of_vehicle_and_trip_end_with_their_next_request(tmp_path, ends):
     async def scenario(street):
-        maker = street.borrower if ends is _by_hand else street.director
-        guest = await opened(street, maker, trail=True)
-        await ends(street, guest)
-        whats = ("position", "trail", "map/style.json", "map/14/8624/5743.mvt")
-        return [(await guest.get(what)).status_code for what in whats], (await guest.open()).status_code
+        guests = [
+            await opened(street, street.director, trail=True),
+            await opened_trip(street, await street.trip(), street.director, whole=True),
+        ]
+        await ends(street, guests)
+        whats = ("shows", "position", "trail", "trip", "map/style.json", "map/14/8624/5743.mvt")
+        answers = [await each.open() for each in guests]
+        return {each.status_code for each in [*answers, *[await each.get(what) for each in guests for what in whats]]}
 
-    assert played(tmp_path, scenario) == ([404] * 4, 404)
+    assert played(tmp_path, scenario) == {404}
+
+
+@pytest.mark.parametrize("vehicle_id", [None, "11111111-1111-1111-8111-111111111111"], ids=["erased", "moved"])
+def test_link_of_a_trip_ends_when_the_trip_is_erased_or_of_another_vehicle(tmp_path, vehicle_id):
+    async def scenario(street):
+        trip_id = await street.trip()
+        guest = await opened_trip(street, trip_id)
+        trip = tables.trip
+        change = delete(trip) if vehicle_id is None else update(trip).values(vehicle_id=vehicle_id)
+        await street.app.store.write(lambda tx: tx.run(change.where(trip.c.id == trip_id)))
+        listed = await street.app.get(street.admin, f"{PATH}/sharelinks")
+        return (await guest.get("trip")).status_code, (await guest.open()).status_code, listed["data"]
+
+    assert played(tmp_path, scenario) == (404, 404, [])
 
 
 def test_each_company_lists_and_ends_its_own_links(tmp_path):
@@ -277,6 +414,30 @@ def test_pages_make_list_and_end_a_link(tmp_path):
     assert NUMBER in listed.text
     assert NUMBER not in empty.text
     assert gone == 404
+
+
+def test_pages_make_and_list_a_link_of_a_trip(tmp_path):
+    async def scenario(street):
+        browser, trip_id = Browser(street.app, street.admin), await street.trip()
+        address = f"/trips/{trip_id}"
+        page, form = await browser.get(address), await browser.get(f"{address}/share")
+        made = await browser.post(f"{address}/share", {"hours": "72", "whole": "1", "trail": "1"})
+        wrong = await browser.post(f"{address}/share", {"hours": "721"})
+        links = (await street.app.get(street.admin, f"{PATH}/sharelinks"))["data"]
+        return trip_id, page, form, made, wrong, links, await browser.get("/shares")
+
+    trip_id, page, form, made, wrong, (link,), listed = played(tmp_path, scenario)
+
+    assert f"/trips/{trip_id}/share" in Page(page.text).hrefs
+    assert {"hours", "whole", "number"} <= {
+        each.get("name") for each in Page(form.text).all("input") + Page(form.text).all("select")
+    }
+    assert (made.status_code, wrong.status_code) == (200, 400)
+    assert (link["tripId"]["id"], link["tripStartTime"]) == (trip_id, scoring_rows.START_MS)
+    assert (link["whole"], link["trail"], link["number"]) == (True, False, False)
+    assert link["expiresTime"] - link["createdTime"] == 72 * MS_PER_HOUR
+    assert f"/trips/{trip_id}" in Page(listed.text).hrefs
+    assert "whole track" in listed.text
 
 
 def test_sweeper_deletes_expired_links(tmp_path):
