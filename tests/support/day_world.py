@@ -5,6 +5,7 @@ from sqlalchemy import delete, insert, update
 from tests.support import rest
 from tests.support.access_world import settled
 from tripline.domain.samples import FLAG_OWN_TIME, RECORD
+from tripline.ports.maps import PlaceName
 from tripline.store.tables import driving_score, microtrip, trip
 
 HOUR_MS = 3_600_000
@@ -40,6 +41,13 @@ def row(world, no, *, start_ms, end_ms, **values):
 def samples(*moments):
     """Samples eastwards along one parallel: time, longitude."""
     return b"".join(RECORD.pack(ms, 37.5, lon, 50.0, -1, FLAG_OWN_TIME) for ms, lon in moments)
+
+
+class Names:
+    """The names of a map: one road, and places named by their longitude."""
+
+    def named(self, points, *, language):
+        return [PlaceName("Main Road", f"{language} {point.lon}") for point in points]
 
 
 def run(folder, scenario):

@@ -137,7 +137,7 @@ def wired(
             others.maps.run,
             contexts.feed.run,
         ]
-        lists = exports.books(contexts.context.time_zone)
+        lists = exports.books(contexts.context.time_zone, contexts.maps.places)
         workers.append(Exporter(store=store, signals=signals, clock=clock, maker_id=node.id, books=lists).run)
     pusher = None
     if does("worker"):

@@ -38,6 +38,12 @@ def test_one_call_names_each_point_once_in_the_order_asked():
     assert names.calls == [(list(NAMES), "en")]
 
 
+def test_known_road_replaces_the_nearest_one():
+    found = told(Names(), list(NAMES), language=Language.ENGLISH, roads=["Feldweg", "A13", "", "Feldweg"])
+
+    assert found == ["Feldweg, Vaduz", "A13, Schaan", "L1", "Feldweg"]
+
+
 def test_korean_names_the_place_first():
     assert told(Names(), [(47.1, 9.5)], language=Language.KOREAN) == ["Vaduz Hauptstrasse"]
 

@@ -30,6 +30,7 @@ from tripline.portal.lists import tables
 from tripline.portal.lists.columns import Column, Words
 from tripline.portal.lists.nouns import TABLES
 from tripline.portal.lists.tables import ListRequest, Table
+from tripline.ports.maps import PlaceNames
 from tripline.services import exports as service
 from tripline.services import notifications
 from tripline.services.exports import Book, Sheet
@@ -56,9 +57,10 @@ _JSON: Final = msgspec.json.Encoder()
 class TableBook:
     """A list of the portal as a source for exports: `service.Book`."""
 
-    def __init__(self, table: Table, zone: ZoneInfo) -> None:
+    def __init__(self, table: Table, zone: ZoneInfo, places: PlaceNames | None) -> None:
         self._table = table
         self._zone = zone
+        self._places = places
 
     def heading(self, question: bytes) -> Sequence[str]:
         """The headings of the columns."""
@@ -74,18 +76,20 @@ class TableBook:
         wanted = _QUESTIONS.decode(question)
         words = Words(wanted.language, self._zone)
         page_request = PageRequest(limit=limit, by=wanted.asked.order, descending=wanted.asked.descending, place=after)
-        found = self._table.page(tx, actor, wanted.asked, page_request)
+        table = self._table
+        found = table.page(tx, actor, wanted.asked, page_request)
+        shown = found.rows if table.named is None else table.named(found.rows, self._places, wanted.language)
         writers = [each.writer(words) for each in self._columns(wanted)]
-        rows = [[write(row) for write in writers] for row in cooperative.each(found.rows)]
+        rows = [[write(row) for write in writers] for row in cooperative.each(shown)]
         return Sheet(rows=rows, last=found.last if found.more_behind else None)
 
     def _columns(self, wanted: Question) -> list[Column]:
         return [each for each in self._table.columns if each.key in wanted.asked.columns]
 
 
-def books(zone: ZoneInfo) -> Mapping[str, Book]:
+def books(zone: ZoneInfo, places: PlaceNames | None = None) -> Mapping[str, Book]:
     """Every list of the portal, as a source for exports."""
-    return {noun: TableBook(table, zone) for noun, table in TABLES.items()}
+    return {noun: TableBook(table, zone, places) for noun, table in TABLES.items()}
 
 
 @page("POST", "/exports", access=Gate.ACCOUNT)

@@ -3,6 +3,7 @@
 Not here: parsing the query (`tables.py`), the markup of cells (`templates/lists/list.html`).
 """
 
+import asyncio
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, TypedDict
@@ -13,7 +14,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.response import Response
 
 from tripline.domain.access import Action, Authority
-from tripline.http.context import Call, context_of
+from tripline.http.context import Call, context_of, maps_of
 from tripline.portal.frame import addresses, navigation, newcomers, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
@@ -85,6 +86,9 @@ async def listed(
 
     # The rows are one statement; the visitor may be read an instant earlier.
     visitor, found = await context_of(request).store.read(work, consistent=False)
+    if table.named is not None:
+        rows = await asyncio.to_thread(table.named, found.page.rows, maps_of(request).places, visitor.language)
+        found = found._replace(page=msgspec.structs.replace(found.page, rows=rows))
     title, create = f"{_TEXTS}{table.noun}.title", table.create
     if visitor.company is None and (create not in _WITHOUT_COMPANY or visitor.role is Authority.COMPANY_ADMIN):
         return newcomers.shown(request, visitor, title=title)

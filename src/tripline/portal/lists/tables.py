@@ -23,6 +23,7 @@ from tripline.language.catalogue import Language
 from tripline.portal.frame import addresses
 from tripline.portal.frame.visitors import Visitor
 from tripline.portal.lists.columns import Column, Filter
+from tripline.ports.maps import PlaceNames
 from tripline.services.listings import Listing
 from tripline.store.listing.pages import Page, PageRequest, Place
 from tripline.store.transactions import ReadTx
@@ -88,6 +89,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     template: str = "lists/list.html"
     searched: bool = True
     """It has a search."""
+    named: Callable[[Sequence[Any], PlaceNames | None, Language], Sequence[Any]] | None = None
+    """Returns the rows with the words for their positions; takes milliseconds for a page."""
 
     @property
     def order(self) -> str:

@@ -3,7 +3,7 @@
 Not here: reading trips (`services/fleet/trip_lists.py`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -15,12 +15,15 @@ from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
 from tripline.domain.listed_trips import ListedTrip, State
 from tripline.domain.vehicle_days import Ends, Point
 from tripline.http.context import Call
+from tripline.language.catalogue import Language
 from tripline.portal.frame import addresses
 from tripline.portal.frame.visitors import Visitor
 from tripline.portal.lists import table_pages
 from tripline.portal.lists.columns import Column, Filter, Kind, Words, each_of
 from tripline.portal.lists.references import COMPANY
 from tripline.portal.lists.tables import ListRequest, Reference, Table
+from tripline.ports.maps import PlaceNames
+from tripline.services import places
 from tripline.services.fleet import people, trip_lists, vehicles
 from tripline.services.listings import AtLeast, Listing
 from tripline.store.listing.pages import Page, PageRequest
@@ -42,6 +45,9 @@ class TripRow(msgspec.Struct, frozen=True, kw_only=True):
     id: TripId
     trip: ListedTrip
     ends: Ends
+    begin: str | None = None
+    """Where it began, in words; None: no map names it."""
+    end: str | None = None
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,8 +123,17 @@ def _count(tx: ReadTx, _: Actor, query: TripQuery) -> int:
     return found.number if found.complete else AtLeast(found.number)
 
 
+def _named(rows: Sequence[TripRow], names: PlaceNames | None, language: Language) -> Sequence[TripRow]:
+    points = [point for row in rows for point in row.ends if point is not None]
+    words = places.named(names, points, language=language)
+    if not words:
+        return rows
+    get: Callable[[Point | None], str | None] = words.get  # type: ignore[assignment]  # None is no key
+    return [msgspec.structs.replace(row, begin=get(row.ends.begin), end=get(row.ends.end)) for row in rows]
+
+
 def _place(point: Point | None) -> str | None:
-    return None if point is None else f"{point.lat:.4f}, {point.lon:.4f}"
+    return None if point is None else places.coordinates(point)
 
 
 def _start(row: TripRow, words: Words) -> str | None:
@@ -169,8 +184,10 @@ TRIPS: Final = TripTable(
             "vehicle", Kind.TEXT, "trip.vehicle_no", to=lambda row, around: around.here(vehicle=row.trip.vehicle_id)
         ),
         Column("driver", Kind.CLIP, "trip.driver_name", look="middle", dash=True),
-        Column("begin", Kind.CLIP, lambda row, _: _place(row.ends.begin), look="widest"),
-        Column("end", Kind.CLIP, lambda row, _: _place(row.ends.end), look="widest"),
+        Column("begin", Kind.CLIP, lambda row, _: row.begin or _place(row.ends.begin), look="wide"),
+        Column("end", Kind.CLIP, lambda row, _: row.end or _place(row.ends.end), look="wide"),
+        Column("begin_at", Kind.TEXT, lambda row, _: _place(row.ends.begin), shown=False),
+        Column("end_at", Kind.TEXT, lambda row, _: _place(row.ends.end), shown=False),
         Column(
             "km",
             Kind.KM,
@@ -186,7 +203,7 @@ TRIPS: Final = TripTable(
             Kind.CHOICE,
             "trip.state",
             choice=_STATE,
-            colours={"open": "busy", "ended": "idle", "unscored": "warning"},
+            colours={"open": "busy", "ended": "idle", "scored": "good", "unscored": "warning"},
             look="middle",
         ),
         Column("reason", Kind.CLIP, _reason, look="wide"),
@@ -217,6 +234,7 @@ TRIPS: Final = TripTable(
     ),
     usual_sort=lambda _: f"-{trip_list.START}",
     searched=False,
+    named=_named,
     icon="route",
     template="lists/trips.html",
 )

@@ -41,7 +41,8 @@ export async function drawChart(place, track, { words, zone, language, brushed, 
     cursor: { y: false, points: { size: 8 }, drag: { x: true, y: false, setScale: true } },
     scales: { x: { time: true, range: (_, least, most) => (least === seconds[0] && most === seconds.at(-1) ? [begin, end] : [least, most]) }, y: { range: (_, __, most) => [0, Math.max(most * 1.1, 20)] } },
     axes: [
-      axis((_, splits) => splits.map((second) => (splits[1] - splits[0] < 60 ? exact : clock).format(second * 1000))),
+      // The mark at the end would be cut.
+      axis((_, splits) => splits.map((second) => second === end ? "" : (splits[1] - splits[0] < 60 ? exact : clock).format(second * 1000))),
       axis((_, splits) => splits.map((speed) => `${speed} km/h`)),
     ],
     series: [

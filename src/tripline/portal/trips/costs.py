@@ -16,7 +16,7 @@ from tripline.services import places
 
 if TYPE_CHECKING:
     from tripline.services.scores.explanation import Explanation
-    from tripline.services.scores.findings import Manoeuvre, Stretch
+    from tripline.services.scores.findings import Manoeuvre, Moment, Stretch
 
 Say = Callable[..., str]
 
@@ -45,7 +45,10 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     end_ms: int
     when: str
     """Time of day."""
+    road: str
+    """Empty: unknown."""
     where: str
+    """The road, else coordinates."""
     lat: float
     lon: float
     measured: str
@@ -64,15 +67,13 @@ def rows(found: "Explanation", disputes: Sequence[Dispute], *, say: Say, figures
     """Return the events of a trip, those that cost most first."""
     roads = [(run.begin_ms, run.end_ms, run.road.name) for run in found.limits if run.road is not None]
 
-    def place(at_ms: int, lat: float, lon: float, road: str = "") -> str:
-        name = road or next((name for begin, end, name in roads if begin <= at_ms <= end and name), "")
-        return name or places.coordinates((lat, lon))
+    def road_at(at_ms: int) -> str:
+        return next((name for begin, end, name in roads if begin <= at_ms <= end and name), "")
 
-    costs = [_harsh(each, place(each.at_ms, each.lat, each.lon), disputes, say, figures) for each in found.manoeuvres]
+    costs = [_harsh(each, road_at(each.at_ms), disputes, say, figures) for each in found.manoeuvres]
     for stretch in found.stretches:
         road = "" if stretch.road is None else stretch.road.name
-        where = place(stretch.begin_ms, stretch.lat, stretch.lon, road)
-        costs.append(_over(stretch, where, disputes, say, figures))
+        costs.append(_over(stretch, road or road_at(stretch.begin_ms), disputes, say, figures))
     for shape, moments, unit in (("braking", found.brakings, "rate"), ("corner", found.corners, "g")):
         costs += [
             Cost(
@@ -81,7 +82,8 @@ def rows(found: "Explanation", disputes: Sequence[Dispute], *, say: Say, figures
                 at_ms=each.begin_ms,
                 when=figures.clock(each.begin_ms),
                 end_ms=each.end_ms,
-                where=place(each.begin_ms, each.lat, each.lon),
+                road=road_at(each.begin_ms),
+                where=_where(each, road_at(each.begin_ms)),
                 lat=each.lat,
                 lon=each.lon,
                 measured=say(f"portal.trip.{unit}", value=figures.number(each.peak, 1)),
@@ -96,7 +98,11 @@ def rows(found: "Explanation", disputes: Sequence[Dispute], *, say: Say, figures
     return sorted(costs, key=lambda each: (-each.points, each.begin_ms))
 
 
-def _harsh(found: "Manoeuvre", where: str, disputes: Sequence[Dispute], say: Say, figures: Figures) -> Cost:
+def _where(found: "Manoeuvre | Moment | Stretch", road: str) -> str:
+    return road or places.coordinates((found.lat, found.lon))
+
+
+def _harsh(found: "Manoeuvre", road: str, disputes: Sequence[Dispute], say: Say, figures: Figures) -> Cost:
     measured = say("portal.trip.by_device")
     if found.rate:
         measured = say(
@@ -111,7 +117,8 @@ def _harsh(found: "Manoeuvre", where: str, disputes: Sequence[Dispute], say: Say
         at_ms=found.at_ms,
         when=figures.clock(found.at_ms),
         end_ms=found.end_ms,
-        where=where,
+        road=road,
+        where=_where(found, road),
         lat=found.lat,
         lon=found.lon,
         measured=measured,
@@ -125,14 +132,15 @@ def _harsh(found: "Manoeuvre", where: str, disputes: Sequence[Dispute], say: Say
     )
 
 
-def _over(found: "Stretch", where: str, disputes: Sequence[Dispute], say: Say, figures: Figures) -> Cost:
+def _over(found: "Stretch", road: str, disputes: Sequence[Dispute], say: Say, figures: Figures) -> Cost:
     return Cost(
         shape=SHAPES[EventType.OVERSPEED],
         begin_ms=found.begin_ms,
         at_ms=found.begin_ms,
         when=figures.clock(found.begin_ms),
         end_ms=found.end_ms,
-        where=where,
+        road=road,
+        where=_where(found, road),
         lat=found.lat,
         lon=found.lon,
         measured=say("portal.trip.fastest", speed=figures.speed(found.fastest_kmh), time=lasting(found.seconds, say)),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from litestar.response import Response
 
+from tripline.domain import trends
 from tripline.domain.access import Action
 from tripline.domain.disputes import Dispute, State
 from tripline.domain.ids import TripId
@@ -50,6 +51,9 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     found: "Explanation | None"
     sentence: str
     costs: list[Cost]
+    begin: str | None
+    """Where it began, in words or as coordinates; None: unknown."""
+    end: str | None
     quality: Quality | None
 
 
@@ -80,6 +84,7 @@ async def show(request: Call) -> Response[bytes]:
         poll_s=_POLL_S,
         texts=_texts(visitor),
         zone=context.time_zone.key,
+        day=trends.text(trends.day_of(began_ms(told.view.trip), context.time_zone)),
         shapes={kind.value: shape for kind, shape in SHAPES.items()},
         **values(visitor, told),
         **base_map.values(request),
@@ -128,19 +133,24 @@ async def told_of(request: Call, trip_id: TripId) -> Told:
         found = await asyncio.to_thread(trip_view.explained, view.facts, context.time_zone, scores_of(request).roads)
     figure = figures.of(visitor.language, context.time_zone)
     costs = [] if found is None or view.outcome.score is None else _costs(view, found, visitor, figure)
-    points = [(each.lat, each.lon) for each in costs[:COSTS]]
-    names = await places.words(maps_of(request).places, points, language=visitor.language)
+    shown = costs[:COSTS]
+    points: list[tuple[float, float] | None] = [*view.ends, *((each.lat, each.lon) for each in shown)]
+    roads = ["", "", *(each.road for each in shown)]
+    names = await places.words(maps_of(request).places, points, language=visitor.language, roads=roads)
+    begin, end = (
+        name or (None if point is None else places.coordinates(point))
+        for name, point in zip(names[:2], view.ends, strict=True)
+    )
     costs[:COSTS] = [
-        each
-        if name is None or each.where != places.coordinates((each.lat, each.lon))
-        else msgspec.structs.replace(each, where=name)
-        for each, name in zip(costs, names, strict=False)
+        msgspec.structs.replace(each, where=name or each.where) for each, name in zip(shown, names[2:], strict=True)
     ]
     return Told(
         view=view,
         found=found,
         sentence=sentence(view, found, visitor.language, figure),
         costs=costs,
+        begin=begin,
+        end=end,
         quality=None if view.trip.quality is None else quality.read(view.trip.quality),
     )
 

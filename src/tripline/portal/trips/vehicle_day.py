@@ -35,7 +35,7 @@ _THINNEST: Final = 0.25
 """Least width of a trip on the time line, percent of the day."""
 _DAY: Final = Value(name="date", type=str, meaning="the day, YYYY-MM-DD", example="2025-01-01")
 _PATH_DAY: Final = msgspec.structs.replace(_DAY, required=True)
-_TEXTS: Final = ("at_unknown", "no_speed", "thinned", "chart.speed")
+_TEXTS: Final = ("no_speed", "thinned", "chart.speed")
 """Texts of the script, by their name after `portal.trip.`."""
 _NOWHERE: Final = Ends(None, None)
 
@@ -196,7 +196,7 @@ def _texts(visitor: Visitor) -> str:
     # The script fills in the values, so their names stand for themselves.
     held = {name: f"{{{name}}}" for name in ("time", "speed", "shown", "all")}
     texts = {name: visitor.say(f"portal.trip.{name}", **held) for name in _TEXTS}
-    texts["at"] = visitor.say("portal.day.at", **held)
+    texts["at_unknown"] = visitor.say("portal.day.at", **held)
     return msgspec.json.encode(texts).decode()
 
 

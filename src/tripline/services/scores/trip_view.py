@@ -13,6 +13,7 @@ from tripline.domain.access import Action, Actor, Scope
 from tripline.domain.disputes import Dispute
 from tripline.domain.ids import TripId, UserId
 from tripline.domain.stored_trips import JudgedTrip, StoredEvent
+from tripline.domain.vehicle_days import Ends
 from tripline.later import Later
 from tripline.ports.maps import RoadMatcher
 from tripline.services.fleet import overviews, trips
@@ -26,7 +27,7 @@ from tripline.store.lists import Span
 from tripline.store.scores import disputes
 from tripline.store.scores import reads as score_reads
 from tripline.store.transactions import ReadTx
-from tripline.store.trips import drivers, trip_list
+from tripline.store.trips import drivers, trip_ends, trip_list
 from tripline.store.trips import trips as rows
 from tripline.store.trips.trip_list import TripQuery
 
@@ -60,6 +61,7 @@ class TripView(msgspec.Struct, frozen=True, kw_only=True):
     previous: TripId | None
     """The vehicle's trip that started before; None: there is none, or it is out of reach."""
     next: TripId | None
+    ends: Ends
     may: frozenset[Action]
 
 
@@ -74,6 +76,7 @@ def read(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> TripView:
     scope = access.scope_of(actor, Action.DRIVING_READ)
     readable = trip.vehicle_id is not None and bool(vehicles.inside(tx, scope, trip.vehicle_id))
     outcome = reads.outcome(tx, trip_id)
+    no = score_reads.to_explain(tx, trip_id).trip_no
     return TripView(
         trip=trip,
         outcome=outcome,
@@ -82,7 +85,8 @@ def read(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> TripView:
         vehicle_readable=readable,
         recorded_driver=drivers.of_trip(tx, trip_id).recorded_id,
         driver=overviews.named(tx, actor, trip.user_id),
-        disputes=disputes.of_trip(tx, score_reads.to_explain(tx, trip_id).trip_no),
+        disputes=disputes.of_trip(tx, no),
+        ends=trip_ends.ends_of(tx, [no]).get(no, Ends(None, None)),
         previous=_neighbour(tx, scope, trip, ascending=False) if readable else None,
         next=_neighbour(tx, scope, trip, ascending=True) if readable else None,
         may=overviews.allowed(tx, actor, _ACTIONS, lambda tx, scope: rows.trip_inside(tx, scope, trip_id)),

@@ -1,11 +1,16 @@
 """The list of trips as a page: its period, filters and files."""
 
+import re
+
 import pytest
 from sqlalchemy import update
-from tests.support import access_world
+from tests.support import access_world, day_world
 from tests.support import rest as support
 from tests.support.portal import Browser, Page
+from tests.support.rest import changed
 
+from tripline.portal.lists import exports
+from tripline.services.exports import Exporter
 from tripline.store.tables import trip
 
 DAY_MS = 86_400_000
@@ -57,3 +62,43 @@ def test_page_of_a_vehicle_leads_to_its_trips(tmp_path):
     world, answer = seen(tmp_path, "/fleet/vehicles/{V}")
 
     assert f"/trips?vehicle={world.ids['V']}" in Page(answer.text).hrefs
+
+
+@pytest.mark.parametrize(
+    ("names", "begin", "end"),
+    [
+        (day_world.Names(), "Main Road, en 127.0", "Main Road, en 127.4"),
+        (None, "37.5000, 127.0000", "37.5000, 127.4000"),
+    ],
+)
+def test_ends_are_words_on_the_page_and_beside_coordinates_in_the_file(tmp_path, names, begin, end):
+    async def scenario(world):
+        world.app.contexts = changed(world.app.contexts, places=names)
+        query = "from=2024-12-31&to=2024-12-31"
+        browser = Browser(world.app, world.of("P"))
+        listed = await browser.get(f"/trips?{query}")
+        asked = {"list": "trips", "form": "csv", "query": query, "columns": "start.begin.end.begin_at.end_at"}
+        begun = await browser.post("/exports", asked)
+        context = world.app.contexts.context
+        maker = Exporter(
+            store=context.store,
+            signals=context.signals,
+            clock=context.clock,
+            maker_id="one",
+            books=exports.books(context.time_zone, names),
+        )
+        await maker.make_next()
+        return listed, await browser.get(f"{begun.headers['location']}/file")
+
+    listed, file = day_world.run(tmp_path, scenario)
+
+    assert re.findall(r'<span class="clip" title="([^"]*\d)"', listed.text) == [begin, end]
+    row = file.content.decode("utf-8-sig").splitlines()[1]
+    assert row == f'2024-12-31 23:00,"{begin}","{end}","37.5000, 127.0000","37.5000, 127.4000"'
+
+
+def test_no_state_is_empty(tmp_path):
+    _, answer = seen(tmp_path, "/trips?columns=score&columns=state")
+
+    (row,) = re.findall(r"<tr data-row>(.*?)</tr>", answer.text, re.DOTALL)
+    assert re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", row)).strip().endswith("Scored")

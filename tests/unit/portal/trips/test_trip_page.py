@@ -217,3 +217,14 @@ def test_neighbours_are_the_trips_of_the_vehicle_before_and_behind_by_start(tmp_
     links = [re.findall(r'rel="(\w+)" href="/trips/([^"]+)"', text) for text in pages]
     first, second, third = (day_world.trip_id(no) for no in (1, 2, 3))
     assert links == [[("next", second)], [("prev", first), ("next", third)], [("prev", second)]]
+
+
+def test_begin_end_and_events_are_named_by_road_and_place(tmp_path):
+    async def scenario(app, ours: Fleet):
+        app.contexts = rest.changed(app.contexts, places=day_world.Names())
+        return await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
+
+    text = shown(tmp_path, scenario)
+
+    assert len(re.findall(r"<dd>Main Road, en [\d.]+</dd>", text)) == 2
+    assert len(re.findall(r"<td>Main Road, en [\d.]+</td>", text)) == 2

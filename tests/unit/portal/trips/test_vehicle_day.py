@@ -35,10 +35,11 @@ def test_day_names_drives_stops_and_the_other_day_of_a_trip_over_midnight(tmp_pa
     assert re.search(r"<h1>[^<]+, Dec 31, 2024: 1 trip, 7.5 km, 1 hr of driving</h1>", before.text)
     rows = re.findall(r"<tr data-row>(.*?)</tr>", day.text, re.DOTALL)
     words = [re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", row)).strip() for row in rows]
-    assert words[0].startswith("Trip Dec 31, 2024, 23:00 01:00 2 hr 37.5000, 127.0000 → 37.5000, 127.4000 2.5 km")
-    assert words[1].startswith("Stop 01:00 03:00 2 hr 37.5000, 127.4000")
-    assert words[2].startswith("Trip 03:00 04:00 1 hr – none 10.0 km Not scored")
-    assert words[3].startswith("Stop 04:00 Jan 2, 2025, 06:00 26 hr")
+    way = "37.5000, 127.0000 → 37.5000, 127.4000"
+    assert words[0].startswith(f"Trip Dec 31, 2024, 23:00 – 01:00 {way} 2 hr {way} 2.5 km")
+    assert words[1].startswith("Stop 01:00 – 03:00 37.5000, 127.4000 2 hr 37.5000, 127.4000")
+    assert words[2].startswith("Trip 03:00 – 04:00 – none 1 hr – none 10.0 km Not scored")
+    assert words[3].startswith("Stop 04:00 – Jan 2, 2025, 06:00 – none 26 hr")
     assert "A trip over midnight" in day.text
     links = Page(day.text).hrefs
     assert f"/trips/{day_world.trip_id(1)}" in links
