@@ -5,13 +5,11 @@ Everything beside the browser is real too: mails in a folder, devices over MQTTS
 """
 
 import time
-from contextlib import contextmanager
 
 import httpx
 import pytest
 from tests.support import calling, fleet, mail, portal_browser, receivers, receiving, servers
-from tests.support.portal_browser import Look
-from tests.support.portal_hands import Hand, Keyboard
+from tests.support.portal_hands import Hand, Keyboard, window
 
 pytestmark = [
     pytest.mark.deep,
@@ -39,29 +37,14 @@ def told(request, tmp_path_factory):
         yield server, *request.param
 
 
-@contextmanager
-def window(browser, server, language, hand):
-    """A window of somebody's own, with the hand that works in it."""
-    with portal_browser.watching(browser, server.api, Look(language=language)) as watched:
-        yield hand(watched.page, server.api, language)
-        assert watched.complaints + watched.outside == []
-
-
-def sign_in(hand, email):
-    hand.fill(email=email, password=fleet.PASSWORD)
-    hand.press("portal.sign_in.submit")
-    hand.page.wait_for_selector("nav.rail")
-
-
 def test_operator_from_the_application_to_the_deletion_of_a_vehicle(told, tmp_path):
     server, language, kind = told
     with (
         portal_browser.browsing() as browser,
-        window(browser, server, language, kind) as operator,
-        operator.told(tmp_path),
+        window(browser, server.api, language, kind, tmp_path) as operator,
     ):
         apply(operator)
-        with window(browser, server, language, kind) as platform, platform.told(tmp_path):
+        with window(browser, server.api, language, kind, tmp_path) as platform:
             approve(platform)
         set_password(operator, server)
         partner_id = register_companies(operator)
@@ -85,7 +68,7 @@ def apply(hand):
 
 def approve(hand):
     hand.open()
-    sign_in(hand, PLATFORM)
+    hand.sign_in(PLATFORM)
     hand.turn_to("/admin/applications")
     hand.follow("hanbit")
     hand.press("portal.applications.approve")
@@ -103,7 +86,7 @@ def set_password(hand, server):
         hand.write(hand.page.locator("#content input[type=password]").nth(place), fleet.PASSWORD)
     hand.use(hand.page.locator("#content form button[type=submit]").first)
     hand.page.wait_for_url("**/sign-in*")
-    sign_in(hand, APPLICANT)
+    hand.sign_in(APPLICANT)
 
 
 def register_companies(hand):

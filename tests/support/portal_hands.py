@@ -6,11 +6,14 @@ Both find what they touch by the words of the catalogue, as a person does, so on
 import contextlib
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Browser, Locator, Page
 
+from tests.support import fleet, portal_browser
+from tests.support.portal_browser import Look
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 
@@ -22,6 +25,9 @@ _SHOWN_MAX = 2_000
 class Hand:
     """A pointer and a keyboard."""
 
+    loses = False
+    """True once what the page polls is gone: the browser then complains of status 404."""
+
     def __init__(self, page: Page, origin: str, language: str) -> None:
         self.page, self._origin, self._language = page, origin, Language(language)
 
@@ -32,6 +38,12 @@ class Hand:
     def open(self) -> None:
         """Open the portal as somebody who knows the server's address and no other."""
         self.page.goto(f"{self._origin}/")
+
+    def sign_in(self, email: str) -> None:
+        """Sign in on the page that asks for it."""
+        self.fill(email=email, password=fleet.PASSWORD)
+        self.press("portal.sign_in.submit")
+        self.page.wait_for_selector("nav.rail")
 
     def turn_to(self, *hrefs: str) -> None:
         """Follow these links of the navigation, one after the other."""
@@ -106,6 +118,17 @@ class Hand:
             shown = self.page.locator("body").inner_text()[:_SHOWN_MAX]
             error.add_note(f"{self.page.url} showed (picture: {picture}):\n{shown}")
             raise
+
+
+@contextmanager
+def window(browser: Browser, origin: str, language: str, kind: type[Hand], folder: Path) -> Iterator[Hand]:
+    """A window of one person, with the hand that works in it; fails if a page complained or asked another host."""
+    with portal_browser.watching(browser, origin, Look(language=language)) as watched:
+        hand = kind(watched.page, origin, language)
+        with hand.told(folder):
+            yield hand
+        troubles = [each for each in watched.complaints if "404" not in each or not hand.loses] + watched.outside
+        assert not troubles, troubles
 
 
 class Keyboard(Hand):
