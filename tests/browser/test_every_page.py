@@ -16,7 +16,7 @@ PARTS = {
     *("/import/{draftId}/columns", "/import/{draftId}/progress", "/import/{draftId}/rows/{row}"),
     *("/", "/fleet", "/lines/count", "/delegation/count", "/delegation/received/count", "/pushes/messages/count"),
     # What a link opens needs its cookie (test_shared_pages.py).
-    *("/trips/count", "/share/{linkId}"),
+    *("/trips/count", "/trips/sums", "/share/{linkId}"),
     # It leads to a day.
     "/fleet/vehicles/{vehicleId}/days",
     # Its world has no dispute; a unit test walks it (tests/unit/portal/trips).

@@ -76,6 +76,7 @@ SPECIAL = {
     "delegations.list_received": (SEEN,),
     "delegations.take_back": (BORROWER, VEHICLE),
     "trip_lists.list_of_company": (SEEN,),
+    "trip_lists.sums_of_company": (SEEN,),
     "trip_lists.read_day": (VEHICLE,),
     "trip_lists.read_day_track": (VEHICLE,),
     "maps.cancel_import": (),

@@ -12,7 +12,7 @@ from tripline.domain import fields
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId, UserId, VehicleId
 from tripline.domain.instants import DAY_MS
-from tripline.domain.listed_trips import REASONS, Filters, ListedTrip, State
+from tripline.domain.listed_trips import REASONS, Filters, ListedTrip, State, TripSums
 from tripline.domain.refusals import BadParameter
 from tripline.domain.vehicle_days import Ends, Point, VehicleDay
 from tripline.http import answers, languages, pages, parameters, permission
@@ -31,7 +31,13 @@ from tripline.store.transactions import ReadTx
 from tripline.store.trips import trip_ends, trip_list
 from tripline.store.trips.trip_list import TripQuery
 from tripline.wire.rest import listed_trips as rest
-from tripline.wire.rest.listed_trips import ListedTrips, ListedTripsLink, VehicleDayRecord, VehicleDayTrack
+from tripline.wire.rest.listed_trips import (
+    ListedTrips,
+    ListedTripsLink,
+    TripSumsRecord,
+    VehicleDayRecord,
+    VehicleDayTrack,
+)
 from tripline.wire.rest.tracks import Samples
 
 if TYPE_CHECKING:
@@ -41,9 +47,7 @@ else:
     day_track = Later("tripline.services.scores.day_track")
 
 _DATE: Final = Value(name="date", type=str, meaning="the day, YYYY-MM-DD", example="2025-01-01", required=True)
-_QUERY: Final = (
-    pages.LIMIT,
-    pages.ID_OFFSET,
+_PERIOD: Final = (
     Value(
         name="startTime",
         type=float,
@@ -51,7 +55,8 @@ _QUERY: Final = (
         example=1735084800000,
     ),
     Value(name="endTime", type=float, meaning="started up to this time; now when absent", example=1735689600000),
-    Value(name="ascOrder", type=bool, meaning="true: oldest first; else newest first", example=False),
+)
+_FILTERS: Final = (
     Value(
         name="state",
         type=Literal["open", "ended", "scored", "unscored"],
@@ -66,6 +71,8 @@ _QUERY: Final = (
         name="overLimit", type=bool, meaning="true: with samples over the limit; false: scored without", example=True
     ),
 )
+_ORDER: Final = Value(name="ascOrder", type=bool, meaning="true: oldest first; else newest first", example=False)
+_QUERY: Final = (pages.LIMIT, pages.ID_OFFSET, *_PERIOD, _ORDER, *_FILTERS)
 
 
 @operation(
@@ -102,6 +109,45 @@ async def list_of_vehicle(request: Call) -> ASGIApp:
 async def list_of_driver(request: Call) -> ASGIApp:
     """Trips that the person drove, by start, also those without a score."""
     return await _list(request, driver="driverId")
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/company/{companyId}/trips/sums",
+    access=Action.DRIVING_READ,
+    answer=TripSumsRecord,
+    query=(*_PERIOD, *_FILTERS),
+    refuses=(TooLong,),
+)
+async def sums_of_company(request: Call) -> ASGIApp:
+    """Trips, distance, driving time and score of the company's trips by start."""
+    return await _sums(request, company="companyId")
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/vehicle/{vehicleId}/trips/sums",
+    access=Action.DRIVING_READ,
+    answer=TripSumsRecord,
+    query=(*_PERIOD, *_FILTERS),
+    refuses=(TooLong,),
+)
+async def sums_of_vehicle(request: Call) -> ASGIApp:
+    """Trips, distance, driving time and score of the vehicle's trips by start."""
+    return await _sums(request, vehicle="vehicleId")
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/driver/{driverId}/trips/sums",
+    access=Action.DRIVING_READ,
+    answer=TripSumsRecord,
+    query=(*_PERIOD, *_FILTERS),
+    refuses=(TooLong,),
+)
+async def sums_of_driver(request: Call) -> ASGIApp:
+    """Trips, distance, driving time and score of the person's trips by start."""
+    return await _sums(request, driver="driverId")
 
 
 @operation(
@@ -161,31 +207,14 @@ async def _named(request: Call, points: Sequence[Point]) -> Mapping[Point, str]:
     return await asyncio.to_thread(places.named, names, points, language=language)
 
 
-async def _list(
-    request: Call, *, company: str | None = None, vehicle: str | None = None, driver: str | None = None
-) -> ASGIApp:
-    """Refusals in the order of spec/rest 3.3."""
+async def _list(request: Call, **subject: str) -> ASGIApp:
     context = context_of(request)
     now_ms = context.clock()
 
     def work(tx: ReadTx) -> _Found:
-        actor = permission.permitted_in(tx, request)
-        query = trip_lists.query_of(
-            tx,
-            actor=actor,
-            first_ms=0,
-            last_ms=now_ms,
-            vehicle_id=None if vehicle is None else VehicleId(parameters.path_id(request, vehicle)),
-            user_id=None if driver is None else UserId(parameters.path_id(request, driver)),
-            company_id=None if company is None else CompanyId(parameters.path_id(request, company)),
-            filters=Filters(),
-        )
+        actor, query = _admitted(tx, request, now_ms, subject)
         asked = pages.time_page(request)
-        last_ms = now_ms if asked.end_ms is None else min(asked.end_ms, now_ms + DAY_MS)
-        first_ms = last_ms - trip_lists.USUAL_MS if asked.start_ms is None else asked.start_ms
-        query = msgspec.structs.replace(
-            query, first_ms=max(first_ms, 0), last_ms=last_ms, filters=_filters(request.query_params)
-        )
+        query = _within(query, request, now_ms)
         place = None if asked.after_id is None else trip_list.place_of(tx, asked.after_id, query)
         if asked.after_id is not None and place is None:
             raise UnknownOffset.of_list()
@@ -198,6 +227,43 @@ async def _list(
     names = await _named(request, [point for pair in ends.values() for point in pair if point is not None])
     records = [rest.listed_trip_record(each, ends.get(each.no), names) for each in rows]
     return answers.ok(ListedTrips(records, link, link is not None))
+
+
+async def _sums(request: Call, **subject: str) -> ASGIApp:
+    context = context_of(request)
+    now_ms = context.clock()
+
+    def work(tx: ReadTx) -> TripSums:
+        actor, query = _admitted(tx, request, now_ms, subject)
+        return trip_lists.sums(tx, actor=actor, query=_within(query, request, now_ms))
+
+    return answers.ok(rest.sums_record(await context.store.read(work)))
+
+
+def _admitted(tx: ReadTx, request: Call, now_ms: int, subject: Mapping[str, str]) -> tuple[Actor, TripQuery]:
+    """The query for all trips of the company, vehicle or driver in the path; refusals in the order of spec/rest 3.3."""
+    actor = permission.permitted_in(tx, request)
+    ids = {name: parameters.path_id(request, parameter) for name, parameter in subject.items()}
+    query = trip_lists.query_of(
+        tx,
+        actor=actor,
+        first_ms=0,
+        last_ms=now_ms,
+        vehicle_id=VehicleId(ids["vehicle"]) if "vehicle" in ids else None,
+        user_id=UserId(ids["driver"]) if "driver" in ids else None,
+        company_id=CompanyId(ids["company"]) if "company" in ids else None,
+        filters=Filters(),
+    )
+    return actor, query
+
+
+def _within(query: TripQuery, request: Call, now_ms: int) -> TripQuery:
+    """The query with the period and filters of the request. Raises `BadParameter`."""
+    start_ms, end_ms = (pages.time_asked(request.query_params, each.name) for each in _PERIOD)
+    last_ms = now_ms if end_ms is None else min(end_ms, now_ms + DAY_MS)
+    first_ms = last_ms - trip_lists.USUAL_MS if start_ms is None else start_ms
+    filters = _filters(request.query_params)
+    return msgspec.structs.replace(query, first_ms=max(first_ms, 0), last_ms=last_ms, filters=filters)
 
 
 class _Found(NamedTuple):
@@ -256,4 +322,13 @@ def _link(asked: TimePage, query: TripQuery, found: Page[ListedTrip]) -> ListedT
     )
 
 
-handlers: Final[list[Any]] = [list_of_company, list_of_vehicle, list_of_driver, read_day, read_day_track]
+handlers: Final[list[Any]] = [
+    list_of_company,
+    list_of_vehicle,
+    list_of_driver,
+    sums_of_company,
+    sums_of_vehicle,
+    sums_of_driver,
+    read_day,
+    read_day_track,
+]

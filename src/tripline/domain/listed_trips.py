@@ -3,16 +3,21 @@
 A trip is listed by its start; one without a start is not listed. Not here: finding them (`store/trips/trip_list.py`).
 """
 
+import math
+from collections.abc import Sequence
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
 from tripline.domain import trips
 from tripline.domain.ids import CompanyId, RowNo, TripId, UserId, VehicleId
 
+DUPLICATE: Final = "duplicate"
+"""Reason of a trip whose drive counts as another trip."""
 REASONS = (
     *("device_type", "unmapped", "parking", "no_samples", "no_position", "sparse", "speed_implausible"),
-    *("too_short", "annulled", "duplicate"),
+    *("too_short", "annulled", DUPLICATE),
 )
 """Reasons why a trip has no score (`trip.not_scored`)."""
 
@@ -97,3 +102,47 @@ class ListedTrip(msgspec.Struct, frozen=True, kw_only=True):
         if self.accel is None or self.de_accel is None or self.over_speed is None:
             return None
         return self.accel + self.de_accel + self.over_speed
+
+
+class CombinedScore(msgspec.Struct, frozen=True, kw_only=True):
+    """The score of some trips, driven as one (docs/spec/scoring.md, Trends)."""
+
+    trips: int
+    """How many of them have a score."""
+    score: float
+    limit_known: float
+    """Share of their distance with a limit from the map, 0 to 1."""
+
+
+class TripSums(msgspec.Struct, frozen=True, kw_only=True):
+    """Sums of drives: of trips without duplicates and without those that watched the parked vehicle."""
+
+    trips: int
+    distance_m: float
+    """Where known."""
+    duration_ms: int
+    """From start to end, of those that ended."""
+    score: CombinedScore | None
+    """None: no trip has one."""
+
+
+def combined(trips: Sequence[ListedTrip]) -> CombinedScore | None:
+    """Return the score of these trips; None: no trip has one."""
+    scored = [(each.scored_m, each.score, each.limit_known or 0.0) for each in trips if each.scored_m and each.score]
+    if not scored:
+        return None
+    metres = math.fsum(far for far, _, _ in scored)
+    burden = math.fsum(far * math.log(100.0 / score) for far, score, _ in scored)
+    known = math.fsum(far * known for far, _, known in scored)
+    return CombinedScore(trips=len(scored), score=100.0 * math.exp(-burden / metres), limit_known=known / metres)
+
+
+def summed(trips: Sequence[ListedTrip]) -> TripSums:
+    """Return the sums of these trips."""
+    drives = [each for each in trips if not each.parking and each.not_scored != DUPLICATE]
+    return TripSums(
+        trips=len(drives),
+        distance_m=math.fsum(each.distance_m or 0.0 for each in drives),
+        duration_ms=sum(each.duration_ms or 0 for each in drives),
+        score=combined(drives),
+    )

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from tripline.domain import listed_trips
 from tripline.domain.ids import VehicleId
-from tripline.domain.listed_trips import ListedTrip
+from tripline.domain.listed_trips import DUPLICATE, CombinedScore, ListedTrip
 
 
 class Point(NamedTuple):
@@ -82,9 +83,14 @@ class VehicleDay(msgspec.Struct, frozen=True, kw_only=True):
         return [each for each in self.items if isinstance(each, Drive)]
 
     @property
+    def counted(self) -> list[Drive]:
+        """The drives that are no duplicates of another one."""
+        return [each for each in self.drives if each.trip.not_scored != DUPLICATE]
+
+    @property
     def distance_m(self) -> float:
         """Metres driven on the day, where known."""
-        return math.fsum(each.distance_m or 0.0 for each in self.drives)
+        return math.fsum(each.distance_m or 0.0 for each in self.counted)
 
     @property
     def driving_ms(self) -> int:
@@ -98,26 +104,12 @@ class VehicleDay(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def begun(self) -> list[ListedTrip]:
         """Trips that began on the day."""
-        return [each.trip for each in self.drives if each.trip.start_ms >= self.begin_ms]
+        return [each.trip for each in self.counted if each.trip.start_ms >= self.begin_ms]
 
     @property
-    def scored(self) -> list[ListedTrip]:
-        """Of these, the trips with a score."""
-        return [each for each in self.begun if each.score and each.scored_m]
-
-    @property
-    def score(self) -> float | None:
-        """Of the trips that began on the day, driven as one."""
-        metres = math.fsum(each.scored_m or 0.0 for each in self.scored)
-        burden = math.fsum((each.scored_m or 0.0) * math.log(100.0 / (each.score or 100.0)) for each in self.scored)
-        return 100.0 * math.exp(-burden / metres) if metres else None
-
-    @property
-    def limit_known(self) -> float | None:
-        """`limit_known` of these trips, by distance."""
-        metres = math.fsum(each.scored_m or 0.0 for each in self.scored)
-        known = math.fsum((each.scored_m or 0.0) * (each.limit_known or 0.0) for each in self.scored)
-        return known / metres if metres else None
+    def score(self) -> CombinedScore | None:
+        """The score of the trips that began on the day; None: no trip has one."""
+        return listed_trips.combined(self.begun)
 
 
 def timeline(

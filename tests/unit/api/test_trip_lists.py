@@ -3,6 +3,8 @@
 import pytest
 from tests.support.day_world import HOUR_MS, MIDNIGHT_MS, address, run
 
+from tripline.services.fleet import trip_lists
+
 PERIOD = {"startTime": MIDNIGHT_MS - 24 * HOUR_MS, "endTime": MIDNIGHT_MS + 48 * HOUR_MS}
 
 
@@ -71,3 +73,21 @@ def test_day_has_drives_and_stops_and_its_part_of_a_trip_over_midnight(tmp_path)
     assert (second["trip"]["state"], second["trip"]["beginPlace"]) == ("unscored", None)
     assert last["endTs"] == MIDNIGHT_MS + 30 * HOUR_MS
     assert (day["driving"], day["score"]) == (2 * 3_600, None)
+
+
+def test_sums_are_of_the_period_and_its_filters(tmp_path, monkeypatch):
+    async def scenario(world):
+        path = address(world, "trips/sums")
+        queries = (PERIOD, PERIOD | {"state": "scored"}, PERIOD | {"endTime": MIDNIGHT_MS + 4 * HOUR_MS})
+        sums = [await world.app.get(world.of("P"), path, **each) for each in queries]
+        monkeypatch.setattr(trip_lists, "SUMMED", 2)
+        return sums, await world.app.call(world.of("P"), "GET", path, **PERIOD)
+
+    (whole, scored, earlier), refused = run(tmp_path, scenario)
+
+    nothing = {"scored": 0, "score": None, "limitKnown": None}
+    assert whole == {"trips": 3, "distance": 30_000.0, "driving": 4 * 3_600} | nothing
+    assert scored == {"trips": 0, "distance": 0.0, "driving": 0} | nothing
+    assert earlier == {"trips": 2, "distance": 20_000.0, "driving": 3 * 3_600} | nothing
+    assert (refused.status_code, refused.json()["errorCode"]) == (400, 31)
+    assert "startTime" in refused.json()["message"]

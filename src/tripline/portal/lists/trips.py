@@ -8,17 +8,20 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
+from litestar.response import Response
 
 from tripline.domain import fields, listed_trips, trends
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
-from tripline.domain.listed_trips import ListedTrip, State
+from tripline.domain.listed_trips import ListedTrip, State, TripSums
+from tripline.domain.refusals import BadParameter
 from tripline.domain.vehicle_days import Ends, Point
-from tripline.http.context import Call
+from tripline.http.context import Call, context_of
 from tripline.language.catalogue import Language
-from tripline.portal.frame import addresses
-from tripline.portal.frame.visitors import Visitor
-from tripline.portal.lists import table_pages
+from tripline.portal.frame import addresses, views
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.lists import table_pages, tables
 from tripline.portal.lists.columns import Column, Filter, Kind, Words, each_of
 from tripline.portal.lists.references import COMPANY
 from tripline.portal.lists.tables import ListRequest, Reference, Table
@@ -26,6 +29,7 @@ from tripline.ports.maps import PlaceNames
 from tripline.services import places
 from tripline.services.fleet import people, trip_lists, vehicles
 from tripline.services.listings import AtLeast, Listing
+from tripline.services.scores.reads import TooLong
 from tripline.store.listing.pages import Page, PageRequest
 from tripline.store.transactions import ReadTx
 from tripline.store.trips import trip_ends, trip_list
@@ -34,6 +38,8 @@ from tripline.store.trips.trip_list import TripQuery
 DAYS: Final = 7
 """Days of the usual period, with today."""
 FROM, TO = "from", "to"
+SUMS: Final = "/sums"
+"""Suffix of the path for the sums."""
 _FIRST, _LAST = "first_ms", "last_ms"
 _MINUTE_MS: Final = 60_000
 _NOWHERE: Final = Ends(None, None)
@@ -184,8 +190,8 @@ TRIPS: Final = TripTable(
             "vehicle", Kind.TEXT, "trip.vehicle_no", to=lambda row, around: around.here(vehicle=row.trip.vehicle_id)
         ),
         Column("driver", Kind.CLIP, "trip.driver_name", look="middle", dash=True),
-        Column("begin", Kind.CLIP, lambda row, _: row.begin or _place(row.ends.begin), look="wide"),
-        Column("end", Kind.CLIP, lambda row, _: row.end or _place(row.ends.end), look="wide"),
+        Column("begin", Kind.CLIP, lambda row, _: row.begin or _place(row.ends.begin), look="widest"),
+        Column("end", Kind.CLIP, lambda row, _: row.end or _place(row.ends.end), look="widest"),
         Column("begin_at", Kind.TEXT, lambda row, _: _place(row.ends.begin), shown=False),
         Column("end_at", Kind.TEXT, lambda row, _: _place(row.ends.end), shown=False),
         Column(
@@ -240,16 +246,51 @@ TRIPS: Final = TripTable(
 )
 
 
-def _more(request: Call, _tx: ReadTx, _visitor: Visitor, wanted: ListRequest, found: Page[TripRow]) -> dict[str, Any]:
+@page("GET", f"{TRIPS.path}{SUMS}", access=TRIPS.access)
+async def sums(request: Call) -> Response[bytes]:
+    """Sums of the trips of a vehicle, a person or a company in the period."""
+    wanted = tables.asked(request, TRIPS)
+
+    def work(tx: ReadTx) -> tuple[Visitor, TripSums | None]:
+        visitor = visitor_in(tx, request)
+        actor, query = _admitted(tx, visitor.actor, TRIPS.filtered(wanted))
+        if not (query.vehicle_id or query.user_id or query.company_id):
+            raise BadParameter.missing("vehicle")
+        try:
+            return visitor, trip_lists.sums(tx, actor=actor, query=query)
+        except TooLong:
+            return visitor, None
+
+    visitor, found = await context_of(request).store.read(work)
+    return views.show(
+        request,
+        visitor,
+        "lists/trip_sums.html",
+        title="portal.lists.trips.sums",
+        fragment="sums",
+        sums=found,
+        badge=None if found is None or found.score is None else trends.badge(found.score.score).value,
+        most=trip_lists.SUMMED,
+        back=addresses.without(request, SUMS),
+    )
+
+
+def _more(request: Call, _tx: ReadTx, visitor: Visitor, wanted: ListRequest, found: Page[TripRow]) -> dict[str, Any]:
     gone = (FROM, TO, addresses.AFTER, addresses.BEFORE)
+    is_of_one = visitor.role is Authority.DRIVER or any(each.key in wanted.chosen for each in TRIPS.references)
+    vehicle_id = wanted.chosen.get("vehicle")
     kept = {name: value for name, value in request.query_params.multi_items() if name not in gone}
     return {
         "first": wanted.chosen[FROM],
         "last": wanted.chosen[TO],
         "kept": kept,
+        "sums": addresses.changed(request, **dict.fromkeys(gone[2:])).replace(TRIPS.path, f"{TRIPS.path}{SUMS}", 1)
+        if is_of_one
+        else None,
+        "days": None if vehicle_id is None else f"/fleet/vehicles/{vehicle_id}/days",
         "goes_on": not found.rows and found.more_behind,
     }
 
 
 TABLES: Final = (TRIPS,)
-handlers: Final = table_pages.handlers(TRIPS, more=_more)
+handlers: Final = [*table_pages.handlers(TRIPS, more=_more), sums]

@@ -114,7 +114,7 @@ async def show(request: Call) -> Response[bytes]:
         latest=trends.text(today),
         previous=_day_of(found.vehicle_id, found.previous_ms, zone),
         following=_day_of(found.vehicle_id, found.next_ms, zone),
-        badge=None if found.score is None else trends.badge(found.score).value,
+        badge=None if found.score is None else trends.badge(found.score.score).value,
         texts=_texts(visitor),
         zone=zone.key,
         **base_map.values(request),
@@ -157,7 +157,7 @@ def sentence(visitor: Visitor, day: VehicleDay, number: str, figure: Figures) ->
     named = {"vehicle": number, "day": figure.date(day.begin_ms)}
     if not day.drives:
         return visitor.say("portal.day.sentence.none", **named)
-    count = visitor.say("portal.day.trips", n=len(day.drives))
+    count = visitor.say("portal.day.trips", n=len(day.counted))
     distance, driving = figure.km(day.distance_m / 1_000), figure.lasting(day.driving_ms)
     return visitor.say("portal.day.sentence", **named, trips=count, distance=distance, driving=driving)
 

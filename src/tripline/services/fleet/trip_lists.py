@@ -6,18 +6,26 @@ Not here: finding rows (`store/trips/trip_list.py`), lists by creation (`trips.p
 
 from typing import Final
 
-from tripline.domain import access
+import msgspec
+
+from tripline.domain import access, listed_trips
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import CompanyId, UserId, VehicleId
 from tripline.domain.instants import DAY_MS
-from tripline.domain.listed_trips import Filters, ListedTrip
+from tripline.domain.listed_trips import Filters, ListedTrip, TripSums
 from tripline.services.fleet import companies, trips
 from tripline.services.scores import reads
+from tripline.services.scores.reads import TooLong
 from tripline.store.listing.pages import Page, PageRequest
 from tripline.store.transactions import ReadTx
 from tripline.store.trips import trip_list
 from tripline.store.trips.trip_list import TripQuery
 
+SUMMED: Final = 5_000
+"""Trips of sums."""
+_AT_ONCE: Final = 500
+_PAGES: Final = 25
+"""Pages read for sums; with filters a page may be short."""
 USUAL_MS: Final = 7 * DAY_MS
 """Length of a period whose beginning is not given."""
 
@@ -58,3 +66,18 @@ def page(tx: ReadTx, *, actor: Actor, query: TripQuery, page_request: PageReques
     """Return a page of the query's trips, without names of people whom the actor may not see."""
     named = access.scope_of(actor, Action.USER_READ).reaches
     return trip_list.page(tx, query, page_request, named=named)
+
+
+def sums(tx: ReadTx, *, actor: Actor, query: TripQuery) -> TripSums:
+    """Return the sums of the query's trips. Raises `TooLong` for more than `SUMMED`."""
+    trips: list[ListedTrip] = []
+    request = PageRequest(limit=_AT_ONCE, by=trip_list.START, descending=True)
+    for _ in range(_PAGES):
+        found = page(tx, actor=actor, query=query, page_request=request)
+        trips += found.rows
+        if len(trips) > SUMMED:
+            break
+        if not found.more_behind:
+            return listed_trips.summed(trips)
+        request = msgspec.structs.replace(request, place=found.last)
+    raise TooLong("sums", field="startTime", most=SUMMED)

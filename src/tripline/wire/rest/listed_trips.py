@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from tripline.domain.listed_trips import ListedTrip
+from tripline.domain.listed_trips import ListedTrip, TripSums
 from tripline.domain.vehicle_days import Drive, Ends, Point, VehicleDay
 from tripline.wire.rest.base import Id, id_or_unset
 from tripline.wire.rest.tracks import SAMPLES, Samples
@@ -201,6 +201,31 @@ class VehicleDayTrack(msgspec.Struct, frozen=True, rename="camel"):
     samples: Annotated[Samples, SAMPLES]
 
 
+class TripSumsRecord(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """Sums of trips by start."""
+
+    trips: Annotated[int, Meta(description="trips, without duplicates and watched parking", examples=[12])]
+    distance: Annotated[float, Meta(description="metres, where known", examples=[49162.0])]
+    driving: Annotated[float, Meta(description="seconds from start to end, of trips that ended", examples=[4200.0])]
+    scored: Annotated[int, Meta(description="how many of them have a score", examples=[11])]
+    score: Annotated[float | None, Meta(description="of these, driven as one; null: none has one", examples=[93.4])]
+    limit_known: Annotated[
+        float | None, Meta(description="`limitKnown` of these, by distance; null: no score", examples=[0.9])
+    ]
+
+
+def sums_record(sums: TripSums) -> TripSumsRecord:
+    """The record of sums."""
+    return TripSumsRecord(
+        trips=sums.trips,
+        distance=sums.distance_m,
+        driving=sums.duration_ms / 1_000,
+        scored=0 if sums.score is None else sums.score.trips,
+        score=None if sums.score is None else sums.score.score,
+        limit_known=None if sums.score is None else sums.score.limit_known,
+    )
+
+
 def place_record(point: Point | None, names: Mapping[Point, str]) -> PlaceRecord | None:
     """The record of a position; `names`: the words for positions."""
     return None if point is None else PlaceRecord(point.lat, point.lon, names.get(point))
@@ -243,8 +268,8 @@ def vehicle_day_record(day: VehicleDay, names: Mapping[Point, str]) -> VehicleDa
         idling=None if day.idle_ms is None else day.idle_ms / 1_000,
         previous_ts=day.previous_ms,
         next_ts=day.next_ms,
-        score=day.score,
-        limit_known=day.limit_known,
+        score=None if day.score is None else day.score.score,
+        limit_known=None if day.score is None else day.score.limit_known,
         items=[
             DayItemRecord(
                 kind="drive",

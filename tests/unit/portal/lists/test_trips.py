@@ -11,6 +11,7 @@ from tests.support.rest import changed
 
 from tripline.portal.lists import exports
 from tripline.services.exports import Exporter
+from tripline.services.fleet import trip_lists
 from tripline.store.tables import trip
 
 DAY_MS = 86_400_000
@@ -102,3 +103,36 @@ def test_no_state_is_empty(tmp_path):
 
     (row,) = re.findall(r"<tr data-row>(.*?)</tr>", answer.text, re.DOTALL)
     assert re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", row)).strip().endswith("Scored")
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("vehicle={V}", "Trips 1 Distance 4.0 km Driving"),
+        ("driver={driver of P}", "Trips 1 Distance 4.0 km Driving"),
+        ("company={P}&state=unscored", "Trips 0 Distance 0.0 km Driving"),
+    ],
+)
+def test_sums_are_of_the_trips_of_one_subject_in_the_period(tmp_path, query, words):
+    _, listed = seen(tmp_path, f"/trips?{query.replace('&state=unscored', '')}")
+    _, answer = seen(tmp_path, f"/trips/sums?{query}")
+
+    assert 'hx-get="/trips/sums?' in listed.text
+    assert words in re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", answer.text))
+
+
+def test_list_of_everything_in_reach_has_no_sums(tmp_path):
+    _, listed = seen(tmp_path, "/trips")
+    _, answer = seen(tmp_path, "/trips/sums")
+
+    assert "/trips/sums" not in listed.text
+    assert answer.status_code == 400
+
+
+def test_too_many_trips_have_no_sums(tmp_path, monkeypatch):
+    monkeypatch.setattr(trip_lists, "SUMMED", 0)
+
+    _, answer = seen(tmp_path, "/trips/sums?vehicle={V}")
+
+    assert answer.status_code == 200
+    assert "more than 0 trips" in answer.text

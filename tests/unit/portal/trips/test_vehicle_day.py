@@ -2,14 +2,14 @@
 
 import re
 
-from sqlalchemy import delete, insert
+from sqlalchemy import delete, insert, update
 from tests.support import day_world
 from tests.support.day_world import HOUR_MS, MIDNIGHT_MS
 from tests.support.portal import Browser, Page
 
 from tripline.domain.samples import FLAG_OWN_TIME, RECORD
 from tripline.services.scores import reads
-from tripline.store.tables import driving_score, microtrip
+from tripline.store.tables import driving_score, microtrip, trip
 
 
 def shown(folder, *dates, name="P", before=lambda tx, world: None):
@@ -130,3 +130,13 @@ def test_way_to_a_day_leads_to_today_or_the_chosen_one(tmp_path):
     assert re.fullmatch(rf"{base}/\d{{4}}-\d\d-\d\d", today.headers["location"])
     assert chosen.headers["location"] == f"{base}/2025-01-01"
     assert [each.status_code for each in wrong] == [400, 400]
+
+
+def test_duplicate_is_a_row_and_in_no_sum(tmp_path):
+    def repeat(tx, world):
+        tx.run(update(trip).where(trip.c.no == 2).values(not_scored="duplicate"))
+
+    _, (day,) = shown(tmp_path, "/2025-01-01", before=repeat)
+
+    assert re.search(r"<h1>[^<]+: 1 trip, 2.5 km, 2 hr of driving</h1>", day.text)
+    assert f"/trips/{day_world.trip_id(2)}" in Page(day.text).hrefs
