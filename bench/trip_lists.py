@@ -1,4 +1,5 @@
-"""Pages and counts of trips by start, from each looker, with each filter: 100,000 vehicles and `EACH` trips of each.
+"""Pages, counts and sums of trips by start, from each looker, with each filter: 100,000 vehicles and `EACH` trips of
+each.
 
 python -m bench.trip_lists sqlite|postgresql [ROUNDS [PART OF A NAME]]
 
@@ -16,9 +17,11 @@ from bench import lists
 from tests.support import large_lists, large_trips
 from tests.support.large_lists import BIG, LOOKERS
 
-from tripline.domain.access import RULES, Action, Scope
+from tripline.domain.access import RULES, Action, Actor, Scope
 from tripline.domain.ids import CompanyId, UserId, VehicleId
-from tripline.domain.listed_trips import Filters, State
+from tripline.domain.listed_trips import Filters, State, TripSums
+from tripline.services.fleet import trip_lists
+from tripline.services.scores.reads import TooLong
 from tripline.store.listing.pages import PageRequest, Place
 from tripline.store.transactions import ReadTx
 from tripline.store.trips import trip_list
@@ -44,7 +47,7 @@ SUBJECTS: dict[str, dict[str, Any]] = {
 
 
 def cases() -> Iterator[tuple[str, Callable[[ReadTx], Any]]]:
-    """Every page and count, with its name."""
+    """Every page, count and sums, with its name."""
     for looker, (authority, user_id, company_id) in LOOKERS.items():
         scope = Scope("bench", RULES[Action.DRIVING_READ][authority], user_id, company_id)
         named = RULES[Action.USER_READ][authority]
@@ -58,6 +61,24 @@ def cases() -> Iterator[tuple[str, Callable[[ReadTx], Any]]]:
                     lambda tx, query=query, turn=turn, named=named: trip_list.page(tx, query, turn, named=named),
                 )
             yield f"{looker}, {of}, {what}, count", lambda tx, query=query: trip_list.count(tx, query)
+            if subject:
+                actor = Actor(user_id, authority, company_id)
+                yield f"{looker}, {of}, {what}, sums", lambda tx, query=query, actor=actor: summed(tx, actor, query)
+
+
+def summed(tx: ReadTx, actor: Actor, query: TripQuery) -> TripSums | None:
+    """The sums; None: too many trips."""
+    try:
+        return trip_lists.sums(tx, actor=actor, query=query)
+    except TooLong:
+        return None
+
+
+def size_of(found: Any) -> int | None:
+    """The number of trips of a page, a count or sums."""
+    if found is None or isinstance(found, TripSums):
+        return found and found.trips
+    return len(found.rows) if hasattr(found, "rows") else found.number
 
 
 def main() -> None:
@@ -79,7 +100,7 @@ def main() -> None:
 
 
 def measure(tx: ReadTx, rounds: int, part: str) -> None:
-    """Print median and slowest of each page and count, in ms, then those of all."""
+    """Print median and slowest of each case, in ms, then those of all."""
     clock = lists.cpu_s(tx) if tx.shared else time.thread_time
     medians: dict[str, float] = {}
     print(f"load {os.getloadavg()[0]:.1f}; processor time, ms: median and slowest")
@@ -93,11 +114,12 @@ def measure(tx: ReadTx, rounds: int, part: str) -> None:
             if number:
                 took.append((clock() - began) * 1_000)
         medians[name] = statistics.median(took)
-        size = len(found.rows) if hasattr(found, "rows") else found.number
-        print(f"{medians[name]:8.2f} {max(took):8.2f} | {size:5} | {name}", flush=True)
-    for kind in ("every trip", "every trip, deep", "", "count"):
+        print(f"{medians[name]:8.2f} {max(took):8.2f} | {size_of(found) or 0:5} | {name}", flush=True)
+    for kind in ("every trip", "every trip, deep", "", "count", "sums"):
         of_kind = sorted(
-            ms for name, ms in medians.items() if (name.endswith(kind) if kind else not name.endswith("count"))
+            ms
+            for name, ms in medians.items()
+            if (name.endswith(kind) if kind else not name.endswith(("count", "sums")))
         )
         if of_kind:
             p99 = of_kind[int(len(of_kind) * 0.99)]

@@ -113,3 +113,26 @@ def test_without_scripts_sentence_score_and_costs_stand(driven):
         assert "one sudden start" in watched.page.locator("h1").inner_text()
         assert watched.page.locator("#cost-rows tbody tr").count() == 5
         assert watched.page.locator(".trip-number").is_visible()
+
+
+def test_day_of_the_trip_is_read_by_keyboard_and_leads_to_the_days_around(driven):
+    browser, api, session, (trip_id, _) = driven
+
+    with watching(browser, api, session=session) as watched:
+        page = watched.page
+        page.goto(f"{api}/trips/{trip_id}")
+        page.get_by_role("link", name="The whole day").click()
+        chart = page.locator("[data-part=chart]")
+        chart.focus()
+        first = page.locator("[data-part=at]").inner_text()
+        chart.press("Shift+ArrowRight")
+        assert page.locator("[data-part=at]").inner_text() != first
+        assert page.locator("#day-rows").get_by_role("link").count() == 2
+        page.wait_for_selector('[data-map][data-state="drawn"]')
+        assert watched.troubles() == []
+        day = page.url
+        page.locator("h1").click()
+        page.keyboard.press("]")
+        page.wait_for_url(lambda url: url != day)
+        page.get_by_role("link", name="Last trip before").click()
+        page.wait_for_url(day)

@@ -115,13 +115,13 @@ class CombinedScore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TripSums(msgspec.Struct, frozen=True, kw_only=True):
-    """Sums of drives: of trips without duplicates and without those that watched the parked vehicle."""
+    """Sums of drives: no duplicates, no trips that watched the parked vehicle."""
 
     trips: int
     distance_m: float
     """Where known."""
     duration_ms: int
-    """From start to end, of those that ended."""
+    """From start to end, of ended trips."""
     score: CombinedScore | None
     """None: no trip has one."""
 

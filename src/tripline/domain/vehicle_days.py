@@ -84,7 +84,7 @@ class VehicleDay(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def counted(self) -> list[Drive]:
-        """The drives that are no duplicates of another one."""
+        """The drives without duplicates."""
         return [each for each in self.drives if each.trip.not_scored != DUPLICATE]
 
     @property

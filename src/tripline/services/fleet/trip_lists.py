@@ -24,7 +24,7 @@ from tripline.store.trips.trip_list import TripQuery
 SUMMED: Final = 5_000
 """Trips of sums."""
 _AT_ONCE: Final = 500
-_PAGES: Final = 25
+_PAGES: Final = 12
 """Pages read for sums; with filters a page may be short."""
 USUAL_MS: Final = 7 * DAY_MS
 """Length of a period whose beginning is not given."""

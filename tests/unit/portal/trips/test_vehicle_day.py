@@ -140,3 +140,23 @@ def test_duplicate_is_a_row_and_in_no_sum(tmp_path):
 
     assert re.search(r"<h1>[^<]+: 1 trip, 2.5 km, 2 hr of driving</h1>", day.text)
     assert f"/trips/{day_world.trip_id(2)}" in Page(day.text).hrefs
+
+
+def test_vehicle_trip_list_and_map_lead_to_the_day(tmp_path):
+    async def scenario(world):
+        browser, vehicle = Browser(world.app, world.of("P")), world.ids["V"]
+        addresses = (
+            f"/fleet/vehicles/{vehicle}",
+            f"/trips?vehicle={vehicle}",
+            f"/trips/{day_world.trip_id(1)}",
+            "/map",
+        )
+        return vehicle, [(await browser.get(each)).text for each in addresses]
+
+    vehicle, (record, listed, one, live) = day_world.run(tmp_path, scenario)
+
+    days = f"/fleet/vehicles/{vehicle}/days"
+    assert days in Page(record).hrefs
+    assert days in Page(listed).hrefs
+    assert f"{days}/2024-12-31" in Page(one).hrefs
+    assert 'data-days="/days/"' in live
