@@ -103,6 +103,8 @@ COMPANIES = {
     "GET /company/{unknown}/history?limit=5": "UNFN NNNNNN FFFF FFF",
     # Scoring policies: administrators.
     "GET /api/tre/v1_3/scoring/policies": "U.F. ...... FFFF FFF",
+    # One policy, which scores name, to readers of driving data: here there is none.
+    "GET /api/tre/v1_3/scoring/policy/{unknown}": "UFFN NNNNNN NNNN NNN",
     "GET /api/tre/v1_3/company/{P}/scoring": "U.FF ..FFFF FFFF FFF",
     "GET /api/tre/v1_3/company/{operator}/scoring": "U.FF .FFFFF FFFF FFF",
     "GET /api/tre/v1_3/company/{unknown}/scoring": "UNFN NNNNNN FFFF FFF",

@@ -7,16 +7,17 @@ from litestar.types import ASGIApp
 
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId
-from tripline.domain.refusals import BadParameter
+from tripline.domain.refusals import BadParameter, NotFound
 from tripline.domain.rescorings import RescoringRequest, UnderWay
 from tripline.http import answers, parameters, permission
 from tripline.http.context import Call, context_of, scores_of
-from tripline.http.operations import operation
+from tripline.http.operations import Value, operation
 from tripline.services import notifications, shares
 from tripline.services.scores import policy_service, rescorings
-from tripline.store.scores import policies
+from tripline.store.scores import policies, rescore
 from tripline.store.scores import rescorings as rescoring_rows
-from tripline.store.scores.policies import Chosen, Policy
+from tripline.store.scores.policies import Chosen, ChosenFor, Kind, Policy
+from tripline.store.scores.rescore import NamedTrip
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rest import bodies as rest_bodies
 from tripline.wire.rest.base import Id
@@ -24,6 +25,8 @@ from tripline.wire.rest.policies import (
     ChoosePolicy,
     CompanyScoring,
     PolicyChoice,
+    PolicyChoiceFor,
+    PolicyMover,
     PolicyPreview,
     ScoringPolicies,
     ScoringPolicy,
@@ -31,16 +34,41 @@ from tripline.wire.rest.policies import (
 )
 from tripline.wire.rest.rescorings import rescoring
 
+_DIGITS: Final = 10
+
 
 @operation("GET", "/api/tre/v1_3/scoring/policies", access=Action.POLICY_CHOOSE, answer=ScoringPolicies)
 async def list_policies(request: Call) -> ASGIApp:
-    """Every stored scoring policy, with all its parameters."""
+    """Every stored scoring policy, with all its parameters, and the companies and service types that chose one."""
 
     def work(tx: ReadTx) -> ScoringPolicies:
-        permission.permitted_in(tx, request)
-        return ScoringPolicies([_policy(each) for each in policies.every(tx)])
+        actor = permission.permitted_in(tx, request)
+        choices = policy_service.choices_within(tx, actor=actor)
+        return ScoringPolicies([_policy(each) for each in policies.every(tx)], [_choice_for(each) for each in choices])
 
     return answers.ok(await context_of(request).store.read(work))
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/scoring/policy/{policy}",
+    access=Action.DRIVING_READ,
+    in_path=(Value(name="policy", type=str, meaning="number of the policy", example="1", required=True),),
+    answer=ScoringPolicy,
+    refuses=(NotFound,),
+)
+async def read_policy(request: Call) -> ASGIApp:
+    """One scoring policy, by the number that scores name."""
+
+    def work(tx: ReadTx) -> ScoringPolicy:
+        permission.permitted_in(tx, request)
+        number = request.path_params["policy"]
+        found = policies.one(tx, _number(number))
+        if found is None:
+            raise NotFound("policy", no=number)
+        return _policy(found)
+
+    return answers.ok(await context_of(request).store.read_short(work))
 
 
 @operation("GET", "/api/tre/v1_3/company/{companyId}/scoring", access=Action.POLICY_CHOOSE, answer=CompanyScoring)
@@ -108,8 +136,18 @@ async def preview_policy(request: Call) -> ASGIApp:
     sent = rest_bodies.read(await parameters.json_object(request), TryPolicy)
     if (no := sent.policy) is None:
         raise BadParameter.missing("policy")
+    parameters.check_instant("fromTime", sent.from_time)
+    from_ms = context.clock() if sent.from_time is None else sent.from_time
+    service = scores_of(request).policies
     policy, holder = await context.store.read(lambda tx: (policy_service.known(tx, no), shares.holder(tx, actor)))
-    found = await scores_of(request).policies.preview(company_id, policy, holder)
+    found = await service.preview(company_id, policy, holder)
+    means = found.means
+
+    def named(tx: ReadTx) -> tuple[dict[int, NamedTrip], int]:
+        trips = rescore.named(tx, [each.trip_no for each in found.movers])
+        return trips, service.to_score(tx, company_id, no, from_ms=from_ms, zone=context.time_zone)
+
+    trips, to_score = await context.store.read(named)
     return answers.ok(
         PolicyPreview(
             trips=found.judged,
@@ -119,6 +157,14 @@ async def preview_policy(request: Call) -> ASGIApp:
             mean_change=found.sum / found.moved if found.moved else 0.0,
             greatest_change=found.most,
             reasons=dict(found.reasons),
+            mean_before=None if means is None else means.before,
+            mean_after=None if means is None else means.after,
+            movers=[
+                PolicyMover(Id(trips[each.trip_no].id), trips[each.trip_no].start_ms, each.before, each.after)
+                for each in found.movers
+                if each.trip_no in trips
+            ],
+            to_score=to_score,
         )
     )
 
@@ -139,8 +185,11 @@ def _company_scoring(tx: ReadTx, request: Call) -> CompanyScoring:
     company_id = CompanyId(parameters.path_id(request, "companyId"))
     chosen = policy_service.choices(tx, actor=actor, company_id=company_id)
     newest = rescoring_rows.newest(tx, company_id)
+    in_force = scores_of(request).policies.in_force(tx, company_id)
     return CompanyScoring(
-        in_force=scores_of(request).policies.in_force(tx, company_id),
+        in_force=in_force.no,
+        in_force_by=in_force.source,
+        in_force_since=in_force.since_ms,
         choices=[_choice(each) for each in chosen],
         rescoring=None if newest is None else rescoring(newest),
     )
@@ -151,10 +200,27 @@ def _choice(chosen: Chosen) -> PolicyChoice:
     return PolicyChoice(chosen.no, chosen.from_ms, chosen.chosen_ms, None if by is None else Id(by))
 
 
+def _choice_for(found: ChosenFor) -> PolicyChoiceFor:
+    each = found.chosen
+    is_company = each.kind is Kind.COMPANY
+    return PolicyChoiceFor(
+        company_id=Id(each.subject) if is_company else None,
+        company_name=found.name,
+        service_type=None if is_company else each.subject,
+        policy=each.no,
+        from_time=each.from_ms,
+    )
+
+
+def _number(text: str) -> int:
+    """The number of a policy in a path; 0 for other texts, which no policy has."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS else 0
+
+
 def _policy(kept: Policy) -> ScoringPolicy:
     sections = msgspec.to_builtins(kept.rules)
     del sections["scoring"]["grace_s"]  # the time of scoring is not part of a policy
     return ScoringPolicy(policy=kept.no, **sections)
 
 
-handlers: Final[list[Any]] = [list_policies, company_scoring, choose_policy, preview_policy]
+handlers: Final[list[Any]] = [list_policies, read_policy, company_scoring, choose_policy, preview_policy]

@@ -25,7 +25,7 @@ from tripline.portal.records import (
     trip_drivers,
     vehicles,
 )
-from tripline.portal.scores import overview, subjects
+from tripline.portal.scores import overview, policies, subjects
 from tripline.portal.sharing import links, shared
 from tripline.portal.trips import contests, trip_files, trip_page, vehicle_day
 
@@ -68,6 +68,7 @@ FAMILIES: Final = (
     trip_drivers,
     vehicles,
     overview,
+    policies,
     subjects,
     contests,
     trip_files,
@@ -88,7 +89,10 @@ SECTIONS: Final[navigation.Sections] = {
     },
     "map": {"/map": ("portal.live.title", "map")},
     "trips": {"/trips": ("portal.lists.trips.title", "route")},
-    "scores": {"/scores": ("portal.scores.title", "gauge")},
+    "scores": {
+        "/scores": ("portal.scores.overview", "gauge"),
+        "/scores/policies": ("portal.policy.title", "shield-check"),
+    },
     "delegation": {"/delegation": ("portal.delegation.title", "waypoints")},
     "import": {"/import": ("portal.import.title", "upload")},
     "lines": {"/lines": ("portal.frame.lines", "card-sim")},

@@ -49,10 +49,12 @@ def test_choice_is_told_with_its_date_and_who_made_it(run):
     by = {"id": admin.user_id}
     chosen = {"policy": 2, "fromTime": now_ms, "chosenTime": now_ms, "chosenBy": by}
     ended = {"policy": None, "fromTime": now_ms + 6_000, "chosenTime": now_ms + 1_000, "chosenBy": by}
-    assert before == {"inForce": 1, "choices": [], "rescoring": None}
-    assert now == {"inForce": 2, "choices": [chosen], "rescoring": None}
-    assert later == {"inForce": 2, "choices": [chosen, ended], "rescoring": None}
-    assert after == {"inForce": 1, "choices": [chosen, ended], "rescoring": None}
+    of_settings = {"inForce": 1, "inForceBy": "SETTINGS", "inForceSince": None, "rescoring": None}
+    of_company = {"inForce": 2, "inForceBy": "COMPANY", "inForceSince": now_ms, "rescoring": None}
+    assert before == {**of_settings, "choices": []}
+    assert now == {**of_company, "choices": [chosen]}
+    assert later == {**of_company, "choices": [chosen, ended]}
+    assert after == {**of_settings, "choices": [chosen, ended]}
 
 
 def test_choice_of_the_service_holds_where_the_company_has_none(run):
@@ -67,8 +69,14 @@ def test_choice_of_the_service_holds_where_the_company_has_none(run):
 
     by_service, by_company = run(play)
 
-    assert by_service == {"inForce": 3, "choices": [], "rescoring": None}
-    assert by_company["inForce"] == 2
+    assert by_service == {
+        "inForce": 3,
+        "inForceBy": "SERVICE_TYPE",
+        "inForceSince": 0,
+        "choices": [],
+        "rescoring": None,
+    }
+    assert (by_company["inForce"], by_company["inForceBy"]) == (2, "COMPANY")
 
 
 def test_nothing_is_in_force_before_anything_was_scored(run):
@@ -76,7 +84,13 @@ def test_nothing_is_in_force_before_anything_was_scored(run):
         record, admin = await app.operator("taxi")
         return await app.get(admin, f"/api/tre/v1_3/company/{record['id']['id']}/scoring")
 
-    assert run(play) == {"inForce": None, "choices": [], "rescoring": None}
+    assert run(play) == {
+        "inForce": None,
+        "inForceBy": "SETTINGS",
+        "inForceSince": None,
+        "choices": [],
+        "rescoring": None,
+    }
 
 
 def test_choice_stands_in_the_history_of_the_company(run):
@@ -157,7 +171,41 @@ def test_preview_of_a_company_without_trips_is_empty(run):
         "meanChange": 0.0,
         "greatestChange": 0.0,
         "reasons": {},
+        "meanBefore": None,
+        "meanAfter": None,
+        "movers": [],
+        "toScore": 0,
     }
+
+
+def test_choices_are_listed_for_companies_and_services_in_reach(run):
+    async def play(app):
+        root = await app.account("root@x.example", Authority.SYS_ADMIN)
+        path, admin = await fleet(app)
+        _, stranger = await app.operator("bus")
+        await app.store.write(lambda tx: policies.choose(tx, Kind.SERVICE_TYPE, "taxi", 3, from_ms=0, now_ms=1))
+        await app.call(admin, "PUT", path, {"policy": 2, "fromTime": 7})
+        return [(await app.get(who, POLICIES))["choices"] for who in (root, admin, stranger)], path.split("/")[-2]
+
+    (of_root, of_admin, of_stranger), company = run(play)
+
+    of_company, of_service = of_admin
+    assert of_root == of_admin
+    assert of_stranger == []
+    assert (of_company["companyId"], of_company["policy"], of_company["fromTime"]) == ({"id": company}, 2, 7)
+    assert of_service == {"companyId": None, "companyName": None, "serviceType": "taxi", "policy": 3, "fromTime": 0}
+
+
+@pytest.mark.parametrize(("number", "status"), [("2", 200), ("9", 404), ("x", 404), ("99999999999", 404)])
+def test_readers_of_driving_data_read_one_policy(run, number, status):
+    async def play(app):
+        _, admin = await fleet(app)
+        return await app.call(admin, "GET", f"/api/tre/v1_3/scoring/policy/{number}")
+
+    answer = run(play)
+
+    assert answer.status_code == status
+    assert answer.json()["policy"] == 2 if status == 200 else answer.json()["errorCode"] == 32
 
 
 def test_choice_of_a_company_goes_with_it(run):

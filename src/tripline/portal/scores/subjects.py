@@ -7,6 +7,7 @@ Not here: the chart (`charts.py`), the figures (`services/scores/trends.py`).
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -22,13 +23,14 @@ from tripline.http.context import Call, context_of, scores_of
 from tripline.portal.frame import addresses, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
-from tripline.portal.scores import charts
+from tripline.portal.scores import charts, policy_words
 from tripline.scoring import quality
 from tripline.services.fleet import history
 from tripline.services.scores import disputes
 from tripline.services.scores import trends as service
 from tripline.store.lists import Span
-from tripline.store.scores import reads
+from tripline.store.scores import policies, reads
+from tripline.store.scores.policies import Policy
 from tripline.store.scores.reads import Owner
 from tripline.store.scores.trends import Point
 from tripline.store.transactions import ReadTx
@@ -38,6 +40,8 @@ NEWEST: Final = 50
 DEAREST: Final = 10
 RANKED: Final = 20
 """Members on a page of a ranking."""
+POLICIES: Final = 3
+"""Policies in words."""
 WAITING: Final = 5
 """Waiting disputes shown."""
 SPANS: Final = {Period.DAY: 30, Period.WEEK: 182, Period.MONTH: 365}
@@ -91,6 +95,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     after: str | None = None
     """Last member of this page of the ranking; None: nothing follows."""
     waiting: tuple[Dispute, ...] = ()
+    policies: tuple[Policy, ...] = ()
+    """Policies of the scores in the chart, the latest first."""
 
 
 @page("GET", "/scores/vehicles/{vehicleId}", access=Action.DRIVING_READ)
@@ -123,7 +129,7 @@ async def _show(request: Call, kind: Subject, name: str) -> Response[bytes]:
         visitor = visitor_in(tx, request)
         service.ADMIT[kind](tx, actor=visitor.actor, of=of)
         points = service.trend(tx, kind, of, period, first=first, last=today, ascending=True, limit=SPANS[period] + 1)
-        shown = Shown(name=history.name_of(tx, _THINGS[kind], of), points=points)
+        shown = Shown(name=history.name_of(tx, _THINGS[kind], of), points=points, policies=_policies(tx, points))
         if kind is not Subject.COMPANY:
             return visitor, msgspec.structs.replace(shown, trips=_trips(tx, _OWNERS[kind], of))
         return visitor, _with_ranking(tx, request, visitor, shown, of, ranked, period, today)
@@ -140,6 +146,7 @@ async def _show(request: Call, kind: Subject, name: str) -> Response[bytes]:
         "scores/subject.html",
         title=views.Plain(visitor.say(_TEXTS + "of", name=shown.name or visitor.say("portal.record.elsewhere"))),
         shown=shown,
+        weighed=policy_words.of(visitor, shown.policies),
         kind=kind.value,
         chart=charts.of(shown.points, period, first=first, last=trends.first_day(today, period)),
         whole=whole if whole.trips else None,
@@ -168,6 +175,12 @@ async def _show(request: Call, kind: Subject, name: str) -> Response[bytes]:
         height=charts.HEIGHT,
         left=charts.LEFT,
     )
+
+
+def _policies(tx: ReadTx, points: Sequence[Point]) -> tuple[Policy, ...]:
+    """The policies by which these periods were scored, at most `POLICIES`, the latest first."""
+    numbers = dict.fromkeys(no for point in reversed(points) for no in reversed(point.policies))
+    return tuple(filter(None, (policies.one(tx, no) for no in list(numbers)[:POLICIES])))
 
 
 def _trips(tx: ReadTx, owner: Owner, of: str) -> Trips | None:

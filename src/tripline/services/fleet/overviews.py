@@ -85,6 +85,7 @@ _COMPANY: Final = (
     Action.COMPANY_ADMIN_MANAGE,
     Action.COMPANY_HISTORY_READ,
     Action.CANDIDATE_READ,
+    Action.POLICY_CHOOSE,
     Action.VEHICLE_READ,
 )
 

@@ -5,12 +5,14 @@ Not here: the commands for the operator of the machine (`maintenance/policies.py
 """
 
 import datetime
-from typing import Final
+from typing import Final, NamedTuple
+from zoneinfo import ZoneInfo
 
-from tripline.domain import access
-from tripline.domain.access import Action, Actor, Scope
+from tripline.domain import access, trends
+from tripline.domain.access import Action, Actor, Authority, Scope
 from tripline.domain.history import Change, Event
 from tripline.domain.ids import CompanyId, TimeIds
+from tripline.domain.policies import Source
 from tripline.domain.refusals import BadParameter, TryLater
 from tripline.domain.shares import Holder, Shares
 from tripline.ports.clocks import Clock
@@ -18,18 +20,21 @@ from tripline.ports.maps import RoadMatcher
 from tripline.scoring.rules import Rules
 from tripline.services.fleet import history
 from tripline.services.scores import rescore
-from tripline.services.scores.rescore import Outcome
+from tripline.services.scores.rescore import Preview
 from tripline.services.shares import Places, Turns
 from tripline.store.fleet import companies
-from tripline.store.scores import policies
+from tripline.store.scores import policies, sums
 from tripline.store.scores import rescore as rows
-from tripline.store.scores.policies import Chosen, Kind, Policy
+from tripline.store.scores.policies import Chosen, ChosenFor, Kind, Policy
 from tripline.store.transactions import ReadTx, Store, WriteTx
 
 VEHICLES: Final = 100
 TRIPS: Final = 500
 SAMPLES: Final = 2_000_000
-"""Limits of a preview; judging this many samples takes about a second."""
+PREVIEW_MS: Final = 1_000
+"""Limits of a preview; judging this many samples takes about as long."""
+LISTED: Final = 100
+"""Most choices in a list of those for several companies."""
 PREVIEWS: Final = Shares.of(8)
 """Waiting and running previews of a process; one runs at a time."""
 COME_AGAIN_S: Final = 2
@@ -43,6 +48,16 @@ class PreviewUnderWay(TryLater):
     """Too many previews of the account, its company or its operator wait, or this one made room for another."""
 
     code = "policy.preview_under_way"
+
+
+class InForce(NamedTuple):
+    """The policy of a trip that begins now."""
+
+    no: int | None
+    """None: nothing is scored yet and the settings have none."""
+    source: Source
+    since_ms: int | None
+    """From when the choice holds; None: nothing was chosen."""
 
 
 class PolicyService:
@@ -60,8 +75,10 @@ class PolicyService:
         self._places = Places(PREVIEWS)
         self._turns = Turns()
 
-    async def preview(self, company_id: CompanyId, policy: Policy, holder: Holder) -> Outcome:
+    async def preview(self, company_id: CompanyId, policy: Policy, holder: Holder) -> Preview:
         """Return the changes if the company's newest trips were scored by this policy; previews run one at a time.
+
+        It ends after `PREVIEW_MS`, with the trips that were judged until then.
 
         Raises `PreviewUnderWay`, `Outage`.
         """
@@ -73,20 +90,43 @@ class PolicyService:
         ):
             place.stays = True
             trip_nos = await self._store.read(lambda tx: rows.newest(tx, company_id, vehicles=VEHICLES, trips=TRIPS))
-            return await rescore.tried_on(self._store, trip_nos, policy, most=SAMPLES, roads=self._roads)
+            until_ms = self._clock() + PREVIEW_MS
+            return await rescore.tried_on(
+                *(self._store, trip_nos, policy),
+                most=SAMPLES,
+                in_time=lambda: self._clock() < until_ms,
+                roads=self._roads,
+            )
 
-    def in_force(self, tx: ReadTx, company_id: CompanyId) -> int | None:
-        """Number of the policy for a trip that begins now; None: nothing is scored yet and the settings have none."""
-        now_ms = self._clock()
-        subjects = [(Kind.COMPANY, str(company_id))]
+    def in_force(self, tx: ReadTx, company_id: CompanyId) -> InForce:
+        """The policy of a trip of the company that begins now."""
+        begun = [each for each in policies.choices_of(tx, Kind.COMPANY, company_id) if each.from_ms <= self._clock()]
+        if begun and begun[-1].no is not None:
+            return InForce(begun[-1].no, Source.COMPANY, begun[-1].from_ms)
+        return self.in_force_without(tx, company_id)
+
+    def in_force_without(self, tx: ReadTx, company_id: CompanyId) -> InForce:
+        """The policy of a trip of the company that begins now, if none were chosen for the company."""
         if (found := companies.find(tx, _ANY, company_id)) is not None:
-            subjects.append((Kind.SERVICE_TYPE, found[0].service_type))
-        for kind, subject in subjects:
-            begun = [each for each in policies.choices_of(tx, kind, subject) if each.from_ms <= now_ms]
+            chosen = policies.choices_of(tx, Kind.SERVICE_TYPE, found[0].service_type)
+            begun = [each for each in chosen if each.from_ms <= self._clock()]
             if begun and begun[-1].no is not None:
-                return begun[-1].no
+                return InForce(begun[-1].no, Source.SERVICE_TYPE, begun[-1].from_ms)
+        return InForce(self.of_settings(tx), Source.SETTINGS, None)
+
+    def of_settings(self, tx: ReadTx) -> int | None:
+        """The policy of the settings; None: it is not stored yet."""
         own = policies.of_rules(tx, self._rules)
         return None if own is None else own.no
+
+    def to_score(self, tx: ReadTx, company_id: CompanyId, no: int | None, *, from_ms: int, zone: ZoneInfo) -> int:
+        """Count the scored trips that choosing a policy from an instant on would score again.
+
+        They begin on the day of the instant or later, and their scores are by another policy. None: the policy without
+        a choice of the company.
+        """
+        wanted = self.in_force_without(tx, company_id).no if no is None else no
+        return sums.trips_of_others(tx, company_id, policy=wanted, first=trends.day_of(from_ms, zone))
 
     def choose(self, tx: WriteTx, *, actor: Actor, company_id: CompanyId, no: int | None, from_ms: int | None) -> int:
         """Score the company's trips that begin from `from_ms` (None: now) by this policy; None: by the default policy.
@@ -128,6 +168,16 @@ def choices(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> list[Chosen]:
     """Policies chosen for the company, earliest first. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
     return policies.choices_of(tx, Kind.COMPANY, company_id)
+
+
+def choices_within(tx: ReadTx, *, actor: Actor) -> list[ChosenFor]:
+    """The latest choices for companies whose policy the actor may choose, and for their service type."""
+    scope = access.scope_of(actor, Action.POLICY_CHOOSE)
+    service_type = None
+    if actor.authority is not Authority.SYS_ADMIN:
+        own = None if actor.company_id is None else companies.find(tx, _ANY, actor.company_id)
+        service_type = "" if own is None else own[0].service_type
+    return policies.choices_within(tx, scope, service_type=service_type, limit=LISTED)
 
 
 def known(tx: ReadTx, no: int) -> Policy:

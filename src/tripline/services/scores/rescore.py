@@ -8,6 +8,7 @@ Not here: rescorings requested over REST (`rescorer.py`), judging a trip (`judge
 """
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -35,6 +36,8 @@ BITE: Final = 100
 """Trips requested at once: a trip that ends in the meantime waits a quarter of a second for them."""
 TRIED: Final = 20
 """Trips previewed at once while a caller waits."""
+MOVERS: Final = 5
+"""Largest changes that a preview lists."""
 LOOK_S: Final = 0.1
 """Interval between checks for trips that other processes are scoring."""
 UNKNOWN: Final = -1
@@ -80,6 +83,49 @@ class Outcome(msgspec.Struct, kw_only=True):
                 self.lost += 1
 
 
+class Mover(NamedTuple):
+    """A trip whose score would change."""
+
+    trip_no: int
+    before: float
+    after: float
+
+
+class Means(NamedTuple):
+    """Mean score of the trips that keep one."""
+
+    before: float
+    after: float
+
+
+class Preview(Outcome, kw_only=True):
+    """Changes that another policy would make."""
+
+    kept: int = 0
+    """Trips that keep a score, the same or another."""
+    before: float = 0.0
+    """Sum of their scores now."""
+    after: float = 0.0
+    """Sum of their scores by the policy."""
+    movers: list[Mover] = []
+    """The largest changes, the largest first."""
+
+    def compare(self, trip_nos: Sequence[int], before: Mapping[int, float], after: Mapping[int, float]) -> None:
+        """Count the changes of these trips, and add up their scores."""
+        super().compare(trip_nos, before, after)
+        both = [Mover(no, before[no], after[no]) for no in trip_nos if no in before and no in after]
+        self.kept += len(both)
+        self.before += math.fsum(each.before for each in both)
+        self.after += math.fsum(each.after for each in both)
+        moved = [*self.movers, *(each for each in both if each.before != each.after)]
+        self.movers = sorted(moved, key=lambda each: (-abs(each.after - each.before), each.trip_no))[:MOVERS]
+
+    @property
+    def means(self) -> Means | None:
+        """Mean scores; None: no trip keeps a score."""
+        return Means(self.before / self.kept, self.after / self.kept) if self.kept else None
+
+
 async def rescored(store: Store, scorer: Scorer, choice: Choice, *, clock: Clock, progress: Progress) -> Outcome:
     """Rescore the chosen trips, sharing the queue with other scorers. Raises `Outage`."""
     outcome = Outcome()
@@ -121,17 +167,23 @@ async def every_policy(store: Store, rules: Rules) -> dict[int | None, Policy]:
 
 
 async def tried_on(
-    store: Store, trip_nos: Sequence[int], policy: Policy, *, most: int, roads: RoadMatcher | None = None
-) -> Outcome:
-    """Preview scoring these trips by a policy, until `most` samples have been judged, without writing anything.
+    store: Store,
+    trip_nos: Sequence[int],
+    policy: Policy,
+    *,
+    most: int,
+    in_time: Callable[[], bool],
+    roads: RoadMatcher | None = None,
+) -> Preview:
+    """Preview scoring these scored trips by a policy, without writing anything.
 
-    Raises `Outage`.
+    It ends once `most` samples have been judged, or when `in_time` returns False. Raises `Outage`.
     """
-    outcome = Outcome()
+    outcome = Preview()
     known: dict[int | None, Policy] = {policy.no: policy}
     samples = 0
     for at in range(0, len(trip_nos), TRIED):
-        if samples < most:
+        if samples < most and (at == 0 or in_time()):
             samples += await try_on(store, trip_nos[at : at + TRIED], known, policy, outcome, roads)
     return outcome
 

@@ -9,12 +9,14 @@ Not here: the meaning of the numbers (`scoring/rules.py`, `docs/scoring.md`).
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Row, ScalarSelect, and_, delete, func, insert, select
+from sqlalchemy import ColumnElement, Row, ScalarSelect, and_, delete, func, insert, or_, select
 
+from tripline.domain.access import Scope
 from tripline.domain.ids import UserId
 from tripline.scoring import rules as scoring_rules
 from tripline.scoring.rules import Rules
-from tripline.store.tables import policy_choice, scoring_policy, trip
+from tripline.store import scopes
+from tripline.store.tables import company, policy_choice, scoring_policy, trip
 from tripline.store.transactions import ReadTx, WriteTx
 
 FIRST: Final = (
@@ -73,6 +75,14 @@ class Chosen(NamedTuple):
     """The account; None: the operator of the machine."""
 
 
+class ChosenFor(NamedTuple):
+    """A choice with the name of its company."""
+
+    chosen: Chosen
+    name: str | None
+    """None: for a service type."""
+
+
 def one(tx: ReadTx, no: int) -> Policy | None:
     """The policy with this number; None: there is none."""
     if not 0 < no <= LAST:
@@ -94,6 +104,20 @@ def choices(tx: ReadTx) -> list[Chosen]:
 def choices_of(tx: ReadTx, kind: Kind, subject: str) -> list[Chosen]:
     """The choices for one company or service type, the earliest first."""
     return [_chosen(row) for row in tx.all(_CHOICES.where(*_of(kind, subject)))]
+
+
+def choices_within(tx: ReadTx, scope: Scope, *, service_type: str | None, limit: int) -> list[ChosenFor]:
+    """Choices for companies inside the scope and for a service type (None: all), the latest first."""
+    of_company = and_(policy_choice.c.kind == Kind.COMPANY.value, scopes.companies(scope.reaches))
+    of_service = policy_choice.c.kind == Kind.SERVICE_TYPE.value
+    if service_type is not None:
+        of_service = and_(of_service, policy_choice.c.subject == service_type)
+    joined = policy_choice.outerjoin(
+        company, and_(policy_choice.c.kind == Kind.COMPANY.value, company.c.id == policy_choice.c.subject)
+    )
+    found = _CHOICES.add_columns(company.c.name).select_from(joined).where(or_(of_company, of_service))
+    latest = found.order_by(None).order_by(policy_choice.c.from_ms.desc(), policy_choice.c.subject).limit(limit)
+    return [ChosenFor(_chosen(row), row.name) for row in tx.all(latest, scopes.values(scope))]
 
 
 def of_rules(tx: ReadTx, wanted: Rules) -> Policy | None:

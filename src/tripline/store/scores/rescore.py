@@ -3,13 +3,13 @@
 Not here: the jobs of trips that end or change (`store/trips/batch_rows.py`), their results (`scores.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 from sqlalchemy import func, select
 
-from tripline.domain.ids import CompanyId
+from tripline.domain.ids import CompanyId, TripId
 from tripline.domain.rescorings import Touched
 from tripline.domain.trips import State
 from tripline.store.bulk import Bulk
@@ -48,6 +48,13 @@ class Page(NamedTuple):
     """The selected trips."""
 
 
+class NamedTrip(NamedTuple):
+    """Id and start of a trip."""
+
+    id: TripId
+    start_ms: int | None
+
+
 def page(tx: ReadTx, choice: Choice, *, own_policy: int, after: int, before: int = LAST_NO, limit: int) -> Page:
     """Examine up to `limit` closed trips between two row numbers.
 
@@ -84,18 +91,27 @@ def page(tx: ReadTx, choice: Choice, *, own_policy: int, after: int, before: int
 
 
 def newest(tx: ReadTx, company_id: CompanyId, *, vehicles: int, trips: int) -> list[int]:
-    """The newest scored trips of a company, so many in all and as many of each of its first vehicles; row numbers."""
+    """The newest scored trips of a company, so many in all and as many of each of its first vehicles.
+
+    Row numbers, the latest start first.
+    """
     columns = vehicle.c
     of_company = select(columns.id).where(columns.company_id == company_id)
     found = tx.all(of_company.order_by(columns.created_ms, columns.id).limit(vehicles))
     each = -(-trips // max(len(found), 1))
-    nos: list[int] = []
+    known: list[tuple[int, int]] = []
     for row in found:
-        scored = select(trip.c.no).join(driving_score, driving_score.c.trip_no == trip.c.no)
+        scored = select(trip.c.start_ms, trip.c.no).join(driving_score, driving_score.c.trip_no == trip.c.no)
         of_vehicle = scored.where(trip.c.vehicle_id == row.id, trip.c.not_scored.is_(None))
         newest_first = of_vehicle.order_by(trip.c.start_ms.desc(), trip.c.no.desc()).limit(each)
-        nos += [known.no for known in tx.all(newest_first)]
-    return nos[:trips]
+        known += [(each.start_ms or 0, each.no) for each in tx.all(newest_first)]
+    return [no for _, no in sorted(known, reverse=True)[:trips]]
+
+
+def named(tx: ReadTx, trip_nos: Collection[int]) -> dict[int, NamedTrip]:
+    """Those among these trips that exist."""
+    found = tx.all(select(trip.c.no, trip.c.id, trip.c.start_ms).where(trip.c.no.in_(trip_nos)))
+    return {row.no: NamedTrip(TripId(row.id), row.start_ms) for row in found}
 
 
 def ask(tx: WriteTx, trip_nos: Sequence[int], *, due_ms: int) -> None:

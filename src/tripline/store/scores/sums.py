@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Select, and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import Integer, Select, and_, bindparam, delete, func, or_, select, update
 
 from tripline.domain import trends
 from tripline.domain.trends import NOTHING, Period, Subject, Sums
@@ -205,6 +205,23 @@ _OF_SUBJECT: Final = Hot(
     ),
     "of_subject",
     "of_period",
+)
+
+
+def trips_of_others(tx: ReadTx, subject: str, *, policy: int | None, first: int) -> int:
+    """Count the scored trips of a subject from a day on whose scores are by other policies than this one."""
+    ((found,),) = tx.hot(_OF_OTHERS, subject, Period.DAY.value, first, policy or 0)
+    return int(found)
+
+
+_OF_OTHERS: Final = Hot(
+    select(func.coalesce(func.sum(score_sum.c.trips), 0)).where(
+        score_sum.c.subject == bindparam("of_subject"),
+        score_sum.c.period == bindparam("of_period"),
+        score_sum.c.day >= bindparam("first", type_=Integer),
+        score_sum.c.policy != bindparam("of_policy", type_=Integer),
+    ),
+    *("of_subject", "of_period", "first", "of_policy"),
 )
 
 

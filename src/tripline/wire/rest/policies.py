@@ -5,11 +5,14 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from tripline.domain.policies import Source
 from tripline.wire.rest.base import Id
 from tripline.wire.rest.rescorings import Rescoring
 
 Section = dict[str, float | str | list[float]]
 """Numbers by name: one, or one each for car, bus and truck; a choice is a text."""
+_COMPANY: list[object] = [{"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"}]
+_TRIP: list[object] = [{"id": "0d1b7c50-c802-11ef-9d5c-6b1f6f2a4c11"}]
 _ACCOUNT: list[object] = [{"id": "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"}]
 
 
@@ -23,10 +26,28 @@ class ScoringPolicy(msgspec.Struct, frozen=True, rename="camel"):
     style: Annotated[Section, Meta(description="section `style`", examples=[{"braking_weight": 0.0}])]
 
 
+class PolicyChoiceFor(msgspec.Struct, frozen=True, rename="camel"):
+    """The policy of a company or a service type from a date on."""
+
+    company_id: Annotated[Id | None, Meta(description="null: for a service type", examples=_COMPANY)]
+    company_name: Annotated[str | None, Meta(description="null: for a service type", examples=["Han River Taxi"])]
+    service_type: Annotated[str | None, Meta(description="null: for a company", examples=[None])]
+    policy: Annotated[int | None, Meta(description="its number; null: the choice ends", examples=[2])]
+    from_time: Annotated[int, Meta(description="for trips that begin then or later, epoch ms", examples=[0])]
+
+
 class ScoringPolicies(msgspec.Struct, frozen=True, rename="camel"):
     """The stored policies."""
 
     data: Annotated[list[ScoringPolicy], Meta(description="the first one first", examples=[[]])]
+    choices: Annotated[
+        list[PolicyChoiceFor],
+        Meta(
+            description="the 100 latest choices for companies whose policy the caller may choose, and for their service"
+            " types; the latest date first",
+            examples=[[]],
+        ),
+    ]
 
 
 class PolicyChoice(msgspec.Struct, frozen=True, rename="camel"):
@@ -51,6 +72,14 @@ class CompanyScoring(msgspec.Struct, frozen=True, rename="camel"):
     in_force: Annotated[
         int | None,
         Meta(description="the policy of a trip that begins now; null: nothing was scored yet", examples=[1]),
+    ]
+    in_force_by: Annotated[
+        Source,
+        Meta(description="by choice for the COMPANY or SERVICE_TYPE, or by the SETTINGS", examples=["COMPANY"]),
+    ]
+    in_force_since: Annotated[
+        int | None,
+        Meta(description="from when the choice holds, epoch ms; null: that of the settings", examples=[1735689600000]),
     ]
     choices: Annotated[list[PolicyChoice], Meta(description="the earliest first", examples=[[]])]
     rescoring: Annotated[
@@ -82,6 +111,19 @@ class TryPolicy(msgspec.Struct, rename="camel", kw_only=True):
     """The policy to try."""
 
     policy: Annotated[int | None, Meta(description="its number", examples=[2])] = None
+    from_time: Annotated[
+        int | None,
+        Meta(description="date for `toScore`, epoch ms; without it: now", examples=[1735689600000]),
+    ] = None
+
+
+class PolicyMover(msgspec.Struct, frozen=True, rename="camel"):
+    """A trip whose score would change."""
+
+    trip_id: Annotated[Id, Meta(description="the trip", examples=_TRIP)]
+    start_time: Annotated[int | None, Meta(description="when it began, epoch ms", examples=[1735689600000])]
+    before: Annotated[float, Meta(description="its score now", examples=[93.1])]
+    after: Annotated[float, Meta(description="its score by the policy", examples=[81.3])]
 
 
 class PolicyPreview(msgspec.Struct, frozen=True, rename="camel"):
@@ -97,4 +139,18 @@ class PolicyPreview(msgspec.Struct, frozen=True, rename="camel"):
     greatest_change: Annotated[float, Meta(description="how far at most", examples=[11.8])]
     reasons: Annotated[
         dict[str, int], Meta(description="why trips would have no score, and how many", examples=[{"too_short": 2}])
+    ]
+    mean_before: Annotated[
+        float | None,
+        Meta(description="mean score now, of the trips that keep a score; null: there are none", examples=[91.4]),
+    ]
+    mean_after: Annotated[float | None, Meta(description="their mean score by the policy", examples=[88.9])]
+    movers: Annotated[list[PolicyMover], Meta(description="the five largest changes, the largest first", examples=[[]])]
+    to_score: Annotated[
+        int,
+        Meta(
+            description="stored scores by another policy of trips that began on the day of `fromTime` (service time"
+            " zone) or later: `rescore` replaces them",
+            examples=[1200],
+        ),
     ]

@@ -47,6 +47,7 @@ LATE: dict[str, tuple[str, dict[str, str]]] = {
     "/lines/{sensorId}/unpause": ("P", {}),
     "/pushes/addresses": ("P", {"notifyHost": "https://x.example"}),
     "/pushes/secret/rotate": ("P", {}),
+    "/scores/companies/{companyId}/policy": ("P", {"policy": "none"}),
     "/trips/{tripId}/driver": ("P", {"userId": "{managing director}"}),
     "/trips/{tripId}/driver/undo": ("P", {}),
 }
@@ -101,6 +102,10 @@ ANYHOW: dict[str, tuple[str, ...]] = {
         "/import/{draftId}/check",
         "/pushes/send",
         "/shares/{linkId}/end",
+    ),
+    "scores trips again by the policy in force, or ends that, and changes no choice": (
+        "/scores/companies/{companyId}/policy/cancel",
+        "/scores/companies/{companyId}/policy/rescore",
     ),
     "adds a link, or counts that it was opened, and changes nothing else": (
         "/fleet/vehicles/{vehicleId}/share",

@@ -47,6 +47,29 @@ def test_preview_counts_scores_that_move_and_keeps_nothing(tmp_path):
     assert {policy for policy, _ in kept} == {1}
 
 
+def test_preview_has_means_and_the_largest_changes_first(tmp_path):
+    found = played(tmp_path, lambda rig: previewed(rig, MILD))
+
+    before, after = found.means
+    assert after - before == pytest.approx(found.sum / 3)
+    assert [each.after > each.before for each in found.movers] == [True, True]
+    assert found.movers[0].after - found.movers[0].before == found.most
+
+
+def test_preview_ends_in_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(policy_service.rescore, "TRIED", 1)
+
+    async def play(rig):
+        await previewed(rig, MILD)
+        policy = await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
+        desk, step = desk_of(rig), iter(range(0, 10_000, 600))
+        desk._clock = lambda: next(step)
+        return await desk.preview(COMPANY, policy, HOLDER)
+
+    # It begins at 0 and asks the clock after each trip: 600, 1200.
+    assert played(tmp_path, play).judged == 2
+
+
 def test_preview_says_which_trips_would_have_no_score(tmp_path):
     found = played(tmp_path, lambda rig: previewed(rig, FAR))
 

@@ -1,0 +1,92 @@
+"""Scoring policies in sentences that say what each weighs, and the numbers in which two differ.
+
+Not here: the rules (`scoring/rules.py`), choosing a policy (`policies.py`).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from tripline.portal.frame.visitors import Visitor
+from tripline.scoring.rules import Rules
+from tripline.scoring.style import FAR_OVER
+from tripline.store.scores.policies import Policy
+
+SECONDS: Final = 10
+"""Seconds over the limit that a sentence weighs."""
+_TEXTS: Final = "portal.policy."
+
+
+class Worded(msgspec.Struct, frozen=True, kw_only=True):
+    """A policy in words."""
+
+    no: int
+    weighs: tuple[str, ...]
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """A number that two policies have differently."""
+
+    name: str
+    now: str
+    then: str
+
+
+def of(visitor: Visitor, policies: Sequence[Policy]) -> tuple[Worded, ...]:
+    """These policies in the visitor's language."""
+    return tuple(Worded(no=each.no, weighs=_weighs(visitor, each.rules)) for each in policies)
+
+
+def differences(now: Rules, then: Rules) -> tuple[Difference, ...]:
+    """The settings that differ, by name."""
+    before, after = _numbers(now), _numbers(then)
+    return tuple(
+        Difference(name=name, now=before[name], then=after[name]) for name in before if before[name] != after[name]
+    )
+
+
+def _weighs(visitor: Visitor, rules: Rules) -> tuple[str, ...]:
+    scoring, style = rules.scoring, rules.style
+
+    def say(name: str, weight: float, **values: str) -> str:
+        return visitor.say(_TEXTS + name, left=_left(weight), **values)
+
+    found = [
+        say("harsh", scoring.harsh_weight),
+        say("over", SECONDS * scoring.overspeed_weight, seconds=str(SECONDS)),
+    ]
+    weight = scoring.overspeed_weight
+    for times, further in zip(FAR_OVER, (style.over_20_weight, style.over_35_weight), strict=True):
+        weight += further
+        if further:
+            found.append(say("far_over", SECONDS * weight, seconds=str(SECONDS), percent=str(round((times - 1) * 100))))
+    if style.braking_weight:
+        found.append(say("braking", style.braking_weight, rate=f"{style.braking_kmh_s:g}"))
+    if style.cornering_weight:
+        found.append(say("corner", style.cornering_weight, lateral=f"{style.lateral_g:g}"))
+    found.append(visitor.say(f"{_TEXTS}tolerance.{scoring.tolerance}"))
+    limit = scoring.default_limit_kmh
+    found.append(
+        visitor.say(_TEXTS + "default_limit", limit=f"{limit:g}") if limit else visitor.say(_TEXTS + "no_limit")
+    )
+    found.append(visitor.say(_TEXTS + "from_km", km=f"{scoring.min_distance_m / 1_000:g}"))
+    return tuple(found)
+
+
+def _left(weight: float) -> str:
+    """The score of a drive with one such event each kilometre and nothing else."""
+    return str(round(100.0 * math.exp(-weight)))
+
+
+def _numbers(rules: Rules) -> Mapping[str, str]:
+    found = {}
+    for section, numbers in msgspec.to_builtins(rules).items():
+        for name, value in numbers.items():
+            if (section, name) != ("scoring", "grace_s"):
+                values = value if isinstance(value, list | tuple) else [value]
+                found[f"{section}.{name}"] = ", ".join(
+                    f"{each:g}" if not isinstance(each, str) else each for each in values
+                )
+    return found
