@@ -50,7 +50,7 @@ _THEME: Final = Value(name="theme", type=Theme, meaning="`light` or `dark`; abse
 _COOKIE: Final = "tripline-share"
 _HEADERS: Final = {**views.HEADERS, "referrer-policy": "no-referrer", "content-type": JSON}
 _TEXTS: Final = (
-    *("gone", "cut", "none", "at", "heading"),
+    *("cut", "none", "at", "heading"),
     *("title.vehicle", "title.trip", "trip.times", "trip.cut_ends", "trip.short", "trip.none"),
 )
 
@@ -71,16 +71,16 @@ async def show(request: Call) -> Response[bytes]:
     """The page of a shared vehicle or trip, without any of its data."""
     values = {name: f"{{{name}}}" for name in ("age", "degrees", "begin", "end")}
 
-    def text(name: str) -> str:
-        return catalogue.text(f"portal.shares.page.{name}", languages.asked_of(request), **values)
-
+    language = languages.asked_of(request)
+    texts = {name: catalogue.text(f"portal.shares.page.{name}", language, **values) for name in _TEXTS}
+    texts["gone"] = catalogue.sentence(LinkGone(), language)
     return views.show(
         request,
         None,
         "sharing/shared.html",
         title="portal.shares.page.title",
         headers={"referrer-policy": "no-referrer"},
-        texts=msgspec.json.encode({name: text(name) for name in _TEXTS}).decode(),
+        texts=msgspec.json.encode(texts).decode(),
         zone=context_of(request).time_zone.key,
         map_style=f"{_path(request)}/map/style.json",
         **base_map.values(request),
