@@ -147,6 +147,9 @@ class Action(Enum):
     """Who may be set as a driver by the actor, beside those who hold a right on the vehicle; the row is the person."""
     VEHICLE_DELEGATIONS_READ = "vehicle.delegations_read"
     """The companies that a vehicle is delegated to; the row is the vehicle."""
+    VEHICLE_DRIVE = "vehicle.drive"
+    """Open the driver's page, take a vehicle and give it back; the row is the person. Which vehicle:
+    `VEHICLE_ASSIGN_DRIVER`."""
     VEHICLE_HISTORY_READ = "vehicle.history_read"
     VEHICLE_MODIFY = "vehicle.modify"
     VEHICLE_READ = "vehicle.read"
@@ -260,6 +263,7 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
     Action.VEHICLE_DELETE: {Authority.COMPANY_ADMIN: _OWN, Authority.DIRECTOR: _MANAGED},
     Action.VEHICLE_DELEGATE: {Authority.COMPANY_ADMIN: _OWN},
     Action.VEHICLE_DELEGATIONS_READ: {Authority.COMPANY_ADMIN: _ADMIN_VEHICLE, Authority.DIRECTOR: _DIRECTING},
+    Action.VEHICLE_DRIVE: {Authority.DIRECTOR: _SELF, Authority.DRIVER: _SELF},
     # Excludes delegated companies: it names the other companies and earlier events.
     Action.VEHICLE_HISTORY_READ: {Authority.COMPANY_ADMIN: _ADMIN, Authority.DIRECTOR: _MANAGED},
     Action.VEHICLE_RECEIVE_DIRECTOR: {Authority.COMPANY_ADMIN: _OWN},

@@ -8,6 +8,7 @@ from typing import Any, Final
 from tripline.portal.account import account, apply, passwords, sign_in
 from tripline.portal.admin import accounts, applications, health, map_changes, maps, settings
 from tripline.portal.delegation import bulk, candidates, chains
+from tripline.portal.driving import codes, handover, home
 from tripline.portal.frame import navigation, start, static
 from tripline.portal.imports import disposal, drafts, rows, uploads
 from tripline.portal.lists import bulk_vehicles, exports, nouns, search
@@ -43,6 +44,9 @@ FAMILIES: Final = (
     bulk,
     candidates,
     chains,
+    codes,
+    handover,
+    home,
     start,
     static,
     disposal,
@@ -79,6 +83,7 @@ FAMILIES: Final = (
 )
 
 SECTIONS: Final[navigation.Sections] = {
+    "drive": {navigation.DRIVE: ("portal.driving.title", "id-card")},
     "fleet": {
         "/fleet/vehicles": ("portal.vehicles.title", "truck"),
         "/fleet/sensors": ("portal.sensors.title", "cpu"),

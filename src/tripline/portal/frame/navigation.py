@@ -30,6 +30,8 @@ ACCOUNT: Final = "/account"
 """The page of the visitor's account, open to every role."""
 LIVE_MAP: Final = "/map"
 """The first page of operators and directors."""
+DRIVE: Final = "/drive"
+"""The driver's page: the first page of drivers, found by directors under their account."""
 COMPANIES: Final = "/fleet/companies"
 VEHICLES: Final = "/fleet/vehicles"
 OWN_COMPANY: Final = "/company"
@@ -37,6 +39,8 @@ OWN_COMPANY: Final = "/company"
 REGISTRATION: Final = "/fleet/companies/new"
 _OWN: Final = "company"
 """The section about the visitor's company, hidden from platform administrators."""
+_DRIVE: Final = "drive"
+"""The section of people who only drive."""
 _OPERATORS: Final = (Authority.COMPANY_ADMIN, Authority.DIRECTOR)
 _TEXTS: Final = "portal.frame."
 
@@ -78,7 +82,7 @@ def navigation(request: Call, visitor: Visitor | None) -> tuple[Section, ...]:
     found = [
         (key, steps, _links(visitor, pages, path, steps))
         for key, steps in sections.items()
-        if key != _OWN or visitor.role is not Authority.SYS_ADMIN
+        if _is_of(key, visitor.role)
     ]
     return tuple(_section(visitor, key, links, _is_below(path, steps)) for key, steps, links in found if links)
 
@@ -109,6 +113,13 @@ def leads_to(request: Call, visitor: Visitor | None, path: str) -> bool:
     pages: Pages = request.app.state[PAGES]
     declared = path if path in pages else next((each for each in pages if _shape(each).fullmatch(path)), None)
     return visitor is not None and declared is not None and _is_open(pages[declared], visitor)
+
+
+def _is_of(section: str, role: Authority) -> bool:
+    """True if the section is in the navigation of the role."""
+    if section == _DRIVE:
+        return role is Authority.DRIVER
+    return section != _OWN or role is not Authority.SYS_ADMIN
 
 
 def _place(path: str, visitor: Visitor) -> str:

@@ -14,6 +14,7 @@ from tripline.domain.access import Action, Actor, Authority, Scope
 from tripline.domain.history import Event
 from tripline.domain.ids import SensorId, TimeIds, UserId, VehicleId
 from tripline.domain.people import DRIVING_ROLES, User
+from tripline.domain.refusals import Refusal
 from tripline.domain.vehicles import PreviousAssignment, Vehicle
 from tripline.services.fleet import history, lists
 from tripline.store import positions
@@ -50,6 +51,18 @@ class Choosing(msgspec.Struct, frozen=True, kw_only=True):
     people: Page[ListedPerson]
     chosen: Chosen | None
     """The person requested by id; None if not requested, or not a director or driver."""
+
+
+class Taking(msgspec.Struct, frozen=True, kw_only=True):
+    """A vehicle that the actor wants to drive."""
+
+    vehicle: Vehicle
+    own: Chosen | None
+    """The actor, with the vehicle that he drives now."""
+    driver: Chosen | None
+    """Its current driver."""
+    refusal: Refusal | None
+    """Reason why the actor cannot take it now."""
 
 
 def to_direct(
@@ -115,6 +128,25 @@ def chosen(tx: ReadTx, *, actor: Actor, user_id: UserId) -> Chosen | None:
         email=user.email if may_read else None,
         drives=user.vehicle_id,
         drives_no=driven[0].vehicle_no if driven is not None and driven[1] else None,
+    )
+
+
+def to_take(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Taking:
+    """The vehicle, and whether the actor can take it with `set_driver`. Raises `NotFound`, `Forbidden`."""
+    scope = access.scope_of(actor, Action.VEHICLE_ASSIGN_DRIVER)
+    vehicle = access.admitted(rows.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
+    refusal = None
+    if actor.authority is Authority.DRIVER and vehicle.current_driver_id != actor.user_id:
+        try:
+            vehicles.refuse_log_in(vehicle, actor.user_id)
+        except (vehicles.NotActivated, vehicles.Occupied) as error:
+            refusal = error
+    driver_id = vehicle.current_driver_id
+    return Taking(
+        vehicle=vehicle,
+        own=chosen(tx, actor=actor, user_id=actor.user_id),
+        driver=None if driver_id is None else chosen(tx, actor=actor, user_id=driver_id),
+        refusal=refusal,
     )
 
 

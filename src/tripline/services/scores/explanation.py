@@ -38,10 +38,15 @@ def of_facts(facts: ScoreFacts, zone: datetime.tzinfo, roads: RoadMatcher | None
     ValueError when packed samples are truncated, `Outage`.
     """
     if facts.rejudged is None:
-        return _explained(findings.read(facts.kept.findings or b""), facts.events)
+        return of_stored(facts)
     task, rules = facts.rejudged.task, facts.rejudged.policy.rules
     offset_ms = judgement.utc_offset_ms(task.job.begun_ms, zone)
     return of_trip(task, rules, facts.events, utc_offset_ms=offset_ms, roads=roads)
+
+
+def of_stored(facts: ScoreFacts) -> Explanation:
+    """Explain a trip by its stored findings."""
+    return _explained(findings.read(facts.kept.findings or b""), facts.events)
 
 
 def of_trip(

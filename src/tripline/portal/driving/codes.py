@@ -1,0 +1,58 @@
+"""The QR code for a vehicle's cab, to be printed: it holds the address at which drivers take the vehicle.
+
+The address is no secret and grants nothing (`handover.py`).
+"""
+
+import asyncio
+from typing import Any, Final
+
+import markupsafe
+import segno
+from litestar.response import Response
+
+from tripline.domain.access import Action
+from tripline.domain.ids import VehicleId
+from tripline.domain.vehicles import Vehicle
+from tripline.http import parameters
+from tripline.http.context import Call, context_of, process_of
+from tripline.portal.driving.home import PATH
+from tripline.portal.frame import views
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.services.fleet import vehicles as service
+from tripline.store.transactions import ReadTx
+
+_QUIET: Final = 4
+"""Modules of white around the code (ISO/IEC 18004)."""
+
+
+@page("GET", "/fleet/vehicles/{vehicleId}/code", access=Action.VEHICLE_ACTIVATE)
+async def show(request: Call) -> Response[bytes]:
+    """The code for the vehicle's cab."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, Vehicle]:
+        visitor = visitor_in(tx, request)
+        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+        return visitor, service.read(tx, actor=visitor.actor, vehicle_id=vehicle_id)
+
+    visitor, vehicle = await context_of(request).store.read_short(work)
+    address = process_of(request).public_url.rstrip("/")
+    return views.show(
+        request,
+        visitor,
+        "driving/code.html",
+        title=views.Plain(visitor.say("portal.driving.code_of", number=vehicle.vehicle_no)),
+        vehicle=vehicle,
+        # On a thread: drawing takes 8 ms.
+        code=await asyncio.to_thread(drawn, f"{address}{PATH}/{vehicle.id}") if address else None,
+    )
+
+
+def drawn(address: str) -> markupsafe.Markup:
+    """The address as a QR code: SVG, black on white, without styles."""
+    made = segno.make_qr(address, error="m")
+    text = made.svg_inline(border=_QUIET, light="#fff", svgclass="cab-code", lineclass=None, omitsize=True)
+    return markupsafe.Markup(text)  # noqa: S704  a drawing, without any text
+
+
+handlers: Final[list[Any]] = [show]

@@ -1,0 +1,152 @@
+"""Taking a vehicle to drive it, and giving it back: the page that the code in its cab leads to.
+
+The code grants nothing: the rules of spec/rest 9.1 decide, as over REST and on the vehicle's page.
+
+Not here: the rules (`services/fleet/assignments.py`), the code (`codes.py`).
+"""
+
+from typing import Any, Final
+
+from litestar.response import Response
+
+from tripline.domain import vehicles
+from tripline.domain.access import Action
+from tripline.domain.ids import SensorId, UserId, VehicleId
+from tripline.domain.refusals import Kind, Refusal
+from tripline.domain.vehicles import PreviousAssignment, Vehicle
+from tripline.http import parameters
+from tripline.http.context import Call, context_of
+from tripline.language import catalogue
+from tripline.portal.driving.home import PATH
+from tripline.portal.frame import forms, views
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.services import notifications
+from tripline.services.fleet import assignments
+from tripline.services.fleet.assignments import Chosen, Taking
+from tripline.store.transactions import ReadTx, WriteTx
+
+_TEXTS: Final = "portal.driving."
+_SHOWN_ID: Final = "shownId"
+"""The field with the vehicle's driver at rendering; empty for none."""
+_AGAIN: Final = (vehicles.NotActivated, vehicles.Occupied, vehicles.AssignedMeanwhile, vehicles.OtherDriver)
+"""Refusals that the page shows with the vehicle's present state."""
+
+
+@page("GET", f"{PATH}/{{vehicleId}}", access=Action.VEHICLE_DRIVE)
+async def ask(request: Call) -> Response[bytes]:
+    """Ask whether to take the vehicle, or to give it back."""
+    return await _ask(request)
+
+
+@page("POST", f"{PATH}/{{vehicleId}}", access=Action.VEHICLE_DRIVE, refuses=_AGAIN)
+async def take(request: Call) -> Response[bytes]:
+    """Take the vehicle; ends the visitor's driving elsewhere."""
+    form, visitor = await forms.read(request), await visitor_of(request)
+    context, own = context_of(request), visitor.actor.user_id
+    shown, now_ms = form.text(_SHOWN_ID), context.clock()
+    shown_id = UserId(parameters.uuid_of(shown, _SHOWN_ID)) if shown else None
+
+    def work(tx: WriteTx) -> tuple[Vehicle, list[SensorId], Chosen | None]:
+        person = assignments.chosen(tx, actor=visitor.actor, user_id=own)
+        vehicle, sensors = assignments.set_driver(
+            tx,
+            actor=visitor.actor,
+            vehicle_id=_vehicle_id(request),
+            driver_id=own,
+            ids=context.ids,
+            now_ms=now_ms,
+            seen=PreviousAssignment(shown_id, None if person is None else person.drives),
+        )
+        return vehicle, sensors, person
+
+    try:
+        vehicle, sensors, person = await context.store.write(work)
+    except _AGAIN as refusal:
+        return await _ask(request, error=refusal)
+    except Refusal as refusal:
+        return _refused(request, visitor, refusal)
+    notifications.send(context.signals, notifications.sensors_changed(sensors))
+    left = None if person is None or person.drives == vehicle.id else person.drives_no
+    notice = "taken" if left is None else "taken_left"
+    return views.moved(request, PATH, notice=_TEXTS + notice, number=vehicle.vehicle_no, other=left or "")
+
+
+@page("POST", f"{PATH}/{{vehicleId}}/back", access=Action.VEHICLE_DRIVE, refuses=_AGAIN)
+async def give_back(request: Call) -> Response[bytes]:
+    """Give the vehicle back."""
+    await forms.read(request)
+    context, visitor = context_of(request), await visitor_of(request)
+    now_ms = context.clock()
+
+    def work(tx: WriteTx) -> tuple[Vehicle, list[SensorId]]:
+        return assignments.unset_driver(
+            tx,
+            actor=visitor.actor,
+            vehicle_id=_vehicle_id(request),
+            driver_id=visitor.actor.user_id,
+            ids=context.ids,
+            now_ms=now_ms,
+        )
+
+    try:
+        vehicle, sensors = await context.store.write(work)
+    except _AGAIN as refusal:
+        return await _ask(request, error=refusal)
+    except Refusal as refusal:
+        return _refused(request, visitor, refusal)
+    notifications.send(context.signals, notifications.sensors_changed(sensors))
+    return views.moved(request, PATH, notice=f"{_TEXTS}given_back", number=vehicle.vehicle_no)
+
+
+async def _ask(request: Call, *, error: Refusal | None = None) -> Response[bytes]:
+    def work(tx: ReadTx) -> tuple[Visitor, Taking | Refusal]:
+        visitor = visitor_in(tx, request)
+        try:
+            return visitor, assignments.to_take(tx, actor=visitor.actor, vehicle_id=_vehicle_id(request))
+        except Refusal as refusal:
+            return visitor, refusal
+
+    visitor, found = await context_of(request).store.read_short(work)
+    if isinstance(found, Refusal):
+        return _refused(request, visitor, found)
+    vehicle, own = found.vehicle, visitor.actor.user_id
+    is_own = vehicle.current_driver_id == own
+    title = visitor.say(_TEXTS + ("drives" if is_own else "take_title"), number=vehicle.vehicle_no)
+    return views.show(
+        request,
+        visitor,
+        "driving/take.html",
+        title=views.Plain(title),
+        error=error,
+        vehicle=vehicle,
+        is_own=is_own,
+        driver=found.driver,
+        leaves=found.own if found.own is not None and found.own.drives not in (None, vehicle.id) else None,
+        refusal=None if found.refusal is None else catalogue.sentence(found.refusal, visitor.language, label=""),
+        base=f"{PATH}/{vehicle.id}",
+        up=PATH,
+    )
+
+
+def _refused(request: Call, visitor: Visitor, refusal: Refusal) -> Response[bytes]:
+    """The vehicle is out of the visitor's reach, or deleted. Raises any other refusal."""
+    if refusal.kind not in (Kind.PERMISSION, Kind.NOT_FOUND):
+        raise refusal
+    is_gone = refusal.kind is Kind.NOT_FOUND
+    return views.show(
+        request,
+        visitor,
+        "driving/refused.html",
+        title=_TEXTS + ("gone" if is_gone else "not_permitted"),
+        status=404 if is_gone else 403,
+        text=_TEXTS + ("gone_text" if is_gone else "not_permitted_text"),
+        up=PATH,
+    )
+
+
+def _vehicle_id(request: Call) -> VehicleId:
+    return VehicleId(parameters.path_id(request, "vehicleId"))
+
+
+handlers: Final[list[Any]] = [ask, take, give_back]

@@ -1,0 +1,144 @@
+"""The driver's page: the vehicle driven now, the newest trips with their dearest event, the trend of the own score.
+
+REST has the same data: the person's trips by start, explanations, trends, the person's record (spec/rest 9.1).
+
+Not here: all figures of the score (`portal/scores/subjects.py`), taking a vehicle (`handover.py`).
+"""
+
+from typing import Any, Final
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain import trends
+from tripline.domain.access import Action
+from tripline.domain.listed_trips import ListedTrip
+from tripline.domain.scores import why_not
+from tripline.domain.trends import NOTHING, Period, Subject
+from tripline.http.context import Call, context_of, maps_of
+from tripline.portal.frame import figures, navigation, views
+from tripline.portal.frame.page import page
+from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.scores import charts
+from tripline.portal.scores.subjects import SPANS
+from tripline.portal.trips import costs
+from tripline.portal.trips.costs import Cost
+from tripline.services import places
+from tripline.services.fleet import assignments
+from tripline.services.fleet.assignments import Chosen
+from tripline.services.scores import driver_trips
+from tripline.services.scores import trends as service
+from tripline.services.scores.driver_trips import DriverTrip
+from tripline.store.scores.trends import Point as TrendPoint
+from tripline.store.transactions import ReadTx
+
+PATH: Final = navigation.DRIVE
+SHOWN: Final = 5
+"""Trips on the page."""
+_LEAST_POINTS: Final = 0.05
+"""An event that costs less rounds to 0.0 points."""
+
+
+class Driven(msgspec.Struct, frozen=True, kw_only=True):
+    """A trip in the driver's words."""
+
+    trip: ListedTrip
+    begin: str | None
+    """Where it began, by road and place, else by coordinates."""
+    end: str | None
+    dearest: Cost | None
+    """The event that cost most."""
+    explained: bool
+    """False: its costs are only on the trip's page."""
+    disputed: str | None
+    """State of the newest dispute about the event, or about the whole trip."""
+    grade: str | None
+    """Badge of the score."""
+    why_not: str | None
+    """Reason without a score."""
+
+
+@page("GET", PATH, access=Action.VEHICLE_DRIVE)
+async def show(request: Call) -> Response[bytes]:
+    """The visitor's own trips and score, and the vehicle driven now."""
+    context = context_of(request)
+    now_ms = context.clock()
+    today = trends.day_of(now_ms, context.time_zone)
+    first = trends.first_day(today - SPANS[Period.WEEK], Period.WEEK)
+
+    def work(tx: ReadTx) -> tuple[Visitor, Chosen | None, list[DriverTrip], list[TrendPoint]]:
+        visitor = visitor_in(tx, request)
+        own = visitor.actor.user_id
+        points = service.trend(
+            *(tx, Subject.DRIVER, own, Period.WEEK),
+            first=first,
+            last=today,
+            ascending=True,
+            limit=SPANS[Period.WEEK] + 1,
+        )
+        trips = driver_trips.newest(tx, actor=visitor.actor, now_ms=now_ms, limit=SHOWN)
+        return visitor, assignments.chosen(tx, actor=visitor.actor, user_id=own), trips, points
+
+    visitor, person, trips, points = await context.store.read(work)
+    whole = NOTHING
+    for point in points:
+        whole = whole.plus(point.sums)
+    return views.show(
+        request,
+        visitor,
+        "driving/home.html",
+        title="portal.driving.title",
+        person=person,
+        trips=await _told(request, visitor, trips),
+        whole=whole if whole.trips else None,
+        badge=trends.badge(whole.score).value if whole.trips else None,
+        chart=charts.of(points, Period.WEEK, first=first, last=trends.first_day(today, Period.WEEK)),
+        width=charts.WIDTH,
+        height=charts.HEIGHT,
+        left=charts.LEFT,
+        scores=f"/scores/people/{visitor.actor.user_id}",
+    )
+
+
+async def _told(request: Call, visitor: Visitor, trips: list[DriverTrip]) -> list[Driven]:
+    """The trips with the names of their places, all looked up in one call."""
+    figure = figures.of(visitor.language, context_of(request).time_zone)
+    dearest = [_dearest(each, visitor, figure) for each in trips]
+    spots: list[tuple[float, float] | None] = []
+    roads: list[str] = []
+    for each, cost in zip(trips, dearest, strict=True):
+        spots += [each.ends.begin, each.ends.end, None if cost is None else (cost.lat, cost.lon)]
+        roads += ["", "", "" if cost is None else cost.road]
+    names = await places.words(maps_of(request).places, spots, language=visitor.language, roads=roads)
+    words = [
+        name or (None if spot is None else places.coordinates(spot)) for spot, name in zip(spots, names, strict=True)
+    ]
+    return [
+        Driven(
+            trip=each.trip,
+            begin=words[3 * at],
+            end=words[3 * at + 1],
+            dearest=None if cost is None else msgspec.structs.replace(cost, where=names[3 * at + 2] or cost.where),
+            explained=each.found is not None,
+            disputed=_disputed(each, cost),
+            grade=None if each.trip.score is None else trends.badge(each.trip.score).value,
+            why_not=None if each.trip.not_scored is None else why_not(each.trip.not_scored).value,
+        )
+        for at, (each, cost) in enumerate(zip(trips, dearest, strict=True))
+    ]
+
+
+def _dearest(each: DriverTrip, visitor: Visitor, figure: figures.Figures) -> Cost | None:
+    if each.found is None:
+        return None
+    found = costs.rows(each.found, each.disputes, say=visitor.say, figures=figure)
+    return next((cost for cost in found if cost.points >= _LEAST_POINTS and not cost.annulled), None)
+
+
+def _disputed(each: DriverTrip, cost: Cost | None) -> str | None:
+    of_trip = [dispute for dispute in each.disputes if dispute.event is None]
+    dispute = (cost and cost.dispute) or (of_trip[-1] if of_trip else None)
+    return None if dispute is None else dispute.state.value
+
+
+handlers: Final[list[Any]] = [show]
