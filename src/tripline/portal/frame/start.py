@@ -2,15 +2,26 @@
 
 from typing import Any, Final
 
+import msgspec
 from litestar.response import Response
 
 from tripline.domain.access import Gate
-from tripline.http import static_files
+from tripline.http import languages, static_files
 from tripline.http.context import Call, context_of
+from tripline.http.operations import Value
+from tripline.language import catalogue
+from tripline.language.catalogue import Language
 from tripline.portal.frame import addresses, navigation, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.static import FOLDER, STATIC
 from tripline.portal.frame.visitors import guest_in, visitor_of
+
+MANIFEST: Final = "/manifest.webmanifest"
+_LANGUAGE: Final = Value(name="language", type=str, meaning="language of the description", example="ko")
+_COLOUR: Final = "#1d5bb5"
+"""The colour of the mark."""
+_ICONS: Final = (("icon-192.png", 192, "any"), ("icon-512.png", 512, "any"), ("icon-maskable.png", 512, "maskable"))
+"""Names, sizes and purposes; drawn from `mark.svg`."""
 
 
 @page("GET", "/", access=Gate.ANYONE)
@@ -42,4 +53,30 @@ async def read_service_worker(request: Call) -> Response[bytes]:
     return static_files.answer(request, script, policy=views.POLICY)
 
 
-handlers: Final[list[Any]] = [begin, fleet, offline, read_service_worker]
+@page("GET", MANIFEST, access=Gate.ANYONE, query=(_LANGUAGE,), answer_type="application/manifest+json")
+async def read_manifest(request: Call) -> Response[bytes]:
+    """The web app manifest, with which a browser installs the portal (https://www.w3.org/TR/appmanifest/)."""
+    asked = request.query_params.get(_LANGUAGE.name)
+    language = Language(asked) if asked in frozenset(Language) else languages.asked_of(request)
+    icons = [
+        {"src": STATIC.address(name), "sizes": f"{size}x{size}", "type": "image/png", "purpose": purpose}
+        for name, size, purpose in _ICONS
+    ]
+    manifest = {
+        "id": addresses.HOME,
+        "name": "Tripline",
+        "short_name": "Tripline",
+        "description": catalogue.text("portal.frame.about", language),
+        "lang": language.value,
+        "start_url": addresses.HOME,
+        "scope": addresses.HOME,
+        "display": "standalone",
+        "theme_color": _COLOUR,
+        "background_color": _COLOUR,
+        "icons": icons,
+    }
+    made = static_files.made(msgspec.json.encode(manifest), "application/manifest+json")
+    return static_files.answer(request, made, policy=views.POLICY)
+
+
+handlers: Final[list[Any]] = [begin, fleet, offline, read_service_worker, read_manifest]

@@ -123,6 +123,10 @@ ANYHOW: dict[str, tuple[str, ...]] = {
         "/sign-in/link",
         "/sign-out",
     ),
+    "carries the driver that it showed, or concerns the visitor alone (test_driving_pages.py)": (
+        "/drive/{vehicleId}",
+        "/drive/{vehicleId}/back",
+    ),
     "maps are kept in files beside the store (test_map_pages.py)": (
         "/admin/maps/new",
         "/admin/maps/{area}/cancel",
