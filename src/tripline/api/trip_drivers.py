@@ -4,12 +4,14 @@ Not here: who may correct it (`services/scores/corrections.py`), accepting a dis
 (`disputes.py`).
 """
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from litestar.types import ASGIApp
 
 from tripline.domain import corrections
 from tripline.domain.access import Action, Actor
+from tripline.domain.corrections import TripDriver
 from tripline.domain.ids import TripId, UserId
 from tripline.domain.refusals import BadParameter
 from tripline.http import answers, languages, parameters, permission
@@ -76,22 +78,18 @@ async def correct_driver(request: Call) -> ASGIApp:
         raise BadParameter.missing(_DRIVER)
     driver_id = UserId(parameters.uuid_of(sent.driver_id, _DRIVER))
 
-    def work(tx: WriteTx) -> DriverOfTrip:
-        return driver_of_trip(
-            service.correct(
-                tx,
-                actor=actor,
-                trip_id=trip_id,
-                driver_id=driver_id,
-                language=languages.asked_of(request),
-                ids=context.ids,
-                now_ms=context.clock(),
-            )
+    def work(tx: WriteTx) -> TripDriver:
+        return service.correct(
+            tx,
+            actor=actor,
+            trip_id=trip_id,
+            driver_id=driver_id,
+            language=languages.asked_of(request),
+            ids=context.ids,
+            now_ms=context.clock(),
         )
 
-    corrected = await context.store.write(work)
-    notifications.send(context.signals, notifications.mail_due())
-    return answers.ok(corrected)
+    return await _written(request, work)
 
 
 @operation(
@@ -105,22 +103,26 @@ async def withdraw_driver(request: Call) -> ASGIApp:
     """Withdraw the correction: the trip has the driver that its messages name."""
     context = context_of(request)
 
-    def work(tx: WriteTx) -> DriverOfTrip:
+    def work(tx: WriteTx) -> TripDriver:
         actor, trip_id = _trip(tx, request)
-        return driver_of_trip(
-            service.withdraw(
-                tx,
-                actor=actor,
-                trip_id=trip_id,
-                language=languages.asked_of(request),
-                ids=context.ids,
-                now_ms=context.clock(),
-            )
+        return service.withdraw(
+            tx,
+            actor=actor,
+            trip_id=trip_id,
+            language=languages.asked_of(request),
+            ids=context.ids,
+            now_ms=context.clock(),
         )
 
-    withdrawn = await context.store.write(work)
+    return await _written(request, work)
+
+
+async def _written(request: Call, work: Callable[[WriteTx], TripDriver]) -> ASGIApp:
+    """Write, wake the postman, and answer the trip's driver."""
+    context = context_of(request)
+    changed = await context.store.write(work)
     notifications.send(context.signals, notifications.mail_due())
-    return answers.ok(withdrawn)
+    return answers.ok(driver_of_trip(changed))
 
 
 def _trip(tx: ReadTx, request: Call) -> tuple[Actor, TripId]:

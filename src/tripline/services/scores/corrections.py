@@ -105,12 +105,7 @@ def correct(
     require_driver(tx, actor=actor, known=known, driver_id=driver_id)
     if driver_id == known.driver_id:
         return known
-    if driver_id == known.recorded_id:
-        drivers.change(tx, known, driver_id, recorded_id=None, corrected_ms=None, now_ms=now_ms)
-    else:
-        recorded_id = known.recorded_id
-        drivers.change(tx, known, driver_id, recorded_id=recorded_id, corrected_ms=now_ms, now_ms=now_ms)
-    return _changed(tx, actor, known, driver_id, language=language, ids=ids, now_ms=now_ms)
+    return _change(tx, actor, known, driver_id, language=language, ids=ids, now_ms=now_ms)
 
 
 def withdraw(
@@ -131,8 +126,7 @@ def withdraw(
     _require_seen(known, seen)
     if known.corrected_ms is None:
         raise NotCorrected
-    drivers.change(tx, known, known.recorded_id, recorded_id=None, corrected_ms=None, now_ms=now_ms)
-    return _changed(tx, actor, known, known.recorded_id, language=language, ids=ids, now_ms=now_ms)
+    return _change(tx, actor, known, known.recorded_id, language=language, ids=ids, now_ms=now_ms)
 
 
 def _held(tx: WriteTx, actor: Actor, trip_id: TripId) -> TripDriver:
@@ -156,7 +150,7 @@ def _vehicle(tx: ReadTx, known: TripDriver) -> Vehicle:
     )
 
 
-def _changed(
+def _change(
     tx: WriteTx,
     actor: Actor,
     known: TripDriver,
@@ -166,7 +160,15 @@ def _changed(
     ids: TimeIds,
     now_ms: int,
 ) -> TripDriver:
-    """Add the entries of history and the mail to the new driver."""
+    """Give the trip this driver, with the entries of history and the mail to that person.
+
+    The recorded driver is no correction.
+    """
+    if driver_id == known.recorded_id:
+        drivers.change(tx, known, driver_id, recorded_id=None, corrected_ms=None, now_ms=now_ms)
+    else:
+        recorded_id = known.recorded_id
+        drivers.change(tx, known, driver_id, recorded_id=recorded_id, corrected_ms=now_ms, now_ms=now_ms)
     vehicle = _vehicle(tx, known)
     events = ((Event.TRIP_DRIVER_UNSET, known.driver_id), (Event.TRIP_DRIVER_SET, driver_id))
     for event, user_id in events:
