@@ -77,6 +77,7 @@ def test_company_ranks_its_drivers_with_ties_in_pages(tmp_path: Path, monkeypatc
     assert {f"/scores/people/{each.user_id}" for each in (own.driver, own.colleague)} <= set(shown.hrefs)
     assert "1driver" in shown.text.replace("\n", "")
     assert "1colleague" in shown.text.replace("\n", "")
+    assert "The page of each shows the share of known limits." in shown.text
     assert "Disputes that wait for a decision" in shown.text
     assert "The speed limit was different" in shown.text
     assert "The speed limit was different" in Page(start.text).text
