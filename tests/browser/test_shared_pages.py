@@ -1,12 +1,15 @@
 """A shared vehicle in a real browser without an account: it appears, and is gone within 3 s of the end of its link."""
 
+import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from playwright.sync_api import expect
 from tests.browser.test_live_map_pages import DRAWN, PATIENCE_MS, World
-from tests.support import map_files, portal_browser, servers
+from tests.support import drives, map_files, portal_browser, servers
 from tests.support.fleet import Company
+from tests.system.test_live_positions import play
 
 from tripline.maintenance import maps
 
@@ -58,3 +61,25 @@ def test_guest_sees_the_vehicle_until_the_link_ends(world, browser, turn):
         expect(page.locator("[data-part=number]")).to_be_hidden(timeout=GONE_MS)
 
     assert (look.name, problems, troubles) == (look.name, ([], []), [])
+
+
+def test_guest_sees_the_trip_without_its_ends_until_the_link_ends(world, browser):
+    vehicle, look = world.company.vehicle_with_sensor(9), portal_browser.rotated(3)
+    bodies = [json.loads(each) for each in drives.straight_trip(1, int(time.time() * 1_000) - 3_600_000)]
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(play, world.server, vehicle, bodies).result()
+    (trip,) = world.company.get(f"/api/tre/v1/vehicle/{vehicle.vehicle_id}/trips", limit=1)["data"]
+    link = world.company.post(f"/api/tre/v1_3/trip/{trip['id']['id']}/sharelink", {"number": True})
+    with portal_browser.watching(browser, world.server.api, look) as watched:
+        page = watched.page
+        page.goto(link["url"])
+        expect(page.locator("[data-part=number]")).to_have_text(vehicle.vehicle_no)
+        page.wait_for_selector(DRAWN, timeout=PATIENCE_MS)
+        expect(page.locator("[data-part=heading]")).to_contain_text("200 m")
+        troubles = watched.troubles()
+        end(world, link)
+        expect(page.locator("[data-part=number]")).to_be_hidden(timeout=GONE_MS)
+        expect(page.locator("[data-map]")).to_be_hidden()
+        troubles += portal_browser.axe(page)
+
+    assert (look.name, troubles) == (look.name, [])

@@ -44,7 +44,7 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 Reading: TypeAlias = Callable[[ReadTx, Call, Visitor], Subject]
-"""Reads what a request names, for a visitor who may share it."""
+"""Reads the vehicle or trip of a request, for a visitor who may share it."""
 
 
 @page("GET", PATH, access=Action.VEHICLE_SHARE)

@@ -118,7 +118,7 @@ async def open_link(request: Call) -> Response[bytes]:
 
 @page("GET", f"{PATH}/{{linkId}}/shows", access=Gate.ANYONE, in_path=(_LINK,), answer_type=JSON, refuses=(LinkGone,))
 async def read_shows(request: Call) -> Response[bytes]:
-    """Whether the link shows a vehicle or a trip."""
+    """The kind of thing that the link shows: a vehicle or a trip."""
     link = await context_of(request).store.read_short(lambda tx: _shared(tx, request))
     return _json(SharedThing(shows="vehicle" if link.trip_no is None else "trip"))
 

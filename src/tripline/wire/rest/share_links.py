@@ -89,13 +89,13 @@ class SharedPosition(msgspec.Struct, kw_only=True):
 
 
 class SharedThing(msgspec.Struct, kw_only=True):
-    """What a link shows, so that its page knows what to read."""
+    """The kind of thing that a link shows; its page reads this first."""
 
     shows: Literal["vehicle", "trip"]
 
 
 class SharedTrip(msgspec.Struct, kw_only=True):
-    """All that the page of a link shows of its trip."""
+    """Every field that the page of a link shows of its trip."""
 
     begin: int | None
     """Time of the first point, epoch ms; null: no points."""
