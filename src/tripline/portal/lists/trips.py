@@ -162,7 +162,9 @@ def _limits(row: TripRow, _: Words) -> str | None:
 
 def _reason(row: TripRow, words: Words) -> str | None:
     reason = row.trip.not_scored
-    return None if reason is None else words.say(f"portal.lists.filter.reason.{reason}")
+    if reason is None or reason in listed_trips.REASONS:
+        return None if reason is None else words.say(f"portal.lists.filter.reason.{reason}")
+    return words.say("portal.trip.why.unknown")  # stored by another version
 
 
 def _mark(name: str, row: TripRow, words: Words) -> str | None:
