@@ -67,13 +67,13 @@ class Watched(msgspec.Struct):
 
 
 @contextmanager
-def browsing() -> Iterator[Browser]:
-    """A browser for a file's tests."""
+def browsing(*flags: str) -> Iterator[Browser]:
+    """A browser for a file's tests, started with these flags too."""
     required.need("chromium", "pages of the portal in a browser")
     required.need(AXE.is_file(), "pages of the portal in a browser", "axe-core is not installed")
     with sync_playwright() as player:
         browser = player.chromium.launch(
-            executable_path=shutil.which("chromium"), args=[ALONE, "--no-sandbox", "--disable-gpu"]
+            executable_path=shutil.which("chromium"), args=[ALONE, "--no-sandbox", "--disable-gpu", *flags]
         )
         try:
             yield browser
