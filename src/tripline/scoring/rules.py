@@ -4,11 +4,14 @@ Their meaning: `docs/scoring.md`.
 """
 
 from enum import IntEnum
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
+
+FAR_OVER: Final = (1.20, 1.35)
+"""Multiples of the limit; `over_20_weight` and `over_35_weight` are for seconds above them."""
 
 Tolerance = Literal["factor", "kotsa", "plus15"]
 Accumulation = Literal["pooled", "trip_mean"]

@@ -12,12 +12,10 @@ import numpy as np
 
 from tripline.scoring import harsh
 from tripline.scoring.drives import Drives, Flags, Floats, Ints
-from tripline.scoring.rules import Rules
+from tripline.scoring.rules import FAR_OVER, Rules
 
 HEADING_REACH: Final = 2
 GRAVITY: Final = 9.81
-FAR_OVER: Final = (1.20, 1.35)
-"""Multiples of the limit; `over_20_weight` and `over_35_weight` are for seconds above them."""
 
 
 class Runs(msgspec.Struct, frozen=True):

@@ -10,8 +10,7 @@ from typing import Final
 import msgspec
 
 from tripline.portal.frame.visitors import Visitor
-from tripline.scoring.rules import Rules
-from tripline.scoring.style import FAR_OVER
+from tripline.scoring.rules import FAR_OVER, Rules
 from tripline.store.scores.policies import Policy
 
 SECONDS: Final = 10
