@@ -1,11 +1,11 @@
 """`make bench`: measures every row, prints the table with the gates' verdicts, writes `results/`.
 
 `python -m bench --quick` takes a few minutes less and decides nothing; names of rows (`device_channel fleet_10k pages
-portal kernel scoring roads trends imports surface growth erasing rpc pushes storm late hostile_http`) measure only
-those. The rows of several processes (`postgres buffered burst bus big_pages late_shared`) take long, need PostgreSQL
-and Kafka, and are measured when they are named; so are `fleet_hour`, which takes an hour, `isolation`, which takes
-half an hour, `mute`, which takes five minutes and needs Node, and `maps`, which takes ten minutes and needs an extract
-(`BENCH_EXTRACT`).
+portal kernel scoring roads trends imports surface growth erasing rpc pushes storm late hostile_http live_map map_page
+trip_page`) measure only those. The rows of several processes (`postgres buffered burst bus big_pages late_shared`) take
+long, need PostgreSQL and Kafka, and are measured when they are named; so are `fleet_hour`, which takes an hour,
+`isolation`, which takes half an hour, `mute`, which takes five minutes and needs Node, and `maps`, which takes ten
+minutes and needs an extract (`BENCH_EXTRACT`).
 """
 
 import argparse
@@ -35,6 +35,9 @@ ROWS = (
     "storm",
     "late",
     "hostile_http",
+    "live_map",
+    "map_page",
+    "trip_page",
 )
 SCALED = ("postgres", "buffered", "burst", "bus", "big_pages", "late_shared", "fleet_hour", "isolation", "mute", "maps")
 """Measured when they are named."""

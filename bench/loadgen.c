@@ -7,6 +7,8 @@
  * `--kind short` sends 124 bytes instead of 144; `--apart` gives each message a write, and so a TLS record, of its own:
  * otherwise messages that may go at once share one.
  * `--publishers N` lets only the first N connections publish (in the closed loop: 0 or all); the others are just there.
+ * `--drive` has each device drive to and fro on a way of its own, 100 of them side by side: its messages have the
+ * present time (in rate mode that at which they were due) and a place of their own.
  *
  * `--answer` makes devices of the connections: each subscribes to its requests and acknowledges every one at once.
  * `--reconnect` dials again, every `--redial` milliseconds, whoever loses its connection or is not let in, and says when
@@ -61,7 +63,7 @@ struct device {
 
 static struct {
     const char *host, *ca, *users, *kind;
-    int port, connections, window, server, publishers, answer, reconnect, apart;
+    int port, connections, window, server, publishers, answer, reconnect, apart, drive;
     double seconds, warmup, rate, redial_ms;
     long long first_ms;
 } options = {.host = "127.0.0.1", .kind = "single", .connections = 100, .window = 1, .seconds = 5, .warmup = 1,
@@ -114,8 +116,9 @@ static double quantile_us(double q) {
 /* --- one message ------------------------------------------------------------------------------------------------ */
 
 static unsigned char message[MAX_MESSAGE];
-static size_t message_size, id_at, times_at[TIMES];
+static size_t message_size, id_at, times_at[TIMES], lat_at, lon_at;
 static int times;
+static int64_t wall_ahead_ns; /* the wall clock's time less that of now_ns */
 
 static void append(const char *text) {
     size_t n = strlen(text);
@@ -130,6 +133,16 @@ static void append_time(void) {
 
 static void append_point(int i, int is_short) {
     char text[128];
+    if (options.drive) {
+        append("{\"tid\":41,\"lat\":47.");
+        lat_at = message_size;
+        append("000000,\"lon\":9.");
+        lon_at = message_size;
+        append("000000,\"sp\":40,\"clt\":");
+        append_time();
+        append("}");
+        return;
+    }
     snprintf(text, sizeof text, "{\"tid\":41,\"lat\":35.%06d,\"lon\":129.%06d,\"alt\":12.4,\"sp\":%d,%s\"nos\":9,%s\"clt\":",
              157731 + 111 * i, 59114 + 137 * i, 38 + i % 7, is_short ? "" : "\"dop\":1.1,", is_short ? "" : "\"tdis\":14,");
     append(text);
@@ -162,21 +175,31 @@ static void compose(void) {
     memcpy(message + id_at + 2, body, body_size);
     message_size = id_at + 2 + body_size;
     for (int i = 0; i < times; i++) times_at[i] += id_at + 2;
+    lat_at += id_at + 2, lon_at += id_at + 2;
 }
 
-static void put_time(unsigned char *at, long long ms) {
-    for (int i = 12; i >= 0; i--, ms /= 10) at[i] = (unsigned char)('0' + ms % 10);
+static void put_digits(unsigned char *at, int count, long long value) {
+    for (int i = count - 1; i >= 0; i--, value /= 10) at[i] = (unsigned char)('0' + value % 10);
 }
 
-static void put_message(unsigned char *at, uint32_t n) {
+/* Where device `number` is in its n-th message: 100 ways in a row, each driven to and fro at 40 km/h. */
+static void put_place(unsigned char *at, long number, uint32_t n) {
+    long step = n % 80;
+    put_digits(at + lat_at, 6, 50000 + number / 100 * 2000);
+    put_digits(at + lon_at, 6, 470000 + number % 100 * 1600 + 147 * (step < 40 ? step : 80 - step));
+}
+
+static void put_message(unsigned char *at, long number, uint32_t n, uint64_t since) {
     int points = times - 1;
     long long last = options.first_ms + 1000LL * points * ((long long)n + 1);
+    if (options.drive) last = ((long long)since + wall_ahead_ns) / 1000000;
     unsigned id = n % 65535 + 1;
     memcpy(at, message, message_size);
     at[id_at] = (unsigned char)(id >> 8);
     at[id_at + 1] = (unsigned char)id;
-    put_time(at + times_at[0], last);
-    for (int i = 1; i <= points; i++) put_time(at + times_at[i], last - 1000LL * (points - i));
+    if (options.drive) put_place(at, number, n);
+    put_digits(at + times_at[0], 13, last);
+    for (int i = 1; i <= points; i++) put_digits(at + times_at[i], 13, last - 1000LL * (points - i));
 }
 
 /* --- one connection --------------------------------------------------------------------------------------------- */
@@ -253,7 +276,7 @@ static void publish(struct device *d, int count, uint64_t since) {
     int together = options.apart ? 1 : count;
     for (int left = count; left && d->state == READY; left -= together) {
         for (int i = 0; i < together; i++, d->sent++) {
-            put_message(batch + (size_t)i * message_size, d->sent);
+            put_message(batch + (size_t)i * message_size, d - devices, d->sent, since);
             d->since[d->sent % MAX_WINDOW] = since;
         }
         sent_total += (uint64_t)together;
@@ -565,7 +588,7 @@ static void parse(int argc, char **argv) {
         {"connections", 1, 0, 'n'}, {"window", 1, 0, 'w'}, {"seconds", 1, 0, 's'}, {"warmup", 1, 0, 'W'},
         {"rate", 1, 0, 'r'}, {"server", 1, 0, 'S'}, {"first-ms", 1, 0, 'f'}, {"publishers", 1, 0, 'P'},
         {"answer", 0, 0, 'a'}, {"reconnect", 0, 0, 'R'}, {"redial", 1, 0, 'd'},
-        {"apart", 0, 0, 'A'}, {0, 0, 0, 0}};
+        {"apart", 0, 0, 'A'}, {"drive", 0, 0, 'D'}, {0, 0, 0, 0}};
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) switch (c) {
         case 'h': options.host = optarg; break;
         case 'p': options.port = atoi(optarg); break;
@@ -584,13 +607,14 @@ static void parse(int argc, char **argv) {
         case 'R': options.reconnect = 1; break;
         case 'd': options.redial_ms = atof(optarg); break;
         case 'A': options.apart = 1; break;
+        case 'D': options.drive = 1; break;
         default: exit(2);
         }
     if (!options.port || options.connections < 1 || options.window < 1 || options.window > MAX_WINDOW) {
         fprintf(stderr, "usage: loadgen --port P [--ca FILE] [--users FILE] [--connections N] [--window 1..64]\n"
                         "       [--kind single|short|aggregate] [--rate R] [--seconds S] [--warmup S] [--server PID]\n"
                         "       [--first-ms MS]  time of the first message\n"
-                        "       [--apart] [--publishers N] [--answer] [--reconnect] [--redial MS]\n");
+                        "       [--apart] [--drive] [--publishers N] [--answer] [--reconnect] [--redial MS]\n");
         exit(2);
     }
     if (options.publishers < 0 || options.publishers > options.connections) options.publishers = options.connections;
@@ -613,6 +637,9 @@ int main(int argc, char **argv) {
         SSL_CTX_set_session_cache_mode(tls, SSL_SESS_CACHE_OFF);
     }
     poller = epoll_create1(EPOLL_CLOEXEC);
+    struct timespec wall;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    wall_ahead_ns = (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec - (int64_t)now_ns();
     compose();
     read_names();
     uint64_t dialled = now_ns();

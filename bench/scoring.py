@@ -80,7 +80,7 @@ def _rig(folder: Path) -> Rig:
 
 
 async def _hours(rig: Rig, count: int) -> list[Figure]:
-    longest = _recording(DRIVES / "drive_31.csv")
+    longest = recording(DRIVES / "drive_31.csv")
     rows = longest[np.arange(HOUR) % len(longest)]
     try:
         await rig.add_vehicle()
@@ -124,7 +124,7 @@ async def _explained(rig: Rig, trip_id: str) -> float:
 
 
 async def _anew(rig: Rig, count: int, rounds: int) -> list[Figure]:
-    drives = [_recording(file) for file in sorted(DRIVES.glob("*.csv"))]
+    drives = [recording(file) for file in sorted(DRIVES.glob("*.csv"))]
     vehicles = [f"{number:08d}-0000-11b2-8080-808080808080" for number in range(-(-count // OF_VEHICLE))]
     found: dict[str, list[float]] = {"the same policy": [], "another policy": []}
     try:
@@ -164,7 +164,8 @@ def _choose(tx: WriteTx, no: int) -> None:
     policies.choose(tx, policies.Kind.COMPANY, scoring_rows.COMPANY, no, from_ms=0, now_ms=0)
 
 
-def _recording(file: Path) -> Rows:
+def recording(file: Path) -> Rows:
+    """The rows of a recorded drive."""
     return np.genfromtxt(file, delimiter=",", skip_header=1, usecols=(0, 1, 2, 3))
 
 

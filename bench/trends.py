@@ -113,7 +113,7 @@ def _scores(there: Made, vehicles: list[str]) -> Iterator[dict[str, Any]]:
 async def _driven(folder: Path, path: Path, there: Made) -> list[str]:
     """Trips of an hour of the company, scored; their ids."""
     rig = Rig(folder, store=SqliteStore(path))
-    longest = scoring._recording(scoring.DRIVES / "drive_31.csv")
+    longest = scoring.recording(scoring.DRIVES / "drive_31.csv")
     rows = longest[np.arange(scoring.HOUR) % len(longest)]
     try:
         nos = [await rig.add_trip(scoring.messages(rows, number), vehicle_id=there.vehicle) for number in range(TRIPS)]
