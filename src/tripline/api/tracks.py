@@ -5,6 +5,7 @@ An extension of ours, not part of the interface (spec/rest 10.1).
 
 import asyncio
 import gzip
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
@@ -49,19 +50,21 @@ async def read(request: Call) -> Response[bytes]:
         return trip_samples.read(tx, actor=permission.permitted_in(tx, request), of=trip_id)
 
     found = await context.store.read(work)
+    return await sent(request, lambda: of_trip(trip_id, found, context.time_zone, scores_of(request).roads))
+
+
+async def sent(request: Call, make: Callable[[], Any]) -> Response[bytes]:
+    """Return the answer with the record that `make` returns on a thread; compressed on request."""
     packed = "gzip" in request.headers.get("accept-encoding", "")
-    body = await asyncio.to_thread(
-        _body, trip_id, found, context.time_zone, roads=scores_of(request).roads, packed=packed
-    )
+    body = await asyncio.to_thread(_body, make, packed=packed)
     headers = {"vary": "Accept-Encoding", "cache-control": "no-store"}
     if packed:
         headers["content-encoding"] = "gzip"
     return Response(body, media_type="application/json;charset=UTF-8", headers=headers)
 
 
-def _body(trip_id: str, found: TripSamples, zone: ZoneInfo, *, roads: RoadMatcher | None, packed: bool) -> bytes:
-    """Raises ValueError when packed samples are truncated, `Outage`."""
-    body = _JSON.encode(of_trip(trip_id, found, zone, roads))
+def _body(make: Callable[[], Any], *, packed: bool) -> bytes:
+    body = _JSON.encode(make())
     return gzip.compress(body, compresslevel=6, mtime=0) if packed else body
 
 

@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
+from litestar.response import Response
 from litestar.types import ASGIApp
 from msgspec import Meta
 
+from tripline.api import tracks
 from tripline.domain import fields
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId, UserId, VehicleId
@@ -179,8 +181,8 @@ async def read_day(request: Call) -> ASGIApp:
     in_path=(_DATE,),
     refuses=(TooLong,),
 )
-async def read_day_track(request: Call) -> ASGIApp:
-    """Where the vehicle went on one day, and how fast."""
+async def read_day_track(request: Call) -> Response[bytes]:
+    """Where the vehicle went on one day, and how fast; compressed on request."""
     context = context_of(request)
     now_ms, zone = context.clock(), context.time_zone
 
@@ -190,8 +192,12 @@ async def read_day_track(request: Call) -> ASGIApp:
         return vehicle_days.read_samples(tx, actor=actor, vehicle_id=vehicle_id, day=day, zone=zone, now_ms=now_ms)
 
     found = await context.store.read(work)
-    way = await asyncio.to_thread(day_track.of_packed, found.packed, begin_ms=found.begin_ms, end_ms=found.end_ms)
-    return answers.ok(VehicleDayTrack(way.samples, Samples(way.time_ms, way.lat, way.lon, way.speed_kmh)))
+
+    def make() -> VehicleDayTrack:
+        way = day_track.of_packed(found.packed, begin_ms=found.begin_ms, end_ms=found.end_ms)
+        return VehicleDayTrack(way.samples, Samples(way.time_ms, way.lat, way.lon, way.speed_kmh))
+
+    return await tracks.sent(request, make)
 
 
 def _of_day(tx: ReadTx, request: Call, actor: Actor) -> tuple[VehicleId, int]:

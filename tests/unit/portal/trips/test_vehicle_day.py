@@ -98,13 +98,17 @@ def test_idling_is_standing_of_five_minutes_on_the_day_alone(tmp_path):
 def test_track_of_the_day_has_its_samples_alone(tmp_path):
     async def scenario(world):
         days = ("2024-12-31", "2025-01-01", "2025-01-02")
-        return [await world.app.get(world.of("P"), day_world.address(world, f"days/{day}/track")) for day in days]
+        tracks = [await world.app.get(world.of("P"), day_world.address(world, f"days/{day}/track")) for day in days]
+        packed = {"accept-encoding": "gzip"}
+        address = f"/api/tre/v1_3/vehicle/{world.ids['V']}/days/2025-01-01/track"
+        return *tracks, await Browser(world.app, world.of("P")).get(address, **packed)
 
-    before, day, after = day_world.run(tmp_path, scenario)
+    before, day, after, small = day_world.run(tmp_path, scenario)
 
     assert before["samples"]["lon"] == [127.0, 127.3]
     assert day["samples"] == {"ts": [MIDNIGHT_MS + HOUR_MS], "lat": [37.5], "lon": [127.4], "speed": [50.0]}
     assert (after["count"], after["samples"]["ts"]) == (0, [])
+    assert (small.headers["content-encoding"], small.json()) == ("gzip", day)
 
 
 def test_day_of_too_many_samples_has_no_idling_and_no_track(tmp_path, monkeypatch):
