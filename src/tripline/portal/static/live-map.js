@@ -11,6 +11,9 @@ const ROWS = 100;
 const EVERY_MS = 1000;
 /** Events come once a second; one that is a little early is drawn at once. */
 const EARLY_MS = 150;
+/** Without events the page is drawn anew so late, lest a tick just before an event hold the event back. */
+const QUIET_MS = 1300;
+const TICK_MS = 250;
 const NOW_S = 3;
 const STORED = "live-map";
 const LANGUAGE = document.documentElement.lang;
@@ -46,7 +49,7 @@ class LiveMap {
     this.listen();
     this.showStream();
     // States, ages and the silence of the stream change by time alone.
-    setInterval(() => this.soon(), EVERY_MS);
+    setInterval(() => performance.now() - this.drawn > QUIET_MS && this.soon(), TICK_MS);
     document.addEventListener("visibilitychange", () => this.soon());
     this.openMap();
   }
