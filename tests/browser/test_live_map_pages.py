@@ -128,7 +128,7 @@ def test_everything_is_reached_by_keyboard_without_webgl(world, browser, visit):
         assert watched.troubles() == []
     assert second.vehicle_no in told
     assert re.search(r"Stopped.+0 km/h.+No driver.+47\.01", told, re.DOTALL)
-    assert leads.startswith("/trips/")
+    assert leads.startswith(f"/fleet/vehicles/{second.vehicle_id}/days/")
     assert f"/fleet/vehicles/{second.vehicle_id}" in more
 
 
