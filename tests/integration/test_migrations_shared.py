@@ -277,7 +277,16 @@ def test_database_says_which_programs_it_serves(tmp_path: Path, newest_url: str)
 
 
 def test_server_does_not_migrate_but_says_what_to_run(url, tmp_path):
-    done = servers.run("serve", "--data", str(tmp_path / "data"), "--store", url, "--api-port=0", "--analytics-port=0")
+    done = servers.run(
+        "serve",
+        "--data",
+        str(tmp_path / "data"),
+        "--store",
+        url,
+        "--device-port=0",
+        "--api-port=0",
+        "--analytics-port=0",
+    )
 
     said = "tripline: The database has no schema yet; run `tripline migrate` with the same store address first."
     assert (done.returncode, done.stdout, done.stderr.splitlines()[-1]) == (1, "", said)

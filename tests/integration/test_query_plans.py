@@ -37,8 +37,8 @@ PERMITTED = {
     # The platform administrator's, who reaches every company: the number of them all; and their list, in its order.
     "companies.count_partners": {"SCAN company"},
     "companies.list_companies": {"SCAN company USING COVERING INDEX ix_company_name"},
-    # Policies are few: the operator of the machine adds each.
-    "policies.list_policies": {POLICIES},
+    # Policies are few: the operator of the machine adds each. So are choices of them, made by hand.
+    "policies.list_policies": {POLICIES, SORTED},
     "policies.company_scoring": {POLICIES},
     # Asks for one row, whichever it is: whether anything waits to be erased.
     "trips_of_people.list_of_director": {LOOKS_FOR_ONE},
@@ -53,6 +53,7 @@ PERMITTED = {
     "positions.read": {SORTED, "SCAN position_change"},
     # The trips of one window, of the vehicles of one reader.
     "trip_lists.list_of_company": {SORTED},
+    "trip_lists.sums_of_company": {SORTED},
     "trends.scores_to_attend": {SORTED},
     "delegations.list_companies": {SORTED},
     # The links of one company, a few hundred at most, of which those of one millisecond are sorted.
@@ -136,7 +137,7 @@ def queries(operation, ids, first):
 async def read(app, world, operation, note):
     """Ask for everything that the operation answers, as everybody."""
     path = operation.path.format(
-        date=world.ids["date"], **{name: world.ids[IN_PATH[name]] for name in operation.path_ids}
+        date=world.ids["date"], policy="1", **{name: world.ids[IN_PATH[name]] for name in operation.path_ids}
     )
     note(operation.name)
     for actor in ACTORS[1:]:

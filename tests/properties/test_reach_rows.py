@@ -148,7 +148,8 @@ def apply(tx, number, change):
             fleet_vehicles.delete(tx, actor=admin(owner), vehicle_id=of[0], **now(number))
         case "delete person":
             removal.person(tx, of[0], now_ms=1)
-        case "delete company":
+        # Delegations come from a vehicle's owner, which cannot be deleted; those of this world come from `c0`.
+        case "delete company" if of[0] != "c0" or not has:
             with contextlib.suppress(companies.InUse):
                 removal.company(tx, admin("c0"), companies_of.find(tx, EVERYTHING, of[0])[0], **now(number))
         case "register":
