@@ -1,6 +1,7 @@
 """A shared vehicle in a real browser without an account: it appears, and is gone within 3 s of the end of its link."""
 
 import json
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,6 +16,8 @@ from tripline.maintenance import maps
 
 pytestmark = [pytest.mark.deep, pytest.mark.once("what a share link shows"), pytest.mark.slow]
 
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
 GONE_MS = 4_000
 """Three seconds, and one for a busy machine."""
 
@@ -65,7 +68,8 @@ def test_guest_sees_the_vehicle_until_the_link_ends(world, browser, turn):
 
 def test_guest_sees_the_trip_without_its_ends_until_the_link_ends(world, browser):
     vehicle, look = world.company.vehicle_with_sensor(9), portal_browser.rotated(3)
-    bodies = [json.loads(each) for each in drives.straight_trip(1, int(time.time() * 1_000) - 3_600_000)]
+    noon_ms = (int(time.time() * 1_000) // DAY_MS - 1) * DAY_MS + 3 * HOUR_MS  # in Seoul
+    bodies = [json.loads(each) for each in drives.straight_trip(1, noon_ms)]
     with ThreadPoolExecutor(1) as threads:
         threads.submit(play, world.server, vehicle, bodies).result()
     (trip,) = world.company.get(f"/api/tre/v1/vehicle/{vehicle.vehicle_id}/trips", limit=1)["data"]
@@ -76,6 +80,9 @@ def test_guest_sees_the_trip_without_its_ends_until_the_link_ends(world, browser
         expect(page.locator("[data-part=number]")).to_have_text(vehicle.vehicle_no)
         page.wait_for_selector(DRAWN, timeout=PATIENCE_MS)
         expect(page.locator("[data-part=heading]")).to_contain_text("200 m")
+        times = page.locator("[data-part=age]").inner_text()
+        assert re.findall(r"\b\d{4}\b", times) == [str(time.gmtime(noon_ms // 1_000).tm_year)]
+        assert re.findall(r"\d\d:\d\d|[AP]M|오[전후]", times) == ["12:00", "12:02"]
         troubles = watched.troubles()
         end(world, link)
         expect(page.locator("[data-part=number]")).to_be_hidden(timeout=GONE_MS)

@@ -143,8 +143,9 @@ def _is_below(path: str, steps: Iterable[str]) -> bool:
 
 
 def _links(visitor: Visitor, pages: Pages, path: str, steps: Mapping[str, tuple[str, str]]) -> tuple[Link, ...]:
+    nearest = max((href for href in steps if _is_below(path, (href,))), key=len, default=None)
     return tuple(
-        Link(href, visitor.say(text), icon, _is_below(path, (href,)))
+        Link(href, visitor.say(text), icon, href == nearest)
         for href, (text, icon) in steps.items()
         if href in pages and _is_open(pages[href], visitor)
     )

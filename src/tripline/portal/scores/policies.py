@@ -23,7 +23,7 @@ from tripline.domain.shares import Holder
 from tripline.http import parameters
 from tripline.http.context import Call, context_of, scores_of
 from tripline.language import catalogue
-from tripline.portal.frame import addresses, digests, forms, views
+from tripline.portal.frame import addresses, digests, figures, forms, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.record_forms import ChangedMeanwhile
 from tripline.portal.frame.visitors import Visitor, visitor_in
@@ -162,7 +162,7 @@ async def choose(request: Call) -> Response[bytes]:
     context, service = context_of(request), scores_of(request).policies
     sent = {name: form.text(name) for name in (_POLICY, _FROM)}
 
-    def work(tx: WriteTx) -> tuple[Shown, Wanted]:
+    def work(tx: WriteTx) -> tuple[Visitor, Shown, Wanted]:
         visitor = visitor_in(tx, request)
         shown = _read(tx, request, visitor, sent)
         wanted = shown.wanted
@@ -173,19 +173,20 @@ async def choose(request: Call) -> Response[bytes]:
         service.choose(tx, actor=visitor.actor, company_id=shown.company_id, no=wanted.no, from_ms=wanted.from_ms)
         if form.flag(_RESCORE):
             _begin(tx, request, visitor, shown.company_id, RescoringRequest(from_ms=wanted.from_ms))
-        return shown, wanted
+        return visitor, shown, wanted
 
     try:
-        shown, wanted = await context.store.write(work)
+        visitor, shown, wanted = await context.store.write(work)
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
         return await _show(request, sent, error=refusal)
     if form.flag(_RESCORE):
         notifications.send(context.signals, notifications.rescoring_due())
+    figure = figures.of(visitor.language, context.time_zone)
     notice = "portal.policy.chosen" if wanted.no is not None else "portal.policy.ended"
     return views.moved(
-        request, _path(shown.company_id), notice=notice, policy=wanted.no or 0, day=trends.text(wanted.day)
+        request, _path(shown.company_id), notice=notice, policy=wanted.no or 0, day=figure.date(wanted.from_ms)
     )
 
 

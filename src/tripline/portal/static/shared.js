@@ -62,12 +62,12 @@ function showTrip(found) {
   write("number", found.number ?? "");
   write("state", trail.length ? "" : found.whole ? texts["trip.none"] : texts["trip.short"]);
   if (!trail.length) return;
-  const clock = new Intl.DateTimeFormat(document.documentElement.lang, {
-    dateStyle: "medium",
-    timeStyle: "short",
-    timeZone: page.dataset.zone,
-  });
-  write("age", texts["trip.times"].replace("{begin}", clock.format(found.begin)).replace("{end}", clock.format(found.end)));
+  const [language, timeZone] = [document.documentElement.lang, page.dataset.zone];
+  const format = (options) => new Intl.DateTimeFormat(language, { hourCycle: "h23", timeZone, ...options });
+  const full = format({ dateStyle: "medium", timeStyle: "short" });
+  const day = format({ dateStyle: "medium" });
+  const ends = day.format(found.begin) === day.format(found.end) ? format({ timeStyle: "short" }) : full;
+  write("age", texts["trip.times"].replace("{begin}", full.format(found.begin)).replace("{end}", ends.format(found.end)));
   write("heading", found.whole ? "" : texts["trip.cut_ends"]);
 }
 

@@ -258,6 +258,7 @@ def test_code_holds_the_public_address_of_the_vehicles_page(tmp_path: Path) -> N
 
     expected = segno.make_qr(f"https://fleet.example/drive/{yard.vehicle}", error="m")
     assert "accounts.public_url" in without.text
+    assert "`" not in without.text
     assert [each for each in without.all("svg") if each.get("class") == "cab-code"] == []
     assert f"/fleet/vehicles/{yard.vehicle}/code" in record.hrefs
     assert f"/drive/{yard.vehicle}" in record.hrefs
@@ -312,7 +313,7 @@ def test_driver_starts_at_the_own_trips_with_what_cost_most(tmp_path: Path) -> N
     ]
     assert "From Hauptstrasse, Vaduz to Hauptstrasse, Vaduz" in page.text
     assert f"This cost most: {dearest:.1f} points" in page.text
-    assert "speed limits known for 0 % of the distance" in page.text
+    assert "Speed limits are known for 0% of the distance" in page.text
     assert "Vaduz Hauptstrasse에서 Vaduz Hauptstrasse까지" in korean
     assert f"가장 큰 감점: {dearest:.1f}점" in korean
     assert f"/scores/people/{own.driver.user_id}" in page.hrefs

@@ -116,6 +116,14 @@ def test_present_page_is_marked_also_below_it(path: str, current: list[str]) -> 
     assert [link.href for section in sections for link in section.links if link.current] == current
 
 
+@pytest.mark.parametrize("path", ["/scores", "/scores/policies"])
+def test_only_the_nearest_of_two_pages_is_marked(path: str) -> None:
+    served = request(path, {**PAGES, "/scores": Action.DRIVING_READ, "/scores/policies": Action.POLICY_CHOOSE})
+    sections = navigation.navigation(served, visitor(Authority.COMPANY_ADMIN))
+
+    assert [link.href for section in sections for link in section.links if link.current] == [path]
+
+
 @pytest.mark.parametrize("path", ["/fleet/drivers", "/fleet/drivers/1", "/fleet/vehicles"])
 def test_area_is_marked_also_on_a_record_whose_list_the_visitor_may_not_open(path: str) -> None:
     served = request(path, {"/fleet/companies": Action.COMPANY_LIST, "/admin/maps": Action.MAP_MANAGE, **PAGES})
