@@ -231,8 +231,8 @@ UNSEEN = {
     (Action.VEHICLE_READ, Authority.DIRECTOR, Reach.DRIVING_RIGHT),
 }
 """Reaches without which every route answers the same."""
-OF_PAGES = {Action.ACCOUNT_MANAGE, Action.INSTALLATION_READ}
-"""What pages of the portal alone ask for (tests/unit/portal/admin/test_admin.py)."""
+OF_PAGES = {Action.ACCOUNT_MANAGE, Action.INSTALLATION_READ, Action.VEHICLE_DRIVE}
+"""What pages of the portal alone ask for (tests/unit/portal/admin/test_admin.py, tests/unit/portal/driving)."""
 CELLS = [(action, role) for action, row in access.RULES.items() for role in row if action not in OF_PAGES]
 REACHES = [(action, role, reach) for action, role in CELLS for reach in access.RULES[action][role]]
 REACHES.sort(key=lambda cell: [part.name for part in cell])

@@ -84,6 +84,7 @@ SPECIAL = {
     "maps.import_map": (),
     "maps.remove_map": (),
     "history.of_user": (Subject("userId", "driver"),),
+    "policies.read_policy": (),
     "positions.read": (SEEN,),
     "rights.give_director": (Subject("directorId", "director", Action.RIGHT_RECEIVE_DIRECTOR),),
     "rights.give_driver": (Subject("driverId", "driver", Action.RIGHT_RECEIVE_DRIVER),),
@@ -102,6 +103,7 @@ STANDING = {
     "date": "2025-01-01",
     "file": "none",
     "area": "none",
+    "policy": "1",
     "sessionId": UNKNOWN,
     "vehicleId": UNKNOWN,
     "z": "14",
@@ -118,6 +120,7 @@ WITHOUT_COMPANY = {
     "imports.sensors_sample",
     "imports.vehicles_sample",
     "policies.list_policies",
+    "policies.read_policy",
     "sensors.find",
     "users.find",
     "vehicles.find",
@@ -300,9 +303,9 @@ DECIDING = {
 
 
 def test_every_row_of_the_table_decides_an_operation():
-    # The access token inside a sensor's record is no operation of its own, and pages alone disable accounts and
-    # show the installation; unit tests hold who sees the one and does the other.
-    of_pages = {Action.ACCOUNT_MANAGE, Action.INSTALLATION_READ}
+    # The access token inside a sensor's record is no operation of its own, and pages alone disable accounts,
+    # show the installation and let drivers take vehicles; unit tests hold who sees the one and does the other.
+    of_pages = {Action.ACCOUNT_MANAGE, Action.INSTALLATION_READ, Action.VEHICLE_DRIVE}
     assert set(Action) - set(DECIDING) == {Action.SENSOR_CREDENTIAL_READ, *of_pages}
 
 
