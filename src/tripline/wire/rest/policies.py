@@ -150,7 +150,7 @@ class PolicyPreview(msgspec.Struct, frozen=True, rename="camel"):
         int,
         Meta(
             description="stored scores by another policy of trips that began on the day of `fromTime` (service time"
-            " zone) or later: `rescore` replaces them",
+            " zone) or later: `rescore` replaces them, and also tries trips without a score",
             examples=[1200],
         ),
     ]

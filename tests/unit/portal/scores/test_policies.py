@@ -68,6 +68,7 @@ def test_preview_shows_what_rest_answers_and_what_differs(tmp_path: Path) -> Non
 
     own, told, page, part = at_desk(tmp_path, scenario)
 
+    assert "They can be scored again now or later, which also tries trips without a score." in page.text
     assert (told["trips"], told["toScore"], len(told["movers"])) == (2, 2, 2)
     assert told["movers"][0]["tripId"]["id"] in (own.trip_id, own.first_id)
     for number in (told["meanBefore"], told["meanAfter"], told["movers"][0]["before"], told["movers"][0]["after"]):
