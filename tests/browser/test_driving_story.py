@@ -15,6 +15,7 @@ from tests.support import fleet, map_files, portal_browser, servers
 from tests.support.fleet import Company
 from tests.support.portal_hands import Hand, Keyboard, window
 
+from tripline.domain.share_links import LinkGone
 from tripline.maintenance import maps
 
 pytestmark = [
@@ -313,7 +314,7 @@ def take_back(hand, guest, world):
             const note = () => { if (state.textContent === sentence) window.gone ??= Date.now(); };
             new MutationObserver(note).observe(state, { childList: true, characterData: true, subtree: true });
         }""",
-        guest.say("portal.shares.page.gone"),
+        guest.sentence(LinkGone()),
     )
     guest.loses = True
     answered = []
@@ -324,6 +325,6 @@ def take_back(hand, guest, world):
     hand.press("portal.delegation.take_back.do", n=1)
     hand.sees("portal.delegation.taken_back", n=1)
     timing = answered[-1].timing
-    guest.sees("portal.shares.page.gone")
+    guest.page.get_by_text(guest.sentence(LinkGone())).first.wait_for()
     expect(guest.page.locator("[data-part=number]")).to_be_hidden()
     return timing["startTime"] + timing["responseStart"], guest.page.evaluate("window.gone")

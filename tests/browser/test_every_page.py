@@ -17,6 +17,7 @@ PARTS = {
     *("/", "/fleet", "/lines/count", "/delegation/count", "/delegation/received/count", "/pushes/messages/count"),
     # What a link opens needs its cookie (test_shared_pages.py).
     *("/trips/count", "/trips/sums", "/share/{linkId}"),
+    *(f"/scores/companies/{{companyId}}/policy/{part}" for part in ("preview", "rescoring")),
     # It leads to a day.
     "/fleet/vehicles/{vehicleId}/days",
     # Its world has no dispute; a unit test walks it (tests/unit/portal/trips).

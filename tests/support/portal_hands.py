@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.support import fleet, portal_browser
 from tests.support.portal_browser import Look
+from tripline.domain.refusals import Refusal
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 
@@ -34,6 +35,10 @@ class Hand:
     def say(self, key: str, **values: Any) -> str:
         """A text of the portal in the story's language."""
         return catalogue.text(key, self._language, **values)
+
+    def sentence(self, refusal: Refusal) -> str:
+        """What the portal says of a refusal in the story's language."""
+        return catalogue.sentence(refusal, self._language)
 
     def open(self) -> None:
         """Open the portal as somebody who knows the server's address and no other."""
@@ -144,7 +149,10 @@ class Keyboard(Hand):
         raise AssertionError(f"out of reach of Tab: {wanted}")
 
     def find(self, text: str) -> None:
+        # A page that has just come hears keys once its scripts have run.
+        self.page.wait_for_load_state()
         self.page.keyboard.press("Control+k")
+        expect(self.page.locator("[data-quick] input")).to_be_focused()
         self.page.keyboard.type(text)
         self.found(text).wait_for()
         for _ in range(TABS_MAX):

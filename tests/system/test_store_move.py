@@ -232,6 +232,7 @@ def _known(
         "vehicleId": [box.vehicle_id, others[0]],
         "sensorId": [each["id"]["id"] for each in sensors],
         "tripId": [each["id"]["id"] for each in trips],
+        "policy": ["1"],
         "rescoringId": [owner.get(f"{V1_3}/company/{companies[0]}/scoring/rescoring?limit=1")["data"][0]["id"]["id"]],
         "directorId": [people["director"], people["abroad"]],
         "driverId": [people["driver"], people["other"]],
