@@ -1,7 +1,16 @@
 // A trip's track over REST, and the moment of it that map, chart, table and replay show together.
 
-/** Fetch the track. Rejects when the server does not answer with one. */
-export async function fetchTrack(address) {
+/** Fetch the track that `place` names, and show its part for a track, none or a failure. Returns null without a track. */
+export async function openTrack(place) {
+  const track = await fetchTrack(place.dataset.track).catch(() => null);
+  const state = !track ? "failed" : track.length ? "drawn" : "none";
+  for (const each of ["state", "none", "failed", "drawn"]) {
+    place.querySelector(`[data-part="${each}"]`).hidden = each !== state;
+  }
+  return state === "drawn" ? track : null;
+}
+
+async function fetchTrack(address) {
   const answer = await fetch(address, { headers: { "X-Poll": "1" } });
   if (!answer.ok) throw new Error(`track: ${answer.status}`);
   return new Track(await answer.json());

@@ -5,7 +5,7 @@ import { say } from "./page.js";
 import { drawChart } from "./trip-chart.js";
 import { drawMap } from "./trip-map.js";
 import { Replay } from "./trip-replay.js";
-import { fetchTrack } from "./trip-track.js";
+import { openTrack } from "./trip-track.js";
 
 const LANGUAGE = document.documentElement.lang;
 const place = document.querySelector("[data-trip]");
@@ -15,19 +15,8 @@ async function open() {
   const texts = JSON.parse(place.dataset.texts);
   const shapes = JSON.parse(place.dataset.shapes);
   const part = (name) => place.querySelector(`[data-part="${name}"]`);
-  const only = (name) => ["state", "none", "failed", "drawn"].forEach((each) => (part(each).hidden = each !== name));
-  let track;
-  try {
-    track = await fetchTrack(place.dataset.track);
-  } catch {
-    only("failed");
-    return;
-  }
-  if (!track.length) {
-    only("none");
-    return;
-  }
-  only("drawn");
+  const track = await openTrack(place);
+  if (!track) return;
   const points = new Intl.NumberFormat(LANGUAGE, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
   const words = momentWords(texts, place.dataset.zone);
   const { clock, filled, number, speed } = words;

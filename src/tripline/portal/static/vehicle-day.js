@@ -4,7 +4,7 @@ import { momentWords } from "./moments.js";
 import { isTyping } from "./page.js";
 import { drawChart } from "./trip-chart.js";
 import { drawMap } from "./trip-map.js";
-import { fetchTrack } from "./trip-track.js";
+import { openTrack } from "./trip-track.js";
 
 /** The chart has no line between two samples further apart: the vehicle made no trip. */
 const GAP_MS = 600_000;
@@ -19,21 +19,10 @@ if (place) open();
 
 async function open() {
   const part = (name) => place.querySelector(`[data-part="${name}"]`);
-  const only = (name) => ["state", "none", "failed", "drawn"].forEach((each) => (part(each).hidden = each !== name));
   const texts = JSON.parse(place.dataset.texts);
   const words = momentWords(texts, place.dataset.zone);
-  let track;
-  try {
-    track = await fetchTrack(place.dataset.track);
-  } catch {
-    only("failed");
-    return;
-  }
-  if (!track.length) {
-    only("none");
-    return;
-  }
-  only("drawn");
+  const track = await openTrack(place);
+  if (!track) return;
   part("thinned").textContent = words.thinned(track);
   const chartPlace = part("chart");
   let map = null;
