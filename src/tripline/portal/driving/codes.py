@@ -1,6 +1,6 @@
-"""The QR code for a vehicle's cab, to be printed: it holds the address at which drivers take the vehicle.
+"""The QR code to print for a vehicle's cab, with the address of the page for taking the vehicle.
 
-The address is no secret and grants nothing (`handover.py`).
+Anyone may know the address: it grants nothing (`handover.py`).
 """
 
 import asyncio

@@ -119,7 +119,7 @@ async def every(request: Call) -> Response[bytes]:
 
 @page("GET", "/scores/companies/{companyId}/policy", access=Action.POLICY_CHOOSE)
 async def show(request: Call) -> Response[bytes]:
-    """The policy of a company, and what another one would change."""
+    """The policy of a company, and the effects of another one."""
     return await _show(request, request.query_params)
 
 

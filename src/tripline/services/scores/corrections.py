@@ -162,7 +162,7 @@ def _change(
 ) -> TripDriver:
     """Give the trip this driver, with the entries of history and the mail to that person.
 
-    The recorded driver is no correction.
+    Naming the recorded driver ends the correction.
     """
     if driver_id == known.recorded_id:
         drivers.change(tx, known, driver_id, recorded_id=None, corrected_ms=None, now_ms=now_ms)

@@ -27,7 +27,7 @@ def of_packed(packed: bytes, *, begin_ms: int, end_ms: int) -> Track:
 def idle_ms(packed: bytes, *, begin_ms: int, end_ms: int) -> int:
     """Return the part between two instants of all idling: standing for `measures.IDLE_MS` and longer.
 
-    Samples of trips that overlap count as those of one trip. Raises ValueError when packed samples are truncated.
+    Overlapping trips count once. Raises ValueError when packed samples are truncated.
     """
     rows = np.frombuffer(packed, arrays.PACKED)
     rows = rows[rows["flags"] & samples.FLAG_OWN_TIME != 0]
