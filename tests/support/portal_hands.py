@@ -58,6 +58,8 @@ class Hand:
 
     def find(self, text: str) -> None:
         """Find a record by the beginning of its number, from wherever it is, and open it."""
+        # A page that has just come hears what is typed once its scripts have run.
+        self.page.wait_for_load_state()
         self.write(self.page.locator("[data-quick] input"), text)
         self.use(self.found(text))
 
@@ -149,7 +151,6 @@ class Keyboard(Hand):
         raise AssertionError(f"out of reach of Tab: {wanted}")
 
     def find(self, text: str) -> None:
-        # A page that has just come hears keys once its scripts have run.
         self.page.wait_for_load_state()
         self.page.keyboard.press("Control+k")
         expect(self.page.locator("[data-quick] input")).to_be_focused()
