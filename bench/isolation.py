@@ -154,12 +154,13 @@ def _seeded(connection: Connection) -> Seeds:
     made = companies.write(connection, LARGE)
     connection.exec_driver_sql(
         "INSERT INTO score_sum (subject, period, day, policy, kind, trips, accel, de_accel, over_speed, over_ms,"
-        " driving_ms, distance_m, burden) WITH RECURSIVE days(day) AS"
+        " driving_ms, distance_m, burden, known_m) WITH RECURSIVE days(day) AS"
         f" (SELECT {FIRST_DAY} UNION ALL SELECT day + 1 FROM days WHERE day < {FIRST_DAY + DAYS - 1}),"
         " numbered AS (SELECT id, row_number() OVER (ORDER BY id) AS number FROM vehicle"
         f" WHERE service_type = '{LARGE.service_type}')"
         " SELECT id, 'day', day, 1, 'vehicle', 3, 1, 2, 1, 5000, 3600000, 100000,"
-        " 100000 * (1000 + (number * 7919 + day) - (number * 7919 + day) / 500 * 500) FROM numbered CROSS JOIN days"
+        " 100000 * (1000 + (number * 7919 + day) - (number * 7919 + day) / 500 * 500), 50000"
+        " FROM numbered CROSS JOIN days"
     )
     days = range(FIRST_DAY, FIRST_DAY + DAYS)
     connection.execute(insert(tables.score_change), [{"no": day, "day": day} for day in days])

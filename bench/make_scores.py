@@ -32,7 +32,7 @@ BATCH = 50_000
 FILLED = (
     *("trip_no", "trip_id", "created_ms", "vehicle_id", "user_id", "score"),
     *("accel", "de_accel", "over_speed", "over_speed_s", "distance_m"),
-    *("company_id", "day", "driving_ms", "policy"),
+    *("company_id", "day", "driving_ms", "known_m", "policy"),
 )
 VALUES = ", ".join("?" * len(FILLED))
 MAKER = ids.TimeIds(node=0xBEC4)
@@ -158,7 +158,7 @@ def _batches(rows: int) -> Iterator[list[tuple[Any, ...]]]:
                 (
                     *(no, trip_id, created_ms, vehicles[number % VEHICLES], ADMIN_ID, score),
                     *(events, events // 2, events * 3, events * 3.0, 3_000.0 + number % 60_000),
-                    *(COMPANY_ID, created_ms // 86_400_000, 600_000, 1),
+                    *(COMPANY_ID, created_ms // 86_400_000, 600_000, 2_000, 1),
                 )
             )
         yield batch

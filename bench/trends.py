@@ -84,7 +84,7 @@ def _sums(vehicles: list[str], asked: list[str]) -> Iterator[tuple[Any, ...]]:
         for day in range(FIRST_DAY + DAYS - days, FIRST_DAY + DAYS):
             metres = rng.randrange(1_000, 300_000)
             burden = round(metres * rng.expovariate(10) * 1e6)
-            sums = Sums(3, 1, 2, 1, 5_000, 3_600_000, metres, burden)
+            sums = Sums(3, 1, 2, 1, 5_000, 3_600_000, metres, burden, metres // 2)
             yield vehicle_id, Period.DAY.value, day, 1, Subject.VEHICLE.value, *sums
 
 
@@ -106,6 +106,7 @@ def _scores(there: Made, vehicles: list[str]) -> Iterator[dict[str, Any]]:
                 "company_id": there.big,
                 "day": FIRST_DAY,
                 "driving_ms": 600_000,
+                "known_m": 6_000,
                 "policy": 1,
             }
 

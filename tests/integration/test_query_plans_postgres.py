@@ -174,8 +174,8 @@ def scored() -> Iterator[databases.Database]:
         )
         database.rows(
             "INSERT INTO driving_score (trip_no, trip_id, created_ms, vehicle_id, user_id, score, accel, de_accel,"
-            " over_speed, over_speed_s, distance_m, policy, company_id, day, driving_ms) SELECT i, i::text, i,"
-            " (i % 50)::text, (i % 50)::text, 9, 0, 0, 0, 0, 4, 1, 'c', 0, 0 FROM generate_series(1, 40000) i"
+            " over_speed, over_speed_s, distance_m, policy, company_id, day, driving_ms, known_m) SELECT i, i::text, i,"
+            " (i % 50)::text, (i % 50)::text, 9, 0, 0, 0, 0, 4, 1, 'c', 0, 0, 0 FROM generate_series(1, 40000) i"
         )
         database.rows(
             "INSERT INTO gps_event (no, id, trip_no, trip_id, created_ms, vehicle_id, user_id, device_type, event_ms,"

@@ -13,13 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, select, update
 from tests.support import kept_sums, standings, stores
+from tests.support.limits import Roads, along
 from tests.support.scoring_rows import COMPANY, START_MS, VEHICLE, ZONE, Rig, add_microtrip, drive, sample
 
 from tripline.domain import trends
 from tripline.domain.access import Actor, Authority, Scope
 from tripline.domain.disputes import Reason
 from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
-from tripline.scoring import policy
+from tripline.scoring import policy, quality
 from tripline.scoring.rules import Rules, Scoring
 from tripline.scoring.score import ScoredTrip
 from tripline.services.scores.disputes import DisputeService
@@ -39,12 +40,12 @@ DRIVERS = tuple(f"33333333-000{number}-11b2-8080-808080808080" for number in ran
 MANAGER = Actor(UserId("44444444-0000-11b2-8080-808080808080"), Authority.COMPANY_ADMIN, CompanyId(COMPANY))
 DROVE = Actor(UserId("55555555-0000-11b2-8080-808080808080"), Authority.COMPANY_ADMIN, CompanyId(COMPANY))
 ROUTES = (
-    drive(*[50.0] * 20),
+    along([50.0] * 20),
     drive(0, 0, 0, 0, 12, 24, 30, 30),
     drive(*[30.0] * 5, 44, 58, *[58.0] * 4, 40, 22, *[22.0] * 4, 90, 127, 128, 127, 90),
 )
 
-NAMES = ("trips", "accel", "de_accel", "over_speed", "over_ms", "distance_m", "burden")
+NAMES = ("trips", "accel", "de_accel", "over_speed", "over_ms", "distance_m", "burden", "known_m")
 AMONG = st.integers(0, 99)
 """Which of the trips, vehicles or drivers that there are."""
 STEPS = st.one_of(
@@ -55,6 +56,7 @@ STEPS = st.one_of(
     st.tuples(st.just("drain")),
     st.tuples(st.just("late"), AMONG),
     st.tuples(st.just("again"), AMONG),
+    st.tuples(st.just("map"), st.booleans()),
     st.tuples(st.just("policy"), st.sampled_from(["lenient", "strict"])),
     st.tuples(st.just("annul"), AMONG),
     st.tuples(st.just("begin"), AMONG, st.integers(0, 40)),
@@ -119,6 +121,12 @@ class Life:
         if (trip_no := self.trip(which)) is not None:
             await self.rig.write(lambda tx: tx.run(delete(tables.scoring_job).filter_by(trip_no=trip_no)))
             await self.rig.ask_again(trip_no)
+
+    async def _map(self, is_there):
+        """A map that tells the limits of some roads is imported or removed; the trips are scored anew."""
+        self.rig.scorer._roads = Roads() if is_there else None
+        for each in range(len(self.trips)):
+            await self._again(each)
 
     async def _policy(self, which):
         """Another policy for the company; the trips are scored anew by it. `lenient` scores some alike."""
@@ -240,9 +248,10 @@ def _erase(tx, gone, limit):
 def added_up(tx):
     """Counts, distance and score of every subject and period, from the scores and their trips alone."""
     rows = tx.all(
-        select(tables.driving_score, tables.trip.c.company_id.label("owner"), tables.trip.c.start_ms).join(
-            tables.trip, tables.trip.c.no == tables.driving_score.c.trip_no
-        )
+        select(
+            *(tables.driving_score, tables.trip.c.company_id.label("owner")),
+            *(tables.trip.c.start_ms, tables.trip.c.quality),
+        ).join(tables.trip, tables.trip.c.no == tables.driving_score.c.trip_no)
     )
     found = {}
     for row in rows:
@@ -255,6 +264,7 @@ def added_up(tx):
                 )
                 of.update(trips=1, accel=row.accel, de_accel=row.de_accel, over_speed=row.over_speed)
                 of.update(over_ms=round(row.over_speed_s * 1_000), distance_m=round(row.distance_m))
+                of.update(known_m=round(quality.read(row.quality).limits.known * row.distance_m))
                 of.update(burden=round(-round(row.distance_m) * (math.log(row.score) - math.log(100)) * 1e6))
     return found
 
@@ -291,7 +301,7 @@ def test_sums_equal_all_scores_added_up_whatever_happened_in_which_order(folder,
         here = folder / "store"
         shutil.rmtree(here, ignore_errors=True)
         here.mkdir()
-        rig = Rig(here)
+        rig = Rig(here, roads=Roads())
         try:
             life = Life(rig)
             await life.begin()

@@ -33,8 +33,8 @@ def fill(tx: WriteTx, vehicles: int, each: int) -> None:
     )
     tx.run_sql(
         "INSERT INTO driving_score (trip_no, trip_id, created_ms, vehicle_id, user_id, score, accel, de_accel,"
-        " over_speed, over_speed_s, distance_m, policy, company_id, day, driving_ms) SELECT no, id, created_ms,"
-        " vehicle_id, user_id, 50.0 + no % 50, 1, 1, no % 2, 1.0, 9000.0, 1, company_id, 1, 1500000"
+        " over_speed, over_speed_s, distance_m, policy, company_id, day, driving_ms, known_m) SELECT no, id,"
+        " created_ms, vehicle_id, user_id, 50.0 + no % 50, 1, 1, no % 2, 1.0, 9000.0, 1, company_id, 1, 1500000, 4500"
         " FROM trip WHERE not_scored IS NULL AND state <> 'OPEN'",
         (),
     )

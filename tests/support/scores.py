@@ -56,6 +56,7 @@ def add_score(tx: WriteTx, number: int, vehicle_id: str, *, created_ms: int, **c
             "company_id": ids.PLACEHOLDER,
             "day": 0,
             "driving_ms": 0,
+            "known_m": 0,
             "policy": 1,
             **columns,
         },

@@ -203,6 +203,7 @@ async def vehicle_explanation(request: Call) -> ASGIApp:
         AccumulatedExplanation(
             id=Id(parameters.path_id(request, "vehicleId")),
             score=found.score,
+            limit_known=found.limit_known,
             count=found.count,
             distance=found.distance_m,
             accumulate=found.how,

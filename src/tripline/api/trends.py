@@ -181,9 +181,10 @@ def _place(place: Place) -> RankingPlace:
 def _sums(sums: trends.Sums) -> tuple[Any, ...]:
     """The fields of `TrendSums`, in order: pages have many."""
     score, per_100_km = sums.score, sums.per_100_km
-    trips, accel, de_accel, over_speed, over_ms, driving_ms, distance_m, _ = sums
+    trips, accel, de_accel, over_speed, over_ms, driving_ms, distance_m, *_ = sums
     return (
-        *(score, trends.badge(score), trips, distance_m, driving_ms / 1_000, accel, de_accel, over_speed),
+        *(score, sums.limit_known, trends.badge(score), trips, distance_m, driving_ms / 1_000),
+        *(accel, de_accel, over_speed),
         Per100Km(per_100_km(accel), per_100_km(de_accel), per_100_km(over_speed)),
         *(over_ms / 1_000, sums.over_share),
     )

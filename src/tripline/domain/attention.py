@@ -17,7 +17,10 @@ class Falling(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str | None
     before: float
+    before_known: float
+    """`Sums.limit_known` of this score."""
     now: float
+    now_known: float
 
 
 class Harsh(msgspec.Struct, frozen=True, kw_only=True):

@@ -70,6 +70,8 @@ class Sums(NamedTuple):
     distance_m: int
     burden: int
     """Millionths of metres times -ln(score / 100)."""
+    known_m: int
+    """Distance with a limit from the map."""
 
     @property
     def score(self) -> float:
@@ -85,6 +87,11 @@ class Sums(NamedTuple):
     def over_share(self) -> float | None:
         """The share of driving time over the limit, 0 to 1; None: the driving time is unknown."""
         return min(self.over_ms / self.driving_ms, 1.0) if self.driving_ms else None
+
+    @property
+    def limit_known(self) -> float:
+        """Share of the distance with a limit from the map, 0 to 1."""
+        return self.known_m / self.distance_m
 
     def per_100_km(self, count: int) -> float:
         """A count of these trips, for each 100 km."""
@@ -105,7 +112,7 @@ class Step(NamedTuple):
     """At any badness between this one and the next step's."""
 
 
-NOTHING: Final = Sums(0, 0, 0, 0, 0, 0, 0, 0)
+NOTHING: Final = Sums(0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 def of_trip(
@@ -117,11 +124,13 @@ def of_trip(
     over_speed: int,
     over_speed_s: float,
     driving_ms: int,
+    known_m: int,
 ) -> Sums:
     """The sums of one scored trip; `lacking`: -ln(score / 100) (`scoring/score.py`)."""
     metres = min(max(round(distance_m), 1), LONGEST_M)
     burden = min(round(metres * lacking * _MILLIONTHS), HEAVIEST)
-    return Sums(1, accel, de_accel, over_speed, round(over_speed_s * 1_000), driving_ms, metres, burden)
+    over_ms = round(over_speed_s * 1_000)
+    return Sums(1, accel, de_accel, over_speed, over_ms, driving_ms, metres, burden, min(known_m, metres))
 
 
 def badge(score: float) -> Badge:

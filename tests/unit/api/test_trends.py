@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from tests.support import delegating, rest, scoring_rows, standings
+from tests.support.limits import Roads, along
 from tests.support.scoring_rows import ZONE
 
 from tripline.domain import trends
@@ -52,7 +53,7 @@ class Fleet:
 
         await app.store.write(work)
 
-    async def score(self):
+    async def score(self, roads=None):
         app = self.app
         scorer = Scorer(
             store=app.store,
@@ -61,6 +62,7 @@ class Fleet:
             signals=scoring_rows.Hints(),
             clock=lambda: app.now_ms,
             zone=ZONE,
+            roads=roads,
         )
         while await scorer.score_due():
             pass
@@ -120,6 +122,7 @@ def test_day_holds_what_its_trips_add_up_to(run):
         "startTime": at(3, 4, 0),
         "endTime": at(3, 5, 0),
         "score": pytest.approx(99.1040, abs=1e-4),
+        "limitKnown": 0.0,
         "badge": "GOOD",
         "count": 2,
         "distance": 50_000,
@@ -138,6 +141,34 @@ def test_day_holds_what_its_trips_add_up_to(run):
         ("2025-03-01", 3, 60_000)
     ]
     assert (of_vehicle["hasNext"], of_vehicle["nextPageLink"]) == (False, None)
+
+
+def test_summed_scores_name_the_share_of_known_limits(run):
+    async def play(app):
+        own = await fleet(app)
+        driven = [([50.0] * 235, Roads()), ([90.0] * 150, Roads()), ([70.0] * 180, None)]
+        for hour, (speeds, roads) in enumerate(driven):
+            of_trip = {"packed": along(speeds), "distance_m": None, "driver": own.driver.user_id}
+            await own.trip(own.vehicle_id, at(3, 4, hour), **of_trip)
+            await own.score(roads)
+        total = f"/api/tre/v1_3/vehicle/{own.vehicle_id}/analytics/drivingScore/stat"
+        kept = await app.get(own.admin, total + "/explanation")
+        month = {"limit": 5, "period": "month", "time": at(3, 4)}
+        told = [
+            (await app.get(own.admin, own.trend(), limit=5))["data"],
+            (await app.get(own.driver, own.trend("driver", own.driver.user_id), limit=5, period="week"))["data"],
+            (await app.get(own.admin, own.trend("company", own.admin.company_id), limit=5, period="month"))["data"],
+            *[(await app.get(own.admin, own.ranking, of=of, **month))["data"] for of in ("vehicle", "driver")],
+        ]
+        return kept, [each["limitKnown"] for (each,) in told]
+
+    kept, told = run(play)
+
+    of_trips = [(each["limitKnown"], each["dist"]) for each in kept["trips"]]
+    expected = sum(known * metres for known, metres in of_trips) / sum(metres for _, metres in of_trips)
+    assert sorted(known > 0.6 for known, _ in of_trips) == [False, True, True]
+    assert told == [pytest.approx(expected, abs=1e-4)] * 5
+    assert kept["limitKnown"] == told[0]
 
 
 @pytest.mark.parametrize("ascending", ["true", "false"])

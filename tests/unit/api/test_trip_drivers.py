@@ -99,8 +99,8 @@ def test_corrected_driver_has_the_trip_with_its_score_events_and_sums(run):
     assert [each["id"]["id"] for each in latest] == [own.first_id, own.trip_id]
     assert [each["driverId"]["id"] for each in told["changes"]] == [own.driver.user_id, own.colleague.user_id]
     (gone, gained) = [each["after"] for each in told["changes"]]
-    assert [tuple(gone.values())] == [(1, 10_000, pytest.approx(former["trend"][0][2]))]
-    assert [tuple(gained.values())] == [(1, 10_000, pytest.approx(new["trend"][0][2]))]
+    assert [tuple(gone.values())] == [(1, 10_000, pytest.approx(former["trend"][0][2]), 0.0)]
+    assert [tuple(gained.values())] == [(1, 10_000, pytest.approx(new["trend"][0][2]), 0.0)]
     assert [each["before"]["count"] for each in told["changes"]] == [2, 0]
     right, scores, events = kept
     assert right

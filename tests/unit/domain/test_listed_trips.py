@@ -41,12 +41,13 @@ def test_sums_are_of_drives_and_the_score_of_scored_ones_by_distance():
 def test_score_is_that_of_score_pages():
     values = {"accel": 0, "de_accel": 0, "over_speed": 0, "over_speed_s": 0.0, "driving_ms": 0}
     kept = trends.NOTHING
-    for lacking, metres in ((0.1, 3_000.0), (0.9, 1_000.0)):
-        kept = kept.plus(trends.of_trip(lacking=lacking, distance_m=metres, **values))
+    for lacking, metres, known_m in ((0.1, 3_000.0, 0), (0.9, 1_000.0, 800)):
+        kept = kept.plus(trends.of_trip(lacking=lacking, distance_m=metres, known_m=known_m, **values))
 
-    found = listed_trips.combined([scored(1, 90.4837418, 3_000.0, None), scored(2, 40.6569660, 1_000.0, None)])
+    found = listed_trips.combined([scored(1, 90.4837418, 3_000.0, None), scored(2, 40.6569660, 1_000.0, 0.8)])
 
-    assert found.score == pytest.approx(kept.score)
+    assert (found.score, found.limit_known) == (pytest.approx(kept.score), kept.limit_known)
+    assert found.limit_known == 0.2
 
 
 def test_without_a_score_there_is_none():

@@ -18,7 +18,7 @@ TRIPS = st.lists(st.tuples(st.floats(1e-6, 100), st.integers(1, 400_000)), min_s
 
 
 def of_trip(score=80.0, distance_m=10_000.0, **changes):
-    values = {"accel": 1, "de_accel": 2, "over_speed": 3, "over_speed_s": 4.5, "driving_ms": 600_000}
+    values = {"accel": 1, "de_accel": 2, "over_speed": 3, "over_speed_s": 4.5, "driving_ms": 600_000, "known_m": 4_000}
     return trends.of_trip(lacking=lacking(score), distance_m=distance_m, **values | changes)
 
 
@@ -31,6 +31,7 @@ def test_one_trip_has_its_own_score_and_counts():
 
     assert sums.score == pytest.approx(70.968, abs=1e-9)
     assert sums[:7] == (1, 1, 2, 3, 4_500, 600_000, 49_162)
+    assert (sums.known_m, sums.limit_known) == (4_000, 4_000 / 49_162)
     assert sums.over_share == 0.0075
     assert sums.per_100_km(sums.de_accel) == pytest.approx(4.06818, abs=1e-5)
 
@@ -56,6 +57,7 @@ def test_sums_give_the_pooled_score_in_any_order_and_nothing_is_left_when_all_is
     [
         ({"distance_m": 1e18}, (trends.LONGEST_M, None)),
         ({"distance_m": 0.2}, (1, None)),
+        ({"distance_m": 3_999.6, "known_m": 4_001}, (4_000, None)),
         ({"distance_m": 1e18, "score": 5e-324}, (trends.LONGEST_M, trends.HEAVIEST)),
         ({"score": 100.0}, (10_000, 0)),
     ],
@@ -65,6 +67,7 @@ def test_trip_counts_with_bounded_whole_numbers(changes, expected):
 
     assert sums.distance_m == expected[0]
     assert expected[1] is None or sums.burden == expected[1]
+    assert sums.limit_known <= 1
     assert all(isinstance(value, int) for value in sums)
 
 

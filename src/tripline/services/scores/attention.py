@@ -98,7 +98,9 @@ def _falling(
             before, now = (before, now.plus(each)) if day >= first else (before.plus(each), now)
         enough = before.distance_m >= LEAST_M and now.distance_m >= LEAST_M
         if enough and before.score - now.score >= FALLEN:
-            found.append(Falling(kind=kind, id=key, name=name, before=before.score, now=now.score))
+            scores = {"before": before.score, "before_known": before.limit_known}
+            scores |= {"now": now.score, "now_known": now.limit_known}
+            found.append(Falling(kind=kind, id=key, name=name, **scores))
     return found
 
 

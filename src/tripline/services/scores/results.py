@@ -45,7 +45,8 @@ def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int, z
         result = _counting(tx, judged)
         kept.append(result)
         before = scores.score(tx, result.job.trip_no)
-        place = sums.place_of(result.job.company_id, result.job.begun_ms, result.quality, zone)
+        distance_m = 0.0 if result.score is None else result.score.distance_m
+        place = sums.place_of(result.job.company_id, result.job.begun_ms, distance_m, result.quality, zone)
         if _is_kept(tx, result, before):
             sums.place(tx, result.job.trip_no, place)
             if scores.name_policy(tx, result.job.trip_no, result.policy.no):

@@ -16,7 +16,7 @@ from tripline.scoring import quality
 from tripline.scoring.quality import Quality
 from tripline.scoring.rules import Accumulation
 from tripline.services.scores.reads import NoScoreYet, TooLong, admit_to_vehicle
-from tripline.store.scores import policies
+from tripline.store.scores import policies, sums
 from tripline.store.scores import reads as rows
 from tripline.store.transactions import ReadTx
 
@@ -40,6 +40,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """The explanation of an accumulated score."""
 
     score: float
+    limit_known: float
+    """Share of the distance of all trips with a speed limit from a map, 0 to 1."""
     count: int
     distance_m: float
     how: Accumulation
@@ -67,6 +69,7 @@ def explained(tx: ReadTx, *, actor: Actor, of: str) -> Explanation:
     shown = [TripCost(*trip, burden * points, quality.read(kept_of[trip[0]])) for burden, trip in dearest]
     return Explanation(
         score=kept.score,
+        limit_known=sums.of_subject(tx, of).limit_known,
         count=kept.trips,
         distance_m=kept.distance_m,
         how=how,

@@ -40,6 +40,8 @@ class Place(NamedTuple):
     day: int
     driving_ms: int
     """The time that the trip's samples cover, without gaps."""
+    known_m: int
+    """Distance with a limit from the map."""
 
 
 class _Key(NamedTuple):
@@ -72,7 +74,7 @@ def _shares(tx: ReadTx, statement: Select[Any], trip_nos: Iterable[int]) -> dict
     found: dict[int, Share] = {}
     for row in tx.all(statement, {"nos": list(trip_nos)}):
         trip_no, vehicle_id, user_id, company_id, day, policy, *values = tuple(row)
-        score, distance_m, accel, de_accel, over_speed, over_speed_s, driving_ms = values
+        score, distance_m, accel, de_accel, over_speed, over_speed_s, driving_ms, known_m = values
         found[trip_no] = Share(
             vehicle_id,
             user_id,
@@ -87,16 +89,18 @@ def _shares(tx: ReadTx, statement: Select[Any], trip_nos: Iterable[int]) -> dict
                 over_speed=over_speed,
                 over_speed_s=over_speed_s,
                 driving_ms=driving_ms,
+                known_m=known_m,
             ),
         )
     return found
 
 
-def place_of(company_id: str, begun_ms: int, judged: bytes, zone: ZoneInfo) -> Place:
+def place_of(company_id: str, begun_ms: int, distance_m: float, judged: bytes, zone: ZoneInfo) -> Place:
     """The place of a trip's score; `judged`: the quality of its samples."""
     known = quality.read(judged)
     driving_ms = min(max((known.samples - 1 - known.gaps) * known.period_ms, 0), trends.LONGEST_MS)
-    return Place(company_id, trends.day_of(begun_ms, zone), driving_ms)
+    known_m = round(known.limits.known * min(distance_m, trends.LONGEST_M))
+    return Place(company_id, trends.day_of(begun_ms, zone), driving_ms, known_m)
 
 
 def place(tx: WriteTx, trip_no: int, now: Place) -> None:
@@ -146,7 +150,7 @@ def _keys(share: Share) -> list[_Key]:
 _SHARES: Final = select(
     *(driving_score.c[name] for name in ("trip_no", "vehicle_id", "user_id", "company_id", "day", "policy", "score")),
     *(driving_score.c[name] for name in ("distance_m", "accel", "de_accel", "over_speed", "over_speed_s")),
-    driving_score.c.driving_ms,
+    *(driving_score.c[name] for name in ("driving_ms", "known_m")),
 ).where(driving_score.c.trip_no.in_(bindparam("nos", expanding=True)))
 _HELD: Final = _SHARES.order_by(driving_score.c.trip_no).with_for_update()
 _PLACE: Final = (

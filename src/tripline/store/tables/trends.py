@@ -20,6 +20,7 @@ score_sum = Table(
     Column("driving_ms", BigInteger, nullable=False),
     Column("distance_m", BigInteger, nullable=False),
     Column("burden", BigInteger, nullable=False, comment="what scores lack (domain/trends.py)"),
+    Column("known_m", BigInteger, nullable=False, comment="distance with a limit from the map"),
     comment="sums of scored trips by day, week and month",
     sqlite_with_rowid=False,
 )

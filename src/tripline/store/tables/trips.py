@@ -217,6 +217,7 @@ driving_score = Table(
     Column("company_id", Uuid, nullable=False, comment="of the trip"),
     Column("day", Integer, nullable=False, comment="on which the trip began, since 1970-01-01"),
     Column("driving_ms", BigInteger, nullable=False, comment="driving time"),
+    Column("known_m", Integer, nullable=False, comment="distance with a limit from the map"),
 )
 Index(
     "ix_driving_score_vehicle",

@@ -19,7 +19,11 @@ class Falling(msgspec.Struct, frozen=True, rename="camel"):
     id: Annotated[Id, Meta(description="the vehicle or driver", examples=_MEMBER)]
     name: Annotated[str | None, Meta(description="number or name; null: hidden", examples=["12가3456"])]
     before: Annotated[float, Meta(description="score of the eight weeks before the last two", examples=[91.2])]
+    limit_known_before: Annotated[
+        float, Meta(description="`limitKnown` of the trips in `before`, by distance", examples=[0.9])
+    ]
     now: Annotated[float, Meta(description="score of the last two weeks", examples=[78.4])]
+    limit_known_now: Annotated[float, Meta(description="`limitKnown` of the trips in `now`", examples=[0.8])]
 
 
 class Harsh(msgspec.Struct, frozen=True, rename="camel"):
@@ -55,7 +59,13 @@ class Attention(msgspec.Struct, frozen=True, rename="camel"):
 def record(found: attention.Attention) -> Attention:
     """The record of what needs attention."""
     return Attention(
-        falling=[Falling(each.kind.value, Id(each.id), each.name, each.before, each.now) for each in found.falling],
+        falling=[
+            Falling(
+                *(each.kind.value, Id(each.id), each.name),
+                *(each.before, each.before_known, each.now, each.now_known),
+            )
+            for each in found.falling
+        ],
         harsh=[Harsh(each.kind.value, Id(each.id), each.name, each.rate, each.group) for each in found.harsh],
         disputes=[dispute(each) for each in found.waiting],
         unscored=[Unscored(Id(each.vehicle_id), each.name, each.trips, each.reason) for each in found.unscored],

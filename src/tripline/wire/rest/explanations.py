@@ -224,6 +224,7 @@ class AccumulatedExplanation(msgspec.Struct, frozen=True, rename="camel"):
 
     id: Annotated[Id, Meta(description="id of the vehicle", examples=_VEHICLE)]
     score: Annotated[float, Meta(description="the accumulated score; costs add up to 100 minus this", examples=[81.5])]
+    limit_known: Annotated[float, Meta(description="`limitKnown` of all those trips, by distance", examples=[0.9])]
     count: Annotated[int, Meta(description="trips in the score", examples=[120])]
     distance: Annotated[float, Meta(description="distance of all those trips, metres", examples=[4376400.0])]
     accumulate: Annotated[

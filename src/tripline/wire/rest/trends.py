@@ -11,6 +11,7 @@ _SUBJECT: list[object] = [{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}]
 
 _SUMS: dict[str, object] = {
     "score": 93.4,
+    "limitKnown": 0.9,
     "badge": "GOOD",
     "count": 12,
     "distance": 231400,
@@ -44,6 +45,9 @@ class TrendSums(msgspec.Struct, frozen=True, rename="camel"):
     """Totals of the scored trips of one period."""
 
     score: Annotated[float, Meta(description="the score of all trips driven as one", examples=[93.4])]
+    limit_known: Annotated[
+        float, Meta(description="share of the distance whose limit the map tells, 0 to 1", examples=[0.9])
+    ]
     badge: Annotated[
         str, Meta(description="`GOOD` from 90 points on, `FAIR` from 75 on, else `POOR`", examples=["GOOD"])
     ]

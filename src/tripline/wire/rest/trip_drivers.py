@@ -11,7 +11,7 @@ from tripline.wire.rest.base import Id
 
 _TRIP: list[object] = [{"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"}]
 _ACCOUNT: list[object] = [{"id": "2a7c1e30-c801-11ef-9d5c-6b1f6f2a4c11"}]
-_SUM: list[object] = [{"count": 12, "dist": 91234, "score": 87.31}]
+_SUM: list[object] = [{"count": 12, "dist": 91234, "score": 87.31, "limitKnown": 0.9}]
 
 
 class DrivenSum(msgspec.Struct, frozen=True, rename="camel"):
@@ -20,6 +20,9 @@ class DrivenSum(msgspec.Struct, frozen=True, rename="camel"):
     count: Annotated[int, Meta(description="how many", examples=[12])]
     dist: Annotated[int, Meta(description="their distance, m", examples=[91234])]
     score: Annotated[float | None, Meta(description="score of all of them; null: none", examples=[87.31])]
+    limit_known: Annotated[
+        float | None, Meta(description="`limitKnown` of these, by distance; null: no score", examples=[0.9])
+    ]
 
 
 class DriverChange(msgspec.Struct, frozen=True, rename="camel"):
@@ -79,7 +82,8 @@ def driver_of_trip(found: TripDriver, changes: list[Totals] | None = None) -> Dr
 def _sum(found: Sums | None) -> DrivenSum | None:
     if found is None:
         return None
-    return DrivenSum(found.trips, found.distance_m, found.score if found.trips else None)
+    score, limit_known = (found.score, found.limit_known) if found.trips else (None, None)
+    return DrivenSum(found.trips, found.distance_m, score, limit_known)
 
 
 def _id(known: str | None) -> Id | None:

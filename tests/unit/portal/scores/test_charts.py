@@ -6,7 +6,7 @@ from tripline.store.scores.trends import Point
 
 
 def point(day: int, burden: int) -> Point:
-    return Point(day, Sums(1, 0, 0, 0, 0, 0, 1_000, burden), None, [1])
+    return Point(day, Sums(1, 0, 0, 0, 0, 0, 1_000, burden, 0), None, [1])
 
 
 def test_points_stand_at_their_days_and_scores() -> None:

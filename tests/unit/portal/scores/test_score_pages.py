@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import func, update
 from tests.support import rest
 from tests.support.portal import Browser, Page
 from tests.unit.api import test_trip_drivers as trips
 
 from tripline.services.scores import standings
+from tripline.store.tables import score_sum
 
 KOREAN = {"Accept-Language": "ko"}
 
@@ -48,6 +50,39 @@ def test_pages_show_what_rest_answers(tmp_path: Path, period: str) -> None:
         assert [each["class"] for each in shown.all("circle")] == ["trend-dot"]
 
 
+@pytest.mark.parametrize(
+    ("share", "english", "korean"),
+    [
+        (0.5, ["Limits known", "50 %", "; limits known: 50 %"], ["제한속도 확인", "50%"]),
+        (
+            0.0,
+            ["Limits known", "none", "so this score says little about speeding"],
+            ["제한속도 확인", "없음", "이 점수에는 과속이 거의 반영되지 않았습니다"],
+        ),
+    ],
+)
+def test_summed_score_stands_with_its_known_limits(
+    tmp_path: Path, share: float, english: list[str], korean: list[str]
+) -> None:
+    async def scenario(own: Any) -> Any:
+        known_m = func.round(score_sum.c.distance_m * share)
+        await own.app.store.write(lambda tx: tx.run(update(score_sum).values(known_m=known_m)))
+        places = (
+            *(f"/scores/vehicles/{own.vehicle_id}", f"/scores/people/{own.driver.user_id}"),
+            *(f"/scores/companies/{own.admin.company_id}?of={of}&period=month" for of in ("vehicle", "driver")),
+        )
+        in_korean = [await page(own, own.admin, each, **KOREAN) for each in places]
+        return [await page(own, own.admin, each) for each in places], in_korean, await page(own, own.driver, "/drive")
+
+    shown, in_korean, own_page = at_desk(tmp_path, scenario)
+
+    for each in shown:
+        assert [word for word in english if word not in each.text] == []
+    for each in in_korean:
+        assert [word for word in korean if word not in each.text] == []
+    assert ("known for 50% of the distance" if share else english[2]) in own_page.text
+
+
 def test_trips_that_cost_most_add_up_and_korean_says_the_same(tmp_path: Path) -> None:
     async def scenario(own: Any) -> Any:
         address = f"/scores/people/{own.driver.user_id}"
@@ -77,7 +112,6 @@ def test_company_ranks_its_drivers_with_ties_in_pages(tmp_path: Path, monkeypatc
     assert {f"/scores/people/{each.user_id}" for each in (own.driver, own.colleague)} <= set(shown.hrefs)
     assert "1driver" in shown.text.replace("\n", "")
     assert "1colleague" in shown.text.replace("\n", "")
-    assert "The page of each shows the share of known limits." in shown.text
     assert "Disputes that wait for a decision" in shown.text
     assert "The speed limit was different" in shown.text
     assert "The speed limit was different" in Page(start.text).text

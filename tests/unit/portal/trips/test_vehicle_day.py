@@ -66,7 +66,7 @@ def test_score_of_the_day_stands_beside_its_known_limits_and_number_of_trips(tmp
             "company_id": world.of("P").company_id,
         }
         values |= {"vehicle_id": world.ids["V"], "score": 80.0, "distance_m": 5_000.0, "policy": 1, "day": 20_089}
-        values |= dict.fromkeys(("accel", "de_accel", "over_speed", "over_speed_s", "driving_ms"), 0)
+        values |= dict.fromkeys(("accel", "de_accel", "over_speed", "over_speed_s", "driving_ms", "known_m"), 0)
         tx.run(insert(driving_score), values)
 
     _, (day,) = shown(tmp_path, "/2025-01-01", before=score)

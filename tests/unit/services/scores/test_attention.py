@@ -5,6 +5,7 @@ import math
 import pytest
 from sqlalchemy import insert, update
 from tests.support import delegating, rest, scoring_rows
+from tests.support.portal import Browser
 from tests.unit.api import test_trip_drivers as trips
 
 from tripline.domain import trends
@@ -14,12 +15,12 @@ from tripline.services.scores import attention
 from tripline.store.tables import score_sum, trip
 
 ATTENTION = "/api/tre/v1_3/analytics/attention"
-CALM = Sums(1, 0, 0, 0, 0, 0, 100_000, 0)
-HARSH = Sums(1, 30, 10, 0, 0, 0, 100_000, 0)
+CALM = Sums(1, 0, 0, 0, 0, 0, 100_000, 0, 0)
+HARSH = Sums(1, 30, 10, 0, 0, 0, 100_000, 0, 0)
 """Forty events for each 100 km."""
 
 
-def scored(score, metres=100_000):
+def scored(score, metres=100_000, known=0.0):
     return trends.of_trip(
         lacking=-math.log(score / 100),
         distance_m=metres,
@@ -28,6 +29,7 @@ def scored(score, metres=100_000):
         over_speed=0,
         over_speed_s=0.0,
         driving_ms=1,
+        known_m=round(known * metres),
     )
 
 
@@ -78,6 +80,22 @@ def test_score_that_fell_is_named_with_both_scores(tmp_path, weeks, falls):
     found = [(each["of"], each["id"]["id"], each["name"]) for each in told["falling"]]
     assert found == [("vehicle", known, "12가0001")] * len(falls)
     assert [(pytest.approx(each["before"]), pytest.approx(each["now"])) for each in told["falling"]] == falls
+
+
+def test_fallen_score_names_the_share_of_known_limits(tmp_path):
+    weeks = [(0, scored(80, known=0.2)), (2, scored(90, known=0.5)), (3, scored(90, known=0.7))]
+
+    async def fill(own):
+        await vehicle(own, "12가0001", weeks)
+        await vehicle(own, "12가0002", [(0, scored(70)), (2, scored(90))])
+        return (await Browser(own.app, own.admin).get("/scores")).text
+
+    shown, told = asked(tmp_path, fill)
+
+    known = [(each["limitKnownBefore"], each["limitKnownNow"]) for each in told["falling"]]
+    assert known == [(0.0, 0.0), (0.6, 0.2)]
+    assert "90.0 before (limits known: 60 %), 80.0 now (20 %)" in shown
+    assert "90.0 before (limits known: none), 70.0 now (none)" in shown
 
 
 @pytest.mark.parametrize(("others", "found"), [(4, True), (2, False)])

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from sqlalchemy import update
 from tests.support import stores
+from tests.support.limits import Roads, along
 from tests.support.scoring_rows import (
     COMPANY,
     DRIVER,
@@ -26,8 +27,6 @@ from tripline.api import explanations
 from tripline.domain.access import Actor, Authority
 from tripline.domain.disputes import Reason
 from tripline.domain.ids import CompanyId, TripId, UserId
-from tripline.roads.located import Located, Road
-from tripline.scoring.quality import LimitSource
 from tripline.scoring.rules import Rules, read
 from tripline.services.scores import arrays, findings, judgement, reads
 from tripline.services.scores.disputes import DisputeService
@@ -40,35 +39,6 @@ from tripline.wire.rest.base import Id
 ASKING = Actor(UserId(DRIVER), Authority.COMPANY_ADMIN, CompanyId(COMPANY))
 MANAGER = Actor(UserId("44444444-0000-11b2-8080-808080808080"), Authority.COMPANY_ADMIN, CompanyId(COMPANY))
 HARSH = [0, 0, 0, 0, 12, 24, 30, 30, *[60.0] * 3, 140, 141, 150, 140, 60, 60, 125, 60, 60, 40, 20, 0, 0]
-
-
-class Roads:
-    """Two roads and none, ten seconds each in turn, for any drive."""
-
-    has_maps = True
-
-    def located(self, drives):
-        turns = drives.time_ms // 10_000 % 3
-        drives = replace(
-            drives,
-            limit_kmh=np.array([50.0, 30.0, np.nan])[turns],
-            limit_source=np.array([LimitSource.TAGGED, LimitSource.IMPLIED, LimitSource.DEFAULT], np.int8)[turns],
-            road=np.array([0, 1, -1], np.int32)[turns],
-        )
-        roads = [Road("17", 103, "17 대덕대로"), Road("18", 107, "")]
-        return Located(drives, roads, [("area:1",)] * len(drives))
-
-
-def along(speeds, clock=lambda second: second, **columns):
-    """A drive northwards at these speeds."""
-    metres = np.cumsum([0.0, *speeds[:-1]]) / 3.6
-    places = [36 + at / 111_195 for at in metres.tolist()]
-    return [
-        sample(clock(second), speed, lat=lat, **columns)
-        for second, (speed, lat) in enumerate(zip(speeds, places, strict=True))
-    ]
-
-
 TRIPS = {
     "harsh": (drive(*HARSH), {"distance_m": 10_000}),
     "calm": (drive(*[50.0] * 30), {"distance_m": 10_000}),

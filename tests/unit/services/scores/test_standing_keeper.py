@@ -21,7 +21,7 @@ from tripline.store.scores import standings
 
 DAY = trends.day_of(NOW_MS, ZONE) - 100
 """Not among the latest days, which a worker that starts counts anyway."""
-SUMS = Sums(1, 0, 0, 0, 0, 0, 1_000, 0)
+SUMS = Sums(1, 0, 0, 0, 0, 0, 1_000, 0, 0)
 
 
 class Fleet:

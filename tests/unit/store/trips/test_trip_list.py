@@ -117,6 +117,7 @@ def score_row(no):
         "company_id": of["company_id"],
         "day": 1,
         "driving_ms": 60_000,
+        "known_m": 0,
         "user_id": of["user_id"],
         **counts,
     }
