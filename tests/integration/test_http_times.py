@@ -1,8 +1,12 @@
 """Bounds of time at an HTTP listener: just before one everything goes on, from then on the peer is hung up on."""
 
 import asyncio
+import socket
+import sys
+import time
 
 import pytest
+from tests.support import netns
 from tests.support.clocks import stepped
 from tests.support.http_listeners import HEAD, echo, error_of, with_listener
 
@@ -117,3 +121,45 @@ def test_peer_that_is_turned_away_has_its_time_to_ask(waited_s: float, kept: boo
     answer = with_listener(Bounds(address_connections=1), talk, steps=True)
 
     assert error_of(answer, 503)["errorCode"] == 2 if kept else answer == b""
+
+
+@pytest.mark.deep
+def test_peer_that_the_network_lost_is_hung_up_on_in_the_time_of_a_stalled_answer() -> None:
+    netns.need("a reader of a stream that the network loses")
+    stall_s = 2.0
+    heard: list[float] = []
+
+    async def stream(_scope, receive, send):
+        """Small pieces, as beats of the live map: they never fill the queue of the system."""
+        await receive()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        gone = asyncio.ensure_future(receive())
+        while not gone.done():
+            await send({"type": "http.response.body", "body": b"beat\n", "more_body": True})
+            heard.append(time.monotonic())
+            await asyncio.sleep(0.1)
+
+    async def talk(*_own: object) -> float:
+        host, port = listener.getsockname()
+        script = (
+            f"import socket; s = socket.create_connection(({host!r}, {port})); s.sendall({GET!r});\n"
+            "while piece := s.recv(1000): print(piece, flush=True)"
+        )
+        reader = await asyncio.create_subprocess_exec(
+            *space.inside, sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE
+        )
+        assert reader.stdout is not None
+        for _ in range(5):
+            assert await reader.stdout.readline()
+        space.cables[0].cut()
+        lost = time.monotonic()
+        while time.monotonic() - heard[-1] < 0.5:
+            await asyncio.sleep(0.05)
+        reader.kill()
+        await reader.wait()
+        return heard[-1] - lost
+
+    with netns.namespace() as space, socket.create_server((space.cables[0].here, 0)) as listener:
+        took = with_listener(Bounds(stall_s=stall_s), talk, stream, listener=listener)
+
+    assert stall_s - 0.5 < took < stall_s + 3
