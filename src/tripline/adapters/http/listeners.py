@@ -87,7 +87,7 @@ class _Server(uvicorn.Server):
         busy = self._busy if self._tls is None else None
         for name, listening in self._sockets.items():
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_AHEAD)
-            # A peer that the network does not reach any more: what it was sent fits into the system's queue.
+            # Short pieces for a peer that the network lost stay in the system's queue: only the system sees that.
             listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1_000 * bounds.stall_s))
             listener = Listener(
                 name=name,
