@@ -51,7 +51,7 @@ class World:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("live")
-    file = map_files.street(folder / "street.osm.pbf")
+    file = map_files.street(folder / "street.osm.pbf", maxspeed="50")
     maps.imported(folder / "maps", file, name="street", country="", progress=lambda _count: None)
     variables = {"TRIPLINE_MAP_DIR": str(folder / "maps")}
     with (
@@ -115,6 +115,7 @@ def test_everything_is_reached_by_keyboard_without_webgl(world, browser, visit):
         page.keyboard.press("Enter")
         card = page.locator("[data-part=card]")
         expect(card).to_be_focused()
+        expect(card.get_by_role("link", name="Share")).to_be_visible()
         told = card.inner_text()
         page.keyboard.press("Tab")
         page.keyboard.press("Tab")
@@ -127,9 +128,9 @@ def test_everything_is_reached_by_keyboard_without_webgl(world, browser, visit):
 
         assert watched.troubles() == []
     assert second.vehicle_no in told
-    assert re.search(r"Stopped.+0 km/h.+No driver.+47\.01", told, re.DOTALL)
+    assert re.search(r"Stopped.+0 km/h, limit 50 km/h.+No driver.+at High Street", told, re.DOTALL)
     assert leads.startswith(f"/fleet/vehicles/{second.vehicle_id}/days/")
-    assert f"/fleet/vehicles/{second.vehicle_id}" in more
+    assert {f"/fleet/vehicles/{second.vehicle_id}", f"/fleet/vehicles/{second.vehicle_id}/share"} < set(more)
 
 
 def test_vehicles_at_one_spot_open_a_list_and_the_trail_of_one_is_told(world, browser, visit):

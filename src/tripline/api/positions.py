@@ -1,4 +1,4 @@
-"""Live positions of a company's vehicles, and today's trail of one (spec/positions L8, L9, L14)."""
+"""Live positions: of a company's vehicles, of one vehicle, and its trail of today (spec/positions L8, L9, L14, L15)."""
 
 from typing import Any, Final
 
@@ -6,11 +6,11 @@ from litestar.types import ASGIApp
 
 from tripline.domain.access import Action
 from tripline.domain.ids import CompanyId, VehicleId
-from tripline.http import answers, pages, parameters, permission
-from tripline.http.context import Call, context_of
+from tripline.http import answers, languages, pages, parameters, permission
+from tripline.http.context import Call, context_of, maps_of, scores_of
 from tripline.http.operations import Value, operation
 from tripline.services.live import positions as service
-from tripline.services.live import trail
+from tripline.services.live import trail, whereabouts
 from tripline.store.transactions import ReadTx
 from tripline.wire.rest import positions as rest_positions
 from tripline.wire.rest.base import Id
@@ -64,6 +64,35 @@ async def read(request: Call) -> ASGIApp:
     )
 
 
+@operation(
+    "GET",
+    "/api/tre/v1/vehicle/{vehicleId}/position",
+    access=Action.DRIVING_READ,
+    answer=rest_positions.WhereaboutsRecord,
+)
+async def read_one(request: Call) -> ASGIApp:
+    """Where the vehicle is now, with the speed limit of its road and the place in words by the imported map."""
+    context = context_of(request)
+
+    def work(tx: ReadTx) -> whereabouts.Whereabouts:
+        actor = permission.permitted_in(tx, request)
+        return whereabouts.read(tx, actor=actor, vehicle_id=VehicleId(parameters.path_id(request, "vehicleId")))
+
+    found = await context.store.read(work)
+    roads, language = scores_of(request).roads, languages.asked_of(request)
+    around = await whereabouts.around(found, roads=roads, names=maps_of(request).places, language=language)
+    return answers.ok(
+        rest_positions.whereabouts_record(
+            found.position,
+            now_ms=context.clock(),
+            limit_kmh=around.limit_kmh,
+            place=around.words,
+            latest_trip_id=found.latest_trip_id,
+            shareable=found.may_share,
+        )
+    )
+
+
 @operation("GET", "/api/tre/v1/vehicle/{vehicleId}/trail", access=Action.DRIVING_READ, answer=rest_positions.Trail)
 async def read_trail(request: Call) -> ASGIApp:
     """Where the vehicle was since midnight, in the time zone of the service."""
@@ -80,4 +109,4 @@ async def read_trail(request: Call) -> ASGIApp:
     return answers.ok(rest_positions.Trail(data=points))
 
 
-handlers: Final[list[Any]] = [read, read_trail]
+handlers: Final[list[Any]] = [read, read_one, read_trail]

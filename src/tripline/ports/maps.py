@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from tripline.domain.maps import Bounds, Maps, Standing
 from tripline.ports.outages import Outage
+from tripline.scoring.rules import Column
 
 if TYPE_CHECKING:
     # They bring numpy, which no process needs that has nothing to score.
@@ -43,6 +44,26 @@ class RoadServer(NamedTuple):
         return cls()
 
 
+class Spot(NamedTuple):
+    """A vehicle at a moment."""
+
+    time_ms: int
+    lat: float
+    lon: float
+    heading_deg: float | None
+    """From true north, clockwise; None: unknown, as of a vehicle that stands."""
+    column: Column
+    """The kind of vehicle; a road may have a limit of its own for it."""
+
+
+class RoadHere(NamedTuple):
+    """The road at a spot."""
+
+    name: str
+    """Its number and name; empty if it has neither."""
+    limit_kmh: float
+
+
 class RoadMatcher(Protocol):
     """Finds the roads that trips were driven on, and the limits there."""
 
@@ -55,6 +76,12 @@ class RoadMatcher(Protocol):
 
         Raises `RoadsOutage` while a map or server for one of the drives is away. After some minutes it stops waiting
         and answers without it.
+        """
+
+    def road_at(self, spot: Spot) -> RoadHere | None:
+        """The road at the spot by our maps; None where its limit is unknown or roads with other limits are as likely.
+
+        Takes a millisecond; called on any thread.
         """
 
     def lost(self) -> Sequence[LostMap]:

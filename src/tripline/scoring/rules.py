@@ -27,6 +27,17 @@ class Column(IntEnum):
     TRUCK = 2
 
 
+def column_of(category: str | None) -> Column:
+    """Return the threshold column of a vehicle category; TAXI, PERSONAL, ETC and unknown count as a car."""
+    match (category or "").upper():
+        case "TRUCK":
+            return Column.TRUCK
+        case "BUS":
+            return Column.BUS
+        case _:
+            return Column.CAR
+
+
 class EventType(IntEnum):
     """GPS event types, as published."""
 

@@ -3,9 +3,11 @@
 import base64
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, update
 from tests.support import delegating, fleet_rows, reaching, rest
 
+from tripline.ports.maps import PlaceName, RoadHere
+from tripline.scoring.rules import Column
 from tripline.services.live import positions as service
 from tripline.store import positions, tables
 
@@ -59,6 +61,60 @@ def test_position_record_has_every_field_and_the_state_of_now(tmp_path):
         {"vehicleId": {"id": vehicle}, "ts": NOW, "lat": 35.0, "lon": 129.0, "speed": 50.0, "heading": 90.0,
          "state": "DRIVING"}
     ]  # fmt: skip
+
+
+class Street:
+    """Implements the look-ups of `RoadMatcher` and `PlaceNames` for one street; trucks have a limit of their own."""
+
+    def road_at(self, spot):
+        return RoadHere("High Street", 30.0 if spot.column is Column.TRUCK else 50.0) if spot.lat == 35.0 else None
+
+    def named(self, points, *, language):
+        return [PlaceName("Side Street", {"en": "Town", "ko": "마을"}[language]) for _ in points]
+
+
+def test_vehicle_has_its_position_with_limit_place_and_newest_trip(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        app.change(roads=Street(), places=Street())
+        vehicle, sensor = await mounted(app, admin)
+        missing = await app.refused(admin, "GET", f"/vehicle/{vehicle}/position")
+        await move(app, vehicle, sensor)
+        first = await app.get(admin, f"/vehicle/{vehicle}/position")
+        trip = await app.store.write(delegating.scored_trip(app, admin, vehicle, admin))
+        await app.store.write(
+            lambda tx: tx.run(update(tables.vehicle).values(category="TRUCK", latest_trip_id=trip)), locked=True
+        )
+        of_truck = await app.get(admin, f"/vehicle/{vehicle}/position")
+        await move(app, vehicle, sensor, at=NOW + 1, lat=36.0)
+        return vehicle, missing, first, of_truck, trip, await app.get(admin, f"/vehicle/{vehicle}/position")
+
+    vehicle, missing, first, of_truck, trip, elsewhere = rest.run(tmp_path, scenario)
+
+    assert missing == (404, 32, "The vehicle has no position yet.")
+    assert first == {
+        "vehicleId": {"id": vehicle}, "ts": NOW, "lat": 35.0, "lon": 129.0, "speed": 50.0, "heading": 90.0,
+        "state": "DRIVING", "speedLimit": 50.0, "place": "High Street, Town", "latestTripId": None, "shareable": True,
+    }  # fmt: skip
+    assert of_truck == first | {"speedLimit": 30.0, "latestTripId": {"id": trip}}
+    assert (elsewhere["speedLimit"], elsewhere["place"]) == (None, "Side Street, Town")
+
+
+def test_vehicle_is_shareable_for_those_who_may_share_it(tmp_path):
+    async def scenario(app):
+        of = await delegating.companies(app)
+        vehicle, sensor = await mounted(app, of.owner)
+        driver = await delegating.driver(app, of.owner, "oh")
+        director = await delegating.director(app, of.owner, "yu")
+        await delegating.give(app, of.owner, driver, vehicle, drive=True)
+        await delegating.give(app, of.owner, director, vehicle)
+        await move(app, vehicle, sensor)
+        found = [
+            await app.get(each, f"/vehicle/{vehicle}/position") for each in (of.operator, of.owner, director, driver)
+        ]
+        return [each["shareable"] for each in found], [each["speedLimit"] for each in found]
+
+    assert rest.run(tmp_path, scenario) == ([True, True, True, False], [None] * 4)
 
 
 def test_since_answers_only_what_changed(tmp_path):

@@ -21,14 +21,14 @@ from tripline.adapters.maps import stamps
 from tripline.adapters.maps.open_maps import CurrentMaps, Lost, OpenMap, OpenMaps
 from tripline.domain.maps import Bounds
 from tripline.later import Later
-from tripline.ports.maps import LostMap, RoadsOutage
+from tripline.ports.maps import LostMap, RoadHere, RoadsOutage, Spot
 from tripline.scoring.quality import LimitSource
 
 if TYPE_CHECKING:
     import numpy as np
 
     from tripline.adapters.maps import files as map_files
-    from tripline.roads import limited, located, matcher, ways
+    from tripline.roads import likely, limited, located, matcher, ways
     from tripline.roads.index import RoadIndex
     from tripline.roads.located import Located, Road
     from tripline.roads.matcher import Matches
@@ -39,6 +39,7 @@ else:
     # A process that has no maps, or nothing to score, needs none of these.
     np = Later("numpy")
     map_files = Later("tripline.adapters.maps.files")
+    likely = Later("tripline.roads.likely")
     limited = Later("tripline.roads.limited")
     located = Later("tripline.roads.located")
     matcher = Later("tripline.roads.matcher")
@@ -129,6 +130,24 @@ class OsmRoads:
         if answers is not None:
             maps = [(*own_maps, *beside) for own_maps, beside in zip(maps, answers.maps, strict=True)]
         return located.Located(replace(drives, limit_kmh=limit_kmh, limit_source=source, road=road), roads, maps)
+
+    def road_at(self, spot: Spot) -> RoadHere | None:
+        """The likeliest road, if the map knows its limit and every other likely road has the same one."""
+        if not self.has_maps:
+            return None
+        offset_ms = self._offset(spot.time_ms)
+        found = [
+            each
+            for known in self.open_maps.now().known
+            if known.area.bounds.south <= spot.lat <= known.area.bounds.north
+            and known.area.bounds.west <= spot.lon <= known.area.bounds.east
+            for each in likely.roads(known.arrays, known.texts, **spot._asdict(), offset_ms=offset_ms)
+        ]
+        best = min(found, key=lambda each: each.cost, default=None)
+        if best is None or best.limit_kmh is None:
+            return None
+        near = (each for each in found if each.cost <= best.cost + likely.DOUBT)
+        return RoadHere(best.name, best.limit_kmh) if all(each.limit_kmh == best.limit_kmh for each in near) else None
 
     def lost(self) -> Sequence[LostMap]:
         """The maps that cannot be read, by name."""

@@ -18,7 +18,19 @@ from tripline.portal.frame.visitors import Visitor, visitor_of
 
 PATH: Final = navigation.LIVE_MAP
 _TEXTS: Final = (
-    *("driving", "stopped", "parked", "offline", "follow", "followed", "no_driver", "no_speed", "heading", "at"),
+    *(
+        "driving",
+        "stopped",
+        "parked",
+        "offline",
+        "follow",
+        "followed",
+        "no_driver",
+        "no_speed",
+        "heading",
+        "limit",
+        "at",
+    ),
     *("directions", "connecting", "live", "cut", "signed_out", "crowded", "count", "count_some", "count_cut", "gone"),
     *("trail_none", "trail_found", "trail_failed"),
 )
@@ -47,7 +59,7 @@ async def show(request: Call) -> Response[bytes]:
 
 def _texts(visitor: Visitor) -> str:
     # The script fills in the values, so their names stand for themselves.
-    names = {name: f"{{{name}}}" for name in ("age", "all", "shown", "direction", "distance", "place", "time")}
+    names = {name: f"{{{name}}}" for name in ("age", "all", "shown", "direction", "distance", "limit", "place", "time")}
     return msgspec.json.encode({name: visitor.say(f"portal.live.{name}", **names) for name in _TEXTS}).decode()
 
 

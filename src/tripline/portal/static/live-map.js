@@ -15,6 +15,10 @@ const EARLY_MS = 150;
 const QUIET_MS = 1300;
 const TICK_MS = 250;
 const NOW_S = 3;
+/** Pause between two look-ups of the picked vehicle in the map. */
+const LOOK_UP_MS = 3000;
+/** A position so much later may be on another road. */
+const HERE_MS = 5000;
 const STORED = "live-map";
 const LANGUAGE = document.documentElement.lang;
 const AGO = new Intl.RelativeTimeFormat(LANGUAGE, { numeric: "always", style: "short" });
@@ -42,6 +46,9 @@ class LiveMap {
     this.rows = new Map();
     this.picked = this.hovered = this.followed = null;
     this.trails = new Map();
+    /** The last answer about the picked vehicle. */
+    this.lookedUp = null;
+    this.asked = { id: null, ts: 0, at: -Infinity };
     this.drawn = 0;
     this.stream = new LiveStream("/map/stream", document.body.dataset.account);
     this.stream.addEventListener("change", () => this.soon());
@@ -107,6 +114,7 @@ class LiveMap {
     this.showCounts();
     this.showRows();
     this.showCard();
+    this.lookUp();
     this.showStream();
     if (!this.centred && this.matching.length && this.drawing) {
       this.centred = true;
@@ -257,6 +265,7 @@ class LiveMap {
     if (this.followed !== id) this.follow(null);
     this.soon();
     this.showCard();
+    this.lookUp();
     if (fly) this.drawing?.centre(this.stream.positions.get(id), { near: true, above: this.part("card") });
     if (focus) this.part("card").focus();
   }
@@ -283,21 +292,46 @@ class LiveMap {
     setText(this.card("number"), vehicle.number);
     this.card("state").className = `badge ${BADGES[state]}`;
     setText(this.card("state"), this.words(state));
-    const heading = position.heading === null ? "" : `, ${this.words("heading", { direction: this.direction(position.heading) })}`;
-    setText(this.card("speed"), position.speed === null ? this.words("no_speed") : this.speed(position) + heading);
+    const found = this.lookedUp?.vehicleId.id === id ? this.lookedUp : null;
+    const here = found && Math.abs(position.ts - found.ts) <= HERE_MS ? found : null;
+    setText(this.card("speed"), this.speedAndLimit(position, here?.speedLimit ?? null));
     setText(this.card("driver"), vehicle.driver ?? this.words("no_driver"));
-    const place = `${position.lat.toFixed(5)}, ${position.lon.toFixed(5)}`;
-    setText(this.card("age"), `${this.age(position)} ${this.words("at", { place })}`);
-    this.card("age").title = new Date(position.ts).toLocaleString(LANGUAGE, { timeZone: this.place.dataset.zone });
-    const { vehicle: record, days, trips } = this.place.dataset;
+    const coordinates = `${position.lat.toFixed(5)}, ${position.lon.toFixed(5)}`;
+    setText(this.card("age"), `${this.age(position)} ${this.words("at", { place: here?.place ?? coordinates })}`);
+    const time = new Date(position.ts).toLocaleString(LANGUAGE, { timeZone: this.place.dataset.zone });
+    this.card("age").title = `${time}\n${coordinates}`;
+    const { vehicle: record, days, trips, share } = this.place.dataset;
+    const trip = found?.latestTripId?.id ?? vehicle.trip;
     link(this.card("vehicle"), `${record}${id}`);
     link(this.card("day"), days && `${record}${id}${days}${this.today.format(this.stream.now())}`);
-    link(this.card("trip"), trips && vehicle.trip && `${trips}${vehicle.trip}`);
+    link(this.card("trip"), trips && trip && `${trips}${trip}`);
+    link(this.card("share"), found?.shareable && `${record}${id}${share}`);
     const follow = this.place.querySelector("[data-do=follow]");
     follow.ariaPressed = String(this.followed === id);
     setText(follow, this.words(this.followed === id ? "followed" : "follow"));
     this.place.querySelector("[data-do=trail]").ariaPressed = String(this.trails.has(id));
     card.hidden = false;
+  }
+
+  /** Ask about the picked vehicle: once, and again while it moves. */
+  async lookUp() {
+    const id = this.picked;
+    const position = this.stream.positions.get(id);
+    const { asked } = this;
+    if (!position || this.stream.state !== "live") return;
+    if (asked.id === id && (asked.ts === position.ts || performance.now() - asked.at < LOOK_UP_MS)) return;
+    const asking = (this.asked = { id, ts: position.ts, at: performance.now() });
+    try {
+      const answer = await fetch(`/api/tre/v1/vehicle/${id}/position`, { headers: { "X-Poll": "1" } });
+      if (!answer.ok) throw new Error(answer.statusText);
+      const found = await answer.json();
+      if (this.asked !== asking) return;
+      this.lookedUp = found;
+      this.showCard();
+    } catch {
+      // The card shows what the stream says until the next attempt.
+      asking.ts = 0;
+    }
   }
 
   /** Vehicles that are drawn at one spot, to choose from. */
@@ -357,6 +391,15 @@ class LiveMap {
 
   speed({ speed }) {
     return speed === null ? this.words("no_speed") : `${WHOLE.format(speed)} km/h`;
+  }
+
+  /** Speed, limit of the road if the map knows it, and direction. */
+  speedAndLimit(position, limit) {
+    if (position.speed === null) return this.words("no_speed");
+    const parts = [this.speed(position)];
+    if (limit !== null) parts.push(this.words("limit", { limit: `${WHOLE.format(limit)} km/h` }));
+    if (position.heading !== null) parts.push(this.words("heading", { direction: this.direction(position.heading) }));
+    return parts.join(", ");
   }
 
   age({ ts }) {

@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 
 from tripline.domain import samples
+from tripline.scoring import rules
 from tripline.scoring.drives import Drives, Flags, Ints
-from tripline.scoring.rules import Column
 
 PACKED: Final = np.dtype(
     [
@@ -65,24 +65,13 @@ def loaded(tracks: Sequence[Track]) -> Loaded:
             speed_kmh=rows["speed_kmh"][used],
             em=em if (em >= 0).any() else None,
             limit_kmh=None,
-            column=np.array([column_of(track.category) for track in tracks], np.int8),
+            column=np.array([rules.column_of(track.category) for track in tracks], np.int8),
             obd=np.array([track.device_type.upper() == "OBD" for track in tracks], np.bool_),
             stated_m=np.array([np.nan if track.stated_m is None else track.stated_m for track in tracks], np.float64),
         ),
         timed=_per_trip(timed, bounds),
         lasting_ms=_lasting(rows["time_ms"][timed], np.append(0, np.cumsum(timed))[bounds]),
     )
-
-
-def column_of(category: str | None) -> Column:
-    """Return the threshold column of a vehicle category; TAXI, PERSONAL, ETC and unknown count as a car."""
-    match (category or "").upper():
-        case "TRUCK":
-            return Column.TRUCK
-        case "BUS":
-            return Column.BUS
-        case _:
-            return Column.CAR
 
 
 def _count(packed: bytes) -> int:

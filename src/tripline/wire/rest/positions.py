@@ -1,6 +1,6 @@
 """JSON of live positions (spec/positions L8)."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -35,6 +35,35 @@ class PositionRecord(msgspec.Struct, rename="camel", kw_only=True):
             " alone, so it changes without a new position",
             examples=["DRIVING"],
         ),
+    ]
+
+
+class WhereaboutsRecord(PositionRecord, rename="camel", kw_only=True):
+    """Where a vehicle is, by the map too."""
+
+    speed_limit: Annotated[
+        float | None,
+        Meta(
+            description="limit of the road by the imported map, for this kind of vehicle, its heading and the time,"
+            " km/h; null: the map does not know it, or it is unclear which road it is",
+            examples=[50.0],
+        ),
+    ]
+    place: Annotated[
+        str | None,
+        Meta(
+            description="road and place by the map, in the language of the request; null: no map names it",
+            examples=["Sejong-daero, Jung-gu"],
+        ),
+    ]
+    latest_trip_id: Annotated[
+        Id | None,
+        Meta(
+            description="id of the newest trip; null: none", examples=[{"id": "0d8f4c50-c802-11ef-9d5c-6b1f6f2a4c11"}]
+        ),
+    ]
+    shareable: Annotated[
+        bool, Meta(description="true if the caller may make share links to the vehicle", examples=[True])
     ]
 
 
@@ -104,12 +133,35 @@ class Positions(msgspec.Struct, rename="camel", kw_only=True):
 
 def position_record(position: Position, *, now_ms: int) -> PositionRecord:
     """The record, with the present state."""
-    return PositionRecord(
-        vehicle_id=Id(position.vehicle_id),
-        ts=position.time_ms,
-        lat=position.lat,
-        lon=position.lon,
-        speed=position.speed_kmh,
-        heading=position.heading_deg,
-        state=position.state(now_ms).value,
+    return PositionRecord(**_fields(position, now_ms))
+
+
+def whereabouts_record(
+    position: Position,
+    *,
+    now_ms: int,
+    limit_kmh: float | None,
+    place: str | None,
+    latest_trip_id: str | None,
+    shareable: bool,
+) -> WhereaboutsRecord:
+    """As `position_record`, with the look-ups in the map."""
+    return WhereaboutsRecord(
+        **_fields(position, now_ms),
+        speed_limit=limit_kmh,
+        place=place,
+        latest_trip_id=None if latest_trip_id is None else Id(latest_trip_id),
+        shareable=shareable,
     )
+
+
+def _fields(position: Position, now_ms: int) -> dict[str, Any]:
+    return {
+        "vehicle_id": Id(position.vehicle_id),
+        "ts": position.time_ms,
+        "lat": position.lat,
+        "lon": position.lon,
+        "speed": position.speed_kmh,
+        "heading": position.heading_deg,
+        "state": position.state(now_ms).value,
+    }

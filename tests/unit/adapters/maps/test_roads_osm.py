@@ -11,9 +11,10 @@ from tests.support import map_files as made
 
 from tripline.adapters.maps.roads_osm import PATIENCE_S, OsmRoads
 from tripline.maintenance import maps
-from tripline.ports.maps import RoadsOutage
+from tripline.ports.maps import RoadHere, RoadsOutage, Spot
 from tripline.roads.located import Road
 from tripline.scoring.quality import LimitSource
+from tripline.scoring.rules import Column
 
 
 def imported(folder, file, name="area"):
@@ -169,3 +170,36 @@ def test_times_of_no_calendar_do_no_harm(roads, folder, tmp_path, year_ms):
     own.time_ms[:] += year_ms
 
     assert set(roads.located(own).drives.limit_kmh.tolist()) == {50.0}
+
+
+def spot(lat=47.01, lon=9.5, heading=0.0):
+    return Spot(made_roads.BEGIN_MS, lat, lon, heading, Column.CAR)
+
+
+def test_road_at_a_spot_has_the_limit_that_the_map_knows(roads, folder, tmp_path):
+    without = roads.road_at(spot())
+    imported(folder, made.street(tmp_path / "a.osm.pbf", maxspeed="50"))
+
+    assert without is None
+    assert roads.road_at(spot()) == RoadHere("High Street", 50.0)
+    assert roads.road_at(spot(heading=None)) == RoadHere("High Street", 50.0)
+    assert [roads.road_at(spot(lat=lat, lon=lon)) for lat, lon in ((47.01, 9.501), (50.0, 9.5))] == [None, None]
+
+
+def test_road_at_a_spot_is_unknown_without_a_known_limit(roads, folder, tmp_path):
+    imported(folder, made.street(tmp_path / "a.osm.pbf"))
+
+    assert roads.road_at(spot()) is None
+
+
+@pytest.mark.parametrize(("beside", "limit_kmh"), [("80", None), ("50", 50.0)], ids=["another", "the same"])
+def test_of_two_roads_that_are_as_likely_the_limit_counts_if_it_is_the_same(roads, folder, tmp_path, beside, limit_kmh):
+    """The second road is 15 m beside the first one, in another map; a third one widens the bounds of both."""
+    for name, lon, maxspeed in (("a", 9.5, "50"), ("b", 9.5002, beside)):
+        nodes = {1: (47.0, lon), 2: (47.02, lon), 3: (47.0, 9.49), 4: (47.02, 9.51)}
+        ways = [(7, [1, 2], {"highway": "secondary", "maxspeed": maxspeed}), (8, [3, 4], {"highway": "service"})]
+        imported(folder, made.written(tmp_path / f"{name}.osm.pbf", nodes, ways), name)
+
+    found = roads.road_at(spot(lat=47.004, lon=9.50007))
+
+    assert (None if found is None else found.limit_kmh) == limit_kmh
