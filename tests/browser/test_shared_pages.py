@@ -90,3 +90,33 @@ def test_guest_sees_the_trip_without_its_ends_until_the_link_ends(world, browser
         troubles += portal_browser.axe(page)
 
     assert (look.name, troubles) == (look.name, [])
+
+
+def test_page_whose_first_requests_fail_says_why_and_goes_on_by_itself(world, browser):
+    vehicle = world.vehicles[0]
+    world.report(vehicle)
+    link = world.company.post(f"/api/tre/v1_3/vehicle/{vehicle.vehicle_id}/sharelink", {"number": True})
+    with portal_browser.watching(browser, world.server.api) as watched:
+        page = watched.page
+        said = page.locator("[data-part=state]")
+        answers = {
+            # As the server answers an address with too many wrong secrets.
+            "**/opening": lambda route: route.fulfill(status=429, headers={"Retry-After": "2"}, body="{}"),
+            "**/shows": lambda route: route.abort(),
+            "**/position": lambda route: route.fulfill(status=503, body="{}"),
+            "**/map/style.json*": lambda route: route.abort(),
+        }
+        for path, answer in answers.items():
+            page.route(path, answer, times=1)
+        page.goto(link["url"])
+        expect(said).to_have_text("Too many attempts from your network. The page tries again by itself.")
+        expect(page.locator("[data-part=wait]")).to_have_text(re.compile("Next attempt in [12] seconds?."))
+        expect(said).to_have_text("No connection yet. The page tries again by itself.")
+        expect(page.locator("[data-part=number]")).to_have_text(vehicle.vehicle_no)
+        for place in (said, page.locator("[data-part=wait]")):
+            expect(place).to_be_hidden()
+        page.wait_for_selector(DRAWN, timeout=PATIENCE_MS)
+        page.route("**/position", lambda route: route.abort(), times=1)
+        expect(said).to_have_text("No connection. The page shows the last known state.")
+        expect(page.locator("[data-part=number]")).to_have_text(vehicle.vehicle_no)
+        expect(said).to_be_hidden()

@@ -50,7 +50,7 @@ _THEME: Final = Value(name="theme", type=Theme, meaning="`light` or `dark`; abse
 _COOKIE: Final = "tripline-share"
 _HEADERS: Final = {**views.HEADERS, "referrer-policy": "no-referrer", "content-type": JSON}
 _TEXTS: Final = (
-    *("cut", "none", "at", "heading"),
+    *("unreached", "cut", "crowded", "again", "none", "at", "heading"),
     *("title.vehicle", "title.trip", "trip.times", "trip.cut_ends", "trip.short", "trip.none"),
 )
 

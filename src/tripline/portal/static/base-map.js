@@ -4,6 +4,8 @@
 
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 const MOST_ZOOM = 18;
+/** A style that could not be loaded is loaded again after so long. */
+const AGAIN_MS = 5_000;
 /** Zoom at which a place without bounds begins: the world. */
 const WORLD = { center: [0, 20], zoom: 1 };
 
@@ -39,7 +41,14 @@ export async function openMap(place, { onStyle = () => {}, bounds = () => bounds
   map.keyboard.disableRotation();
   map.on("style.load", () => onStyle(map));
   map.once("load", () => show(place, "drawn"));
-  map.on("error", () => map.isStyleLoaded() || place.dataset.state === "drawn" || show(place, "failed"));
+  let again = null;
+  map.on("error", () => {
+    if (map.isStyleLoaded() || place.dataset.state === "drawn") return;
+    show(place, "failed");
+    clearTimeout(again);
+    again = setTimeout(() => place.dataset.state === "failed" && map.setStyle(styleOf(place), { diff: false }), AGAIN_MS);
+  });
+  map.once("remove", () => clearTimeout(again));
   // Without `diff`, which would remove the layers of the page and not call back.
   DARK.addEventListener("change", () => map.setStyle(styleOf(place), { diff: false }));
   press(place, "in", () => map.zoomIn());

@@ -1,14 +1,17 @@
 // A shared vehicle or trip: exchange the secret of the address for a cookie, then draw the position and renew it, or the
-// track. Once the link has ended, both disappear.
+// track. Once the link has ended, both disappear. A request that fails is sent again, and the page says why it waits.
 import { fit, openMap } from "./base-map.js";
 import { colour } from "./colours.js";
 
 const EVERY_MS = 2_000;
+const PATIENCE_MS = 15_000;
 const NOTHING = { type: "FeatureCollection", features: [] };
 const page = document.querySelector("[data-shared]");
 const texts = JSON.parse(page.dataset.texts);
 const path = location.pathname.replace(/\/$/, "");
-const ages = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" });
+const language = document.documentElement.lang;
+const ages = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
+const lasting = new Intl.NumberFormat(language, { style: "unit", unit: "second", unitDisplay: "long" });
 
 let map = null;
 let trail = [];
@@ -16,12 +19,20 @@ let vehicle = NOTHING;
 /** The connection is lost, and what the page said before. */
 let [cut, stated] = [false, ""];
 
-/** The JSON behind an address of this link; null once the link has ended. */
-async function get(what) {
-  const answer = await fetch(`${path}/${what}`);
-  if (answer.status === 404 || answer.status === 400) return null;
-  if (!answer.ok) throw new Error(String(answer.status));
-  return answer.json();
+/** The server has too many requests of this link or network. */
+class Crowded extends Error {
+  constructor(seconds) {
+    super();
+    this.seconds = seconds;
+  }
+}
+
+/** The JSON behind an address of this link; null if the link does not work. */
+async function get(what, options = {}) {
+  const answer = await fetch(`${path}/${what}`, { signal: AbortSignal.timeout(PATIENCE_MS), ...options });
+  if (answer.status === 429) throw new Crowded(Number(answer.headers.get("Retry-After")) || 1);
+  if (answer.status >= 500) throw new Error(String(answer.status));
+  return answer.ok ? answer.json() : null;
 }
 
 /** Get the cookie, and what the link shows. A page that is loaded again has it already, which counts no opening. */
@@ -29,10 +40,35 @@ async function enter() {
   const found = sessionStorage.getItem(path) ? await get("shows") : null;
   if (found) return found.shows;
   const body = new URLSearchParams({ secret: location.hash.slice(1) });
-  const answer = await fetch(`${path}/opening`, { method: "POST", body });
-  if (!answer.ok) return null;
+  if (!(await get("opening", { method: "POST", body }))) return null;
   sessionStorage.setItem(path, "opened");
   return (await get("shows"))?.shows ?? null;
+}
+
+/** The result of a request, repeated until it has one. */
+async function first(request) {
+  for (;;) {
+    try {
+      return await request();
+    } catch (error) {
+      await pause(error, texts.unreached);
+      await sleep(EVERY_MS);
+    }
+  }
+}
+
+/** Say why the page waits, and wait as long as the server asks for. The seconds that pass are not announced. */
+async function pause(error, words) {
+  write("state", error instanceof Crowded ? texts.crowded : words);
+  for (let left = error.seconds ?? 0; left > 0; left -= 1) {
+    write("wait", texts.again.replace("{age}", lasting.format(left)));
+    await sleep(1_000);
+  }
+  write("wait", "");
+}
+
+function sleep(time) {
+  return new Promise((done) => setTimeout(done, time));
 }
 
 function title(text) {
@@ -62,7 +98,7 @@ function showTrip(found) {
   write("number", found.number ?? "");
   write("state", trail.length ? "" : found.whole ? texts["trip.none"] : texts["trip.short"]);
   if (!trail.length) return;
-  const [language, timeZone] = [document.documentElement.lang, page.dataset.zone];
+  const timeZone = page.dataset.zone;
   const format = (options) => new Intl.DateTimeFormat(language, { hourCycle: "h23", timeZone, ...options });
   const full = format({ dateStyle: "medium", timeStyle: "short" });
   const day = format({ dateStyle: "medium" });
@@ -160,7 +196,7 @@ function end() {
 /** Renew the position until the link has ended; of a trip, find out whether it has. */
 async function follow(what) {
   for (;;) {
-    await new Promise((done) => setTimeout(done, EVERY_MS));
+    await sleep(EVERY_MS);
     if (document.hidden) continue;
     try {
       const found = await get(what);
@@ -168,25 +204,25 @@ async function follow(what) {
       if (what === "position") show(found);
       else if (cut) write("state", stated);
       cut = false;
-    } catch {
+    } catch (error) {
       cut = true;
-      write("state", texts.cut);
+      await pause(error, texts.cut);
     }
   }
 }
 
 async function start() {
-  const shows = await enter();
+  const shows = await first(enter);
   if (!shows) return end();
   title(texts[`title.${shows}`]);
   const isTrip = shows === "trip";
-  const found = await get(isTrip ? "trip" : "position");
+  const found = await first(() => get(isTrip ? "trip" : "position"));
   if (!found) return end();
   if (isTrip) {
     showTrip(found);
     stated = part("state").textContent;
   } else {
-    trail = (await get("trail"))?.points.map(({ lat, lon }) => [lon, lat]) ?? [];
+    trail = (await first(() => get("trail")))?.points.map(({ lat, lon }) => [lon, lat]) ?? [];
     show(found);
   }
   const place = page.querySelector("[data-map]");
@@ -200,4 +236,4 @@ async function start() {
   return follow(isTrip ? "shows" : "position");
 }
 
-start().catch(() => write("state", texts.cut));
+start();
