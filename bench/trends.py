@@ -22,6 +22,7 @@ from bench.companies import MAKER, Fleet, Made
 from bench.device_channel import disk
 from bench.table import Figure, of_rounds
 from sqlalchemy import insert, select, update
+from tests.support import kept_sums
 from tests.support.scoring_rows import Rig
 
 from tripline.domain import ids
@@ -31,6 +32,7 @@ from tripline.store import tables
 from tripline.store.database import sqlite
 from tripline.store.database.sqlite import SqliteStore
 from tripline.store.scores import standings
+from tripline.store.transactions import WriteTx
 
 FLEET: Final = Fleet(service_type="large", companies=50, vehicles=100_000, people=100)
 QUICK: Final = Fleet(service_type="large", companies=50, vehicles=10_000, people=100)
@@ -71,6 +73,7 @@ def _add(path: Path, there: Made) -> list[str]:
         driver.executemany(
             f"INSERT INTO score_sum ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", _sums(every, asked)
         )
+        kept_sums.rank(WriteTx(connection))
         connection.execute(insert(tables.driving_score), list(_scores(there, asked)))
         connection.exec_driver_sql("COMMIT")
     driver.close()

@@ -22,7 +22,7 @@ from tripline.domain.trends import Subject
 from tripline.http import operations
 from tripline.store.database import sqlite
 from tripline.store.fleet import history
-from tripline.store.scores import reads, standings, trends
+from tripline.store.scores import rankings, reads, standings, trends
 from tripline.store.scores.reads import By, Owner
 
 pytestmark = pytest.mark.sqlite("how SQLite finds rows")
@@ -71,8 +71,6 @@ PERMITTED = {
     "trends.vehicle_trend": {"SCAN sums", SORTED},
     "trends.driver_trend": {"SCAN sums", SORTED},
     "trends.company_trend": {"SCAN sums", SORTED},
-    # The members of one company, once a minute.
-    "trends.company_ranking": {GROUPED, SORTED},
     # A company and its operator, of which the operator's address comes first; the policy of the made score.
     "settling": {SORTED, POLICIES},
 }
@@ -233,18 +231,23 @@ def steps(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", [Subject.VEHICLE, Subject.DRIVER])
-def test_ranking_is_read_from_the_companys_members_on_and_a_page_of_it_by_key(kind):
-    """Not from everybody's rows of the period."""
-    members = explain_empty(trends._MEMBERS[kind], ("day", 1, "c"))
-    page = explain_empty(trends._some(kind, 32), ("day", 1, *"a" * 32))
+def test_page_of_a_ranking_is_a_walk_along_the_index_of_the_company(kind):
+    """Without sorting; ranks are counted in the index alone."""
+    walk, *member = explain_empty(rankings._page(kind.value))
+    of_company = "ix_score_rank_company (kind=? AND period=? AND day=? AND company_id=? AND "
 
-    by_key = "SEARCH score_sum USING PRIMARY KEY (subject=? AND period=? AND day=?)"
-    assert [step for step in members[2:] if "TEMP B-TREE" not in step] == []
-    assert len(page) == 2
-    assert re.match(rf"SEARCH {TABLES[kind]} USING (COVERING )?INDEX \w+ \(company_id=\?\)", members[0])
-    assert members[1] == by_key
-    assert by_key in page
-    assert re.search(rf"SEARCH {TABLES[kind]} USING (PRIMARY KEY|INDEX \w+) \(id=\?\)", " ".join(page))
+    assert walk.startswith(f"SEARCH score_rank USING COVERING INDEX {of_company}")
+    (found,) = [each for each in member if each.startswith("SEARCH")]
+    assert re.fullmatch(rf"SEARCH {TABLES[kind]} USING (COVERING )?INDEX \w+ \(id=\?\)", found)
+    assert [each for each in member if "SCAN" in each or "TEMP" in each] == []
+    (counted,) = explain_empty(rankings._AHEAD)
+    assert counted.startswith(f"SEARCH score_rank USING COVERING INDEX {of_company}")
+    assert explain_empty(rankings._PLACE) == [
+        "SEARCH score_rank USING PRIMARY KEY (subject=? AND period=? AND day=?)",
+    ]
+    assert explain_empty(trends._some(32), ("day", 1, *"a" * 32)) == [
+        "SEARCH score_sum USING PRIMARY KEY (subject=? AND period=? AND day=?)"
+    ]
 
 
 @pytest.mark.parametrize("kind", list(Subject))

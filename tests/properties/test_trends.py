@@ -312,6 +312,7 @@ def test_sums_equal_all_scores_added_up_whatever_happened_in_which_order(folder,
                 lambda tx: (
                     *(sums.kept(tx), kept_sums.recomputed(tx), added_up(tx), *totals(tx)),
                     *(standings.kept(tx), standings.expected(tx)),
+                    *(kept_sums.ranks(tx), kept_sums.expected_ranks(tx)),
                 )
             )
         finally:
@@ -319,9 +320,12 @@ def test_sums_equal_all_scores_added_up_whatever_happened_in_which_order(folder,
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trends, "GROUP", 1)
-        kept, recomputed, expected, accumulated, made_anew, percentiles, of_sums = asyncio.run(play())
+        kept, recomputed, expected, accumulated, made_anew, percentiles, of_sums, ranks, ranks_of_sums = asyncio.run(
+            play()
+        )
 
     assert accumulated == made_anew
     assert kept == recomputed
     assert percentiles == of_sums
+    assert ranks == ranks_of_sums
     assert counted(kept) == {key: dict.fromkeys(NAMES, 0) | dict(of) for key, of in expected.items()}

@@ -1,11 +1,13 @@
-"""Works out anew from all scores the sums that a store should hold."""
+"""Works out anew from all scores the sums that a store should hold, and from these the rows of rankings."""
+
+from typing import NamedTuple
 
 from sqlalchemy import select
 
-from tripline.domain.trends import NOTHING, Sums
+from tripline.domain.trends import NOTHING, Subject, Sums
 from tripline.store.scores import sums
-from tripline.store.tables import driving_score
-from tripline.store.transactions import ReadTx
+from tripline.store.tables import account, driving_score, score_rank, vehicle
+from tripline.store.transactions import ReadTx, WriteTx
 
 
 def recomputed(tx: ReadTx) -> dict[tuple[str, str, int, int, str], Sums]:
@@ -16,3 +18,46 @@ def recomputed(tx: ReadTx) -> dict[tuple[str, str, int, int, str], Sums]:
         for key in sums._keys(share):
             found[key] = found.get(key, NOTHING).plus(share.sums, 1)
     return found
+
+
+class Rank(NamedTuple):
+    """A row of a ranking, in the order of the table."""
+
+    subject: str
+    period: str
+    day: int
+    kind: str
+    company_id: str
+    distance_m: int
+    burden: int
+    badness: float
+
+
+def ranks(tx: ReadTx) -> list[Rank]:
+    """The rows of all rankings."""
+    return sorted(Rank(*row) for row in tx.all(select(score_rank)))
+
+
+def expected_ranks(tx: ReadTx) -> list[Rank]:
+    """The rows that the sums give."""
+    owners = {row[0]: row[1] for row in tx.all(select(vehicle.c.id, vehicle.c.company_id))}
+    owners |= {row[0]: row[1] for row in tx.all(select(account.c.id, account.c.company_id))}
+    pooled: dict[tuple[str, str, int, str], Sums] = {}
+    for (subject, period, day, _, kind), of in sums.kept(tx).items():
+        if kind != Subject.COMPANY:
+            pooled[subject, period, day, kind] = pooled.get((subject, period, day, kind), NOTHING).plus(of)
+    return sorted(
+        Rank(*key, owners.get(key[0], ""), of.distance_m, of.burden, of.badness) for key, of in pooled.items()
+    )
+
+
+def rank(tx: WriteTx) -> None:
+    """Write the rows of rankings of sums that a test or bench wrote itself."""
+    of_sums = "SUM(distance_m), SUM(burden), CAST(SUM(burden) AS DOUBLE PRECISION) / SUM(distance_m)"
+    for kind, table in (("vehicle", "vehicle"), ("driver", "account")):
+        tx.run_sql(
+            "INSERT INTO score_rank (subject, period, day, kind, company_id, distance_m, burden, badness)"
+            f" SELECT subject, period, day, '{kind}', (SELECT company_id FROM {table} WHERE id = subject), {of_sums}"
+            f" FROM score_sum WHERE kind = '{kind}' GROUP BY subject, period, day",
+            (),
+        )

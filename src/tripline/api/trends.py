@@ -12,7 +12,7 @@ from tripline.domain import fields, trends
 from tripline.domain.access import Action
 from tripline.domain.trends import Period, Subject
 from tripline.http import answers, pages, parameters, permission, reads
-from tripline.http.context import Call, context_of, scores_of
+from tripline.http.context import Call, context_of
 from tripline.http.operations import Value, operation
 from tripline.http.pages import TimePage
 from tripline.http.parameters import Query
@@ -97,11 +97,10 @@ async def company_ranking(request: Call) -> ASGIApp:
         now_ms = context.clock()
         day = trends.first_day(trends.day_of(now_ms if at_ms is None else at_ms, context.time_zone), period)
         found = service.ranking(
-            *(tx, scores_of(request).standings, kind, company_id, period),
+            *(tx, kind, company_id, period),
             day=day,
             after=after,
             limit=limit + 1,
-            now_ms=now_ms,
         )
         shown, link = found[:limit], None
         if len(found) > limit:

@@ -34,7 +34,6 @@ from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
 from tripline.services.scores.disputes import DisputeService
 from tripline.services.scores.policy_service import PolicyService
-from tripline.services.scores.standings import Standings
 from tripline.services.settings import InForce
 
 Call: TypeAlias = Request[Any, Any, Any]
@@ -152,8 +151,6 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     """Opens and decides disputes of scores."""
     roads: RoadMatcher | None = None
     """The matcher of roads; None: trips are judged without roads."""
-    standings: Standings = msgspec.field(default_factory=Standings)
-    """Rankings, at most a minute old."""
 
 
 scores_of: Final = _part("scores", Scores)

@@ -14,7 +14,6 @@ from tripline.domain.trends import Period, Subject
 from tripline.scoring.rules import Rules
 from tripline.services.scores import trends as service
 from tripline.services.scores.scorer import Scorer
-from tripline.services.scores.standings import Standings
 from tripline.store.tables import scoring_job, trip
 from tripline.store.transactions import ReadTx
 
@@ -295,9 +294,7 @@ async def calls_of_a_ranking(store, company_id):
     def read(tx):
         sys.setprofile(note)
         try:
-            service.ranking(
-                tx, Standings(), Subject.VEHICLE, company_id, Period.DAY, day=day, after=None, limit=5, now_ms=0
-            )
+            service.ranking(tx, Subject.VEHICLE, company_id, Period.DAY, day=day, after=None, limit=5)
         finally:
             sys.setprofile(None)
 

@@ -19,7 +19,7 @@ from tripline.domain.disputes import Dispute, State
 from tripline.domain.ids import CompanyId
 from tripline.domain.trends import NOTHING, Period, Subject, Sums
 from tripline.http import parameters
-from tripline.http.context import Call, context_of, scores_of
+from tripline.http.context import Call, context_of
 from tripline.portal.frame import addresses, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
@@ -220,11 +220,10 @@ def _with_ranking(
 ) -> Shown:
     """The contents with a page of the ranking in the current period, and with waiting disputes."""
     found = service.ranking(
-        *(tx, scores_of(request).standings, ranked, of, period),
+        *(tx, ranked, of, period),
         day=trends.first_day(today, period),
         after=parameters.query_id(request.query_params, addresses.AFTER),
         limit=RANKED + 1,
-        now_ms=context_of(request).clock(),
     )
     places = tuple(
         Ranked(

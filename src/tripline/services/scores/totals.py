@@ -16,7 +16,7 @@ from tripline.scoring import quality
 from tripline.scoring.quality import Quality
 from tripline.scoring.rules import Accumulation
 from tripline.services.scores.reads import NoScoreYet, TooLong, admit_to_vehicle
-from tripline.store.scores import policies, sums
+from tripline.store.scores import policies
 from tripline.store.scores import reads as rows
 from tripline.store.transactions import ReadTx
 
@@ -61,15 +61,18 @@ def explained(tx: ReadTx, *, actor: Actor, of: str) -> Explanation:
         raise TooLong("trips", field="vehicleId", most=TRIPS)
     trips = rows.scored_trips(tx, of)
     how = _accumulation(tx, of)
-    burdens = [_burden(score, distance_m, how) for _, score, distance_m in trips]
+    burdens = [_burden(score, distance_m, how) for _, score, distance_m, _ in trips]
     whole = math.fsum(burdens)
     points = (100.0 - kept.score) / whole if whole else 0.0
     dearest = heapq.nsmallest(SHOWN, zip(burdens, trips, strict=True), key=lambda each: (-each[0], each[1][0]))
     kept_of = rows.qualities(tx, [trip_id for _, (trip_id, *_) in dearest])
-    shown = [TripCost(*trip, burden * points, quality.read(kept_of[trip[0]])) for burden, trip in dearest]
+    shown = [
+        TripCost(trip_id, score, distance_m, burden * points, quality.read(kept_of[trip_id]))
+        for burden, (trip_id, score, distance_m, _) in dearest
+    ]
     return Explanation(
         score=kept.score,
-        limit_known=sums.of_subject(tx, of).limit_known,
+        limit_known=min(sum(known_m for *_, known_m in trips) / kept.distance_m, 1.0),
         count=kept.trips,
         distance_m=kept.distance_m,
         how=how,

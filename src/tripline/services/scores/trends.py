@@ -1,10 +1,10 @@
 """Trends of scores by day, week and month, and rankings, within the reader's reach.
 
-Not here: figures of sums (`domain/trends.py`), their rows (`store/scores/trends.py`, `sums.py`), percentiles
-(`standing_keeper.py`).
+Not here: figures of sums (`domain/trends.py`), their rows (`store/scores/trends.py`, `sums.py`,
+`rankings.py`), percentiles (`standing_keeper.py`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -14,10 +14,11 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId
 from tripline.domain.trends import Period, Subject, Sums
 from tripline.services.scores import reads
-from tripline.services.scores.standings import Key, Ranking, Standings
 from tripline.store.fleet import companies
 from tripline.store.lists import UnknownOffset
+from tripline.store.scores import rankings
 from tripline.store.scores import trends as rows
+from tripline.store.scores.rankings import Ahead, Ranking
 from tripline.store.scores.trends import Point
 from tripline.store.transactions import ReadTx
 
@@ -58,55 +59,23 @@ def trend(
 
 
 def ranking(
-    tx: ReadTx,
-    standings: Standings,
-    kind: Subject,
-    company_id: str,
-    period: Period,
-    *,
-    day: int,
-    after: str | None,
-    limit: int,
-    now_ms: int,
-) -> Sequence[Place]:
+    tx: ReadTx, kind: Subject, company_id: str, period: Period, *, day: int, after: str | None, limit: int
+) -> list[Place]:
     """The company's vehicles or drivers in the period that contains a day, best first; ties by smaller id.
 
-    Members and scores on the page are current; a rank may be a minute old. `after`: the last subject of the previous
-    page. Raises `UnknownOffset`.
+    `after`: the last subject of the previous page. Raises `UnknownOffset`.
     """
-    first = trends.first_day(day, period)
-    key: Key = kind.value, period.value, first, company_id
-    known = standings.of(key, now_ms=now_ms)
-    places = None if known is None else _page(tx, known, kind, company_id, period, first, after, limit)
-    if places is None:
-        known = Ranking(rows.of_members(tx, kind, period, first, company_id))
-        standings.keep(key, known, now_ms=now_ms)
-        places = _page(tx, known, kind, company_id, period, first, after, limit, read_now=True)
-    if places is None:
+    of = Ranking(kind.value, period.value, trends.first_day(day, period), company_id)
+    behind = None if after is None else rankings.place_of(tx, of, after)
+    if after is not None and behind is None:
         raise UnknownOffset.of_list()
+    found = rankings.page(tx, of, behind, limit)
+    sums = rows.of_some(tx, period, of.day, [each.subject for each in found]) if found else {}
+    ahead = Ahead(0, 0) if behind is None or not found else rankings.ahead(tx, of, found[0])
+    better = ahead.better
+    places: list[Place] = []
+    for number, each in enumerate(found):
+        if number and each.badness != found[number - 1].badness:
+            better = ahead.every + number
+        places.append(Place(better + 1, each.subject, sums[each.subject]))
     return places
-
-
-def _page(
-    tx: ReadTx,
-    known: Ranking,
-    kind: Subject,
-    company_id: str,
-    period: Period,
-    first: int,
-    after: str | None,
-    limit: int,
-    *,
-    read_now: bool = False,
-) -> list[Place] | None:
-    """A page of current rows; None: the offset is not in the ranking, or its rows have changed."""
-    try:
-        begin = 0 if after is None else known.behind(after)
-    except ValueError:
-        return None
-    chosen = known.places(begin, limit)
-    sums = rows.of_some(tx, kind, period, first, company_id, [subject for subject, *_ in chosen]) if chosen else {}
-    as_known = all(subject in sums and sums[subject].badness == badness for subject, badness, _ in chosen)
-    if not as_known and not read_now:
-        return None
-    return [Place(rank, subject, sums[subject]) for subject, _, rank in chosen if subject in sums]

@@ -22,6 +22,7 @@ from tripline.store.tables import (
     gps_event,
     rescoring,
     rpc_call,
+    score_rank,
     score_sum,
     trip,
     vehicle_score,
@@ -59,6 +60,7 @@ _IN_TURN: Final = (
     _detach(trip.c.no, "recorded_user_id"),
     # After scores, which add nothing to it any more.
     _SUMS,
+    delete(score_rank).where(score_rank.c.subject == bindparam("of_user")),
     _detach(dispute.c.no, "opened_by"),
     _detach(dispute.c.no, "decided_by"),
     _detach(rescoring.c.no, "requested_by"),

@@ -175,8 +175,8 @@ def total_of_vehicle(tx: ReadTx, vehicle_id: str) -> Total | None:
     return next((Total(*row) for row in tx.hot(_TOTAL, vehicle_id)), None)
 
 
-def scored_trips(tx: ReadTx, vehicle_id: str) -> list[tuple[str, float, float]]:
-    """Id, score and distance of every scored trip of a vehicle."""
+def scored_trips(tx: ReadTx, vehicle_id: str) -> list[tuple[str, float, float, int]]:
+    """Id, score, distance, and distance with a known limit of every scored trip of a vehicle."""
     return tx.hot(_SCORED, vehicle_id)
 
 
@@ -250,7 +250,7 @@ _TOTAL: Final = Hot(
     "id",
 )
 _SCORED: Final = Hot(
-    select(driving_score.c.trip_id, driving_score.c.score, driving_score.c.distance_m).where(
+    select(*(driving_score.c[name] for name in ("trip_id", "score", "distance_m", "known_m"))).where(
         driving_score.c.vehicle_id == bindparam("of_vehicle")
     ),
     "of_vehicle",

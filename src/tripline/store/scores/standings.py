@@ -129,7 +129,7 @@ def _held(tx: WriteTx, taken: Taken) -> list[tuple[Any, ...]]:
     return tx.hot(_HELD, *taken)
 
 
-BADNESS: Final = cast(func.sum(score_sum.c.burden), Float) / cast(func.sum(score_sum.c.distance_m), Float)
+_BADNESS: Final = cast(func.sum(score_sum.c.burden), Float) / cast(func.sum(score_sum.c.distance_m), Float)
 """`Sums.badness` of the policies of a subject together."""
 _CHANGE, _RECOUNT, _STANDING = score_change.c, score_recount.c, score_standing.c
 _CHANGES: Final = Bulk(score_change, "no", "day")
@@ -202,7 +202,7 @@ def _members(kind: Subject) -> Hot:
     else:
         rows, of = rows.join(company, company.c.id == score_sum.c.subject), company.c.service_type
     statement = (
-        select(score_sum.c.subject, func.max(of), BADNESS)
+        select(score_sum.c.subject, func.max(of), _BADNESS)
         .select_from(rows)
         .where(
             score_sum.c.kind == bindparam("kind"),

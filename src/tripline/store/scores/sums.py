@@ -17,8 +17,8 @@ from tripline.domain.trends import NOTHING, Period, Subject, Sums
 from tripline.scoring import quality
 from tripline.scoring.score import lacking
 from tripline.store.bulk import Bulk
-from tripline.store.scores import standings
-from tripline.store.tables import driving_score, score_sum
+from tripline.store.scores import rankings, standings
+from tripline.store.tables import account, driving_score, score_sum, vehicle
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 
@@ -30,6 +30,8 @@ class Share(NamedTuple):
     company_id: str
     day: int
     policy: int
+    owners: dict[str, str]
+    """Companies of the vehicle and the driver; without a deleted one."""
     sums: Sums
 
 
@@ -73,7 +75,8 @@ def shares(tx: ReadTx, trip_nos: Iterable[int]) -> dict[int, Share]:
 def _shares(tx: ReadTx, statement: Select[Any], trip_nos: Iterable[int]) -> dict[int, Share]:
     found: dict[int, Share] = {}
     for row in tx.all(statement, {"nos": list(trip_nos)}):
-        trip_no, vehicle_id, user_id, company_id, day, policy, *values = tuple(row)
+        trip_no, vehicle_id, user_id, company_id, day, policy, vehicle_of, driver_of, *values = tuple(row)
+        owners = {vehicle_id: vehicle_of, user_id: driver_of}
         score, distance_m, accel, de_accel, over_speed, over_speed_s, driving_ms, known_m = values
         found[trip_no] = Share(
             vehicle_id,
@@ -81,6 +84,7 @@ def _shares(tx: ReadTx, statement: Select[Any], trip_nos: Iterable[int]) -> dict
             company_id,
             day,
             policy,
+            {subject: company for subject, company in owners.items() if company is not None},
             trends.of_trip(
                 lacking=lacking(score),
                 distance_m=distance_m,
@@ -112,22 +116,37 @@ def move(tx: WriteTx, before: Mapping[int, Share], after: Mapping[int, Share]) -
     """Replace the earlier shares of these scores in the sums by the present ones, and note the days."""
     changes: dict[_Key, Sums] = {}
     days: set[int] = set()
+    owners: dict[str, str] = {}
     for trip_no in before.keys() | after.keys():
         old, new = before.get(trip_no), after.get(trip_no)
         if old != new:
             if old is not None:
                 _add(changes, old, -1)
                 days.add(old.day)
+                owners |= old.owners
             if new is not None:
                 _add(changes, new, 1)
                 days.add(new.day)
+                owners |= new.owners
     # In one order, so that two processes never wait for each other.
     ordered = sorted((key, sums) for key, sums in changes.items() if sums != NOTHING)
     _ROWS.insert(tx, [value for key, sums in ordered for value in (*key, *sums)])
     # A row without trips would be a period of the trend, and a place in the ranking.
     if fewer := [key for key, sums in ordered if sums.trips < 0]:
         tx.run(_EMPTY, [dict(zip(_KEY, key, strict=False)) for key in fewer])
+    for kind in (Subject.VEHICLE, Subject.DRIVER):
+        rankings.change(tx, kind, _of_kind(changes, kind), owners)
     standings.note(tx, days)
+
+
+def _of_kind(changes: Mapping[_Key, Sums], kind: Subject) -> dict[rankings.Key, Sums]:
+    """The changes of a kind, of all policies together."""
+    found: dict[rankings.Key, Sums] = {}
+    for each, sums in changes.items():
+        if each.kind == kind.value:
+            key = rankings.Key(each.subject, each.period, each.day)
+            found[key] = found.get(key, NOTHING).plus(sums)
+    return found
 
 
 def _add(to: dict[_Key, Sums], share: Share, sign: int) -> None:
@@ -148,7 +167,10 @@ def _keys(share: Share) -> list[_Key]:
 
 
 _SHARES: Final = select(
-    *(driving_score.c[name] for name in ("trip_no", "vehicle_id", "user_id", "company_id", "day", "policy", "score")),
+    *(driving_score.c[name] for name in ("trip_no", "vehicle_id", "user_id", "company_id", "day", "policy")),
+    select(vehicle.c.company_id).where(vehicle.c.id == driving_score.c.vehicle_id).scalar_subquery(),
+    select(account.c.company_id).where(account.c.id == driving_score.c.user_id).scalar_subquery(),
+    driving_score.c.score,
     *(driving_score.c[name] for name in ("distance_m", "accel", "de_accel", "over_speed", "over_speed_s")),
     *(driving_score.c[name] for name in ("driving_ms", "known_m")),
 ).where(driving_score.c.trip_no.in_(bindparam("nos", expanding=True)))

@@ -1,19 +1,17 @@
-"""Reads sums of scored trips: the periods of one subject with its percentiles, and a company's members in one period.
+"""Reads sums of scored trips: the periods of one subject with its percentiles, and several subjects in one period.
 
 The caller checked that the subject is inside the scope. Not here: keeping the sums (`sums.py`), the rows of percentiles
-(`standings.py`).
+(`standings.py`) and of rankings (`rankings.py`).
 """
 
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
     BindParameter,
-    ColumnElement,
     Float,
     Integer,
-    Select,
     bindparam,
     case,
     cast,
@@ -22,7 +20,6 @@ from sqlalchemy import (
 )
 
 from tripline.domain.trends import NOTHING, Period, Subject, Sums
-from tripline.store.scores.standings import BADNESS
 from tripline.store.tables import account, company, score_standing, score_sum, vehicle
 from tripline.store.transactions import Hot, ReadTx
 
@@ -60,28 +57,16 @@ def of_subject(
     return [Point(day, Sums(*sums), percentile, policies[day]) for day, percentile, *sums in rows]
 
 
-def of_members(tx: ReadTx, kind: Subject, period: Period, day: int, company_id: str) -> list[tuple[str, float]]:
-    """A company's vehicles or drivers in one period with their badness, the best first; of equal ones the smaller id.
-
-    The database sorts them: here 100,000 would hold up the event loop.
-    """
-    return tx.hot(_MEMBERS[kind], period.value, day, company_id)
-
-
-def of_some(
-    tx: ReadTx, kind: Subject, period: Period, day: int, company_id: str, subjects: list[str]
-) -> dict[str, Sums]:
-    """Sums of several subjects in one period, limited to the company's current vehicles or drivers."""
+def of_some(tx: ReadTx, period: Period, day: int, subjects: list[str]) -> dict[str, Sums]:
+    """Sums of several subjects in one period."""
     size = 1 << (len(subjects) - 1).bit_length()
     filled = subjects + [""] * (size - len(subjects))
     sums: dict[str, Sums] = {}
-    for subject, *values, owner in tx.hot(_some(kind, size), period.value, day, *filled):
-        if owner == company_id:
-            sums[subject] = sums.get(subject, NOTHING).plus(Sums(*values))
+    for subject, *values in tx.hot(_some(size), period.value, day, *filled):
+        sums[subject] = sums.get(subject, NOTHING).plus(Sums(*values))
     return sums
 
 
-_MEMBER: Final = {Subject.VEHICLE: vehicle, Subject.DRIVER: account}
 _ADDED: Final = [cast(func.sum(score_sum.c[name]), BigInteger).label(name) for name in Sums._fields]
 _OF_PERSON: Final = account.join(company, company.c.id == account.c.company_id)
 _OWN: Final[BindParameter[str]] = bindparam("subject")
@@ -139,34 +124,15 @@ def _of_subject(kind: Subject, ascending: bool) -> Hot:
     )
 
 
-def _in_period(kind: Subject, *columns: ColumnElement[Any]) -> Select[Any]:
-    """Rows of vehicles or drivers in one period, one for each policy.
-
-    The join implies the kind: with a condition on it SQLite would read every row of the period.
-    """
-    member = _MEMBER[kind]
-    return (
-        select(score_sum.c.subject, *columns)
-        .select_from(score_sum.join(member, member.c.id == score_sum.c.subject))
-        .where(score_sum.c.period == bindparam("period"), score_sum.c.day == bindparam("day", type_=Integer))
-    )
-
-
-def _members(kind: Subject) -> Hot:
-    rows = _in_period(kind, BADNESS).where(_MEMBER[kind].c.company_id == bindparam("company"))
-    ordered = rows.group_by(score_sum.c.subject).order_by(BADNESS, score_sum.c.subject)
-    return Hot(ordered, "period", "day", "company")
-
-
 @cache
-def _some(kind: Subject, size: int) -> Hot:
-    """Of so many subjects, a power of two. Without a condition on the company, or SQLite would read all its members."""
+def _some(size: int) -> Hot:
+    """Of so many subjects, a power of two."""
     names = [f"subject_{number}" for number in range(size)]
-    columns = (*(score_sum.c[name] for name in Sums._fields), _MEMBER[kind].c.company_id)
     return Hot(
-        _in_period(kind, *columns).where(score_sum.c.subject.in_([bindparam(name) for name in names])),
+        select(score_sum.c.subject, *(score_sum.c[name] for name in Sums._fields)).where(
+            score_sum.c.period == bindparam("period"),
+            score_sum.c.day == bindparam("day", type_=Integer),
+            score_sum.c.subject.in_([bindparam(name) for name in names]),
+        ),
         *("period", "day", *names),
     )
-
-
-_MEMBERS: Final = {kind: _members(kind) for kind in _MEMBER}

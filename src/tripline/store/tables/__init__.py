@@ -38,7 +38,7 @@ from tripline.store.tables.outbox import mail_outbox, push_outbox, push_receiver
 from tripline.store.tables.reach import reach
 from tripline.store.tables.rescorings import rescoring
 from tripline.store.tables.share_links import share_link
-from tripline.store.tables.trends import score_change, score_recount, score_standing, score_sum
+from tripline.store.tables.trends import score_change, score_rank, score_recount, score_standing, score_sum
 from tripline.store.tables.trips import (
     delivery,
     device_event,
@@ -103,6 +103,7 @@ __all__ = [
     "rpc_call",
     "rpc_later_result",
     "score_change",
+    "score_rank",
     "score_recount",
     "score_standing",
     "score_sum",

@@ -1,4 +1,4 @@
-"""Tables of trends: sums of scored trips, percentiles, and the periods to count them for."""
+"""Tables of trends: sums of scored trips, rankings, percentiles, and the periods to count them for."""
 
 from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, String, Table
 
@@ -25,6 +25,25 @@ score_sum = Table(
     sqlite_with_rowid=False,
 )
 Index("ix_score_sum_period", score_sum.c.kind, score_sum.c.period, score_sum.c.day, score_sum.c.subject)
+
+score_rank = Table(
+    "score_rank",
+    metadata,
+    Column("subject", Uuid, primary_key=True, comment="id of the vehicle or driver"),
+    Column("period", String(8), primary_key=True, comment="domain/trends.py"),
+    Column("day", Integer, primary_key=True, autoincrement=False, comment="the first of the period, since 1970-01-01"),
+    Column("kind", String(8), nullable=False, comment="vehicle or driver"),
+    Column("company_id", Uuid, nullable=False, comment="of the vehicle or driver"),
+    Column("distance_m", BigInteger, nullable=False, comment="of all policies"),
+    Column("burden", BigInteger, nullable=False, comment="of all policies"),
+    Column("badness", Float, nullable=False, comment="burden of each metre (domain/trends.py)"),
+    comment="vehicles and drivers of companies by their score in a day, week or month",
+    sqlite_with_rowid=False,
+)
+Index(
+    "ix_score_rank_company",
+    *(score_rank.c[name] for name in ("kind", "period", "day", "company_id", "badness", "subject")),
+)
 
 score_change = Table(
     "score_change",

@@ -10,7 +10,6 @@ from tests.support import rest
 from tests.support.portal import Browser, Page
 from tests.unit.api import test_trip_drivers as trips
 
-from tripline.services.scores import standings
 from tripline.store.tables import score_sum
 
 KOREAN = {"Accept-Language": "ko"}
@@ -99,11 +98,10 @@ def test_trips_that_cost_most_add_up_and_korean_says_the_same(tmp_path: Path) ->
     assert "감점이 가장 큰 운행" in korean.text
 
 
-def test_company_ranks_its_drivers_with_ties_in_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_company_ranks_its_drivers_with_ties_in_pages(tmp_path: Path) -> None:
     async def scenario(own: Any) -> Any:
         await trips.changed(own.app, own.admin, trips.of_driver(own), {"driverId": own.colleague.user_id})
         await own.app.post(own.driver, f"/api/tre/v1_3/trip/{own.first_id}/dispute", {"reason": "LIMIT", "text": "80."})
-        monkeypatch.setattr(standings, "LIFE_MS", 0)
         address = f"/scores/companies/{own.admin.company_id}?of=driver&period=month"
         return own, await page(own, own.admin, address), await Browser(own.app, own.admin).get("/scores")
 

@@ -84,14 +84,15 @@ class Yard:
         found.append(self.rig.rows(tables.trip, "no", "not_scored", "quality"))
         kept = self.rig.run(self.rig.store.read(sums.kept))
         assert kept == self.rig.run(self.rig.store.read(kept_sums.recomputed))
-        found.append(kept)
+        found += [kept, self.rig.run(self.rig.store.read(kept_sums.ranks))]
+        assert found[-1] == self.rig.run(self.rig.store.read(kept_sums.expected_ranks))
         return found
 
     def from_scratch(self):
         """The rows after all of them were forgotten and every closed trip was scored anew."""
 
         def forget(tx):
-            for table in (*CHANGES, tables.score_sum):
+            for table in (*CHANGES, tables.score_sum, tables.score_rank):
                 tx.run(delete(table))
             tx.run(update(tables.trip).values(not_scored=None, quality=None))
             ended = select(tables.trip.c.no, 0).where(tables.trip.c.state != State.OPEN)
