@@ -2,11 +2,16 @@
 
 from typing import Final
 
+from tests.support import kept_sums
 from tripline.store.transactions import WriteTx
 
 BEGIN_MS: Final = 1_788_000_000_000
 DAYS: Final = 50
 END_MS: Final = BEGIN_MS + DAYS * 86_400_000
+_DAY: Final = "(start_ms + 32400000) / 86400000"
+"""Days since 1970-01-01 at which a trip began, nine hours ahead of UTC."""
+LAST_DAYS: Final = 3
+"""Latest days that have sums; weeks and months all have."""
 QUALITY: Final = '{"samples":600,"periodMs":1000}'
 
 
@@ -34,7 +39,8 @@ def fill(tx: WriteTx, vehicles: int, each: int) -> None:
     tx.run_sql(
         "INSERT INTO driving_score (trip_no, trip_id, created_ms, vehicle_id, user_id, score, accel, de_accel,"
         " over_speed, over_speed_s, distance_m, policy, company_id, day, driving_ms, known_m) SELECT no, id,"
-        " created_ms, vehicle_id, user_id, 50.0 + no % 50, 1, 1, no % 2, 1.0, 9000.0, 1, company_id, 1, 1500000, 4500"
+        " created_ms, vehicle_id, user_id, 50.0 + no % 50, 1, 1, no % 2, 1.0, 9000.0, 1, company_id,"
+        f" {_DAY}, 1500000, 4500"
         " FROM trip WHERE not_scored IS NULL AND state <> 'OPEN'",
         (),
     )
@@ -45,3 +51,28 @@ def fill(tx: WriteTx, vehicles: int, each: int) -> None:
     )
     if tx.shared:
         tx.run_sql("ANALYZE trip, driving_score, dispute", ())
+
+
+def sums(tx: WriteTx) -> None:
+    """Write the sums of the scores and the rows of rankings; on PostgreSQL with statistics."""
+    month = (
+        "date_trunc('month', date '1970-01-01' + CAST(day AS integer))::date - date '1970-01-01'"
+        if tx.shared
+        else "CAST(strftime('%s', day * 86400, 'unixepoch', 'start of month') AS INTEGER) / 86400"
+    )
+    latest = f"day > ({END_MS} + 32400000) / 86400000 - {LAST_DAYS}"
+    firsts = {"day": ("day", latest), "week": ("day - (day + 3) % 7", "1 = 1"), "month": (month, "1 = 1")}
+    for kind, subject in (("vehicle", "vehicle_id"), ("driver", "user_id"), ("company", "company_id")):
+        for period, (first, condition) in firsts.items():
+            tx.run_sql(
+                "INSERT INTO score_sum (subject, period, day, policy, kind, trips, accel, de_accel, over_speed,"
+                " over_ms, driving_ms, distance_m, burden, known_m)"
+                f" SELECT {subject}, '{period}', {first}, 1, '{kind}', COUNT(*),"
+                " SUM(accel), SUM(de_accel), SUM(over_speed), COUNT(*) * 1000, SUM(driving_ms), COUNT(*) * 9000,"
+                " SUM(CAST((100.0 - score) * 90000000 AS bigint)), SUM(known_m) FROM driving_score"
+                f" WHERE {subject} IS NOT NULL AND {condition} GROUP BY 1, 3",
+                (),
+            )
+    kept_sums.rank(tx)
+    if tx.shared:
+        tx.run_sql("ANALYZE score_sum, score_rank", ())
