@@ -31,7 +31,6 @@ KEPT = {
     "store/scores/disputes.py: inside": "of a dispute",
     "store/scores/reads.py: scored_trips": "tens of thousands of them",
     "store/scores/rescorings.py: inside": "of a rescoring",
-    "wire/device/fast.py: _fields": "what `msgspec.defstruct` takes",
     "wire/device/meanings.py: _parsed": "of pages",
     "wire/device/meanings.py: _row": "of pages",
 }

@@ -15,13 +15,13 @@ from tripline.wire.bus.fields import Values
 from tripline.wire.bus.reasons import rejected
 from tripline.wire.device import body as device_body
 from tripline.wire.device import events as device_events
-from tripline.wire.device import fast as device_fast
 from tripline.wire.device import items as device_items
 from tripline.wire.device import kinds as device_kinds
+from tripline.wire.device import microtrips as device_microtrips
 from tripline.wire.device import publish as device_publish
 from tripline.wire.device import tables as device_tables
 from tripline.wire.device import values as device_values
-from tripline.wire.device.items import Header, Sent
+from tripline.wire.device.items import Header
 from tripline.wire.device.kinds import Item
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Rejected, Trip
 
@@ -31,6 +31,14 @@ LONGEST_TYPE: Final = 32
 """Stored characters of a device type."""
 NO_NUMBER: Final = 0
 """The message number of an unknown device type."""
+
+
+class Sent(NamedTuple):
+    """An object of a payload."""
+
+    item: Item
+    text: bytes
+    """Its JSON."""
 
 
 class Context(msgspec.Struct, gc=False, kw_only=True):
@@ -59,9 +67,11 @@ class Context(msgspec.Struct, gc=False, kw_only=True):
     def header(self, *times: str) -> Header:
         """The shared header of the payload's objects; `times` are the candidate time fields, the best first."""
         at_ms = (self.values.instant(name, None, self.zone, self.received_ms) for name in (*times, "createdTime"))
+        time_ms = next((ms for ms in at_ms if ms is not None), None)
         return Header(
             ts=device_values.whole(self.values.get(times[0])) if times else None,
-            time_ms=next((ms for ms in at_ms if ms is not None), None),
+            time_ms=time_ms,
+            shared_ms=self.received_ms if time_ms is None else time_ms,
             parking=False,
             received_ms=self.received_ms,
         )
@@ -88,24 +98,13 @@ def _microtrips(context: Context) -> list[Usable | Rejected]:
     device_type = context.device()
     number = device_tables.TRIP_OF.get(device_type, NO_NUMBER - 1) + 1
     header = context.header("ts")
-    read = device_fast.of_payload(
-        context.text,
-        ty=number,
-        ts=header.time_ms,
-        received_ms=context.received_ms,
-        sensor_type=device_type,
-        max_items=context.max_items,
-    )
     refusals: list[Rejected] = []
-    if read is None:
-        sent = context.objects(refusals)
-        if not sent:
-            return [*refusals]
-        text = device_items.array_of(sent) if refusals else context.text
-        samples = [device_items.sample(each, header, device_type) for each in sent]
-        read = device_items.record(samples, text, header, ty=number, device=device_type)
-    read.ts = header.ts
-    return [read, *refusals]
+    sent = context.objects(refusals)
+    if not sent:
+        return [*refusals]
+    text = device_body.array_of(each.text for each in sent) if refusals else context.text
+    items = device_microtrips.of_objects([each.item for each in sent], number, device_type)
+    return [*device_microtrips.read(items, text, header, number, device_type), *refusals]
 
 
 class _Times(NamedTuple):
@@ -175,7 +174,7 @@ def _event(context: Context, item: Item, text: bytes) -> Usable | Rejected:
 def _headed(context: Context) -> list[Usable | Rejected]:
     """A device's message with its own header (4.14)."""
     return list(
-        device_publish.read_tolerantly(
+        device_publish.read(
             topics.TRE,
             context.text,
             received_ms=context.received_ms,

@@ -32,7 +32,7 @@ def event(number: int, sent_ty: int | None, item: Item, payload: bytes, header: 
         device_type=device,
         ts=header.ts,
         tid=device_items.trip_number(item) if known else None,
-        event_ms=_time(number, item, header, device) if known else _shared_time(header),
+        event_ms=_time(number, item, header, device) if known else header.shared_ms,
         lat=place.lat if place else None,
         lon=place.lon if place else None,
         payload=payload,
@@ -40,16 +40,12 @@ def event(number: int, sent_ty: int | None, item: Item, payload: bytes, header: 
     )
 
 
-def _shared_time(header: Header) -> int:
-    return header.received_ms if header.time_ms is None else header.time_ms
-
-
 def _time(number: int, item: Item, header: Header, device: str) -> int:
     for value in map(item.get, time_keys(number, device)):
         at_ms = device_values.instant(value, header.received_ms)
         if at_ms is not None:
             return at_ms
-    return _shared_time(header)
+    return header.shared_ms
 
 
 def time_keys(number: int, device: str) -> tuple[str, ...]:

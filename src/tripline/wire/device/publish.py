@@ -7,40 +7,62 @@ to one object), `kinds.py` (kind of message), `items.py` and `events.py` (its co
 Not here: trips, redeliveries, the store (`services/ingest`); payloads in REST answers (`stored_payloads.py`).
 """
 
-from typing import Any, Final
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal
+
+import msgspec
 
 from tripline.wire import topics
 from tripline.wire.device import body as device_body
 from tripline.wire.device import events as device_events
-from tripline.wire.device import fast as device_fast
 from tripline.wire.device import items as device_items
 from tripline.wire.device import kinds as device_kinds
+from tripline.wire.device import microtrips as device_microtrips
 from tripline.wire.device import reasons as device_reasons
 from tripline.wire.device import tables as device_tables
 from tripline.wire.device import values as device_values
-from tripline.wire.device.items import Header, Sent
+from tripline.wire.device.items import Header
 from tripline.wire.device.kinds import Item
 from tripline.wire.device.reasons import rejected
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Reading, Trip
+
+
+class _Head(msgspec.Struct, gc=False):
+    ty: Any = None
+    ts: Any = None
+    kind: Any = msgspec.field(name="try", default=None)
+
+
+class _WithoutPayload(_Head, gc=False, kw_only=True):
+    pld: Literal[0]
+    """In place of the payload, which was cut out."""
+
+
+class _WithPayload(_Head, gc=False, kw_only=True):
+    pld: msgspec.Raw
+
+
+_HEAD = msgspec.json.Decoder(_WithoutPayload)
+_MESSAGE = msgspec.json.Decoder(_WithPayload)
+_HEADED: Final = topics.DATA - topics.HEADERLESS
+_PAYLOAD_KEY: Final = b'"pld":'
+_PAYLOAD_LAST: Final = (b"}}", b"]}")
+_SPACE: Final = b" \t\r\n"
 
 KEYS: Final = ("ty", "ts", "pld", "try", "ap", "sid")
 """Keys of a message with its header, including the payload."""
 
 
-def read(topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_items: int) -> list[Reading]:
+def read(topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_items: int) -> Sequence[Reading]:
     """Return the readings of the message, in the order sent; empty for an empty aggregate (A3).
 
     `sensor_type` is the sensor's registered type; `received_ms` the time of receipt (epoch ms).
     """
-    if topic == topics.TRE:
-        microtrip = device_fast.microtrip(body, received_ms=received_ms, sensor_type=sensor_type, max_items=max_items)
-        if microtrip is not None:
-            return [microtrip]
-    return read_tolerantly(topic, body, received_ms=received_ms, sensor_type=sensor_type, max_items=max_items)
-
-
-def read_tolerantly(topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_items: int) -> list[Reading]:
-    """The same for every message, without the fast path for well-formed microtrips."""
+    if topic in _HEADED and body[:1] == b"{":
+        microtrips = _microtrips(body, received_ms, sensor_type, max_items)
+        if microtrips is not None:
+            return microtrips
     if topic not in topics.DATA:
         return [rejected(device_reasons.TOPIC, body)]
     decoded = device_body.decode(topic, body)
@@ -59,14 +81,58 @@ def is_headerless(topic: str, fields: Item) -> bool:
     return topic in topics.HEADERLESS and not (device_kinds.has(fields, "pld") and device_kinds.has(fields, "ty"))
 
 
-def header_of(fields: Item, received_ms: int) -> Header:
-    """The header shared by the objects of the message."""
-    return Header(
-        ts=device_values.whole(fields.get("ts")),
-        time_ms=device_values.instant(fields.get("ts"), received_ms),
-        parking=device_values.whole(fields.get("try")) == device_items.PARKING,
-        received_ms=received_ms,
-    )
+def header_of(ts: Any, kind: Any, received_ms: int) -> Header:
+    """The header shared by the objects of a message, from its `ts` and `try`."""
+    parking = kind is not None and device_values.whole(kind) == device_items.PARKING
+    if type(ts) is int and device_values.EARLIEST_MS <= ts <= received_ms + device_values.AHEAD_MS:
+        return Header(ts, ts, ts, parking, received_ms)
+    time_ms = device_values.instant(ts, received_ms)
+    return Header(device_values.whole(ts), time_ms, received_ms if time_ms is None else time_ms, parking, received_ms)
+
+
+def _microtrips(body: bytes, received_ms: int, sensor_type: str, max_items: int) -> list[Microtrip] | None:
+    """The microtrips in a JSON body; None for other messages, and when a value does not fit."""
+    start = body.find(_PAYLOAD_KEY) + len(_PAYLOAD_KEY)
+    try:
+        if start >= len(_PAYLOAD_KEY) and body.endswith(_PAYLOAD_LAST):
+            # The payload is usually last. A cut in the wrong place leaves halves that are not JSON.
+            try:
+                head: _Head = _HEAD.decode(body[:start] + b"0}")
+                return _usual(head, body[start:-1].strip(_SPACE), body, received_ms, sensor_type, max_items)
+            except msgspec.DecodeError:
+                pass
+        message = _MESSAGE.decode(body)
+        return _usual(message, bytes(message.pld), body, received_ms, sensor_type, max_items)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _usual(
+    head: _Head, payload: bytes, body: bytes, received_ms: int, sensor_type: str, max_items: int
+) -> list[Microtrip] | None:
+    number = head.ty if type(head.ty) is int else device_values.whole(head.ty) or 0
+    form = device_microtrips.form_of(number, sensor_type)
+    if form is None:
+        return None
+    is_object = payload[:1] == b"{"
+    try:
+        items = [form.item.decode(payload)] if is_object else form.items.decode(payload)
+    except msgspec.ValidationError:
+        if form.marked is None:
+            return None
+        form = device_microtrips.form(number, form.marked)
+        items = [form.item.decode(payload)] if is_object else form.items.decode(payload)
+    if len(items) > max_items or not device_body.is_sound(body, len(items)):
+        return None
+    header = header_of(head.ts, head.kind, received_ms)
+    if is_object:
+        if items[0].lat is None and items[0].lon is None:
+            return None  # it may be an event (K2)
+        return device_microtrips.read(items, payload, header, number, form.device)
+    if not items:
+        return []
+    texts = functools.partial(device_body.element_texts, payload)
+    return device_microtrips.read(items, payload, header, number, form.device, texts)
 
 
 class _Message:
@@ -79,7 +145,7 @@ class _Message:
         self._max_items = max_items
         self._sent = device_values.whole(fields.get("ty"))
         self._number = device_kinds.message_number(self._sent)
-        self._header = header_of(fields, received_ms)
+        self._header = header_of(fields.get("ts"), fields.get("try"), received_ms)
 
     def headerless(self, text: bytes) -> Reading:
         """The body itself is the payload (K8)."""
@@ -109,24 +175,26 @@ class _Message:
         if reason:
             return rejected(reason, self._body)
         if self._is_microtrip():
-            return self._microtrips([Sent(item, text)], text)[0]
+            return self._microtrips([item], text, None)[0]
         return self._single(item, text)
 
     def _array(self, content: list[Any], payload: bytes) -> list[Reading]:
         reason = self._unknown()
         if reason:
             return [rejected(reason, self._body)]
-        both = zip(content, device_body.element_texts(payload), strict=True)
-        usable = [Sent(item, text) for item, text in both if isinstance(item, dict)]
-        left_out: list[Reading] = []
-        if len(usable) < len(content):  # A4
-            left_out = [rejected(device_reasons.ITEM_FORM, self._body)]
-            payload = device_items.array_of(usable)
+        usable = [item for item in content if isinstance(item, dict)]
+        left_out = [rejected(device_reasons.ITEM_FORM, self._body)] if len(usable) < len(content) else []  # A4
+
+        def texts() -> list[bytes]:
+            sent = zip(content, device_body.element_texts(payload), strict=True)
+            return [text for item, text in sent if isinstance(item, dict)]
+
         if not self._is_microtrip():
-            return [*(self._object(item, text) for item, text in usable), *left_out]  # A6
+            return [*(self._object(item, text) for item, text in zip(usable, texts(), strict=True)), *left_out]  # A6
         if not usable:
-            return left_out
-        return [*self._microtrips(usable, payload), *left_out]
+            return [*left_out]
+        kept = device_body.array_of(texts()) if left_out else payload
+        return [*self._microtrips(usable, kept, texts), *left_out]
 
     def _unknown(self) -> str | None:
         """The reason against the message number; None when it is known or may be an event's (K7)."""
@@ -138,11 +206,13 @@ class _Message:
     def _is_microtrip(self) -> bool:
         return self._number in device_tables.MICROTRIPS
 
-    def _microtrips(self, sent: list[Sent], payload: bytes) -> list[Microtrip]:
+    def _microtrips(
+        self, objects: Sequence[Item], payload: bytes, texts: Callable[[], Sequence[bytes]] | None
+    ) -> list[Microtrip]:
         assert self._number is not None
-        device = device_kinds.vehicle_device(self._number, [each.item for each in sent], self._registered)
-        read = [device_items.sample(each, self._header, device) for each in sent]
-        return device_items.microtrips(read, payload, self._header, ty=self._number, device=device)
+        device = device_kinds.vehicle_device(self._number, objects, self._registered)
+        items = device_microtrips.of_objects(objects, self._number, device)
+        return device_microtrips.read(items, payload, self._header, self._number, device, texts)
 
     def _single(self, item: Item, text: bytes) -> Trip | DeviceEvent:
         assert self._number is not None

@@ -11,12 +11,10 @@ from typing import Final
 
 import msgspec
 
-NUMERAL: Final = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)\s*", re.ASCII)
-_LONGEST_NUMERAL: Final = 64
-"""No measured value needs more digits; reading longer ones would cost time without bound."""
+NUMERAL: Final = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*", re.ASCII)
 _HEX_PAIR: Final = re.compile(r"\s*(?:0[xX])?([0-9a-fA-F]{1,2})\s*", re.ASCII)
 
-_INT64_MAX: Final = 2**63 - 1
+INT64_MAX: Final = 2**63 - 1
 _SECONDS_FROM: Final = 10**9
 _MILLIS_FROM: Final = 10**12
 _CALENDAR_FROM: Final = 20_100_101_000_000
@@ -38,20 +36,23 @@ def number(value: object) -> int | float | None:
 
 
 def _spelled(text: str) -> int | float | None:
-    match = NUMERAL.fullmatch(text) if len(text) <= _LONGEST_NUMERAL else None
+    match = NUMERAL.fullmatch(text)
     if match is None:
         return None
-    numeral = match[1]
-    if numeral.lstrip("+-").isdigit():
-        return int(numeral)
-    value = float(numeral)
-    return value if math.isfinite(value) else None
+    value = float(match[1])
+    if not math.isfinite(value):
+        return None
+    sign, digits = ("-" if match[1][0] == "-" else ""), match[1].lstrip("+-")
+    # A finite number has 309 digits at most, besides zeros.
+    return int(sign + (digits.lstrip("0") or "0")) if digits.isdigit() else value
 
 
 def whole(value: object) -> int | None:
     """The whole number that fits a signed 64-bit column, from a number or a text that spells one (V1)."""
+    if type(value) is int:
+        return value if -INT64_MAX <= value <= INT64_MAX else None
     read = number(value)
-    if read is None or read != (cut := int(read)) or not -_INT64_MAX <= cut <= _INT64_MAX:
+    if read is None or read != (cut := int(read)) or not -INT64_MAX <= cut <= INT64_MAX:
         return None
     return cut
 
@@ -72,6 +73,8 @@ def instant(value: object, received_ms: int) -> int | None:
 
     None for any other value, before 2010, or more than five minutes after `received_ms` (T2).
     """
+    if type(value) is int and EARLIEST_MS <= value <= received_ms + AHEAD_MS:
+        return value
     at_ms = spelled_ms(value)
     return at_ms if at_ms is not None and EARLIEST_MS <= at_ms <= received_ms + AHEAD_MS else None
 

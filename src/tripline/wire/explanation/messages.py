@@ -8,7 +8,7 @@ Not here: listening and printing (`services/device_check`, `cli/device.py`).
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NoReturn
 
 import msgspec
@@ -49,7 +49,7 @@ _MOST_NAMED: Final = 5
 class Explanation(msgspec.Struct, frozen=True):
     """The result of a message, with reasons."""
 
-    readings: list[Reading]
+    readings: Sequence[Reading]
     findings: list[Finding]
 
     @property
@@ -83,12 +83,12 @@ class _Message:
         self._body = body
         self._decoded = decoded
         self._fields = decoded.fields
-        self._header = device_publish.header_of(decoded.fields, received_ms)
+        self._header = device_publish.header_of(decoded.fields.get("ts"), decoded.fields.get("try"), received_ms)
         self._headerless = device_publish.is_headerless(topic, decoded.fields)
         self._sensor_type = sensor_type
         self._registered = device_tables.device_type(sensor_type)
 
-    def findings(self, readings: list[Reading]) -> Iterator[Finding]:
+    def findings(self, readings: Sequence[Reading]) -> Iterator[Finding]:
         """Yield the findings, the whole first, then its parts."""
         used = [reading for reading in readings if not isinstance(reading, Rejected)]
         if not readings:

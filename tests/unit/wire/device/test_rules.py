@@ -6,7 +6,6 @@ import pytest
 from tests.support.device_messages import ITEM, RECEIVED_MS, TS, one, read, rows, text
 
 from tripline.wire import topics
-from tripline.wire.device import publish as device_publish
 from tripline.wire.device import reasons as device_reasons
 from tripline.wire.device.body import MAX_PARTS
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Rejected, Trip
@@ -197,7 +196,7 @@ def test_i5_trip_number_is_read(payload: dict[str, object], tid: int | None) -> 
 # A: aggregates
 
 
-@pytest.mark.parametrize("more", [{}, {"unknown": 1}], ids=["read fast", "read tolerantly"])
+@pytest.mark.parametrize("more", [{}, {"unknown": 1}], ids=["documented", "another key"])
 @pytest.mark.parametrize("ty", [2, 4, 6, 8, 10, 12])
 def test_a1_array_is_read_under_every_even_number(ty: int, more: dict[str, object]) -> None:
     reading = one(ty, [ITEM | more, ITEM | {"clt": TS}])
@@ -278,7 +277,7 @@ def test_a6_elements_of_a_trip_or_event_array_are_messages_with_the_shared_heade
         b'{"lat":35.10, "lon":129.1e0}',
         b'[ {"lat":35.10, "lon":129.1e0, "clt":1735689606000} ]',
     ],
-    ids=["tolerant", "fast, object", "fast, array"],
+    ids=["other keys", "object", "array"],
 )
 def test_a7_payload_is_kept_byte_for_byte(payload: bytes) -> None:
     (reading,) = read(b'{"pld": ' + payload + b' , "ts":1735689606000, "ty":2}')
@@ -287,7 +286,7 @@ def test_a7_payload_is_kept_byte_for_byte(payload: bytes) -> None:
 
 
 @pytest.mark.parametrize(("count", "expected"), [(8, ["", 8]), (9, ["", 9]), (10, ["too_many_items", None])])
-@pytest.mark.parametrize("extra", [{}, {"unknown": 1}], ids=["fast", "tolerant"])
+@pytest.mark.parametrize("extra", [{}, {"unknown": 1}], ids=["documented", "another key"])
 def test_aggregate_around_the_limit_of_items(count: int, expected: list[object], extra: dict[str, int]) -> None:
     (reading,) = read(text(2, [ITEM | extra] * count), max_items=9)
 
@@ -504,11 +503,60 @@ def test_read_never_consults_the_sensor_type_for_a_documented_number() -> None:
     assert [one(2, ITEM, sensor_type=name).device_type for name in ("ADAS", "unheard of", "")] == ["GPS"] * 3
 
 
-@pytest.mark.parametrize("ty", range(1, 13))
-def test_fast_and_tolerant_reading_agree_on_the_documented_example(ty: int) -> None:
-    body = text(ty, ITEM)
-    surroundings = {"received_ms": RECEIVED_MS, "sensor_type": "GPS", "max_items": 9}
+# Values that the decoder skips (V8), and keys that decide (K4, K6)
 
-    assert device_publish.read(topics.TRE, body, **surroundings) == device_publish.read_tolerantly(
-        topics.TRE, body, **surroundings
-    )
+
+@pytest.mark.parametrize(
+    "skipped",
+    [
+        b"1e999", b"-1E+309", b"9" * 309, b'{"a":[-1e400]}', b"1.5e+999", b'"\\ud800"', b"12" * 200 + b".5",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "around", [b'{"ty":2,"pld":{"lat":1,"lon":2,"x":%b}}', b'{"ty":2,"x":%b,"pld":{"lat":1,"lon":2}}']
+)
+def test_v8_unreadable_value_of_another_key_is_mended(around: bytes, skipped: bytes) -> None:
+    (reading,) = read(around % skipped)
+
+    assert json.dumps(json.loads(reading.payload), allow_nan=False)
+    assert rows(reading)[0][1:3] == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("skipped", "reason"),
+    [
+        (b'"\xff"', "not_json"), (b'{"\xed\xa0\x80":1}', "not_json"), (b'"\x01"', "not_json"), (b"01", "not_json"),
+        (b"NaN", "not_json"), (b"[" * 64 + b"]" * 64, "too_deep"), (b'{"a":' * 70 + b"1" + b"}" * 70, "too_deep"),
+        (b"[" * 20_000 + b"]" * 20_000, "too_many_parts"), (b"[" + b"[]," * 17_000 + b"1]", "too_many_parts"),
+        (b'{"a":' * 9_000 + b"1" + b"}" * 9_000, "too_deep"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "around", [b'{"ty":2,"pld":[{"lat":1,"lon":2,"x":%b}]}', b'{"ty":2,"x":%b,"pld":{"lat":1,"lon":2}}']
+)
+def test_v8_unusable_value_of_another_key_rejects_the_message(around: bytes, skipped: bytes, reason: str) -> None:
+    (reading,) = read(around % skipped)
+
+    assert reading.reason == reason
+
+
+@pytest.mark.parametrize("value", [0, "null", "", [], {}, False])
+@pytest.mark.parametrize("at", [0, 2])
+@pytest.mark.parametrize(("ty", "key", "device"), [(2, "wut", "OBD"), (10, "door", "DTG"), (2, "em", "OBD")])
+def test_k4_k6_key_of_another_table_decides_wherever_it_is(
+    ty: int, key: str, device: str, at: int, value: object
+) -> None:
+    items = [dict(ITEM) for _ in range(3)]
+    without = one(ty, items).device_type
+    items[at][key] = None
+    with_null = one(ty, items).device_type
+    items[at][key] = value
+
+    assert without == with_null != device == one(ty, items).device_type
+
+
+@pytest.mark.parametrize("odd", ["--", True, [], {"a": 1}, "nan", "inf", " 38 "])
+def test_odd_speed_of_one_item_leaves_the_others_as_they_are(odd: object) -> None:
+    reading = one(2, [ITEM, ITEM | {"sp": odd}, ITEM])
+
+    assert [row[3] for row in rows(reading)] == [38, 38 if odd == " 38 " else None, 38]

@@ -1,0 +1,285 @@
+"""Microtrip payloads, from JSON to packed samples in one pass.
+
+The items are decoded into structs: the keys in use leniently (a number, or a text that spells one), any other key is
+skipped by the decoder. An item that does not fit its struct is read value by value from its object; the others of its
+message are not. Items stay in the order sent (O1). Rules: spec/device-messages T3, P1, E1, I5, I6, A5, A7, D25.
+
+The decoder checks the grammar of the values that it skips, but neither their UTF-8 nor the range of their numbers nor
+their depth: that is for the caller (`body.is_sound`).
+
+Not here: the header, the kind of a message, the elements of its array (`publish.py`); the packed layout
+(`domain/samples.py`).
+"""
+
+import functools
+import math
+import struct
+import sys
+from collections.abc import Callable, Collection, Sequence
+from typing import Annotated, Any, Final, NamedTuple, Protocol
+
+import msgspec
+from msgspec import Meta
+
+from tripline.domain import samples
+from tripline.wire.device import body as device_body
+from tripline.wire.device import kinds as device_kinds
+from tripline.wire.device import tables as device_tables
+from tripline.wire.device import values as device_values
+from tripline.wire.device.items import PARKING, Header
+from tripline.wire.device.kinds import Item
+from tripline.wire.readings import Microtrip
+
+_Whole = Annotated[int, Meta(ge=-device_values.INT64_MAX, le=device_values.INT64_MAX)] | None
+_IN_USE: Final[dict[str, Any]] = {
+    "tid": _Whole,
+    "clt": int | float | None,
+    "lat": Annotated[float, Meta(ge=-90, le=90)] | None,
+    "lon": Annotated[float, Meta(ge=-180, le=180)] | None,
+    "sp": Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)] | None,
+    "try": _Whole,
+    "tripId": _Whole,
+    "em": Annotated[int, Meta(ge=0, le=10**6)] | float | Annotated[str, Meta(max_length=8)] | None,
+}
+"""Keys that are read from any table, with the numbers that fit, also as text; NaN and infinities do not."""
+_NAMES: Final = {"try": "kind", "tripId": "trip_id"}
+_ABSENT: Final = {"sp": math.nan}
+_OWN: Final = samples.FLAG_OWN_TIME
+_OWN_PARKING: Final = samples.FLAG_OWN_TIME | samples.FLAG_PARKING
+_NULL: Final[Any] = Annotated[str, Meta(min_length=1, max_length=0)] | None
+"""The type of a key that marks another device type: null, which counts as absent (V3), and no text, not even "null"."""
+_MARKED: Final = {
+    device_tables.GPS: (device_tables.OBD, device_tables.OBD_ONLY),
+    device_tables.DTAG: (device_tables.DTG, device_tables.DTG_ONLY),
+}
+"""Device type -> the type that some keys mark in its place, and these keys."""
+_manoeuvres = functools.lru_cache(maxsize=1024, typed=True)(device_values.manoeuvres)
+
+
+class Values(Protocol):
+    """The values of an item in use; NaN or None: absent or unusable."""
+
+    tid: int | None
+    clt: int | float | None
+    lat: float | None
+    lon: float | None
+    sp: float | None
+    kind: int | None
+    """`try`."""
+    trip_id: int | None
+    em: int | float | str | None
+    """OBD items only."""
+
+
+class Form(msgspec.Struct, frozen=True):
+    """How the items of one table are decoded."""
+
+    device: str
+    item: msgspec.json.Decoder[Any]
+    items: msgspec.json.Decoder[list[Any]]
+    marked: str | None
+    """The device type of items that do not fit because of a key that marks it (K4, K6)."""
+
+
+class _Sample(NamedTuple):
+    tid: int | None
+    parking: bool
+    own_ms: int | None
+    lat: float
+    lon: float
+    speed_kmh: float
+    em: int
+
+
+def of_objects(objects: Sequence[Item], ty: int, device: str) -> list[Values]:
+    """The same for decoded objects, each for itself."""
+    by = form(ty, device)
+    return [_of_object(item, by) for item in objects]
+
+
+def _of_object(item: Item, by: Form) -> Values:
+    read: Values
+    try:
+        read = msgspec.convert(item, by.item.type, strict=False)
+    except msgspec.ValidationError:
+        place = device_values.position(item.get("lat"), item.get("lon")) or device_values.NOWHERE
+        speed = device_values.real(item.get("sp"))
+        flags = device_values.manoeuvres(item.get("em"))
+        known: dict[str, Any] = {
+            "tid": device_values.whole(item.get("tid")),
+            "clt": device_values.number(item.get("clt")),
+            "lat": place.lat,
+            "lon": place.lon,
+            "sp": math.nan if speed is None else speed,
+            "kind": device_values.whole(item.get("try")),
+            "trip_id": device_values.whole(item.get("tripId")),
+            "em": None if flags < 0 else f"{flags:x}",
+        }
+        read = by.item.type(**known)
+    return read
+
+
+def read(
+    items: list[Values],
+    payload: bytes,
+    header: Header,
+    ty: int,
+    device: str,
+    texts: Callable[[], Sequence[bytes]] | None = None,
+) -> list[Microtrip]:
+    """One record for each run of items of one trip (A5); without `texts` one record, regardless of trip numbers.
+
+    `payload` is the JSON of all items, stored as sent when they make one record (A7); `texts` returns the JSON of each.
+    """
+    whole = (
+        _of_one(items[0], payload, header, ty, device)
+        if len(items) == 1
+        else _of_equal(items, payload, header, ty, device)
+    )
+    if whole is not None:
+        return [whole]
+    read = [_sample(item, header, device) for item in items]
+    cuts = [0] if texts is None else _cuts(read, at_parking=device == device_tables.BLACKBOX)
+    if texts is None or len(cuts) == 1:
+        return [_of_run(read, payload, header, ty, device)]
+    sent = texts()
+    return [
+        _of_run(read[start:end], device_body.array_of(sent[start:end]), header, ty, device)
+        for start, end in zip(cuts, [*cuts[1:], len(read)], strict=True)
+    ]
+
+
+def _of_one(item: Values, payload: bytes, header: Header, ty: int, device: str) -> Microtrip | None:
+    """The record of an item with a position; None for others."""
+    time_ms: Any = header.shared_ms if item.clt is None else item.clt
+    # Latitude 0 may be a box without a fix (P1).
+    if not item.lat or not device_values.EARLIEST_MS <= time_ms <= header.received_ms + device_values.AHEAD_MS:
+        return None
+    parking = header.parking if item.kind is None else item.kind == PARKING
+    em = _manoeuvres(item.em) if device == device_tables.OBD else samples.NO_FLAGS
+    try:
+        packed = samples.RECORD.pack(time_ms, item.lat, item.lon, item.sp, em, _OWN_PARKING if parking else _OWN)
+    except struct.error:  # a value is missing, or the time is not a whole number
+        return None
+    tid = item.trip_id if item.tid is None else item.tid
+    return Microtrip(
+        ty=ty, device_type=device, ts=header.ts, tid=tid, parking=parking, payload=payload, samples=packed,
+        first_ms=time_ms, last_ms=time_ms
+    )  # fmt: skip
+
+
+def _of_equal(items: list[Values], payload: bytes, header: Header, ty: int, device: str) -> Microtrip | None:
+    """The record of items that agree in trip and `try`, each with its own time and a position; None for others."""
+    first = items[0]
+    tid, kind = first.tid, first.kind
+    parking = header.parking if kind is None else kind == PARKING
+    flags = _OWN_PARKING if parking else _OWN
+    em, is_obd = samples.NO_FLAGS, device == device_tables.OBD
+    values: list[Any] = []
+    for item in items:
+        lat = item.lat
+        if not lat or item.tid != tid or item.kind != kind:
+            return None
+        if is_obd:
+            em = _manoeuvres(item.em)
+        values += (item.clt, lat, item.lon, item.sp, em, flags)
+    try:
+        packed = samples.records(len(items)).pack(*values)
+    except struct.error:
+        return None
+    times = sorted(values[:: len(samples.LAYOUT) - 1])
+    if times[0] < device_values.EARLIEST_MS or times[-1] > header.received_ms + device_values.AHEAD_MS:
+        return None
+    if tid is None:
+        tid = first.trip_id
+        if any(item.trip_id != tid for item in items):
+            return None
+    return Microtrip(
+        ty=ty, device_type=device, ts=header.ts, tid=tid, parking=parking, payload=payload, samples=packed,
+        first_ms=times[0], last_ms=times[-1]
+    )  # fmt: skip
+
+
+def _trip_number(item: Values) -> int | None:
+    """`tid`, else `tripId` (I5)."""
+    return item.trip_id if item.tid is None else item.tid
+
+
+def _sample(item: Values, header: Header, device: str) -> _Sample:
+    lat, lon = item.lat, item.lon
+    if lat is None or lon is None or lat == lon == 0:
+        lat = lon = math.nan
+    return _Sample(
+        _trip_number(item),
+        header.parking if item.kind is None else item.kind == PARKING,
+        device_values.instant(item.clt, header.received_ms),
+        lat,
+        lon,
+        math.nan if item.sp is None else item.sp,
+        _manoeuvres(item.em) if device == device_tables.OBD else samples.NO_FLAGS,
+    )
+
+
+def _cuts(read: list[_Sample], *, at_parking: bool) -> list[int]:
+    """Starts of runs: another trip number (A5; a missing one fits any), or a black box parks or drives off (I6)."""
+    cuts = [0]
+    tid = read[0].tid
+    for index, item in enumerate(read):
+        changed = item.tid is not None and tid is not None and item.tid != tid
+        if changed or (at_parking and item.parking != read[cuts[-1]].parking):
+            cuts.append(index)
+            tid = item.tid
+        elif tid is None:
+            tid = item.tid
+    return cuts
+
+
+def _of_run(run: list[_Sample], payload: bytes, header: Header, ty: int, device: str) -> Microtrip:
+    times = [header.shared_ms if item.own_ms is None else item.own_ms for item in run]
+    usable = _usable(run)
+    values: list[Any] = []
+    for index, (item, time_ms) in enumerate(zip(run, times, strict=True)):
+        flags = (_OWN if index in usable else 0) | (samples.FLAG_PARKING if item.parking else 0)
+        values += (time_ms, item.lat, item.lon, item.speed_kmh, item.em, flags)
+    tid = next((item.tid for item in run if item.tid is not None), None)
+    packed = samples.records(len(run)).pack(*values)
+    return Microtrip(
+        ty=ty, device_type=device, ts=header.ts, tid=tid, parking=run[0].parking, payload=payload, samples=packed,
+        first_ms=min(times), last_ms=max(times)
+    )  # fmt: skip
+
+
+def _usable(run: list[_Sample]) -> Collection[int]:
+    """Items that may take part in scoring: all with their own time; if there are none, a single one (T3)."""
+    own = {index for index, item in enumerate(run) if item.own_ms is not None}
+    if own:
+        return own
+    placed = [index for index, item in enumerate(run) if not math.isnan(item.lat)]
+    return {placed[-1] if placed else len(run) - 1}
+
+
+@functools.lru_cache(maxsize=256)
+def form_of(ty: int, sensor_type: str) -> Form | None:
+    """The form for a message number from a sensor of this registered type; None for other numbers than microtrips'."""
+    if ty not in device_tables.MICROTRIPS:
+        return None
+    return form(ty, device_kinds.vehicle_device(ty, [], device_tables.device_type(sensor_type)), marks=True)
+
+
+@functools.lru_cache(maxsize=256)
+def form(ty: int, device: str, *, marks: bool = False) -> Form:
+    """The form of a table; with `marks`, keys that mark another device type fit no item (K4, K6)."""
+    marked, foreign = _MARKED.get(device, (None, frozenset())) if marks else (None, frozenset())
+    # The decoder looks for the next key first, so the keys are in the order in which devices send them.
+    keys = dict.fromkeys(device_tables.TABLES.get(ty, {}) | device_tables.table_of(ty, device) | _IN_USE)
+    known = [
+        (_NAMES.get(key, key), _IN_USE.get(key, Any), msgspec.field(name=key, default=_ABSENT.get(key)))
+        for key in keys
+        if key not in foreign
+    ]
+    item: Any = msgspec.defstruct(
+        f"{device.capitalize()}Item", known + [(key, _NULL, None) for key in sorted(foreign)], gc=False, kw_only=True
+    )
+    return Form(
+        device, msgspec.json.Decoder(item, strict=False), msgspec.json.Decoder(list[item], strict=False), marked
+    )
