@@ -9,12 +9,14 @@ from litestar.response import Response
 
 from tripline.domain.access import Action, Authority
 from tripline.domain.attention import Attention
+from tripline.domain.ids import VehicleId
 from tripline.domain.scores import why_not
 from tripline.domain.trends import Subject
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.scores.subjects import numbers_of
 from tripline.services.scores import attention
 from tripline.store.transactions import ReadTx
 
@@ -26,13 +28,14 @@ async def overview(request: Call) -> Response[bytes]:
     """Scores that need attention."""
     context = context_of(request)
 
-    def work(tx: ReadTx) -> tuple[Visitor, Attention | None]:
+    def work(tx: ReadTx) -> tuple[Visitor, Attention | None, dict[VehicleId, str | None]]:
         visitor = visitor_in(tx, request)
         if visitor.role is Authority.DRIVER:
-            return visitor, None
-        return visitor, attention.read(tx, actor=visitor.actor, now_ms=context.clock(), zone=context.time_zone)
+            return visitor, None, {}
+        found = attention.read(tx, actor=visitor.actor, now_ms=context.clock(), zone=context.time_zone)
+        return visitor, found, numbers_of(tx, found.waiting)
 
-    visitor, found = await context.store.read(work)
+    visitor, found, numbers = await context.store.read(work)
     if found is None:
         return views.moved(request, f"/scores/people/{visitor.actor.user_id}")
     company_id = visitor.actor.company_id
@@ -42,6 +45,7 @@ async def overview(request: Call) -> Response[bytes]:
         "scores/overview.html",
         title="portal.scores.title",
         found=found,
+        numbers=numbers,
         places={kind.value: place for kind, place in PLACES.items()},
         reasons={each.reason: why_not(each.reason) for each in found.unscored},
         own=f"/scores/people/{visitor.actor.user_id}" if visitor.role is Authority.DIRECTOR else None,

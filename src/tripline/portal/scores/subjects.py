@@ -7,7 +7,8 @@ Not here: the chart (`charts.py`), the figures (`services/scores/trends.py`).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -16,7 +17,7 @@ from litestar.response import Response
 from tripline.domain import trends
 from tripline.domain.access import Action, Thing
 from tripline.domain.disputes import Dispute, State
-from tripline.domain.ids import CompanyId
+from tripline.domain.ids import CompanyId, VehicleId
 from tripline.domain.trends import NOTHING, Period, Subject, Sums
 from tripline.http import parameters
 from tripline.http.context import Call, context_of
@@ -58,7 +59,8 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """A trip with the points that it costs."""
 
     trip_id: str
-    judged_ms: int
+    start_ms: int
+    """When it was judged, if no time is known."""
     score: float
     distance_m: float
     limit_known: float
@@ -95,6 +97,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     after: str | None = None
     """Last member of this page of the ranking; None: nothing follows."""
     waiting: tuple[Dispute, ...] = ()
+    numbers: Mapping[VehicleId, str | None] = MappingProxyType({})
+    """Numbers of the vehicles of the waiting disputes."""
     policies: tuple[Policy, ...] = ()
     """Policies of the scores in the chart, the latest first."""
 
@@ -198,7 +202,7 @@ def _trips(tx: ReadTx, owner: Owner, of: str) -> Trips | None:
     costs = [
         Cost(
             trip_id=each["trip_id"],
-            judged_ms=each["created_ms"],
+            start_ms=each["created_ms"],
             score=each["score"],
             distance_m=each["distance_m"],
             limit_known=_limit_known(known.get(each["trip_id"])),
@@ -207,6 +211,8 @@ def _trips(tx: ReadTx, owner: Owner, of: str) -> Trips | None:
         for each, burden in zip(found, burdens, strict=True)
     ]
     dearest = sorted((each for each in costs if each.cost > 0), key=lambda each: (-each.cost, each.trip_id))[:DEAREST]
+    starts = reads.starts(tx, [each.trip_id for each in dearest])
+    dearest = [msgspec.structs.replace(each, start_ms=starts.get(each.trip_id, each.start_ms)) for each in dearest]
     limit_known = math.fsum(each.limit_known * each.distance_m for each in costs) / metres
     return Trips(count=len(costs), score=score, limit_known=limit_known, dearest=tuple(dearest))
 
@@ -238,7 +244,15 @@ def _with_ranking(
         tx, actor=visitor.actor, company_id=CompanyId(of), span=Span(limit=WAITING, ascending=True), state=State.OPEN
     )
     after = found[RANKED - 1].subject if len(found) > RANKED else None
-    return msgspec.structs.replace(shown, ranking=places, after=after, waiting=tuple(waiting))
+    return msgspec.structs.replace(
+        shown, ranking=places, after=after, waiting=tuple(waiting), numbers=numbers_of(tx, waiting)
+    )
+
+
+def numbers_of(tx: ReadTx, found: Iterable[Dispute]) -> dict[VehicleId, str | None]:
+    """The numbers of the vehicles of disputes, by vehicle."""
+    vehicles = {each.vehicle_id for each in found if each.vehicle_id is not None}
+    return {each: history.name_of(tx, Thing.VEHICLE, each) for each in vehicles}
 
 
 handlers: Final[list[Any]] = [vehicle, person, company]

@@ -186,6 +186,12 @@ def qualities(tx: ReadTx, trip_ids: Sequence[str]) -> dict[str, bytes]:
     return {row.id: row.quality for row in tx.all(found)}
 
 
+def starts(tx: ReadTx, trip_ids: Sequence[str]) -> dict[str, int]:
+    """When these trips began, epoch ms; without trips whose device never named a time."""
+    found = select(trip.c.id, trip.c.start_ms).where(trip.c.id.in_(trip_ids), trip.c.start_ms.is_not(None))
+    return {row.id: row.start_ms for row in tx.all(found)}
+
+
 def newest_policy(tx: ReadTx, vehicle_id: str) -> int:
     """The policy number of the vehicle's latest judged trip; 0 if there is none."""
     return next((row[0] for row in tx.hot(_NEWEST_POLICY, vehicle_id)), 0)

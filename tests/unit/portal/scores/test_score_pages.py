@@ -10,7 +10,7 @@ from tests.support import rest
 from tests.support.portal import Browser, Page
 from tests.unit.api import test_trip_drivers as trips
 
-from tripline.store.tables import score_sum
+from tripline.store.tables import score_sum, trip
 
 KOREAN = {"Accept-Language": "ko"}
 
@@ -52,11 +52,11 @@ def test_pages_show_what_rest_answers(tmp_path: Path, period: str) -> None:
 @pytest.mark.parametrize(
     ("share", "english", "korean"),
     [
-        (0.5, ["Limits known", "50 %", "; limits known: 50 %"], ["제한속도 확인", "50%"]),
+        (0.5, ["Limits known", "50%", "; limits known: 50%"], ["제한 속도 확인", "50%"]),
         (
             0.0,
             ["Limits known", "none", "so this score says little about speeding"],
-            ["제한속도 확인", "없음", "이 점수에는 과속이 거의 반영되지 않았습니다"],
+            ["제한 속도 확인", "없음", "이 점수에는 과속이 거의 반영되지 않았습니다"],
         ),
     ],
 )
@@ -85,6 +85,7 @@ def test_summed_score_stands_with_its_known_limits(
 def test_trips_that_cost_most_add_up_and_korean_says_the_same(tmp_path: Path) -> None:
     async def scenario(own: Any) -> Any:
         address = f"/scores/people/{own.driver.user_id}"
+        await own.app.store.write(lambda tx: tx.run(update(trip).values(start_ms=1_780_000_000_000)))
         kept = await own.app.get(own.driver, trips.ANALYTICS.format(own.driver.user_id) + "drivingScore", limit=9)
         shown = await page(own, own.driver, address)
         return kept["data"], shown, await page(own, own.driver, address, **KOREAN)
@@ -92,6 +93,7 @@ def test_trips_that_cost_most_add_up_and_korean_says_the_same(tmp_path: Path) ->
     kept, shown, korean = at_desk(tmp_path, scenario)
 
     assert {f"{each['score']:.0f}" in shown.text for each in kept} == {True}
+    assert shown.text.count("May 29, 2026, 05:26") == 2
     missing = 100 - kept[0]["score"]
     assert f"{missing / 2:.1f} points" in shown.text
     assert f"together have {kept[0]['score']:.1f} points" in shown.text
@@ -112,7 +114,7 @@ def test_company_ranks_its_drivers_with_ties_in_pages(tmp_path: Path) -> None:
     assert "1colleague" in shown.text.replace("\n", "")
     assert "Disputes that wait for a decision" in shown.text
     assert "The speed limit was different" in shown.text
-    assert "The speed limit was different" in Page(start.text).text
+    assert "12가3456 · The speed limit was different" in Page(start.text).text
     assert f"/scores/companies/{own.admin.company_id}" in Page(start.text).hrefs
 
 
