@@ -95,7 +95,7 @@ SECTIONS: Final[navigation.Sections] = {
     "map": {"/map": ("portal.live.title", "map")},
     "trips": {"/trips": ("portal.lists.trips.title", "route")},
     "scores": {
-        "/scores": ("portal.scores.overview", "gauge"),
+        "/scores": ("portal.scores.title", "gauge"),
         "/scores/policies": ("portal.policy.title", "shield-check"),
     },
     "delegation": {"/delegation": ("portal.delegation.title", "waypoints")},

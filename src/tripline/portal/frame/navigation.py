@@ -43,6 +43,9 @@ _DRIVE: Final = "drive"
 """The section of people who only drive."""
 _OPERATORS: Final = (Authority.COMPANY_ADMIN, Authority.DIRECTOR)
 _TEXTS: Final = "portal.frame."
+_POLICY: Final = re.compile(r"/scores/companies/[^/]+(/policy(?:/.*)?)")
+"""Pages of a company's policy, which belong to those of all policies."""
+_POLICIES: Final = "/scores/policies"
 
 
 class Link(msgspec.Struct, frozen=True):
@@ -123,7 +126,11 @@ def _is_of(section: str, role: Authority) -> bool:
 
 
 def _place(path: str, visitor: Visitor) -> str:
-    """The path for the navigation: the record of the visitor's company counts as the company page."""
+    """The path for the navigation: the record of the visitor's company counts as the company page, its policy as one of
+    the policies.
+    """
+    if _POLICY.fullmatch(path):
+        return _POLICIES
     record = f"{COMPANIES}/{visitor.actor.company_id}"
     return OWN_COMPANY + path.removeprefix(record) if _is_below(path, (record,)) else path
 

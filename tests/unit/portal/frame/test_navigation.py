@@ -116,12 +116,21 @@ def test_present_page_is_marked_also_below_it(path: str, current: list[str]) -> 
     assert [link.href for section in sections for link in section.links if link.current] == current
 
 
-@pytest.mark.parametrize("path", ["/scores", "/scores/policies"])
-def test_only_the_nearest_of_two_pages_is_marked(path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "marked"),
+    [
+        ("/scores", "/scores"),
+        ("/scores/policies", "/scores/policies"),
+        ("/scores/companies/1", "/scores"),
+        ("/scores/companies/1/policy", "/scores/policies"),
+        ("/scores/companies/1/policy/preview", "/scores/policies"),
+    ],
+)
+def test_only_the_nearest_of_two_pages_is_marked(path: str, marked: str) -> None:
     served = request(path, {**PAGES, "/scores": Action.DRIVING_READ, "/scores/policies": Action.POLICY_CHOOSE})
     sections = navigation.navigation(served, visitor(Authority.COMPANY_ADMIN))
 
-    assert [link.href for section in sections for link in section.links if link.current] == [path]
+    assert [link.href for section in sections for link in section.links if link.current] == [marked]
 
 
 @pytest.mark.parametrize("path", ["/fleet/drivers", "/fleet/drivers/1", "/fleet/vehicles"])
