@@ -22,6 +22,7 @@ const HERE_MS = 5000;
 const STORED = "live-map";
 const LANGUAGE = document.documentElement.lang;
 const AGO = new Intl.RelativeTimeFormat(LANGUAGE, { numeric: "always", style: "short" });
+const KMH = new Intl.NumberFormat(LANGUAGE, { style: "unit", unit: "kilometer-per-hour", maximumFractionDigits: 0 });
 const WHOLE = new Intl.NumberFormat(LANGUAGE, { maximumFractionDigits: 0 });
 const TENTH = new Intl.NumberFormat(LANGUAGE, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const UNITS = [
@@ -390,7 +391,7 @@ class LiveMap {
   }
 
   speed({ speed }) {
-    return speed === null ? this.words("no_speed") : `${WHOLE.format(speed)} km/h`;
+    return speed === null ? this.words("no_speed") : KMH.format(speed);
   }
 
   /** Speed, limit of the road if the map knows it, and direction. */

@@ -5,9 +5,10 @@ const LANGUAGE = document.documentElement.lang;
 /** Words with these texts, in a time zone. */
 export function momentWords(texts, timeZone) {
   const number = new Intl.NumberFormat(LANGUAGE, { maximumFractionDigits: 0 });
+  const kmh = new Intl.NumberFormat(LANGUAGE, { style: "unit", unit: "kilometer-per-hour", maximumFractionDigits: 0 });
   const clock = new Intl.DateTimeFormat(LANGUAGE, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZone });
   const filled = (name, values) => texts[name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
-  const speed = (value) => (value === null || value === undefined ? texts.no_speed : `${number.format(value)} km/h`);
+  const speed = (value) => (value === null || value === undefined ? texts.no_speed : kmh.format(value));
   return {
     clock,
     filled,

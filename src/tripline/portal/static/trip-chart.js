@@ -14,6 +14,7 @@ export async function drawChart(place, track, { words, zone, language, brushed, 
   const { default: uPlot } = await import("./uplot/uplot.mjs");
   const minutes = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: zone };
   const clock = new Intl.DateTimeFormat(language, minutes);
+  const kmh = new Intl.NumberFormat(language, { style: "unit", unit: "kilometer-per-hour" });
   const exact = new Intl.DateTimeFormat(language, { ...minutes, second: "2-digit" });
   const seconds = track.times.map((time) => time / 1000);
   const [begin, end] = span.map((time) => time / 1000);
@@ -38,12 +39,14 @@ export async function drawChart(place, track, { words, zone, language, brushed, 
     height: HEIGHT - 2,
     padding: [EDGE, EDGE, 0, 0],
     legend: { show: false },
+    // Marks at full hours of the service's time zone.
+    tzDate: (second) => uPlot.tzDate(new Date(second * 1000), zone),
     cursor: { y: false, points: { size: 8 }, drag: { x: true, y: false, setScale: true } },
     scales: { x: { time: true, range: (_, least, most) => (least === seconds[0] && most === seconds.at(-1) ? [begin, end] : [least, most]) }, y: { range: (_, __, most) => [0, Math.max(most * 1.1, 20)] } },
     axes: [
       // The mark at the end would be cut.
       axis((_, splits) => splits.map((second) => second === end ? "" : (splits[1] - splits[0] < 60 ? exact : clock).format(second * 1000))),
-      axis((_, splits) => splits.map((speed) => `${speed} km/h`)),
+      axis((_, splits) => splits.map((speed) => kmh.format(speed))),
     ],
     series: [
       {},

@@ -25,8 +25,8 @@ async function open() {
   /** What an event was, in words. */
   function told({ kind, at, cost, event }) {
     const what = `${texts[shapes[kind]]}, ${clock.format(at)}`;
-    const measured = kind === 5 ? speed(event.maxSpeed) : `${number.format(event.beginSpeed)} – ${number.format(event.endSpeed)} km/h`;
-    const allowed = kind === 5 ? speed(event.limit) : event.threshold ? `${points.format(event.threshold)} km/h/s` : "–";
+    const measured = kind === 5 ? speed(event.maxSpeed) : `${number.format(event.beginSpeed)} – ${speed(event.endSpeed)}`;
+    const allowed = kind === 5 ? speed(event.limit) : event.threshold ? filled("rate", { value: points.format(event.threshold) }) : "–";
     return filled("event_at", { what, measured, allowed, points: points.format(cost) });
   }
 

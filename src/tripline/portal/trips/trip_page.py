@@ -39,7 +39,10 @@ COSTS: Final = 100
 """Most events in the table; the others are summed up."""
 _POLL_S: Final = 10
 _CHANGED: Final = "changed"
-_TEXTS: Final = ("at", "at_unknown", "no_speed", "event_at", "thinned", "linked", "play", "pause", "chart.speed")
+_TEXTS: Final = (
+    *("at", "at_unknown", "no_speed", "event_at", "rate", "thinned"),
+    *("linked", "play", "pause", "chart.speed"),
+)
 """Texts of the script, by their name after `portal.trip.`."""
 _KNOWN_LITTLE: Final = 0.005
 
@@ -206,7 +209,7 @@ def _shares(found: Quality) -> list[tuple[str, float]]:
 
 def _texts(visitor: Visitor) -> str:
     # The script fills in the values, so their names stand for themselves.
-    names = ("time", "speed", "limit", "what", "measured", "allowed", "points", "shown", "all")
+    names = ("time", "speed", "limit", "what", "measured", "allowed", "points", "value", "shown", "all")
     held = {name: f"{{{name}}}" for name in names}
     texts = {name: visitor.say(f"portal.trip.{name}", **held) for name in _TEXTS}
     texts |= {shape: visitor.say(f"portal.trip.event.{shape}") for shape in SHAPES.values()}

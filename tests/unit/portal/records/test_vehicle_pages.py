@@ -48,7 +48,7 @@ def shown(tmp_path, trip, score=None, language="en"):
 @pytest.mark.parametrize(
     ("trip", "score", "language", "told"),
     [
-        (ENDED, JUDGED, "en", "Distance4.3 kmScore87.5 speed limits known for 0 % of the distance"),
+        (ENDED, JUDGED, "en", "Distance4.3 kmScore87.5 speed limits known for 0% of the distance"),
         (ENDED | {"quality": KNOWN}, JUDGED, "ko", "거리4.3km점수87.5 제한 속도를 아는 구간 75%"),
         (
             ENDED | {"not_scored": "too_short"},

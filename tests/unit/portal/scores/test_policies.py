@@ -55,7 +55,7 @@ def test_policies_are_told_in_words_with_the_one_in_force(tmp_path: Path) -> Non
     assert "One harsh start, acceleration, braking or stop in each kilometre leaves 64 of 100 points." in shown.text
     assert "leaves 90 of 100 points." in shown.text
     assert "One corner at 0.3 g in each kilometre leaves 82 of 100 points." in shown.text
-    assert "10 seconds more than 35 % over the limit in each kilometre leave 20 of 100 points." in shown.text
+    assert "10 seconds more than 35% over the limit in each kilometre leave 20 of 100 points." in shown.text
     assert "everyone, in the settings of the server" in shown.text
     assert "100점 중 64점이 남습니다" in korean.text
 

@@ -58,20 +58,20 @@ def explained(manoeuvres=(), stretches=(), limits=KNOWN):
         (
             explained(stretches=[over(120, str(no)) for no in range(6)]),
             "12 minutes over the limit on six roads",
-            "도로 여섯 곳에서 12분 동안 과속",
+            "도로 6곳에서 12분 동안 과속",
         ),
-        (explained(stretches=[over(1)]), "1 second over the limit on one road", "도로 한 곳에서 1초 동안 과속"),
+        (explained(stretches=[over(1)]), "1 second over the limit on one road", "도로 1곳에서 1초 동안 과속"),
         (explained(stretches=[over(40, None)]), "40 seconds over the limit", "40초 동안 과속"),
         (explained(stretches=[over(60, "")]), "1 minute over the limit", "1분 동안 과속"),
         (
             explained(stretches=[over(60, str(no)) for no in range(11)]),
             "11 minutes over the limit on 11 roads",
-            "도로 11 곳에서 11분 동안 과속",
+            "도로 11곳에서 11분 동안 과속",
         ),
         (
             explained([harsh(EventType.STOP), harsh(EventType.START), harsh(EventType.STOP)]),
             "one sudden start, two sudden stops",
-            "급출발 한 번, 급정지 두 번",
+            "급출발 1회, 급정지 2회",
         ),
         (
             explained([harsh(EventType.STOP, "d")], [over(9, annulled="d")]),
