@@ -37,7 +37,7 @@ class DriverTrip(msgspec.Struct, frozen=True, kw_only=True):
     trip: ListedTrip
     ends: Ends
     found: "Explanation | None"
-    """Its costs; None without a score, and if reading it would take long."""
+    """Its costs; None without a score, without findings of this version, or with very many events."""
     disputes: list[Dispute]
 
 
@@ -55,7 +55,7 @@ def newest(tx: ReadTx, *, actor: Actor, now_ms: int, limit: int) -> list[DriverT
 
 
 def _explained(tx: ReadTx, actor: Actor, trip: ListedTrip, ends: Ends) -> DriverTrip:
-    facts = reads.to_explain_at_once(tx, actor=actor, of=trip.id) if trip.state is State.SCORED else None
+    facts = reads.to_explain_stored(tx, actor=actor, of=trip.id) if trip.state is State.SCORED else None
     if facts is None:
         return DriverTrip(trip=trip, ends=ends, found=None, disputes=[])
     return DriverTrip(trip=trip, ends=ends, found=explanation.of_stored(facts), disputes=facts.disputes)

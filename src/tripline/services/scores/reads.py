@@ -33,6 +33,8 @@ EXPLAINED: Final = 200_000
 _FEW_EVENTS: Final = 100
 _SMALL_BYTES: Final = 8_192
 """Up to so many events and bytes of findings, an explanation takes less than a thread hop or not much more."""
+_MANY_EVENTS: Final = 1_000
+"""Up to so many events, explanations of a few trips make a page wait for tens of milliseconds."""
 
 
 class NoScoreYet(NotFound):
@@ -136,6 +138,12 @@ def to_explain_at_once(tx: ReadTx, *, actor: Actor, of: str) -> ScoreFacts | Non
     kept = _explainable(tx, actor, of)
     is_short = kept.events <= _FEW_EVENTS and len(kept.findings or b"") <= _SMALL_BYTES
     return _facts(tx, kept) if is_short and kept.version == findings.VERSION else None
+
+
+def to_explain_stored(tx: ReadTx, *, actor: Actor, of: str) -> ScoreFacts | None:
+    """As `to_explain`; None without findings of this version, or with more than `_MANY_EVENTS`."""
+    kept = _explainable(tx, actor, of)
+    return _facts(tx, kept) if kept.version == findings.VERSION and kept.events <= _MANY_EVENTS else None
 
 
 def _explainable(tx: ReadTx, actor: Actor, trip_id: str) -> Explainable:

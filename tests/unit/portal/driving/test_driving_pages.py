@@ -313,7 +313,7 @@ def test_driver_starts_at_the_own_trips_with_what_cost_most(tmp_path: Path) -> N
     ]
     assert "From Hauptstrasse, Vaduz to Hauptstrasse, Vaduz" in page.text
     assert f"This cost most: {dearest:.1f} points" in page.text
-    assert "Speed limits are known for 0% of the distance" in page.text
+    assert "The speed limits of the roads driven are not known" in page.text
     assert "Vaduz Hauptstrasse에서 Vaduz Hauptstrasse까지" in korean
     assert f"가장 큰 감점: {dearest:.1f}점" in korean
     assert f"/scores/people/{own.driver.user_id}" in page.hrefs

@@ -246,14 +246,18 @@ def test_many_events_are_not_read_on_the_event_loop(tmp_path, monkeypatch):
         of = await trip_id_of(rig, no)
 
         async def at_once():
-            found = await rig.store.read(lambda tx: reads.to_explain_at_once(tx, actor=ASKING, of=of))
-            return found is not None
+            return [
+                await rig.store.read(lambda tx, read=read: read(tx, actor=ASKING, of=of)) is not None
+                for read in (reads.to_explain_at_once, reads.to_explain_stored)
+            ]
 
         seen = [await at_once()]
         monkeypatch.setattr(reads, "_FEW_EVENTS", 2)
+        seen.append(await at_once())
+        monkeypatch.setattr(reads, "_MANY_EVENTS", 2)
         seen.append(await at_once())
         monkeypatch.undo()
         await outdate(rig)
         return [*seen, await at_once()]
 
-    assert played(tmp_path, play) == [True, False, False]
+    assert played(tmp_path, play) == [[True, True], [False, True], [False, False], [False, False]]
