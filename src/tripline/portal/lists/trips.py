@@ -189,7 +189,7 @@ TRIPS: Final = TripTable(
             to=lambda row, around: f"/trips/{row.id}" if around.is_open("/trips/{tripId}") else None,
         ),
         Column(
-            "vehicle", Kind.TEXT, "trip.vehicle_no", to=lambda row, around: around.here(vehicle=row.trip.vehicle_id)
+            "vehicle", Kind.CLIP, "trip.vehicle_no", to=lambda row, around: around.here(vehicle=row.trip.vehicle_id)
         ),
         Column("driver", Kind.CLIP, "trip.driver_name", look="middle", dash=True),
         Column("begin", Kind.CLIP, lambda row, _: row.begin or _place(row.ends.begin), look="widest"),
