@@ -86,7 +86,7 @@ async def _serve(database: Path, user_id: str) -> None:
         ),
         maps=Maps(keeper=MapService(database.with_name("maps"), most_bytes=2**20, clock=_now_ms)),
         imports=ImportLimits(config.Rest()),
-        feed=Feed(store=store, clock=_now_ms),
+        feed=Feed(store=store, clock=_now_ms, signals=signals),
         trials=Trials(store=store, sender=webhooks, ids=maker, clock=_now_ms),
     )
     listener = socket.create_server(("127.0.0.1", 0))

@@ -201,7 +201,7 @@ class Rest:
             maps=Maps(keeper=MapService(maps, most_bytes=most_map_bytes, clock=clock), base_map=base_map),
             imports=ImportLimits(config.Rest()),
             trials=Trials(store=self.store, sender=webhooks or NoServers(), ids=self.ids, clock=clock),
-            feed=Feed(store=self.store, clock=clock),
+            feed=Feed(store=self.store, clock=clock, signals=self.signals),
         )
         app = create_app(families.FAMILIES, state(self.contexts)) if own_routes else application(self.contexts)
         transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]

@@ -256,7 +256,7 @@ def _contexts(
         maps=Maps(keeper=others.maps, base_map=others.base_map, places=others.places),
         imports=ImportLimits(config.rest),
         trials=Trials(store=store, sender=others.webhooks, ids=ids, clock=clock),
-        feed=Feed(store=base["store"], clock=clock),
+        feed=Feed(store=base["store"], clock=clock, signals=signals),
     )
 
 

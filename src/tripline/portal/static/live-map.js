@@ -9,10 +9,10 @@ const STATES = ["driving", "stopped", "parked", "offline"];
 const BADGES = { driving: "good", stopped: "warning", parked: "idle", offline: "bad" };
 const ROWS = 100;
 const EVERY_MS = 1000;
-/** Events come once a second; one that is a little early is drawn at once. */
+/** Events come once a second or later; one that is a little early is drawn at once. */
 const EARLY_MS = 150;
 /** Without events the page is drawn anew so late, lest a tick just before an event hold the event back. */
-const QUIET_MS = 1300;
+const QUIET_MS = 1700;
 const TICK_MS = 250;
 const NOW_S = 3;
 /** Pause between two look-ups of the picked vehicle in the map. */

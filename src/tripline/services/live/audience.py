@@ -20,8 +20,8 @@ from tripline.store import reach
 from tripline.store.live_vehicles import LiveVehicle, Moved
 from tripline.store.transactions import ReadTx
 
-BEAT_MS: Final = 1_900
-"""A stream without news gets a beat after so long: every two seconds."""
+BEAT_MS: Final = 800
+"""A stream without news gets a beat at the next walk after so long: at least every two seconds."""
 BEHIND_MS: Final = 10_000
 """A stream whose oldest unsent event is so old is dropped."""
 BEHIND_BYTES: Final = 8 * 1_048_576

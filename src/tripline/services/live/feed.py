@@ -1,4 +1,7 @@
-"""The streams of live maps: one walk a second reads what changed for all streams of the process.
+"""The streams of live maps: one walk reads the changes for all streams of the process.
+
+A walk follows each round of a position keeper (`position_keeper.py`), whose notifications wake it; without any, there
+is one a second. So a position waits for the rest of its round, and not for the next second.
 
 Streams of readers with the same reach share an audience: its vehicles, and the bytes of each event. A walk reads, in
 one transaction: the positions that are new, every `CHECK_MS` the vehicles of each audience and the account of each
@@ -13,6 +16,7 @@ Not here: the statements (`store/live_vehicles.py`), the state of an audience an
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
@@ -23,6 +27,7 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.refusals import Refusal, TryLater
 from tripline.domain.shares import Holder, Shares
 from tripline.ports.clocks import Clock
+from tripline.ports.signals import Signals
 from tripline.services import poll_loop
 from tripline.services.live.audience import Audience, Cursor, End, Key, Stream
 from tripline.services.shares import Places
@@ -31,13 +36,20 @@ from tripline.store.live_vehicles import LiveVehicle, Moved
 from tripline.store.transactions import Crew, ReadTx, Store
 
 EVERY_S: Final = 1.0
-"""From the beginning of a walk to that of the next."""
+"""From the beginning of a walk to that of the next, while nothing is written."""
+APART_S: Final = 0.85
+"""Least time between them when something is written: several processes may write at different times. A page draws as
+often (`live-map.js`)."""
+QUIET_S: Final = 0.1
+"""A round of writing is over when nothing was written for so long."""
+MOST_S: Final = 1.5
+"""Most time between them, while one round follows another."""
 LEAST_S: Final = 0.1
 """Least pause between two walks, when streams begin."""
 REST: Final = 3.0
 """A long walk is followed by a pause of so many times its duration, so that walks take a quarter of a core at most."""
-CHECK_MS: Final = 1_500
-"""After so long the next walk checks accounts and vehicles again: every two seconds."""
+CHECK_MS: Final = 1_200
+"""After so long the next walk checks accounts and vehicles again: at least every three seconds."""
 NAMES_MS: Final = 14_000
 FEW: Final = 2_000
 """Up to so many vehicles in all audiences, their positions are found by their keys; beyond, all positions are read."""
@@ -83,7 +95,7 @@ class _Seen(NamedTuple):
 class Feed:
     """All streams of the process. Use it on the event loop; `run` is a worker."""
 
-    def __init__(self, *, store: Store, clock: Clock, places: Places | None = None) -> None:
+    def __init__(self, *, store: Store, clock: Clock, signals: Signals, places: Places | None = None) -> None:
         self._store = store.of(Crew.DEVICES)
         self._clock = clock
         self._places = Places(STREAMS) if places is None else places
@@ -91,7 +103,12 @@ class Feed:
         self._streams: dict[Stream, None] = {}
         self._no = 0
         self._wake = asyncio.Event()
+        self._has_new = False
+        """Streams began since the last walk."""
+        self._written_s = -math.inf
+        """When positions were last written, by the monotonic clock."""
         self._stopping = False
+        signals.subscribe(observe.SIGNAL_VEHICLES_MOVED, self._written)
 
     def join(self, *, actor: Actor, holder: Holder, cursor: str | None, recheck: Callable[[ReadTx], Actor]) -> Stream:
         """Open a stream of the vehicles that the actor may see; the caller passes it to `leave` at its end.
@@ -114,6 +131,7 @@ class Feed:
         self._streams[stream] = None
         if self._stopping:
             stream.end(End.STOPPING)
+        self._has_new = True
         self._wake.set()
         return stream
 
@@ -136,20 +154,30 @@ class Feed:
     async def run(self) -> None:
         """Walk until cancelled, while there are streams."""
         while True:
-            if not self._streams:
+            while not self._streams:
+                self._wake.clear()
                 await self._wake.wait()
-            self._wake.clear()
+            self._has_new = False
             began = time.monotonic()
             try:
                 await self.walk()
             except Exception as error:  # noqa: BLE001  the next walk may succeed
                 poll_loop.report(error, _log, failed="live.stream_failed", outage="live.stream_outage")
-            took = time.monotonic() - began
-            await asyncio.sleep(max(LEAST_S, REST * took))
+            await asyncio.sleep(max(LEAST_S, REST * (time.monotonic() - began)))
             # A new stream need not wait for its turn.
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(max(began + EVERY_S - time.monotonic(), 0)):
-                    await self._wake.wait()
+            while not self._has_new:
+                rest_s = next_walk_s(began, self._written_s) - time.monotonic()
+                if rest_s <= 0:
+                    break
+                self._wake.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(rest_s):
+                        await self._wake.wait()
+
+    def _written(self, _vehicles: str) -> None:
+        """Note that a keeper wrote positions."""
+        self._written_s = time.monotonic()
+        self._wake.set()
 
     async def walk(self) -> None:
         """Read the changes since the last walk, and hand them to the streams. Raises `Outage`: nothing was handed."""
@@ -195,6 +223,13 @@ class Feed:
                 stream.end(End.BEHIND)
                 if held <= BYTES:
                     return
+
+
+def next_walk_s(began_s: float, written_s: float) -> float:
+    """When the next walk is due. `began_s`: when the last one began; `written_s`: when positions were last written."""
+    if written_s < began_s:
+        return began_s + EVERY_S
+    return min(max(began_s + APART_S, written_s + QUIET_S), began_s + MOST_S)
 
 
 def _look(tx: ReadTx, due: _Due) -> _Seen:

@@ -12,6 +12,7 @@ Not here: choosing the newest sample (`domain/positions.py`), the rows (`store/p
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Sequence
 from typing import Final
 
@@ -25,14 +26,18 @@ from tripline.store import positions as rows
 from tripline.store.transactions import Store
 
 EVERY_S: Final = 1.0
-"""Pause between two rounds of writing, so that no vehicle is written more often."""
+"""Least pause between two rounds of writing, so that no vehicle is written more often."""
+PER_S: Final = 2_000
+"""Vehicles written in a second; after more of them the pause is longer."""
+LONGEST_S: Final = 4.0
+"""From one round to the next, however many vehicles move, unless writing them takes longer."""
 AT_ONCE: Final = 512
 """Vehicles in one transaction: it delays the commit of device messages by about three milliseconds."""
-APART_S: Final = 0.15
-"""Pause between two transactions of a round: 2,500 of 10,000 moving vehicles are written each second, and device
-messages never wait for two transactions in a row."""
+APART_S: Final = 0.05
+"""Pause between two transactions of a round: device messages never wait for two transactions in a row. It is short, so
+that maps read the whole round at once (`feed.QUIET_S`)."""
 ROUND_S: Final = 3.0
-"""Longest total pause of a round, however many vehicles move."""
+"""Longest total pause within a round, however many vehicles move."""
 TOLD_AT_ONCE: Final = 200
 """Vehicles in one notification: as many as fit into a notification of PostgreSQL."""
 REMEMBERED: Final = 50_000
@@ -89,12 +94,16 @@ class PositionKeeper:
 
     async def run(self) -> None:
         """Write moves until cancelled; pause after a failure. Noted positions remain."""
+        rest_s = EVERY_S
         while True:
-            await asyncio.sleep(EVERY_S)
+            await asyncio.sleep(rest_s)
+            rest_s, began, count = EVERY_S, time.monotonic(), len(self._moved)
             try:
                 await self.write_down(apart_s=APART_S)
             except Exception as error:  # noqa: BLE001  ingest goes on after any error
                 poll_loop.report(error, _log, failed="live.failed", outage="live.outage")
+            else:
+                rest_s = pause_s(count, took_s=time.monotonic() - began)
 
     async def finish(self, timeout_s: float = FINISH_S) -> None:
         """Write the remaining positions, unless the store stays down. Nothing may be noted any more."""
@@ -143,3 +152,8 @@ class PositionKeeper:
         other = self._moved.get(seen.vehicle_id)
         if other is None or positions.is_newer(seen.tail, other.tail):
             self._moved[seen.vehicle_id] = seen
+
+
+def pause_s(count: int, *, took_s: float) -> float:
+    """The pause after a round that wrote so many vehicles and took so long."""
+    return max(EVERY_S, min(count / PER_S, LONGEST_S) - took_s)

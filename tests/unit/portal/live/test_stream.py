@@ -55,7 +55,7 @@ def test_full_process_refuses_a_stream_and_says_when_to_come_again(tmp_path):
     async def scenario(app):
         _, admin = await app.operator("ace")
         full = Places(Shares(total=0, operator=0, company=0, account=0))
-        app.change(feed=Feed(store=app.store, clock=lambda: app.now_ms, places=full))
+        app.change(feed=Feed(store=app.store, clock=lambda: app.now_ms, signals=app.signals, places=full))
         return await asked(app, admin)
 
     answer = rest.run(tmp_path, scenario)

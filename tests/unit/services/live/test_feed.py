@@ -1,15 +1,18 @@
 """The streams of live maps: who gets what, from where a stream continues, and how one ends."""
 
+import asyncio
 import json
+import math
 
 import pytest
 from sqlalchemy import insert
-from tests.support import delegating, fleet_rows, reaching, rest
+from tests.support import delegating, fleet_rows, gateways, reaching, rest
 
+from tripline import observe
 from tripline.domain.shares import Holder, Shares
 from tripline.services.accounts.tokens import TokenUnreadable
 from tripline.services.live import feed as feeds
-from tripline.services.live.audience import BEHIND_BYTES, BEHIND_MS, End
+from tripline.services.live.audience import BEAT_MS, BEHIND_BYTES, BEHIND_MS, End
 from tripline.services.live.feed import Feed, ManyStreams
 from tripline.services.shares import Places
 from tripline.store import live_vehicles, positions, tables
@@ -100,7 +103,7 @@ def test_stream_begins_with_every_vehicle_and_goes_on_with_changes(tmp_path):
         ("beat", {"now": NOW + LATER_MS}),
     ]  # fmt: skip
     assert cursor.partition(".")[0] != "0"
-    assert quiet == []
+    assert [name for name, _ in quiet] == ["beat"]
     assert (changed[0], changed[1], sorted(changed[2])) == ([second], [], sorted([(first, 36.0), (second, 35.0)]))
 
 
@@ -111,11 +114,63 @@ def test_stream_without_news_gets_a_beat_every_two_seconds(tmp_path):
         stream = opened(feed, admin)
         beats = []
         for _ in range(5):
-            await walked(app, feed, after_ms=1_000)
+            await walked(app, feed, after_ms=BEAT_MS // 2 + 1)
             beats.append([name for name, _ in events(stream)[0] if name == "beat"])
         return beats
 
     assert rest.run(tmp_path, scenario) == [["beat"], [], ["beat"], [], ["beat"]]
+
+
+BEGAN = 100.0
+
+
+@pytest.mark.parametrize(
+    ("written", "due"),
+    [
+        (-math.inf, BEGAN + feeds.EVERY_S),
+        (BEGAN - 0.1, BEGAN + feeds.EVERY_S),
+        (BEGAN + 0.2, BEGAN + feeds.APART_S),
+        (BEGAN + 1.2, BEGAN + 1.2 + feeds.QUIET_S),
+        (BEGAN + 1.45, BEGAN + feeds.MOST_S),
+    ],
+    ids=["nothing written", "before the walk", "a lone write", "a round ends", "a round goes on"],
+)
+def test_walk_follows_a_round_of_writing(written, due):
+    assert feeds.next_walk_s(BEGAN, written) == pytest.approx(due)
+
+
+def test_running_feed_walks_soon_after_a_write_and_not_without_streams(tmp_path, monkeypatch):
+    monkeypatch.setattr(feeds, "EVERY_S", 60.0)
+    monkeypatch.setattr(feeds, "APART_S", 0.0)
+
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        vehicle, sensor = await mounted(app, admin, "1")
+        feed, walks = app.contexts.feed, []
+        walk = feed.walk
+
+        async def counted():
+            walks.append(None)
+            await walk()
+
+        monkeypatch.setattr(feed, "walk", counted)
+        async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(feed.run())
+            app.signals.notify(observe.SIGNAL_VEHICLES_MOVED, vehicle)
+            await asyncio.sleep(0)
+            alone = len(walks)
+            stream = opened(feed, admin)
+            await gateways.until(lambda: stream.pending)
+            events(stream)
+            await move(app, vehicle, sensor)
+            app.signals.notify(observe.SIGNAL_VEHICLES_MOVED, vehicle)
+            await gateways.until(lambda: stream.pending)
+            running.cancel()
+        return vehicle, alone, news(stream)
+
+    vehicle, alone, (named, _, moved) = rest.run(tmp_path, scenario)
+
+    assert (alone, named, moved) == (0, [vehicle], [(vehicle, 35.0)])
 
 
 def test_delegated_vehicle_comes_with_its_position_and_leaves(tmp_path):
@@ -258,9 +313,8 @@ def test_account_has_as_many_streams_as_it_may_and_others_make_room(tmp_path):
     async def scenario(app):
         _, ace = await app.operator("ace")
         _, other = await app.operator("other")
-        feed = Feed(
-            store=app.store, clock=lambda: NOW, places=Places(Shares(total=3, operator=3, company=3, account=3))
-        )
+        places = Places(Shares(total=3, operator=3, company=3, account=3))
+        feed = Feed(store=app.store, clock=lambda: NOW, signals=app.signals, places=places)
         mine = [opened(feed, ace) for _ in range(3)]
         with pytest.raises(ManyStreams):
             opened(feed, ace)

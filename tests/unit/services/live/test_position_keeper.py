@@ -219,6 +219,14 @@ def test_last_position_of_a_burst_is_written_by_itself(rig: Rig, monkeypatch) ->
     assert kept(rig, "time_ms") == [NOW + 950]
 
 
+@pytest.mark.parametrize(
+    ("count", "took_s", "pause_s"),
+    [(1, 0.0, 1.0), (2_000, 0.2, 1.0), (3_000, 0.3, 1.2), (10_000, 1.1, 2.9), (50_000, 3.5, 1.0)],
+)
+def test_pause_after_a_round_bounds_the_vehicles_written_in_a_second(count, took_s, pause_s) -> None:
+    assert position_keeper.pause_s(count, took_s=took_s) == pytest.approx(pause_s)
+
+
 def two_moved(rig: Rig, monkeypatch) -> None:
     """Two vehicles moved, and a transaction takes one of them."""
     monkeypatch.setattr(position_keeper, "AT_ONCE", 1)
