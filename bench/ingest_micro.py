@@ -75,6 +75,7 @@ async def measure(url: str, folder: Path, run: int, size: int, items: int) -> di
         store=store.of(Crew.DEVICES),
         settings=settings,
         scoring_grace_s=0,
+        late_grace_s=0,
         max_items=1000,
         ids=ids,
         signals=signals,

@@ -113,6 +113,7 @@ class _Run:
             store=store,
             settings=settings,
             scoring_grace_s=0,
+            late_grace_s=0,
             max_items=1000,
             ids=ids,
             signals=signals,

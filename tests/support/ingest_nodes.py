@@ -34,6 +34,7 @@ class Node(Rig):
             store=self.store,
             settings=self.settings,
             scoring_grace_s=0,
+            late_grace_s=0,
             max_items=1000,
             ids=self.ids,
             signals=self.signals,

@@ -1,11 +1,11 @@
-"""The life of a trip: its states, the effects of microtrips and trip messages, its times, and whether it is scored.
+"""The life of a trip: its states, its times, and whether it is scored.
 
-A sensor has at most one open trip. Microtrips open and extend it; a trip message, silence, another trip number or a new
-mounting of the sensor ends it (spec/device-messages 4.2 T5, 4.4 I1-I6). The bus consumer uses the same states and
-decisions.
+A sensor has at most one open trip. Microtrips begin and extend it; a trip message, silence, a later trip or a new
+mounting of the sensor ends it (spec/device-messages 4.2 T5, 4.4 I1-I6). Late samples extend ended trips, which stay
+ended. The bus consumer uses the same states and decisions.
 
-Not here: the caller (`services/ingest/placement.py`), rows (`store/trips/batch_rows.py`), the rules of the score that
-need the samples (`scoring/policy.py`).
+Not here: which trip a message belongs to (`trip_choice.py`), the caller (`services/ingest/placement.py`), rows
+(`store/trips/batch_rows.py`), the rules of the score that need the samples (`scoring/policy.py`).
 """
 
 import hashlib
@@ -21,7 +21,7 @@ class State(StrEnum):
     OPEN = "OPEN"
     """Microtrips may join it."""
     LAPSED = "LAPSED"
-    """Ended without a trip message; for a short while a late one may still complete it."""
+    """Ended without a trip message; a late one may still complete it."""
     COMPLETE = "COMPLETE"
     """Ended by its trip message."""
 
@@ -34,7 +34,9 @@ class Cause(Enum):
     MESSAGE = auto()
     """Its trip message."""
     GAP = auto()
-    """A microtrip of the sensor that does not belong to it."""
+    """A later trip of the sensor began."""
+    LATE = auto()
+    """A microtrip that belongs to no trip and is older than the sensor's open one."""
     SILENCE = auto()
     """No microtrip received for the length of the gap."""
     REMOUNTED = auto()
@@ -47,6 +49,7 @@ class Cause(Enum):
 
 NEXT: Final[dict[tuple[State | None, Cause], State]] = {
     (None, Cause.SAMPLE): State.OPEN,
+    (None, Cause.LATE): State.LAPSED,
     (None, Cause.MESSAGE): State.COMPLETE,
     (State.OPEN, Cause.MESSAGE): State.COMPLETE,
     (State.OPEN, Cause.GAP): State.LAPSED,
@@ -67,8 +70,8 @@ TRIP: Final = "TRIP"
 class LiveTrip:
     """The fields of a trip that placing needs. Instants are epoch ms; the object changes as samples join."""
 
-    __slots__ = ("closed_ms", "device_type", "first_ms", "id", "last_ms", "no", "parking", "state", "tid", "user_id",
-                 "vehicle_id")  # fmt: skip
+    __slots__ = ("closed_ms", "device_type", "end_said", "first_ms", "id", "is_bare", "last_ms", "no", "parking",
+                 "start_said", "state", "tid", "until_ms", "user_id", "vehicle_id")  # fmt: skip
 
     def __init__(
         self,
@@ -84,6 +87,10 @@ class LiveTrip:
         first_ms: int,
         last_ms: int,
         closed_ms: int | None = None,
+        until_ms: int | None = None,
+        is_bare: bool = False,
+        start_said: bool = False,
+        end_said: bool = False,
     ) -> None:
         self.no = no
         self.id = id
@@ -94,48 +101,35 @@ class LiveTrip:
         self.vehicle_id = vehicle_id
         self.user_id = user_id
         self.first_ms = first_ms
-        """Earliest sample time."""
+        """Start: the earliest sample time, or what its trip message says."""
         self.last_ms = last_ms
-        """Latest sample time."""
+        """End: the latest sample time, or what its trip message says."""
         self.closed_ms = closed_ms
+        self.until_ms = until_ms
+        """Samples later than this are of another trip; None: only the gap decides."""
+        self.is_bare = is_bare
+        """True if it has a trip message and no sample yet."""
+        self.start_said = start_said
+        """True if its trip message says its start: no sample changes it. Likewise `end_said`."""
+        self.end_said = end_said
+
+    @property
+    def is_settled(self) -> bool:
+        """True if its trip message came."""
+        return self.state is State.COMPLETE
+
+    def grow(self, first_ms: int, last_ms: int) -> None:
+        """Add samples from `first_ms` to `last_ms`. A message without times has had a provisional start and end."""
+        if not self.start_said:
+            self.first_ms = first_ms if self.is_bare else min(self.first_ms, first_ms)
+        if not self.end_said:
+            self.last_ms = last_ms if self.is_bare else max(self.last_ms, last_ms)
+        self.is_bare = False
 
 
 def move(state: State | None, cause: Cause) -> State:
     """The state that follows. A missing entry of `NEXT` is a bug of the caller: `KeyError`."""
     return NEXT[state, cause]
-
-
-def belongs(trip: LiveTrip, tid: int | None, device_type: str, parking: bool, sample_ms: int, gap_ms: float) -> bool:
-    """Return whether a microtrip is part of the open trip: same or missing number, no silence longer than the gap (I1),
-    and for a black box no change between driving and parking (I6). A microtrip is never too late: only the gap after
-    the newest sample counts."""
-    return (
-        (tid == trip.tid or tid is None)
-        and sample_ms - trip.last_ms <= gap_ms
-        and (parking == trip.parking or device_type != "BLACKBOX")  # `is_of_kind`, inlined: this runs for every sample
-    )
-
-
-def is_of_kind(trip: LiveTrip, device_type: str, parking: bool) -> bool:
-    """Return whether trip and message agree on driving or parking, which only a black box requires (I6)."""
-    return parking == trip.parking or device_type != "BLACKBOX"
-
-
-def is_about(trip: LiveTrip, tid: int | None) -> bool:
-    """Return whether a trip message or event with this number is about the trip; a missing one on either side fits
-    (I2)."""
-    return tid is None or trip.tid is None or tid == trip.tid
-
-
-def may_complete(trip: LiveTrip, tid: int | None, *, now_ms: int, reopen_ms: float) -> bool:
-    """Return whether a trip message completes this trip, which ended without one: same number, ended less than
-    `reopen_ms` ago by the platform's clock (I2)."""
-    return (
-        trip.state is State.LAPSED
-        and is_about(trip, tid)
-        and trip.closed_ms is not None
-        and now_ms - trip.closed_ms < reopen_ms
-    )
 
 
 def start_ms(*, said_ms: int | None, first_ms: int | None, header_ms: int | None, received_ms: int) -> int:
@@ -176,6 +170,21 @@ def message_key(
         content = hashlib.blake2b(payload, digest_size=8).hexdigest()
         return MessageKey(f"{_text(tid)}={_text(ts)}={content}", for_ever=False)
     return MessageKey(f"{_text(tid)}:{_text(start_ms)}:{_text(end_ms)}", for_ever=True)
+
+
+class SaidTimes(NamedTuple):
+    """Start and end that a trip message says; None: it does not."""
+
+    start_ms: int | None
+    end_ms: int | None
+
+
+def said_times(key: str) -> SaidTimes:
+    """The times in the text of a trip message's key."""
+    if key.count(":") != 2:
+        return SaidTimes(None, None)
+    _, start, end = key.split(":")
+    return SaidTimes(int(start) if start else None, int(end) if end else None)
 
 
 def _text(number: int | None) -> str:

@@ -78,6 +78,7 @@ def pipeline_intake(
     return Intake(
         settings=config.ingest,
         scoring_grace_s=config.scoring.grace_s,
+        late_grace_s=config.bus.grace_s,
         max_items=config.devices.max_items,
         stored_until=stored_until,
         positions=positions,

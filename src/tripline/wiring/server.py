@@ -309,7 +309,7 @@ def _workers(
 
 
 async def _let_go_everywhere(config: Config, base: Base, deleted: Collection[str]) -> None:
-    await release.everywhere(base["store"], config.ingest, deleted, now_ms=base["clock"]())
+    await release.everywhere(base["store"], deleted)
 
 
 def _heard_nothing(_: SensorId) -> int | None:

@@ -116,7 +116,8 @@ def end_open(tx: WriteTx, sensor_id: SensorId, *, now_ms: int) -> bool:
         if reason is None:
             batch.jobs[trip.no] = now_ms
         trip.state = trips.move(trip.state, Cause.REMOVED)
-        batch.end(trip, start_ms=trip.first_ms, end_ms=trip.last_ms, closed_ms=now_ms, not_scored=reason)
+        trip.closed_ms = now_ms
+        batch.end(trip, not_scored=reason)
     batch_rows.write(tx, SCOPE, batch)
     return bool(batch.jobs)
 

@@ -61,6 +61,7 @@ class Intake:
         store: Store,
         settings: Ingest,
         scoring_grace_s: float,
+        late_grace_s: float,
         max_items: int,
         ids: TimeIds,
         signals: Signals,
@@ -80,6 +81,7 @@ class Intake:
             store=store,
             settings=settings,
             scoring_grace_s=scoring_grace_s,
+            late_grace_s=late_grace_s,
             max_items=max_items,
             ids=ids,
             signals=signals,
@@ -135,7 +137,7 @@ class Intake:
         async with self._passing:
             self._pipeline.tracks.forget_deleted(frozenset(deleted))
         if self._store.shared:
-            await release.everywhere(self._store, self._settings, deleted, now_ms=self._clock())
+            await release.everywhere(self._store, deleted)
 
     @property
     def doing(self) -> str:

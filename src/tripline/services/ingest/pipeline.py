@@ -30,10 +30,10 @@ from tripline.services.ingest import redeliveries, silence, steps
 from tripline.services.ingest import traces as ingest_traces
 from tripline.services.ingest.batch import Batch, Item, StoredBatch, Writes
 from tripline.services.ingest.notices import Wishes
-from tripline.services.ingest.placement import Ending, Placer
+from tripline.services.ingest.placement import Ending, Placer, told_by
 from tripline.services.ingest.rejected_log import Entry, RejectedLog
 from tripline.services.ingest.steps import Steps
-from tripline.services.ingest.tracks import SCOPE, Tracks
+from tripline.services.ingest.tracks import SCOPE, Time, Tracks
 from tripline.services.live.position_keeper import PositionKeeper
 from tripline.services.own_thread import OwnThread
 from tripline.services.push import notices
@@ -44,7 +44,7 @@ from tripline.store.trips import batch_rows
 from tripline.store.trips.batch_rows import Rows
 from tripline.wire import rpc, topics
 from tripline.wire.device import publish as device_publish
-from tripline.wire.readings import Microtrip, Rejected
+from tripline.wire.readings import DeviceEvent, Microtrip, Rejected, Trip
 
 Begin = Callable[[WriteTx, Sequence[Frame]], None]
 """Called first in a transaction that stores these frames. If it raises `Outage`, they are not stored."""
@@ -109,6 +109,7 @@ class Pipeline:
         store: Store,
         settings: Ingest,
         scoring_grace_s: float,
+        late_grace_s: float,
         max_items: int,
         ids: TimeIds,
         signals: Signals,
@@ -116,11 +117,13 @@ class Pipeline:
         positions: PositionKeeper,
         node_id: str | None = None,
     ) -> None:
-        """`log`: receives unusable messages. `positions`: receives vehicle positions. `node_id`: the unique name under
-        which this pipeline claims sensors on a shared store; default: a new one."""
+        """`late_grace_s`: how long after a late sample its trip is scored. `log`: receives unusable messages.
+        `positions`: receives vehicle positions. `node_id`: the unique name under which this pipeline claims sensors on
+        a shared store; default: a new one."""
         self._store = store
         self._settings = settings
         self._grace_s = scoring_grace_s
+        self._late_grace_s = late_grace_s
         self._max_items = max_items
         self.node_id = node_id or str(uuid.uuid4())
         self._rejected = log
@@ -132,9 +135,11 @@ class Pipeline:
         """The current step of the batch."""
         self._wishes = Wishes(store, signals)
         self._watches = ingest_traces.Watches(store)
-        self._memory_ms = max(settings.reopen_minutes, settings.redelivery_minutes) * _MINUTE_MS
+        self._memory_ms = settings.redelivery_minutes * _MINUTE_MS
         self._outlived = Outlived()
-        self.tracks = Tracks(store, memory_ms=self._memory_ms, node_id=self.node_id)
+        self.tracks = Tracks(
+            store, gap_ms=settings.trip_gap_minutes * _MINUTE_MS, memory_ms=self._memory_ms, node_id=self.node_id
+        )
 
     async def take_in(
         self,
@@ -206,6 +211,8 @@ class Pipeline:
         batch = await self._decoded(frames, concerned, now_ms)
         at(steps.REDELIVERY)
         batch.new = await self._check(batch)
+        at(steps.TRACKS)
+        await self.tracks.read_older(_times(batch.new))
         at(steps.PLACE)
         wanted = await self._wishes.about(batch)
         traces = await self._watches.traces(batch)
@@ -289,7 +296,13 @@ class Pipeline:
 
     def _place(self, batch: Batch, over: Collection[Ending]) -> Rows:
         """End finished trips, then place the readings into trips."""
-        placer = Placer(ids=self._ids, settings=self._settings, scoring_grace_s=self._grace_s, now_ms=batch.now_ms)
+        placer = Placer(
+            ids=self._ids,
+            settings=self._settings,
+            scoring_grace_s=self._grace_s,
+            late_grace_s=self._late_grace_s,
+            now_ms=batch.now_ms,
+        )
         for ending in over:
             placer.end(ending)
         placer.place(batch.new)
@@ -379,6 +392,19 @@ class Pipeline:
         for reason, count in Counter(refusal.rejected.reason for refusal in refusals).items():
             metrics.REJECTS.labels(reason).inc(count)
             _log.info("ingest.reject", reason=reason, sensor=sensor_of[reason], count=count)
+
+
+def _times(items: Sequence[Item]) -> Iterator[Time]:
+    """The times by which the readings find their trips."""
+    for item in items:
+        reading = item.reading
+        if type(reading) is Microtrip:
+            yield Time(item.track, reading.first_ms, reading.last_ms)
+        elif type(reading) is Trip:
+            told = told_by(reading, item.frame.received_ms)
+            yield Time(item.track, told.first_ms, told.last_ms)
+        elif type(reading) is DeviceEvent:
+            yield Time(item.track, reading.event_ms, reading.event_ms)
 
 
 def _lots(frames: Sequence[Frame], sizes: Sequence[int]) -> Iterator[Sequence[Frame]]:

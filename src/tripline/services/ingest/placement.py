@@ -2,8 +2,8 @@
 
 Nothing here waits or reads; a batch is placed against the tracks at once, and its rows are written afterwards.
 
-Not here: the rules of a trip's life (`domain/trips.py`), decoding (`wire/device/publish.py`), writing
-(`store/trips/batch_rows.py`).
+Not here: the choice of the trip (`domain/trip_choice.py`), the rules of its life (`domain/trips.py`), decoding
+(`wire/device/publish.py`), writing (`store/trips/batch_rows.py`).
 """
 
 from collections.abc import Sequence
@@ -11,12 +11,13 @@ from typing import Any, Final, NamedTuple
 
 from tripline.config import Ingest
 from tripline.domain import ids as time_ids
-from tripline.domain import trips
+from tripline.domain import trip_choice, trips
 from tripline.domain.ids import TimeIds, TripId, VehicleId
-from tripline.domain.trips import Cause, LiveTrip, MessageKey
+from tripline.domain.trip_choice import Sample, Told
+from tripline.domain.trips import Cause, LiveTrip, MessageKey, State
 from tripline.services.ingest.batch import Item
 from tripline.services.ingest.tracks import Track
-from tripline.store.trips.batch_rows import Rows
+from tripline.store.trips.batch_rows import OpenSpan, Rows
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Trip
 
 _MINUTE_MS: Final = 60_000
@@ -39,13 +40,16 @@ class Ending(NamedTuple):
 class Placer:
     """Places one batch into `rows`. `now_ms` is the batch's instant, recorded in all rows that it creates or ends."""
 
-    def __init__(self, *, ids: TimeIds, settings: Ingest, scoring_grace_s: float, now_ms: int) -> None:
+    def __init__(
+        self, *, ids: TimeIds, settings: Ingest, scoring_grace_s: float, late_grace_s: float, now_ms: int
+    ) -> None:
         self.rows = Rows()
         self._ids = ids
         self._now_ms = now_ms
         self._due_ms = int(now_ms + scoring_grace_s * 1000)
+        self._late_due_ms = int(now_ms + late_grace_s * 1000)
+        """When a trip is scored that got late samples, unless more of them come."""
         self._gap_ms = settings.trip_gap_minutes * _MINUTE_MS
-        self._reopen_ms = settings.reopen_minutes * _MINUTE_MS
 
     def place(self, items: Sequence[Item]) -> None:
         """Place every reading, in order of receipt."""
@@ -64,17 +68,18 @@ class Placer:
             if type(reading) is Microtrip:
                 trip = track.trip
                 sample_ms = reading.first_ms
-                if trip is None or not trips.belongs(
-                    trip, reading.tid, reading.device_type, reading.parking, sample_ms, gap_ms
+                # In order, the open trip is sure to be the one that `trip_choice.of_sample` chooses.
+                if (
+                    trip is not None
+                    and track.sure_ms <= trip.last_ms <= sample_ms <= trip.last_ms + gap_ms
+                    and reading.tid == trip.tid
+                    and (reading.parking == trip.parking or reading.device_type != "BLACKBOX")
                 ):
-                    trip = self._open(track, reading)
-                else:
-                    if sample_ms < trip.first_ms:
-                        trip.first_ms = self.rows.started[trip.no] = sample_ms
-                    if reading.last_ms > trip.last_ms:
-                        trip.last_ms = reading.last_ms
+                    trip.last_ms = reading.last_ms
                     if track.kind != trips.MICROTRIP:
                         self._tell(track, None, trips.MICROTRIP)
+                else:
+                    trip = self._join_or_begin(track, reading)
                 track.used_ms = item.frame.received_ms
                 keep((no, trip.no, text, reading.ts, reading.ty, reading.payload, reading.samples))
             elif type(reading) is DeviceEvent:
@@ -90,16 +95,57 @@ class Placer:
         track, cause = ending
         trip = track.trip
         assert trip is not None
-        self._end(track, trip, cause, start_ms=trip.first_ms, end_ms=trip.last_ms)
-        track.lapse(trip, since_ms=int(self._now_ms - self._reopen_ms))
+        if cause is Cause.REMOUNTED:
+            trip.until_ms = trip.last_ms  # what follows was not driven on its vehicle
+        self._end(track, trip, cause)
 
-    def _open(self, track: Track, reading: Microtrip) -> LiveTrip:
-        """Open a new trip, ending the open one (I1, I4, I6). Its driver is the vehicle's current driver (H9)."""
+    def _join_or_begin(self, track: Track, reading: Microtrip) -> LiveTrip:
+        """Add a microtrip to the trip that it belongs to, which may have ended, or begin one (I1, I6)."""
+        sample = Sample(reading.tid, reading.device_type, reading.parking, reading.first_ms, reading.last_ms)
+        trip = trip_choice.of_sample(track.trips, sample, self._gap_ms)
+        if trip is None:
+            return self._begin(track, reading)
+        if trip.state is State.OPEN:
+            if sample.first_ms < trip.first_ms or sample.last_ms < trip.last_ms:
+                trip.grow(sample.first_ms, sample.last_ms)
+                self.rows.grown_open[trip.no] = OpenSpan(trip.first_ms, trip.last_ms)
+            else:
+                trip.last_ms = sample.last_ms
+        else:
+            self._grow_ended(track, trip, reading)
+        if track.kind != trips.MICROTRIP:
+            self._tell(track, None, trips.MICROTRIP)
+        return trip
+
+    def _grow_ended(self, track: Track, trip: LiveTrip, reading: Microtrip) -> None:
+        """Add a late microtrip to a trip that has ended: it stays ended, and is scored once no more of them come."""
+        if trip.is_bare:
+            trip.tid, trip.device_type = reading.tid, reading.device_type
+            trip.parking = trip.parking or reading.parking
+        trip.grow(reading.first_ms, reading.last_ms)
+        self._write_ended(trip)
+        track.measure()
+
+    def _write_ended(self, trip: LiveTrip) -> None:
+        """Write the changed times and kind of an ended trip, and have it scored."""
+        trip.closed_ms = self._now_ms
+        not_scored = _why_not_scored(trip)
+        if not_scored is None:
+            self.rows.jobs[trip.no] = max(self._late_due_ms, self.rows.jobs.get(trip.no, 0))
+        self.rows.change_ended(trip, not_scored=not_scored)
+
+    def _begin(self, track: Track, reading: Microtrip) -> LiveTrip:
+        """Begin a trip. A later one ends the open trip; one before it, or long before the latest, has ended by itself.
+        Its driver is the vehicle's current driver (H9)."""
         if track.trip is not None:
+            is_late = reading.first_ms < track.trip.last_ms
+        else:
+            is_late = reading.last_ms + self._gap_ms < track.sure_ms
+        if track.trip is not None and not is_late:
             self.end(Ending(track, Cause.GAP))
-        trip = track.trip = LiveTrip(
+        trip = LiveTrip(
             *self._new_trip(),
-            state=trips.move(None, Cause.SAMPLE),
+            state=trips.move(None, Cause.LATE if is_late else Cause.SAMPLE),
             tid=reading.tid,
             device_type=reading.device_type,
             parking=reading.parking,
@@ -108,41 +154,53 @@ class Placer:
             first_ms=reading.first_ms,
             last_ms=reading.last_ms,
         )
-        self._insert(track, trip, start_ms=trip.first_ms)
-        self._tell(track, trip.id, trips.MICROTRIP)
+        self._add(track, trip)
+        if is_late:
+            trip.closed_ms = self._now_ms
+            not_scored = self._ask_score(trip, self._late_due_ms)
+            self._insert(
+                track, trip, start_ms=trip.first_ms, end_ms=trip.last_ms, closed_ms=self._now_ms, not_scored=not_scored
+            )
+            self._tell(track, None, trips.MICROTRIP)
+        else:
+            track.trip = trip
+            track.measure()
+            self._insert(track, trip, start_ms=trip.first_ms, last_ms=trip.last_ms)
+            self._tell(track, trip.id, trips.MICROTRIP)
         return trip
 
     def _message(self, track: Track, message: Trip, received_ms: int) -> VehicleId | None:
-        """Complete the open trip, or else a recently ended one, or else create a trip for the message (I2). Return the
-        vehicle of that trip."""
-        trip = self._told_of(track, message)
+        """Complete the trip that the message is about, or create one for the message (I2). Return the vehicle of that
+        trip."""
+        told = told_by(message, received_ms)
+        trip = trip_choice.of_message(track.trips, told, self._gap_ms)
         self.rows.messages += 1
         if trip is None:
             self._alone(track, message, received_ms)
-            self._tell(track, None, trips.TRIP)
             return track.vehicle_id
+        start_said = message.start_ms is not None
+        if message.start_ms is not None:
+            first = trip_choice.first_piece(track.trips, trip, message.start_ms)
+            if first is trip:
+                trip.first_ms = message.start_ms
+            else:
+                start_said = False
+                first.first_ms = message.start_ms
+                self._write_ended(first)
+        if message.end_ms is not None:
+            trip.last_ms = message.end_ms
         trip.parking = trip.parking or message.parking
-        self._end(track, trip, Cause.MESSAGE, **_times(message, trip, received_ms), **_said(message))
-        track.ended = tuple(ended for ended in track.ended if ended is not trip)
+        trip.start_said, trip.end_said = start_said, message.end_ms is not None
+        trip.until_ms = told.last_ms + trip_choice.MARGIN_MS
+        self._end(track, trip, Cause.MESSAGE, **_said(message))
         self._tell(track, None, trips.TRIP)
         return trip.vehicle_id
 
-    def _told_of(self, track: Track, message: Trip) -> LiveTrip | None:
-        """The trip that the message completes: the newest with a matching number; for a black box, preferably one of
-        the same kind, because a drive and the parking after it may share their number (I2, I6)."""
-        fitting = [
-            ended
-            for ended in reversed(track.ended)
-            if trips.may_complete(ended, message.tid, now_ms=self._now_ms, reopen_ms=self._reopen_ms)
-        ]
-        if track.trip is not None and trips.is_about(track.trip, message.tid):
-            fitting.insert(0, track.trip)
-        of_kind = (trip for trip in fitting if trips.is_of_kind(trip, message.device_type, message.parking))
-        return next(of_kind, fitting[0] if fitting else None)
-
     def _alone(self, track: Track, message: Trip, received_ms: int) -> None:
-        """Create a trip for a message without microtrips."""
-        times = _times(message, None, received_ms)
+        """Create a trip for a message without microtrips, which may come later."""
+        header_ms = message.header_ms
+        start_ms = trips.start_ms(said_ms=message.start_ms, first_ms=None, header_ms=header_ms, received_ms=received_ms)
+        end_ms = trips.end_ms(said_ms=message.end_ms, last_ms=None, header_ms=header_ms, received_ms=received_ms)
         trip = LiveTrip(
             *self._new_trip(),
             state=trips.move(None, Cause.MESSAGE),
@@ -151,19 +209,26 @@ class Placer:
             parking=message.parking,
             vehicle_id=track.vehicle_id,
             user_id=track.driver_id,
-            first_ms=times["start_ms"],
-            last_ms=times["end_ms"],
+            first_ms=start_ms,
+            last_ms=end_ms,
             closed_ms=self._now_ms,
+            until_ms=told_by(message, received_ms).last_ms + trip_choice.MARGIN_MS,
+            is_bare=True,
+            start_said=message.start_ms is not None,
+            end_said=message.end_ms is not None,
         )
-        self._insert(track, trip, **times, closed_ms=self._now_ms, **_said(message), not_scored=self._ask_score(trip))
-        if track.trip is None:
-            self._tell(track, trip.id, trips.TRIP)
+        is_latest = track.trip is None and not any(start_ms < each.first_ms for each in track.trips)
+        self._add(track, trip)
+        times = {"start_ms": start_ms, "end_ms": end_ms, "closed_ms": self._now_ms, "until_ms": trip.until_ms}
+        self._insert(track, trip, **times, **_said(message), not_scored=self._ask_score(trip, self._due_ms))
+        self._tell(track, trip.id if is_latest else None, trips.TRIP)
+
+    def _add(self, track: Track, trip: LiveTrip) -> None:
+        track.add(trip, recent_ms=int(self._now_ms - 2 * self._gap_ms))
 
     def _event(self, track: Track, event: DeviceEvent, received_ms: int, no: int, text: str) -> None:
-        """Store a device event; it belongs to the open trip unless its number contradicts that."""
-        trip = track.trip
-        if trip is not None and not trips.is_about(trip, event.tid):
-            trip = None
+        """Store a device event with the trip that it belongs to by number and time."""
+        trip = trip_choice.of_event(track.trips, event.tid, event.event_ms, self._gap_ms)
         self.rows.events += (
             *(no, text, track.company_id, track.sensor_id),
             *((track.vehicle_id, track.driver_id, None) if trip is None else (trip.vehicle_id, trip.user_id, trip.id)),
@@ -174,20 +239,20 @@ class Placer:
         if event.is_attribute:
             self.rows.set_attribute(track.sensor_id, str(event.ty), event.event_ms, event.payload)
 
-    def _end(self, track: Track, trip: LiveTrip, cause: Cause, *, start_ms: int, end_ms: int, **said: Any) -> None:
+    def _end(self, track: Track, trip: LiveTrip, cause: Cause, **said: Any) -> None:
         trip.state = trips.move(trip.state, cause)
         trip.closed_ms = self._now_ms
         # A late message can complete a trip that ended while the next one is under way.
         if trip is track.trip:
             track.trip = None
-        not_scored = self._ask_score(trip)
-        self.rows.end(trip, start_ms=start_ms, end_ms=end_ms, closed_ms=self._now_ms, not_scored=not_scored, **said)
+        track.measure()
+        self.rows.end(trip, not_scored=self._ask_score(trip, self._due_ms), **said)
 
-    def _ask_score(self, trip: LiveTrip) -> str | None:
+    def _ask_score(self, trip: LiveTrip, due_ms: int) -> str | None:
         """Queue the ended trip for scoring, or return the reason it gets no score."""
-        reason = trips.why_not_scored(device_type=trip.device_type, vehicle_id=trip.vehicle_id, parking=trip.parking)
+        reason = _why_not_scored(trip)
         if reason is None:
-            self.rows.jobs[trip.no] = self._due_ms
+            self.rows.jobs[trip.no] = due_ms
         else:
             # The message may reveal a trip as parking after this batch ended it and queued it for scoring.
             self.rows.jobs.pop(trip.no, None)
@@ -199,7 +264,14 @@ class Placer:
             *(trip.no, trip.id, time_ids.ms_of_no(trip.no), track.company_id, track.sensor_id),
             *(trip.vehicle_id, trip.user_id, track.service_type, trip.device_type, trip.tid, trip.parking),
             *(trip.state.value, get("start_ms"), get("end_ms"), get("closed_ms"), get("message_ty")),
-            *(get("message_key"), get("distance_m"), get("payload"), get("not_scored")),
+            *(
+                get("message_key"),
+                get("distance_m"),
+                get("payload"),
+                get("not_scored"),
+                get("last_ms"),
+                get("until_ms"),
+            ),
         )
 
     def _tell(self, track: Track, trip_id: TripId | None, kind: str) -> None:
@@ -233,17 +305,13 @@ def _said(message: Trip) -> dict[str, Any]:
     }
 
 
-def _times(message: Trip, trip: LiveTrip | None, received_ms: int) -> dict[str, int]:
-    """Start and end of the trip that the message completes or creates (T5)."""
-    header_ms = message.header_ms
-    return {
-        "start_ms": trips.start_ms(
-            said_ms=message.start_ms,
-            first_ms=trip.first_ms if trip else None,
-            header_ms=header_ms,
-            received_ms=received_ms,
-        ),
-        "end_ms": trips.end_ms(
-            said_ms=message.end_ms, last_ms=trip.last_ms if trip else None, header_ms=header_ms, received_ms=received_ms
-        ),
-    }
+def told_by(message: Trip, received_ms: int) -> Told:
+    """Number, kind and time of a trip message; without a time of its own, the receipt's."""
+    made_ms = received_ms if message.header_ms is None else message.header_ms
+    end_ms = made_ms if message.end_ms is None else message.end_ms
+    start_ms = end_ms if message.start_ms is None else min(message.start_ms, end_ms)
+    return Told(message.tid, message.device_type, message.parking, start_ms, end_ms)
+
+
+def _why_not_scored(trip: LiveTrip) -> str | None:
+    return trips.why_not_scored(device_type=trip.device_type, vehicle_id=trip.vehicle_id, parking=trip.parking)

@@ -11,21 +11,17 @@ import asyncio
 from collections.abc import Collection
 from typing import Final
 
-from tripline.config import Ingest
 from tripline.ports.outages import Outage
 from tripline.services.ingest.tracks import SCOPE
 from tripline.store.ingest import claims
 from tripline.store.transactions import ReadTx, Store
-
-_MINUTE_MS: Final = 60_000
-
 
 LOOK_S: Final = 0.02
 LONGEST_S: Final = 40.0
 """By then the server has given up a process that fell silent during a batch."""
 
 
-async def everywhere(store: Store, settings: Ingest, deleted: Collection[str], *, now_ms: int) -> None:
+async def everywhere(store: Store, deleted: Collection[str]) -> None:
     """Wait until no process has a batch that refers to these deleted vehicles, sensors or drivers, so that all their
     rows are written. For a shared store. Raises `Outage`."""
     before = await store.read_short(_under_way)
@@ -36,8 +32,7 @@ async def everywhere(store: Store, settings: Ingest, deleted: Collection[str], *
         before &= await store.read_short(_under_way)
     else:
         raise Outage("A batch of another process does not end.")
-    since_ms = int(now_ms - 2 * max(settings.reopen_minutes, settings.redelivery_minutes) * _MINUTE_MS)
-    await store.write(lambda tx: claims.release_naming(tx, SCOPE, deleted, since_ms=since_ms), locked=True)
+    await store.write(lambda tx: claims.release_naming(tx, SCOPE, deleted), locked=True)
 
 
 def _under_way(tx: ReadTx) -> set[str]:

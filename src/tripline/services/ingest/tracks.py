@@ -9,7 +9,7 @@ Not here: the queries (`store/ingest/tracks.py`), placing readings (`placement.p
 """
 
 from collections.abc import Container, Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from tripline.domain import deliveries
 from tripline.domain.access import Scope
@@ -19,25 +19,40 @@ from tripline.services.batch_tries import Stale
 from tripline.store.ingest import claims
 from tripline.store.ingest import tracks as rows
 from tripline.store.ingest.claims import Facts
+from tripline.store.ingest.tracks import Span
 from tripline.store.transactions import ReadTx, Store, WriteTx
 
 SCOPE: Final = Scope.everything("take in what devices send")
-ENDED_KEPT: Final = 32
-"""Most trips of one sensor, ended without a message, that a late message may complete. Otherwise a box that changes its
-number with every message would fill the memory."""
+TRIPS_KEPT: Final = 64
+"""Most trips of one sensor in memory. Otherwise a box that changes its number with every message would fill it."""
+UNSETTLED_KEPT: Final = 32
+"""Most of them without a trip message."""
 _INLINE: Final = 4
 """Most sensors read on the event loop; more are read in a thread."""
+_KNOWN_GAPS: Final = 4
+"""A sensor's trips are read with it that ended up to this many gaps ago."""
+_AROUND_GAPS: Final = 2
+"""Older trips are read this many gaps around the message that needs them."""
 _FUTURE_MS: Final = 300_000
 """No sample time is further ahead of its receipt (spec/device-messages T2)."""
+
+
+class Time(NamedTuple):
+    """The time of a message of a sensor, to find its trip by."""
+
+    track: "Track"
+    first_ms: int
+    last_ms: int
 
 
 class Track:
     """A sensor and its trips."""
 
-    __slots__ = ("company_id", "driver_id", "ended", "key", "kind", "marked_ms", "new_ms", "newest_ms",
-                 "newest_ts", "sensor_id", "sensor_type", "service_type", "trip", "used_ms", "vehicle_id")  # fmt: skip
+    __slots__ = ("company_id", "driver_id", "key", "kind", "known_ms", "marked_ms", "new_ms", "newest_ms", "newest_ts",
+                 "sensor_id", "sensor_type", "service_type", "spans", "sure_ms", "trip", "trips", "used_ms",
+                 "vehicle_id")  # fmt: skip
 
-    def __init__(self, sensor_id: SensorId, known: rows.Known, *, now_ms: int) -> None:
+    def __init__(self, sensor_id: SensorId, known: rows.Known, *, now_ms: int, known_ms: int) -> None:
         self.sensor_id = sensor_id
         self.key = deliveries.key_of(sensor_id)
         """Mark of the first microtrip at each header time."""
@@ -50,8 +65,14 @@ class Track:
         """Last kind of trip message written to sensor and vehicle."""
         self.trip: LiveTrip | None = next((trip for trip in known.trips if trip.state is State.OPEN), None)
         """The open trip."""
-        self.ended: Sequence[LiveTrip] = tuple(trip for trip in known.trips if trip.state is State.LAPSED)[-ENDED_KEPT:]
-        """Recent trips that ended without a trip message, oldest first."""
+        self.trips = known.trips
+        """The open trip and ended ones near it in time, in the order opened."""
+        self.known_ms = known_ms
+        """Trips that ended earlier are only known in `spans`."""
+        self.spans: Sequence[Span] = ()
+        self.sure_ms = 0
+        """No known trip except the open one ended so late."""
+        self.measure()
         self.newest_ts = -1 if known.newest_ts is None else known.newest_ts
         """Largest header `ts` stored recently: a larger one is not a redelivery (O3)."""
         self.marked_ms = -1 if known.newest_ts is None else now_ms
@@ -74,24 +95,51 @@ class Track:
 
     def names(self, owners: Container[str | None]) -> bool:
         """True if the sensor is one of the owners, or its next rows may refer to one of these vehicles or drivers."""
-        trips = self.ended if self.trip is None else (*self.ended, self.trip)
-        driver_ids = (self.driver_id, self.trip and self.trip.user_id)
-        named = (self.sensor_id, self.vehicle_id, *driver_ids, *(trip.vehicle_id for trip in trips))
+        driver_ids = (self.driver_id, *(trip.user_id for trip in self.trips))
+        named = (self.sensor_id, self.vehicle_id, *driver_ids, *(trip.vehicle_id for trip in self.trips))
         return any(owner in owners for owner in named)
 
-    def lapse(self, trip: LiveTrip, *, since_ms: int) -> None:
-        """Record a trip that ended without a message; drop trips too old for a late message."""
-        kept = [old for old in self.ended if old.closed_ms is not None and old.closed_ms > since_ms]
-        self.ended = (*kept, trip)[-ENDED_KEPT:]
+    def add(self, trip: LiveTrip, *, recent_ms: int) -> None:
+        """Add a trip that begins; if there are too many, forget the ended one that ended earliest. `recent_ms`: of a
+        trip that ended later nothing is read again, because a box changes its number with every message."""
+        ended = [each for each in self.trips if each is not self.trip]
+        unsettled = [each for each in ended if not each.is_settled]
+        crowd = unsettled if len(unsettled) >= UNSETTLED_KEPT else ended
+        if crowd is unsettled or len(ended) >= TRIPS_KEPT:
+            forgotten = min(crowd, key=_end)
+            self.trips.remove(forgotten)
+            if forgotten.last_ms < recent_ms:
+                self.known_ms = max(self.known_ms, forgotten.last_ms + 1)
+                self.spans = ()
+        self.trips = sorted((*self.trips, trip), key=_number)
+        self.measure()
+
+    def add_older(self, trips: Iterable[LiveTrip], spans: Sequence[Span]) -> None:
+        """Add the trips of these spans of earlier time, and forget those of other such spans."""
+        self.spans = spans
+        known = {trip.no: trip for trip in trips} | {trip.no: trip for trip in self.trips}
+        self.trips = [
+            trip
+            for _, trip in sorted(known.items())
+            if trip is self.trip
+            or trip.last_ms >= self.known_ms
+            or any(span.first_ms <= trip.last_ms and trip.first_ms <= span.last_ms for span in spans)
+        ]
+        self.measure()
+
+    def measure(self) -> None:
+        """Note when the latest of the ended trips ended, after a change of one."""
+        self.sure_ms = max((trip.last_ms + 1 for trip in self.trips if trip is not self.trip), default=0)
 
 
 class Tracks:
     """The tracks of every recently active sensor."""
 
-    def __init__(self, store: Store, *, memory_ms: float, node_id: str) -> None:
-        """`memory_ms`: how long an ended trip or a stored microtrip can still matter (I2, O3). `node_id`: the unique
-        name under which this process claims sensors."""
+    def __init__(self, store: Store, *, gap_ms: float, memory_ms: float, node_id: str) -> None:
+        """`gap_ms`: between two trips of a number. `memory_ms`: how long a stored microtrip without a time can still
+        matter (O3). `node_id`: the unique name under which this process claims sensors."""
         self._store = store
+        self._gap_ms = round(gap_ms)
         self._memory_ms = memory_ms
         self._node_id = node_id
         self._tracks: dict[SensorId, Track] = {}
@@ -113,16 +161,39 @@ class Tracks:
         # Only with an empty memory: the number belongs to the oldest track, and reveals commits since then.
         if not self._tracks:
             self._foreign_commits = self._store.foreign_commits
-        read = [Track(key, known, now_ms=now_ms) for key, known in (await self._load(missing, now_ms)).items()]
+        known_ms = now_ms - _KNOWN_GAPS * self._gap_ms
+        found = await self._load(missing, now_ms, known_ms)
+        read = [Track(key, known, now_ms=now_ms, known_ms=known_ms) for key, known in found.items()]
         for track in read:
             self._tracks[track.sensor_id] = track
         return read
 
-    async def _load(self, sensor_ids: Sequence[SensorId], now_ms: int) -> dict[SensorId, rows.Known]:
+    async def read_older(self, times: Iterable[Time]) -> None:
+        """Load the trips near times before those that the tracks know. Raises `Outage`."""
+        gap_ms, around_ms = self._gap_ms, _AROUND_GAPS * self._gap_ms
+        spans: dict[Track, dict[Span, None]] = {}
+        for track, first_ms, last_ms in times:
+            if first_ms - gap_ms < track.known_ms:
+                mine = spans.setdefault(track, {})
+                near = (span for span in (*mine, *track.spans) if _covers(span, first_ms - gap_ms, last_ms + gap_ms))
+                # One read serves the messages around, and those that follow.
+                around = Span(track.sensor_id, first_ms - gap_ms - around_ms, last_ms + gap_ms + around_ms)
+                mine[next(near, around)] = None
+        wanted = [span for track, mine in spans.items() for span in mine if span not in track.spans]
+        if not wanted:
+            return
+        open_one = self._store.read_short if len(wanted) <= _INLINE else self._store.read
+        found: dict[SensorId, list[LiveTrip]] = {}
+        for sensor_id, trip in await open_one(lambda tx: rows.near(tx, SCOPE, wanted)):
+            found.setdefault(sensor_id, []).append(trip)
+        for track, mine in spans.items():
+            track.add_older(found.get(track.sensor_id, ()), tuple(mine))
+
+    async def _load(self, sensor_ids: Sequence[SensorId], now_ms: int, known_ms: int) -> dict[SensorId, rows.Known]:
         since_ms = int(now_ms - self._memory_ms)
 
         def load(tx: ReadTx) -> dict[SensorId, rows.Known]:
-            return rows.load_all(tx, SCOPE, sensor_ids, since_ms=since_ms)
+            return rows.load_all(tx, SCOPE, sensor_ids, since_ms=since_ms, known_ms=known_ms)
 
         def claim_and_load(tx: WriteTx) -> dict[SensorId, rows.Known]:
             claims.claim(tx, SCOPE, sensor_ids, node_id=self._node_id)
@@ -161,3 +232,15 @@ class Tracks:
     def forget_idle(self, *, before_ms: int) -> None:
         """Drop tracks without an open trip that were not used since the instant."""
         self.forget([key for key, track in self._tracks.items() if track.trip is None and track.used_ms < before_ms])
+
+
+def _end(trip: LiveTrip) -> int:
+    return trip.last_ms
+
+
+def _number(trip: LiveTrip) -> int:
+    return trip.no
+
+
+def _covers(span: Span, first_ms: int, last_ms: int) -> bool:
+    return span.first_ms <= first_ms and last_ms <= span.last_ms

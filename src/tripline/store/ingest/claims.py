@@ -11,7 +11,7 @@ Only on PostgreSQL. Not here: the cached state (`tracks.py`), the order of locks
 from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
-from sqlalchemy import ARRAY, BigInteger, String, any_, bindparam, func, literal_column, or_, select, text, update
+from sqlalchemy import ARRAY, String, any_, bindparam, func, literal_column, or_, select, text, update
 
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
@@ -52,7 +52,6 @@ _NAMING: Final = (
     .where(
         or_(trip.c.vehicle_id == _IDS, trip.c.user_id == _IDS),
         trip.c.sensor_id.is_not(None),
-        or_(trip.c.closed_ms.is_(None), trip.c.closed_ms >= bindparam("since_ms", type_=BigInteger)),
     )
     .distinct()
     .subquery()
@@ -64,9 +63,7 @@ _REMEMBERING: Final = (
     .with_for_update(key_share=True, of=sensor)
     .subquery()
 )
-_RELEASE: Final = Hot(
-    update(sensor).where(sensor.c.id == _REMEMBERING.c.id).values(ingest_node=None), "ids", "since_ms"
-)
+_RELEASE: Final = Hot(update(sensor).where(sensor.c.id == _REMEMBERING.c.id).values(ingest_node=None), "ids")
 _ENTER: Final = Hot(select(func.pg_advisory_xact_lock_shared(literal_column(str(BATCHES)))))
 _UNDER_WAY: Final = Hot(
     text(
@@ -110,10 +107,10 @@ def under_way(tx: ReadTx, scope: Scope) -> set[str]:
     return {row[0] for row in tx.hot(_UNDER_WAY)}
 
 
-def release_naming(tx: WriteTx, scope: Scope, deleted: Iterable[str], *, since_ms: int) -> None:
-    """Have every sensor read again with an open trip, or one ended since the instant, of these vehicles or drivers."""
+def release_naming(tx: WriteTx, scope: Scope, deleted: Iterable[str]) -> None:
+    """Have every sensor read again that has a trip of these vehicles or drivers: late samples may join any."""
     _everything(scope)
-    tx.hot(_RELEASE, list(deleted), since_ms)
+    tx.hot(_RELEASE, list(deleted))
 
 
 def _everything(scope: Scope) -> None:

@@ -8,7 +8,7 @@ Not here: the cache of this state (`services/ingest/tracks.py`), the writing (`s
 
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from sqlalchemy import (
@@ -33,7 +33,7 @@ from sqlalchemy import (
 
 from tripline.domain import ids, trips
 from tripline.domain.access import Reach, Scope
-from tripline.domain.ids import CompanyId, RowNo, SensorId, TripId, UserId, VehicleId
+from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.samples import RECORD
 from tripline.store.erasure import erasures
 from tripline.store.tables import microtrip, sensor, trip, vehicle
@@ -48,6 +48,12 @@ UNKNOWN_TS: Final = 2**63 - 1
 """No header time is larger: of a sensor with more than that, every message may have come before."""
 _DEVICE: Final = "device"
 """`trip.source` of trips that are placed here."""
+_NEWEST: Final = 17
+"""Position of a row's newest header time."""
+_OF: Final = 16
+"""Position of its sensor."""
+MOST: Final = 64
+"""Most ended trips of a sensor read at once."""
 _MARGIN_MS: Final = 3_600_000
 """No two processes' clocks are further apart."""
 _NEVER_MS: Final = 253_402_300_800_000
@@ -74,9 +80,23 @@ def _sensors(which: ColumnElement[Any]) -> Select[Any]:
 
 
 def _recent(*columns: ColumnElement[Any], which: ColumnElement[Any] = _ONE) -> CompoundSelect[Any]:
-    """Columns of the sensors' trips that are open or ended since the cutoff: two short ranges of `ix_trip_ended`."""
+    """Columns of the sensors' trips that are open or changed since the cutoff: two short ranges of `ix_trip_ended`."""
     chosen = select(*columns).where(trip.c.sensor_id == which)
     return union_all(chosen.where(trip.c.closed_ms.is_(None)), chosen.where(trip.c.closed_ms >= bindparam("cutoff_ms")))
+
+
+def _ended(*columns: ColumnElement[Any], which: ColumnElement[Any], since: ColumnElement[Any]) -> Select[Any]:
+    """Columns of one sensor's ended trips whose end is not before the instant: a range of `ix_trip_sensor_end`."""
+    return (
+        select(*columns)
+        .where(
+            trip.c.sensor_id == which,
+            trip.c.end_ms >= since,
+            trip.c.closed_ms.is_not(None),
+            trip.c.source == literal_column(f"'{_DEVICE}'"),
+        )
+        .limit(literal_column(str(MOST)))
+    )
 
 
 _LATELY: Final = (
@@ -90,6 +110,9 @@ _LATELY: Final = (
 _NEWEST_TS: Final = select(
     case((func.count() > MOST_LATELY, literal_column(str(UNKNOWN_TS))), else_=func.max(_LATELY.c.ts))
 ).scalar_subquery()
+_IS_BARE: Final = and_(
+    trip.c.state == literal_column(f"'{trips.State.COMPLETE}'"), ~exists().where(microtrip.c.trip_no == trip.c.no)
+)
 _TRIP: Final = (
     trip.c.no,
     trip.c.id,
@@ -100,17 +123,46 @@ _TRIP: Final = (
     trip.c.vehicle_id,
     trip.c.user_id,
     trip.c.start_ms,
-    trip.c.end_ms,
+    func.coalesce(trip.c.end_ms, trip.c.last_ms),
     trip.c.closed_ms,
-    _NEWEST_TS,
+    trip.c.until_ms,
+    trip.c.message_key,
+    _IS_BARE,
     erasures.kept(trip.c.vehicle_id),
     trip.c.source,
     trip.c.sensor_id,
 )
+_SINCE: Final[ColumnElement[Any]] = bindparam("since_ms", type_=BigInteger)
 _SENSOR: Final = Hot(_sensors(_ONE), "sensor_id")
 _SENSORS: Final = Hot(_sensors(_ANY), "sensor_ids")
-_TRIPS: Final = Hot(_recent(*_TRIP), "sensor_id", "cutoff_ms", "cutoff_no")
-_TRIPS_OF_ALL: Final = Hot(_recent(*_TRIP, which=_ANY), "sensor_ids", "cutoff_ms", "cutoff_no")
+_TRIPS: Final = Hot(_recent(*_TRIP, _NEWEST_TS), "sensor_id", "cutoff_ms", "cutoff_no")
+_TRIPS_OF_ALL: Final = Hot(_recent(*_TRIP, _NEWEST_TS, which=_ANY), "sensor_ids", "cutoff_ms", "cutoff_no")
+_SPAN: Final = (
+    func.unnest(bindparam("sensor_ids", type_=ARRAY(String)), bindparam("sinces_ms", type_=ARRAY(BigInteger)))
+    .table_valued("sensor_id", "since_ms", name="span")
+    .render_derived()
+)
+_ENDED: Final = _ended(*_TRIP, which=_ONE, since=_SINCE)
+_ENDED_OF_SPAN: Final = _ended(*_TRIP, which=_SPAN.c.sensor_id, since=_SPAN.c.since_ms).correlate(_SPAN)
+
+
+class _Ended(NamedTuple):
+    """Statements that read ended trips: of one sensor, and of many on a shared database."""
+
+    one: Hot
+    many: Hot
+
+
+def _in_order(order: ColumnElement[Any]) -> _Ended:
+    near = _ENDED_OF_SPAN.order_by(order).lateral("near")
+    return _Ended(
+        Hot(_ENDED.order_by(order), "sensor_id", "since_ms"),
+        Hot(select(near).select_from(_SPAN).join(near, true()), "sensor_ids", "sinces_ms"),
+    )
+
+
+_LAST: Final = _in_order(trip.c.end_ms.desc())
+_NEXT: Final = _in_order(trip.c.end_ms)
 _SAMPLES: Final = Hot(
     select(microtrip.c.samples)
     .where(microtrip.c.trip_no == bindparam("trip_no"))
@@ -199,18 +251,29 @@ class Known(msgspec.Struct, frozen=True):
     driver_id: UserId | None
     """Who drives the vehicle now."""
     trips: list[trips.LiveTrip]
-    """The open trip and those ended since the cutoff, in the order opened; excludes deleted vehicles' trips."""
+    """The open trip and those that ended last, in the order opened; excludes deleted vehicles' trips."""
     newest_ts: int | None
     """No header `ts` of the microtrips stored since the cutoff is larger."""
 
 
+class Span(NamedTuple):
+    """A span of a sensor's time."""
+
+    sensor_id: SensorId
+    first_ms: int
+    last_ms: int
+
+
 def load(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, since_ms: int) -> Known | None:
     """As `load_all`, for one sensor; None if it does not exist."""
-    return load_all(tx, scope, [sensor_id], since_ms=since_ms).get(sensor_id)
+    return load_all(tx, scope, [sensor_id], since_ms=since_ms, known_ms=since_ms).get(sensor_id)
 
 
-def load_all(tx: ReadTx, scope: Scope, sensor_ids: Sequence[SensorId], *, since_ms: int) -> dict[SensorId, Known]:
-    """Load the state of each existing sensor, with its trips and microtrips since the instant."""
+def load_all(
+    tx: ReadTx, scope: Scope, sensor_ids: Sequence[SensorId], *, since_ms: int, known_ms: int
+) -> dict[SensorId, Known]:
+    """Load the state of each existing sensor, with the header times stored since `since_ms`, its open trip and the
+    trips whose end is not before `known_ms`, up to `MOST`."""
     _everything(scope)
     since_no = ids.first_no(since_ms)
     if tx.shared:
@@ -220,16 +283,48 @@ def load_all(tx: ReadTx, scope: Scope, sensor_ids: Sequence[SensorId], *, since_
     else:
         found = [row for sensor_id in sensor_ids for row in tx.hot(_SENSOR, sensor_id)]
         driven = [row for sensor in found for row in tx.hot(_TRIPS, sensor[0], since_ms, since_no)]
-    rows = [row for row in sorted(driven, key=_number) if row[12] and row[13] == _DEVICE]
-    latest = _latest_samples(tx, [row[0] for row in rows if row[9] is None])
-    trips_of: dict[SensorId, list[trips.LiveTrip]] = {}
+    ended = _ended_since(tx, _LAST, [Span(SensorId(row[0]), known_ms, known_ms) for row in found])
     newest: dict[SensorId, int] = {}
     for row in driven:
-        if row[11] is not None:
-            newest[row[14]] = max(newest.get(row[14], row[11]), row[11])
-    for row in rows:
-        trips_of.setdefault(row[14], []).append(_live(row, latest))
+        if row[_NEWEST] is not None:
+            newest[row[_OF]] = max(newest.get(row[_OF], row[_NEWEST]), row[_NEWEST])
+    trips_of: dict[SensorId, list[trips.LiveTrip]] = {}
+    changed = [row for row in driven if row[10] is None or row[9] >= known_ms]
+    for each in _lives(tx, [*changed, *ended]):
+        trips_of.setdefault(each.sensor_id, []).append(each.trip)
     return {row[0]: _known(row, trips_of.get(row[0], []), newest.get(row[0])) for row in found}
+
+
+def near(tx: ReadTx, scope: Scope, spans: Sequence[Span]) -> list["Driven"]:
+    """The ended trips that lie at least partly in one of these spans, in the order opened."""
+    _everything(scope)
+    until: dict[SensorId, int] = {}
+    for span in spans:
+        until[span.sensor_id] = max(until.get(span.sensor_id, span.last_ms), span.last_ms)
+    return _lives(tx, [row for row in _ended_since(tx, _NEXT, spans) if row[8] <= until[row[_OF]]])
+
+
+def _ended_since(tx: ReadTx, statements: _Ended, spans: Sequence[Span]) -> list[tuple[Any, ...]]:
+    """Rows of the trips that end in these spans or later, up to `MOST` of each."""
+    if not tx.shared:
+        return [row for span in spans for row in tx.hot(statements.one, span.sensor_id, span.first_ms)]
+    if not spans:
+        return []
+    return tx.hot(statements.many, [span.sensor_id for span in spans], [span.first_ms for span in spans])
+
+
+class Driven(NamedTuple):
+    """A trip and its sensor."""
+
+    sensor_id: SensorId
+    trip: trips.LiveTrip
+
+
+def _lives(tx: ReadTx, rows: Iterable[tuple[Any, ...]]) -> list[Driven]:
+    """The devices' trips in these rows, each once, in the order opened."""
+    once = {row[0]: row for row in rows if row[14] and row[15] == _DEVICE}
+    latest = _latest_samples(tx, [row[0] for row in once.values() if row[10] is None])
+    return [Driven(SensorId(row[_OF]), _live(row, latest)) for _, row in sorted(once.items())]
 
 
 def _known(row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int | None) -> Known:
@@ -250,8 +345,8 @@ def _known(row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int | 
 def open_trips(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> list[trips.LiveTrip]:
     """The sensor's open trips, even if the sensor has been deleted."""
     _everything(scope)
-    rows = [row for row in tx.hot(_TRIPS, sensor_id, _NEVER_MS, ids.first_no(_NEVER_MS)) if row[12]]
-    latest = _latest_samples(tx, [row[0] for row in rows if row[9] is None])
+    rows = [row for row in tx.hot(_TRIPS, sensor_id, _NEVER_MS, ids.first_no(_NEVER_MS)) if row[14]]
+    latest = _latest_samples(tx, [row[0] for row in rows])
     return [_live(row, latest) for row in sorted(rows, key=_number)]
 
 
@@ -264,25 +359,29 @@ def _interned(value: Any) -> Any:
     return sys.intern(value) if isinstance(value, str) else value
 
 
-def _live(row: tuple[object, ...], latest: dict[int, int]) -> trips.LiveTrip:
-    no, trip_id, state, tid, device_type, parking, vehicle_id, user_id, start_ms, end_ms, closed_ms = map(
-        _interned, row[:11]
-    )
-    assert isinstance(no, int)
-    if not isinstance(start_ms, int):
+def _live(row: tuple[Any, ...], latest: dict[int, int]) -> trips.LiveTrip:
+    no, trip_id, state, tid, device_type, parking, vehicle_id, user_id = map(_interned, row[:8])
+    start_ms, end_ms, closed_ms, until_ms, message_key, is_bare = row[8:14]
+    if start_ms is None:
         start_ms = ids.ms_of_no(no)  # a trip over the bus that only an event has named
+    said = trips.said_times(message_key or "")
     return trips.LiveTrip(
-        RowNo(no),
-        TripId(str(trip_id)),
-        state=trips.State(str(state)),
-        tid=tid if isinstance(tid, int) else None,
-        device_type=str(device_type),
+        no,
+        trip_id,
+        state=trips.State(state),
+        tid=tid,
+        device_type=device_type,
         parking=bool(parking),
-        vehicle_id=None if vehicle_id is None else VehicleId(str(vehicle_id)),
-        user_id=None if user_id is None else UserId(str(user_id)),
+        vehicle_id=vehicle_id,
+        user_id=user_id,
         first_ms=start_ms,
-        last_ms=end_ms if isinstance(end_ms, int) else latest.get(no, start_ms),
-        closed_ms=closed_ms if isinstance(closed_ms, int) else None,
+        last_ms=max(start_ms if end_ms is None else end_ms, latest.get(no, 0)),
+        closed_ms=closed_ms,
+        until_ms=until_ms,
+        is_bare=bool(is_bare),
+        # Of a broken drive's last piece, the message's start is not the piece's.
+        start_said=said.start_ms == start_ms,
+        end_said=said.end_ms is not None,
     )
 
 

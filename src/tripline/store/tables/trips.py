@@ -40,7 +40,9 @@ trip = Table(
     Column("state", String(16), nullable=False, comment="domain/trips.py"),
     Column("start_ms", BigInteger),
     Column("end_ms", BigInteger, comment="null while open"),
-    Column("closed_ms", BigInteger, comment="when the platform closed it"),
+    Column("closed_ms", BigInteger, comment="when the platform closed it, or last added late samples to it"),
+    Column("last_ms", BigInteger, comment="while open: its latest sample when it began or got an older one"),
+    Column("until_ms", BigInteger, comment="later samples are another trip's; null: the gap alone decides"),
     Column("message_ty", SmallInteger, comment="ty of the trip message, as sent"),
     Column("message_key", String(64), comment="what makes a second trip message a redelivery (I3)"),
     Column("distance_m", Float, comment="the trip message's dis"),
@@ -72,6 +74,7 @@ partial_index(
 Index("ix_trip_service_start", trip.c.service_type, trip.c.start_ms, trip.c.no)
 Index("ix_trip_sensor", trip.c.sensor_id, trip.c.no)
 Index("ix_trip_ended", trip.c.sensor_id, trip.c.closed_ms)
+Index("ix_trip_sensor_end", trip.c.sensor_id, trip.c.end_ms)
 Index("ix_trip_message", trip.c.sensor_id, trip.c.message_key)
 partial_index(
     "ix_trip_driving",

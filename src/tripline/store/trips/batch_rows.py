@@ -9,7 +9,7 @@ bus (`bus_trips.py`), the rejected-message log (`store/ingest/rejected.py`).
 
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import bindparam, func, select, union_all, update
+from sqlalchemy import ARRAY, BigInteger, any_, bindparam, func, select, union_all, update
 
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import SensorId, TripId, UserId, VehicleId
@@ -35,7 +35,7 @@ TRIPS: Final = Bulk(
     trip,
     *("no", "id", "created_ms", "company_id", "sensor_id", "vehicle_id", "user_id", "service_type", "device_type"),
     *("tid", "parking", "state", "start_ms", "end_ms", "closed_ms", "message_ty", "message_key", "distance_m"),
-    *("payload", "not_scored"),
+    *("payload", "not_scored", "last_ms", "until_ms"),
 )
 EVENTS: Final = Bulk(
     device_event,
@@ -62,12 +62,26 @@ _END_TRIP: Final = (
             column: bindparam(column)
             for column in (
                 *("state", "parking", "start_ms", "end_ms", "closed_ms"),
-                *("message_ty", "message_key", "distance_m", "payload", "not_scored"),
+                *("message_ty", "message_key", "distance_m", "payload", "not_scored", "until_ms"),
             )
         }
     )
 )
-_START_EARLIER: Final = update(trip).where(trip.c.no == bindparam("trip_no")).values(start_ms=bindparam("earliest_ms"))
+_CHANGE_ENDED: Final = (
+    update(trip)
+    .where(trip.c.no == bindparam("trip_no"))
+    .values(
+        {
+            column: bindparam(column)
+            for column in ("tid", "device_type", "parking", "start_ms", "end_ms", "closed_ms", "not_scored")
+        }
+    )
+)
+_GROW_OPEN: Final = (
+    update(trip)
+    .where(trip.c.no == bindparam("trip_no"))
+    .values(start_ms=bindparam("first_ms"), last_ms=bindparam("last_ms"))
+)
 _TELL_VEHICLE: Final = (
     update(vehicle)
     .where(vehicle.c.id == bindparam("vehicle_id"))
@@ -81,6 +95,13 @@ _TELL_SENSOR: Final = (
 )
 _TELL_DRIVER: Final = (
     update(account).where(account.c.id == bindparam("user_id")).values(latest_trip_id=bindparam("trip_id"))
+)
+_HOLD: Final = Hot(
+    select(trip.c.no)
+    .where(trip.c.no == any_(bindparam("trip_nos", type_=ARRAY(BigInteger))))
+    .order_by(trip.c.no)
+    .with_for_update(key_share=True),
+    "trip_nos",
 )
 _NEWEST: Final = Hot(
     union_all(
@@ -108,6 +129,13 @@ class Attribute(NamedTuple):
     payload: bytes
 
 
+class OpenSpan(NamedTuple):
+    """Earliest and latest sample of an open trip."""
+
+    first_ms: int
+    last_ms: int
+
+
 class LastHeard(NamedTuple):
     """The latest contact with a vehicle."""
 
@@ -120,8 +148,8 @@ class LastHeard(NamedTuple):
 class Rows:
     """The rows of one batch. The lists for bulk inserts are flat: values one after the other."""
 
-    __slots__ = ("attributes", "drivers", "ended", "entries", "events", "jobs", "messages", "microtrips", "sensors",
-                 "started", "trips", "vehicles")  # fmt: skip
+    __slots__ = ("attributes", "drivers", "ended", "entries", "events", "grown_ended", "grown_open", "jobs", "messages",
+                 "microtrips", "sensors", "trips", "vehicles")  # fmt: skip
 
     def __init__(self) -> None:
         self.microtrips: list[Any] = []
@@ -135,8 +163,10 @@ class Rows:
         """Trips that end, after `trips`: one batch may open and end a trip."""
         self.messages = 0
         """How many trip messages were placed."""
-        self.started: dict[int, int] = {}
-        """Trips whose first sample turned out to be earlier."""
+        self.grown_open: dict[int, OpenSpan] = {}
+        """Open trips with samples that are not the latest."""
+        self.grown_ended: dict[int, dict[str, Any]] = {}
+        """Ended trips that got late samples, after `ended`."""
         self.attributes: dict[AttributeKey, Attribute] = {}
         self.vehicles: dict[VehicleId, LastHeard] = {}
         self.sensors: dict[SensorId, str] = {}
@@ -148,18 +178,18 @@ class Rows:
         before = self.vehicles.get(vehicle_id)
         self.vehicles[vehicle_id] = LastHeard(before.trip_id if trip_id is None and before else trip_id, kind)
 
-    def end(
-        self, trip: LiveTrip, *, start_ms: int, end_ms: int, closed_ms: int, not_scored: str | None, **said: Any
-    ) -> None:
+    def end(self, trip: LiveTrip, *, not_scored: str | None, **said: Any) -> None:
         """End the trip in its current state; `said` holds the fields of its trip message."""
+        self.grown_ended.pop(trip.no, None)
         self.ended.append(
             {
                 "trip_no": trip.no,
                 "state": trip.state.value,
                 "parking": trip.parking,
-                "start_ms": start_ms,
-                "end_ms": end_ms,
-                "closed_ms": closed_ms,
+                "start_ms": trip.first_ms,
+                "end_ms": trip.last_ms,
+                "closed_ms": trip.closed_ms,
+                "until_ms": trip.until_ms,
                 "message_ty": None,
                 "message_key": None,
                 "distance_m": None,
@@ -168,6 +198,19 @@ class Rows:
             }
             | said
         )
+
+    def change_ended(self, trip: LiveTrip, *, not_scored: str | None) -> None:
+        """Change the times and kind of an ended trip."""
+        self.grown_ended[trip.no] = {
+            "trip_no": trip.no,
+            "tid": trip.tid,
+            "device_type": trip.device_type,
+            "parking": trip.parking,
+            "start_ms": trip.first_ms,
+            "end_ms": trip.last_ms,
+            "closed_ms": trip.closed_ms,
+            "not_scored": not_scored,
+        }
 
     def set_attribute(self, sensor_id: SensorId, name: str, updated_ms: int, payload: bytes) -> None:
         """The newest value of an attribute."""
@@ -186,8 +229,17 @@ def write(tx: WriteTx, scope: Scope, rows: Rows) -> None:
     ENTRIES.insert(tx, rows.entries)
     ATTRIBUTES.insert(tx, [value for key, newest in sorted(rows.attributes.items()) for value in (*key, *newest)])
     # Rows shared with other writers are written in key order, which is the order of locks (docs/locks.md).
-    _each(tx, _START_EARLIER, [{"trip_no": no, "earliest_ms": ms} for no, ms in sorted(rows.started.items())])
+    if tx.shared:
+        changed = {*rows.grown_open, *rows.grown_ended, *(ended["trip_no"] for ended in rows.ended)}
+        if len(changed) > 1:
+            tx.hot(_HOLD, sorted(changed))
+    _each(
+        tx,
+        _GROW_OPEN,
+        [{"trip_no": no, "first_ms": span[0], "last_ms": span[1]} for no, span in rows.grown_open.items()],
+    )
     _each(tx, _END_TRIP, rows.ended)
+    _each(tx, _CHANGE_ENDED, [*rows.grown_ended.values()])
     JOBS.insert(tx, [value for job in sorted(rows.jobs.items()) for value in job])
     _each(
         tx,
