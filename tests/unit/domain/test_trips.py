@@ -6,8 +6,6 @@ from tripline.domain import trips
 from tripline.domain.ids import RowNo, TripId, UserId, VehicleId
 from tripline.domain.trips import Cause, LiveTrip, State
 
-GAP_MS = 1_800_000
-REOPEN_MS = 600_000
 VEHICLE = VehicleId("v")
 
 
@@ -23,12 +21,6 @@ def live(**changes: object) -> LiveTrip:
         "last_ms": 0,
     }
     return LiveTrip(RowNo(1), TripId("t"), **(values | changes))  # type: ignore[arg-type]
-
-
-def belongs(
-    trip: LiveTrip, *, tid: int | None = 41, device_type: str = "GPS", parking: bool = False, at: int = 0
-) -> bool:
-    return trips.belongs(trip, tid, device_type, parking, at, GAP_MS)
 
 
 def test_next_every_move_leads_to_a_state_that_is_not_left_once_complete() -> None:
@@ -52,51 +44,6 @@ def test_move_not_in_the_table_is_a_bug(state: State | None, cause: Cause) -> No
 
 
 @pytest.mark.parametrize(
-    ("at", "expected"), [(GAP_MS - 1, True), (GAP_MS, True), (GAP_MS + 1, False), (-GAP_MS * 2, True)]
-)
-def test_i1_sample_belongs_until_thirty_minutes_after_the_last(at: int, expected: bool) -> None:
-    assert belongs(live(), at=at) is expected
-
-
-@pytest.mark.parametrize(("tid", "expected"), [(41, True), (None, True), (42, False)])
-def test_i1_microtrip_with_equal_or_missing_number_belongs(tid: int | None, expected: bool) -> None:
-    assert belongs(live(), tid=tid) is expected
-
-
-def test_i1_numbered_microtrip_does_not_belong_to_an_unnumbered_trip() -> None:
-    assert not belongs(live(tid=None), tid=41)
-
-
-@pytest.mark.parametrize(
-    ("device_type", "parking", "expected"),
-    [("BLACKBOX", False, True), ("BLACKBOX", True, False), ("GPS", True, True)],
-)
-def test_i6_change_of_parking_ends_only_black_box_trips(device_type: str, parking: bool, expected: bool) -> None:
-    assert belongs(live(device_type=device_type), device_type=device_type, parking=parking) is expected
-
-
-@pytest.mark.parametrize(
-    ("trip_tid", "tid", "expected"), [(41, 41, True), (41, None, True), (None, 41, True), (41, 42, False)]
-)
-def test_i2_message_is_about_a_trip_unless_the_numbers_differ(
-    trip_tid: int | None, tid: int | None, expected: bool
-) -> None:
-    assert trips.is_about(live(tid=trip_tid), tid) is expected
-
-
-@pytest.mark.parametrize(("age_ms", "expected"), [(REOPEN_MS - 1, True), (REOPEN_MS, False), (REOPEN_MS + 1, False)])
-def test_i2_late_message_completes_a_trip_that_ended_less_than_ten_minutes_ago(age_ms: int, expected: bool) -> None:
-    trip = live(state=State.LAPSED, closed_ms=5_000)
-
-    assert trips.may_complete(trip, 41, now_ms=5_000 + age_ms, reopen_ms=REOPEN_MS) is expected
-
-
-@pytest.mark.parametrize("state", [State.OPEN, State.COMPLETE])
-def test_i2_late_message_completes_only_a_lapsed_trip(state: State) -> None:
-    assert not trips.may_complete(live(state=state, closed_ms=5_000), 41, now_ms=5_000, reopen_ms=REOPEN_MS)
-
-
-@pytest.mark.parametrize(
     ("said", "first", "header", "expected"), [(1, 2, 3, 1), (None, 2, 3, 2), (None, None, 3, 3), (None, None, None, 4)]
 )
 def test_t5_start_is_stt_then_first_sample_then_header(
@@ -112,6 +59,39 @@ def test_t5_end_is_edt_or_clt_then_last_sample_then_header(
     said: int | None, last: int | None, header: int | None, expected: int
 ) -> None:
     assert trips.end_ms(said_ms=said, last_ms=last, header_ms=header, received_ms=4) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ({}, (-5, 9)),
+        ({"start_said": True}, (0, 9)),
+        ({"end_said": True}, (-5, 7)),
+        ({"is_bare": True}, (-5, 9)),
+        ({"is_bare": True, "start_said": True, "end_said": True}, (0, 7)),
+    ],
+)
+def test_t5_samples_move_the_times_that_no_message_states(said: dict[str, bool], expected: tuple[int, int]) -> None:
+    trip = live(first_ms=0, last_ms=7, **said)
+
+    trip.grow(-5, 9)
+
+    assert (trip.first_ms, trip.last_ms, trip.is_bare) == (*expected, False)
+
+
+def test_t5_first_samples_of_a_message_without_times_replace_the_provisional_ones() -> None:
+    trip = live(first_ms=100, last_ms=100, is_bare=True)
+
+    trip.grow(3, 4)
+
+    assert (trip.first_ms, trip.last_ms) == (3, 4)
+
+
+@pytest.mark.parametrize(("start_ms", "end_ms"), [(None, None), (1, None), (None, 2), (1, 2), (-3, -2)])
+def test_i3_message_key_says_the_times_that_the_message_says(start_ms: int | None, end_ms: int | None) -> None:
+    key = trips.message_key(tid=None, start_ms=start_ms, end_ms=end_ms, ts=5, payload=b"{}")
+
+    assert trips.said_times(key.text) == (start_ms, end_ms)
 
 
 @pytest.mark.parametrize("device_type", ["GPS", "OBD", "BLACKBOX"])

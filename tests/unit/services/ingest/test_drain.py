@@ -92,6 +92,7 @@ def drained(rig: Rig, reader: Reader, *, most: int = 1_000, before: Callable[[in
             store=rig.store,
             settings=rig.settings,
             scoring_grace_s=0,
+            late_grace_s=0,
             max_items=1000,
             ids=rig.ids,
             signals=rig.signals,

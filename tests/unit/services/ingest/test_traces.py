@@ -184,8 +184,8 @@ def test_sweep_of_the_intake_deletes_what_has_expired(rig: Rig) -> None:
 
     async def sweep() -> None:
         intake = Intake(
-            store=rig.store, settings=rig.settings, scoring_grace_s=0, max_items=10, ids=rig.ids, signals=rig.signals,
-            clock=lambda: rig.now_ms, positions=rig.positions,
+            store=rig.store, settings=rig.settings, scoring_grace_s=0, late_grace_s=0, max_items=10, ids=rig.ids,
+            signals=rig.signals, clock=lambda: rig.now_ms, positions=rig.positions,
         )  # fmt: skip
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(intake.run())

@@ -63,7 +63,7 @@ def test_first_microtrip_opens_a_trip_with_everything_known_of_its_sensor(rig: R
     assert rig.rows(tables.trip) == [
         (
             *(no, rig.ids.text(no), ids.ms_of_no(no), COMPANY, SENSOR, VEHICLE, DRIVER, "harbour", "GPS", 41, False),
-            *("OPEN", NOW, None, None, None, None, None, None, None, "device", *[None] * 4),
+            *("OPEN", NOW, None, None, NOW, None, None, None, None, None, None, "device", *[None] * 4),
         )
     ]
     assert ids.ms_of_no(no) == NOW + 500
@@ -103,9 +103,126 @@ def test_i1_another_number_opens_a_new_trip_and_the_old_one_is_due_for_scoring(r
     assert latest(rig) == (1, 1, "MICROTRIP", "MICROTRIP")
 
 
-def test_i1_microtrip_without_number_joins_the_open_trip(rig: Rig) -> None:
-    rig.send(microtrip(NOW), microtrip(NOW + 1000, tid=None))
+def test_i1_missing_number_is_a_number_of_its_own(rig: Rig) -> None:
+    rig.send(microtrip(NOW), microtrip(NOW + 1000, tid=None), microtrip(NOW + 2000), microtrip(NOW + 3000, tid=None))
 
+    assert [row[:2] for row in states(rig)] == [(41, "LAPSED"), (None, "OPEN")]
+    assert samples_by_trip(rig) == [2, 2]
+
+
+@pytest.mark.parametrize("knows", KNOWS)
+def test_i1_late_sample_joins_a_trip_that_ended_long_ago_and_has_it_scored_after_the_grace(
+    rig: Rig, knows: bool
+) -> None:
+    rig.send(microtrip(NOW), microtrip(NOW + 5000), trip_message(NOW, NOW + 5000), at=NOW + 6000)
+    rig.send(microtrip(NOW + 600 * MINUTE, tid=42), at=NOW + 600 * MINUTE)
+    rig.run(rig.store.write(lambda tx: tx.run(tables.scoring_job.delete())))
+    if not knows:
+        rig.restart()
+
+    rig.send(microtrip(NOW + 2000), at=NOW + 601 * MINUTE)
+
+    assert [row[:2] for row in states(rig)] == [(41, "COMPLETE"), (42, "OPEN")]
+    assert samples_by_trip(rig) == [3, 1]
+    first = rig.rows(tables.trip, "no")[0]
+    assert rig.rows(tables.scoring_job, "trip_no", "due_ms") == [(first, NOW + 601 * MINUTE)]
+    assert latest(rig) == (1, 1, "MICROTRIP", "MICROTRIP")
+
+
+@pytest.mark.parametrize("knows", KNOWS)
+def test_i1_backlog_between_live_samples_makes_two_trips(rig: Rig, knows: bool) -> None:
+    old = NOW - 1200 * MINUTE
+    for second in range(6):
+        rig.send(microtrip(NOW + second * 1000, tid=2), at=NOW + second * 1000)
+        if not knows:
+            rig.restart()
+        rig.send(microtrip(old + second * 1000, tid=1))
+    rig.send(trip_message(old, old + 5000, tid=1), trip_message(NOW, NOW + 5000, tid=2))
+
+    assert [row[:2] for row in states(rig)] == [(2, "COMPLETE"), (1, "COMPLETE")]
+    assert samples_by_trip(rig) == [6, 6]
+    assert rig.rows(tables.trip, "start_ms", "end_ms") == [(NOW, NOW + 5000), (old, old + 5000)]
+    assert latest(rig)[:2] == (0, 0)
+
+
+@pytest.mark.parametrize("tid", [7, None])
+def test_i1_gap_separates_drives_of_equal_or_missing_numbers_in_any_order(rig: Rig, tid: int | None) -> None:
+    old = NOW - 1200 * MINUTE
+    rig.send(microtrip(NOW, tid=tid), microtrip(old, tid=tid), microtrip(NOW + 1000, tid=tid))
+    rig.send(microtrip(old + 1000, tid=tid))
+
+    assert [row[:2] for row in states(rig)] == [(tid, "OPEN"), (tid, "LAPSED")]
+    assert samples_by_trip(rig) == [2, 2]
+
+
+def test_i1_trip_that_comes_newest_first_is_one(rig: Rig) -> None:
+    sent = [microtrip(NOW + second * 1000) for second in range(5)]
+    rig.send(trip_message(NOW, NOW + 4000), *reversed(sent), at=NOW + 5000)
+
+    assert states(rig) == [(41, "COMPLETE", 0, 4000 / MINUTE)]
+    assert samples_by_trip(rig) == [5]
+
+
+@pytest.mark.parametrize("knows", KNOWS)
+def test_i1_ended_trip_grows_and_stays_ended(rig: Rig, knows: bool) -> None:
+    rig.send(microtrip(NOW))
+    sweep(rig, NOW + 31 * MINUTE)
+    if not knows:
+        rig.restart()
+
+    rig.send(microtrip(NOW + 20 * MINUTE), microtrip(NOW - 20 * MINUTE), at=NOW + 32 * MINUTE)
+
+    assert states(rig) == [(41, "LAPSED", -20, 20)]
+    assert samples_by_trip(rig) == [3]
+
+
+@pytest.mark.parametrize("knows", KNOWS)
+def test_i1_sample_between_two_trips_joins_the_one_with_the_smaller_row_number(rig: Rig, knows: bool) -> None:
+    rig.send(microtrip(NOW), microtrip(NOW + 50 * MINUTE), at=NOW + 50 * MINUTE)
+    if not knows:
+        rig.restart()
+
+    rig.send(microtrip(NOW + 25 * MINUTE), microtrip(NOW + 51 * MINUTE), at=NOW + 51 * MINUTE)
+
+    assert states(rig) == [(41, "LAPSED", 0, 25), (41, "OPEN", 50, None)]
+    assert samples_by_trip(rig) == [2, 2]
+
+
+@pytest.mark.parametrize("knows", KNOWS)
+def test_i1_last_sample_of_an_open_trip_is_exact_after_many_late_ones(rig: Rig, knows: bool) -> None:
+    rig.send(microtrip(NOW + 20 * MINUTE), at=NOW + 20 * MINUTE)
+    rig.send(*(microtrip(NOW + second * 1000) for second in range(30)))
+    if not knows:
+        rig.restart()
+
+    rig.send(microtrip(NOW + 50 * MINUTE), at=NOW + 50 * MINUTE)
+
+    assert samples_by_trip(rig) == [32]
+
+
+@pytest.mark.parametrize("knows", KNOWS)
+def test_i2_message_of_a_broken_drive_gives_its_start_to_the_first_piece(rig: Rig, knows: bool) -> None:
+    rig.send(microtrip(NOW), microtrip(NOW + MINUTE), microtrip(NOW + 60 * MINUTE), at=NOW + 60 * MINUTE)
+    if not knows:
+        rig.restart()
+
+    rig.send(trip_message(NOW - 1 * MINUTE, NOW + 62 * MINUTE, dis=9_000), at=NOW + 62 * MINUTE)
+
+    assert states(rig) == [(41, "LAPSED", -1, 1), (41, "COMPLETE", 60, 62)]
+    assert rig.rows(tables.trip, "distance_m") == [None, 9_000]
+
+
+@pytest.mark.parametrize("knows", KNOWS)
+@pytest.mark.parametrize("tid", [41, None])
+def test_i2_message_before_its_samples_makes_the_trip_that_they_join(rig: Rig, knows: bool, tid: int | None) -> None:
+    rig.send(trip_message(None, None, ts=NOW + 9000, tid=tid) if tid else trip_message(NOW, NOW + 9000, tid=None))
+    if not knows:
+        rig.restart()
+
+    rig.send(microtrip(NOW + 8000), microtrip(NOW), at=NOW + 10_000)
+
+    expected_end = 8000 if tid else 9000
+    assert states(rig) == [(41, "COMPLETE", 0, expected_end / MINUTE)]
     assert samples_by_trip(rig) == [2]
 
 
@@ -167,29 +284,28 @@ def test_i2_i5_trip_message_with_equal_text_or_missing_number_completes_the_open
 
 
 @pytest.mark.parametrize("knows", KNOWS)
-def test_i2_late_message_completes_the_trip_that_ended_less_than_ten_minutes_ago(rig: Rig, knows: bool) -> None:
+def test_i2_late_message_completes_the_trip_whatever_came_behind_it(rig: Rig, knows: bool) -> None:
     rig.send(microtrip(NOW), microtrip(NOW + 1000, tid=42))
     if not knows:
         rig.restart()
     rig.run(rig.store.write(lambda tx: tx.run(tables.scoring_job.delete())))
 
-    rig.send(trip_message(NOW, NOW + 500), at=NOW + 10 * MINUTE - 1)
+    rig.send(trip_message(NOW, NOW + 500), at=NOW + 600 * MINUTE)
 
     assert [row[:2] for row in states(rig)] == [(41, "COMPLETE"), (42, "OPEN")]
     assert rig.rows(tables.scoring_job, "trip_no") == rig.rows(tables.trip, "no")[:1]
     assert latest(rig) == (1, 1, "TRIP", "TRIP")
 
 
-@pytest.mark.parametrize("knows", KNOWS)
-def test_i2_message_ten_minutes_after_the_end_makes_a_trip_of_its_own(rig: Rig, knows: bool) -> None:
-    rig.send(microtrip(NOW), microtrip(NOW + 1000, tid=42))
-    if not knows:
-        rig.restart()
+@pytest.mark.parametrize(("gap", "expected"), [(30 * MINUTE, ["COMPLETE"]), (30 * MINUTE + 1, ["OPEN", "COMPLETE"])])
+def test_i2_message_completes_the_last_trip_that_ended_within_the_gap_before_it(
+    rig: Rig, gap: int, expected: list[str]
+) -> None:
+    rig.send(microtrip(NOW))
 
-    rig.send(trip_message(NOW, NOW + 500), at=NOW + 10 * MINUTE)
+    rig.send(trip_message(NOW + gap, NOW + gap + 500), at=NOW + gap + 500)
 
-    assert [row[:2] for row in states(rig)] == [(41, "LAPSED"), (42, "OPEN"), (41, "COMPLETE")]
-    assert latest(rig)[0] == 1
+    assert rig.rows(tables.trip, "state") == expected
 
 
 def test_i2_message_after_lapse_by_silence_completes_that_trip(rig: Rig) -> None:
@@ -247,14 +363,17 @@ def test_i3_message_without_times_is_a_redelivery_for_ten_minutes(rig: Rig, late
 
 
 @pytest.mark.parametrize("knows", KNOWS)
-def test_i4_microtrip_after_the_trip_message_opens_a_new_trip_with_the_same_number(rig: Rig, knows: bool) -> None:
+def test_i4_microtrip_a_minute_behind_the_stated_end_opens_a_new_trip_with_the_same_number(
+    rig: Rig, knows: bool
+) -> None:
     rig.send(microtrip(NOW), trip_message(NOW, NOW + 500))
     if not knows:
         rig.restart()
 
-    rig.send(microtrip(NOW + 1000))
+    rig.send(microtrip(NOW + 500 + MINUTE), microtrip(NOW + 501 + MINUTE), microtrip(NOW + 200))
 
-    assert [row[:2] for row in states(rig)] == [(41, "COMPLETE"), (41, "OPEN")]
+    assert states(rig) == [(41, "COMPLETE", 0, 500 / MINUTE), (41, "OPEN", 501 / MINUTE + 1, None)]
+    assert samples_by_trip(rig) == [3, 1]
     assert latest(rig) == (1, 1, "MICROTRIP", "MICROTRIP")
 
 
@@ -331,8 +450,8 @@ def test_t5_message_alone_without_times_takes_the_header_then_the_receipt(rig: R
 def test_a5_items_with_different_numbers_go_to_their_trips(rig: Rig) -> None:
     rig.send({"ty": 2, "ts": NOW + 3, "pld": [item(NOW), item(NOW + 1), item(NOW + 2, tid=42), item(NOW + 3, tid=41)]})
 
-    assert [row[:2] for row in states(rig)] == [(41, "LAPSED"), (42, "LAPSED"), (41, "OPEN")]
-    assert samples_by_trip(rig) == [1, 1, 1]
+    assert [row[:2] for row in states(rig)] == [(41, "LAPSED"), (42, "OPEN")]
+    assert samples_by_trip(rig) == [2, 1]
 
 
 def test_a7_one_publish_makes_one_microtrip_with_the_payload_as_sent(rig: Rig) -> None:

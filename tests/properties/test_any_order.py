@@ -1,0 +1,188 @@
+"""In whatever order, how often and however cut a device's messages come: the same trips, events, scores and sums."""
+
+import json
+import random
+import zoneinfo
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.support import ingest_rig, stores
+from tests.support.ingest_rig import MINUTE, NOW, Rig, frame
+from tests.support.stores import Content
+
+from tripline.domain.samples import RECORD
+from tripline.scoring.rules import Rules
+from tripline.services.ingest import silence
+from tripline.services.scores.scorer import Scorer
+from tripline.store import tables
+
+ZONE = zoneinfo.ZoneInfo("Asia/Seoul")
+LONG_AGO = NOW - 30 * 24 * 60 * MINUTE
+SAMPLES = 100
+STEP_MS = 2_000
+COLUMNS = ("start_ms", "end_ms", "tid", "device_type", "parking", "state", "vehicle_id", "user_id", "message_ty",
+           "distance_m", "payload", "not_scored")  # fmt: skip
+
+
+class Drive:
+    """A drive of more than 3 km with a harsh stop, its samples and how its trip message says its times."""
+
+    def __init__(self, start_ms: int, tid: int | None, *, ty: int, says: str, brakes_at: int) -> None:
+        self.tid = tid
+        self.ty = ty
+        self.says = says
+        metres = 0.0
+        self.samples = []
+        for number in range(SAMPLES):
+            speed = 95.0 if number < brakes_at else 60.0
+            metres += speed / 3.6 * STEP_MS / 1000
+            sample = {"lat": round(36 + metres / 111_195, 7), "lon": 127.5, "sp": speed}
+            number_of = {} if tid is None else {"tid": tid}
+            self.metres = round(metres)
+            self.samples.append({**number_of, **sample, "clt": start_ms + number * STEP_MS})
+
+    def cut(self, sizes: Iterator[int]) -> list[bytes]:
+        """Messages with so many samples each."""
+        bodies, rest = [], self.samples
+        while rest:
+            part, rest = rest[: (size := next(sizes))], rest[size:]
+            pld: Any = part if size > 1 else part[0]
+            bodies.append(json.dumps({"ty": self.ty + 1, "ts": part[-1]["clt"], "pld": pld}).encode())
+        return bodies
+
+    @property
+    def message(self) -> list[bytes]:
+        """Its trip message, if it has one."""
+        first_ms, last_ms = self.samples[0]["clt"], self.samples[-1]["clt"]
+        said = {"none": None, "both": {"stt": first_ms - 3_000, "edt": last_ms + 4_000}, "end": {"edt": last_ms}}
+        told = said.get(self.says, {})
+        number = {} if self.tid is None else {"tid": self.tid}
+        body = {"ty": self.ty, "ts": last_ms, "pld": {**number, "dis": self.metres, **(told or {})}}
+        return [] if self.says == "none" else [json.dumps(body).encode()]
+
+
+@st.composite
+def fleets(draw: st.DrawFn) -> list[Drive]:
+    """Drives whose numbers differ, close together, and drives of equal or missing numbers more than the gap apart."""
+    far = 31 * MINUTE
+    length = SAMPLES * STEP_MS
+    starts = [
+        (LONG_AGO, 7),
+        (LONG_AGO + 40 * 60 * MINUTE, None),
+        (NOW, 1),
+        (NOW + length + 20_000, 2),
+        (NOW + 2 * length + far, 1),
+        (NOW + 3 * length + 2 * far, None),
+    ]
+    chosen = draw(st.lists(st.sampled_from(starts), min_size=2, max_size=3, unique=True))
+    ty = draw(st.sampled_from([1, 7]))
+    says = st.sampled_from(["none", "both", "end", "header"])
+    return [
+        Drive(start, tid, ty=ty, says=draw(says), brakes_at=draw(st.sampled_from([0, 33])))
+        for start, tid in sorted(chosen, key=lambda each: each[0])
+    ]
+
+
+@pytest.fixture(scope="module")
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Content:
+    return ingest_rig.seeded(tmp_path_factory.mktemp("seeded"))
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> Iterator[Path]:
+    def numbered() -> Iterator[Path]:
+        for number in range(10_000):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            yield folder
+
+    return numbered()
+
+
+def score(rig: Rig) -> None:
+    async def work() -> None:
+        scorer = Scorer(
+            store=rig.store, rules=Rules(), ids=rig.ids, signals=rig.signals, clock=lambda: rig.now_ms, zone=ZONE
+        )
+        while await scorer.score_due():
+            pass
+
+    rig.run(work())
+
+
+def outcome(
+    folder: Path, seeded: Content, batches: Sequence[Sequence[bytes]], chance: random.Random | None = None
+) -> dict[str, Any]:
+    """What is stored in the end; with `chance`, the process restarts and scores in between."""
+    with Rig.fresh(folder, template=seeded) as rig:
+        rig.now_ms = NOW + 300 * MINUTE
+        source = ingest_rig.FakeSource()
+        for batch in batches:
+            rig.now_ms += 1_000
+            rig.take_in([frame(source, body, rig.now_ms, token) for token, body in enumerate(batch, 1)])
+            if chance is not None and chance.random() < 0.2:
+                rig.restart()
+            if chance is not None and chance.random() < 0.2:
+                score(rig)
+        rig.now_ms += 40 * MINUTE
+        node_id = rig.pipeline.node_id
+        silent = rig.run(silence.silent_sensors(rig.store, rig.settings, node_id=node_id, now_ms=rig.now_ms))
+        rig.take_in([], silent=silent)
+        score(rig)
+        return stored(rig)
+
+
+def stored(rig: Rig) -> dict[str, Any]:
+    start_of = dict(rig.rows(tables.trip, "no", "start_ms"))
+    samples: dict[int, set[Any]] = {start: set() for start in start_of.values()}
+    for no, packed in rig.rows(tables.microtrip, "trip_no", "samples"):
+        # Whether a sample came alone is not part of it: only one without its own time depends on that.
+        samples[start_of[no]] |= {record[:-1] for record in RECORD.iter_unpack(packed)}
+    scores = rig.rows(
+        tables.driving_score, "trip_no", "score", "accel", "de_accel", "over_speed", "distance_m", "day", "driving_ms"
+    )
+    events = rig.rows(tables.gps_event, "trip_no", "event_ms", "event_type", "speed_mh", "lat", "lon", "user_id")
+    qualities = [quality and json.loads(quality) for quality in rig.rows(tables.trip, "quality")]
+    return {
+        "counted": sorted((quality["samples"], quality["periodMs"], quality["distance"]) for quality in qualities),
+        "trips": sorted(rig.rows(tables.trip, *COLUMNS), key=repr),
+        "samples": samples,
+        "scores": sorted((start_of[no], *row) for no, *row in scores),
+        "events": sorted((start_of[no], *row) for no, *row in events),
+        "sums": sorted(map(repr, rig.rows(tables.score_sum))),
+        "vehicle": rig.rows(tables.vehicle_score, "count", "score", "distance_m", "sums"),
+        "refused": rig.rows(tables.rejected_message, "reason"),
+    }
+
+
+def batched(bodies: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
+    for at in range(0, len(bodies), size):
+        yield bodies[at : at + size]
+
+
+@settings(
+    max_examples=stores.examples(40), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+@given(fleets(), st.randoms(use_true_random=False), st.integers(1, 40), st.integers(0, 40))
+def test_order_repetition_and_cutting_change_nothing(
+    seeded: Content, folders: Iterator[Path], drives: list[Drive], chance: random.Random, most: int, again: int
+) -> None:
+    in_order = [body for drive in drives for body in (*drive.cut(iter([1] * SAMPLES)), *drive.message)]
+    expected = outcome(next(folders), seeded, [*batched(in_order, 8)])
+
+    def sizes() -> Iterator[int]:
+        while True:
+            yield chance.randint(1, 20)
+
+    sent = [body for drive in drives for body in (*drive.cut(sizes()), *drive.message)]
+    sent += chance.sample([body for drive in drives for body in (*drive.cut(sizes()), *drive.message)], min(again, 3))
+    sent += chance.choices(sent, k=again)
+    chance.shuffle(sent)
+
+    assert outcome(next(folders), seeded, [*batched(sent, most)], chance) == expected
+    assert len(expected["trips"]) == len(drives) == len(expected["scores"])
+    assert expected["refused"] == []
