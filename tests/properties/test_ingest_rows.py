@@ -16,6 +16,7 @@ from tests.support.ingest_rig import MINUTE, NOW, SENSOR, UNMAPPED, FakeSource, 
 from tests.support.stores import Content
 
 from tripline.services.ingest import redeliveries
+from tripline.services.ingest.tracks import Track
 from tripline.store import tables
 
 RECEIVED = NOW + 180 * MINUTE
@@ -140,6 +141,17 @@ def test_o3_i3_replay_of_any_prefix_changes_nothing(sent: list[Message], length:
         deliver(rig, sent[:length])
 
         assert rows(rig) == before
+
+
+@bounded
+@given(sent=messages, cuts=st.lists(st.integers(0, 13), max_size=4))
+def test_open_trip_in_order_is_the_trip_that_the_rule_chooses(sent: list[Message], cuts: list[int]) -> None:
+    quick = rows_of(split(sent, cuts))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Track, "measure", lambda track: setattr(track, "sure_ms", 2**63))
+        slow = rows_of(split(sent, cuts))
+
+    assert quick == slow
 
 
 def all_doubtful(

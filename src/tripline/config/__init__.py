@@ -296,9 +296,6 @@ class Ingest(Section, frozen=True):
     batch: Annotated[int, Meta(ge=1, description="frames in one commit at most")] = 2_000
     backlog: Annotated[int, Meta(ge=1, description="queued frames above which connections are not read")] = 20_000
     trip_gap_minutes: Annotated[float, Meta(gt=0, description="silence that ends a trip, minutes")] = 30.0
-    reopen_minutes: Annotated[
-        float, Meta(ge=0, description="how long a trip message may look back for its trip, minutes")
-    ] = 10.0
     redelivery_minutes: Annotated[
         float, Meta(ge=0, description="how long an equal microtrip counts as redelivery, minutes")
     ] = 10.0

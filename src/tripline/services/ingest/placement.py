@@ -140,7 +140,7 @@ class Placer:
         if track.trip is not None:
             is_late = reading.first_ms < track.trip.last_ms
         else:
-            is_late = reading.last_ms + self._gap_ms < track.sure_ms
+            is_late = any(reading.last_ms + self._gap_ms < each.last_ms for each in track.trips)
         if track.trip is not None and not is_late:
             self.end(Ending(track, Cause.GAP))
         trip = LiveTrip(

@@ -104,9 +104,9 @@ class Track:
         trip that ended later nothing is read again, because a box changes its number with every message."""
         ended = [each for each in self.trips if each is not self.trip]
         unsettled = [each for each in ended if not each.is_settled]
-        crowd = unsettled if len(unsettled) >= UNSETTLED_KEPT else ended
-        if crowd is unsettled or len(ended) >= TRIPS_KEPT:
-            forgotten = min(crowd, key=_end)
+        is_crowded = not trip.is_settled and len(unsettled) >= UNSETTLED_KEPT
+        if is_crowded or len(ended) >= TRIPS_KEPT:
+            forgotten = min(unsettled if is_crowded else ended, key=_end)
             self.trips.remove(forgotten)
             if forgotten.last_ms < recent_ms:
                 self.known_ms = max(self.known_ms, forgotten.last_ms + 1)

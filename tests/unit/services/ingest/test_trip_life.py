@@ -20,7 +20,7 @@ from tests.support.ingest_rig import (
 )
 
 from tripline.domain import ids
-from tripline.services.ingest import silence
+from tripline.services.ingest import silence, tracks
 from tripline.store import tables
 
 LATER_THERE = pytest.mark.sqlite("on PostgreSQL another process waits 15 s for the one that knew")
@@ -510,3 +510,28 @@ def test_microtrip_after_a_late_trip_message_says_microtrip_again(rig: Rig) -> N
 
     assert latest(rig) == (1, 1, "MICROTRIP", "MICROTRIP")
     assert len(rig.rows(tables.trip)) == 2
+
+
+def test_a_number_with_every_message_does_not_fill_the_memory(rig: Rig) -> None:
+    rig.send(*(microtrip(NOW + second * 1000, tid=second) for second in range(100)), at=NOW + 100_000)
+    for number in range(100, 200):
+        rig.send(trip_message(NOW, NOW + 1, tid=number))
+    track = rig.pipeline.tracks.get(SENSOR)
+
+    assert track is not None
+    assert len([trip for trip in track.trips if not trip.is_settled]) == tracks.UNSETTLED_KEPT
+    assert len(track.trips) == tracks.TRIPS_KEPT + 1, "those that have ended, and the open one"
+
+
+def test_trip_that_memory_dropped_is_read_again_for_its_late_sample(rig: Rig) -> None:
+    rig.send(microtrip(NOW), at=NOW)
+    for number in range(70):
+        at = NOW + (number + 1) * 5 * MINUTE
+        rig.send(microtrip(at, tid=100 + number), trip_message(at, at, tid=100 + number), at=at)
+    track = rig.pipeline.tracks.get(SENSOR)
+    assert track is not None
+    assert 41 not in [trip.tid for trip in track.trips]
+
+    rig.send(microtrip(NOW + 1000))
+
+    assert samples_by_trip(rig)[0] == 2
