@@ -1,4 +1,4 @@
-"""Which trip of a sensor a sample, a trip message or an event belongs to: by number and time, not by order of arrival
+"""The trip of a sample, a trip message or an event: found by number and time, not by order of arrival
 (spec/device-messages 4.4 I1-I6).
 
 Each function chooses among the sensor's known trips, in the order of their row numbers; None: none of them. A missing

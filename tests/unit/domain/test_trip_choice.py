@@ -1,4 +1,4 @@
-"""Which trip a sample, a trip message or an event belongs to, by number and time (spec/device-messages 4.4)."""
+"""Rules by which a sample, a trip message or an event finds its trip: number and time (spec/device-messages 4.4)."""
 
 from typing import Any
 
