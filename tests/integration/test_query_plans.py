@@ -37,8 +37,8 @@ PERMITTED = {
     # The platform administrator's, who reaches every company: the number of them all; and their list, in its order.
     "companies.count_partners": {"SCAN company"},
     "companies.list_companies": {"SCAN company USING COVERING INDEX ix_company_name"},
-    # Policies are few: the operator of the machine adds each. So are choices of them, made by hand.
-    "policies.list_policies": {POLICIES, SORTED},
+    # Policies are few: the operator of the machine adds each. Choices are read by date, until a page is full.
+    "policies.list_policies": {POLICIES, "SCAN policy_choice USING INDEX ix_policy_choice_from"},
     "policies.company_scoring": {POLICIES},
     # Asks for one row, whichever it is: whether anything waits to be erased.
     "trips_of_people.list_of_director": {LOOKS_FOR_ONE},

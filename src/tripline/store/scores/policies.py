@@ -108,15 +108,16 @@ def choices_of(tx: ReadTx, kind: Kind, subject: str) -> list[Chosen]:
 
 def choices_within(tx: ReadTx, scope: Scope, *, service_type: str | None, limit: int) -> list[ChosenFor]:
     """Choices for companies inside the scope and for a service type (None: all), the latest first."""
-    of_company = and_(policy_choice.c.kind == Kind.COMPANY.value, scopes.companies(scope.reaches))
-    of_service = policy_choice.c.kind == Kind.SERVICE_TYPE.value
+    of_company = scopes.companies(scope.reaches)  # of no service type: those join no company
+    # Not by kind, or SQLite would read all choices by their key and sort them: it walks them by date until it has enough.
+    of_service = policy_choice.c.kind != Kind.COMPANY.value
     if service_type is not None:
         of_service = and_(of_service, policy_choice.c.subject == service_type)
     joined = policy_choice.outerjoin(
         company, and_(policy_choice.c.kind == Kind.COMPANY.value, company.c.id == policy_choice.c.subject)
     )
     found = _CHOICES.add_columns(company.c.name).select_from(joined).where(or_(of_company, of_service))
-    latest = found.order_by(None).order_by(policy_choice.c.from_ms.desc(), policy_choice.c.subject).limit(limit)
+    latest = found.order_by(None).order_by(policy_choice.c.from_ms.desc(), policy_choice.c.subject.desc()).limit(limit)
     return [ChosenFor(_chosen(row), row.name) for row in tx.all(latest, scopes.values(scope))]
 
 

@@ -321,6 +321,7 @@ policy_choice = Table(
     comment="who is scored by another policy than that of the settings",
     sqlite_with_rowid=False,
 )
+Index("ix_policy_choice_from", policy_choice.c.from_ms, policy_choice.c.subject)
 
 
 vehicle_score = Table(
