@@ -27,11 +27,11 @@ async def words(
     """
     found = await asyncio.to_thread(_found, names, [each for each in points if each is not None], language)
 
-    def text(point: P | None, road: str) -> str | None:
+    def worded(point: P | None, road: str) -> str | None:
         name = None if point is None else found.get(point)
         return None if name is None else _text(name._replace(road=road or name.road), language)
 
-    return [text(point, road) for point, road in zip(points, roads or [""] * len(points), strict=True)]
+    return [worded(point, road) for point, road in zip(points, roads or [""] * len(points), strict=True)]
 
 
 def named(names: PlaceNames | None, points: Iterable[P], *, language: Language) -> Mapping[P, str]:
@@ -40,9 +40,19 @@ def named(names: PlaceNames | None, points: Iterable[P], *, language: Language) 
     return {point: text for point, text in texts if text is not None}
 
 
-def coordinates(point: tuple[float, float]) -> str:
-    """Return the text for a point without words."""
-    return "{:.4f}, {:.4f}".format(*point)
+async def shown(
+    names: PlaceNames | None, points: Sequence[P | None], *, language: Language, roads: Sequence[str]
+) -> list[str | None]:
+    """As `words`, but a point that no map names has its road, else its coordinates."""
+    found = await words(names, points, language=language, roads=roads)
+    return [text(point, name or road) for point, name, road in zip(points, found, roads, strict=True)]
+
+
+def text(point: tuple[float, float] | None, name: str | None = None) -> str | None:
+    """Return the name of a point, else its coordinates; None without a point."""
+    if point is None:
+        return None
+    return name or "{:.4f}, {:.4f}".format(*point)
 
 
 def _found(names: PlaceNames | None, points: Iterable[P], language: Language) -> dict[P, PlaceName]:

@@ -54,3 +54,12 @@ def test_without_maps_or_points_nothing_is_named():
     assert told(None, [(47.1, 9.5)], language=Language.ENGLISH) == [None]
     assert told(names, [None], language=Language.ENGLISH) == [None]
     assert names.calls == []
+
+
+def test_point_without_a_name_shows_its_road_else_its_coordinates():
+    points = [(47.1, 9.5), (48.0, 9.5), (48.0, 9.5), None]
+    found = asyncio.run(places.shown(Names(), points, language=Language.ENGLISH, roads=["", "A13", "", ""]))
+
+    assert found == ["Hauptstrasse, Vaduz", "A13", "48.0000, 9.5000", None]
+    shown = places.shown(None, [(48.0, 9.5)] * 2, language=Language.ENGLISH, roads=["", "A13"])
+    assert asyncio.run(shown) == ["48.0000, 9.5000", "A13"]

@@ -109,16 +109,13 @@ async def _told(request: Call, visitor: Visitor, trips: list[DriverTrip]) -> lis
     for each, cost in zip(trips, dearest, strict=True):
         spots += [each.ends.begin, each.ends.end, None if cost is None else (cost.lat, cost.lon)]
         roads += ["", "", "" if cost is None else cost.road]
-    names = await places.words(maps_of(request).places, spots, language=visitor.language, roads=roads)
-    words = [
-        name or (None if spot is None else places.coordinates(spot)) for spot, name in zip(spots, names, strict=True)
-    ]
+    words = await places.shown(maps_of(request).places, spots, language=visitor.language, roads=roads)
     return [
         Driven(
             trip=each.trip,
             begin=words[3 * at],
             end=words[3 * at + 1],
-            dearest=None if cost is None else msgspec.structs.replace(cost, where=names[3 * at + 2] or cost.where),
+            dearest=None if cost is None else msgspec.structs.replace(cost, where=words[3 * at + 2] or cost.where),
             explained=each.found is not None,
             disputed=_disputed(each, cost),
             grade=None if each.trip.score is None else trends.badge(each.trip.score).value,

@@ -138,10 +138,6 @@ def _named(rows: Sequence[TripRow], names: PlaceNames | None, language: Language
     return [msgspec.structs.replace(row, begin=get(row.ends.begin), end=get(row.ends.end)) for row in rows]
 
 
-def _place(point: Point | None) -> str | None:
-    return None if point is None else places.coordinates(point)
-
-
 def _start(row: TripRow, words: Words) -> str | None:
     text = words.time(row.trip.start_ms)
     return None if text is None else text[:-3]
@@ -192,10 +188,10 @@ TRIPS: Final = TripTable(
             "vehicle", Kind.CLIP, "trip.vehicle_no", to=lambda row, around: around.here(vehicle=row.trip.vehicle_id)
         ),
         Column("driver", Kind.CLIP, "trip.driver_name", look="middle", dash=True),
-        Column("begin", Kind.CLIP, lambda row, _: row.begin or _place(row.ends.begin), look="widest"),
-        Column("end", Kind.CLIP, lambda row, _: row.end or _place(row.ends.end), look="widest"),
-        Column("begin_at", Kind.TEXT, lambda row, _: _place(row.ends.begin), shown=False),
-        Column("end_at", Kind.TEXT, lambda row, _: _place(row.ends.end), shown=False),
+        Column("begin", Kind.CLIP, lambda row, _: places.text(row.ends.begin, row.begin), look="widest"),
+        Column("end", Kind.CLIP, lambda row, _: places.text(row.ends.end, row.end), look="widest"),
+        Column("begin_at", Kind.TEXT, lambda row, _: places.text(row.ends.begin), shown=False),
+        Column("end_at", Kind.TEXT, lambda row, _: places.text(row.ends.end), shown=False),
         Column(
             "km",
             Kind.KM,

@@ -99,7 +99,7 @@ def rows(found: "Explanation", disputes: Sequence[Dispute], *, say: Say, figures
 
 
 def _where(found: "Manoeuvre | Moment | Stretch", road: str) -> str:
-    return road or places.coordinates((found.lat, found.lon))
+    return places.text((found.lat, found.lon), road) or ""
 
 
 def _harsh(found: "Manoeuvre", road: str, disputes: Sequence[Dispute], say: Say, figures: Figures) -> Cost:

@@ -139,11 +139,7 @@ async def told_of(request: Call, trip_id: TripId) -> Told:
     shown = costs[:COSTS]
     points: list[tuple[float, float] | None] = [*view.ends, *((each.lat, each.lon) for each in shown)]
     roads = ["", "", *(each.road for each in shown)]
-    names = await places.words(maps_of(request).places, points, language=visitor.language, roads=roads)
-    begin, end = (
-        name or (None if point is None else places.coordinates(point))
-        for name, point in zip(names[:2], view.ends, strict=True)
-    )
+    names = await places.shown(maps_of(request).places, points, language=visitor.language, roads=roads)
     costs[:COSTS] = [
         msgspec.structs.replace(each, where=name or each.where) for each, name in zip(shown, names[2:], strict=True)
     ]
@@ -152,8 +148,8 @@ async def told_of(request: Call, trip_id: TripId) -> Told:
         found=found,
         sentence=sentence(view, found, visitor.language, figure),
         costs=costs,
-        begin=begin,
-        end=end,
+        begin=names[0],
+        end=names[1],
         quality=None if view.trip.quality is None else quality.read(view.trip.quality),
     )
 

@@ -125,7 +125,7 @@ def rows(day: VehicleDay, names: Mapping[Point, str]) -> list[Row]:
     """Return the drives and stops by time; `names`: the words for positions."""
 
     def word(point: Point | None) -> str | None:
-        return None if point is None else names.get(point) or places.coordinates(point)
+        return None if point is None else places.text(point, names.get(point))
 
     found = []
     for each in day.items:

@@ -109,7 +109,7 @@ def choices_of(tx: ReadTx, kind: Kind, subject: str) -> list[Chosen]:
 def choices_within(tx: ReadTx, scope: Scope, *, service_type: str | None, limit: int) -> list[ChosenFor]:
     """Choices for companies inside the scope and for a service type (None: all), the latest first."""
     of_company = scopes.companies(scope.reaches)  # of no service type: those join no company
-    # Not by kind, or SQLite would read all choices by their key and sort them: it walks them by date until it has enough.
+    # Not equal to a kind, or SQLite would read all choices by their key and sort them.
     of_service = policy_choice.c.kind != Kind.COMPANY.value
     if service_type is not None:
         of_service = and_(of_service, policy_choice.c.subject == service_type)
