@@ -71,8 +71,9 @@ PERMITTED = {
     "trends.vehicle_trend": {"SCAN sums", SORTED},
     "trends.driver_trend": {"SCAN sums", SORTED},
     "trends.company_trend": {"SCAN sums", SORTED},
-    # A company and its operator, of which the operator's address comes first; the policy of the made score.
-    "settling": {SORTED, POLICIES},
+    # A company and its operator, of which the operator's address comes first; the policy of the made score; one row,
+    # the counter of changes.
+    "settling": {SORTED, POLICIES, "SCAN position_change"},
 }
 """What each operation may do beside looking things up by index, and why that does not grow with others."""
 NO_SCAN = re.compile(

@@ -104,6 +104,7 @@ def test_every_row_of_every_table_arrives_and_comes_back_as_it_was(tmp_path, sou
     }
 
 
+@pytest.mark.deep
 def test_rows_of_long_ago_lie_in_partitions_of_their_weeks(source, target):
     store_copy.copied(source, target.url, progress=silent)
 
@@ -125,6 +126,7 @@ TRIGGER = """
     CREATE TRIGGER spoil BEFORE INSERT ON {table} FOR EACH ROW {when} EXECUTE FUNCTION spoil()"""
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("table", "body", "what"),
     [
@@ -160,6 +162,7 @@ def _no_variables(monkeypatch):
     monkeypatch.delenv(stores.VARIABLE, raising=False)
 
 
+@pytest.mark.deep
 def test_no_more_than_the_first_differences_are_told(capsys, source, target):
     body = "NEW.user_id := NULL; RETURN NEW;"
     target.connection.execute(TRIGGER.format(table="gps_event", body=body, when=""))
@@ -174,6 +177,7 @@ def test_no_more_than_the_first_differences_are_told(capsys, source, target):
     assert printed.err == "tripline: the copy is not the same as the source; nothing of it was kept.\n"
 
 
+@pytest.mark.deep
 def test_negative_zero_is_not_zero(source, target):
     body = "NEW.distance_m := '-0'; RETURN NEW;"
     target.connection.execute(TRIGGER.format(table="driving_score", body=body, when="WHEN (NEW.distance_m = 0)"))
@@ -184,6 +188,7 @@ def test_negative_zero_is_not_zero(source, target):
     assert {(each.table, each.what) for each in copied.differences} == {("driving_score", "distance_m")}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -233,6 +238,7 @@ def test_source_of_an_earlier_schema_is_told_to_be_migrated(tmp_path, source, ta
     )
 
 
+@pytest.mark.deep
 def test_file_made_from_postgresql_can_shrink(tmp_path, target):
     store_copy.copied(target.url, tmp_path / "file", progress=silent)
 
@@ -240,6 +246,7 @@ def test_file_made_from_postgresql_can_shrink(tmp_path, target):
         assert connection.execute("PRAGMA auto_vacuum").fetchone() == (2,)
 
 
+@pytest.mark.deep
 def test_copy_on_postgresql_climbs_with_every_row(tmp_path, source, target):
     store_copy.copied(source, target.url, progress=silent)
 
@@ -275,6 +282,7 @@ def test_database_that_a_process_uses_is_refused(tmp_path, target, silent_ms, ro
         assert store_copy.copied(target.url, folder(tmp_path / "back"), progress=silent).differences == []
 
 
+@pytest.mark.deep
 def test_command_killed_in_the_middle_leaves_the_target_empty(source, target):
     hang = "PERFORM pg_advisory_lock(7); PERFORM pg_advisory_unlock(7); RETURN NEW;"
     target.connection.execute(TRIGGER.format(table="vehicle", body=hang, when=""))

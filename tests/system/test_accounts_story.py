@@ -120,7 +120,7 @@ def story(kind, tmp_path, **variables):
             yield post, Server(running, http)
 
 
-@pytest.mark.parametrize("kind", ["smtp", "folder"])
+@pytest.mark.parametrize("kind", ["smtp", pytest.param("folder", marks=pytest.mark.deep)])
 def test_applicant_becomes_the_administrator_of_an_operator_company(tmp_path, kind):
     with story(kind, tmp_path) as (post, server):
         assert server.good("POST", "/api/noauth/application", FORM) == {}
@@ -153,7 +153,7 @@ def test_applicant_becomes_the_administrator_of_an_operator_company(tmp_path, ki
         assert server.good("GET", "/api/tre/v1/company/me", token=token)["id"] == record["id"]
 
 
-@pytest.mark.parametrize("kind", ["smtp", "folder"])
+@pytest.mark.parametrize("kind", ["smtp", pytest.param("folder", marks=pytest.mark.deep)])
 def test_used_replaced_and_altered_links_are_refused(tmp_path, kind):
     with story(kind, tmp_path) as (post, server):
         server.good("POST", "/api/noauth/application", FORM)
@@ -215,6 +215,7 @@ def test_rejected_applicant_is_told_why_and_has_no_account(tmp_path):
         assert "set-password" in mail.text_of(post.wait_for(2)[1])
 
 
+@pytest.mark.deep
 def test_korean_browser_meets_korean_in_refusals_mails_and_pages(tmp_path):
     with story("folder", tmp_path) as (post, server):
         server.http.headers["Accept-Language"] = "ko-KR,ko;q=0.9,en-US;q=0.8,en;q=0.7"

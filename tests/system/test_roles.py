@@ -23,6 +23,8 @@ from tests.system.test_device_to_score import START_MS, STEPS, microtrip, publis
 from tripline.mqtt import packets
 from tripline.wire import topics
 
+pytestmark = pytest.mark.deep
+
 V1 = "/api/tre/v1"
 SETTINGS = {"TRIPLINE_PUSH_ABSENT_S": "1"}
 DEAD_S = 25.0
@@ -125,7 +127,6 @@ def test_call_from_each_api_reaches_a_device_on_each_gateway(deployment: Deploym
         assert device.request()[0] == answer["requestId"]
 
 
-@pytest.mark.deep
 def test_twenty_devices_called_the_moment_they_are_subscribed_all_answer_in_ten_runs(deployment: Deployment) -> None:
     """Devices change their gateway from one run to the next, and each api calls devices on each gateway."""
     devices = deployment.registered(20)
@@ -404,7 +405,6 @@ def test_browsers_session_made_on_one_api_is_used_on_the_other_and_ends_on_both(
     assert not changed
 
 
-@pytest.mark.deep
 @pytest.mark.slow
 def test_devices_of_a_gateway_that_was_killed_are_away_and_come_back_through_the_other(deployment: Deployment) -> None:
     first, second = deployment.gateways
@@ -427,7 +427,6 @@ def test_devices_of_a_gateway_that_was_killed_are_away_and_come_back_through_the
     assert {row[0] for row in numbers} != slots, "a slot is not used again so soon"
 
 
-@pytest.mark.deep
 @pytest.mark.slow
 def test_process_that_was_taken_for_dead_goes_on_as_a_new_node_and_says_who_is_connected(
     deployment: Deployment,

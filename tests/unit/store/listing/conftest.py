@@ -8,7 +8,7 @@ BOUNDS = {"walking": (0, 0), "both": (3, 0), "sorting": (1_000, 0), "short": (3,
 """Name -> up to how many rows are looked up and sorted, and up to how many a principal's list is short."""
 
 
-@pytest.fixture(params=BOUNDS)
+@pytest.fixture(params=[pytest.param(each, marks=[pytest.mark.deep] * (each == "both")) for each in BOUNDS])
 def many(request, monkeypatch):
     monkeypatch.setattr(engine, "MANY", BOUNDS[request.param][0])
     monkeypatch.setattr(engine, "SHORT", BOUNDS[request.param][1])

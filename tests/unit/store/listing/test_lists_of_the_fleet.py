@@ -77,11 +77,19 @@ ENDING = [
 """What numbers end with, and what finds nothing by its end."""
 ENDING_VEHICLES = [
     *({"search": text} for text in ENDING),
-    *({"search": "1002", **filtered} for filtered in VEHICLE_FILTERS if "search" not in filtered),
+    *(
+        pytest.param({"search": "1002", **each}, marks=pytest.mark.deep)
+        for each in VEHICLE_FILTERS
+        if "search" not in each
+    ),
 ]
 ENDING_SENSORS = [
     *({"search": text} for text in ENDING),
-    *({"search": "1002", **filtered} for filtered in SENSOR_FILTERS if "search" not in filtered),
+    *(
+        pytest.param({"search": "1002", **each}, marks=pytest.mark.deep)
+        for each in SENSOR_FILTERS
+        if "search" not in each
+    ),
 ]
 
 DELEGATED = 8
