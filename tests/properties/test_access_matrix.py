@@ -111,7 +111,8 @@ class Stage:
 
     def _run(self, scenario, *, undone):
         async def playing():
-            app = rest.Rest(self._database, node=0x43 if undone else 0x42)
+            slot = int(undone) if stores.on_postgresql() else None
+            app = rest.Rest(self._database, node=0x43 if undone else 0x42, slot=slot)
             try:
                 if not undone:
                     return await scenario(World(app))

@@ -16,7 +16,7 @@ from tripline.scoring import quality
 from tripline.scoring.quality import Quality
 from tripline.scoring.rules import Rules
 from tripline.services.scores import rescorings
-from tripline.store.scores import disputes, policies
+from tripline.store.scores import disputes, policies, sums
 from tripline.store.tables import driving_score, gps_event, trip, vehicle
 from tripline.store.transactions import WriteTx
 
@@ -124,7 +124,8 @@ def scored_trip(app: Rest, owner: Login, vehicle_id: str, driver: Login) -> Any:
         journeys.keep_microtrip(tx, app.ids, no, created_ms=rest.NOW_MS, payload={"lat": 1, "lon": 2})
         common: dict[str, Any] = {"user_id": driver.user_id, "trip_no": no, "trip_id": trip_id}
         policies.keep(tx, Rules(), now_ms=rest.NOW_MS)
-        scores.add_score(tx, 0, vehicle_id, created_ms=rest.NOW_MS, **common)
+        scores.add_score(tx, 0, vehicle_id, created_ms=rest.NOW_MS, company_id=owner.company_id, **common)
+        sums.move(tx, {}, sums.shares(tx, [no]))
         scores.add_event(tx, 0, vehicle_id, created_ms=rest.NOW_MS, event_ms=rest.NOW_MS, **common)
         scores.add_total(tx, vehicle_id, created_ms=rest.NOW_MS, count=1, score=90.5, distance_m=4000.0)
         return trip_id
