@@ -75,6 +75,10 @@ def asked(tx):
                 deep = PageRequest(limit=50, by="start", descending=descending, place=middle)
                 trip_list.page(tx, query, deep, named=frozenset())
             trip_list.count(tx, query)
+            for most in (trip_list.AMONG, 1):  # along the service type; merged
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr(trip_list, "AMONG", most)
+                    trip_list.whole(tx, query, 50, named=named)
     return statements
 
 

@@ -6,8 +6,6 @@ Not here: finding rows (`store/trips/trip_list.py`), lists by creation (`trips.p
 
 from typing import Final
 
-import msgspec
-
 from tripline.domain import access, listed_trips
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import CompanyId, UserId, VehicleId
@@ -23,9 +21,6 @@ from tripline.store.trips.trip_list import TripQuery
 
 SUMMED: Final = 5_000
 """Trips of sums."""
-_AT_ONCE: Final = 500
-_PAGES: Final = 12
-"""Pages read for sums; with filters a page may be short."""
 USUAL_MS: Final = 7 * DAY_MS
 """Length of a period whose beginning is not given."""
 
@@ -69,15 +64,9 @@ def page(tx: ReadTx, *, actor: Actor, query: TripQuery, page_request: PageReques
 
 
 def sums(tx: ReadTx, *, actor: Actor, query: TripQuery) -> TripSums:
-    """Return the sums of the query's trips. Raises `TooLong` for more than `SUMMED`."""
-    trips: list[ListedTrip] = []
-    request = PageRequest(limit=_AT_ONCE, by=trip_list.START, descending=True)
-    for _ in range(_PAGES):
-        found = page(tx, actor=actor, query=query, page_request=request)
-        trips += found.rows
-        if len(trips) > SUMMED:
-            break
-        if not found.more_behind:
-            return listed_trips.summed(trips)
-        request = msgspec.structs.replace(request, place=found.last)
-    raise TooLong("sums", field="startTime", most=SUMMED)
+    """Return the sums of the query's trips. Raises `TooLong` for more than `SUMMED`, or among too many others."""
+    named = access.scope_of(actor, Action.USER_READ).reaches
+    found = trip_list.whole(tx, query, SUMMED, named=named)
+    if found is None:
+        raise TooLong("sums", field="startTime", most=SUMMED)
+    return listed_trips.summed(found)

@@ -53,6 +53,10 @@ COUNTED: Final = 5_000
 """Counting stops after so many trips."""
 COUNT_CHUNKS: Final = 25
 """Windows of a count."""
+AMONG: Final = 30_000
+"""Trips among which a whole list is read."""
+WIDE: Final = 10_000
+"""Most vehicles whose walks are merged for a whole list."""
 START: Final = "start"
 """The order of the list."""
 _HOUR_MS: Final = 3_600_000
@@ -178,6 +182,31 @@ def count(tx: ReadTx, query: TripQuery) -> Counted:
     return Counted(min(number, COUNTED), number <= COUNTED and not end)
 
 
+def whole(tx: ReadTx, query: TripQuery, most: int, *, named: scopes.Reaches) -> list[ListedTrip] | None:
+    """Return the trips of a list, in no order; None: more than `most`, or they are among more than `AMONG`.
+
+    Looked through are the trips of the vehicle, the driver, or the vehicles in reach up to `WIDE`, else those of the
+    service type. `named`: as of `page`.
+    """
+    walk = _walk(tx, query, ascending=False)
+    period = _Window(query.first_ms, query.last_ms)
+    if walk.shape.way is _Way.SERVICE and _exceeds(tx, walk, period):
+        walk = walk._replace(shape=walk.shape._replace(way=_Way.MERGED))
+        if tx.hot(_VEHICLES, walk.values[0], WIDE + 1)[0][0] > WIDE or _exceeds(tx, walk, period):
+            return None
+    elif walk.shape.way is not _Way.SERVICE and _exceeds(tx, walk, period):
+        return None
+    found = tx.hot(_whole(walk.shape), *walk.values, *period, 0, 0, most + 1)
+    return None if len(found) > most else _listed(tx, query, [no for _, no in found], named)
+
+
+def _exceeds(tx: ReadTx, walk: _Walk, period: _Window) -> bool:
+    """Return true if the walk meets more than `AMONG` trips in the period."""
+    merged = walk.shape.way is _Way.MERGED
+    found = tx.hot(_boundary(walk.shape), *walk.values, *period, 0, 0, AMONG + 1 if merged else AMONG)
+    return found[0][0] > AMONG if merged else bool(found)
+
+
 def place_of(tx: ReadTx, trip_id: str, query: TripQuery) -> Place | None:
     """Return the place of a trip within reach of the query's vehicle, driver or scope; None: it is not in there."""
     walk = _walk(tx, query, ascending=False)
@@ -219,7 +248,7 @@ def _walk(tx: ReadTx, query: TripQuery, *, ascending: bool) -> _Walk:
             principal = query.company_id
         elif of_other:
             shape = shape._replace(of_company=True)
-        vehicles = tx.hot(_VEHICLES, principal)[0][0]
+        vehicles = tx.hot(_VEHICLES, principal, MERGED + 1)[0][0]
         if vehicles <= MERGED:
             shape = shape._replace(way=_Way.MERGED)
     service_type = _service_type(tx, query) if shape.way is _Way.SERVICE else None
@@ -321,12 +350,9 @@ _SERVICE_TYPE: Final = Hot(select(company.c.service_type).where(company.c.id == 
 _OF_KIND: Final = _HELD.c.kind == literal_column(str(int(Kind.VEHICLE)))
 _VEHICLES: Final = Hot(
     select(func.count()).select_from(
-        select(_ONE)
-        .where(_HELD.c.principal == bindparam(PRINCIPAL), _OF_KIND)
-        .limit(literal_column(str(MERGED + 1)))
-        .subquery("few")
+        select(_ONE).where(_HELD.c.principal == bindparam(PRINCIPAL), _OF_KIND).limit(_MOST).subquery("few")
     ),
-    PRINCIPAL,
+    *(PRINCIPAL, "most"),
 )
 
 
@@ -441,6 +467,11 @@ def _boundary(shape: _Shape) -> Hot:
         return Hot(_number(_walked(shape, [], sorted_=False)), *_WHO, *_WINDOW)
     rows = select(_T.start_ms).where(_owner(shape.way), *_in_window()).order_by(*_order(shape, _T))
     return Hot(rows.limit(_ONE).offset(_MOST), *_WHO, *_WINDOW)
+
+
+@cache
+def _whole(shape: _Shape) -> Hot:
+    return Hot(_walked(shape, _conditions(shape), sorted_=False), *_WHO, *_WINDOW)
 
 
 def _number(rows: Select[Any]) -> Select[Any]:

@@ -244,6 +244,34 @@ def test_count_is_exact_up_to_its_bound(tx, monkeypatch):
     assert trip_list.count(tx, query) == (10, False)
 
 
+@pytest.mark.parametrize(("merged", "among"), [(1_000, 300), (3, 300), (3, 60)])
+@pytest.mark.parametrize("looker", ["operator", "director"])
+def test_whole_list_has_the_trips_of_its_pages(tx, monkeypatch, looker, merged, among):
+    """Merged, along the service type, and merged where the service type has too many."""
+    monkeypatch.setattr(trip_list, "MERGED", merged)
+    monkeypatch.setattr(trip_list, "AMONG", among)
+    subjects = ({}, {"vehicle_id": VehicleId("v9")}, {"user_id": UserId("f")}, {"company_id": CompanyId("q")})
+    for filters, of in product(FILTERS, subjects):
+        query = query_of(looker, filters=filters, **of)
+        everything = trip_list.whole(tx, query, 300, named=NAMED[Authority.COMPANY_ADMIN])
+
+        found = None if everything is None else sorted(each.no for each in everything)
+        assert found in (None, sorted(expected(tx, query))), (filters, of)
+        assert found is not None or (among == 60 and "company_id" not in of)
+
+
+@pytest.mark.parametrize(("name", "bound"), [("AMONG", 5), ("WIDE", 3)])
+def test_whole_list_ends_at_its_bounds(tx, monkeypatch, name, bound):
+    query = query_of("operator", filters=Filters(state=State.SCORED))
+    named = NAMED[Authority.COMPANY_ADMIN]
+    number = len(expected(tx, query))
+    assert trip_list.whole(tx, query, number - 1, named=named) is None
+    monkeypatch.setattr(trip_list, "MERGED", 3)
+    monkeypatch.setattr(trip_list, "AMONG", 60)
+    monkeypatch.setattr(trip_list, name, bound)
+    assert trip_list.whole(tx, query, number, named=named) is None
+
+
 def test_short_page_says_that_more_may_follow(tx, monkeypatch):
     monkeypatch.setattr(trip_list, "MERGED", 3)
     monkeypatch.setattr(trip_list, "CHUNK", 5)
