@@ -1,7 +1,10 @@
 """A vehicle's day as a page: its sentence, sums, rows, days around it, and an empty day."""
 
+import datetime as dt
 import re
+from zoneinfo import ZoneInfo
 
+import pytest
 from sqlalchemy import delete, insert, update
 from tests.support import day_world
 from tests.support.day_world import HOUR_MS, MIDNIGHT_MS
@@ -55,6 +58,45 @@ def test_empty_day_leads_to_the_days_with_trips_around_it(tmp_path):
     assert "Next trip: Dec 31, 2024" in early.text
     assert "Last trip before: Jan 2, 2025" in late.text
     assert f"{base}/2025-01-02" in Page(late.text).hrefs
+
+
+@pytest.mark.parametrize(
+    ("date", "hours", "around", "marks", "clock"),
+    [
+        ("2024-03-31", 23, ("2024-03-30", "2024-04-01"), {"00:00": 0.0, "03:00": 8.696, "21:00": 86.957}, "04:00"),
+        ("2024-10-27", 25, ("2024-10-26", "2024-10-28"), {"00:00": 0.0, "03:00": 16.0, "21:00": 88.0}, "02:00"),
+    ],
+)
+def test_day_with_a_change_of_the_clock_has_23_or_25_hours(tmp_path, date, hours, around, marks, clock):
+    zone = ZoneInfo("Europe/Berlin")
+    begin_ms = round(dt.datetime.fromisoformat(date).replace(tzinfo=zone).timestamp() * 1_000)
+
+    async def scenario(world):
+        def drive(tx):
+            # Over the midnight before, over the change of the clock, and over the midnight behind.
+            for no, since, until in ((1, -1, 1), (2, 1.5, 3), (3, hours - 1, hours + 1)):
+                ends = {"start_ms": begin_ms + int(since * HOUR_MS), "end_ms": begin_ms + int(until * HOUR_MS)}
+                tx.run(update(trip).where(trip.c.no == no).values(**ends))
+            path = day_world.samples((begin_ms - HOUR_MS, 127.0), (begin_ms - 1, 127.3), (begin_ms + HOUR_MS, 127.4))
+            tx.run(update(microtrip).where(microtrip.c.trip_no == 1).values(samples=path))
+
+        await world.app.store.write(drive)
+        world.app.change(time_zone=zone)
+        browser = Browser(world.app, world.logins["P"])
+        base = f"/fleet/vehicles/{world.ids['V']}/days"
+        told = await world.app.get(world.logins["P"], day_world.address(world, f"days/{date}"))
+        return base, told, [await browser.get(f"{base}/{each}") for each in (around[0], date, around[1])]
+
+    base, told, (before, day, behind) = day_world.run(tmp_path, scenario)
+
+    assert (told["startTime"], told["endTime"]) == (begin_ms, begin_ms + hours * HOUR_MS)
+    assert "3 trips, 22.5 km, 3 hr 30 min of driving" in day.text
+    assert "1 trip, 7.5 km, 1 hr of driving" in before.text
+    assert "1 trip, 10.0 km, 1 hr of driving" in behind.text
+    assert {f"{base}/{each}" for each in around} <= set(Page(day.text).hrefs)
+    drawn = dict(re.findall(r'<text class="day-hour[^"]*" x="([0-9.]+)%" y="40">([0-9:]+)</text>', day.text))
+    assert {text: float(x) for x, text in drawn.items() if text in marks} == marks
+    assert f"01:30 – {clock}" in texts(day)
 
 
 def test_score_of_the_day_stands_beside_its_known_limits_and_number_of_trips(tmp_path):
