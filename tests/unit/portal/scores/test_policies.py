@@ -168,5 +168,5 @@ def test_page_opens_to_those_who_may_choose(tmp_path: Path, who: str, status: in
 
     assert found == [status, status]
     # A driver reads what the own score weighs.
-    assert "What the score weighs" in score.text
+    assert "How the score is calculated" in score.text
     assert "Where the map gives no limit, 110 km/h counts as the limit." in score.text
