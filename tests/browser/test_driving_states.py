@@ -47,6 +47,7 @@ class Fleet:
         self.company = Company(server.api, server.data, service_type=service_type)
         self.visit = Visit(server.api, f"admin@{service_type}.example")
         self.vehicles = [self.company.vehicle_with_sensor(number) for number in range(1, vehicles + 1)]
+        self.service_type = service_type
         self.people = [self._person(service_type, name) for name in ("kim", "lee")]
         self.now_ms = int(time.time() * 1000)
         for number, vehicle in enumerate(self.vehicles):
@@ -86,6 +87,14 @@ class Fleet:
         return self.company.post(f"/api/tre/v1_3/{path}/sharelink", chosen)
 
 
+class Driver:
+    """A driver of a fleet, signed in."""
+
+    def __init__(self, fleet, name):
+        self.origin = fleet.origin
+        self.visit = Visit(fleet.origin, f"{name}@{fleet.service_type}.example")
+
+
 class World:
     """Companies without, with one and with many drives on a server with a map, and one on a server without."""
 
@@ -97,6 +106,7 @@ class World:
             "bare": Fleet(bare, "no-map", 1),
         }
         self.none, self.one, self.many, self.bare = self.fleets.values()
+        self.drivers = {"driver": Driver(self.many, "kim"), "driver, no vehicle": Driver(self.none, "kim")}
         self.one_trip, self.bare_trip = (each.trips()[0] for each in (self.one, self.bare))
         scored, disputed, annulled, corrected, *unscored = self.many.trips()
         self.scored, self.disputed, self.annulled, self.corrected = scored, disputed, annulled, corrected
@@ -113,6 +123,7 @@ class World:
         self.quiet = self.many.company.vehicle_with_sensor(90)
         self.links = {
             "vehicle": self.many.share(f"vehicle/{self.many.vehicles[1].vehicle_id}", trail=True, number=True),
+            "under way": self.many.share(f"vehicle/{self.many.vehicles[2].vehicle_id}", trail=True),
             "trip": self.many.share(f"trip/{scored}", number=True),
             "ended": self.many.share(f"vehicle/{self.many.vehicles[1].vehicle_id}"),
             "bare": self.bare.share(f"vehicle/{self.bare.vehicles[0].vehicle_id}"),
@@ -189,6 +200,7 @@ STATES = (
     ("links, none", "none", lambda world: "/shares", "main"),
     ("links, some", "many", lambda world: "/shares", "#shares"),
     ("shared vehicle", ANYBODY, lambda world: world.links["vehicle"]["url"], MAP),
+    ("shared vehicle, under way", ANYBODY, lambda world: world.links["under way"]["url"], MAP),
     ("shared trip", ANYBODY, lambda world: world.links["trip"]["url"], MAP),
     ("shared vehicle, no map imported", ANYBODY, lambda world: world.links["bare"]["url"], MAP),
     ("shared vehicle, ended", ANYBODY, lambda world: world.links["ended"]["url"], SAID),
@@ -212,6 +224,9 @@ STATES = (
     ("day, under way", "many", lambda world: f"/fleet/vehicles/{vehicle(world, 2)}/days/{today()}", MAP),
     ("day, none", "many", lambda world: f"/fleet/vehicles/{vehicle(world)}/days/2020-02-02", "main"),
     ("day, never", "many", lambda world: f"/fleet/vehicles/{world.quiet.vehicle_id}/days/{today()}", "main"),
+    ("driver's page", "driver", lambda world: "/drive", ".driven-cost"),
+    ("driver's page, no vehicle", "driver, no vehicle", lambda world: "/drive", "main .empty"),
+    ("vehicle taken by another", "driver", lambda world: f"/drive/{vehicle(world, 1)}", "main .notice"),
     ("trips, none", "none", lambda world: "/trips", "main"),
     ("trips, many", "many", lambda world: "/trips", "#trips"),
 )
@@ -231,6 +246,7 @@ def world(tmp_path_factory):
         yield made
         for each in made.fleets.values():
             each.company.http.close()
+        for each in (*made.fleets.values(), *made.drivers.values()):
             each.visit.http.close()
 
 
@@ -244,7 +260,7 @@ def browser(world):
 def shown(world, browser, turn, state):
     """A page in its state."""
     name, guest, address, ready = state
-    of = world.fleets.get(guest)
+    of = world.fleets.get(guest) or world.drivers.get(guest)
     path = address(world)
     origin = of.origin if of else path.partition("/share")[0]
     session = of.visit.session if of else None
