@@ -40,7 +40,7 @@ class LiveMap {
     this.texts = JSON.parse(place.dataset.texts);
     this.rules = JSON.parse(place.dataset.rules);
     this.today = new Intl.DateTimeFormat("en-CA", { timeZone: place.dataset.zone });
-    this.clock = new Intl.DateTimeFormat(LANGUAGE, { timeZone: place.dataset.zone, hour: "2-digit", minute: "2-digit" });
+    this.clock = new Intl.DateTimeFormat(LANGUAGE, { timeZone: place.dataset.zone, hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
     this.wanted = { states: new Set(), text: "", company: "", director: "" };
     this.view = { sort: "number", labels: "number", clusters: false, ...stored() };
     this.shown = ROWS;
@@ -398,7 +398,7 @@ class LiveMap {
   speedAndLimit(position, limit) {
     if (position.speed === null) return this.words("no_speed");
     const parts = [this.speed(position)];
-    if (limit !== null) parts.push(this.words("limit", { limit: `${WHOLE.format(limit)} km/h` }));
+    if (limit !== null) parts.push(this.words("limit", { limit: KMH.format(limit) }));
     if (position.heading !== null) parts.push(this.words("heading", { direction: this.direction(position.heading) }));
     return parts.join(", ");
   }
