@@ -62,11 +62,11 @@ struct device {
 /* --- what to do ------------------------------------------------------------------------------------------------- */
 
 static struct {
-    const char *host, *ca, *users, *kind;
+    const char *host, *ca, *users, *kind, *form;
     int port, connections, window, server, publishers, answer, reconnect, apart, drive;
     double seconds, warmup, rate, redial_ms;
     long long first_ms;
-} options = {.host = "127.0.0.1", .kind = "single", .connections = 100, .window = 1, .seconds = 5, .warmup = 1,
+} options = {.host = "127.0.0.1", .kind = "single", .form = "documented", .connections = 100, .window = 1, .seconds = 5, .warmup = 1,
              .first_ms = 1420070400000LL, .redial_ms = 250, .publishers = -1};
 
 static struct device *devices;
@@ -132,7 +132,9 @@ static void append_time(void) {
 }
 
 static void append_point(int i, int is_short) {
-    char text[128];
+    char text[160];
+    int is_text = strcmp(options.form, "text") == 0;
+    const char *more = strcmp(options.form, "keys") == 0 ? "\"try\":1,\"hdg\":271.5,\"vendor\":\"abc\"," : "";
     if (options.drive) {
         append("{\"tid\":41,\"lat\":47.");
         lat_at = message_size;
@@ -143,11 +145,15 @@ static void append_point(int i, int is_short) {
         append("}");
         return;
     }
-    snprintf(text, sizeof text, "{\"tid\":41,\"lat\":35.%06d,\"lon\":129.%06d,\"alt\":12.4,\"sp\":%d,%s\"nos\":9,%s\"clt\":",
-             157731 + 111 * i, 59114 + 137 * i, 38 + i % 7, is_short ? "" : "\"dop\":1.1,", is_short ? "" : "\"tdis\":14,");
+    const char *point = is_text ? "{\"tid\":\"41\",\"lat\":\"35.%06d\",\"lon\":\"129.%06d\",\"alt\":\"12.4\",\"sp\":\"%d\",%s%s"
+                                : "{\"tid\":41,\"lat\":35.%06d,\"lon\":129.%06d,\"alt\":12.4,\"sp\":%d,%s%s";
+    const char *rest = is_short ? (is_text ? "\"nos\":\"9\"," : "\"nos\":9,")
+                                : (is_text ? "\"dop\":\"1.1\",\"nos\":\"9\",\"tdis\":\"14\"," : "\"dop\":1.1,\"nos\":9,\"tdis\":14,");
+    snprintf(text, sizeof text, point, 157731 + 111 * i, 59114 + 137 * i, 38 + i % 7, rest, more);
     append(text);
+    append(is_text ? "\"clt\":\"" : "\"clt\":");
     append_time();
-    append("}");
+    append(is_text ? "\"}" : "}");
 }
 
 /* The PUBLISH that every device sends, times and packet id still to be filled in. */
@@ -588,7 +594,7 @@ static void parse(int argc, char **argv) {
         {"connections", 1, 0, 'n'}, {"window", 1, 0, 'w'}, {"seconds", 1, 0, 's'}, {"warmup", 1, 0, 'W'},
         {"rate", 1, 0, 'r'}, {"server", 1, 0, 'S'}, {"first-ms", 1, 0, 'f'}, {"publishers", 1, 0, 'P'},
         {"answer", 0, 0, 'a'}, {"reconnect", 0, 0, 'R'}, {"redial", 1, 0, 'd'},
-        {"apart", 0, 0, 'A'}, {"drive", 0, 0, 'D'}, {0, 0, 0, 0}};
+        {"apart", 0, 0, 'A'}, {"drive", 0, 0, 'D'}, {"form", 1, 0, 'F'}, {0, 0, 0, 0}};
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) switch (c) {
         case 'h': options.host = optarg; break;
         case 'p': options.port = atoi(optarg); break;
@@ -608,11 +614,12 @@ static void parse(int argc, char **argv) {
         case 'd': options.redial_ms = atof(optarg); break;
         case 'A': options.apart = 1; break;
         case 'D': options.drive = 1; break;
+        case 'F': options.form = optarg; break;
         default: exit(2);
         }
     if (!options.port || options.connections < 1 || options.window < 1 || options.window > MAX_WINDOW) {
         fprintf(stderr, "usage: loadgen --port P [--ca FILE] [--users FILE] [--connections N] [--window 1..64]\n"
-                        "       [--kind single|short|aggregate] [--rate R] [--seconds S] [--warmup S] [--server PID]\n"
+                        "       [--kind single|short|aggregate] [--form documented|keys|text] [--rate R] [--seconds S] [--warmup S] [--server PID]\n"
                         "       [--first-ms MS]  time of the first message\n"
                         "       [--apart] [--drive] [--publishers N] [--answer] [--reconnect] [--redial MS]\n");
         exit(2);

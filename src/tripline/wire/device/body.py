@@ -51,8 +51,8 @@ _LARGE: Final = re.compile(rb"[:,\[][ \t\r\n]*-?[0-9.]+[eE]\+?[0-9]")
 _SHAPE: Final = bytes(ord("0") if byte in b"0123456789" else 0 for byte in range(256))
 _MOST_DIGITS: Final = 308
 """A number of so many digits without an exponent is in the range of doubles."""
-_SHORT: Final = 2 * MAX_DEPTH
-"""No JSON of fewer bytes has too many digits, or is nested too deeply."""
+_SHORT: Final = 2 * MAX_DEPTH + len('"ty":2,"pld":')
+"""No message of fewer bytes is nested too deeply."""
 _STEP: Final = 16
 _ENOUGH_OF_THEM: Final = b"0" * ((_MOST_DIGITS + 1) // _STEP)
 """Digits side by side among every sixteenth byte of more."""
@@ -141,7 +141,7 @@ def is_sound(body: bytes, objects: int) -> bool:
         return False
     if len(body) < _SHORT:
         return True
-    if _ENOUGH_OF_THEM in body[::_STEP].translate(_SHAPE):
+    if len(body) > _MOST_DIGITS and _ENOUGH_OF_THEM in body[::_STEP].translate(_SHAPE):
         return False
     parts = body.count(b"{")
     if body.find(b"[", body.find(b"[") + 1) > 0:

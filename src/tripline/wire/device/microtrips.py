@@ -131,11 +131,8 @@ def read(
 
     `payload` is the JSON of all items, stored as sent when they make one record (A7); `texts` returns the JSON of each.
     """
-    whole = (
-        _of_one(items[0], payload, header, ty, device)
-        if len(items) == 1
-        else _of_equal(items, payload, header, ty, device)
-    )
+    whole = of_one(items[0], payload, header, ty, device) if len(items) == 1 else None
+    whole = whole or _of_equal(items, payload, header, ty, device)
     if whole is not None:
         return [whole]
     read = [_sample(item, header, device) for item in items]
@@ -149,7 +146,7 @@ def read(
     ]
 
 
-def _of_one(item: Values, payload: bytes, header: Header, ty: int, device: str) -> Microtrip | None:
+def of_one(item: Values, payload: bytes, header: Header, ty: int, device: str) -> Microtrip | None:
     """The record of an item with a position; None for others."""
     time_ms: Any = header.shared_ms if item.clt is None else item.clt
     # Latitude 0 may be a box without a fix (P1).

@@ -46,6 +46,8 @@ class _WithPayload(_Head, gc=False, kw_only=True):
 _HEAD = msgspec.json.Decoder(_WithoutPayload)
 _MESSAGE = msgspec.json.Decoder(_WithPayload)
 _HEADED: Final = topics.DATA - topics.HEADERLESS
+_LONG: Final = 512
+"""Bytes from which cutting a payload out costs less than passing it twice."""
 _PAYLOAD_KEY: Final = b'"pld":'
 _PAYLOAD_LAST: Final = (b"}}", b"]}")
 _SPACE: Final = b" \t\r\n"
@@ -92,10 +94,11 @@ def header_of(ts: Any, kind: Any, received_ms: int) -> Header:
 
 def _microtrips(body: bytes, received_ms: int, sensor_type: str, max_items: int) -> list[Microtrip] | None:
     """The microtrips in a JSON body; None for other messages, and when a value does not fit."""
-    start = body.find(_PAYLOAD_KEY) + len(_PAYLOAD_KEY)
     try:
-        if start >= len(_PAYLOAD_KEY) and body.endswith(_PAYLOAD_LAST):
-            # The payload is usually last. A cut in the wrong place leaves halves that are not JSON.
+        if len(body) > _LONG and body.endswith(_PAYLOAD_LAST):
+            # A long payload is cut out, so that it is passed once. It is usually last in its message; a cut in the
+            # wrong place leaves halves that are not JSON.
+            start = body.find(_PAYLOAD_KEY) + len(_PAYLOAD_KEY)
             try:
                 head: _Head = _HEAD.decode(body[:start] + b"0}")
                 return _usual(head, body[start:-1].strip(_SPACE), body, received_ms, sensor_type, max_items)
@@ -115,24 +118,28 @@ def _usual(
     if form is None:
         return None
     is_object = payload[:1] == b"{"
+    decoded: Any
     try:
-        items = [form.item.decode(payload)] if is_object else form.items.decode(payload)
+        decoded = (form.item if is_object else form.items).decode(payload)
     except msgspec.ValidationError:
         if form.marked is None:
             return None
         form = device_microtrips.form(number, form.marked)
-        items = [form.item.decode(payload)] if is_object else form.items.decode(payload)
-    if len(items) > max_items or not device_body.is_sound(body, len(items)):
-        return None
+        decoded = (form.item if is_object else form.items).decode(payload)
     header = header_of(head.ts, head.kind, received_ms)
     if is_object:
-        if items[0].lat is None and items[0].lon is None:
+        if not device_body.is_sound(body, 1):
+            return None
+        whole = device_microtrips.of_one(decoded, payload, header, number, form.device)
+        if whole is not None:
+            return [whole]
+        if decoded.lat is None and decoded.lon is None:
             return None  # it may be an event (K2)
-        return device_microtrips.read(items, payload, header, number, form.device)
-    if not items:
-        return []
+        return device_microtrips.read([decoded], payload, header, number, form.device)
+    if len(decoded) > max_items or not device_body.is_sound(body, len(decoded)):
+        return None
     texts = functools.partial(device_body.element_texts, payload)
-    return device_microtrips.read(items, payload, header, number, form.device, texts)
+    return device_microtrips.read(decoded, payload, header, number, form.device, texts) if decoded else []
 
 
 class _Message:
