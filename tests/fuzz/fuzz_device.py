@@ -65,7 +65,7 @@ def _mutated(body: bytes, rng: random.Random, corpus: list[bytes]) -> bytes:
 
 def read(body: bytes, rng: random.Random) -> None:
     """One message through the reader, its explanation and the answers; readings are counted, not judged."""
-    topic, sensor_type = rng.choice((*sorted(topics.DATA), topics.TRE)), rng.choice(SENSOR_TYPES)
+    topic, sensor_type = rng.choice((*sorted(device_publish.CHANNELS), topics.TRE)), rng.choice(SENSOR_TYPES)
     readings = device_publish.read(topic, body, received_ms=RECEIVED_MS, sensor_type=sensor_type, max_items=1000)
     told = explanation_messages.explain(topic, body, received_ms=RECEIVED_MS, sensor_type=sensor_type, max_items=1000)
     assert told.readings == readings

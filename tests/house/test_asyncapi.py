@@ -73,7 +73,7 @@ def test_references_lead_somewhere_and_every_schema_is_used():
 def test_channels_are_every_topic_and_both_pushes():
     addresses = {channel["address"] for channel in DOCUMENT["channels"].values()}
 
-    assert addresses == {*topics.DATA, *shapes.RPC_TOPICS.values(), *bus_envelopes.ENVELOPES, None}
+    assert addresses == {*device_publish.CHANNELS, *shapes.RPC_TOPICS.values(), *bus_envelopes.ENVELOPES, None}
     assert {address.partition("{")[0] for address in shapes.RPC_TOPICS.values()} == {
         topics.RPC_REQUEST,
         topics.RPC_RESPONSE,

@@ -24,7 +24,7 @@ from tripline.wire.readings import DeviceEvent, Microtrip, Rejected, Trip
 
 pytestmark = pytest.mark.deep
 
-TOPICS = st.sampled_from(sorted(topics.DATA))
+TOPICS = st.sampled_from(sorted(device_publish.CHANNELS))
 SENSOR_TYPES = st.sampled_from(["GPS", "OBD", "OBD2", "BLACKBOX", "DTG", "DTAG", "ADAS", "AVN", "", "x-y"])
 MAX_ITEMS = 4
 TRACK = SimpleNamespace(company_id="c", sensor_id="s", vehicle_id=None)

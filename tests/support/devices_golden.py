@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tripline.wire.device import body as device_body
+from tripline.wire.device import publish as device_publish
 
 FOLDER = Path(__file__).parents[1] / "golden" / "device"
 
@@ -34,5 +34,5 @@ def cases() -> list[Case]:
 
 def decoded(case: Case) -> Any:
     """The object in the body, however it is packed; a text when there is none."""
-    read = device_body.decode(case.topic, case.body)
+    read = device_publish.CHANNELS[case.topic].decode(case.body)
     return read if isinstance(read, str) else read.fields

@@ -105,7 +105,7 @@ def answer(topic: str, body: bytes) -> RpcAnswer | None:
 
 def said(body: bytes) -> Said:
     """Parse the body of an answer: an object, also as MessagePack (R7), any other JSON, or other bytes."""
-    decoded = device_body.decode("", body)
+    decoded = device_body.decode(body)
     if isinstance(decoded, device_body.Body):
         return Said(decoded.text, _code(decoded.fields), _info(decoded.fields))
     if decoded == device_reasons.NOT_OBJECT:

@@ -14,10 +14,6 @@ TELEMETRY: Final = "v1/sensors/me/telemetry"
 ATTRIBUTES: Final = "v1/sensors/me/attributes"
 """Events of class Attributes without header; likewise."""
 
-DATA: Final = frozenset({TRE, TRE_MSGPACK, TELEMETRY, ATTRIBUTES})
-"""Every topic whose bodies `wire/device/publish.py` reads."""
-HEADERLESS: Final = frozenset({TELEMETRY, ATTRIBUTES})
-
 RPC_REQUEST: Final = "v1/sensors/me/rpc/request/"
 """Platform to device; the request id follows. A device subscribes to this prefix and `+`."""
 RPC_REQUESTS: Final = RPC_REQUEST + "+"

@@ -5,16 +5,18 @@ Not here: the other parts (`wiring/server.py`), their adapters (`wiring/adapters
 
 import zoneinfo
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypedDict
 
 import msgspec
 
 from tripline.config import Config
 from tripline.config import bus as config_bus
-from tripline.domain.ids import SensorId, TimeIds
-from tripline.gateway.listener import Admit, DeviceListener
+from tripline.domain.ids import TimeIds
+from tripline.gateway.listener import DeviceListener
 from tripline.ports.clocks import Clock
 from tripline.ports.signals import Signals
+from tripline.services import credentials
 from tripline.services.bus.batches import BusBatches
 from tripline.services.bus.consumer import BusConsumer
 from tripline.services.bus.silence import Silence
@@ -23,7 +25,6 @@ from tripline.services.ingest.drain import Drain, Progress
 from tripline.services.ingest.intake import Intake, StoredUntil
 from tripline.services.live.position_keeper import PositionKeeper
 from tripline.services.presence import PresenceKeeper
-from tripline.store.fleet import sensors
 from tripline.store.transactions import Crew, Store
 from tripline.wiring.adapters import Adapters
 
@@ -99,7 +100,7 @@ def ingress(
         config=config.devices,
         intake=intake,
         presence=presence,
-        admit=_admission(base["store"]),
+        admit=partial(credentials.sensor_of, base["store"]),
         ids=base["ids"],
         clock=base["clock"],
     )
@@ -139,12 +140,3 @@ def bus_consumer(
         most=config.bus.batch,
     )
     return silence.run, consumer.run
-
-
-def _admission(store: Store) -> Admit:
-    """The admission of devices by a sensor's credential."""
-
-    async def admit(user_name: str) -> SensorId | None:
-        return await store.read_short(lambda tx: sensors.holder_of(tx, user_name))
-
-    return admit

@@ -13,6 +13,7 @@ from tripline.ports.devices import Source
 from tripline.services.device_frames import Frame
 from tripline.services.ingest.pipeline import LONG_BYTES
 from tripline.wire import topics
+from tripline.wire.device import publish as device_publish
 
 
 class Cut(NamedTuple):
@@ -53,7 +54,7 @@ def fairly(frames: list[Frame], most: int, most_bytes: int) -> Cut:
 
 def behind_results(frames: list[Frame]) -> Cut:
     """Defer data that follows a result of its sensor; the order of each sensor is preserved."""
-    if {frame.topic for frame in frames} <= topics.DATA:
+    if {frame.topic for frame in frames} <= device_publish.CHANNELS.keys():
         return Cut(frames, [])
     answered: set[SensorId] = set()
     held: set[SensorId] = set()
@@ -61,7 +62,7 @@ def behind_results(frames: list[Frame]) -> Cut:
     later: list[Frame] = []
     for frame in frames:
         sensor_id, topic = frame.source.sensor_id, frame.topic
-        if sensor_id in held or (sensor_id in answered and topic in topics.DATA):
+        if sensor_id in held or (sensor_id in answered and topic in device_publish.CHANNELS):
             held.add(sensor_id)
             later.append(frame)
             continue
@@ -79,7 +80,7 @@ def beginning(frames: list[Frame], most_bytes: int) -> list[Frame]:
     for place, frame in enumerate(frames):
         sensor_id = frame.source.sensor_id
         size += len(frame.body)
-        if place and (size > most_bytes or (sensor_id in answered and frame.topic in topics.DATA)):
+        if place and (size > most_bytes or (sensor_id in answered and frame.topic in device_publish.CHANNELS)):
             return frames[:place]
         if frame.topic.startswith(topics.RPC_RESULT):
             answered.add(sensor_id)

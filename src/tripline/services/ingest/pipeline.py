@@ -42,7 +42,7 @@ from tripline.store.ingest.deliveries import ENTRIES, Outlived
 from tripline.store.transactions import Store, WriteTx
 from tripline.store.trips import batch_rows
 from tripline.store.trips.batch_rows import Rows
-from tripline.wire import rpc, topics
+from tripline.wire import rpc
 from tripline.wire.device import publish as device_publish
 from tripline.wire.readings import DeviceEvent, Microtrip, Rejected, Trip
 
@@ -267,7 +267,7 @@ class Pipeline:
                 unknown = Rejected(reason="unknown_sensor", detail="The sensor was removed.", body=body)
                 refusals.append(Refusal(frame, unknown))
                 continue
-            if topic not in topics.DATA:
+            if topic not in device_publish.CHANNELS:
                 answer = rpc.answer(topic, body)
                 if answer is not None:
                     answers.append(Answered(frame, answer))

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import msgspec
 
-from tripline.wire import topics
 from tripline.wire.device import msgpack as device_msgpack
 from tripline.wire.device import reasons as device_reasons
 
@@ -63,13 +62,16 @@ _PAYLOAD = msgspec.json.Decoder(_Envelope)
 _ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-def decode(topic: str, body: bytes) -> Body | str:
+def decode(body: bytes) -> Body | str:
     """Decode the object in the body, or return the reason why it is unusable (`device_reasons`)."""
-    if device_msgpack.is_map(body):
-        return _from_msgpack(body)
-    if topic == topics.TRE_MSGPACK and body.lstrip()[:1] != b"{":
-        return _from_msgpack(device_msgpack.unhexed(body))
-    return _from_json(body)
+    return _from_msgpack(body) if device_msgpack.is_map(body) else _from_json(body)
+
+
+def decode_packed(body: bytes) -> Body | str:
+    """The same where MessagePack is expected: other bytes than JSON may be the hexadecimal text of a map (M2)."""
+    if device_msgpack.is_map(body) or body.lstrip()[:1] == b"{":
+        return decode(body)
+    return _from_msgpack(device_msgpack.unhexed(body))
 
 
 def payload_text(body: Body) -> bytes:

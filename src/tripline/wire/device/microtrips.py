@@ -1,11 +1,11 @@
 """Microtrip payloads, from JSON to packed samples in one pass.
 
-The items are decoded into structs: the keys in use leniently (a number, or a text that spells one), any other key is
-skipped by the decoder. An item that does not fit its struct is read value by value from its object; the others of its
-message are not. Items stay in the order sent (O1). Rules: spec/device-messages T3, P1, E1, I5, I6, A5, A7, D25.
+The items are decoded into structs, in which a text that spells a number is one too (V1). An item that does not fit its
+struct is read value by value from its object; the others of its message are not. Items stay in the order sent (O1).
+Rules: spec/device-messages T3, P1, E1, I5, I6, A5, A7, D25; decision 201.
 
-The decoder checks the grammar of the values that it skips, but neither their UTF-8 nor the range of their numbers nor
-their depth: that is for the caller (`body.is_sound`).
+The decoder checks the grammar of values that it skips, but neither their UTF-8 nor the range of their numbers nor their
+depth. Therefore a form learns the keys that devices send; what it still skips, `body.is_sound` checks.
 
 Not here: the header, the kind of a message, the elements of its array (`publish.py`); the packed layout
 (`domain/samples.py`).
@@ -42,7 +42,13 @@ _IN_USE: Final[dict[str, Any]] = {
     "em": Annotated[int, Meta(ge=0, le=10**6)] | float | Annotated[str, Meta(max_length=8)] | None,
 }
 """Keys that are read from any table, with the numbers that fit, also as text; NaN and infinities do not."""
-_NAMES: Final = {"try": "kind", "tripId": "trip_id"}
+_NAMES: Final = {key: key for key in _IN_USE} | {"try": "kind", "tripId": "trip_id"}
+_PLAIN: Final[Any] = float | str | bool | None
+"""The type of a key that is only stored."""
+_MOST_KEYS: Final = 64
+"""Keys of a form, learned ones too."""
+_LESSONS: Final = 64
+"""Payloads that a form learns from: a device may send other keys each time."""
 _ABSENT: Final = {"sp": math.nan}
 _OWN: Final = samples.FLAG_OWN_TIME
 _OWN_PARKING: Final = samples.FLAG_OWN_TIME | samples.FLAG_PARKING
@@ -71,14 +77,69 @@ class Values(Protocol):
     """OBD items only."""
 
 
-class Form(msgspec.Struct, frozen=True):
-    """How the items of one table are decoded."""
+class Way(NamedTuple):
+    """Decoders of a payload: of an object, and of an array of objects."""
 
     device: str
     item: msgspec.json.Decoder[Any]
     items: msgspec.json.Decoder[list[Any]]
-    marked: str | None
-    """The device type of items that do not fit because of a key that marks it (K4, K6)."""
+
+
+class Form:
+    """How the payloads of one message number are decoded, from sensors of one type."""
+
+    __slots__ = ("_known", "_lessons", "_marks", "ways")
+
+    def __init__(self, ty: int, device: str) -> None:
+        known = _kinds(ty, device)
+        marked, self._marks = _MARKED.get(device, (device, frozenset[str]()))
+        self._known = {key: kind for key, kind in known.items() if key not in self._marks}
+        self._lessons = _LESSONS
+        self.ways: tuple[Way, ...] = (
+            _way(self._known, device, forbid=True),
+            _way(self._known | dict.fromkeys(self._marks, _NULL), device),
+        )
+        """To be tried in turn. The first one fits only documented and learned keys, so that no value goes unchecked.
+        The second one skips other keys, unless they mark another device type (K4, K6), which the third one is for."""
+        if self._marks:
+            self.ways += (way_of(ty, marked),)
+
+    def learn(self, payload: bytes, way: Way) -> None:
+        """Learn the keys of a payload that the second way fits: some keys, of some payloads."""
+        if not self._lessons or way is not self.ways[1]:
+            return
+        self._lessons -= 1
+        content = msgspec.json.decode(payload)
+        sent = dict.fromkeys(
+            (key for item in content for key in item) if isinstance(content, list) else content, _PLAIN
+        )
+        # The decoder looks for the next key first: the order in which they come is the quickest.
+        known = {key: self._known.get(key, kind) for key, kind in (sent | self._known).items()}
+        if len(known) <= _MOST_KEYS and self._marks.isdisjoint(known):
+            self._known = known
+            self.ways = (_way(known, way.device, forbid=True), *self.ways[1:])
+
+
+def _kinds(ty: int, device: str) -> dict[str, Any]:
+    documented = dict.fromkeys(device_tables.TABLES.get(ty, {}) | device_tables.table_of(ty, device), _PLAIN)
+    return documented | _IN_USE
+
+
+def _way(kinds: dict[str, Any], device: str, *, forbid: bool = False) -> Way:
+    fields = [
+        (_NAMES.get(key, f"key_{at}"), kind, msgspec.field(name=key, default=_ABSENT.get(key)))
+        for at, (key, kind) in enumerate(kinds.items())
+    ]
+    item: Any = msgspec.defstruct(
+        f"{device.capitalize()}Item", fields, gc=False, kw_only=True, forbid_unknown_fields=forbid
+    )
+    return Way(device, msgspec.json.Decoder(item, strict=False), msgspec.json.Decoder(list[item], strict=False))
+
+
+@functools.lru_cache(maxsize=256)
+def way_of(ty: int, device: str) -> Way:
+    """Decoders of the items of a device of this type, which skip other keys."""
+    return _way(_kinds(ty, device), device)
 
 
 class _Sample(NamedTuple):
@@ -93,14 +154,14 @@ class _Sample(NamedTuple):
 
 def of_objects(objects: Sequence[Item], ty: int, device: str) -> list[Values]:
     """The same for decoded objects, each for itself."""
-    by = form(ty, device)
-    return [_of_object(item, by) for item in objects]
+    kind = way_of(ty, device).item.type
+    return [_of_object(item, kind) for item in objects]
 
 
-def _of_object(item: Item, by: Form) -> Values:
+def _of_object(item: Item, kind: Any) -> Values:
     read: Values
     try:
-        read = msgspec.convert(item, by.item.type, strict=False)
+        read = msgspec.convert(item, kind, strict=False)
     except msgspec.ValidationError:
         place = device_values.position(item.get("lat"), item.get("lon")) or device_values.NOWHERE
         speed = device_values.real(item.get("sp"))
@@ -115,7 +176,7 @@ def _of_object(item: Item, by: Form) -> Values:
             "trip_id": device_values.whole(item.get("tripId")),
             "em": None if flags < 0 else f"{flags:x}",
         }
-        read = by.item.type(**known)
+        read = kind(**known)
     return read
 
 
@@ -260,23 +321,4 @@ def form_of(ty: int, sensor_type: str) -> Form | None:
     """The form for a message number from a sensor of this registered type; None for other numbers than microtrips'."""
     if ty not in device_tables.MICROTRIPS:
         return None
-    return form(ty, device_kinds.vehicle_device(ty, [], device_tables.device_type(sensor_type)), marks=True)
-
-
-@functools.lru_cache(maxsize=256)
-def form(ty: int, device: str, *, marks: bool = False) -> Form:
-    """The form of a table; with `marks`, keys that mark another device type fit no item (K4, K6)."""
-    marked, foreign = _MARKED.get(device, (None, frozenset())) if marks else (None, frozenset())
-    # The decoder looks for the next key first, so the keys are in the order in which devices send them.
-    keys = dict.fromkeys(device_tables.TABLES.get(ty, {}) | device_tables.table_of(ty, device) | _IN_USE)
-    known = [
-        (_NAMES.get(key, key), _IN_USE.get(key, Any), msgspec.field(name=key, default=_ABSENT.get(key)))
-        for key in keys
-        if key not in foreign
-    ]
-    item: Any = msgspec.defstruct(
-        f"{device.capitalize()}Item", known + [(key, _NULL, None) for key in sorted(foreign)], gc=False, kw_only=True
-    )
-    return Form(
-        device, msgspec.json.Decoder(item, strict=False), msgspec.json.Decoder(list[item], strict=False), marked
-    )
+    return Form(ty, device_kinds.vehicle_device(ty, [], device_tables.device_type(sensor_type)))

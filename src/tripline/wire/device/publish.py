@@ -22,35 +22,55 @@ from tripline.wire.device import microtrips as device_microtrips
 from tripline.wire.device import reasons as device_reasons
 from tripline.wire.device import tables as device_tables
 from tripline.wire.device import values as device_values
+from tripline.wire.device.body import Body
 from tripline.wire.device.items import Header
 from tripline.wire.device.kinds import Item
 from tripline.wire.device.reasons import rejected
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Reading, Trip
 
-
-class _Head(msgspec.Struct, gc=False):
-    ty: Any = None
-    ts: Any = None
-    kind: Any = msgspec.field(name="try", default=None)
+_Plain = int | float | str | None
 
 
-class _WithoutPayload(_Head, gc=False, kw_only=True):
+class _Head(msgspec.Struct, gc=False, kw_only=True, forbid_unknown_fields=True):
+    """A header without other keys than known ones; the payload is cut out."""
+
+    ty: _Plain = None
+    ts: _Plain = None
+    kind: _Plain = msgspec.field(name="try", default=None)
+    ap: _Plain = None
+    sid: _Plain = None
     pld: Literal[0]
-    """In place of the payload, which was cut out."""
 
 
-class _WithPayload(_Head, gc=False, kw_only=True):
+class _Message(msgspec.Struct, gc=False, kw_only=True):
+    ty: _Plain = None
+    ts: _Plain = None
+    kind: _Plain = msgspec.field(name="try", default=None)
     pld: msgspec.Raw
 
 
-_HEAD = msgspec.json.Decoder(_WithoutPayload)
-_MESSAGE = msgspec.json.Decoder(_WithPayload)
-_HEADED: Final = topics.DATA - topics.HEADERLESS
-_LONG: Final = 512
-"""Bytes from which cutting a payload out costs less than passing it twice."""
+_HEAD = msgspec.json.Decoder(_Head)
+_MESSAGE = msgspec.json.Decoder(_Message)
 _PAYLOAD_KEY: Final = b'"pld":'
 _PAYLOAD_LAST: Final = (b"}}", b"]}")
 _SPACE: Final = b" \t\r\n"
+
+
+class Channel(msgspec.Struct, frozen=True):
+    """How the bodies of a channel are read."""
+
+    decode: Callable[[bytes], Body | str]
+    headed: bool
+    """A body without header is not a payload (K8)."""
+
+
+CHANNELS: Final = {
+    topics.TRE: Channel(device_body.decode, headed=True),
+    topics.TRE_MSGPACK: Channel(device_body.decode_packed, headed=True),
+    topics.TELEMETRY: Channel(device_body.decode, headed=False),
+    topics.ATTRIBUTES: Channel(device_body.decode, headed=False),
+}
+"""Every topic with data of devices. Another protocol adds its channels here."""
 
 KEYS: Final = ("ty", "ts", "pld", "try", "ap", "sid")
 """Keys of a message with its header, including the payload."""
@@ -61,26 +81,27 @@ def read(topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_ite
 
     `sensor_type` is the sensor's registered type; `received_ms` the time of receipt (epoch ms).
     """
-    if topic in _HEADED and body[:1] == b"{":
+    channel = CHANNELS.get(topic)
+    if channel is None:
+        return [rejected(device_reasons.TOPIC, body)]
+    if channel.headed and body[:1] == b"{":
         microtrips = _microtrips(body, received_ms, sensor_type, max_items)
         if microtrips is not None:
             return microtrips
-    if topic not in topics.DATA:
-        return [rejected(device_reasons.TOPIC, body)]
-    decoded = device_body.decode(topic, body)
+    decoded = channel.decode(body)
     if isinstance(decoded, str):
         return [rejected(decoded, body)]
-    message = _Message(decoded.fields, body, received_ms, device_tables.device_type(sensor_type), max_items)
-    if is_headerless(topic, decoded.fields):
+    message = _Objects(decoded.fields, body, received_ms, device_tables.device_type(sensor_type), max_items)
+    if is_headerless(channel, decoded.fields):
         return [message.headerless(decoded.text)]
     if not device_kinds.has(decoded.fields, "pld"):
         return [rejected(device_reasons.NO_PAYLOAD, body)]
     return message.readings(device_body.payload_text(decoded))
 
 
-def is_headerless(topic: str, fields: Item) -> bool:
+def is_headerless(channel: Channel, fields: Item) -> bool:
     """Return whether the body itself is the payload (K8)."""
-    return topic in topics.HEADERLESS and not (device_kinds.has(fields, "pld") and device_kinds.has(fields, "ty"))
+    return not channel.headed and not (device_kinds.has(fields, "pld") and device_kinds.has(fields, "ty"))
 
 
 def header_of(ts: Any, kind: Any, received_ms: int) -> Header:
@@ -95,12 +116,11 @@ def header_of(ts: Any, kind: Any, received_ms: int) -> Header:
 def _microtrips(body: bytes, received_ms: int, sensor_type: str, max_items: int) -> list[Microtrip] | None:
     """The microtrips in a JSON body; None for other messages, and when a value does not fit."""
     try:
-        if len(body) > _LONG and body.endswith(_PAYLOAD_LAST):
-            # A long payload is cut out, so that it is passed once. It is usually last in its message; a cut in the
-            # wrong place leaves halves that are not JSON.
+        if body.endswith(_PAYLOAD_LAST):
+            # The payload is usually last. A cut in the wrong place leaves halves that are not JSON.
             start = body.find(_PAYLOAD_KEY) + len(_PAYLOAD_KEY)
             try:
-                head: _Head = _HEAD.decode(body[:start] + b"0}")
+                head = _HEAD.decode(body[:start] + b"0}")
                 return _usual(head, body[start:-1].strip(_SPACE), body, received_ms, sensor_type, max_items)
             except msgspec.DecodeError:
                 pass
@@ -111,38 +131,41 @@ def _microtrips(body: bytes, received_ms: int, sensor_type: str, max_items: int)
 
 
 def _usual(
-    head: _Head, payload: bytes, body: bytes, received_ms: int, sensor_type: str, max_items: int
+    head: _Head | _Message, payload: bytes, body: bytes, received_ms: int, sensor_type: str, max_items: int
 ) -> list[Microtrip] | None:
     number = head.ty if type(head.ty) is int else device_values.whole(head.ty) or 0
     form = device_microtrips.form_of(number, sensor_type)
     if form is None:
         return None
     is_object = payload[:1] == b"{"
-    decoded: Any
-    try:
-        decoded = (form.item if is_object else form.items).decode(payload)
-    except msgspec.ValidationError:
-        if form.marked is None:
+    for way in form.ways:
+        try:
+            decoded: Any = (way.item if is_object else way.items).decode(payload)
+            break
+        except msgspec.ValidationError:
+            continue
+    else:
+        return None
+    count, device = 1 if is_object else len(decoded), way.device
+    if count > max_items:
+        return None
+    if way is not form.ways[0] or type(head) is not _Head:
+        if not device_body.is_sound(body, count):
             return None
-        form = device_microtrips.form(number, form.marked)
-        decoded = (form.item if is_object else form.items).decode(payload)
+        form.learn(payload, way)
     header = header_of(head.ts, head.kind, received_ms)
     if is_object:
-        if not device_body.is_sound(body, 1):
-            return None
-        whole = device_microtrips.of_one(decoded, payload, header, number, form.device)
+        whole = device_microtrips.of_one(decoded, payload, header, number, device)
         if whole is not None:
             return [whole]
         if decoded.lat is None and decoded.lon is None:
             return None  # it may be an event (K2)
-        return device_microtrips.read([decoded], payload, header, number, form.device)
-    if len(decoded) > max_items or not device_body.is_sound(body, len(decoded)):
-        return None
+        return device_microtrips.read([decoded], payload, header, number, device)
     texts = functools.partial(device_body.element_texts, payload)
-    return device_microtrips.read(decoded, payload, header, number, form.device, texts) if decoded else []
+    return device_microtrips.read(decoded, payload, header, number, device, texts) if decoded else []
 
 
-class _Message:
+class _Objects:
     """One decoded publish on its way to readings."""
 
     def __init__(self, fields: dict[str, Any], body: bytes, received_ms: int, registered: str, max_items: int) -> None:

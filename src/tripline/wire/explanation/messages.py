@@ -60,11 +60,12 @@ class Explanation(msgspec.Struct, frozen=True):
 
 def explain(topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_items: int) -> Explanation:
     """Explain the reader's result in sentences. Never raises, as the reader does not."""
-    answer = None if topic in topics.DATA else rpc.answer(topic, body)
+    channel = device_publish.CHANNELS.get(topic)
+    answer = rpc.answer(topic, body) if channel is None else None
     if answer is not None:
         return Explanation([], list(findings(answer)))
     readings = device_publish.read(topic, body, received_ms=received_ms, sensor_type=sensor_type, max_items=max_items)
-    decoded = device_body.decode(topic, body) if topic in topics.DATA else ""
+    decoded = channel.decode(body) if channel is not None else ""
     fields = {} if isinstance(decoded, str) else decoded.fields
     rejected = [
         finding(reading.reason, topic, body, fields, max_items) for reading in readings if isinstance(reading, Rejected)
@@ -84,7 +85,7 @@ class _Message:
         self._decoded = decoded
         self._fields = decoded.fields
         self._header = device_publish.header_of(decoded.fields.get("ts"), decoded.fields.get("try"), received_ms)
-        self._headerless = device_publish.is_headerless(topic, decoded.fields)
+        self._headerless = device_publish.is_headerless(device_publish.CHANNELS[topic], decoded.fields)
         self._sensor_type = sensor_type
         self._registered = device_tables.device_type(sensor_type)
 
@@ -249,7 +250,7 @@ def findings(answer: RpcAnswer) -> Iterator[Finding]:
     kind = "result" if answer.is_result else "acknowledgement"
     code = "no code" if said.code is None else f"code {said.code}, {_meaning(said.code)}"
     yield Finding(Sort.READ, "", f"{kind} of the call {answer.request_id}: {code}")
-    decoded = device_body.decode("", answer.body)
+    decoded = device_body.decode(answer.body)
     if isinstance(decoded, str):
         yield Finding(Sort.NOTE, "", f"the body is no JSON object: kept as sent; {_without_code(answer)}")
         return
