@@ -61,9 +61,11 @@ def read(tx: ReadTx, *, actor: Actor, now_ms: int, zone: ZoneInfo) -> Attention:
     falling: list[Falling] = []
     harsh: list[Harsh] = []
     for kind, names in ((Subject.VEHICLE, _vehicles(trips)), (Subject.DRIVER, _drivers(tx, actor, trips))):
-        known = sums.of_weeks(tx, names, first=week - 7 * (LATELY + BEFORE - 1), last=week)
-        falling += _falling(kind, names, known, first=week - 7 * (LATELY - 1))
-        harsh += _harsh(kind, names, known)
+        lately = week - 7 * (LATELY - 1)
+        now = sums.of_subjects(tx, names, Period.WEEK, first=lately, last=week)
+        before = sums.of_subjects(tx, names, Period.WEEK, first=lately - 7 * BEFORE, last=lately - 7)
+        falling += _falling(kind, names, before, now)
+        harsh += _harsh(kind, names, before, now)
     return Attention(
         falling=_first(falling, key=lambda each: each.now - each.before),
         harsh=_first(harsh, key=lambda each: -each.rate / each.group),
@@ -89,13 +91,11 @@ def _drivers(tx: ReadTx, actor: Actor, trips: Iterable[ListedTrip]) -> dict[str,
 
 
 def _falling(
-    kind: Subject, names: Mapping[str, str | None], known: Mapping[str, Mapping[int, Sums]], *, first: int
+    kind: Subject, names: Mapping[str, str | None], earlier: Mapping[str, Sums], lately: Mapping[str, Sums]
 ) -> list[Falling]:
     found = []
     for key, name in names.items():
-        before, now = NOTHING, NOTHING
-        for day, each in known.get(key, {}).items():
-            before, now = (before, now.plus(each)) if day >= first else (before.plus(each), now)
+        before, now = earlier.get(key, NOTHING), lately.get(key, NOTHING)
         enough = before.distance_m >= LEAST_M and now.distance_m >= LEAST_M
         if enough and before.score - now.score >= FALLEN:
             scores = {"before": before.score, "before_known": before.limit_known}
@@ -104,8 +104,11 @@ def _falling(
     return found
 
 
-def _harsh(kind: Subject, names: Mapping[str, str | None], known: Mapping[str, Mapping[int, Sums]]) -> list[Harsh]:
-    totals = {key: _total(weeks.values()) for key, weeks in known.items()}
+def _harsh(
+    kind: Subject, names: Mapping[str, str | None], earlier: Mapping[str, Sums], lately: Mapping[str, Sums]
+) -> list[Harsh]:
+    driven = [key for key in names if key in earlier or key in lately]
+    totals = {key: earlier.get(key, NOTHING).plus(lately.get(key, NOTHING)) for key in driven}
     group = _total(totals.values())
     rate = _rate(group)
     if len(totals) < GROUP or not rate:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Integer, Select, and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import BigInteger, Integer, Select, and_, bindparam, cast, delete, func, or_, select, update
 
 from tripline.domain import trends
 from tripline.domain.trends import NOTHING, Period, Subject, Sums
@@ -202,21 +202,21 @@ _ROWS: Final = Bulk(
 )
 
 
-def of_weeks(tx: ReadTx, subjects: Collection[str], *, first: int, last: int) -> dict[str, dict[int, Sums]]:
-    """Sums of these subjects by week, from the week that begins on `first` to that of `last`."""
-    found: dict[str, dict[int, Sums]] = {}
-    wanted = {"subjects": list(subjects), "first": first, "last": last, "of_period": Period.WEEK.value}
-    for row in tx.all(_OF_WEEKS, wanted) if subjects else ():
-        subject, day, *values = tuple(row)
-        weeks = found.setdefault(subject, {})
-        weeks[day] = weeks.get(day, NOTHING).plus(Sums(*values))
-    return found
+def of_subjects(tx: ReadTx, subjects: Collection[str], period: Period, *, first: int, last: int) -> dict[str, Sums]:
+    """Sums of these subjects over the periods that begin on these days; without a subject that has none."""
+    of = {"subjects": list(subjects), "first": first, "last": last, "of_period": period.value}
+    rows = map(tuple, tx.all(_OF_SUBJECTS, of) if subjects else ())
+    return {subject: Sums(*values) for subject, *values in rows}
 
 
-_OF_WEEKS: Final = select(score_sum.c.subject, score_sum.c.day, *(score_sum.c[name] for name in Sums._fields)).where(
-    score_sum.c.subject.in_(bindparam("subjects", expanding=True)),
-    score_sum.c.period == bindparam("of_period"),
-    score_sum.c.day.between(bindparam("first"), bindparam("last")),
+_OF_SUBJECTS: Final = (
+    select(score_sum.c.subject, *(cast(func.sum(score_sum.c[name]), BigInteger) for name in Sums._fields))
+    .where(
+        score_sum.c.subject.in_(bindparam("subjects", expanding=True)),
+        score_sum.c.period == bindparam("of_period"),
+        score_sum.c.day.between(bindparam("first"), bindparam("last")),
+    )
+    .group_by(score_sum.c.subject)
 )
 
 

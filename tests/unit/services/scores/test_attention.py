@@ -94,7 +94,7 @@ def test_fallen_score_names_the_share_of_known_limits(tmp_path):
 
     known = [(each["limitKnownBefore"], each["limitKnownNow"]) for each in told["falling"]]
     assert known == [(0.0, 0.0), (0.6, 0.2)]
-    assert "90.0 before (limits known: 60 %), 80.0 now (20 %)" in shown
+    assert "90.0 before (limits known: 60%), 80.0 now (20%)" in shown
     assert "90.0 before (limits known: none), 70.0 now (none)" in shown
 
 
