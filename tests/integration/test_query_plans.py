@@ -53,7 +53,6 @@ PERMITTED = {
     "positions.read": {SORTED, "SCAN position_change"},
     # The trips of one window, of the vehicles of one reader.
     "trip_lists.list_of_company": {SORTED},
-    "trip_lists.sums_of_company": {SORTED},
     "trends.scores_to_attend": {SORTED},
     "delegations.list_companies": {SORTED},
     # The links of one company, a few hundred at most, of which those of one millisecond are sorted.
