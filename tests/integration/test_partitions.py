@@ -180,22 +180,6 @@ def test_weeks_of_rejected_messages_go_as_a_whole_when_all_of_them_is_old_enough
     assert Partition("rejected_message", weeks[1]).name not in partitions_of(database)
 
 
-def test_weeks_of_deliveries_go_a_day_after_they_cannot_tell_a_redelivery_any_more(database):
-    gone = Partition("delivery", partitions.week_of(NOW_MS))
-    with keeping(database, NOW_MS) as (_, keeper):
-        asyncio.run(keeper.keep())
-    last_ms = gone.end_ms + 10 * 60_000 + 86_400_000
-
-    with keeping(database, last_ms - 1) as (_, keeper):
-        asyncio.run(keeper.keep())
-        before = partitions_of(database, "delivery")
-    with keeping(database, last_ms) as (_, keeper):
-        asyncio.run(keeper.keep())
-
-    assert gone.name in before
-    assert gone.name not in partitions_of(database, "delivery")
-
-
 def test_driving_data_is_never_dropped(database):
     far_ms = NOW_MS + 5 * 365 * 86_400_000
     before = partitions_of(database, "microtrip")

@@ -49,8 +49,7 @@ def ingest(
     """Take in bus messages from a file, beside a running server or without one. Exits 1 when any cannot be used.
 
     A line is {"data": ..., "msgType": ...} or {"topic": ..., "value": ...}. Messages taken in earlier are duplicates
-    and change nothing, so an interrupted file can be given again; a device's own messages within 10 minutes. The server
-    scores the trips when it runs.
+    and change nothing, so an interrupted file can be given again. The server scores the trips when it runs.
     """
     config = base.settings(place, {})
     shown = 0

@@ -297,7 +297,7 @@ class Ingest(Section, frozen=True):
     backlog: Annotated[int, Meta(ge=1, description="queued frames above which connections are not read")] = 20_000
     trip_gap_minutes: Annotated[float, Meta(gt=0, description="silence that ends a trip, minutes")] = 30.0
     redelivery_minutes: Annotated[
-        float, Meta(ge=0, description="how long an equal microtrip counts as redelivery, minutes")
+        float, Meta(ge=0, description="how long an equal message without a valid time counts as redelivery, minutes")
     ] = 10.0
     rejected_days: Annotated[float, Meta(gt=0, description="lifetime of rejected messages, days")] = 30.0
     rejected_kept: Annotated[

@@ -1,5 +1,4 @@
-"""Maintenance of partitions: create those of coming weeks in time, and drop whole weeks of rejected messages and
-delivery entries.
+"""Maintenance of partitions: create those of coming weeks in time, and drop whole weeks of rejected messages.
 
 Any number of processes may run it. Partitions exist on PostgreSQL; on SQLite there is nothing to do.
 
@@ -16,11 +15,10 @@ from tripline.ports.outages import Outage
 from tripline.services import poll_loop
 from tripline.store.database import partitions
 from tripline.store.database.partitions import Partition
-from tripline.store.tables import delivery, rejected_message
+from tripline.store.tables import rejected_message
 from tripline.store.transactions import ReadTx, Store
 
 EVERY_S: Final = 600.0
-MINUTE_MS: Final = 60_000
 
 log = logger("store")
 
@@ -31,7 +29,6 @@ class PartitionKeeper:
     def __init__(self, *, store: Store, settings: Ingest, clock: Clock) -> None:
         self._store = store
         self._rejected_ms = int(settings.rejected_days * DAY_MS)
-        self._delivery_ms = int(settings.redelivery_minutes * MINUTE_MS) + DAY_MS
         self._clock = clock
 
     async def run(self) -> None:
@@ -48,10 +45,7 @@ class PartitionKeeper:
         return 0
 
     def _outlived(self, tx: ReadTx, now_ms: int) -> list[Partition]:
-        kept_ms = ((rejected_message, self._rejected_ms), (delivery, self._delivery_ms))
-        return [
-            partition for table, ms in kept_ms for partition in partitions.outlived(tx, table, before_ms=now_ms - ms)
-        ]
+        return [*partitions.outlived(tx, rejected_message, before_ms=now_ms - self._rejected_ms)]
 
     async def _make(self, partition: Partition) -> None:
         try:

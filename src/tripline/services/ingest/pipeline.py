@@ -38,7 +38,6 @@ from tripline.services.live.position_keeper import PositionKeeper
 from tripline.services.own_thread import OwnThread
 from tripline.services.push import notices
 from tripline.services.rpc import answers as rpc_answers
-from tripline.store.ingest.deliveries import ENTRIES, Outlived
 from tripline.store.transactions import Store, WriteTx
 from tripline.store.trips import batch_rows
 from tripline.store.trips.batch_rows import Rows
@@ -135,10 +134,11 @@ class Pipeline:
         """The current step of the batch."""
         self._wishes = Wishes(store, signals)
         self._watches = ingest_traces.Watches(store)
-        self._memory_ms = settings.redelivery_minutes * _MINUTE_MS
-        self._outlived = Outlived()
         self.tracks = Tracks(
-            store, gap_ms=settings.trip_gap_minutes * _MINUTE_MS, memory_ms=self._memory_ms, node_id=self.node_id
+            store,
+            gap_ms=settings.trip_gap_minutes * _MINUTE_MS,
+            memory_ms=settings.redelivery_minutes * _MINUTE_MS,
+            node_id=self.node_id,
         )
 
     async def take_in(
@@ -324,9 +324,6 @@ class Pipeline:
             if self._wishes.stale:
                 raise Stale
             batch_rows.write(tx, SCOPE, rows)
-            if rows.entries and not tx.shared:
-                added = len(rows.entries) // ENTRIES.width
-                self._outlived.drop_some(tx, SCOPE, added=added, before_ms=int(now_ms - self._memory_ms))
             unusable.write(tx, self._ids)
             told = [*notices.put(tx, writes.pushes, ids=self._ids, now_ms=now_ms)]
             taken = rpc_answers.take_in(tx, answers, ids=self._ids, now_ms=now_ms) if answers else rpc_answers.Taken()

@@ -229,6 +229,8 @@ class Placer:
     def _event(self, track: Track, event: DeviceEvent, received_ms: int, no: int, text: str) -> None:
         """Store a device event with the trip that it belongs to by number and time."""
         trip = trip_choice.of_event(track.trips, event.tid, event.event_ms, self._gap_ms)
+        if trip is not None and trip.closed_ms is not None:
+            self.rows.late_events.append(no)
         self.rows.events += (
             *(no, text, track.company_id, track.sensor_id),
             *((track.vehicle_id, track.driver_id, None) if trip is None else (trip.vehicle_id, trip.user_id, trip.id)),

@@ -1,13 +1,13 @@
 """Find readings that were received before (O3, I3), so that a redelivery changes nothing.
 
-A microtrip is new if its header time, or its last sample's own time, is later than every recently stored one of the
-sensor; this costs two comparisons and covers nearly all. Every other message with a time is looked up by its entry
+A microtrip is new if its header time, or its last sample's own time, is later than every stored one of the sensor;
+this costs three comparisons and covers nearly all. Every other message with a time is looked up by its entry
 (`store/ingest/deliveries.py`), all messages of a batch together, and within the batch itself. So late data and
-redelivered data cost the same in a trip of any length. The first microtrip with a header time has the sensor's mark, so
-a late one needs a single key and no hash of its payload, unless the sensor recently sent one header time twice.
+redelivered data cost the same in a trip of any length. The first microtrip with a header time has the sensor's mark;
+another one with that time has a mark with a hash of its payload.
 
-A message without any time, neither in the header nor its own, never counts as a redelivery: two equal ones may be two
-facts.
+A message whose only time is a header time that cannot be true is a redelivery for some minutes. One without any time,
+neither in the header nor its own, never is: two equal ones may be two facts.
 
 Not here: rejecting unusable bodies (`wire/device/publish.py`).
 """
@@ -15,7 +15,7 @@ Not here: rejecting unusable bodies (`wire/device/publish.py`).
 from collections.abc import Iterator, Sequence
 from itertools import compress
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -27,13 +27,15 @@ from tripline.services.ingest.placement import message_key
 from tripline.services.ingest.tracks import SCOPE
 from tripline.store.ingest import deliveries as entries
 from tripline.store.ingest import tracks as rows
-from tripline.store.ingest.deliveries import Content, Sent, StoredEntries
+from tripline.store.ingest.deliveries import Content, Noted, Sent, StoredEntries
 from tripline.store.transactions import ReadTx, Store
 from tripline.wire.readings import DeviceEvent, Microtrip, Trip
 
 _MINUTE_MS: Final = 60_000
-_MARGIN_MS: Final = _MINUTE_MS
-"""Row numbers of a batch may be some milliseconds ahead of its instant."""
+_AHEAD_MS: Final = 300_000
+"""No true time is further ahead of its receipt (spec/device-messages T2)."""
+_MARGIN_MS: Final = 3_600_000
+"""No two processes' clocks are further apart."""
 _TRACK: Final = attrgetter("track")
 _INLINE: Final = 128
 """Most lookups done on the event loop; more are done in a thread."""
@@ -46,6 +48,16 @@ class Entry(NamedTuple):
     mark: int | None
 
 
+_Doubtful = TypeVar("_Doubtful", Sent, Noted)
+
+
+class _Part(NamedTuple, Generic[_Doubtful]):
+    """Suspect readings that are looked up together, among rows stored since an instant."""
+
+    since_ms: int
+    sent: Sequence[_Doubtful]
+
+
 class _Sorted(msgspec.Struct):
     """A batch's readings, sorted by the kind of lookup they need."""
 
@@ -55,7 +67,7 @@ class _Sorted(msgspec.Struct):
     places: list[int]
     """Positions of both."""
     marks: dict[int, int]
-    """Marks of microtrips with a header time, by position, where they had to be computed."""
+    """Marks of microtrips with a header time, by position."""
     messages: list[int]
     """Positions of the trip messages."""
 
@@ -63,7 +75,7 @@ class _Sorted(msgspec.Struct):
 async def without_redelivered(items: Sequence[Item], *, store: Store, settings: Ingest, now_ms: int) -> Sequence[Item]:
     """Return the new items in order, each with its entry. Raises `Outage`."""
     since_ms = int(now_ms - settings.redelivery_minutes * _MINUTE_MS)
-    told = _sorted(items, since_ms, now_ms)
+    told = _sorted(items, now_ms)
     if not told.places and not told.messages:
         return items
 
@@ -76,11 +88,11 @@ async def without_redelivered(items: Sequence[Item], *, store: Store, settings: 
     return [item for index, item in enumerate(items) if index not in again]
 
 
-def _sorted(items: Sequence[Item], since_ms: int, now_ms: int) -> _Sorted:
+def _sorted(items: Sequence[Item], now_ms: int) -> _Sorted:
     """Find possible redeliveries, and set the entry of each item; a suspect microtrip gets the entry of the first one
     with its header time."""
-    marked_ms = since_ms - _MARGIN_MS
     told = _Sorted([], [], [], {}, [])
+    latest_ts = now_ms + _AHEAD_MS
     mark_of = deliveries.mark_of
     for index, item in enumerate(items):
         track, reading = item.track, item.reading
@@ -88,7 +100,7 @@ def _sorted(items: Sequence[Item], since_ms: int, now_ms: int) -> _Sorted:
             ts = reading.ts
             last_ms = reading.last_ms
             # A last sample at exactly the instant of receipt has no time of its own (T3), except by coincidence.
-            if ts is not None and ts > track.newest_ts:
+            if ts is not None and track.newest_ts < ts <= latest_ts:
                 track.newest_ts = ts
                 track.new_ms = now_ms
                 if last_ms > track.newest_ms:
@@ -101,7 +113,8 @@ def _sorted(items: Sequence[Item], since_ms: int, now_ms: int) -> _Sorted:
                 item.instant, item.mark = last_ms, deliveries.untimed(track.key)
                 continue
             key, payload = track.key, reading.payload
-            is_new = last_ms > track.newest_ms and last_ms != received_ms
+            made_ms = None if last_ms == received_ms else last_ms
+            is_new = made_ms is not None and last_ms > track.newest_ms
             if is_new:
                 track.newest_ms = last_ms
                 track.new_ms = now_ms
@@ -109,15 +122,15 @@ def _sorted(items: Sequence[Item], since_ms: int, now_ms: int) -> _Sorted:
                 item.instant, item.mark = last_ms, mark_of(key, payload)
             elif is_new:
                 item.instant, item.mark = ts, mark_of(key, payload)
-                track.marked_ms = now_ms
             else:
                 item.instant, item.mark = ts, key
-                if track.marked_ms >= marked_ms:
-                    mark = told.marks[index] = mark_of(key, payload)
-                    told.microtrips.append(Sent(index, track.sensor_id, ts, mark, None, ts, payload))
+                mark = told.marks[index] = mark_of(key, payload)
+                told.microtrips.append(Sent(index, track.sensor_id, ts, mark, None, ts, payload, made_ms))
             if not is_new:
                 told.places.append(index)
-                told.microtrips.append(Sent(index, track.sensor_id, item.instant, item.mark, None, ts, payload))
+                told.microtrips.append(
+                    Sent(index, track.sensor_id, item.instant, item.mark, None, ts, payload, made_ms)
+                )
         elif type(reading) is DeviceEvent:
             ts = reading.ts
             if ts is None and reading.event_ms == item.frame.received_ms:
@@ -127,7 +140,8 @@ def _sorted(items: Sequence[Item], since_ms: int, now_ms: int) -> _Sorted:
             item.instant = reading.event_ms if ts is None else ts
             item.mark = mark_of(track.key, payload, ty)
             told.places.append(index)
-            told.events.append(Sent(index, track.sensor_id, item.instant, item.mark, ty, ts, payload))
+            made_ms = None if reading.event_ms == item.frame.received_ms else reading.event_ms
+            told.events.append(Sent(index, track.sensor_id, item.instant, item.mark, ty, ts, payload, made_ms))
         elif type(reading) is Trip:
             told.messages.append(index)
     return told
@@ -135,10 +149,12 @@ def _sorted(items: Sequence[Item], since_ms: int, now_ms: int) -> _Sorted:
 
 async def _looking(items: Sequence[Item], told: _Sorted, store: Store, since_ms: int, _now_ms: int) -> StoredEntries:
     """Suspect readings that are already stored, or whose key belongs to another reading."""
-    sent = (*told.microtrips, *told.events)
+    parts = _by_time(told, since_ms)
 
     def look(tx: ReadTx) -> StoredEntries:
-        found = entries.stored(tx, SCOPE, sent, since_ms=since_ms)
+        found = StoredEntries(set(), set())
+        for part in parts:
+            entries.stored(tx, SCOPE, part.sent, since_ms=part.since_ms, found=found)
         found.equal.update(_stored_messages(tx, items, told.messages, since_ms))
         return found
 
@@ -150,17 +166,33 @@ async def _looking_shared(
     items: Sequence[Item], told: _Sorted, store: Store, since_ms: int, now_ms: int
 ) -> StoredEntries:
     """Like `_looking`, in a shared database: rows are read only for entries that exist."""
-    sent = (*told.microtrips, *told.events)
-    noted = await entries.noted(store, SCOPE, sent, since_ms=since_ms, now_ms=now_ms)
+    parts = [
+        _Part(part.since_ms, await entries.noted(store, SCOPE, part.sent, since_ms=part.since_ms, now_ms=now_ms))
+        for part in _by_time(told, since_ms)
+    ]
 
     def look(tx: ReadTx) -> StoredEntries:
-        found = entries.compared(tx, SCOPE, noted, since_ms=since_ms, now_ms=now_ms)
+        found = StoredEntries(set(), set())
+        for part in parts:
+            entries.compared(tx, SCOPE, part.sent, since_ms=part.since_ms, now_ms=now_ms, found=found)
         found.equal.update(_stored_messages(tx, items, told.messages, since_ms))
         return found
 
-    if not noted and not told.messages:
+    if not told.messages and not any(part.sent for part in parts):
         return StoredEntries(set(), set())
     return await store.read(look, consistent=False)
+
+
+def _by_time(told: _Sorted, since_ms: int) -> list[_Part[Sent]]:
+    """The suspect readings, by how far back an equal one may be stored: not before the time it was made, or since the
+    instant, if that time is unknown."""
+    timed: list[Sent] = []
+    untimed: list[Sent] = []
+    for sent in (*told.microtrips, *told.events):
+        (untimed if sent.made_ms is None else timed).append(sent)
+    made_ms = min((sent.made_ms for sent in timed if sent.made_ms is not None), default=0)
+    parts = (_Part(made_ms - _AHEAD_MS - _MARGIN_MS, timed), _Part(since_ms, untimed))
+    return [part for part in parts if part.sent]
 
 
 def _stored_messages(tx: ReadTx, items: Sequence[Item], places: Sequence[int], since_ms: int) -> Iterator[int]:
@@ -169,7 +201,7 @@ def _stored_messages(tx: ReadTx, items: Sequence[Item], places: Sequence[int], s
         track, message = items[index].track, items[index].reading
         assert type(message) is Trip
         key = message_key(message)
-        since = 0 if key.for_ever else since_ms
+        since = 0 if key.for_ever or message.header_ms is not None else since_ms
         if rows.message_stored(tx, SCOPE, track.sensor_id, message_key=key.text, since_ms=since):
             yield index
 
@@ -200,7 +232,6 @@ def _twice(items: Sequence[Item], told: _Sorted, stored: StoredEntries, now_ms: 
             if is_taken:
                 item.mark = mark
                 entry = _entry(item)
-                track.marked_ms = now_ms
         if earlier is not None and _are_equal(items[earlier], item):
             twice.add(place)
         else:

@@ -34,7 +34,7 @@ _KNOWN_GAPS: Final = 4
 _AROUND_GAPS: Final = 2
 """Older trips are read this many gaps around the message that needs them."""
 _FUTURE_MS: Final = 300_000
-"""No sample time is further ahead of its receipt (spec/device-messages T2)."""
+"""No sample or header time is further ahead of its receipt (spec/device-messages T2)."""
 
 
 class Time(NamedTuple):
@@ -48,7 +48,7 @@ class Time(NamedTuple):
 class Track:
     """A sensor and its trips."""
 
-    __slots__ = ("company_id", "driver_id", "key", "kind", "known_ms", "marked_ms", "new_ms", "newest_ms", "newest_ts",
+    __slots__ = ("company_id", "driver_id", "key", "kind", "known_ms", "new_ms", "newest_ms", "newest_ts",
                  "sensor_id", "sensor_type", "service_type", "spans", "sure_ms", "trip", "trips", "used_ms",
                  "vehicle_id")  # fmt: skip
 
@@ -73,14 +73,12 @@ class Track:
         self.sure_ms = 0
         """No known trip except the open one ended so late."""
         self.measure()
-        self.newest_ts = -1 if known.newest_ts is None else known.newest_ts
-        """Largest header `ts` stored recently: a larger one is not a redelivery (O3)."""
-        self.marked_ms = -1 if known.newest_ts is None else now_ms
-        """Upper bound of when the latest microtrip with a header time and its own mark was stored."""
+        self.newest_ts = known.newest_ts
+        """No stored header `ts` that can be true is larger: a larger one is not a redelivery (O3)."""
         self.new_ms = -1
         """Instant of the latest batch with a microtrip that is new by its times alone."""
         self.newest_ms = now_ms + _FUTURE_MS
-        """Upper bound of the sample times stored recently; used if `newest_ts` does not decide."""
+        """Upper bound of the stored sample times; used if `newest_ts` does not decide."""
         self.used_ms = now_ms
 
     @property
@@ -136,8 +134,8 @@ class Tracks:
     """The tracks of every recently active sensor."""
 
     def __init__(self, store: Store, *, gap_ms: float, memory_ms: float, node_id: str) -> None:
-        """`gap_ms`: between two trips of a number. `memory_ms`: how long a stored microtrip without a time can still
-        matter (O3). `node_id`: the unique name under which this process claims sensors."""
+        """`gap_ms`: between two trips of a number. `memory_ms`: how far back the header times of a sensor are
+        read (O3). `node_id`: the unique name under which this process claims sensors."""
         self._store = store
         self._gap_ms = round(gap_ms)
         self._memory_ms = memory_ms

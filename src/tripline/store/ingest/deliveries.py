@@ -1,8 +1,7 @@
 """Find recently delivered messages by key, so that detecting a redelivery takes one query.
 
 An entry is (instant, mark, row number). Live messages of all sensors have instants close together, so a batch appends
-to a few pages, and a query takes equally long for a trip of a month and of an hour. Entries are needed while a
-redelivery counts (`ingest.redelivery_minutes`) and are deleted some time later.
+to a few pages, and a query takes equally long for a trip of a month and of an hour. An entry lives as long as its row.
 
 Not here: instant and mark (`domain/deliveries.py`), the caller (`services/ingest/redeliveries.py`).
 """
@@ -12,14 +11,14 @@ from functools import cache
 from typing import Final, NamedTuple
 
 import msgspec
-from sqlalchemy import BigInteger, Table, bindparam, delete, select, text, tuple_
+from sqlalchemy import Table, text
 
 from tripline.domain import ids
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import RowNo, SensorId
 from tripline.store.bulk import Bulk
 from tripline.store.tables import delivery, device_event, microtrip
-from tripline.store.transactions import Hot, ReadTx, Store, WriteTx
+from tripline.store.transactions import Hot, ReadTx, Store
 
 ENTRIES: Final = Bulk(delivery, "instant", "mark", "no")
 _SIZES: Final = (256, 64, 16, 4, 1)
@@ -28,26 +27,6 @@ _AHEAD_MS: Final = 3_600_000
 """No row number is further ahead of the clock."""
 _MOST: Final = 16
 """Most entries of one key that we compare. A device can have at most three of its own."""
-
-
-_LOOKED_AT: Final = 2
-"""Old entries that we check for each new one."""
-_KEY: Final = tuple_(delivery.c.instant, delivery.c.mark, delivery.c.no)
-_START: Final = (-(2**63), -(2**63), 0)
-_END: Final = (2**63 - 1, 2**63 - 1, 2**63 - 1)
-_BEHIND: Final = _KEY.op(">")(tuple_(*(bindparam(name, type_=BigInteger) for name in ("instant", "mark", "no"))))
-_NEXT: Final = Hot(
-    select(delivery).where(_BEHIND).order_by(*delivery.primary_key.columns).limit(1).offset(bindparam("skipped")),
-    *("instant", "mark", "no", "skipped"),
-)
-_DROP: Final = Hot(
-    delete(delivery).where(
-        _BEHIND,
-        _KEY.op("<=")(tuple_(*(bindparam(name, type_=BigInteger) for name in ("to_instant", "to_mark", "to_no")))),
-        delivery.c.no < bindparam("before_no"),
-    ),
-    *("instant", "mark", "no", "to_instant", "to_mark", "to_no", "before_no"),
-)
 
 
 class Content(NamedTuple):
@@ -72,6 +51,8 @@ class Sent(msgspec.Struct, gc=False):
     """Number of an event; None: a microtrip."""
     ts: int | None
     payload: bytes
+    made_ms: int | None
+    """Its own time; None: unknown."""
 
     @property
     def content(self) -> Content:
@@ -107,15 +88,13 @@ class StoredEntries(NamedTuple):
         (self.equal if stored == message.content else self.other).add(message.place)
 
 
-def stored(tx: ReadTx, scope: Scope, sent: Sequence[Sent], *, since_ms: int) -> StoredEntries:
-    """Which of the messages were stored in this database file since the instant (O3)."""
+def stored(tx: ReadTx, scope: Scope, sent: Sequence[Sent], *, since_ms: int, found: StoredEntries) -> None:
+    """Note which of the messages were stored in this database file since the instant (O3)."""
     assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
-    found = StoredEntries(set(), set())
     for table in (microtrip, device_event):
         of_table = [each for each in sent if _table(each) is table]
         for looked in _looked_up(tx, table, of_table, ids.first_no(since_ms)):
             found.add(looked.message, looked.stored)
-    return found
 
 
 async def noted(store: Store, scope: Scope, sent: Sequence[Sent], *, since_ms: int, now_ms: int) -> list[Noted]:
@@ -130,10 +109,11 @@ async def noted(store: Store, scope: Scope, sent: Sequence[Sent], *, since_ms: i
     return [Noted(sent[number - 1], no) for number, no in found]
 
 
-def compared(tx: ReadTx, scope: Scope, entries: Sequence[Noted], *, since_ms: int, now_ms: int) -> StoredEntries:
-    """Which of these messages of `noted` are equal to the row of their entry."""
+def compared(
+    tx: ReadTx, scope: Scope, entries: Sequence[Noted], *, since_ms: int, now_ms: int, found: StoredEntries
+) -> None:
+    """Note which of these messages of `noted` are equal to the row of their entry."""
     assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
-    found = StoredEntries(set(), set())
     for table in (microtrip, device_event):
         of_table = [each for each in entries if _table(each.message) is table]
         if of_table:
@@ -142,28 +122,6 @@ def compared(tx: ReadTx, scope: Scope, entries: Sequence[Noted], *, since_ms: in
             for message, no in of_table:
                 if no in rows:
                     found.add(message, rows[no])
-    return found
-
-
-class Outlived:
-    """Deletes expired entries of a database file, cycling through the table.
-
-    Each batch checks twice as many entries as it adds, so the cycle catches up with new entries ahead of it. The table
-    holds about twice the needed entries at any rate of messages. A shared database drops whole weeks instead
-    (`store/database/partitions.py`).
-    """
-
-    def __init__(self) -> None:
-        self._behind = _START
-        """The last entry checked in this cycle."""
-
-    def drop_some(self, tx: WriteTx, scope: Scope, *, added: int, before_ms: int) -> None:
-        """Drop entries of rows stored before the instant, in a transaction that adds so many."""
-        assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
-        last = tx.hot(_NEXT, *self._behind, _LOOKED_AT * added - 1)
-        until = last[0] if last else _END
-        tx.hot(_DROP, *self._behind, *until, ids.first_no(before_ms))
-        self._behind = until if last else _START
 
 
 def _looked_up(tx: ReadTx, table: Table, sent: Sequence[Sent], since_no: RowNo) -> Iterator[_Looked]:

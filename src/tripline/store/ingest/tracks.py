@@ -52,6 +52,8 @@ _NEWEST: Final = 17
 """Position of a row's newest header time."""
 _OF: Final = 16
 """Position of its sensor."""
+_AHEAD_MS: Final = 300_000
+"""No header time that is taken as true is further ahead of its receipt (spec/device-messages T2)."""
 MOST: Final = 64
 """Most ended trips of a sensor read at once."""
 _MARGIN_MS: Final = 3_600_000
@@ -252,8 +254,8 @@ class Known(msgspec.Struct, frozen=True):
     """Who drives the vehicle now."""
     trips: list[trips.LiveTrip]
     """The open trip and those that ended last, in the order opened; excludes deleted vehicles' trips."""
-    newest_ts: int | None
-    """No header `ts` of the microtrips stored since the cutoff is larger."""
+    newest_ts: int
+    """No header `ts` of its microtrips is larger, unless it was false when it came."""
 
 
 class Span(NamedTuple):
@@ -292,7 +294,8 @@ def load_all(
     changed = [row for row in driven if row[10] is None or row[9] >= known_ms]
     for each in _lives(tx, [*changed, *ended]):
         trips_of.setdefault(each.sensor_id, []).append(each.trip)
-    return {row[0]: _known(row, trips_of.get(row[0], []), newest.get(row[0])) for row in found}
+    before_ms = since_ms + _AHEAD_MS
+    return {row[0]: _known(row, trips_of.get(row[0], []), max(newest.get(row[0], 0), before_ms)) for row in found}
 
 
 def near(tx: ReadTx, scope: Scope, spans: Sequence[Span]) -> list["Driven"]:
@@ -327,7 +330,7 @@ def _lives(tx: ReadTx, rows: Iterable[tuple[Any, ...]]) -> list[Driven]:
     return [Driven(SensorId(row[_OF]), _live(row, latest)) for _, row in sorted(once.items())]
 
 
-def _known(row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int | None) -> Known:
+def _known(row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int) -> Known:
     # Interned, because ten thousand sensors share few of these strings, and trips share their sensor's.
     company_id, service_type, sensor_type, vehicle_id, kind, driver_id = map(_interned, row[1:])
     return Known(

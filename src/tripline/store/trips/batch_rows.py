@@ -96,6 +96,11 @@ _TELL_SENSOR: Final = (
 _TELL_DRIVER: Final = (
     update(account).where(account.c.id == bindparam("user_id")).values(latest_trip_id=bindparam("trip_id"))
 )
+_DRIVEN_BY: Final = (
+    update(device_event)
+    .where(device_event.c.no == bindparam("event_no"))
+    .values(user_id=select(trip.c.user_id).where(trip.c.id == device_event.c.trip_id).scalar_subquery())
+)
 _HOLD: Final = Hot(
     select(trip.c.no)
     .where(trip.c.no == any_(bindparam("trip_nos", type_=ARRAY(BigInteger))))
@@ -148,13 +153,15 @@ class LastHeard(NamedTuple):
 class Rows:
     """The rows of one batch. The lists for bulk inserts are flat: values one after the other."""
 
-    __slots__ = ("attributes", "drivers", "ended", "entries", "events", "grown_ended", "grown_open", "jobs", "messages",
-                 "microtrips", "sensors", "trips", "vehicles")  # fmt: skip
+    __slots__ = ("attributes", "drivers", "ended", "entries", "events", "grown_ended", "grown_open", "jobs",
+                 "late_events", "messages", "microtrips", "sensors", "trips", "vehicles")  # fmt: skip
 
     def __init__(self) -> None:
         self.microtrips: list[Any] = []
         self.trips: list[Any] = []
         self.events: list[Any] = []
+        self.late_events: list[int] = []
+        """Numbers of events of ended trips, whose driver may have been corrected."""
         self.entries: list[Any] = []
         """Index entries for microtrips and events."""
         self.jobs: dict[int, int] = {}
@@ -226,6 +233,7 @@ def write(tx: WriteTx, scope: Scope, rows: Rows) -> None:
     TRIPS.insert(tx, rows.trips)
     MICROTRIPS.insert(tx, rows.microtrips)
     EVENTS.insert(tx, rows.events)
+    _each(tx, _DRIVEN_BY, [{"event_no": no} for no in rows.late_events])
     ENTRIES.insert(tx, rows.entries)
     ATTRIBUTES.insert(tx, [value for key, newest in sorted(rows.attributes.items()) for value in (*key, *newest)])
     # Rows shared with other writers are written in key order, which is the order of locks (docs/locks.md).

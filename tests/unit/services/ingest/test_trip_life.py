@@ -535,3 +535,22 @@ def test_trip_that_memory_dropped_is_read_again_for_its_late_sample(rig: Rig) ->
     rig.send(microtrip(NOW + 1000))
 
     assert samples_by_trip(rig)[0] == 2
+
+
+def test_corrected_driver_stays_when_late_samples_and_events_come(rig: Rig) -> None:
+    rig.send(microtrip(NOW), trip_message(NOW, NOW + 5000))
+    trip_id = rig.rows(tables.trip, "id")[0]
+    rig.change(tables.trip, trip_id, user_id=None, corrected_ms=1, recorded_user_id=DRIVER)
+
+    rig.send(microtrip(NOW + 2000), {"ty": 104, "ts": NOW + 3000, "pld": {"tid": 41, "wbv": 11.8}})
+
+    assert rig.rows(tables.trip, "user_id", "corrected_ms", "recorded_user_id") == [(None, 1, DRIVER)]
+    assert rig.rows(tables.device_event, "trip_id", "user_id") == [(trip_id, None)]
+
+
+def test_late_samples_are_not_pushed_as_the_trip_again(rig: Rig) -> None:
+    rig.want([1, 2])
+    rig.send(microtrip(NOW), trip_message(NOW, NOW + 5000))
+    rig.send(microtrip(NOW + 2000), trip_message(NOW, NOW + 5000))
+
+    assert [body["msgTy"] for body in rig.pushed()] == [2, 1, 2]
