@@ -19,7 +19,7 @@ _BLACK_BOX: Final = "BLACKBOX"
 
 
 class Sample(NamedTuple):
-    """What a microtrip says about itself."""
+    """Number, kind and time of a microtrip."""
 
     tid: int | None
     device_type: str
@@ -29,7 +29,7 @@ class Sample(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What a trip message says about itself: from `first_ms` to `last_ms`, one instant if it says only one."""
+    """Number, kind and time of a trip message; both times are equal if it says only one."""
 
     tid: int | None
     device_type: str
@@ -39,7 +39,7 @@ class Told(NamedTuple):
 
 
 def of_sample(known: Sequence[LiveTrip], sample: Sample, gap_ms: float) -> LiveTrip | None:
-    """The trip whose time the microtrip lies in, else the nearest within the gap; of two that it lies between, the one
+    """The trip around the microtrip's time, else the nearest within the gap; of one before and one behind it, the one
     with the smaller row number (I1)."""
     before = after = None
     for trip in known:
@@ -96,7 +96,7 @@ def first_piece(known: Sequence[LiveTrip], last: LiveTrip, start_ms: int) -> Liv
 
 
 def of_event(known: Sequence[LiveTrip], tid: int | None, event_ms: int, gap_ms: float) -> LiveTrip | None:
-    """The trip whose time the event lies in, else the nearest within the gap; preferably one with the same number."""
+    """The trip around the event's time, else the nearest within the gap; preferably one with the same number."""
     best, best_rank = None, None
     for trip in known:
         if not is_about(trip, tid) or (trip.until_ms is not None and event_ms > trip.until_ms):

@@ -1,4 +1,4 @@
-"""Maintenance of partitions: create those of coming weeks in time, and drop whole weeks of rejected messages.
+"""Maintenance of partitions: create them weeks ahead, and drop whole weeks of rejected messages.
 
 Any number of processes may run it. Partitions exist on PostgreSQL; on SQLite there is nothing to do.
 

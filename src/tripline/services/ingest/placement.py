@@ -96,7 +96,7 @@ class Placer:
         trip = track.trip
         assert trip is not None
         if cause is Cause.REMOUNTED:
-            trip.until_ms = trip.last_ms  # what follows was not driven on its vehicle
+            trip.until_ms = trip.last_ms  # later samples are of the new vehicle
         self._end(track, trip, cause)
 
     def _join_or_begin(self, track: Track, reading: Microtrip) -> LiveTrip:

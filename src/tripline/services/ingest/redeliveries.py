@@ -52,7 +52,7 @@ _Doubtful = TypeVar("_Doubtful", Sent, Noted)
 
 
 class _Part(NamedTuple, Generic[_Doubtful]):
-    """Suspect readings that are looked up together, among rows stored since an instant."""
+    """Suspect readings that share one look-up, among rows stored since an instant."""
 
     since_ms: int
     sent: Sequence[_Doubtful]

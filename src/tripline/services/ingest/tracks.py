@@ -113,7 +113,7 @@ class Track:
         self.measure()
 
     def add_older(self, trips: Iterable[LiveTrip], spans: Sequence[Span]) -> None:
-        """Add the trips of these spans of earlier time, and forget those of other such spans."""
+        """Add the trips of these earlier spans, and forget the trips of other such spans."""
         self.spans = spans
         known = {trip.no: trip for trip in trips} | {trip.no: trip for trip in self.trips}
         self.trips = [
@@ -167,14 +167,14 @@ class Tracks:
         return read
 
     async def read_older(self, times: Iterable[Time]) -> None:
-        """Load the trips near times before those that the tracks know. Raises `Outage`."""
+        """Load the trips near these times, if they are too old for memory. Raises `Outage`."""
         gap_ms, around_ms = self._gap_ms, _AROUND_GAPS * self._gap_ms
         spans: dict[Track, dict[Span, None]] = {}
         for track, first_ms, last_ms in times:
             if first_ms - gap_ms < track.known_ms:
                 mine = spans.setdefault(track, {})
                 near = (span for span in (*mine, *track.spans) if _covers(span, first_ms - gap_ms, last_ms + gap_ms))
-                # One read serves the messages around, and those that follow.
+                # One read serves the messages around and the next ones.
                 around = Span(track.sensor_id, first_ms - gap_ms - around_ms, last_ms + gap_ms + around_ms)
                 mine[next(near, around)] = None
         wanted = [span for track, mine in spans.items() for span in mine if span not in track.spans]

@@ -1,7 +1,8 @@
 """Find recently delivered messages by key, so that detecting a redelivery takes one query.
 
 An entry is (instant, mark, row number). Live messages of all sensors have instants close together, so a batch appends
-to a few pages, and a query takes equally long for a trip of a month and of an hour. An entry lives as long as its row.
+to a few pages, and a query takes equally long for a trip of a month and of an hour. An entry stays until its row is
+erased.
 
 Not here: instant and mark (`domain/deliveries.py`), the caller (`services/ingest/redeliveries.py`).
 """

@@ -253,7 +253,7 @@ class Known(msgspec.Struct, frozen=True):
     driver_id: UserId | None
     """Who drives the vehicle now."""
     trips: list[trips.LiveTrip]
-    """The open trip and those that ended last, in the order opened; excludes deleted vehicles' trips."""
+    """The open trip and the latest ended ones, in the order opened; excludes deleted vehicles' trips."""
     newest_ts: int
     """No header `ts` of its microtrips is larger, unless it was false when it came."""
 
@@ -299,7 +299,7 @@ def load_all(
 
 
 def near(tx: ReadTx, scope: Scope, spans: Sequence[Span]) -> list["Driven"]:
-    """The ended trips that lie at least partly in one of these spans, in the order opened."""
+    """The ended trips of which a part is in one of these spans, in the order opened."""
     _everything(scope)
     until: dict[SensorId, int] = {}
     for span in spans:
