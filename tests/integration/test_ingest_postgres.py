@@ -88,7 +88,7 @@ def test_claims_trip_that_another_process_ended_is_not_written_on(pair: list[Nod
     first.send(microtrip(NOW), at=NOW)
     second.send(trip_message(NOW, NOW + 1), at=NOW + 2)
 
-    first.send(microtrip(NOW + 3000), at=NOW + 3000)
+    first.send(microtrip(NOW + 63_000), at=NOW + 63_000)
 
     assert [row[:2] for row in trips(first)] == [(41, "COMPLETE"), (41, "OPEN")]
     assert by_trip(first) == [1, 1]
@@ -99,7 +99,7 @@ def test_claims_sensor_taken_between_reading_and_writing_is_read_again(pair: lis
     first.send(microtrip(NOW), at=NOW)
     first.meanwhile(lambda: second.send(trip_message(NOW, NOW + 1), at=NOW + 2))
 
-    source = first.send(microtrip(NOW + 3000), at=NOW + 3000)
+    source = first.send(microtrip(NOW + 63_000), at=NOW + 63_000)
 
     assert source.settlements == [[1]]
     assert [row[:2] for row in trips(first)] == [(41, "COMPLETE"), (41, "OPEN")]
