@@ -121,10 +121,16 @@ class Readiness:
         self._was_ready = True
         self._unseen = {"machine", "store"}
         self._first = asyncio.Event()
+        self._opened = asyncio.Event()
 
     def opened(self) -> None:
         """Record that every listener is open."""
         self._listeners = "ready"
+        self._opened.set()
+
+    async def serving(self) -> None:
+        """Wait until every listener is open."""
+        await self._opened.wait()
 
     def stopping(self) -> None:
         """Record that the listeners are about to close."""

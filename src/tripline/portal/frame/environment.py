@@ -21,7 +21,7 @@ from tripline.language.catalogue import Language
 from tripline.later import Later
 from tripline.portal.frame import figures
 from tripline.portal.frame.figures import Figures
-from tripline.portal.frame.static import STATIC
+from tripline.portal.frame.static import STATIC, modules
 
 if TYPE_CHECKING:
     import jinja2
@@ -90,6 +90,7 @@ def environment() -> "jinja2.Environment":
     made.globals |= {
         "say": _say,
         "static": STATIC.address,
+        "modules": modules,
         "icon_of": _icon,
         "csrf_token": lambda: _page.get().csrf,
         "form_error": lambda: _page.get().error,
@@ -99,6 +100,13 @@ def environment() -> "jinja2.Environment":
     # Cached, as icons are: a list has a hundred badges of a few states.
     made.globals["badge_of"] = functools.cache(ui.badge)  # type: ignore[attr-defined]
     return made
+
+
+def load(*templates: str) -> None:
+    """Compile the parts of all pages, and these templates. For any thread."""
+    made = environment()
+    for template in templates:
+        made.get_template(template)
 
 
 def as_on(troubles: Mapping[str, str], body: str) -> list[tuple[str, str]]:

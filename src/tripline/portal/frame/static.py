@@ -1,6 +1,8 @@
 """Styles, scripts, icons and fonts of the pages. Browsers cache them indefinitely: their address changes with them."""
 
 import asyncio
+import re
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +17,7 @@ from tripline.portal.frame.page import page
 
 FOLDER: Final = Path(__file__).parent.parent / "static"
 STATIC: Final = Tree(FOLDER, "/static")
+_IMPORT: Final = re.compile(r'^import (?:[^"]+ from )?"\./([^"]+)";$', re.MULTILINE)
 _VERSION: Final = Value(
     name="version", type=str, meaning="version of all files", example="6c9ba3d0c80111ef", required=True
 )
@@ -46,6 +49,18 @@ async def _answered(request: Call, name: str) -> Response[bytes]:
     if answer is None:
         raise NotFoundException
     return answer
+
+
+@cache
+def modules(script: str) -> tuple[str, ...]:
+    """Addresses of the modules that a script imports, also through others, so that a page can load all at once."""
+    found: dict[str, None] = {}
+    waiting = [script]
+    while waiting:
+        imported = _IMPORT.findall((FOLDER / waiting.pop()).read_text(encoding="utf-8"))
+        waiting += [name for name in imported if name not in found]
+        found |= dict.fromkeys(imported)
+    return tuple(STATIC.address(name) for name in found)
 
 
 handlers: Final[list[Any]] = [read, read_of_folder]

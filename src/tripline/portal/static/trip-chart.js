@@ -1,5 +1,6 @@
 // Speed over time with the limit as a step line. Its cursor is the moment that the map shows; dragging looks closer.
 import { colour } from "./colours.js";
+import uPlot from "./uplot/uplot.mjs";
 
 const HEIGHT = 200;
 const EDGE = 8;
@@ -10,8 +11,7 @@ const EDGE = 8;
  * `span`: the instants where it begins and ends, by default those of the track. `gap`: samples further apart, ms, are not
  * joined.
  */
-export async function drawChart(place, track, { words, zone, language, brushed, span = [track.times[0], track.times.at(-1)], gap = Infinity }) {
-  const { default: uPlot } = await import("./uplot/uplot.mjs");
+export function drawChart(place, track, { words, zone, language, brushed, span = [track.times[0], track.times.at(-1)], gap = Infinity }) {
   const minutes = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: zone };
   const clock = new Intl.DateTimeFormat(language, minutes);
   const kmh = new Intl.NumberFormat(language, { style: "unit", unit: "kilometer-per-hour" });

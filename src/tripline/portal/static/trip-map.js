@@ -12,6 +12,8 @@ const NEAR_PX = 24;
 
 /** Draw the track; null where the browser cannot draw a map. `told(event)`: the words for an event. */
 export async function drawMap(place, track, { icons, shapes, told }) {
+  // The map takes most of the time, so what stands beside it is painted first.
+  await painted();
   const drawing = new TripMap(track);
   const map = await openMap(place, { bounds: () => track.bounds(), onStyle: (map) => drawing.style(map) });
   if (map === null) return null;
@@ -123,6 +125,14 @@ class TripMap {
     const steps = tokens.flatMap((token, no) => [no + 1, colour(token)]);
     return ["match", ["get", "step"], ...steps, colour("--speed-1")];
   }
+}
+
+/** Wait for the next frame, or for a moment in a page out of sight, which has none. */
+function painted() {
+  return new Promise((done) => {
+    requestAnimationFrame(() => setTimeout(done));
+    setTimeout(done, 200);
+  });
 }
 
 function made(tag, name) {

@@ -33,7 +33,7 @@ async function open() {
   const chartPlace = part("chart");
   let map = null;
   let replay = null;
-  const chart = await drawChart(chartPlace, track, {
+  const chart = drawChart(chartPlace, track, {
     words: { speed: texts["chart.speed"], limit: "" },
     zone: place.dataset.zone,
     language: LANGUAGE,

@@ -26,7 +26,7 @@ async function open() {
   part("thinned").textContent = words.thinned(track);
   const chartPlace = part("chart");
   let map = null;
-  const chart = await drawChart(chartPlace, track, {
+  const chart = drawChart(chartPlace, track, {
     words: { speed: texts["chart.speed"], limit: "" },
     zone: place.dataset.zone,
     language: document.documentElement.lang,

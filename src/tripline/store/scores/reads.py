@@ -180,6 +180,11 @@ def scored_trips(tx: ReadTx, vehicle_id: str) -> list[tuple[str, float, float, i
     return tx.hot(_SCORED, vehicle_id)
 
 
+def has_scores(tx: ReadTx) -> bool:
+    """True if any trip has a score."""
+    return bool(tx.hot(_ANY_SCORE))
+
+
 def qualities(tx: ReadTx, trip_ids: Sequence[str]) -> dict[str, bytes]:
     """The sample quality of these judged trips."""
     found = select(trip.c.id, trip.c.quality).where(trip.c.id.in_(trip_ids))
@@ -261,6 +266,7 @@ _SCORED: Final = Hot(
     ),
     "of_vehicle",
 )
+_ANY_SCORE: Final = Hot(select(driving_score.c.trip_id).limit(1))
 _NEWEST_POLICY: Final = Hot(
     select(driving_score.c.policy)
     .where(driving_score.c.vehicle_id == bindparam("of_vehicle"))

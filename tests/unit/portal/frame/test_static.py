@@ -10,7 +10,7 @@ from tests.support import rest as support
 from tests.support.portal import Browser
 from tests.support.rest import Rest
 
-from tripline.portal.frame.static import FOLDER, STATIC
+from tripline.portal.frame.static import FOLDER, STATIC, modules
 from tripline.portal.lists.tables import ROWS
 
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file())
@@ -59,6 +59,22 @@ def test_first_page_with_everything_that_it_loads_weighs_less_than_100_kb(tmp_pa
     assert {Path(path).suffix for path in weights} >= {"", ".css", ".js", ".svg"}
     assert weights["/fleet/vehicles"] > 10_000, "a page of rows"
     assert sum(weights.values()) < 100_000, weights
+
+
+def test_pages_name_every_module_that_their_script_imports() -> None:
+    """A regular expression finds them; a browser's parser decides, so the two must agree on every script of ours."""
+    for script in ("trip.js", "vehicle-day.js", "live-map.js", "shared.js"):
+        named = {urljoin(STATIC.address(script), f"./{each}") for each in imported(script)}
+        assert set(modules(script)) == named, script
+    assert STATIC.address("uplot/uplot.mjs") in modules("trip.js")
+
+
+def imported(script: str) -> set[str]:
+    """Modules that a script imports by statements of any form, directly or through others."""
+    own = set(
+        re.findall(r"""^(?:import|export)\b[^;(]*?["']\./([^"']+)["']""", (FOLDER / script).read_text(), re.MULTILINE)
+    )
+    return own.union(*(imported(each) for each in own))
 
 
 def loaded_by(path: str, answer: httpx.Response) -> list[str]:
