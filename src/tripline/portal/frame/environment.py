@@ -21,7 +21,7 @@ from tripline.language.catalogue import Language
 from tripline.later import Later
 from tripline.portal.frame import figures
 from tripline.portal.frame.figures import Figures
-from tripline.portal.frame.static import STATIC, modules
+from tripline.portal.frame.static import STATIC, grounds, modules
 
 if TYPE_CHECKING:
     import jinja2
@@ -91,6 +91,7 @@ def environment() -> "jinja2.Environment":
         "say": _say,
         "static": STATIC.address,
         "modules": modules,
+        "grounds": grounds(),
         "icon_of": _icon,
         "csrf_token": lambda: _page.get().csrf,
         "form_error": lambda: _page.get().error,

@@ -18,6 +18,7 @@ from tripline.portal.frame.page import page
 FOLDER: Final = Path(__file__).parent.parent / "static"
 STATIC: Final = Tree(FOLDER, "/static")
 _IMPORT: Final = re.compile(r'^import (?:[^"]+ from )?"\./([^"]+)";$', re.MULTILINE)
+_GROUND: Final = re.compile(r"--ground: light-dark\((#\w+), (#\w+)\);")
 _VERSION: Final = Value(
     name="version", type=str, meaning="version of all files", example="6c9ba3d0c80111ef", required=True
 )
@@ -49,6 +50,13 @@ async def _answered(request: Call, name: str) -> Response[bytes]:
     if answer is None:
         raise NotFoundException
     return answer
+
+
+def grounds() -> dict[str, str]:
+    """The ground of the pages by theme, as the style sheet has it."""
+    found = _GROUND.search((FOLDER / "style.css").read_text(encoding="utf-8"))
+    assert found is not None
+    return {"light": found[1], "dark": found[2]}
 
 
 @cache

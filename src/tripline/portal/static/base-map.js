@@ -4,6 +4,8 @@
 
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 const MOST_ZOOM = 18;
+/** Around what is shown; on the right, beside the buttons, so that they cover no label. */
+const PADDING = { top: 40, right: 96, bottom: 40, left: 40 };
 /** A style that could not be loaded is loaded again after so long. */
 const AGAIN_MS = 5_000;
 /** Zoom at which a place without bounds begins: the world. */
@@ -61,7 +63,7 @@ export async function openMap(place, { onStyle = () => {}, bounds = () => bounds
 
 /** Show an area: west, south, east, north. A single point is shown at the zoom of a street. */
 export function fit(map, bounds) {
-  if (bounds) map.fitBounds(bounds, { padding: 40, maxZoom: 15 });
+  if (bounds) map.fitBounds(bounds, { padding: PADDING, maxZoom: 15 });
   else map.jumpTo(WORLD);
 }
 
@@ -83,7 +85,7 @@ function boundsOf(place) {
 }
 
 function startOf(bounds) {
-  return bounds ? { bounds, fitBoundsOptions: { padding: 40, maxZoom: 15 } } : WORLD;
+  return bounds ? { bounds, fitBoundsOptions: { padding: PADDING, maxZoom: 15 } } : WORLD;
 }
 
 /** The place that the page's address names. */

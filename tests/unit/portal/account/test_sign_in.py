@@ -13,6 +13,7 @@ from tests.support.rest import Rest, changed
 
 from tripline.domain.access import Authority
 from tripline.domain.ids import UserId
+from tripline.portal.frame.static import FOLDER
 from tripline.ports.outages import Outage
 from tripline.services.accounts import directory, links, registry
 from tripline.services.accounts.hash_turns import Requester
@@ -377,6 +378,25 @@ def test_language_and_theme_are_kept_by_the_account(tmp_path: Path) -> None:
         return seen
 
     assert support.run(tmp_path, scenario) == [("ko", "system"), ("ko", "dark"), ("en", "system"), ("en", "system")]
+
+
+def test_browser_paints_its_bars_in_the_ground_of_the_theme(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[list[tuple[str | None, str | None]]]:
+        browser = await signed_in(rest)
+        seen = []
+        for theme in ("system", "light", "dark"):
+            fields = {"theme": theme, "next": "/account", "csrf": await csrf(browser)}
+            await browser.post("/account/preferences", fields)
+            metas = Page((await browser.get("/account")).text).all("meta")
+            seen.append([(each["content"], each.get("media")) for each in metas if each.get("name") == "theme-color"])
+        return seen
+
+    style = (FOLDER / "style.css").read_text()
+    system, light, dark = support.run(tmp_path, scenario)
+
+    assert system == [(light[0][0], "(prefers-color-scheme: light)"), (dark[0][0], "(prefers-color-scheme: dark)")]
+    assert (light, dark) == ([(light[0][0], None)], [(dark[0][0], None)])
+    assert f"--ground: light-dark({light[0][0]}, {dark[0][0]});" in style
 
 
 def test_guest_chooses_a_language_that_the_browser_keeps(tmp_path: Path) -> None:
