@@ -102,7 +102,7 @@ def explained(facts: ScoreFacts, zone: datetime.tzinfo, roads: RoadMatcher | Non
 
 
 def load() -> None:
-    """Load what explaining a score needs. Takes a fifth of a second; for any thread."""
+    """Load the modules that explain a score. Takes a fifth of a second; for any thread."""
     _ = explanation.of_facts
 
 

@@ -1,4 +1,4 @@
-"""What a process loads in the background once it serves: templates, and the page of a trip where trips are scored."""
+"""Loading in the background once a process serves: templates, and the page of a trip where trips are scored."""
 
 import asyncio
 
