@@ -124,7 +124,7 @@ class Driven:
 
     def sign_in_link(self) -> str:
         """Path of a link that signs the driver in."""
-        printed = servers.run_here("admin", "sign-in-link", "--data", str(self.data), "--email", self.email)
+        printed = servers.run("admin", "sign-in-link", "--data", str(self.data), "--email", self.email)
         return re.search(r"/sign-in/link\?\S+", printed.stdout).group()
 
     def _sent(self, method: str, path: str, body: Any = None) -> Any:
