@@ -146,6 +146,8 @@ def stored(rig: Rig) -> dict[str, Any]:
         tables.driving_score, "trip_no", "score", "accel", "de_accel", "over_speed", "distance_m", "day", "driving_ms"
     )
     events = rig.rows(tables.gps_event, "trip_no", "event_ms", "event_type", "speed_mh", "lat", "lon", "user_id")
+    start_of_id = dict(rig.rows(tables.trip, "id", "start_ms"))
+    latest = [*rig.rows(tables.vehicle, "latest_trip_id"), *rig.rows(tables.account, "latest_trip_id")]
     qualities = [quality and json.loads(quality) for quality in rig.rows(tables.trip, "quality")]
     return {
         "counted": sorted((quality["samples"], quality["periodMs"], quality["distance"]) for quality in qualities),
@@ -154,6 +156,7 @@ def stored(rig: Rig) -> dict[str, Any]:
         "scores": sorted((start_of[no], *row) for no, *row in scores),
         "events": sorted((start_of[no], *row) for no, *row in events),
         "sums": sorted(map(repr, rig.rows(tables.score_sum))),
+        "latest": [start_of_id.get(trip_id) for trip_id in latest],
         "vehicle": rig.rows(tables.vehicle_score, "count", "score", "distance_m", "sums"),
         "refused": rig.rows(tables.rejected_message, "reason"),
     }

@@ -17,7 +17,7 @@ from tripline.domain.trip_choice import Sample, Told
 from tripline.domain.trips import Cause, LiveTrip, MessageKey, State
 from tripline.services.ingest.batch import Item
 from tripline.services.ingest.tracks import Track
-from tripline.store.trips.batch_rows import OpenSpan, Rows
+from tripline.store.trips.batch_rows import Began, OpenSpan, Rows
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Trip
 
 _MINUTE_MS: Final = 60_000
@@ -161,12 +161,11 @@ class Placer:
             self._insert(
                 track, trip, start_ms=trip.first_ms, end_ms=trip.last_ms, closed_ms=self._now_ms, not_scored=not_scored
             )
-            self._tell(track, None, trips.MICROTRIP)
         else:
             track.trip = trip
             track.measure()
             self._insert(track, trip, start_ms=trip.first_ms, last_ms=trip.last_ms)
-            self._tell(track, trip.id, trips.MICROTRIP)
+        self._tell(track, trip, trips.MICROTRIP)
         return trip
 
     def _message(self, track: Track, message: Trip, received_ms: int) -> VehicleId | None:
@@ -217,11 +216,10 @@ class Placer:
             start_said=message.start_ms is not None,
             end_said=message.end_ms is not None,
         )
-        is_latest = track.trip is None and not any(start_ms < each.first_ms for each in track.trips)
         self._add(track, trip)
         times = {"start_ms": start_ms, "end_ms": end_ms, "closed_ms": self._now_ms, "until_ms": trip.until_ms}
         self._insert(track, trip, **times, **_said(message), not_scored=self._ask_score(trip, self._due_ms))
-        self._tell(track, trip.id if is_latest else None, trips.TRIP)
+        self._tell(track, trip, trips.TRIP)
 
     def _add(self, track: Track, trip: LiveTrip) -> None:
         track.add(trip, recent_ms=int(self._now_ms - 2 * self._gap_ms))
@@ -276,14 +274,15 @@ class Placer:
             ),
         )
 
-    def _tell(self, track: Track, trip_id: TripId | None, kind: str) -> None:
+    def _tell(self, track: Track, trip: LiveTrip | None, kind: str) -> None:
         """Update vehicle, sensor and (for a new trip) driver."""
         track.kind = kind
         self.rows.sensors[track.sensor_id] = kind
+        began = None if trip is None else Began(trip.first_ms, trip.id)
         if track.vehicle_id is not None:
-            self.rows.tell_vehicle(track.vehicle_id, trip_id, kind)
-        if trip_id is not None and track.driver_id is not None:
-            self.rows.drivers[track.driver_id] = trip_id
+            self.rows.tell_vehicle(track.vehicle_id, began, kind)
+        if began is not None and track.driver_id is not None:
+            self.rows.tell_driver(track.driver_id, began)
 
     def _new_trip(self) -> _TripKeys:
         no = self._ids.take(1, now_ms=self._now_ms)

@@ -9,7 +9,7 @@ bus (`bus_trips.py`), the rejected-message log (`store/ingest/rejected.py`).
 
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ARRAY, BigInteger, any_, bindparam, func, select, union_all, update
+from sqlalchemy import ARRAY, BigInteger, ColumnElement, any_, bindparam, case, func, select, union_all, update
 
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import SensorId, TripId, UserId, VehicleId
@@ -82,19 +82,25 @@ _GROW_OPEN: Final = (
     .where(trip.c.no == bindparam("trip_no"))
     .values(start_ms=bindparam("first_ms"), last_ms=bindparam("last_ms"))
 )
+
+
+def _latest(before: ColumnElement[Any]) -> ColumnElement[Any]:
+    """The id of the trip that began last: the given one, or the one before."""
+    began_ms = select(trip.c.start_ms).where(trip.c.id == before).scalar_subquery()
+    given: ColumnElement[Any] = bindparam("trip_id", type_=trip.c.id.type)
+    return case((given.is_(None), before), (began_ms > bindparam("began_ms", type_=BigInteger), before), else_=given)
+
+
 _TELL_VEHICLE: Final = (
     update(vehicle)
     .where(vehicle.c.id == bindparam("vehicle_id"))
-    .values(
-        latest_trip_id=func.coalesce(bindparam("trip_id"), vehicle.c.latest_trip_id),
-        last_trip_msg_type=bindparam("kind"),
-    )
+    .values(latest_trip_id=_latest(vehicle.c.latest_trip_id), last_trip_msg_type=bindparam("kind"))
 )
 _TELL_SENSOR: Final = (
     update(sensor).where(sensor.c.id == bindparam("sensor_key")).values(last_trip_msg_type=bindparam("kind"))
 )
 _TELL_DRIVER: Final = (
-    update(account).where(account.c.id == bindparam("user_id")).values(latest_trip_id=bindparam("trip_id"))
+    update(account).where(account.c.id == bindparam("user_id")).values(latest_trip_id=_latest(account.c.latest_trip_id))
 )
 _DRIVEN_BY: Final = (
     update(device_event)
@@ -141,11 +147,18 @@ class OpenSpan(NamedTuple):
     last_ms: int
 
 
+class Began(NamedTuple):
+    """A trip that may be the latest of a vehicle or driver."""
+
+    start_ms: int
+    trip_id: TripId
+
+
 class LastHeard(NamedTuple):
     """The latest contact with a vehicle."""
 
-    trip_id: TripId | None
-    """Its latest trip; None: as it was."""
+    trip: Began | None
+    """None: no other trip began."""
     kind: str
     """Of its last message."""
 
@@ -177,13 +190,16 @@ class Rows:
         self.attributes: dict[AttributeKey, Attribute] = {}
         self.vehicles: dict[VehicleId, LastHeard] = {}
         self.sensors: dict[SensorId, str] = {}
-        self.drivers: dict[UserId, TripId] = {}
-        """Latest trip."""
+        self.drivers: dict[UserId, Began] = {}
 
-    def tell_vehicle(self, vehicle_id: VehicleId, trip_id: TripId | None, kind: str) -> None:
-        """The vehicle's latest trip (None: as it was) and kind of message."""
+    def tell_vehicle(self, vehicle_id: VehicleId, trip: Began | None, kind: str) -> None:
+        """A trip of the vehicle that began, if any, and the kind of its last message."""
         before = self.vehicles.get(vehicle_id)
-        self.vehicles[vehicle_id] = LastHeard(before.trip_id if trip_id is None and before else trip_id, kind)
+        self.vehicles[vehicle_id] = LastHeard(_later(before.trip, trip) if before else trip, kind)
+
+    def tell_driver(self, user_id: UserId, trip: Began) -> None:
+        """A trip of the driver began."""
+        self.drivers[user_id] = _later(self.drivers.get(user_id), trip) or trip
 
     def end(self, trip: LiveTrip, *, not_scored: str | None, **said: Any) -> None:
         """End the trip in its current state; `said` holds the fields of its trip message."""
@@ -252,13 +268,21 @@ def write(tx: WriteTx, scope: Scope, rows: Rows) -> None:
     _each(
         tx,
         _TELL_VEHICLE,
-        [
-            {"vehicle_id": key, "trip_id": heard.trip_id, "kind": heard.kind}
-            for key, heard in sorted(rows.vehicles.items())
-        ],
+        [{"vehicle_id": key, "kind": heard.kind, **_began(heard.trip)} for key, heard in sorted(rows.vehicles.items())],
     )
     _each(tx, _TELL_SENSOR, [{"sensor_key": key, "kind": kind} for key, kind in sorted(rows.sensors.items())])
-    _each(tx, _TELL_DRIVER, [{"user_id": key, "trip_id": trip_id} for key, trip_id in sorted(rows.drivers.items())])
+    _each(tx, _TELL_DRIVER, [{"user_id": key, **_began(trip)} for key, trip in sorted(rows.drivers.items())])
+
+
+def _later(before: Began | None, trip: Began | None) -> Began | None:
+    """The trip that began last."""
+    if before is None or trip is None:
+        return trip or before
+    return before if before.start_ms > trip.start_ms else trip
+
+
+def _began(trip: Began | None) -> dict[str, Any]:
+    return {"trip_id": None, "began_ms": 0} if trip is None else {"trip_id": trip.trip_id, "began_ms": trip.start_ms}
 
 
 def newest_no(tx: ReadTx, scope: Scope, *, before_no: int | None = None) -> int:

@@ -554,3 +554,14 @@ def test_late_samples_are_not_pushed_as_the_trip_again(rig: Rig) -> None:
     rig.send(microtrip(NOW + 2000), trip_message(NOW, NOW + 5000))
 
     assert [body["msgTy"] for body in rig.pushed()] == [2, 1, 2]
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_latest_trip_is_the_one_that_began_last_in_whatever_order_they_come(rig: Rig, apart: bool) -> None:
+    drives = [microtrip(NOW + 50 * MINUTE, tid=2), microtrip(NOW, tid=1), microtrip(NOW + 90 * MINUTE, tid=3)]
+    alone = trip_message(NOW - 90 * MINUTE, NOW - 80 * MINUTE, tid=0)
+    for batch in [[body] for body in (*drives, alone)] if apart else [[*drives, alone]]:
+        rig.send(*batch, at=NOW + 90 * MINUTE)
+
+    assert rig.rows(tables.trip, "tid") == [2, 1, 3, 0]
+    assert latest(rig)[:2] == (2, 2)
