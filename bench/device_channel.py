@@ -11,7 +11,7 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from bench import fleet, loadgen, loop_lag, peers
 from bench.table import Figure, of_rounds
@@ -25,10 +25,13 @@ class Load:
     kind: str
     connections: int
     window: int
-    mosquitto: tuple[float, float]
+    mosquitto: tuple[float, float] | None
     amqtt: tuple[float, float] | None
     is_hard: bool = False
     """Loaded as published clients do, and longer, without amqtt: a write (so a TLS record) of its own a message."""
+
+    form: str = "documented"
+    """What devices send; another form is compared with the documented one, the load before that with equal kind."""
 
 
 LOADS = (
@@ -37,7 +40,13 @@ LOADS = (
     Load("2 twenty in flight, 200 devices", "single", 200, 20, (1.0, 2.0), None),
     Load("2 the same, 124 bytes, each its own record, ten seconds", "short", 200, 20, (1.0, 2.0), None, is_hard=True),
     Load("3 30-point aggregates, twenty in flight, 200 devices", "aggregate", 200, 20, (0.2, 0.35), (2.5, 4)),
+    Load("1 with `try` and two other keys, ten seconds", "short", 1_000, 1, None, None, is_hard=True, form="keys"),
+    Load("2 with `try` and two other keys, ten seconds", "short", 200, 20, None, None, is_hard=True, form="keys"),
+    Load("2 numbers as text, ten seconds", "short", 200, 20, None, None, is_hard=True, form="text"),
+    Load("3 with `try` and two other keys", "aggregate", 200, 20, None, None, form="keys"),
 )
+FORMS: Final = {"keys": (1 / 1.15, 1 / 1.05), "text": (1 / 1.5, None)}
+"""Gate and stretch of the rate in another form over the rate in the documented form."""
 ROUNDS, SECONDS, HARD_SECONDS = 5, 4.0, 10.0
 QUICK_ROUNDS, QUICK_SECONDS = 2, 2.0
 WARMUP_SECONDS = 1.0
@@ -58,6 +67,7 @@ def measure(quick: bool) -> list[Figure]:
 def _all_loads(folder: Path, rounds: int, quick: bool) -> tuple[list[Figure], int]:
     """The figures, and how many messages Tripline acknowledged."""
     figures: list[Figure] = []
+    rates: dict[tuple[Any, ...], list[float]] = {}
     acknowledged = 0
     with contextlib.ExitStack() as running:
         tls = peers.certificate(folder / "tls")
@@ -83,8 +93,21 @@ def _all_loads(folder: Path, rounds: int, quick: bool) -> tuple[list[Figure], in
                     if server is servers[0]:
                         spans.append((began, lag.mark()))
             acknowledged += sum(run["acked_in_all"] for run in runs["tripline"])
-            figures += [*_figures(load, runs), *lag.figures(load.row, spans)]
+            rates[load.kind, load.connections, load.is_hard, load.form] = [
+                each["per_cpu_s"] for each in runs["tripline"]
+            ]
+            figures += [*_figures(load, runs), *_beside(load, rates), *lag.figures(load.row, spans)]
     return figures, acknowledged
+
+
+def _beside(load: Load, rates: dict[tuple[Any, ...], list[float]]) -> list[Figure]:
+    """The rate in another form over that in the documented form."""
+    if load.form == "documented":
+        return []
+    documented, other = (rates[load.kind, load.connections, load.is_hard, form] for form in ("documented", load.form))
+    gate, stretch = FORMS[load.form]
+    ratios = [a / b for a, b in zip(other, documented, strict=True)]
+    return [of_rounds(row=load.row, name="x the documented form", rounds=ratios, gate=gate, stretch=stretch)]
 
 
 def disk() -> str | None:
@@ -101,6 +124,7 @@ def _loaded(server: peers.Server, load: Load, users: Path, quick: bool) -> dict[
         *(["--apart"] if load.is_hard else []),
         users=users,
         kind=load.kind,
+        form=load.form,
         connections=load.connections,
         window=load.window,
         warmup=WARMUP_SECONDS,

@@ -4,6 +4,7 @@
  * messages in flight; or, with `--rate R`, all connections together publish R messages a second, one after the other.
  * A PUBACK's latency runs from the write of its PUBLISH; in rate mode from the moment the message was due, so that a
  * server that stalls cannot hide it. Every message has its own time, one (or 30) seconds after the connection's last.
+ * `--form keys` adds `try` and two keys that are not documented, `--form text` sends numbers as text.
  * `--kind short` sends 124 bytes instead of 144; `--apart` gives each message a write, and so a TLS record, of its own:
  * otherwise messages that may go at once share one.
  * `--publishers N` lets only the first N connections publish (in the closed loop: 0 or all); the others are just there.

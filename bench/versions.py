@@ -81,7 +81,7 @@ def _rows(checkouts: Sequence[Path], pairs: int, begin: str) -> Iterator[tuple[s
             ]
             taken = iter(range(0, sensors, MOST_CONNECTIONS))
             for name, load in names.items():
-                shape = {"kind": load.kind, "connections": load.connections, "window": load.window}
+                shape = {"kind": load.kind, "form": load.form, "connections": load.connections, "window": load.window}
                 flags = ["--apart"] if load.is_hard else []
                 yield name, lambda shape=shape, flags=flags: _messages(servers, folders[0], next(taken), flags, shape)
             if four.startswith(begin):
