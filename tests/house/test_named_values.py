@@ -31,6 +31,7 @@ KEPT = {
     "store/scores/disputes.py: inside": "of a dispute",
     "store/scores/reads.py: scored_trips": "tens of thousands of them",
     "store/scores/rescorings.py: inside": "of a rescoring",
+    "wire/device/fields.py: place": "names of keys",
     "wire/device/meanings.py: _parsed": "of pages",
     "wire/device/meanings.py: _row": "of pages",
 }

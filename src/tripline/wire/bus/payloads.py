@@ -21,6 +21,7 @@ from tripline.wire.device import microtrips as device_microtrips
 from tripline.wire.device import publish as device_publish
 from tripline.wire.device import tables as device_tables
 from tripline.wire.device import values as device_values
+from tripline.wire.device.fields import Fields
 from tripline.wire.device.items import Header
 from tripline.wire.device.kinds import Item
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Rejected, Trip
@@ -103,7 +104,7 @@ def _microtrips(context: Context) -> list[Usable | Rejected]:
     if not sent:
         return [*refusals]
     text = device_body.array_of(each.text for each in sent) if refusals else context.text
-    items = device_microtrips.of_objects([each.item for each in sent], number, device_type)
+    items = device_microtrips.of_objects([Fields(each.item, context.received_ms) for each in sent], number, device_type)
     return [*device_microtrips.read(items, text, header, number, device_type), *refusals]
 
 
@@ -123,7 +124,9 @@ def _trip(context: Context) -> list[Usable | Rejected]:
         return [rejected(bus_reasons.PAYLOAD_FORM, context.body)]
     device_type = context.device()
     number = device_tables.TRIP_OF.get(device_type, NO_NUMBER)
-    read = device_items.trip(payload, text, context.header(), ty=number, device=device_type)
+    read = device_items.trip(
+        Fields(payload, context.received_ms), text, context.header(), ty=number, device=device_type
+    )
     read.ts = device_values.whole(context.values.get("endTs"))
     read.start_ms, read.end_ms = _times(context, read.start_ms, read.end_ms)
     return [read]
@@ -162,7 +165,7 @@ def _event(context: Context, item: Item, text: bytes) -> Usable | Rejected:
         return rejected(bus_reasons.UNKNOWN_TYPE, context.body)
     registered = context.device()
     of_table = device_kinds.event_device(told, item, registered)
-    read = device_events.event(told, sent, item, text, context.header("eventTs"), of_table)
+    read = device_events.event(told, sent, Fields(item, context.received_ms), text, context.header("eventTs"), of_table)
     said_ms = context.values.instant("eventTs", "eventDt", context.zone, context.received_ms)
     if said_ms is not None:
         read.event_ms = said_ms

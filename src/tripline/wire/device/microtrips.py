@@ -26,8 +26,8 @@ from tripline.wire.device import body as device_body
 from tripline.wire.device import kinds as device_kinds
 from tripline.wire.device import tables as device_tables
 from tripline.wire.device import values as device_values
-from tripline.wire.device.items import PARKING, Header
-from tripline.wire.device.kinds import Item
+from tripline.wire.device.fields import PARKING, Fields
+from tripline.wire.device.items import Header
 from tripline.wire.readings import Microtrip
 
 _Whole = Annotated[int, Meta(ge=-device_values.INT64_MAX, le=device_values.INT64_MAX)] | None
@@ -152,31 +152,33 @@ class _Sample(NamedTuple):
     em: int
 
 
-def of_objects(objects: Sequence[Item], ty: int, device: str) -> list[Values]:
+def of_objects(objects: Sequence[Fields], ty: int, device: str) -> list[Values]:
     """The same for decoded objects, each for itself."""
     kind = way_of(ty, device).item.type
-    return [_of_object(item, kind) for item in objects]
+    return [_of_object(fields, kind, device) for fields in objects]
 
 
-def _of_object(item: Item, kind: Any) -> Values:
+def _of_object(fields: Fields, kind: Any, device: str) -> Values:
     read: Values
-    try:
-        read = msgspec.convert(item, kind, strict=False)
-    except msgspec.ValidationError:
-        place = device_values.position(item.get("lat"), item.get("lon")) or device_values.NOWHERE
-        speed = device_values.real(item.get("sp"))
-        flags = device_values.manoeuvres(item.get("em"))
-        known: dict[str, Any] = {
-            "tid": device_values.whole(item.get("tid")),
-            "clt": device_values.number(item.get("clt")),
-            "lat": place.lat,
-            "lon": place.lon,
-            "sp": math.nan if speed is None else speed,
-            "kind": device_values.whole(item.get("try")),
-            "trip_id": device_values.whole(item.get("tripId")),
-            "em": None if flags < 0 else f"{flags:x}",
-        }
-        read = kind(**known)
+    if type(fields) is Fields:  # no notes are taken
+        try:
+            read = msgspec.convert(fields.item, kind, strict=False)
+        except msgspec.ValidationError:
+            pass
+        else:
+            return read
+    place = fields.place() or device_values.NOWHERE
+    speed = fields.real("sp")
+    flags = fields.manoeuvres() if device == device_tables.OBD else samples.NO_FLAGS
+    read = kind(
+        tid=fields.trip_number(),
+        clt=fields.instant("clt"),
+        lat=place.lat,
+        lon=place.lon,
+        sp=math.nan if speed is None else speed,
+        kind=fields.kind(),
+        em=None if flags < 0 else f"{flags:x}",
+    )
     return read
 
 

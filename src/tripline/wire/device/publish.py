@@ -2,7 +2,7 @@
 
 `read` never raises and never drops data silently: unusable data becomes `Rejected` with its reason. It follows
 spec/device-messages. The array and its elements are judged here (A1, A3, A4, A6, K7, K8); parts: `body.py` (bytes
-to one object), `kinds.py` (kind of message), `items.py` and `events.py` (its contents).
+to one object), `kinds.py` (kind of message), `microtrips.py`, `items.py` and `events.py` (its contents).
 
 Not here: trips, redeliveries, the store (`services/ingest`); payloads in REST answers (`stored_payloads.py`).
 """
@@ -23,6 +23,7 @@ from tripline.wire.device import reasons as device_reasons
 from tripline.wire.device import tables as device_tables
 from tripline.wire.device import values as device_values
 from tripline.wire.device.body import Body
+from tripline.wire.device.fields import PARKING, Fields, Notes
 from tripline.wire.device.items import Header
 from tripline.wire.device.kinds import Item
 from tripline.wire.device.reasons import rejected
@@ -76,22 +77,25 @@ KEYS: Final = ("ty", "ts", "pld", "try", "ap", "sid")
 """Keys of a message with its header, including the payload."""
 
 
-def read(topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_items: int) -> Sequence[Reading]:
+def read(
+    topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_items: int, notes: Notes | None = None
+) -> Sequence[Reading]:
     """Return the readings of the message, in the order sent; empty for an empty aggregate (A3).
 
-    `sensor_type` is the sensor's registered type; `received_ms` the time of receipt (epoch ms).
+    `sensor_type` is the sensor's registered type; `received_ms` the time of receipt (epoch ms). `notes`:
+    of every object that is read; reading with notes takes longer and gives the same.
     """
     channel = CHANNELS.get(topic)
     if channel is None:
         return [rejected(device_reasons.TOPIC, body)]
-    if channel.headed and body[:1] == b"{":
+    if notes is None and channel.headed and body[:1] == b"{":
         microtrips = _microtrips(body, received_ms, sensor_type, max_items)
         if microtrips is not None:
             return microtrips
     decoded = channel.decode(body)
     if isinstance(decoded, str):
         return [rejected(decoded, body)]
-    message = _Objects(decoded.fields, body, received_ms, device_tables.device_type(sensor_type), max_items)
+    message = _Objects(decoded.fields, body, received_ms, device_tables.device_type(sensor_type), max_items, notes)
     if is_headerless(channel, decoded.fields):
         return [message.headerless(decoded.text)]
     if not device_kinds.has(decoded.fields, "pld"):
@@ -106,7 +110,7 @@ def is_headerless(channel: Channel, fields: Item) -> bool:
 
 def header_of(ts: Any, kind: Any, received_ms: int) -> Header:
     """The header shared by the objects of a message, from its `ts` and `try`."""
-    parking = kind is not None and device_values.whole(kind) == device_items.PARKING
+    parking = kind is not None and device_values.whole(kind) == PARKING
     if type(ts) is int and device_values.EARLIEST_MS <= ts <= received_ms + device_values.AHEAD_MS:
         return Header(ts, ts, ts, parking, received_ms)
     time_ms = device_values.instant(ts, received_ms)
@@ -168,11 +172,21 @@ def _usual(
 class _Objects:
     """One decoded publish on its way to readings."""
 
-    def __init__(self, fields: dict[str, Any], body: bytes, received_ms: int, registered: str, max_items: int) -> None:
+    def __init__(
+        self,
+        fields: dict[str, Any],
+        body: bytes,
+        received_ms: int,
+        registered: str,
+        max_items: int,
+        notes: Notes | None,
+    ) -> None:
         self._fields = fields
         self._body = body
         self._registered = registered
         self._max_items = max_items
+        self._received_ms = received_ms
+        self._of = Fields if notes is None else notes.of
         self._sent = device_values.whole(fields.get("ty"))
         self._number = device_kinds.message_number(self._sent)
         self._header = header_of(fields.get("ts"), fields.get("try"), received_ms)
@@ -241,7 +255,8 @@ class _Objects:
     ) -> list[Microtrip]:
         assert self._number is not None
         device = device_kinds.vehicle_device(self._number, objects, self._registered)
-        items = device_microtrips.of_objects(objects, self._number, device)
+        fields = [self._of(item, self._received_ms) for item in objects]
+        items = device_microtrips.of_objects(fields, self._number, device)
         return device_microtrips.read(items, payload, self._header, self._number, device, texts)
 
     def _single(self, item: Item, text: bytes) -> Trip | DeviceEvent:
@@ -251,8 +266,9 @@ class _Objects:
     def _trip(self, item: Item, text: bytes) -> Trip:
         assert self._number is not None
         device = device_kinds.vehicle_device(self._number, [item], self._registered)
-        return device_items.trip(item, text, self._header, ty=self._number, device=device)
+        return device_items.trip(self._of(item, self._received_ms), text, self._header, ty=self._number, device=device)
 
     def _event(self, number: int, item: Item, text: bytes) -> DeviceEvent:
         device = device_kinds.event_device(number, item, self._registered)
-        return device_events.event(number, self._sent, item, text, self._header, device)
+        fields = self._of(item, self._received_ms)
+        return device_events.event(number, self._sent, fields, text, self._header, device)

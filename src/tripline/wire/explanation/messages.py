@@ -1,6 +1,6 @@
 """A device's publish explained to the device's maker: its reading, and the effect of each key.
 
-`explain` reads the message with the reader itself (`device.read`) and reports the result; the parts are `items.py` (the
+`explain` reads the message with the reader itself (`device.read`) and reports the result; the parts are `notes.py` (the
 keys of one object) and `scoring.py` (reasons against scoring).
 
 Not here: listening and printing (`services/device_check`, `cli/device.py`).
@@ -24,9 +24,10 @@ from tripline.wire.device import values as device_values
 from tripline.wire.device.body import Body
 from tripline.wire.device.items import Header
 from tripline.wire.device.kinds import Item
-from tripline.wire.explanation import items as explanation_items
+from tripline.wire.explanation import notes as explanation_notes
 from tripline.wire.explanation import scoring as explanation_scoring
 from tripline.wire.explanation import words
+from tripline.wire.explanation.notes import Notebook
 from tripline.wire.explanation.words import Finding, Remark, Sort
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Reading, Rejected, RpcAnswer, Trip
 
@@ -64,7 +65,10 @@ def explain(topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_
     answer = rpc.answer(topic, body) if channel is None else None
     if answer is not None:
         return Explanation([], list(findings(answer)))
-    readings = device_publish.read(topic, body, received_ms=received_ms, sensor_type=sensor_type, max_items=max_items)
+    notes = explanation_notes.Notebook()
+    readings = device_publish.read(
+        topic, body, received_ms=received_ms, sensor_type=sensor_type, max_items=max_items, notes=notes
+    )
     decoded = channel.decode(body) if channel is not None else ""
     fields = {} if isinstance(decoded, str) else decoded.fields
     rejected = [
@@ -72,14 +76,16 @@ def explain(topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_
     ]
     if isinstance(decoded, str):
         return Explanation(readings, rejected)
-    message = _Message(topic, body, decoded, received_ms, sensor_type)
+    message = _Message(topic, body, decoded, received_ms, sensor_type, notes)
     return Explanation(readings, [*rejected, *message.findings(readings)])
 
 
 class _Message:
     """A message that is an object, and its findings."""
 
-    def __init__(self, topic: str, body: bytes, decoded: Body, received_ms: int, sensor_type: str) -> None:
+    def __init__(
+        self, topic: str, body: bytes, decoded: Body, received_ms: int, sensor_type: str, notes: Notebook
+    ) -> None:
         self._topic = topic
         self._body = body
         self._decoded = decoded
@@ -87,6 +93,7 @@ class _Message:
         self._header = device_publish.header_of(decoded.fields.get("ts"), decoded.fields.get("try"), received_ms)
         self._headerless = device_publish.is_headerless(device_publish.CHANNELS[topic], decoded.fields)
         self._sensor_type = sensor_type
+        self._noted = iter(notes.objects)
         self._registered = device_tables.device_type(sensor_type)
 
     def findings(self, readings: Sequence[Reading]) -> Iterator[Finding]:
@@ -122,7 +129,7 @@ class _Message:
     def _of_header(self, used: bool) -> Iterator[Finding]:
         for key, value in self._fields.items():
             if key == "ts" and value is not None:
-                remarks = explanation_items.time(key, value, self._header.received_ms)
+                remarks = explanation_notes.time(key, value, self._header.received_ms)
                 yield from (Finding(remark.sort, remark.key, remark.text) for remark in remarks)
             elif key == "ty" and isinstance(value, str) and self._number() is not None:
                 yield Finding(Sort.COERCED, "ty", f"{words.shown(value)} read as the number {self._number()}")
@@ -140,15 +147,16 @@ class _Message:
             return
         assert not isinstance(reading, Rejected)
         content = _VALUE.decode(reading.payload)
-        items: list[Item] = content if isinstance(content, list) else [content]
+        noted = [next(self._noted) for _ in (content if isinstance(content, list) else [content])]
+        items = [fields.item for fields in noted]
         places = self._places(len(items), indexes)
         yield Finding(Sort.READ, "", _summary(reading, self._header))
         yield from self._kind(reading, items)
         if isinstance(reading, DeviceEvent) and reading.ty not in device_tables.TABLES:
             yield Finding(Sort.NOTE, "ty", f"{reading.ty} is no documented event: kept as sent, nothing of it is read")
             return
-        by = explanation_items.reader(reading.ty, reading.device_type, self._header)
-        yield from _said([list(explanation_items.remarks(item, by)) for item in items], places)
+        remarks = [list(fields.remarks(reading.ty, reading.device_type, self._header)) for fields in noted]
+        yield from _said(remarks, places)
         yield from explanation_scoring.findings(reading, items, self._header)
 
     def _places(self, count: int, indexes: Iterator[int] | None) -> list[str]:

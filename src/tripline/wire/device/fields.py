@@ -1,0 +1,66 @@
+"""The values of one object of a payload, read by key: each used value by the rule for its kind.
+
+Not here: the rules (`values.py`); keeping notes of what was read (`wire/explanation/notes.py`).
+"""
+
+from typing import Final, Protocol
+
+from tripline.wire.device import values as device_values
+from tripline.wire.device.kinds import Item
+from tripline.wire.device.values import Place
+
+PARKING: Final = 2
+"""Value of `try`."""
+FARTHEST_M: Final = 1e9
+"""Longer distances are not believed (D9): a million kilometres is more than a vehicle drives in its life."""
+HERE: Final = (("lat", "lon"),)
+
+
+class Fields:
+    """An object of a payload. A value that is absent or unusable is None."""
+
+    __slots__ = ("item", "received_ms")
+
+    def __init__(self, item: Item, received_ms: int) -> None:
+        self.item = item
+        self.received_ms = received_ms
+
+    def trip_number(self) -> int | None:
+        """`tid`, else `tripId` (I5)."""
+        tid = device_values.whole(self.item.get("tid"))
+        return device_values.whole(self.item.get("tripId")) if tid is None else tid
+
+    def kind(self) -> int | None:
+        """`try`: `PARKING` or driving (D25)."""
+        return device_values.whole(self.item.get("try"))
+
+    def real(self, key: str) -> float | None:
+        """The number."""
+        return device_values.real(self.item.get(key))
+
+    def distance(self) -> float | None:
+        """The metres of `dis` when they can be a trip's (D9)."""
+        metres = self.real("dis")
+        return metres if metres is not None and 0 < metres <= FARTHEST_M else None
+
+    def instant(self, *keys: str) -> int | None:
+        """The first valid time (T1, T2), epoch ms."""
+        read = (device_values.instant(self.item.get(key), self.received_ms) for key in keys)
+        return next((at_ms for at_ms in read if at_ms is not None), None)
+
+    def place(self, names: tuple[tuple[str, str], ...] = HERE, *, any_case: bool = False) -> Place | None:
+        """The first valid position (P1) under these names of latitude and longitude, in lower case if `any_case`."""
+        item = {key.lower(): value for key, value in self.item.items()} if any_case else self.item
+        read = (device_values.position(item.get(lat), item.get(lon)) for lat, lon in names)
+        return next((place for place in read if place), None)
+
+    def manoeuvres(self) -> int:
+        """The flags of `em`, or -1 (E1)."""
+        return device_values.manoeuvres(self.item.get("em"))
+
+
+class Notes(Protocol):
+    """Takes notes of the objects of a message while they are read."""
+
+    def of(self, item: Item, received_ms: int) -> Fields:
+        """The object to be read next."""
