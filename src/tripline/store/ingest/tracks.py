@@ -65,6 +65,18 @@ _ONE: Final[ColumnElement[Any]] = bindparam("sensor_id")
 _ANY: Final = any_(bindparam("sensor_ids", type_=ARRAY(String)))
 
 
+_NEWEST_NO: Final = (
+    select(select(func.max(microtrip.c.no)).where(microtrip.c.trip_no == trip.c.no).scalar_subquery().label("no"))
+    .where(trip.c.sensor_id == sensor.c.id, trip.c.closed_ms.is_(None))
+    .correlate(sensor)
+    .subquery("newest")
+)
+_NEWEST_OPEN: Final = select(func.max(_NEWEST_NO.c.no)).scalar_subquery()
+"""Number of the newest microtrip of a sensor's open trips."""
+_LAST_CHANGED: Final = select(func.max(trip.c.closed_ms)).where(trip.c.sensor_id == sensor.c.id).scalar_subquery()
+"""When a trip of a sensor ended last, or an ended one got samples."""
+
+
 def _sensors(which: ColumnElement[Any]) -> Select[Any]:
     return (
         select(
@@ -75,6 +87,8 @@ def _sensors(which: ColumnElement[Any]) -> Select[Any]:
             sensor.c.vehicle_id,
             sensor.c.last_trip_msg_type,
             vehicle.c.current_driver_id,
+            _LAST_CHANGED,
+            _NEWEST_OPEN,
         )
         .outerjoin(vehicle, vehicle.c.id == sensor.c.vehicle_id)
         .where(sensor.c.id == which)
@@ -294,8 +308,19 @@ def load_all(
     changed = [row for row in driven if row[10] is None or row[9] >= known_ms]
     for each in _lives(tx, [*changed, *ended]):
         trips_of.setdefault(each.sensor_id, []).append(each.trip)
-    before_ms = since_ms + _AHEAD_MS
-    return {row[0]: _known(row, trips_of.get(row[0], []), max(newest.get(row[0], 0), before_ms)) for row in found}
+    return {
+        row[0]: _known(
+            row[:7], trips_of.get(row[0], []), max(newest.get(row[0], -1), _largest_before(since_ms, row[7], row[8]))
+        )
+        for row in found
+    }
+
+
+def _largest_before(since_ms: int, changed_ms: int | None, newest_no: int | None) -> int:
+    """The largest true header time that a row stored before the instant may have: it was stored when a trip of its
+    sensor last changed, or earlier."""
+    stored_ms = max(changed_ms or 0, 0 if newest_no is None else ids.ms_of_no(newest_no))
+    return min(since_ms, stored_ms) + _AHEAD_MS if stored_ms else -1
 
 
 def near(tx: ReadTx, scope: Scope, spans: Sequence[Span]) -> list["Driven"]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.support.ingest_rig import MINUTE, NOW, UNMAPPED, Rig, aggregate, item, microtrip, trip_message
+from tests.support.ingest_rig import MINUTE, NOW, SENSOR, UNMAPPED, Rig, aggregate, item, microtrip, trip_message
 
 from tripline.store import tables
 from tripline.store.ingest.tracks import MOST_LATELY
@@ -204,3 +204,21 @@ def test_o3_after_a_restart_every_message_is_looked_up_of_a_sensor_that_sent_mor
     rig.send(first, many[0], microtrip(NOW + 8_000_000), microtrip(NOW + 9_000_001))
 
     assert len(rig.rows(tables.microtrip)) == 1 + MOST_LATELY + 2
+
+
+def test_o3_backlog_in_order_of_a_sensor_that_was_silent_needs_no_look_up(rig: Rig) -> None:
+    rig.send(microtrip(NOW), at=NOW)
+    rig.restart()
+
+    rig.send(microtrip(NOW), *(microtrip(NOW + 10 * MINUTE + ms) for ms in range(3)), at=NOW + 600 * MINUTE)
+    track = rig.pipeline.tracks.get(SENSOR)
+
+    assert track is not None and track.newest_ts == NOW + 10 * MINUTE + 2
+    assert len(rig.rows(tables.microtrip)) == 4
+
+
+def test_o3_a_sensor_without_trips_has_no_largest_header_time(rig: Rig) -> None:
+    rig.send({"ty": 104, "ts": NOW, "pld": {"wbv": 11.8}}, at=NOW + 600 * MINUTE)
+    track = rig.pipeline.tracks.get(SENSOR)
+
+    assert track is not None and track.newest_ts == -1
