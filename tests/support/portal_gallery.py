@@ -16,7 +16,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from tests.support import reference
-from tripline.portal.frame import environment
+from tripline.portal.frame import environment, static
 
 PORTAL = reference.ROOT / "src/tripline/portal"
 TEXTS = reference.ROOT / "src/tripline/language/portal"
@@ -115,6 +115,7 @@ def values(language: str, theme: str, path: str, asked: dict[str, str]) -> dict[
     return {
         "say": lambda key, **named: said[key].format(**named),
         "static": lambda name: f"/static/{name}",
+        "grounds": static.grounds(),
         "path": path,
         "here": lambda **changed: path,
         "is_open": lambda path: True,
