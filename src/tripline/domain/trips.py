@@ -140,7 +140,7 @@ def start_ms(*, said_ms: int | None, first_ms: int | None, header_ms: int | None
 def end_ms(*, said_ms: int | None, last_ms: int | None, header_ms: int | None, received_ms: int) -> int:
     """End of a trip: `edt` or the message's `clt`, else its last sample, else the header time (T5), else receipt.
 
-    `wire/device/items.py` takes `clt` for a missing `edt`.
+    `wire/device/records.py` takes `clt` for a missing `edt`.
     """
     return next(ms for ms in (said_ms, last_ms, header_ms, received_ms) if ms is not None)
 

@@ -14,15 +14,13 @@ from tripline.wire.bus import reasons as bus_reasons
 from tripline.wire.bus.fields import Values
 from tripline.wire.bus.reasons import rejected
 from tripline.wire.device import body as device_body
-from tripline.wire.device import events as device_events
-from tripline.wire.device import items as device_items
 from tripline.wire.device import kinds as device_kinds
 from tripline.wire.device import microtrips as device_microtrips
 from tripline.wire.device import publish as device_publish
+from tripline.wire.device import records as device_records
 from tripline.wire.device import tables as device_tables
 from tripline.wire.device import values as device_values
-from tripline.wire.device.fields import Fields
-from tripline.wire.device.items import Header
+from tripline.wire.device.fields import Fields, Header
 from tripline.wire.device.kinds import Item
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Rejected, Trip
 
@@ -124,7 +122,7 @@ def _trip(context: Context) -> list[Usable | Rejected]:
         return [rejected(bus_reasons.PAYLOAD_FORM, context.body)]
     device_type = context.device()
     number = device_tables.TRIP_OF.get(device_type, NO_NUMBER)
-    read = device_items.trip(
+    read = device_records.trip(
         Fields(payload, context.received_ms), text, context.header(), ty=number, device=device_type
     )
     read.ts = device_values.whole(context.values.get("endTs"))
@@ -165,7 +163,9 @@ def _event(context: Context, item: Item, text: bytes) -> Usable | Rejected:
         return rejected(bus_reasons.UNKNOWN_TYPE, context.body)
     registered = context.device()
     of_table = device_kinds.event_device(told, item, registered)
-    read = device_events.event(told, sent, Fields(item, context.received_ms), text, context.header("eventTs"), of_table)
+    read = device_records.event(
+        told, sent, Fields(item, context.received_ms), text, context.header("eventTs"), of_table
+    )
     said_ms = context.values.instant("eventTs", "eventDt", context.zone, context.received_ms)
     if said_ms is not None:
         read.event_ms = said_ms

@@ -9,7 +9,6 @@ Not here: the meaning of the object (`publish.py`).
 
 import json
 import math
-import re
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -39,26 +38,9 @@ class Json(msgspec.Struct, gc=False):
     text: bytes
 
 
-class _Envelope(msgspec.Struct, gc=False):
-    pld: msgspec.Raw
-
-
-_EXPONENT: Final = re.compile(rb"e(?<=[0-9]e)\+?[0-9]")
-"""Begins with a character of its own, which makes the search quick."""
-_LARGE: Final = re.compile(rb"[:,\[][ \t\r\n]*-?[0-9.]+[eE]\+?[0-9]")
-"""A number with an exponent above 0; or a part of a text."""
-_SHAPE: Final = bytes(ord("0") if byte in b"0123456789" else 0 for byte in range(256))
-_MOST_DIGITS: Final = 308
-"""A number of so many digits without an exponent is in the range of doubles."""
-_SHORT: Final = 2 * MAX_DEPTH + len('"ty":2,"pld":')
-"""No message of fewer bytes is nested too deeply."""
-_STEP: Final = 16
-_ENOUGH_OF_THEM: Final = b"0" * ((_MOST_DIGITS + 1) // _STEP)
-"""Digits side by side among every sixteenth byte of more."""
 _NESTING: Final = frozenset({dict, list})
 _AS_IS: Final = frozenset({int, float, bool, type(None)})
 _ANY = msgspec.json.Decoder()
-_PAYLOAD = msgspec.json.Decoder(_Envelope)
 _ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
@@ -72,11 +54,6 @@ def decode_packed(body: bytes) -> Body | str:
     if device_msgpack.is_map(body) or body.lstrip()[:1] == b"{":
         return decode(body)
     return _from_msgpack(device_msgpack.unhexed(body))
-
-
-def payload_text(body: Body) -> bytes:
-    """The JSON of `pld`, byte for byte from the body."""
-    return bytes(_PAYLOAD.decode(body.text).pld)
 
 
 def element_texts(payload: bytes) -> list[bytes]:
@@ -129,34 +106,6 @@ def json_value(body: bytes, *, strict: bool) -> Json | str:
     if parts > MAX_DEPTH and _is_deep(value):
         return device_reasons.TOO_DEEP
     return Json(value, text)
-
-
-def is_sound(body: bytes, objects: int) -> bool:
-    """Return whether readers can decode the JSON again, without having decoded it: True only if they can.
-
-    The decoder has checked the grammar of the JSON, but not the values that it skipped: their UTF-8, the range of their
-    numbers, their depth. So many `objects` are the elements of one array.
-    """
-    if not (body.isascii() or _is_utf8(body)):
-        return False
-    if ((b"e" in body and _EXPONENT.search(body)) or b"E" in body) and _LARGE.search(body):
-        return False
-    if len(body) < _SHORT:
-        return True
-    if len(body) > _MOST_DIGITS and _ENOUGH_OF_THEM in body[::_STEP].translate(_SHAPE):
-        return False
-    parts = body.count(b"{")
-    if body.find(b"[", body.find(b"[") + 1) > 0:
-        parts += body.count(b"[")
-    return parts - objects < MAX_DEPTH - 1 and parts < MAX_PARTS
-
-
-def _is_utf8(body: bytes) -> bool:
-    try:
-        body.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _is_deep(value: Any) -> bool:

@@ -1,9 +1,11 @@
-"""The values of one object of a payload, read by key: each used value by the rule for its kind.
+"""The values of one object of a payload, read by key: each used value by the rule for its kind; and the header's.
 
 Not here: the rules (`values.py`); keeping notes of what was read (`wire/explanation/notes.py`).
 """
 
 from typing import Final, Protocol
+
+import msgspec
 
 from tripline.wire.device import values as device_values
 from tripline.wire.device.kinds import Item
@@ -14,6 +16,19 @@ PARKING: Final = 2
 FARTHEST_M: Final = 1e9
 """Longer distances are not believed (D9): a million kilometres is more than a vehicle drives in its life."""
 HERE: Final = (("lat", "lon"),)
+
+
+class Header(msgspec.Struct, gc=False):
+    """The header fields shared by the items of a message."""
+
+    ts: int | None
+    """`ts` as sent, when it is a whole number."""
+    time_ms: int | None
+    """`ts` when it is a valid instant."""
+    shared_ms: int
+    """The time of items without a time of their own (T3)."""
+    parking: bool
+    received_ms: int
 
 
 class Fields:

@@ -5,18 +5,19 @@ struct is read value by value from its object; the others of its message are not
 Rules: spec/device-messages T3, P1, E1, I5, I6, A5, A7, D25; decision 201.
 
 The decoder checks the grammar of values that it skips, but neither their UTF-8 nor the range of their numbers nor their
-depth. Therefore a form learns the keys that devices send; what it still skips, `body.is_sound` checks.
+depth. Therefore a form learns the keys that devices send; a message with others is decoded as a whole, too.
 
 Not here: the header, the kind of a message, the elements of its array (`publish.py`); the packed layout
 (`domain/samples.py`).
 """
 
+import contextlib
 import functools
 import math
 import struct
 import sys
 from collections.abc import Callable, Collection, Sequence
-from typing import Annotated, Any, Final, NamedTuple, Protocol
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -26,8 +27,7 @@ from tripline.wire.device import body as device_body
 from tripline.wire.device import kinds as device_kinds
 from tripline.wire.device import tables as device_tables
 from tripline.wire.device import values as device_values
-from tripline.wire.device.fields import PARKING, Fields
-from tripline.wire.device.items import Header
+from tripline.wire.device.fields import PARKING, Fields, Header
 from tripline.wire.readings import Microtrip
 
 _Whole = Annotated[int, Meta(ge=-device_values.INT64_MAX, le=device_values.INT64_MAX)] | None
@@ -62,19 +62,8 @@ _MARKED: Final = {
 _manoeuvres = functools.lru_cache(maxsize=1024, typed=True)(device_values.manoeuvres)
 
 
-class Values(Protocol):
-    """The values of an item in use; NaN or None: absent or unusable."""
-
-    tid: int | None
-    clt: int | float | None
-    lat: float | None
-    lon: float | None
-    sp: float | None
-    kind: int | None
-    """`try`."""
-    trip_id: int | None
-    em: int | float | str | None
-    """OBD items only."""
+Values: TypeAlias = Any
+"""A struct of an item: `kind` is `try`, `trip_id` is `tripId`, other keys have their names. NaN or None: unusable."""
 
 
 class Way(NamedTuple):
@@ -159,18 +148,13 @@ def of_objects(objects: Sequence[Fields], ty: int, device: str) -> list[Values]:
 
 
 def _of_object(fields: Fields, kind: Any, device: str) -> Values:
-    read: Values
     if type(fields) is Fields:  # no notes are taken
-        try:
-            read = msgspec.convert(fields.item, kind, strict=False)
-        except msgspec.ValidationError:
-            pass
-        else:
-            return read
+        with contextlib.suppress(msgspec.ValidationError):
+            return msgspec.convert(fields.item, kind, strict=False)
     place = fields.place() or device_values.NOWHERE
     speed = fields.real("sp")
     flags = fields.manoeuvres() if device == device_tables.OBD else samples.NO_FLAGS
-    read = kind(
+    return kind(
         tid=fields.trip_number(),
         clt=fields.instant("clt"),
         lat=place.lat,
@@ -179,7 +163,6 @@ def _of_object(fields: Fields, kind: Any, device: str) -> Values:
         kind=fields.kind(),
         em=None if flags < 0 else f"{flags:x}",
     )
-    return read
 
 
 def read(
@@ -260,17 +243,12 @@ def _of_equal(items: list[Values], payload: bytes, header: Header, ty: int, devi
     )  # fmt: skip
 
 
-def _trip_number(item: Values) -> int | None:
-    """`tid`, else `tripId` (I5)."""
-    return item.trip_id if item.tid is None else item.tid
-
-
 def _sample(item: Values, header: Header, device: str) -> _Sample:
     lat, lon = item.lat, item.lon
     if lat is None or lon is None or lat == lon == 0:
         lat = lon = math.nan
     return _Sample(
-        _trip_number(item),
+        item.trip_id if item.tid is None else item.tid,
         header.parking if item.kind is None else item.kind == PARKING,
         device_values.instant(item.clt, header.received_ms),
         lat,

@@ -2,7 +2,7 @@
 
 `read` never raises and never drops data silently: unusable data becomes `Rejected` with its reason. It follows
 spec/device-messages. The array and its elements are judged here (A1, A3, A4, A6, K7, K8); parts: `body.py` (bytes
-to one object), `kinds.py` (kind of message), `microtrips.py`, `items.py` and `events.py` (its contents).
+to one object), `kinds.py` (kind of message), `microtrips.py`, `records.py` (its contents).
 
 Not here: trips, redeliveries, the store (`services/ingest`); payloads in REST answers (`stored_payloads.py`).
 """
@@ -15,19 +15,17 @@ import msgspec
 
 from tripline.wire import topics
 from tripline.wire.device import body as device_body
-from tripline.wire.device import events as device_events
-from tripline.wire.device import items as device_items
 from tripline.wire.device import kinds as device_kinds
 from tripline.wire.device import microtrips as device_microtrips
 from tripline.wire.device import reasons as device_reasons
+from tripline.wire.device import records as device_records
 from tripline.wire.device import tables as device_tables
 from tripline.wire.device import values as device_values
 from tripline.wire.device.body import Body
-from tripline.wire.device.fields import PARKING, Fields, Notes
-from tripline.wire.device.items import Header
+from tripline.wire.device.fields import PARKING, Fields, Header, Notes
 from tripline.wire.device.kinds import Item
 from tripline.wire.device.reasons import rejected
-from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Reading, Trip
+from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Reading
 
 _Plain = int | float | str | None
 
@@ -52,6 +50,7 @@ class _Message(msgspec.Struct, gc=False, kw_only=True):
 
 _HEAD = msgspec.json.Decoder(_Head)
 _MESSAGE = msgspec.json.Decoder(_Message)
+_KEYS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _PAYLOAD_KEY: Final = b'"pld":'
 _PAYLOAD_LAST: Final = (b"}}", b"]}")
 _SPACE: Final = b" \t\r\n"
@@ -100,7 +99,7 @@ def read(
         return [message.headerless(decoded.text)]
     if not device_kinds.has(decoded.fields, "pld"):
         return [rejected(device_reasons.NO_PAYLOAD, body)]
-    return message.readings(device_body.payload_text(decoded))
+    return message.readings(bytes(_KEYS.decode(decoded.text)["pld"]))
 
 
 def is_headerless(channel: Channel, fields: Item) -> bool:
@@ -154,8 +153,10 @@ def _usual(
     if count > max_items:
         return None
     if way is not form.ways[0] or type(head) is not _Head:
-        if not device_body.is_sound(body, count):
-            return None
+        skipped = body.replace(payload, b"0", 1) if way is form.ways[0] else body
+        checked = device_body.json_value(skipped, strict=True)
+        if isinstance(checked, str) or checked.text is not skipped:
+            return None  # to be mended, or rejected (V8)
         form.learn(payload, way)
     header = header_of(head.ts, head.kind, received_ms)
     if is_object:
@@ -218,9 +219,15 @@ class _Objects:
         reason = self._unknown()
         if reason:
             return rejected(reason, self._body)
-        if self._is_microtrip():
+        assert self._number is not None
+        if self._number in device_tables.MICROTRIPS:
             return self._microtrips([item], text, None)[0]
-        return self._single(item, text)
+        if self._number not in device_tables.TRIPS:
+            return self._event(self._number, item, text)
+        device = device_kinds.vehicle_device(self._number, [item], self._registered)
+        return device_records.trip(
+            self._of(item, self._received_ms), text, self._header, ty=self._number, device=device
+        )
 
     def _array(self, content: list[Any], payload: bytes) -> list[Reading]:
         reason = self._unknown()
@@ -233,7 +240,7 @@ class _Objects:
             sent = zip(content, device_body.element_texts(payload), strict=True)
             return [text for item, text in sent if isinstance(item, dict)]
 
-        if not self._is_microtrip():
+        if self._number not in device_tables.MICROTRIPS:
             return [*(self._object(item, text) for item, text in zip(usable, texts(), strict=True)), *left_out]  # A6
         if not usable:
             return [*left_out]
@@ -247,9 +254,6 @@ class _Objects:
         known = self._number in device_tables.TABLES or 100 <= self._number <= device_kinds.LARGEST
         return None if known else device_reasons.UNKNOWN_TYPE
 
-    def _is_microtrip(self) -> bool:
-        return self._number in device_tables.MICROTRIPS
-
     def _microtrips(
         self, objects: Sequence[Item], payload: bytes, texts: Callable[[], Sequence[bytes]] | None
     ) -> list[Microtrip]:
@@ -259,16 +263,7 @@ class _Objects:
         items = device_microtrips.of_objects(fields, self._number, device)
         return device_microtrips.read(items, payload, self._header, self._number, device, texts)
 
-    def _single(self, item: Item, text: bytes) -> Trip | DeviceEvent:
-        assert self._number is not None
-        return self._trip(item, text) if self._number in device_tables.TRIPS else self._event(self._number, item, text)
-
-    def _trip(self, item: Item, text: bytes) -> Trip:
-        assert self._number is not None
-        device = device_kinds.vehicle_device(self._number, [item], self._registered)
-        return device_items.trip(self._of(item, self._received_ms), text, self._header, ty=self._number, device=device)
-
     def _event(self, number: int, item: Item, text: bytes) -> DeviceEvent:
         device = device_kinds.event_device(number, item, self._registered)
         fields = self._of(item, self._received_ms)
-        return device_events.event(number, self._sent, fields, text, self._header, device)
+        return device_records.event(number, self._sent, fields, text, self._header, device)

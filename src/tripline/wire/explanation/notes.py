@@ -12,8 +12,7 @@ from typing import Any, Final
 from tripline.wire.device import fields as device_fields
 from tripline.wire.device import tables as device_tables
 from tripline.wire.device import values as device_values
-from tripline.wire.device.fields import PARKING, Fields
-from tripline.wire.device.items import Header
+from tripline.wire.device.fields import PARKING, Fields, Header
 from tripline.wire.device.kinds import Item, has
 from tripline.wire.device.tables import Table
 from tripline.wire.device.values import Place

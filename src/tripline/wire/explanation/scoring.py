@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from tripline.domain import samples, trips
 from tripline.wire.device import values as device_values
-from tripline.wire.device.items import Header
+from tripline.wire.device.fields import Header
 from tripline.wire.device.kinds import Item
 from tripline.wire.explanation import words
 from tripline.wire.explanation.words import Finding, Sort

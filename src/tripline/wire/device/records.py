@@ -1,15 +1,14 @@
-"""Event payloads: time and place of the event (spec/device-messages T4, P1, 6).
+"""Trip messages and events to records (spec/device-messages T4, T5, P1, D9, 6).
 
-Not here: identifying the event (`kinds.py`).
+Not here: identifying the event (`kinds.py`), samples (`microtrips.py`).
 """
 
 from typing import Final
 
 from tripline.wire.device import fields as device_fields
 from tripline.wire.device import tables as device_tables
-from tripline.wire.device.fields import Fields
-from tripline.wire.device.items import Header
-from tripline.wire.readings import DeviceEvent
+from tripline.wire.device.fields import PARKING, Fields, Header
+from tripline.wire.readings import DeviceEvent, Trip
 
 _TIME_KEY: Final = {105: "unpt", 109: "tim", 111: "tm", 112: "tim"}
 """The time key of an event without `clt` (D27); `tim` of 114 counts only for the AVN event."""
@@ -18,6 +17,23 @@ _POSITION_KEYS: Final = {
     103: (("plat", "plon"), ("pclat", "pclon")),
 }
 """Names of the position, in any letter case, the documented ones first (D12, D13). All other events: `lat`, `lon`."""
+
+
+def trip(fields: Fields, payload: bytes, header: Header, *, ty: int, device: str) -> Trip:
+    """The record of a trip message. `stt`, `edt`, `clt`, `dis` mean the same in every trip table (T5, D9)."""
+    kind = fields.kind()
+    return Trip(
+        ty=ty,
+        device_type=device,
+        ts=header.ts,
+        tid=fields.trip_number(),
+        parking=header.parking if kind is None else kind == PARKING,
+        start_ms=fields.instant("stt"),
+        end_ms=fields.instant("edt", "clt"),
+        header_ms=header.time_ms,
+        distance_m=fields.distance(),
+        payload=payload,
+    )
 
 
 def event(number: int, sent_ty: int | None, fields: Fields, payload: bytes, header: Header, device: str) -> DeviceEvent:
