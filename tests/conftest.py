@@ -20,6 +20,11 @@ settings.load_profile("unhurried")  # a machine that is busy elsewhere is no fau
 
 LONG_FIRST = ("faults", "system", "properties", "conformance", "integration", "fuzz", "house")
 """Folders in the order of their duration. Whatever is not named comes after them: many short files fill the ends."""
+WAITING = ("faults", "system", "browser", "conformance")
+"""Folders whose tests wait for processes and networks more than they compute: the deep suite has files that compute
+between them, so that its processes seldom wait all at the same time."""
+SPREAD = 0.7
+"""Their files are begun in this part of the run."""
 
 
 def pytest_configure() -> None:
@@ -43,16 +48,29 @@ def _interrupted(number: int, frame: FrameType | None) -> NoReturn:
     signal.default_int_handler(number, frame)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put long files first, so that no process is left alone with one at the end."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     here = Path(__file__).parent
 
+    def folder(item: pytest.Item) -> str:
+        return item.path.relative_to(here).parts[0]
+
     def rank(item: pytest.Item) -> tuple[bool, int]:
-        folder = item.path.relative_to(here).parts[0]
-        return item.path not in slow, LONG_FIRST.index(folder) if folder in LONG_FIRST else len(LONG_FIRST)
+        own = folder(item)
+        return item.path not in slow, LONG_FIRST.index(own) if own in LONG_FIRST else len(LONG_FIRST)
 
     items.sort(key=rank)
+    if config.option.markexpr == "deep":
+        waits = {item.nodeid.partition("::")[0]: item.path in slow or folder(item) in WAITING for item in items}
+        places = _spread([name for name, wait in waits.items() if wait], [name for name in waits if not waits[name]])
+        items.sort(key=lambda item: places[item.nodeid.partition("::")[0]])
+
+
+def _spread(some: list[str], others: list[str]) -> dict[str, float]:
+    """Places for two sorts of files: some among the first `SPREAD` of the others, evenly."""
+    first = {name: number * SPREAD / len(some) for number, name in enumerate(some)}
+    return first | {name: number / len(others) for number, name in enumerate(others)}
 
 
 def pytest_collection_finish() -> None:
