@@ -140,7 +140,7 @@ def test_drive_is_watched_judged_contested_corrected_and_shared(told, tmp_path):
             score_appears(office)
             look_at_events(office)
             contest_the_deceleration(cab)
-            accept(office)
+            accept(office, world.first)
             totals = [totals_of(office, name) for name in (KIM, LEE)]
             contest_as_another_driver(cab)
             correct_the_driver(office)
@@ -258,10 +258,10 @@ def contest(hand, reason, text):
     assert hand.done() == hand.say("portal.trip.contest.sent")
 
 
-def accept(hand):
+def accept(hand, vehicle):
     """Accept what the driver contested; the page says the score before and after once it is there."""
     hand.turn_to("/scores")
-    hand.follow(hand.say("portal.trip_driver.trip"))
+    hand.follow(vehicle.vehicle_no)
     hand.page.wait_for_url("**/trips/*-*")
     hand.follow(hand.say("portal.trip.decide"))
     hand.page.wait_for_url("**/disputes/*-*")
