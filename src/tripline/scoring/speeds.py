@@ -22,8 +22,13 @@ def usable(drives: Drives, rules: Rules) -> Floats:
     # Usually all speeds are fine: two passes without a temporary array detect that.
     if not speed.size or (np.fmin.reduce(speed) >= 0 and np.fmax.reduce(speed) < min(NO_SPEED_KMH, fastest)):
         return speed
-    fine = (speed >= 0) & (speed <= fastest) & (speed != NO_SPEED_KMH)
-    return np.where(fine, speed, np.nan)
+    return trusted(speed, fastest)
+
+
+def trusted(speed_kmh: Floats, fastest_kmh: float) -> Floats:
+    """The speeds that a device may mean, km/h; NaN for the others."""
+    fine = (speed_kmh >= 0) & (speed_kmh <= fastest_kmh) & (speed_kmh != NO_SPEED_KMH)
+    return np.where(fine, speed_kmh, np.nan)
 
 
 def lacking(drives: Drives, speed_kmh: Floats) -> Flags:

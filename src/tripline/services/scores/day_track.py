@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from tripline.domain import positions, samples
-from tripline.scoring import measures
+from tripline.scoring import measures, speeds
 from tripline.scoring.rules import Guards
 from tripline.services.scores import arrays, track
 from tripline.services.scores.track import Track
@@ -32,8 +32,7 @@ def idle_ms(packed: bytes, *, begin_ms: int, end_ms: int) -> int:
     rows = np.frombuffer(packed, arrays.PACKED)
     rows = rows[rows["flags"] & samples.FLAG_OWN_TIME != 0]
     time_ms, first = np.unique(rows["time_ms"], return_index=True)
-    speed = rows["speed_kmh"][first]
-    speed = np.where((speed >= 0) & (speed <= positions.FASTEST_KMH), speed, np.nan)
+    speed = speeds.trusted(rows["speed_kmh"][first], positions.FASTEST_KMH)
     near = np.diff(time_ms) <= _GUARDS.gap_ms
     standing = near & (np.fmax(speed[:-1], speed[1:]) <= _GUARDS.still_kmh)
     edges = np.flatnonzero(np.diff(np.concatenate(([False], standing, [False]))))

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from tripline.domain import positions, samples
+from tripline.scoring import speeds
 from tripline.scoring.drives import Floats, Ints
 from tripline.services.scores import arrays
 
@@ -39,9 +40,7 @@ def of_packed(packed: bytes, *, most: int = MOST) -> Track:
     # The first sample of an instant, as received.
     _, first = np.unique(rows["time_ms"], return_index=True)
     rows = rows[first]
-    sent = rows["speed_kmh"]
-    trusted = (sent >= 0) & (sent <= positions.FASTEST_KMH) & (sent != positions.NO_SPEED_KMH)
-    speed = np.where(trusted, sent, np.nan)
+    speed = speeds.trusted(rows["speed_kmh"], positions.FASTEST_KMH)
     chosen = thinned(speed, most)
     return Track(
         samples=len(rows),
