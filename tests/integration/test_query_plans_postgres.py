@@ -54,6 +54,7 @@ PERMITTED = {
     "companies.count_partners": {"company"},
     # One row, the counter of changes.
     "positions.read": {"position_change"},
+    "settling": {"position_change"},
     # The mails of one person, among those that wait to be sent, which are soon gone.
     "DELETE /director/…": {"mail_outbox"},
     "DELETE /driver/…": {"mail_outbox"},
