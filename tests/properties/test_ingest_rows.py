@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.support import stores
 from tests.support.ingest_rig import MINUTE, NOW, SENSOR, UNMAPPED, FakeSource, Rig, frame, item
@@ -119,8 +119,13 @@ def split(sent: list[Message], cuts: list[int]) -> list[list[Message]]:
     return [sent[start:end] for start, end in itertools.pairwise(edges)]
 
 
+def _stating(start_ms: int) -> Message:
+    return SENSOR, {"ty": 1, "ts": NOW, "pld": {"tid": 1, "stt": start_ms, "edt": None}}
+
+
 @bounded
 @given(sent=messages, cuts=st.lists(st.integers(0, 13), max_size=6))
+@example(sent=[(SENSOR, {"ty": 2, "pld": item(NOW, tid=1, sp=0)}), _stating(NOW + 1000), _stating(NOW)], cuts=[1])
 def test_any_split_into_batches_gives_the_same_rows(sent: list[Message], cuts: list[int]) -> None:
     assert rows_of(split(sent, cuts)) == rows_of([sent])
 

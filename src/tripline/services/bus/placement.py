@@ -21,7 +21,7 @@ from tripline.domain.trips import Cause, State
 from tripline.services.bus.messages import Headed, Message, Read, Record, Refused
 from tripline.services.push.notices import Subject
 from tripline.store.bus.facts import Facts, Latest, Sensor
-from tripline.store.trips.batch_rows import Began, Rows
+from tripline.store.trips.batch_rows import Rows
 from tripline.store.trips.bus_trips import BusTrip
 from tripline.wire.bus import fields as bus_fields
 from tripline.wire.bus import payloads as bus_payloads
@@ -417,22 +417,19 @@ class Telling:
         person = None if trip.user_id is None else self._people.get(trip.user_id)
         if trip.user_id is not None and person is not None and _is_latest(trip, person):
             if person.trip_id != trip.id:
-                self.rows.tell_driver(trip.user_id, Began(trip.start_ms, trip.id))
+                self.rows.drivers.add(trip.user_id)
             self._people[trip.user_id] = replace(person, trip_id=trip.id, start_ms=trip.start_ms)
 
     def in_order(self) -> Rows:
         """Return the rows, with rows that get locked sorted by id."""
         self.rows.vehicles = dict(sorted(self.rows.vehicles.items()))
         self.rows.sensors = dict(sorted(self.rows.sensors.items()))
-        self.rows.drivers = dict(sorted(self.rows.drivers.items()))
         self.rows.jobs = dict(sorted(self.rows.jobs.items()))
         return self.rows
 
     def _tell_vehicle(self, vehicle_id: VehicleId, vehicle: Latest, trip: BusTrip, kind: str) -> None:
         if vehicle.trip_id != trip.id or vehicle.kind != kind:
-            assert trip.start_ms is not None
-            began = None if vehicle.trip_id == trip.id else Began(trip.start_ms, trip.id)
-            self.rows.tell_vehicle(vehicle_id, began, kind)
+            self.rows.tell_vehicle(vehicle_id, kind, began=vehicle.trip_id != trip.id)
         self._vehicles[vehicle_id] = replace(vehicle, trip_id=trip.id, start_ms=trip.start_ms, kind=kind)
 
     def _tell_sensor(self, sensor_id: SensorId, kind: str) -> None:

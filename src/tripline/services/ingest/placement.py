@@ -17,7 +17,7 @@ from tripline.domain.trip_choice import Sample, Told
 from tripline.domain.trips import Cause, LiveTrip, MessageKey, State
 from tripline.services.ingest.batch import Item
 from tripline.services.ingest.tracks import Track
-from tripline.store.trips.batch_rows import Began, OpenSpan, Rows
+from tripline.store.trips.batch_rows import OpenSpan, Rows
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Trip
 
 _MINUTE_MS: Final = 60_000
@@ -108,6 +108,7 @@ class Placer:
         if trip.state is State.OPEN:
             if sample.first_ms < trip.first_ms or sample.last_ms < trip.last_ms:
                 trip.grow(sample.first_ms, sample.last_ms)
+                self.rows.began(trip)
                 self.rows.grown_open[trip.no] = OpenSpan(trip.first_ms, trip.last_ms)
             else:
                 trip.last_ms = sample.last_ms
@@ -123,6 +124,7 @@ class Placer:
             trip.tid, trip.device_type = reading.tid, reading.device_type
             trip.parking = trip.parking or reading.parking
         trip.grow(reading.first_ms, reading.last_ms)
+        self.rows.began(trip)
         self._write_ended(trip)
         track.measure()
 
@@ -186,6 +188,7 @@ class Placer:
                 start_said = False
                 first.first_ms = message.start_ms
                 self._write_ended(first)
+            self.rows.began(first)
         if message.end_ms is not None:
             trip.last_ms = message.end_ms
         trip.parking = trip.parking or message.parking
@@ -275,14 +278,13 @@ class Placer:
         )
 
     def _tell(self, track: Track, trip: LiveTrip | None, kind: str) -> None:
-        """Update vehicle, sensor and (for a new trip) driver."""
+        """Update vehicle and sensor, and for a new trip the latest one of vehicle and driver."""
         track.kind = kind
         self.rows.sensors[track.sensor_id] = kind
-        began = None if trip is None else Began(trip.first_ms, trip.id)
         if track.vehicle_id is not None:
-            self.rows.tell_vehicle(track.vehicle_id, began, kind)
-        if began is not None and track.driver_id is not None:
-            self.rows.tell_driver(track.driver_id, began)
+            self.rows.tell_vehicle(track.vehicle_id, kind, began=False)
+        if trip is not None:
+            self.rows.began(trip)
 
     def _new_trip(self) -> _TripKeys:
         no = self._ids.take(1, now_ms=self._now_ms)

@@ -9,10 +9,23 @@ bus (`bus_trips.py`), the rejected-message log (`store/ingest/rejected.py`).
 
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ARRAY, BigInteger, ColumnElement, any_, bindparam, case, func, select, union_all, update
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    Column,
+    ColumnElement,
+    any_,
+    bindparam,
+    case,
+    func,
+    select,
+    union_all,
+    update,
+)
 
 from tripline.domain.access import Reach, Scope
-from tripline.domain.ids import SensorId, TripId, UserId, VehicleId
+from tripline.domain.ids import SensorId, UserId, VehicleId
 from tripline.domain.trips import LiveTrip
 from tripline.store.bulk import Bulk
 from tripline.store.ingest.deliveries import ENTRIES
@@ -84,23 +97,33 @@ _GROW_OPEN: Final = (
 )
 
 
-def _latest(before: ColumnElement[Any]) -> ColumnElement[Any]:
-    """The id of the trip that began last: the given one, or the one before."""
-    began_ms = select(trip.c.start_ms).where(trip.c.id == before).scalar_subquery()
-    given: ColumnElement[Any] = bindparam("trip_id", type_=trip.c.id.type)
-    return case((given.is_(None), before), (began_ms > bindparam("began_ms", type_=BigInteger), before), else_=given)
+def _latest(whose: Column[Any], before: Column[Any]) -> ColumnElement[Any]:
+    """The id of the trip that began last, if a trip began or has another start now; else as before."""
+    found = (
+        select(trip.c.id)
+        .where(whose == bindparam("key", type_=whose.type), trip.c.start_ms.is_not(None))
+        .order_by(trip.c.start_ms.desc(), trip.c.no.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    return case((bindparam("began", type_=Boolean), found), else_=before)
 
 
 _TELL_VEHICLE: Final = (
     update(vehicle)
-    .where(vehicle.c.id == bindparam("vehicle_id"))
-    .values(latest_trip_id=_latest(vehicle.c.latest_trip_id), last_trip_msg_type=bindparam("kind"))
+    .where(vehicle.c.id == bindparam("key"))
+    .values(
+        latest_trip_id=_latest(trip.c.vehicle_id, vehicle.c.latest_trip_id),
+        last_trip_msg_type=func.coalesce(bindparam("kind"), vehicle.c.last_trip_msg_type),
+    )
 )
 _TELL_SENSOR: Final = (
     update(sensor).where(sensor.c.id == bindparam("sensor_key")).values(last_trip_msg_type=bindparam("kind"))
 )
 _TELL_DRIVER: Final = (
-    update(account).where(account.c.id == bindparam("user_id")).values(latest_trip_id=_latest(account.c.latest_trip_id))
+    update(account)
+    .where(account.c.id == bindparam("key"))
+    .values(latest_trip_id=_latest(trip.c.user_id, account.c.latest_trip_id))
 )
 _DRIVEN_BY: Final = (
     update(device_event)
@@ -147,20 +170,16 @@ class OpenSpan(NamedTuple):
     last_ms: int
 
 
-class Began(NamedTuple):
-    """A trip that may be the latest of a vehicle or driver."""
+class Heard(NamedTuple):
+    """What changes for a vehicle."""
 
-    start_ms: int
-    trip_id: TripId
+    began: bool
+    """A trip of it began, or has another start now: which one is the latest?"""
+    kind: str | None
+    """Of its last message; None: as before."""
 
 
-class LastHeard(NamedTuple):
-    """The latest contact with a vehicle."""
-
-    trip: Began | None
-    """None: no other trip began."""
-    kind: str
-    """Of its last message."""
+_NOTHING: Final = Heard(began=False, kind=None)
 
 
 class Rows:
@@ -188,18 +207,22 @@ class Rows:
         self.grown_ended: dict[int, dict[str, Any]] = {}
         """Ended trips that got late samples, after `ended`."""
         self.attributes: dict[AttributeKey, Attribute] = {}
-        self.vehicles: dict[VehicleId, LastHeard] = {}
+        self.vehicles: dict[VehicleId, Heard] = {}
         self.sensors: dict[SensorId, str] = {}
-        self.drivers: dict[UserId, Began] = {}
+        self.drivers: set[UserId] = set()
+        """Drivers of trips that began, or have another start now."""
 
-    def tell_vehicle(self, vehicle_id: VehicleId, trip: Began | None, kind: str) -> None:
-        """A trip of the vehicle that began, if any, and the kind of its last message."""
-        before = self.vehicles.get(vehicle_id)
-        self.vehicles[vehicle_id] = LastHeard(_later(before.trip, trip) if before else trip, kind)
+    def tell_vehicle(self, vehicle_id: VehicleId, kind: str | None, *, began: bool) -> None:
+        """A message of this kind is the vehicle's last one; `began`: its latest trip may be another one now."""
+        before = self.vehicles.get(vehicle_id, _NOTHING)
+        self.vehicles[vehicle_id] = Heard(began or before.began, kind or before.kind)
 
-    def tell_driver(self, user_id: UserId, trip: Began) -> None:
-        """A trip of the driver began."""
-        self.drivers[user_id] = _later(self.drivers.get(user_id), trip) or trip
+    def began(self, trip: LiveTrip) -> None:
+        """The trip began, or has another start now: it may be the latest of its vehicle and driver, or no longer be."""
+        if trip.vehicle_id is not None:
+            self.tell_vehicle(trip.vehicle_id, None, began=True)
+        if trip.user_id is not None:
+            self.drivers.add(trip.user_id)
 
     def end(self, trip: LiveTrip, *, not_scored: str | None, **said: Any) -> None:
         """End the trip in its current state; `said` holds the fields of its trip message."""
@@ -268,21 +291,10 @@ def write(tx: WriteTx, scope: Scope, rows: Rows) -> None:
     _each(
         tx,
         _TELL_VEHICLE,
-        [{"vehicle_id": key, "kind": heard.kind, **_began(heard.trip)} for key, heard in sorted(rows.vehicles.items())],
+        [{"key": key, **heard._asdict()} for key, heard in sorted(rows.vehicles.items())],
     )
     _each(tx, _TELL_SENSOR, [{"sensor_key": key, "kind": kind} for key, kind in sorted(rows.sensors.items())])
-    _each(tx, _TELL_DRIVER, [{"user_id": key, **_began(trip)} for key, trip in sorted(rows.drivers.items())])
-
-
-def _later(before: Began | None, trip: Began | None) -> Began | None:
-    """The trip that began last."""
-    if before is None or trip is None:
-        return trip or before
-    return before if before.start_ms > trip.start_ms else trip
-
-
-def _began(trip: Began | None) -> dict[str, Any]:
-    return {"trip_id": None, "began_ms": 0} if trip is None else {"trip_id": trip.trip_id, "began_ms": trip.start_ms}
+    _each(tx, _TELL_DRIVER, [{"key": key, "began": True} for key in sorted(rows.drivers)])
 
 
 def newest_no(tx: ReadTx, scope: Scope, *, before_no: int | None = None) -> int:
