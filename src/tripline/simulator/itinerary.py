@@ -90,8 +90,8 @@ class _Device:
         self._box = Instruments(character.device, self._rng, character.plate)
         self._habit: Habit | None = HABITS[character.habit] if character.habit else None
         self._number = 0
-        # Like a counter that survives restarts: no number repeats within the hours that trips may reopen.
-        self._tid = base_ms // 1_000 % 1_000_000_000
+        # Like a counter that survives restarts: no number repeats on drives of about the same time, which would be one.
+        self._tid = base_ms % 1_000_000_000
 
     def steps(self) -> Iterator[Step]:
         start_s = self._rng.uniform(0, STAGGER_S)
