@@ -132,6 +132,8 @@ def test_deleted_driver_is_named_nowhere_and_what_was_driven_stays(tmp_path):
         "account_link.user_id",
         "account_session.user_id",
         "reach.principal",
+        "score_rank.subject",
+        "score_sum.subject",
         "trip.user_id",
         "vehicle.current_driver_id",
         "vehicle_score.user_id",

@@ -17,6 +17,8 @@ from tripline.store.listing import vehicles as listed
 from tripline.store.lists import Window
 from tripline.store.tables import device_connection, sensor, vehicle, vehicle_company, vehicle_user
 
+# One of the ways of `many` is `pytest.mark.deep` (conftest.py): the deep suite runs this file too.
+
 pytestmark = pytest.mark.usefixtures("many")
 
 
