@@ -50,14 +50,15 @@ class _Trip(msgspec.Struct):
 
 
 def of_tracks(tracks: Sequence[Track], *, aggregate: int = 1) -> list[Message]:
-    """Every message of the drives, one trip after the other; the trip numbers count from 1.
+    """Every message of the drives, one trip after the other. The last nine digits of a drive's start, in milliseconds,
+    are its trip number: drives of about the same time and of one number would be one trip.
 
     `aggregate` is the largest number of samples in one microtrip; with 1 the payload is an object, else an array.
     """
     messages: list[Message] = []
     begins_s = 0.0
-    for number, track in enumerate(tracks, start=1):
-        messages += _of_track(track, number, aggregate, begins_s)
+    for track in tracks:
+        messages += _of_track(track, track.start_ms % 1_000_000_000, aggregate, begins_s)
         begins_s = messages[-1].due_s
     return messages
 

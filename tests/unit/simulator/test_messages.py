@@ -6,6 +6,7 @@ from tripline.simulator import messages
 from tripline.simulator.recordings import Point, Track
 
 T0 = 1_558_644_851_000
+NUMBER = 644_851_000
 TRACK = Track(
     "a.csv",
     (
@@ -24,16 +25,23 @@ def test_messages_one_sample_each_are_objects_then_the_trip_without_distance() -
     sent = messages.of_tracks([TRACK])
 
     assert decoded(sent) == [
-        (0, {"ts": T0, "ty": 2, "pld": {"tid": 1, "lat": 41.25, "lon": -95.98, "clt": T0, "sp": 49.03}}),
-        (1, {"ts": T0 + 1000, "ty": 2, "pld": {"tid": 1, "lat": 41.26, "lon": -95.97, "clt": T0 + 1000}}),
-        (3, {"ts": T0 + 3000, "ty": 2, "pld": {"tid": 1, "lat": 41.27, "lon": -95.96, "clt": T0 + 3000, "sp": 50.0}}),
+        (0, {"ts": T0, "ty": 2, "pld": {"tid": NUMBER, "lat": 41.25, "lon": -95.98, "clt": T0, "sp": 49.03}}),
+        (1, {"ts": T0 + 1000, "ty": 2, "pld": {"tid": NUMBER, "lat": 41.26, "lon": -95.97, "clt": T0 + 1000}}),
+        (
+            3,
+            {
+                "ts": T0 + 3000,
+                "ty": 2,
+                "pld": {"tid": NUMBER, "lat": 41.27, "lon": -95.96, "clt": T0 + 3000, "sp": 50.0},
+            },
+        ),
         (
             3,
             {
                 "ts": T0 + 3000,
                 "ty": 1,
                 "pld": {
-                    "tid": 1,
+                    "tid": NUMBER,
                     "stt": T0,
                     "edt": T0 + 3000,
                     "stlat": 41.25,
@@ -59,7 +67,10 @@ def test_messages_aggregated_are_arrays_with_the_time_of_their_last_item() -> No
 
 
 def test_messages_of_several_tracks_follow_one_another_with_their_own_trip_number() -> None:
-    sent = messages.of_tracks([TRACK, TRACK], aggregate=3)
+    later = Track(
+        "b.csv", tuple(msgspec.structs.replace(point, time_ms=point.time_ms + 60_000) for point in TRACK.points)
+    )
+    sent = messages.of_tracks([TRACK, later], aggregate=3)
 
     assert [(m.due_s, msgspec.json.decode(m.body)["ty"]) for m in sent] == [(3, 2), (3, 1), (6, 2), (6, 1)]
-    assert [msgspec.json.decode(m.body)["pld"]["tid"] for m in sent[1::2]] == [1, 2]
+    assert [msgspec.json.decode(m.body)["pld"]["tid"] for m in sent[1::2]] == [NUMBER, NUMBER + 60_000]
