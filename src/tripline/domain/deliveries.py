@@ -14,6 +14,10 @@ from typing import Final
 
 from tripline.domain.ids import SensorId
 
+AHEAD_MS: Final = 300_000
+"""No time of a device that is taken as true is further ahead of its receipt (spec/device-messages T2)."""
+CLOCKS_APART_MS: Final = 3_600_000
+"""No two processes' clocks are further apart, so no row number is further ahead of a clock."""
 _SIGNED: Final = struct.Struct(">q").unpack
 
 

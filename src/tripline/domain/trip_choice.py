@@ -9,6 +9,7 @@ of customers' messages, whose `tripId` decides (`services/bus/placement.py`).
 """
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from tripline.domain.trips import LiveTrip
@@ -16,20 +17,12 @@ from tripline.domain.trips import LiveTrip
 MARGIN_MS: Final = 60_000
 """Samples this long behind the end that a trip message states still belong to its trip (I4)."""
 _BLACK_BOX: Final = "BLACKBOX"
-
-
-class Sample(NamedTuple):
-    """Number, kind and time of a microtrip."""
-
-    tid: int | None
-    device_type: str
-    parking: bool
-    first_ms: int
-    last_ms: int
+_NUMBER: Final = attrgetter("no")
+_START: Final = attrgetter("first_ms")
 
 
 class Told(NamedTuple):
-    """Number, kind and time of a trip message; both times are equal if it says only one."""
+    """Number, kind and time of a microtrip or trip message; both times are equal if it says only one."""
 
     tid: int | None
     device_type: str
@@ -38,7 +31,7 @@ class Told(NamedTuple):
     last_ms: int
 
 
-def of_sample(known: Sequence[LiveTrip], sample: Sample, gap_ms: float) -> LiveTrip | None:
+def of_sample(known: Sequence[LiveTrip], sample: Told, gap_ms: float) -> LiveTrip | None:
     """The trip around the microtrip's time, else the nearest within the gap; of one before and one behind it, the one
     with the smaller row number (I1)."""
     before = after = None
@@ -62,7 +55,7 @@ def of_sample(known: Sequence[LiveTrip], sample: Sample, gap_ms: float) -> LiveT
             after = None
     if before is None or after is None:
         return before or after
-    return min(before, after, key=_number)
+    return min(before, after, key=_NUMBER)
 
 
 def of_message(known: Sequence[LiveTrip], told: Told, gap_ms: float) -> LiveTrip | None:
@@ -90,9 +83,9 @@ def first_piece(known: Sequence[LiveTrip], last: LiveTrip, start_ms: int) -> Liv
     pieces = (
         trip
         for trip in known
-        if not trip.is_settled and _is_alike(trip, last) and start_ms <= trip.last_ms and trip.first_ms < last.first_ms
+        if not trip.is_settled and _is_of(trip, last) and start_ms <= trip.last_ms and trip.first_ms < last.first_ms
     )
-    return min(pieces, key=_start, default=last)
+    return min(pieces, key=_START, default=last)
 
 
 def of_event(known: Sequence[LiveTrip], tid: int | None, event_ms: int, gap_ms: float) -> LiveTrip | None:
@@ -114,19 +107,13 @@ def is_about(trip: LiveTrip, tid: int | None) -> bool:
     return tid is None or trip.tid is None or tid == trip.tid
 
 
-def _is_of(trip: LiveTrip, sample: Sample) -> bool:
+def _is_of(trip: LiveTrip, part: Told | LiveTrip) -> bool:
     """Same number, and for a black box no change between driving and parking (I6). A trip without samples has not
     shown its kind."""
-    return trip.tid == sample.tid and (
-        trip.parking == sample.parking or sample.device_type != _BLACK_BOX or trip.is_bare
-    )
+    return trip.tid == part.tid and (trip.parking == part.parking or part.device_type != _BLACK_BOX or trip.is_bare)
 
 
-def _is_alike(trip: LiveTrip, other: LiveTrip) -> bool:
-    return trip.tid == other.tid and (trip.parking == other.parking or other.device_type != _BLACK_BOX)
-
-
-def _is_parted(known: Sequence[LiveTrip], sample: Sample, from_ms: int, to_ms: int) -> bool:
+def _is_parted(known: Sequence[LiveTrip], sample: Told, from_ms: int, to_ms: int) -> bool:
     """True if the black box drove while this is parking, or was parked while this is driving, in between (I6)."""
     return any(
         trip.tid == sample.tid
@@ -136,11 +123,3 @@ def _is_parted(known: Sequence[LiveTrip], sample: Sample, from_ms: int, to_ms: i
         and trip.first_ms <= to_ms
         for trip in known
     )
-
-
-def _number(trip: LiveTrip) -> int:
-    return trip.no
-
-
-def _start(trip: LiveTrip) -> int:
-    return trip.first_ms

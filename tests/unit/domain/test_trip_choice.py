@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tripline.domain import trip_choice
 from tripline.domain.ids import RowNo, TripId
-from tripline.domain.trip_choice import MARGIN_MS, Sample, Told
+from tripline.domain.trip_choice import MARGIN_MS, Told
 from tripline.domain.trips import LiveTrip, State
 
 GAP_MS = 1_800_000
@@ -27,7 +27,7 @@ def settled(no: int = 1, first_ms: int = 0, last_ms: int = 10_000, **changes: An
 def of_sample(
     *known: LiveTrip, at: int, to: int | None = None, tid: int | None = 7, kind: str = "GPS", parking: bool = False
 ) -> int | None:
-    trip = trip_choice.of_sample(known, Sample(tid, kind, parking, at, at if to is None else to), GAP_MS)
+    trip = trip_choice.of_sample(known, Told(tid, kind, parking, at, at if to is None else to), GAP_MS)
     return None if trip is None else trip.no
 
 

@@ -392,7 +392,7 @@ class Pipeline:
 
 
 def _times(items: Sequence[Item]) -> Iterator[Time]:
-    """The times by which the readings find their trips."""
+    """Yield the time of each reading that needs a trip."""
     for item in items:
         reading = item.reading
         if type(reading) is Microtrip:

@@ -13,7 +13,7 @@ from tripline.config import Ingest
 from tripline.domain import ids as time_ids
 from tripline.domain import trip_choice, trips
 from tripline.domain.ids import TimeIds, TripId, VehicleId
-from tripline.domain.trip_choice import Sample, Told
+from tripline.domain.trip_choice import Told
 from tripline.domain.trips import Cause, LiveTrip, MessageKey, State
 from tripline.services.ingest.batch import Item
 from tripline.services.ingest.tracks import Track
@@ -101,7 +101,7 @@ class Placer:
 
     def _join_or_begin(self, track: Track, reading: Microtrip) -> LiveTrip:
         """Add a microtrip to the trip that it belongs to, which may have ended, or begin one (I1, I6)."""
-        sample = Sample(reading.tid, reading.device_type, reading.parking, reading.first_ms, reading.last_ms)
+        sample = Told(reading.tid, reading.device_type, reading.parking, reading.first_ms, reading.last_ms)
         trip = trip_choice.of_sample(track.trips, sample, self._gap_ms)
         if trip is None:
             return self._begin(track, reading)
@@ -177,7 +177,7 @@ class Placer:
         trip = trip_choice.of_message(track.trips, told, self._gap_ms)
         self.rows.messages += 1
         if trip is None:
-            self._alone(track, message, received_ms)
+            self._alone(track, message, told, received_ms)
             return track.vehicle_id
         start_said = message.start_ms is not None
         if message.start_ms is not None:
@@ -198,7 +198,7 @@ class Placer:
         self._tell(track, None, trips.TRIP)
         return trip.vehicle_id
 
-    def _alone(self, track: Track, message: Trip, received_ms: int) -> None:
+    def _alone(self, track: Track, message: Trip, told: Told, received_ms: int) -> None:
         """Create a trip for a message without microtrips, which may come later."""
         header_ms = message.header_ms
         start_ms = trips.start_ms(said_ms=message.start_ms, first_ms=None, header_ms=header_ms, received_ms=received_ms)
@@ -214,7 +214,7 @@ class Placer:
             first_ms=start_ms,
             last_ms=end_ms,
             closed_ms=self._now_ms,
-            until_ms=told_by(message, received_ms).last_ms + trip_choice.MARGIN_MS,
+            until_ms=told.last_ms + trip_choice.MARGIN_MS,
             is_bare=True,
             start_said=message.start_ms is not None,
             end_said=message.end_ms is not None,

@@ -32,10 +32,6 @@ from tripline.store.transactions import ReadTx, Store
 from tripline.wire.readings import DeviceEvent, Microtrip, Trip
 
 _MINUTE_MS: Final = 60_000
-_AHEAD_MS: Final = 300_000
-"""No true time is further ahead of its receipt (spec/device-messages T2)."""
-_MARGIN_MS: Final = 3_600_000
-"""No two processes' clocks are further apart."""
 _TRACK: Final = attrgetter("track")
 _INLINE: Final = 128
 """Most lookups done on the event loop; more are done in a thread."""
@@ -92,7 +88,7 @@ def _sorted(items: Sequence[Item], now_ms: int) -> _Sorted:
     """Find possible redeliveries, and set the entry of each item; a suspect microtrip gets the entry of the first one
     with its header time."""
     told = _Sorted([], [], [], {}, [])
-    latest_ts = now_ms + _AHEAD_MS
+    latest_ts = now_ms + deliveries.AHEAD_MS
     mark_of = deliveries.mark_of
     for index, item in enumerate(items):
         track, reading = item.track, item.reading
@@ -191,7 +187,7 @@ def _by_time(told: _Sorted, since_ms: int) -> list[_Part[Sent]]:
     for sent in (*told.microtrips, *told.events):
         (untimed if sent.made_ms is None else timed).append(sent)
     made_ms = min((sent.made_ms for sent in timed if sent.made_ms is not None), default=0)
-    parts = (_Part(made_ms - _AHEAD_MS - _MARGIN_MS, timed), _Part(since_ms, untimed))
+    parts = (_Part(made_ms - deliveries.AHEAD_MS - deliveries.CLOCKS_APART_MS, timed), _Part(since_ms, untimed))
     return [part for part in parts if part.sent]
 
 

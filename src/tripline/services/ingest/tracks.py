@@ -9,6 +9,7 @@ Not here: the queries (`store/ingest/tracks.py`), placing readings (`placement.p
 """
 
 from collections.abc import Container, Iterable, Sequence
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from tripline.domain import deliveries
@@ -33,8 +34,8 @@ _KNOWN_GAPS: Final = 4
 """A sensor's trips are read with it that ended up to this many gaps ago."""
 _AROUND_GAPS: Final = 2
 """Older trips are read this many gaps around the message that needs them."""
-_FUTURE_MS: Final = 300_000
-"""No sample or header time is further ahead of its receipt (spec/device-messages T2)."""
+_END: Final = attrgetter("last_ms")
+_NUMBER: Final = attrgetter("no")
 
 
 class Time(NamedTuple):
@@ -77,7 +78,7 @@ class Track:
         """No stored header `ts` that can be true is larger: a larger one is not a redelivery (O3)."""
         self.new_ms = -1
         """Instant of the latest batch with a microtrip that is new by its times alone."""
-        self.newest_ms = now_ms + _FUTURE_MS
+        self.newest_ms = now_ms + deliveries.AHEAD_MS
         """Upper bound of the stored sample times; used if `newest_ts` does not decide."""
         self.used_ms = now_ms
 
@@ -104,12 +105,12 @@ class Track:
         unsettled = [each for each in ended if not each.is_settled]
         is_crowded = not trip.is_settled and len(unsettled) >= UNSETTLED_KEPT
         if is_crowded or len(ended) >= TRIPS_KEPT:
-            forgotten = min(unsettled if is_crowded else ended, key=_end)
+            forgotten = min(unsettled if is_crowded else ended, key=_END)
             self.trips.remove(forgotten)
             if forgotten.last_ms < recent_ms:
                 self.known_ms = max(self.known_ms, forgotten.last_ms + 1)
                 self.spans = ()
-        self.trips = sorted((*self.trips, trip), key=_number)
+        self.trips = sorted((*self.trips, trip), key=_NUMBER)
         self.measure()
 
     def add_older(self, trips: Iterable[LiveTrip], spans: Sequence[Span]) -> None:
@@ -230,14 +231,6 @@ class Tracks:
     def forget_idle(self, *, before_ms: int) -> None:
         """Drop tracks without an open trip that were not used since the instant."""
         self.forget([key for key, track in self._tracks.items() if track.trip is None and track.used_ms < before_ms])
-
-
-def _end(trip: LiveTrip) -> int:
-    return trip.last_ms
-
-
-def _number(trip: LiveTrip) -> int:
-    return trip.no
 
 
 def _covers(span: Span, first_ms: int, last_ms: int) -> bool:

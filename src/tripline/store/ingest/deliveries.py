@@ -16,6 +16,7 @@ from sqlalchemy import Table, text
 
 from tripline.domain import ids
 from tripline.domain.access import Reach, Scope
+from tripline.domain.deliveries import CLOCKS_APART_MS
 from tripline.domain.ids import RowNo, SensorId
 from tripline.store.bulk import Bulk
 from tripline.store.tables import delivery, device_event, microtrip
@@ -24,8 +25,6 @@ from tripline.store.transactions import Hot, ReadTx, Store
 ENTRIES: Final = Bulk(delivery, "instant", "mark", "no")
 _SIZES: Final = (256, 64, 16, 4, 1)
 """Keys in one statement of SQLite."""
-_AHEAD_MS: Final = 3_600_000
-"""No row number is further ahead of the clock."""
 _MOST: Final = 16
 """Most entries of one key that we compare. A device can have at most three of its own."""
 
@@ -143,7 +142,7 @@ def _table(message: Sent) -> Table:
 
 def _bounds(since_ms: int, now_ms: int) -> tuple[RowNo, RowNo]:
     """Row numbers between which an entry counts: they leave one week's partition or two to look at."""
-    return ids.first_no(since_ms), ids.first_no(now_ms + _AHEAD_MS)
+    return ids.first_no(since_ms), ids.first_no(now_ms + CLOCKS_APART_MS)
 
 
 def _array(numbers: Iterable[int]) -> str:

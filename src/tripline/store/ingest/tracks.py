@@ -8,6 +8,7 @@ Not here: the cache of this state (`services/ingest/tracks.py`), the writing (`s
 
 import sys
 from collections.abc import Collection, Iterable, Sequence
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -31,7 +32,7 @@ from sqlalchemy import (
     union_all,
 )
 
-from tripline.domain import ids, trips
+from tripline.domain import deliveries, ids, trips
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.samples import RECORD
@@ -52,12 +53,8 @@ _NEWEST: Final = 17
 """Position of a row's newest header time."""
 _OF: Final = 16
 """Position of its sensor."""
-_AHEAD_MS: Final = 300_000
-"""No header time that is taken as true is further ahead of its receipt (spec/device-messages T2)."""
 MOST: Final = 64
 """Most ended trips of a sensor read at once."""
-_MARGIN_MS: Final = 3_600_000
-"""No two processes' clocks are further apart."""
 _NEVER_MS: Final = 253_402_300_800_000
 """The year 10000: nothing has ended since."""
 
@@ -320,7 +317,7 @@ def _largest_before(since_ms: int, changed_ms: int | None, newest_no: int | None
     """The largest true header time that a row stored before the instant may have: it was stored when a trip of its
     sensor last changed, or earlier."""
     stored_ms = max(changed_ms or 0, 0 if newest_no is None else ids.ms_of_no(newest_no))
-    return min(since_ms, stored_ms) + _AHEAD_MS if stored_ms else -1
+    return min(since_ms, stored_ms) + deliveries.AHEAD_MS if stored_ms else -1
 
 
 def near(tx: ReadTx, scope: Scope, spans: Sequence[Span]) -> list["Driven"]:
@@ -375,12 +372,7 @@ def open_trips(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> list[trips.Live
     _everything(scope)
     rows = [row for row in tx.hot(_TRIPS, sensor_id, _NEVER_MS, ids.first_no(_NEVER_MS)) if row[14]]
     latest = _latest_samples(tx, [row[0] for row in rows])
-    return [_live(row, latest) for row in sorted(rows, key=_number)]
-
-
-def _number(row: tuple[Any, ...]) -> int:
-    number: int = row[0]
-    return number
+    return [_live(row, latest) for row in sorted(rows, key=itemgetter(0))]
 
 
 def _interned(value: Any) -> Any:
@@ -419,7 +411,7 @@ def _latest_samples(tx: ReadTx, trip_nos: Collection[int]) -> dict[int, int]:
     if not trip_nos:
         return {}
     if tx.shared:
-        first_no = ids.first_no(ids.ms_of_no(min(trip_nos)) - _MARGIN_MS)
+        first_no = ids.first_no(ids.ms_of_no(min(trip_nos)) - deliveries.CLOCKS_APART_MS)
         found = tx.hot(_SAMPLES_OF_ALL, list(trip_nos), first_no)
     else:
         found = ((no, packed) for no in trip_nos for (packed,) in tx.hot(_SAMPLES, no))

@@ -11,6 +11,8 @@ from typing import Final
 
 import msgspec
 
+from tripline.domain import deliveries
+
 NUMERAL: Final = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*", re.ASCII)
 _HEX_PAIR: Final = re.compile(r"\s*(?:0[xX])?([0-9a-fA-F]{1,2})\s*", re.ASCII)
 
@@ -22,7 +24,7 @@ _CALENDAR_BELOW: Final = 21_000_101_000_000
 
 EARLIEST_MS: Final = 1_262_304_000_000
 """2010-01-01T00:00:00Z: no device of this kind is older (T2)."""
-AHEAD_MS: Final = 300_000
+AHEAD_MS: Final = deliveries.AHEAD_MS
 """How far a device's clock may run ahead of ours (T2)."""
 
 
