@@ -142,7 +142,7 @@ class _Sample(NamedTuple):
 
 
 def of_objects(objects: Sequence[Fields], ty: int, device: str) -> list[Values]:
-    """The same for decoded objects, each for itself."""
+    """The values of decoded objects, each decoded for itself."""
     kind = way_of(ty, device).item.type
     return [_of_object(fields, kind, device) for fields in objects]
 
@@ -177,8 +177,11 @@ def read(
 
     `payload` is the JSON of all items, stored as sent when they make one record (A7); `texts` returns the JSON of each.
     """
-    whole = of_one(items[0], payload, header, ty, device) if len(items) == 1 else None
-    whole = whole or _of_equal(items, payload, header, ty, device)
+    whole = (
+        of_one(items[0], payload, header, ty, device)
+        if len(items) == 1
+        else _of_equal(items, payload, header, ty, device)
+    )
     if whole is not None:
         return [whole]
     read = [_sample(item, header, device) for item in items]
