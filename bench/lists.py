@@ -97,20 +97,30 @@ def cpu_s(tx: ReadTx) -> Callable[[], float]:
     return lambda: int(process.read_text().split()[0]) / 1e9
 
 
+@contextmanager
+def filled(store: str, *works: Callable[[WriteTx], None]) -> Iterator[WriteTx]:
+    """A transaction on the rows that these works make, each in a transaction of its own."""
+    with on_sqlite() if store == "sqlite" else on_postgresql() as tx:
+        for work in works:
+            _begin(tx)
+            work(tx)
+            tx.run_sql("COMMIT", ())
+        if tx.shared:
+            tx.run_sql("VACUUM ANALYZE", ())
+        _begin(tx)
+        yield tx
+
+
+def _begin(tx: WriteTx) -> None:
+    tx.run_sql("BEGIN", ())
+    if tx.shared:
+        tx.run_sql("SET LOCAL idle_in_transaction_session_timeout = 0", ())
+
+
 def main() -> None:
     """Make the rows, then measure."""
     store, rounds, part = (*sys.argv[1:], "9", "")[:3] if len(sys.argv) < 3 else (*sys.argv[1:], "")[:3]
-    with on_sqlite() if store == "sqlite" else on_postgresql() as tx:
-        tx.run_sql("BEGIN", ())
-        if tx.shared:
-            tx.run_sql("SET LOCAL idle_in_transaction_session_timeout = 0", ())
-        large_lists.fill(tx, COUNT)
-        tx.run_sql("COMMIT", ())
-        if tx.shared:
-            tx.run_sql("VACUUM ANALYZE", ())
-        tx.run_sql("BEGIN", ())
-        if tx.shared:
-            tx.run_sql("SET LOCAL idle_in_transaction_session_timeout = 0", ())
+    with filled(store, lambda tx: large_lists.fill(tx, COUNT)) as tx:
         clocks = {"processor time": time.thread_time}
         if tx.shared:
             clocks = {"wall": time.perf_counter, "PostgreSQL's processor time": cpu_s(tx)}

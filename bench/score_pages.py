@@ -111,17 +111,7 @@ def measure(tx: ReadTx, rounds: int) -> None:
 def main() -> None:
     """Make the rows, then measure."""
     store, each, rounds = (*sys.argv[1:], *("sqlite", str(EACH), "9")[len(sys.argv) - 1 :])[:3]
-    with lists.on_sqlite() if store == "sqlite" else lists.on_postgresql() as tx:
-        tx.run_sql("BEGIN", ())
-        if tx.shared:
-            tx.run_sql("SET LOCAL idle_in_transaction_session_timeout = 0", ())
-        fill(tx, int(each))
-        tx.run_sql("COMMIT", ())
-        if tx.shared:
-            tx.run_sql("VACUUM ANALYZE", ())
-        tx.run_sql("BEGIN", ())
-        if tx.shared:
-            tx.run_sql("SET LOCAL idle_in_transaction_session_timeout = 0", ())
+    with lists.filled(store, lambda tx: fill(tx, int(each))) as tx:
         measure(tx, int(rounds))
 
 

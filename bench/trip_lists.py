@@ -84,18 +84,8 @@ def size_of(found: Any) -> int | None:
 def main() -> None:
     """Make the rows, then measure."""
     store, rounds, part = (*sys.argv[1:], "5", "")[:3] if len(sys.argv) < 3 else (*sys.argv[1:], "")[:3]
-    with lists.on_sqlite() if store == "sqlite" else lists.on_postgresql() as tx:
-        for work in (lambda: large_lists.fill(tx, lists.COUNT), lambda: large_trips.fill(tx, lists.COUNT, EACH)):
-            tx.run_sql("BEGIN", ())
-            if tx.shared:
-                tx.run_sql("SET LOCAL idle_in_transaction_session_timeout = 0", ())
-            work()
-            tx.run_sql("COMMIT", ())
-        if tx.shared:
-            tx.run_sql("VACUUM ANALYZE", ())
-        tx.run_sql("BEGIN", ())
-        if tx.shared:
-            tx.run_sql("SET LOCAL idle_in_transaction_session_timeout = 0", ())
+    works = (lambda tx: large_lists.fill(tx, lists.COUNT), lambda tx: large_trips.fill(tx, lists.COUNT, EACH))
+    with lists.filled(store, *works) as tx:
         measure(tx, int(rounds), part)
 
 
