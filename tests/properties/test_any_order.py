@@ -89,18 +89,12 @@ def fleets(draw: st.DrawFn) -> list[Drive]:
 
 @pytest.fixture(scope="module")
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Content:
-    return ingest_rig.seeded(tmp_path_factory.mktemp("seeded"))
+    return ingest_rig.seeded_once(tmp_path_factory)
 
 
 @pytest.fixture
 def folders(tmp_path: Path) -> Iterator[Path]:
-    def numbered() -> Iterator[Path]:
-        for number in range(10_000):
-            folder = tmp_path / str(number)
-            folder.mkdir()
-            yield folder
-
-    return numbered()
+    return stores.folders(tmp_path)
 
 
 def score(rig: Rig) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support import drives, ingest_rig
+from tests.support import drives, ingest_rig, stores
 from tests.support.bus_messages import TRIP, event, microtrip, trip
 from tests.support.bus_rig import BusRig
 from tests.support.ingest_rig import DRIVER, NOW
@@ -73,18 +73,12 @@ MESSAGES = [*drive(1), *drive(2)]
 
 @pytest.fixture(scope="module")
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Content:
-    return ingest_rig.seeded(tmp_path_factory.mktemp("seeded"))
+    return ingest_rig.seeded_once(tmp_path_factory)
 
 
 @pytest.fixture
 def folders(tmp_path: Path) -> Iterator[Path]:
-    def numbered() -> Iterator[Path]:
-        for number in range(10_000):
-            folder = tmp_path / str(number)
-            folder.mkdir()
-            yield folder
-
-    return numbered()
+    return stores.folders(tmp_path)
 
 
 def outcome(folder: Path, seeded: Content, batches: list[list[dict[str, Any]]]) -> dict[str, list[Any]]:

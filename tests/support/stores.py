@@ -4,9 +4,11 @@
 test names its database by the folder that it would have it in, whichever it is: a data folder of a server, or its own.
 """
 
+import itertools
 import os
 import sqlite3
 import tempfile
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
@@ -32,6 +34,14 @@ Content = bytes | databases.Content
 def examples(count: int) -> int:
     """Of so many examples of a property as many as a run takes: on PostgreSQL each costs many times more."""
     return max(count // 5, 8) if on_postgresql() else count
+
+
+def folders(parent: Path) -> Iterator[Path]:
+    """New folders in a folder: one for each database of a test that makes many."""
+    for number in itertools.count():
+        folder = parent / str(number)
+        folder.mkdir()
+        yield folder
 
 
 def on_postgresql() -> bool:
