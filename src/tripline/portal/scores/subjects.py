@@ -60,7 +60,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
     trip_id: str
     start_ms: int
-    """When it was judged, if no time is known."""
+    """Start of the trip, else the time of its score."""
     score: float
     distance_m: float
     limit_known: float

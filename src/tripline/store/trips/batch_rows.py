@@ -171,7 +171,7 @@ class OpenSpan(NamedTuple):
 
 
 class Heard(NamedTuple):
-    """What changes for a vehicle."""
+    """Changes of a vehicle's row."""
 
     began: bool
     """A trip of it began, or has another start now: which one is the latest?"""

@@ -1,7 +1,7 @@
 """Notes on the objects of a message, taken while they are read: converted, unused, another name, unknown, missing.
 
-The reader (`wire/device`) reads each value through `Noted`, which reads it the same way and keeps a remark on it. So
-what is said is what was done.
+The reader (`wire/device`) reads each value through `Noted`, which reads it the same way and keeps a remark on it, so
+the remarks cannot differ from the reading.
 
 Not here: the result of the message as a whole (`messages.py`).
 """

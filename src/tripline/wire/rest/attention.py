@@ -57,7 +57,7 @@ class Attention(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def record(found: attention.Attention) -> Attention:
-    """The record of what needs attention."""
+    """The overview of scores as REST returns it."""
     return Attention(
         falling=[
             Falling(
