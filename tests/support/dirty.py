@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 Drive = dict[str, Any]
+Fault = Callable[[Drive], Drive]
 METRES_PER_DEGREE: Final = 111_195.08
 
 
@@ -16,14 +17,16 @@ def _with(drive: Drive, **columns: Any) -> Drive:
     return drive | columns
 
 
-def _moved(drive: Drive, at: Any, north_m: Any, east_m: Any = 0.0) -> Drive:
+def moved(drive: Drive, at: Any, north_m: Any, east_m: Any = 0.0) -> Drive:
+    """These samples moved by metres to the north and east."""
     lat, lon = drive["lat"].copy(), drive["lon"].copy()
     lat[at] += north_m / METRES_PER_DEGREE
     lon[at] += east_m / METRES_PER_DEGREE / np.cos(np.radians(drive["lat"].mean()))
     return _with(drive, lat=lat, lon=lon)
 
 
-def _rows(drive: Drive, rows: Any) -> Drive:
+def rows_of(drive: Drive, rows: Any) -> Drive:
+    """These rows alone, in this order."""
     size = drive["t"].size
     return {name: column[rows] if np.ndim(column) and len(column) == size else column for name, column in drive.items()}
 
@@ -36,7 +39,7 @@ def _middle(drive: Drive) -> int:
 
 def one_degree_off(drive: Drive) -> Drive:
     """One position a degree further north."""
-    return _moved(drive, _middle(drive), METRES_PER_DEGREE)
+    return moved(drive, _middle(drive), METRES_PER_DEGREE)
 
 
 def latitude_0(drive: Drive) -> Drive:
@@ -56,14 +59,14 @@ def nowhere(drive: Drive) -> Drive:
 
 def first_fix_elsewhere(drive: Drive) -> Drive:
     """The first position is where the device was made."""
-    return _moved(drive, 0, 300_000)
+    return moved(drive, 0, 300_000)
 
 
 def noise(drive: Drive, metres: float = 10.0) -> Drive:
     """White noise on every position."""
     rng = np.random.default_rng(5)
     size = drive["t"].size
-    return _moved(drive, slice(None), rng.normal(0, metres, size), rng.normal(0, metres, size))
+    return moved(drive, slice(None), rng.normal(0, metres, size), rng.normal(0, metres, size))
 
 
 def standing_drift(drive: Drive) -> Drive:
@@ -77,10 +80,10 @@ def standing_drift(drive: Drive) -> Drive:
         "lon": np.append(drive["lon"], np.full(size, drive["lon"][-1])),
         "speed": np.append(drive["speed"], np.zeros(size)),
     }
-    return _moved(_with(drive, **longer), slice(-size, None), *wander)
+    return moved(_with(drive, **longer), slice(-size, None), *wander)
 
 
-def in_unit(factor: float) -> Callable[[Drive], Drive]:
+def in_unit(factor: float) -> Fault:
     """Speeds in another unit than km/h."""
     return lambda drive: _with(drive, speed=np.round(drive["speed"] * factor, 2))
 
@@ -127,23 +130,23 @@ def late(drive: Drive) -> Drive:
     """A minute of the middle comes at the end."""
     size = drive["t"].size
     rows = np.arange(size)
-    return _rows(drive, np.concatenate([rows[: size // 2], rows[size // 2 + 60 :], rows[size // 2 : size // 2 + 60]]))
+    return rows_of(drive, np.concatenate([rows[: size // 2], rows[size // 2 + 60 :], rows[size // 2 : size // 2 + 60]]))
 
 
 def backlog_beside_live(drive: Drive) -> Drive:
     """The first half comes beside the second, sample by sample."""
     half = drive["t"].size // 2
-    return _rows(drive, np.stack([np.arange(half, 2 * half), np.arange(half)], axis=1).ravel())
+    return rows_of(drive, np.stack([np.arange(half, 2 * half), np.arange(half)], axis=1).ravel())
 
 
 def twice(drive: Drive) -> Drive:
     """A tenth is sent twice."""
     rows = np.arange(drive["t"].size)
     tenth = rows.size // 10
-    return _rows(drive, np.concatenate([rows[: 5 * tenth], rows[4 * tenth :]]))
+    return rows_of(drive, np.concatenate([rows[: 5 * tenth], rows[4 * tenth :]]))
 
 
-def clock_back(seconds: float) -> Callable[[Drive], Drive]:
+def clock_back(seconds: float) -> Fault:
     """The clock is set back in the middle."""
 
     def done(drive: Drive) -> Drive:
@@ -161,23 +164,23 @@ def clock_forward(drive: Drive) -> Drive:
     return _with(drive, t=t)
 
 
-def stated(part: float) -> Callable[[Drive], Drive]:
+def stated(part: float) -> Fault:
     """The trip message states this part of the true distance, which the drive's column `metres` says."""
     return lambda drive: _with(drive, stated_m=drive["metres"] * part)
 
 
-def thinned(step: int) -> Callable[[Drive], Drive]:
+def thinned(step: int) -> Fault:
     """Every second, third or fourth sample alone."""
-    return lambda drive: _rows(drive, slice(None, None, step))
+    return lambda drive: rows_of(drive, slice(None, None, step))
 
 
-NOISY: Final[dict[str, Callable[[Drive], Drive]]] = {
+NOISY: Final[dict[str, Fault]] = {
     "3 m of noise": lambda drive: noise(drive, 3.0),
     "10 m of noise": noise,
 }
 """What leaves the score as it is, and the distance nearly so: it is the speed's then."""
 
-SAME: Final[dict[str, Callable[[Drive], Drive]]] = {
+SAME: Final[dict[str, Fault]] = {
     "one position a degree off": one_degree_off,
     "one latitude of 0": latitude_0,
     "two positions at 0, 0": nowhere,
@@ -200,7 +203,7 @@ SAME: Final[dict[str, Callable[[Drive], Drive]]] = {
 }
 """What has to leave the score as it is."""
 
-REFUSED: Final[dict[str, Callable[[Drive], Drive]]] = {
+REFUSED: Final[dict[str, Fault]] = {
     "metres per second": in_unit(1 / 3.6),
     "knots": in_unit(1 / 1.852),
     "miles per hour": in_unit(1 / 1.609344),
