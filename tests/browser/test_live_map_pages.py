@@ -158,6 +158,13 @@ def test_vehicles_at_one_spot_open_a_list_and_the_trail_of_one_is_told(world, br
         spot.get_by_role("button", name=third.vehicle_no).click()
         page.get_by_role("button", name="Today's trail").click()
         expect(page.locator("[data-card=said]")).to_contain_text("Today's trail since")
+        # Two drives of 1 km, an hour and 10 km apart: the vehicle was moved with its device off.
+        way = [(0, 47.0), (60, 47.009), (3_660, 47.1), (3_720, 47.109)]
+        points = [{"ts": 1_700_000_000_000 + 1000 * at, "lat": lat, "lon": 9.5, "speed": 60.0} for at, lat in way]
+        page.route("**/trail", lambda route: route.fulfill(json={"data": points}))
+        for _ in range(2):
+            page.get_by_role("button", name="Today's trail").click()
+        expect(page.locator("[data-card=said]")).to_contain_text("2.0 km")
 
         assert watched.troubles() == []
 
@@ -200,6 +207,18 @@ def test_cut_stream_is_told_within_five_seconds_and_goes_on_without_loss(world, 
         page.wait_for_selector(LIVE, timeout=PATIENCE_MS)
         world.report(vehicle, speed=81.0)
         expect(row(page, vehicle)).to_contain_text("81 km/h")
+
+
+def test_page_that_never_had_a_stream_says_that_the_server_does_not_answer(world, browser, visit):
+    with portal_browser.watching(browser, world.server.api, session=visit.session) as watched:
+        page = watched.page
+        page.route("**/map/stream*", lambda route: route.abort())
+        page.goto(f"{world.server.api}/map")
+        page.wait_for_selector(".live[data-stream=cut]", timeout=CUT_MS)
+        expect(page.locator("[data-part=stream-text]")).to_contain_text("The server does not answer")
+        expect(page.locator("[data-part=none]")).to_be_hidden()
+        page.unroute("**/map/stream*")
+        page.wait_for_selector(LIVE, timeout=PATIENCE_MS)
 
 
 def test_sign_out_ends_the_map_and_says_so(world, browser, visit):

@@ -31,7 +31,19 @@ _TEXTS: Final = (
         "limit",
         "at",
     ),
-    *("directions", "connecting", "live", "cut", "signed_out", "crowded", "count", "count_some", "count_cut", "gone"),
+    *(
+        "directions",
+        "connecting",
+        "live",
+        "cut",
+        "unreached",
+        "signed_out",
+        "crowded",
+        "count",
+        "count_some",
+        "count_cut",
+        "gone",
+    ),
     *("trail_none", "trail_found", "trail_failed"),
 )
 """Texts of the script, by their name after `portal.live.`."""

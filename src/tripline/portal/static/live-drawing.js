@@ -161,11 +161,10 @@ export class Drawing {
     if (this.#map?.getLayer("marked")) this.#map.setFilter("marked", this.#isMarked());
   }
 
-  /** Show the way of one vehicle: points with lat and lon; null: none. */
-  trail(points) {
-    const coordinates = (points ?? []).map(({ lat, lon }) => [lon, lat]);
-    const line = { type: "Feature", properties: {}, geometry: { type: "LineString", coordinates } };
-    this.#trail = coordinates.length > 1 ? { type: "FeatureCollection", features: [line] } : NOTHING;
+  /** Show the drives of one vehicle, each a list of points with lat and lon. */
+  trail(drives) {
+    const coordinates = drives.filter((each) => each.length > 1).map((each) => each.map(({ lat, lon }) => [lon, lat]));
+    this.#trail = { type: "Feature", properties: {}, geometry: { type: "MultiLineString", coordinates } };
     this.#source("trail")?.setData(this.#trail);
   }
 

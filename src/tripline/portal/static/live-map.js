@@ -19,6 +19,8 @@ const NOW_S = 3;
 const LOOK_UP_MS = 3000;
 /** A position so much later may be on another road. */
 const HERE_MS = 5000;
+/** A vehicle that reports nothing for so long begins another drive of its trail. */
+const BREAK_MS = 600_000;
 const STORED = "live-map";
 const LANGUAGE = document.documentElement.lang;
 const AGO = new Intl.RelativeTimeFormat(LANGUAGE, { numeric: "always", style: "short" });
@@ -176,7 +178,7 @@ class LiveMap {
     const words = this.matching.length === this.all ? this.words("count", { shown }) : this.words("count_some", { shown, all });
     const cut = this.stream.cut ? ` ${this.words("count_cut", { shown: WHOLE.format(this.stream.vehicles.size) })}` : "";
     setText(this.part("count"), words + cut);
-    const isKnown = this.stream.state !== "connecting";
+    const isKnown = this.stream.named > 0;
     this.part("loading").hidden = isKnown || this.all > 0;
     this.part("none").hidden = !isKnown || this.all > 0;
     this.part("no-match").hidden = this.all === 0 || this.matching.length > 0;
@@ -362,7 +364,7 @@ class LiveMap {
 
   async trail(id) {
     if (this.trails.delete(id)) {
-      this.drawing?.trail(null);
+      this.drawing?.trail([]);
       setText(this.card("said"), "");
       this.showCard();
       return;
@@ -373,9 +375,9 @@ class LiveMap {
       const { data } = await answer.json();
       if (this.picked !== id) return;
       this.trails = new Map(data.length ? [[id, data]] : []);
-      this.drawing?.trail(data);
+      this.drawing?.trail(drives(data));
       const words = data.length
-        ? this.words("trail_found", { time: this.clock.format(data[0].ts), distance: TENTH.format(kilometres(data)) })
+        ? this.words("trail_found", { time: this.clock.format(data[0].ts), distance: TENTH.format(drives(data).reduce((sum, each) => sum + kilometres(each), 0)) })
         : this.words("trail_none");
       setText(this.card("said"), words);
     } catch {
@@ -416,7 +418,8 @@ class LiveMap {
     this.place.dataset.stream = state;
     const age = new Intl.NumberFormat(LANGUAGE, { style: "unit", unit: "second", unitDisplay: "long" });
     const seconds = Math.round(this.stream.silence() / 1000);
-    const words = this.words(state, { age: age.format(seconds) });
+    const key = state === "cut" && this.stream.named === 0 ? "unreached" : state;
+    const words = this.words(key, { age: age.format(seconds) });
     setText(this.part("stream-text"), words);
     if (aloud) say(words);
     this.part("sign-in").hidden = state !== "signed_out";
@@ -520,6 +523,16 @@ function ago(elapsed) {
   if (seconds < NOW_S) return text("now");
   const [, unit, size] = UNITS.find(([below]) => seconds < below);
   return AGO.format(-Math.floor(seconds / size), unit).replaceAll(".", "");
+}
+
+/** The points of a trail, divided where nothing was reported for `BREAK_MS`. */
+function drives(points) {
+  const found = [];
+  for (const point of points) {
+    if (point.ts - found.at(-1)?.at(-1).ts <= BREAK_MS) found.at(-1).push(point);
+    else found.push([point]);
+  }
+  return found;
 }
 
 function kilometres(points) {

@@ -198,7 +198,7 @@ export class LiveStream extends EventTarget {
     this.#looked = Date.now();
     if (this.state === "signed_out") return;
     const silent = this.silence() > CUT_MS;
-    if (silent && this.state === "live") this.#become("cut");
+    if (silent && ["connecting", "live"].includes(this.state)) this.#become("cut");
     if (!silent) return;
     if (!this.#leads) this.#channel.postMessage({ kind: "silent" });
     else if (slept || this.silence() % CUT_MS < LOOK_MS) this.#connect();
