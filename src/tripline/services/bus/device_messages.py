@@ -15,7 +15,7 @@ from tripline.domain.ids import CompanyId, SensorId
 from tripline.ports.outages import Outage
 from tripline.services.bus.messages import Headed, Outcome, Refused
 from tripline.services.device_frames import Frame
-from tripline.services.ingest import cuts
+from tripline.services.ingest import batch_splits
 from tripline.services.ingest.intake import BATCH_BYTES
 from tripline.services.ingest.pipeline import Begin, Taken
 from tripline.store.bus import facts as bus_facts
@@ -57,7 +57,7 @@ async def take_in(messages: Sequence[Headed], *, intake: TakesFrames, now_ms: in
     left = [_frame(each, now_ms) for each in messages]
     sent_as = dict(zip(left, messages, strict=True))
     while left:
-        together = cuts.beginning(left, BATCH_BYTES)
+        together = batch_splits.beginning(left, BATCH_BYTES)
         taken = await intake.take_in(together, begin=_still_theirs)
         left = left[len(together) :]
         for kind, count in taken.counts.items():

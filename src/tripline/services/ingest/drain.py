@@ -18,7 +18,7 @@ from tripline.ports.clocks import Clock
 from tripline.ports.outages import Outage
 from tripline.services import batch_tries
 from tripline.services.device_frames import Frame
-from tripline.services.ingest import cuts
+from tripline.services.ingest import batch_splits
 from tripline.services.ingest.intake import BATCH_BYTES, Intake
 from tripline.services.ingest.pace import Pace
 from tripline.store.bus import offsets as bus_offsets
@@ -178,7 +178,7 @@ class Drain:
     async def _beginning_stored(self, left: list[Frame]) -> list[Frame]:
         """Store the first frames, as many as take about a second; return the rest. Raises `Outage`."""
         await self._progress.learn()
-        together = cuts.beginning(left[: self._pace.size], BATCH_BYTES)
+        together = batch_splits.beginning(left[: self._pace.size], BATCH_BYTES)
         await self._intake.take_in(together, begin=self._progress.begin, kind=BUFFER)
         self._pace.took(len(together), self._intake.worked_s)
         return left[len(together) :]

@@ -23,8 +23,8 @@ from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
 from tripline.services import batch_tries
 from tripline.services.device_frames import Frame
-from tripline.services.ingest import cuts, release, silence, traces
-from tripline.services.ingest.cuts import Cut
+from tripline.services.ingest import batch_splits, release, silence, traces
+from tripline.services.ingest.batch_splits import Split
 from tripline.services.ingest.pipeline import Begin, Pipeline, Taken
 from tripline.services.ingest.rejected_log import RejectedLog
 from tripline.services.live.position_keeper import PositionKeeper
@@ -203,11 +203,11 @@ class Intake:
     async def _turn(self) -> None:
         """Process one batch of waiting frames. An outage abandons it and all later frames."""
         if self._size <= BATCH_BYTES:
-            cut = Cut(self._waiting[: self._batch], self._waiting[self._batch :])
+            split = Split(self._waiting[: self._batch], self._waiting[self._batch :])
         else:
-            cut = cuts.fairly(self._waiting, self._batch, BATCH_BYTES)
-        frames, later = cuts.behind_results(cut.together)
-        self._waiting = later + cut.later
+            split = batch_splits.fairly(self._waiting, self._batch, BATCH_BYTES)
+        frames, later = batch_splits.behind_results(split.together)
+        self._waiting = later + split.later
         self._size -= sum(len(frame.body) for frame in frames)
         if self._waiting or self._stop.is_set():
             self._wake.set()

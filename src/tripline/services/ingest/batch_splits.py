@@ -16,7 +16,7 @@ from tripline.wire import topics
 from tripline.wire.device import publish as device_publish
 
 
-class Cut(NamedTuple):
+class Split(NamedTuple):
     """Frames split in two."""
 
     together: list[Frame]
@@ -25,7 +25,7 @@ class Cut(NamedTuple):
     """Frames left for the next batch."""
 
 
-def fairly(frames: list[Frame], most: int, most_bytes: int) -> Cut:
+def fairly(frames: list[Frame], most: int, most_bytes: int) -> Split:
     """Limit a batch to `most` frames and `most_bytes` of bodies; the order of each source is preserved.
 
     Only one long message per source is included, with the source's earlier ones: a source that sends many waits behind
@@ -45,17 +45,17 @@ def fairly(frames: list[Frame], most: int, most_bytes: int) -> Cut:
             continue
         size += length
         if len(together) == most or (together and size > most_bytes):
-            return Cut(together, later + frames[place:])
+            return Split(together, later + frames[place:])
         if length > LONG_BYTES:
             long.add(source)
         together.append(frame)
-    return Cut(together, later)
+    return Split(together, later)
 
 
-def behind_results(frames: list[Frame]) -> Cut:
+def behind_results(frames: list[Frame]) -> Split:
     """Defer data that follows a result of its sensor; the order of each sensor is preserved."""
     if {frame.topic for frame in frames} <= device_publish.CHANNELS.keys():
-        return Cut(frames, [])
+        return Split(frames, [])
     answered: set[SensorId] = set()
     held: set[SensorId] = set()
     together: list[Frame] = []
@@ -69,7 +69,7 @@ def behind_results(frames: list[Frame]) -> Cut:
         if topic.startswith(topics.RPC_RESULT):
             answered.add(sensor_id)
         together.append(frame)
-    return Cut(together, later)
+    return Split(together, later)
 
 
 def beginning(frames: list[Frame], most_bytes: int) -> list[Frame]:

@@ -6,7 +6,7 @@ import pytest
 from tests.support.ingest_rig import NOW, SENSOR, TOPIC, UNMAPPED, FakeSource
 
 from tripline.services.device_frames import Frame
-from tripline.services.ingest import cuts
+from tripline.services.ingest import batch_splits
 from tripline.services.ingest.pipeline import LONG_BYTES
 from tripline.wire import topics
 
@@ -39,20 +39,20 @@ def tokens(cut):
     ],
 )
 def test_data_behind_a_result_of_the_sensor_waits(sent, parts):
-    assert tokens(cuts.behind_results(frames(*((OURS, topic) for topic in sent)))) == parts
+    assert tokens(batch_splits.behind_results(frames(*((OURS, topic) for topic in sent)))) == parts
 
 
 def test_other_sensors_wait_for_nobody():
     sent = frames((OURS, RESULT), (OTHERS, TOPIC), (OURS, TOPIC), (OTHERS, RESULT), (OTHERS, TOPIC), (OURS, ACK))
 
-    assert tokens(cuts.behind_results(sent)) == [[1, 2, 4], [3, 5, 6]]
+    assert tokens(batch_splits.behind_results(sent)) == [[1, 2, 4], [3, 5, 6]]
 
 
 def test_every_cut_makes_progress_and_keeps_the_order_of_each_sensor():
     for choice in itertools.product([(OURS, RESULT), (OURS, TOPIC), (OTHERS, RESULT), (OTHERS, TOPIC)], repeat=5):
         left, order = frames(*choice), []
         while left:
-            together, left = cuts.behind_results(left)
+            together, left = batch_splits.behind_results(left)
             assert together
             order += together
 
@@ -68,7 +68,7 @@ def test_every_cut_makes_progress_and_keeps_the_order_of_each_sensor():
 def test_large_batch_is_cut_before_it_is_too_large_and_has_at_least_one_frame(sizes, count):
     sent = [Frame(OURS, TOPIC, b"x" * size, NOW, token) for token, size in enumerate(sizes, 1)]
 
-    assert tokens(cuts.fairly(sent, 3, 10)) == [[*range(1, count + 1)], [*range(count + 1, len(sizes) + 1)]]
+    assert tokens(batch_splits.fairly(sent, 3, 10)) == [[*range(1, count + 1)], [*range(count + 1, len(sizes) + 1)]]
 
 
 @pytest.mark.parametrize(
@@ -88,4 +88,4 @@ def test_source_of_long_messages_waits_behind_everybody_else(sent, parts):
         for token, letter in enumerate(sent.split(), 1)
     ]
 
-    assert tokens(cuts.fairly(found, 100, 2**30)) == parts
+    assert tokens(batch_splits.fairly(found, 100, 2**30)) == parts
