@@ -108,6 +108,21 @@ def test_map_is_removed_and_is_unknown_then(tmp_path):
     assert [each["map"] for each in listed["maps"]] == [other.map]
 
 
+def test_map_in_a_folder_that_cannot_be_written_is_not_removed(tmp_path):
+    area = imported(tmp_path)
+    (tmp_path / "maps/.lock").unlink()
+    (tmp_path / "maps/.lock").mkdir()  # it cannot be opened for writing, as in a read-only folder
+
+    async def scenario(app, root):
+        refused = await app.refused(root, "DELETE", MAP)
+        return refused[0], await app.get(root, MAPS)
+
+    status, listed = played(tmp_path, scenario)
+
+    assert status == 503
+    assert [each["map"] for each in listed["maps"]] == [area.map]
+
+
 @pytest.mark.parametrize("in_form", [False, True], ids=["body", "form"])
 def test_file_that_arrived_waits_to_be_imported(tmp_path, in_form):
     content = made.street(tmp_path / "a.osm.pbf").read_bytes()

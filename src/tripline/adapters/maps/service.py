@@ -332,7 +332,8 @@ def _running(order: _Order) -> Standing:
 
 def _lock(folder: Path) -> int:
     try:
-        held = locks.take(folder)
+        with _written():
+            held = locks.take(folder)
     except locks.BusyError as error:
         raise MapsBusy from error
     try:
