@@ -72,10 +72,22 @@ _ZONES: Final = {
     "living_street": "living_street",
 }
 _OWN_ZONES: Final = {
+    ("AT", "bicycle_road"): 30.0,
+    ("BE", "cyclestreet"): 30.0,
+    ("BE", "school"): 30.0,
+    ("CZ", "pedestrian_zone"): 20.0,
+    ("CZ", "urban_motorway"): 80.0,
+    ("CZ", "urban_trunk"): 80.0,
+    ("DE", "bicycle_road"): 30.0,
+    ("GB", "nsl_dual"): 70 * MPH,
     ("GB", "nsl_restricted"): 30 * MPH,
     ("GB", "nsl_single"): 60 * MPH,
-    ("GB", "nsl_dual"): 70 * MPH,
-    ("DE", "bicycle_road"): 30.0,
+    ("JP", "express"): 100.0,
+    ("JP", "national"): 60.0,
+    ("JP", "nsl"): 60.0,
+    ("KR", "school"): 30.0,
+    ("KR", "school_zone"): 30.0,
+    ("SK", "motorway_urban"): 90.0,
 }
 
 

@@ -12,7 +12,7 @@ MOST_KMH: Final = 200.0
 MOST_TEXT: Final = 255
 """Longest value that OpenStreetMap allows, characters. A longer one is ignored."""
 _NUMBER: Final = re.compile(r"(\d{1,3}(?:\.\d{1,2})?) ?(km/h|kmh|kph|mph|knots)?", re.ASCII)
-_NAMED: Final = re.compile(r"([A-Z]{2})(?:-[A-Z0-9]{1,3})?:(?:zone:?)?([a-z0-9_. ]+)", re.ASCII)
+_NAMED: Final = re.compile(r"([A-Z]{2})(?:-[A-Z0-9]{1,3})?:(?:(?:shared_)?zone:?)?([a-z0-9_. ]+)", re.ASCII)
 _UNITS: Final = {"km/h": 1.0, "kmh": 1.0, "kph": 1.0, "mph": countries.MPH, "knots": 1.852}
 
 
