@@ -28,7 +28,12 @@ class Points:
         self._lon = lon[self._order].astype(np.float64)
 
     def inside(self, rings: Sequence[Ring]) -> Ints:
-        """Indexes of the points inside an area: within an odd number of its rings, outer and inner ones."""
+        """Indexes of the points inside an area: within an odd number of its rings, outer and inner ones.
+
+        None for an area without rings, as an extract has that cuts through its outline.
+        """
+        if not rings:
+            return np.empty(0, np.int64)
         first = np.searchsorted(self._lat, min(ring.lat.min() for ring in rings), side="left")
         last = np.searchsorted(self._lat, max(ring.lat.max() for ring in rings), side="right")
         odd = np.zeros(last - first, np.bool_)

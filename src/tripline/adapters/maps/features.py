@@ -177,8 +177,7 @@ def limits(index: RoadIndex, texts: Texts, into: Features) -> None:
 
 
 def _things(file: Path, scratch: Path) -> Iterator[Any]:
-    things = osmium.FileProcessor(osmium.io.File(str(file), "pbf")).with_locations(osm_file.storage(file, scratch))
-    things.with_areas(osmium.filter.KeyFilter(*features.AREA_KEYS))
+    things = osm_file.everything(file, scratch).with_areas(osmium.filter.KeyFilter(*features.AREA_KEYS))
     # Drop invisible objects before they reach Python.
     things.with_filter(osmium.filter.EntityFilter(osm.NODE | osm.WAY | osm.AREA))
     for kind, keys in (

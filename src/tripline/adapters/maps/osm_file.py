@@ -15,6 +15,7 @@ import numpy as np
 import osmium
 from osmium import osm
 
+from tripline.adapters.maps import osm_order
 from tripline.roads import classes
 from tripline.roads.areas import Ring
 from tripline.roads.builder import Builder
@@ -35,6 +36,8 @@ MOST_TAGS: Final = 200
 _BUILT_UP: Final = ("residential", "retail", "commercial")
 _COUNTRY: Final = ("ISO3166-1:alpha2", "ISO3166-1")
 _PBF: Final = b"OSMHeader"
+_DISORDER: Final = "out of order"
+"""In libosmium's error for ids that do not ascend."""
 
 
 _SIZE_OF_HEAD: Final = 4
@@ -81,6 +84,8 @@ def read(file: Path, *, scratch: Path, progress: Callable[[int], None], places: 
                 else:
                     _take_place(places, thing)
     except (RuntimeError, osmium.InvalidLocationError) as error:
+        if _DISORDER in str(error):
+            raise _unsorted(file) from error
         raise MapFileError(f"{file} is damaged or cut off: {error}.") from error
     roads.check(file)
     return builder
@@ -99,8 +104,15 @@ def look(file: Path) -> None:
         raise MapFileError(f"{file} is not an OpenStreetMap file in PBF format (.osm.pbf).")
 
 
+def everything(file: Path, scratch: Path) -> osmium.FileProcessor:
+    """Everything in a file, ways with the places of their nodes. `scratch`: a folder of its own."""
+    readable = osm_order.in_order(file, scratch)
+    things = osmium.FileProcessor(osmium.io.File(str(readable), "pbf"))
+    return things.with_locations(storage(readable, scratch))
+
+
 def storage(file: Path, scratch: Path) -> str:
-    """Where the places of the file's nodes wait; `scratch`: a folder of their own."""
+    """Where the places of the file's nodes wait."""
     size = file.stat().st_size
     usual = size <= IN_MEMORY_BYTES and unpacked(file) <= LEAST_BYTES + USUAL_RATIO * size
     return "flex_mem" if usual else f"sparse_file_array,{scratch / 'nodes'}"
@@ -108,10 +120,7 @@ def storage(file: Path, scratch: Path) -> str:
 
 def _things(file: Path, scratch: Path) -> Iterator[Any]:
     """Roads, places, and the areas that count."""
-    areas = osmium.filter.KeyFilter("landuse", "boundary")
-    things = (
-        osmium.FileProcessor(osmium.io.File(str(file), "pbf")).with_locations(storage(file, scratch)).with_areas(areas)
-    )
+    things = everything(file, scratch).with_areas(osmium.filter.KeyFilter("landuse", "boundary"))
     # Drop everything else before it reaches Python.
     things.with_filter(osmium.filter.EntityFilter(osm.NODE | osm.WAY | osm.AREA))
     for kinds, keys in ((osm.NODE, ("place",)), (osm.WAY | osm.AREA, ("highway", "landuse", "boundary"))):
@@ -126,7 +135,7 @@ class _Roads:
 
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
-        self._lost = self._negative = 0
+        self._lost = 0
 
     def take(self, way: Any) -> None:
         """Take a way, if it is a road."""
@@ -150,16 +159,17 @@ class _Roads:
         if len(line) > 1:
             self._builder.road(way.id, known, line)
         self._lost += is_lost
-        self._negative += is_lost and any(node.ref < 0 for node in itertools.islice(way.nodes, MOST_NODES))
 
     def check(self, file: Path) -> None:
         """Raise `MapFileError` when the file has no roads, or no places for most of them."""
         if self._lost > self._builder.roads:
-            if 2 * self._negative > self._lost:
-                raise MapFileError(f"{file} has negative ids; renumber it first: osmium renumber.")
-            raise MapFileError(f"{file} has roads before their nodes, or without them; sort it first: osmium sort.")
+            raise _unsorted(file)
         if not self._builder.roads:
             raise MapFileError(f"{file} has no roads.")
+
+
+def _unsorted(file: Path) -> MapFileError:
+    return MapFileError(f"{file} is not sorted, or lacks the nodes of its roads; sort it first: osmium sort.")
 
 
 def _take_area(builder: Builder, area: Any) -> None:

@@ -159,29 +159,51 @@ def test_map_without_roads_is_refused(tmp_path):
         read(file)
 
 
-def in_file(file, *parts, sign=1):
-    """A map file of a road along five nodes, written part after part."""
-    nodes = [mutable.Node(id=sign * no, location=(9.1 + no / 100, 47.4)) for no in range(1, 6)]
-    way = mutable.Way(id=sign * 50, nodes=[each.id for each in nodes], tags={"highway": "primary"})
+def in_file(file, *parts, sign=1, ways=(50, 60)):
+    """A map file of a road in a residential area, written part after part."""
+    places = {**SQUARE, 5: (47.1, 9.1), 6: (47.11, 9.1)}
+    lines = {50: ([5, 6], {"highway": "primary"}), 60: ([1, 2, 3, 4, 1], {"landuse": "residential"})}
+    things = {
+        "nodes": [mutable.Node(id=sign * no, location=(lon, lat)) for no, (lat, lon) in places.items()],
+        "ways": [mutable.Way(id=sign * no, nodes=[sign * at for at in lines[no][0]], tags=lines[no][1]) for no in ways],
+    }
     with osmium.SimpleWriter(str(file)) as writer:
         for part in parts:
-            for each in sorted(nodes, key=lambda node: node.id) if part == "nodes" else ():
-                writer.add_node(each)
-            if part == "way":
-                writer.add_way(way)
+            for each in things[part]:
+                writer.add(each)
     return file
 
 
-@pytest.mark.parametrize(
-    ("parts", "sign", "fix"), [(("way", "nodes"), 1, "sort"), (("way",), 1, "sort"), (("nodes", "way"), -1, "renumber")]
-)
-def test_roads_without_places_are_refused_with_what_mends_the_file(tmp_path, parts, sign, fix):
-    file = in_file(tmp_path / "a.osm.pbf", *parts, sign=sign)
+@pytest.mark.parametrize(("parts", "sign"), [(("ways", "nodes"), 1), (("nodes", "ways"), -1), (("ways", "nodes"), -1)])
+def test_file_with_ways_first_or_negative_ids_is_the_same_map(tmp_path, parts, sign):
+    usual, _ = read(in_file(tmp_path / "a.osm.pbf", "nodes", "ways"))
 
-    with pytest.raises(osm_file.MapFileError, match=rf"{fix} it first: osmium {fix}\.$") as refused:
+    index, texts = read(in_file(tmp_path / "b.osm.pbf", *parts, sign=sign), otherwise="AT")
+
+    assert (index.lat.tolist(), index.lon.tolist()) == (usual.lat.tolist(), usual.lon.tolist())
+    assert index.link.tolist() == [sign * 50]
+    assert texts.limits[0][0].limit == Limit(50, LimitSource.IMPLIED)
+    assert {each.name for each in tmp_path.iterdir()} == {"a.osm.pbf", "b.osm.pbf"}
+
+
+@pytest.mark.parametrize(("parts", "ways"), [(("ways",), (50, 60)), (("nodes", "ways"), (60, 50))])
+def test_roads_without_nodes_or_in_disorder_are_refused_with_the_fix(tmp_path, parts, ways):
+    file = in_file(tmp_path / "a.osm.pbf", *parts, ways=ways)
+
+    with pytest.raises(osm_file.MapFileError, match=r"sort it first: osmium sort\.$") as refused:
         read(file)
 
-    assert phrase_of(str(refused.value)).name.startswith("kept.map.")
+    assert phrase_of(str(refused.value)).name == "kept.map.unsorted"
+
+
+def test_boundary_that_closes_without_a_ring_holds_no_road(tmp_path):
+    """A boundary along one line there and back, as an extract has it that cuts through a country."""
+    road = {"highway": "secondary"}
+    of_country = {"type": "boundary", "boundary": "administrative", "admin_level": "2", "ISO3166-1": "AT"}
+    ways = [(1, [1, 2], {}), (2, [2, 1], {}), (3, [3, 4], road)]
+    file = map_files.written(tmp_path / "a.osm.pbf", SQUARE, ways, [(1, [1, 2], of_country)])
+
+    assert limits_of(file) == [None]
 
 
 def test_file_that_unpacks_to_far_more_than_its_size_is_refused_before_it_is_read(tmp_path):
