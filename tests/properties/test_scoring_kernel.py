@@ -13,6 +13,7 @@ from tests.support import made_drives
 
 from tripline.scoring import kernel
 from tripline.scoring.findings import Events
+from tripline.scoring.geometry import EARTH_RADIUS_M
 from tripline.scoring.rules import Column, EventType, Rules
 
 CHANGES = st.one_of(st.integers(-20, 20), st.floats(-40, 40).map(lambda v: round(v, 2)), st.just(made_drives.NAN))
@@ -93,7 +94,7 @@ def test_kernel_agrees_with_a_plain_reading_of_the_rules(trip):
 def plain(drives, rules):
     """(type, time) of every event and the seconds over the limit, by the words of the rules."""
     kept = []
-    rows = list(zip(drives.time_ms.tolist(), drives.speed_kmh.tolist(), strict=True))
+    rows = list(zip(drives.time_ms.tolist(), drives.speed_kmh.tolist(), drives.lat.tolist(), strict=True))
     for row in sorted(rows, key=lambda row: row[0])[::-1]:
         if not kept or kept[-1][0] - row[0] >= 500:
             kept.append(row)
@@ -151,15 +152,29 @@ def plain(drives, rules):
 
 
 def without_lone(kept):
-    """Without the speeds that jump away and back between steady ones."""
-    found = list(kept)
-    for i in range(2, len(kept) - 2):
-        (_, a), (t1, b), (t2, c), (t3, d), (_, e) = kept[i - 2 : i + 3]
-        away, back = (c - b) * 1_000 / (t2 - t1), (d - c) * 1_000 / (t3 - t2)
-        jumps = min(abs(away), abs(back)) > 12 and (away > 0) != (back > 0)
-        if jumps and abs(b - a) <= 6 and abs(e - d) <= 6:
-            found[i] = (t2, np.nan)
+    """Without the speeds that jump away and back between steady ones; of each row time and speed."""
+    speeds = [speed for _, speed, _ in kept]
+    found = [(at, speed) for at, speed, _ in kept]
+    rates = [(d - c) * 1_000 / (t1 - t0) for (t0, c, _), (t1, d, _) in itertools.pairwise(kept)]
+    jumps = [i for i, rate in enumerate(rates) if abs(rate) > 9]
+    for away, back in itertools.pairwise(jumps):
+        first, last = away + 1, back
+        if (rates[away] > 0) == (rates[back] > 0) or first < 2 or last + 2 >= len(kept):
+            continue
+        if abs(speeds[first - 1] - speeds[first - 2]) > 6 or abs(speeds[last + 2] - speeds[last + 1]) > 6:
+            continue
+        alone = first == last and min(abs(rates[away]), abs(rates[back])) > 12
+        if alone or (kept[last][0] - kept[first][0] < 30_000 and contradicted(kept[first - 1 : last + 2])):
+            found[first : last + 1] = [(at, np.nan) for at, _, _ in kept[first : last + 1]]
     return found
+
+
+def contradicted(rows):
+    """The metres between these rows are nearer to a steady change of speed than to their speeds."""
+    (begin, v0, lat0), (end, v1, lat1) = rows[0], rows[-1]
+    metres = np.radians(lat1 - lat0) * EARTH_RADIUS_M
+    driven = sum((c + d) * (t1 - t0) / 7_200 for (t0, c, _), (t1, d, _) in itertools.pairwise(rows))
+    return abs(metres - (v0 + v1) * (end - begin) / 7_200) < abs(metres - driven)
 
 
 def least(v0, v1, column, table):

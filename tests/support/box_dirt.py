@@ -257,7 +257,7 @@ KINDS: Final[dict[str, Kind]] = {
     "fix lost for 3 s, told": Kind(lost_fix(3, told=True)),
     "+25 km/h for 2 s": Kind(faster(25, 2)),
     "+15 km/h for 4 s": Kind(faster(15, 4)),
-    **{f"speed 0 for {seconds} s": Kind(zero_speed(seconds)) for seconds in (2, 5, 20)},
+    **{f"speed 0 for {seconds} s": Kind(zero_speed(seconds), "speed_implausible") for seconds in (2, 5, 20)},
     **{f"speed frozen for {seconds} s": Kind(frozen_speed(seconds)) for seconds in (5, 20)},
     "5 % of speeds missing": Kind(dirty.some_missing),
     "5 % of times twice": Kind(twice),

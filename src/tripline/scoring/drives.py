@@ -99,6 +99,14 @@ def seams(starts: Ints) -> Ints:
     return found
 
 
+def ranges(first: Ints, last: Ints) -> Ints:
+    """All indexes from each first one to its last one, both included."""
+    counts = last - first + 1
+    ends = np.cumsum(counts)
+    found: Ints = np.repeat(last - ends + 1, counts) + np.arange(counts.sum())
+    return found
+
+
 def instants(drives: Drives, *, instant_ms: int) -> Drives:
     """The same trips in order of time (O2: stable), reduced to the last of samples closer than `instant_ms` (O4).
 

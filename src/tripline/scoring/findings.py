@@ -20,6 +20,7 @@ Types = NDArray[np.int8]
 REPAIRS: Final = (
     "clock_steps",
     "merged",
+    "no_fix",
     "bad_speeds",
     "filled_speeds",
     "lone_speeds",

@@ -105,7 +105,7 @@ def from_speed(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Int
 
 
 def jumps(speed_kmh: NDArray[np.float32], seconds: NDArray[np.float32], rules: Rules) -> Ints:
-    """Intervals whose change might exceed a threshold or belong to a lone bad speed (`speeds.lone`): the only pass
+    """Intervals whose change might exceed a threshold or belong to a faulty speed (`speeds.lone`): the only pass
     over every interval."""
     change = speed_kmh[1:] - speed_kmh[:-1]
     np.abs(change, out=change)

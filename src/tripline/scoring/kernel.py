@@ -3,9 +3,9 @@
 Trips are processed in blocks of about `BLOCK` samples, so that intermediate arrays stay in the processor's cache and
 memory beyond the input stays small for any number of trips.
 
-Here is the order of the steps (`STEPS`); each has its module: `clocks`, `drives` (one instant, one sample), `speeds`,
-`units`, `distances`, `overspeed`, `harsh`, `style`. After them, annulled events are removed (`annulments.py`).
-Scores of findings: `score.py`. The rules: `docs/scoring.md`.
+Here is the order of the steps (`STEPS`); each has its module: `clocks`, `drives` (one instant, one sample), `fixes`,
+`units`, `speeds`, `distances`, `overspeed`, `harsh`, `style`. After them, annulled events are removed
+(`annulments.py`). Scores of findings: `score.py`. The rules: `docs/scoring.md`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tripline.scoring import annulments, clocks, distances, harsh, overspeed, speeds, style, units
+from tripline.scoring import annulments, clocks, distances, fixes, harsh, overspeed, speeds, style, units
 from tripline.scoring.annulments import Annulment
 from tripline.scoring.drives import Drives, Flags, Floats, Ints, Singles, cut, instants, intervals_ms, picked
 from tripline.scoring.findings import REPAIRS, Events, Findings, Spans, joined
@@ -101,6 +101,12 @@ class Work(msgspec.Struct, kw_only=True):
         """Count repairs under this name of `REPAIRS`."""
         if of_stretches.any():
             self.repairs[:, REPAIRS.index(name)] += self.summed(of_stretches).astype(np.int64)
+
+    def drop(self, name: str, samples: Ints, rules: Rules) -> None:
+        """Continue without these samples, counted under this name of `REPAIRS`."""
+        if samples.size:
+            self.mended(name, np.bincount(self.drives.at(samples), minlength=len(self.drives)))
+            self.keep(picked(self.drives, np.delete(np.arange(self.drives.time_ms.size), samples)), rules)
 
     def of_trip(self, trip: int) -> "Work":
         """The samples, speeds, steps and runs of one trip."""
@@ -237,6 +243,11 @@ def _instants(work: Work, rules: Rules) -> None:
     work.mended("merged", before - np.diff(work.drives.starts))
 
 
+def _fixes(work: Work, rules: Rules) -> None:
+    """Drop samples without a fix."""
+    work.drop("no_fix", fixes.lost(work.drives, rules), rules)
+
+
 def _units(work: Work, rules: Rules) -> None:
     """Compare speeds with the path before any repair."""
     drives = work.drives
@@ -253,11 +264,7 @@ def _units(work: Work, rules: Rules) -> None:
 def _positions(work: Work, rules: Rules) -> None:
     """Drop unreachable positions of trips without speeds."""
     dropped = distances.impossible(work.drives, work.without, rules)
-    if not dropped.size:
-        return
-    work.mended("bad_positions", np.bincount(work.drives.at(dropped), minlength=len(work.drives)))
-    kept = np.delete(np.arange(work.drives.time_ms.size), dropped)
-    work.keep(picked(work.drives, kept), rules)
+    work.drop("bad_positions", dropped, rules)
 
 
 def _missing_speeds(work: Work, rules: Rules) -> None:
@@ -274,7 +281,7 @@ def _missing_speeds(work: Work, rules: Rules) -> None:
 
 
 def _lone_speeds(work: Work, rules: Rules) -> None:
-    """Discard single speeds that jump away and back."""
+    """Discard speeds that jump away and back."""
     work.quick = work.speed.astype(np.float32)
     work.jumps = harsh.jumps(work.quick, work.seconds, rules)
     lone = speeds.lone(work.drives, work.speed, work.spacing, work.jumps, rules)
@@ -335,6 +342,7 @@ STEPS: Final[dict[str, Callable[[Work, Rules], None]]] = {
     "impossible_speeds": _impossible_speeds,
     "clocks": _clocks,
     "instants": _instants,
+    "fixes": _fixes,
     "units": _units,
     "positions": _positions,
     "missing_speeds": _missing_speeds,

@@ -8,12 +8,16 @@ from typing import Final
 
 import numpy as np
 
-from tripline.scoring.drives import Drives, Flags, Floats, Ints
+from tripline.scoring.drives import Drives, Flags, Floats, Ints, ranges
 from tripline.scoring.geometry import haversine_m
 from tripline.scoring.rules import Rules
 
 NO_SPEED_KMH: Final = 255.0
 """One-byte value that devices send for an unknown speed; in two bytes it is 65,535, which no vehicle reaches."""
+
+CONTRADICTED: Final = 0.75
+"""The part of `guards.lone_kmh_s` by which a speed jumps that positions contradict: with half of it twelve real drives
+lost one true speed, with this none."""
 
 
 def usable(drives: Drives, rules: Rules) -> Floats:
@@ -83,20 +87,43 @@ def from_positions(drives: Drives, speed_kmh: Floats, trips: Flags, rules: Rules
 
 
 def lone(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, rules: Rules) -> Ints:
-    """The samples whose speed jumps away and back at once between steady ones: faults of the receiver.
+    """The samples whose speed jumps away and back between steady ones: faults of the receiver.
 
-    `jumps`: the intervals to check, ascending, at least all whose change is above `guards.lone_kmh_s`. 30, 15, 0, 13,
-    26 is a real stop: before and after the neighbours of the 0 the speed is not steady.
+    Where positions contradict it, a speed may stay away for up to a gap's time, and jump less. `jumps`: the intervals
+    to check, ascending, at least all whose change is above `guards.lone_kmh_s`. 30, 15, 0, 13, 26 is a real stop:
+    before and after the neighbours of the 0 the speed is not steady.
     """
-    last = jumps[:-1][np.diff(jumps) == 1] + 1
-    trips = drives.at(last)
-    last = last[(last - 2 >= drives.starts[trips]) & (last + 2 < drives.starts[trips + 1])]
-    away, back = speed_kmh[last] - speed_kmh[last - 1], speed_kmh[last + 1] - speed_kmh[last]
-    least = rules.guards.lone_kmh_s / 1_000
-    found = (np.abs(away) > least * intervals_ms[last - 1]) & (np.abs(back) > least * intervals_ms[last])
-    found &= (away > 0) != (back > 0)
+    change = speed_kmh[jumps + 1] - speed_kmh[jumps]
+    rate = np.abs(change) * 1_000 / intervals_ms[jumps] / rules.guards.lone_kmh_s
+    beyond = rate > CONTRADICTED
+    jumps, rate, rises = jumps[beyond], rate[beyond], change[beyond] > 0
+    back = np.flatnonzero(rises[1:] != rises[:-1])
+    first, last = jumps[back] + 1, jumps[back + 1]
+    alone = (first == last) & (np.minimum(rate[back], rate[back + 1]) > 1)
+    trips = drives.at(first)
+    inside = (first - 2 >= drives.starts[trips]) & (last + 2 < drives.starts[trips + 1])
+    first, last, alone = first[inside], last[inside], alone[inside]
     steady = rules.guards.steady_kmh
-    found &= np.abs(speed_kmh[last - 1] - speed_kmh[last - 2]) <= steady
+    found = np.abs(speed_kmh[first - 1] - speed_kmh[first - 2]) <= steady
     found &= np.abs(speed_kmh[last + 2] - speed_kmh[last + 1]) <= steady
-    lone: Ints = last[found]
-    return lone
+    found &= drives.time_ms[last] - drives.time_ms[first] < rules.guards.gap_ms
+    first, last, alone = first[found], last[found], alone[found]
+    found = alone | _contradicted(drives, speed_kmh, first - 1, last + 1)
+    return ranges(first[found], last[found])
+
+
+def _contradicted(drives: Drives, speed_kmh: Floats, before: Ints, after: Ints) -> Flags:
+    """True where the path between these samples is nearer to a steady change of speed than to the speeds given.
+
+    Positions that stay the same tell nothing.
+    """
+    if not before.size:
+        return np.empty(0, np.bool_)
+    at = ranges(before, after - 1)
+    begins = np.cumsum(after - before) - (after - before)
+    metres = haversine_m(drives.lat[at], drives.lon[at], drives.lat[at + 1], drives.lon[at + 1])
+    driven = (speed_kmh[at] + speed_kmh[at + 1]) * (drives.time_ms[at + 1] - drives.time_ms[at]) / 7_200
+    path, plateau = np.add.reduceat(metres, begins), np.add.reduceat(driven, begins)
+    steady = (speed_kmh[before] + speed_kmh[after]) * (drives.time_ms[after] - drives.time_ms[before]) / 7_200
+    nearer: Flags = (path > 0) & (np.abs(path - steady) < np.abs(path - plateau))
+    return nearer

@@ -50,8 +50,8 @@ def test_step_is_replaced_by_that_of_the_speed_above_what_this_can_be(step, foun
 
 
 def test_reach_of_a_step_takes_the_faster_of_its_ends():
-    assert metres(drive([0, 54], [0, 72])) == 54
-    assert metres(drive([0, 60], [0, 72])) == 10
+    assert metres(drive([0, 54], [0.1, 72])) == 54
+    assert metres(drive([0, 60], [0.1, 72])) == 10
 
 
 def test_reach_of_a_step_where_one_end_has_no_speed():

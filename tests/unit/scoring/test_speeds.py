@@ -128,6 +128,44 @@ def test_lone_speeds_are_looked_for_among_jumps_alone():
     assert speeds.lone(trip, trip.speed_kmh, spacing, np.array([2]), Rules()).tolist() == []
 
 
+def plateau(kmh, seconds, *, metres=None, at=60.0, every=1.0):
+    """A drive at 60 km/h that says `kmh` for some seconds; `metres`: those driven meanwhile, a second."""
+    count = round(seconds / every)
+    speed = np.array([at] * 8 + [kmh] * count + [at] * 8)
+    steps = np.full(speed.size - 1, at / 3.6 * every)
+    if metres is not None:
+        steps[7 : 8 + count] = metres * every
+    return {"speed": speed, "lat": 36 + METRE * np.append(0, np.cumsum(steps)), "t": np.arange(speed.size) * every}
+
+
+@pytest.mark.parametrize("kmh", [35, 49, 71, 85])
+@pytest.mark.parametrize(("seconds", "every"), [(2, 1), (5, 1), (20, 1), (4, 2)])
+def test_speed_that_stays_away_and_that_positions_contradict_is_faulty(kmh, seconds, every):
+    found = findings(plateau(60 + (kmh - 60) * every, seconds, every=every))
+
+    assert repaired(found, "lone_speeds") == [seconds / every]
+    assert found.events.type.size == 0
+
+
+def test_speed_that_positions_confirm_stays():
+    assert repaired(findings(plateau(0, 5, metres=0.1)), "lone_speeds") == [0]
+    assert repaired(findings(plateau(85, 5, metres=85 / 3.6)), "lone_speeds") == [0]
+
+
+def test_positions_that_stand_still_contradict_nothing():
+    assert repaired(findings(plateau(85, 5) | {"lat": np.full(21, 36.0)}), "lone_speeds") == [0]
+
+
+@pytest.mark.parametrize(("jump", "found"), [(9, 0), (9.1, 2)])
+def test_speed_that_positions_contradict_may_jump_less(jump, found):
+    assert repaired(findings(plateau(60 + jump, 2)), "lone_speeds") == [found]
+
+
+@pytest.mark.parametrize(("seconds", "found"), [(30, 30), (31, 0)])
+def test_speed_stays_away_for_the_time_of_a_gap_at_most(seconds, found):
+    assert repaired(findings(plateau(0, seconds)), "lone_speeds") == [found]
+
+
 def test_guards_of_speeds_are_settings():
     rules = Rules(guards=Guards(lone_kmh_s=50, fastest_kmh=90, hole_ms=0))
 

@@ -1,0 +1,36 @@
+"""Samples without a fix: the receiver repeats its last position with speed 0 until it has one again.
+
+Taken as driven, each loss would cost a harsh stop and a harsh start. Not here: positions that stay while the speed goes
+on (`distances.py`).
+"""
+
+import numpy as np
+
+from tripline.scoring.drives import Drives, Ints, ranges
+from tripline.scoring.geometry import haversine_m
+from tripline.scoring.rules import Rules
+
+
+def lost(drives: Drives, rules: Rules) -> Ints:
+    """The samples with speed 0 at one position, up to a step that is longer than a start from standing reaches.
+
+    Samples are in order of time, one an instant.
+    """
+    still = drives.speed_kmh == 0
+    last = np.flatnonzero(still[:-1] & ~still[1:])
+    trips = drives.at(last)
+    inside = last + 1 < drives.starts[trips + 1]
+    last, begins = last[inside], drives.starts[trips[inside]]
+    seconds = (drives.time_ms[last + 1] - drives.time_ms[last]) / 1_000
+    metres = haversine_m(drives.lat[last], drives.lon[last], drives.lat[last + 1], drives.lon[last + 1])
+    far = metres > rules.guards.step_margin_mps * seconds + rules.guards.step_slack_m
+    far &= seconds * 1_000 <= rules.harsh.rate_max_ms
+    last, begins = last[far], begins[far]
+    if not last.size:
+        return last
+    same = np.append(False, (drives.lat[1:] == drives.lat[:-1]) & (drives.lon[1:] == drives.lon[:-1]))
+    same[begins] = False
+    last = last[same[last] | (last == begins)]
+    before = np.flatnonzero(~(same & still))
+    before = before[np.searchsorted(before, last, side="right") - 1]
+    return ranges(np.where(still[before], before, before + 1), last)
