@@ -27,7 +27,7 @@ from tripline.store.transactions import Store
 
 EVERY_S: Final = 1.0
 """Least pause between two rounds of writing, so that no vehicle is written more often."""
-PER_S: Final = 2_000
+PER_S: Final = 3_000
 """Vehicles written in a second; after more of them the pause is longer."""
 LONGEST_S: Final = 4.0
 """From one round to the next, however many vehicles move, unless writing them takes longer."""
