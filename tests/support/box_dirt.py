@@ -146,18 +146,12 @@ def tunnel(drive: Drive) -> Drive:
     return drive | {"lat": lat, "lon": lon}
 
 
-def old_fix(*, stands: bool) -> Fault:
-    """The first minute of moving has the old position of 1 km away; `stands`: and speed 0."""
-
-    def make(drive: Drive) -> Drive:
-        end = int(np.argmax(drive["speed"] > 10)) + 60
-        lat, lon, speed = drive["lat"].copy(), drive["lon"].copy(), drive["speed"].copy()
-        lat[:end], lon[:end] = lat[0] + 1_000 / dirty.METRES_PER_DEGREE, lon[0]
-        if stands:
-            speed[:end] = 0
-        return drive | {"lat": lat, "lon": lon, "speed": speed}
-
-    return make
+def old_fix(drive: Drive) -> Drive:
+    """The first minute of moving has the old position of 1 km away."""
+    end = int(np.argmax(drive["speed"] > 10)) + 60
+    lat, lon = drive["lat"].copy(), drive["lon"].copy()
+    lat[:end], lon[:end] = lat[0] + 1_000 / dirty.METRES_PER_DEGREE, lon[0]
+    return drive | {"lat": lat, "lon": lon}
 
 
 def rounded(step: Callable[[Any], Any]) -> Fault:
@@ -263,8 +257,7 @@ KINDS: Final[dict[str, Kind]] = {
     "5 % of times twice": Kind(twice),
     **{f"positions every {every} s": Kind(renewed(every)) for every in (3, 5, 10)},
     "positions frozen for 60 s": Kind(tunnel),
-    "old fix 1 km away": Kind(old_fix(stands=False)),
-    "old fix 1 km away, speed 0": Kind(old_fix(stands=True)),
+    "old fix 1 km away": Kind(old_fix),
     **_units(),
     "whole km/h": Kind(rounded(np.round)),
     "whole km/h, cut down": Kind(rounded(np.floor)),

@@ -10,13 +10,16 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tripline.scoring.drives import Drives, Flags, Floats, Ints, Singles, seams
+from tripline.scoring.drives import Drives, Flags, Floats, Ints, Singles, ranges, seams
 from tripline.scoring.geometry import haversine_m, steps_m
 from tripline.scoring.rules import Rules
 
 SCATTER: Final = 1.08
 """Sums of steps that exceed the distance by speed by this factor are receiver noise. On nine real drives the factor is
 1.04 at most; 3 m of white noise raises that to 1.04 to 1.17, 10 m to 1.2 to 2.0."""
+
+OLD_KMH: Final = 8.0
+"""Positions that stay the same are old if the vehicle is faster meanwhile."""
 
 
 class Source(IntEnum):
@@ -60,6 +63,28 @@ class _Mended(NamedTuple):
     """Steps left out, and gaps that were shortened."""
 
 
+def old(drives: Drives, intervals_ms: Ints, rules: Rules) -> Ints:
+    """The samples that repeat the position before them at speed, up to a step beyond reach: the receiver has no newer
+    one, as in a tunnel where the wheels tell the speed."""
+    same = np.append(False, (drives.lat[1:] == drives.lat[:-1]) & (drives.lon[1:] == drives.lon[:-1]))
+    same[drives.starts[:-1][np.diff(drives.starts) > 0]] = False
+    last = np.flatnonzero(same[:-1] & ~same[1:])
+    last = last[last + 1 < drives.starts[drives.at(last) + 1]]
+    last = last[intervals_ms[last] <= rules.guards.gap_ms]
+    metres = haversine_m(drives.lat[last], drives.lon[last], drives.lat[last + 1], drives.lon[last + 1])
+    faster = np.fmax(drives.speed_kmh[last], drives.speed_kmh[last + 1]).astype(np.float32)
+    seconds = (intervals_ms[last] / 1_000).astype(np.float32)
+    last = last[metres > _reach(faster, seconds, rules)]
+    if not last.size:
+        return last
+    fresh = np.flatnonzero(~same)
+    first = fresh[np.searchsorted(fresh, last) - 1] + 1
+    runs = ranges(first, last)
+    fastest = np.fmax.reduceat(drives.speed_kmh[runs], np.cumsum(last - first + 1) - (last - first + 1))
+    moves = fastest > OLD_KMH
+    return ranges(first[moves], last[moves])
+
+
 def impossible(drives: Drives, trips: Flags, rules: Rules) -> Ints:
     """The samples whose positions cannot be reached in time. `trips`: shape n, the trips to check (without speeds)."""
     if not trips.any():
@@ -94,12 +119,12 @@ def _reached(drives: Drives, here: int, there: int, rules: Rules) -> bool:
 
 
 def guarded(
-    drives: Drives, speed_kmh: Singles, seconds: Singles, without: Flags, fitting: Flags, rules: Rules
+    drives: Drives, speed_kmh: Singles, seconds: Singles, old: Ints, without: Flags, fitting: Flags, rules: Rules
 ) -> Steps:
     """The sums of the guarded steps.
 
-    `seconds`: from each sample to the next. `without`: shape n, the trips without device speeds.
-    `fitting`: shape n, the trips whose speeds fit the path.
+    `seconds`: from each sample to the next. `old`: the samples with an old position. `without`: shape n, the trips
+    without device speeds. `fitting`: shape n, the trips whose speeds fit the path.
     """
     guards = rules.guards
     steps = steps_m(drives.lat, drives.lon)
@@ -117,6 +142,7 @@ def guarded(
     mended = _mend(steps, odd, speed_kmh, seconds, rules)
     for trip in np.flatnonzero(without).tolist():
         _still_without_speed(steps, drives, trip, rules)
+    steps[old - 1] = np.nan_to_num((speed_kmh[old - 1] + speed_kmh[old]) / np.float32(7.2) * seconds[old - 1])
     steps[between] = 0
     metres = _sums(steps, drives.starts)
     driven = _driven(steps, speed_kmh, seconds, gap)

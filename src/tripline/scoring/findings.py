@@ -25,6 +25,7 @@ REPAIRS: Final = (
     "filled_speeds",
     "lone_speeds",
     "bad_positions",
+    "old_positions",
     "replaced_steps",
     "left_out_steps",
     "scattered_positions",

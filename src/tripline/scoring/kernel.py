@@ -74,6 +74,8 @@ class Work(msgspec.Struct, kw_only=True):
     """The same in single precision."""
     without: Flags = np.empty(0, np.bool_)
     """The stretches with speeds missing in most samples."""
+    old: Ints = np.empty(0, np.int64)
+    """The samples with an old position."""
     ratio: Floats = np.empty(0)
     """Of each trip."""
     own_m: Floats = np.empty(0)
@@ -248,11 +250,22 @@ def _fixes(work: Work, rules: Rules) -> None:
     work.drop("no_fix", fixes.lost(work.drives, rules), rules)
 
 
+def _old_positions(work: Work, rules: Rules) -> None:
+    """Find positions that the receiver repeats while the vehicle drives on."""
+    work.old = distances.old(work.drives, work.spacing, rules)
+    if work.old.size:
+        work.mended("old_positions", np.bincount(work.drives.at(work.old), minlength=len(work.drives)))
+
+
 def _units(work: Work, rules: Rules) -> None:
-    """Compare speeds with the path before any repair."""
+    """Compare speeds with the path before any repair; without old positions, unless a trip has hardly others."""
     drives = work.drives
-    work.without = speeds.lacking(drives, drives.speed_kmh)
     of_stretches = units.ratios(drives, drives.speed_kmh, work.spacing, work.long, rules)
+    if work.old.size:
+        speed = drives.speed_kmh.copy()
+        speed[work.old] = np.nan
+        fresh = units.ratios(drives, speed, work.spacing, work.long, rules)
+        of_stretches = np.where(np.isnan(fresh), of_stretches, fresh)
     of_stretches[work.without] = np.nan
     work.ratio = np.full(len(work.repairs), np.nan)
     known = np.flatnonzero(~np.isnan(of_stretches))
@@ -263,6 +276,7 @@ def _units(work: Work, rules: Rules) -> None:
 
 def _positions(work: Work, rules: Rules) -> None:
     """Drop unreachable positions of trips without speeds."""
+    work.without = speeds.lacking(work.drives, work.drives.speed_kmh)
     dropped = distances.impossible(work.drives, work.without, rules)
     work.drop("bad_positions", dropped, rules)
 
@@ -296,7 +310,7 @@ def _distances(work: Work, rules: Rules) -> None:
     """Sum the plausible steps between positions."""
     fits = (work.ratio >= rules.guards.implied_least) & (work.ratio <= rules.guards.implied_most)
     fitting = fits[work.own] & ~work.without
-    steps = distances.guarded(work.drives, work.quick, work.seconds, work.without, fitting, rules)
+    steps = distances.guarded(work.drives, work.quick, work.seconds, work.old, work.without, fitting, rules)
     work.own_m = work.summed(steps.metres)
     work.steps_m = steps.each
     work.mended("replaced_steps", steps.replaced)
@@ -343,8 +357,9 @@ STEPS: Final[dict[str, Callable[[Work, Rules], None]]] = {
     "clocks": _clocks,
     "instants": _instants,
     "fixes": _fixes,
-    "units": _units,
     "positions": _positions,
+    "old_positions": _old_positions,
+    "units": _units,
     "missing_speeds": _missing_speeds,
     "lone_speeds": _lone_speeds,
     "distances": _distances,

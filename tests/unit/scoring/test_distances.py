@@ -197,3 +197,62 @@ def test_trips_beside_one_that_scatters_keep_their_own_steps():
 
     assert found.distance_m.tolist() == [alone, pytest.approx(599 * 20, abs=1), alone]
     assert found.repairs[:, REPAIRS.index("scattered_positions")].tolist() == [0, 1, 0]
+
+
+def frozen(seconds=60, kmh=72.0, *, at=100, size=400):
+    """A drive at a steady speed whose position stays for some seconds."""
+    metres = np.arange(size) * kmh / 3.6
+    metres[at : at + seconds] = metres[at - 1]
+    return drive(metres, np.full(size, kmh))
+
+
+def test_distance_on_old_positions_is_that_of_the_speed():
+    trip = frozen()
+
+    assert metres(trip) == pytest.approx(399 * 20, abs=2)
+    assert (mended(trip, "old_positions"), mended(trip, "replaced_steps")) == (60, 1)
+    assert findings(trip).ratio[0] == pytest.approx(1, abs=0.002)
+
+
+def test_old_positions_from_the_begin_of_a_trip():
+    trip = frozen(at=1, seconds=80)
+    trip["lat"][:81] -= METRE * 1_000
+
+    assert metres(trip) == pytest.approx(399 * 20, abs=2)
+
+
+@pytest.mark.parametrize("every", [3, 5, 10])
+def test_positions_that_are_seldom_renewed_keep_the_distance_and_the_fit(every):
+    rows = np.arange(400) // every * every
+    whole = drive(np.arange(400)[rows] * 20.0, np.full(400, 72.0))
+    in_mps = drive(np.arange(400)[rows] * 20.0, np.full(400, 20.0))
+
+    assert metres(whole) == pytest.approx(399 * 20, rel=0.03)
+    assert findings(whole, in_mps).ratio.tolist() == pytest.approx([1, 1 / 3.6], rel=0.08)
+
+
+def test_stated_distance_is_compared_with_that_of_the_speed_on_old_positions():
+    found = findings(frozen(200) | {"stated_m": 7_900.0})
+
+    assert (found.source.tolist(), found.distance_m.tolist()) == ([Source.STATED], [7_900])
+
+
+def test_positions_are_old_only_at_speed_and_before_a_step_beyond_reach():
+    stop = [50.0] * 20 + [0.0] * 30 + [50.0] * 20
+    stands = np.cumsum([0, *np.array(stop[1:]) / 3.6])
+    within = frozen(2)  # 60 m in a second is beyond reach, 54 m is not
+    within["lat"][101] = within["lat"][100] + METRE * 6
+
+    assert mended(drive(stands, stop), "old_positions") == 0
+    assert mended(drive(np.where(np.arange(70) < 50, stands, stands + 60), stop), "old_positions") == 0
+    assert mended(within, "old_positions") == 0
+    assert mended(frozen(2), "old_positions") == 2
+
+
+@pytest.mark.parametrize(("seconds", "found"), [(30, 60), (30.1, 0)])
+def test_position_before_a_gap_is_not_old(seconds, found):
+    assert mended(frozen(size=161) | {"t": [*range(160), 159 + seconds]}, "old_positions") == found
+
+
+def test_position_that_stays_to_the_end_is_not_known_to_be_old():
+    assert mended(frozen(size=160), "old_positions") == 0
