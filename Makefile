@@ -85,9 +85,7 @@ bench-scaled: $(STAMP)
 	$(BIN)/python -m bench postgres buffered burst bus big_pages late_shared
 
 evaluate: $(STAMP)
-	$(BIN)/python -m evaluation
-	$(BIN)/python -m evaluation.valhalla
-	$(BIN)/python -m evaluation.roads
+	@failed=0; for part in evaluation evaluation.valhalla evaluation.roads; do $(BIN)/python -m $$part || failed=1; done; exit $$failed
 
 screenshots: $(STAMP)
 	./tests/support/install-system

@@ -1,180 +1,218 @@
-"""Made drives: a true speed with manoeuvres that are known, and the receiver that reports it.
+"""Made drives: a true speed with harsh manoeuvres that are known, and the receivers that report it.
 
-**The vehicle.** Standing, pulling away, cruising, braking; half of the sections in town, with accelerations from 11
-km/h and decelerations from 45, where other rows of the thresholds hold. A manoeuvre changes the speed by a jerk-limited
-ramp: the acceleration rises, holds and falls. Harsh ones peak at 1.3 to 1.8 times the threshold of their class and row
-and hold it for 1.5 s and longer, in town for half a second and longer; near misses peak at 0.3 to 0.7 times. Speeds,
-rates and pauses are drawn.
+**The vehicle.** Between two stops it pulls away, speeds up, brakes and stops, with pauses of 5 to 15 s in which its
+speed drifts by 2 km/h, and gentle changes at a steady 0.3 to 0.7 times the threshold of accelerations. Rates of
+manoeuvres have six shapes: a jerk-limited ramp, a peak, a half-wave, an early and a late peak, and two pushes. A
+manoeuvre is harsh if its greatest change within a second is 1.3 to 1.8 times the threshold of its class and row. Four
+in five are near misses of 0.3 to 0.7 times.
 
-**The receiver.** It smooths the speed (first order, 0, 0.5 or 1 s) and reports it 0.3 s late, with white noise of
-0.3 km/h, in steps of 0.1 km/h. Positions carry noise of 1.5 m that lasts about 10 s, as multipath does. Half a per cent
-of the samples are lost. Samples are 1 to 4 s apart and begin at any instant, so manoeuvres begin between them.
+**The receiver.** It reports speed and position 0.3 s late, smooths the speed (first order; each receiver has its own
+time constant), adds white noise and rounds, by default to whole km/h; below 1 km/h it reports 0. Positions carry noise
+of 1.5 m that lasts about 10 s, as multipath does. It loses 2 % of its samples. Samples begin at any instant, so
+manoeuvres begin between them.
 
-A manoeuvre that a loss of samples hides still counts as true. The same seed gives the same drive.
+A manoeuvre that lost samples hide still counts as true. The same seed gives the same drive.
 """
 
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tripline.scoring.rules import Column, EventType, Harsh
 
+Floats = NDArray[np.float64]
+
 HZ: Final = 20
-JERK: Final = {Column.CAR: 36.0, Column.BUS: 24.0, Column.TRUCK: 24.0}
-"""km/h per second, per second: 1 g/s for a car."""
 DELAY_S: Final = 0.3
-NOISE_KMH: Final = 0.3
-STEP_KMH: Final = 0.1
 NOISE_M: Final = 1.5
-NOISE_LASTS_S: Final = 10.0
-LOST: Final = 0.005
+NOISE_LASTS_S: Final = 10
+LOST: Final = 0.02
 METRES_PER_DEGREE: Final = 111_195.08
-SECTIONS: Final = 12
-"""From standing to standing, in one drive."""
+STOPS: Final = 12
+"""Stops in one drive."""
+HARSH_SHARE: Final = 0.2
+HARSH_RANGE: Final = (1.3, 1.8)
+MISS_RANGE: Final = (0.3, 0.7)
+TYPICAL: Final = {
+    EventType.START: Harsh().start,
+    EventType.ACCELERATION: Harsh().acceleration_above_20,
+    EventType.DECELERATION: Harsh().deceleration_to_50,
+    EventType.STOP: Harsh().stop,
+}
 
 Drive = dict[str, Any]
 """Columns `t` (seconds), `lat`, `lon`, `speed` (km/h), and `column` of the thresholds."""
 
-
-@dataclass(frozen=True)
-class Truth:
-    """A harsh manoeuvre: its kind, and the seconds between which it happened."""
-
-    kind: EventType
-    begin_s: float
-    end_s: float
-
-
-class Road:
-    """Writes a true speed and remembers its harsh manoeuvres."""
-
-    def __init__(self, rng: np.random.Generator, column: Column) -> None:
-        self.rng = rng
-        self.column = column
-        self.parts: list[NDArray[np.float64]] = [np.zeros(6 * HZ)]
-        self.truths: list[Truth] = []
-        self._count = 6 * HZ
-
-    @property
-    def now_s(self) -> float:
-        """How long the drive is by now."""
-        return self._count / HZ
-
-    @property
-    def kmh(self) -> float:
-        """The speed now."""
-        return float(self.parts[-1][-1])
-
-    def hold(self, seconds: float) -> None:
-        """Go on at this speed."""
-        self._add(np.full(round(seconds * HZ), self.kmh))
-
-    def ramp(self, change_kmh: float, peak: float) -> None:
-        """Change the speed; the rate peaks at so many km/h per second."""
-        self._add(self.kmh + np.sign(change_kmh) * ramp(abs(change_kmh), peak, JERK[self.column]))
-
-    def manoeuvre(self, kind: EventType, change_kmh: float, threshold: float, *, harsh: bool) -> None:
-        """A harsh manoeuvre, remembered, or a near miss of one."""
-        begin_s = self.now_s
-        self.ramp(change_kmh, threshold * (self.rng.uniform(1.3, 1.8) if harsh else self.rng.uniform(0.3, 0.7)))
-        if harsh:
-            self.truths.append(Truth(kind, begin_s, self.now_s))
-
-    def section(self, *, town: bool) -> None:
-        """From standing to standing with four manoeuvres, each harsh or a near miss; in town pulling away is gentle."""
-        table, column, draw = Harsh(), self.column, self.rng.uniform
-
-        def harsh() -> bool:
-            return bool(self.rng.random() < 0.35)
-
-        if town:
-            self.ramp(draw(11, 18), 3.0)
-            self.hold(draw(5, 20))
-            # Whoever does not exceed the row for faster speeds, which is lower, is a near miss.
-            dares = harsh()
-            row = table.acceleration_to_20 if dares else table.acceleration_above_20
-            self.manoeuvre(EventType.ACCELERATION, draw(30, 36), row[column], harsh=dares)
-            self.hold(draw(5, 20))
-            down_to = draw(9, 13)
-            self.manoeuvre(EventType.DECELERATION, down_to - self.kmh, table.deceleration_to_50[column], harsh=harsh())
-        else:
-            self.manoeuvre(EventType.START, draw(32, 38), table.start[column], harsh=harsh())
-            self.hold(draw(5, 20))
-            self.manoeuvre(EventType.ACCELERATION, draw(26, 32), table.acceleration_above_20[column], harsh=harsh())
-            self.hold(draw(5, 20))
-            change = -draw(40, 45)
-            self.manoeuvre(EventType.DECELERATION, change, table.deceleration_above_50[column], harsh=harsh())
-        self.hold(draw(5, 20))
-        self.ramp(draw(48, 58) - self.kmh, 3.0)
-        self.hold(draw(5, 20))
-        self.manoeuvre(EventType.STOP, -self.kmh, table.stop[column], harsh=harsh())
-        self.hold(draw(5, 20))
-
-    def _add(self, part: NDArray[np.float64]) -> None:
-        if part.size:
-            self.parts.append(part)
-            self._count += part.size
+SHAPES: Final[tuple[Callable[[Floats], Floats], ...]] = (
+    lambda x: np.minimum(1, 4 * np.minimum(x, 1 - x)),
+    lambda x: np.minimum(x, 1 - x),
+    lambda x: np.sin(np.pi * x),
+    lambda x: np.minimum(4 * x, 1 - x),
+    lambda x: np.minimum(x, 4 * (1 - x)),
+    lambda x: np.minimum(6 * np.minimum(x, 1 - x), 0.4 + 0.6 * np.abs(np.cos(np.pi * x))),
+)
+"""Rate over the course of a manoeuvre (0 to 1), up to a factor."""
 
 
-def ramp(change: float, peak: float, jerk: float) -> NDArray[np.float64]:
-    """The change of speed so far at each instant of a jerk-limited ramp, `HZ` a second; the last is the whole change.
+class Truths(NamedTuple):
+    """Harsh manoeuvres in order of time: kind, begin and end in seconds; equally long arrays."""
 
-    The rate rises by `jerk`, holds `peak` and falls; a change too small for that peak has a lower one.
+    kind: NDArray[np.int64]
+    begin_s: Floats
+    end_s: Floats
+
+
+class Course(NamedTuple):
+    """A true drive."""
+
+    kmh: Floats
+    """`HZ` speeds a second."""
+    truths: Truths
+
+
+class Receiver(NamedTuple):
+    """How a box reports a drive."""
+
+    interval_s: float = 1.0
+    step_kmh: float = 1.0
+    noise_kmh: float = 0.2
+    smoothing_s: tuple[float, float] = (0.0, 0.5)
+    """The time constant is drawn between these."""
+    noise_m: float = NOISE_M
+
+
+class Manner(NamedTuple):
+    """How a vehicle is driven."""
+
+    lasting_s: tuple[float, float] = (1.5, 4.0)
+    """Shortest and longest manoeuvre."""
+    harsh_share: float = HARSH_SHARE
+
+
+PLAIN: Final = Receiver()
+USUAL: Final = Manner()
+
+
+def exceedance(kmh: Floats, column: Column) -> float:
+    """The greatest change within a second, in thresholds."""
+    table = Harsh()
+    padded = np.pad(kmh, HZ, mode="edge")
+    before, after = padded[:-HZ], padded[HZ:]
+    faster = np.select(
+        [before <= table.standing_kmh, before <= 10, before <= 20],
+        [table.start[column], table.acceleration_to_10[column], table.acceleration_to_20[column]],
+        table.acceleration_above_20[column],
+    )
+    slower = np.select(
+        [after <= table.standing_kmh, before <= 30, before <= 50],
+        [table.stop[column], table.deceleration_to_30[column], table.deceleration_to_50[column]],
+        table.deceleration_above_50[column],
+    )
+    return float(np.max(np.abs(after - before) / np.where(after > before, faster, slower)))
+
+
+def manoeuvre(
+    rng: np.random.Generator, kind: EventType, column: Column, lasting_s: tuple[float, float], *, harsh: bool
+) -> Floats:
+    """The speeds of one manoeuvre, the first before it begins; drawn again until its exceedance is in range.
+
+    Most draws are: the typical row of thresholds is often the one that decides.
     """
-    peak = min(peak, (change * jerk) ** 0.5)
-    rise, hold = peak / jerk, change / peak - peak / jerk
-    at = np.arange(1, round((2 * rise + hold) * HZ) + 1) / HZ
-    rate = np.clip(np.minimum(at, 2 * rise + hold - at) * jerk, 0, peak)
-    travelled: NDArray[np.float64] = np.cumsum(rate)
-    return travelled * (change / travelled[-1])
+    least, most = HARSH_RANGE if harsh else MISS_RANGE
+    while True:
+        size = round(rng.uniform(*lasting_s) * HZ)
+        rate = SHAPES[rng.integers(len(SHAPES))]((np.arange(size) + 0.5) / size)
+        course = np.append(0, np.cumsum(rate))
+        within = np.pad(course, HZ, mode="edge")
+        greatest = np.max(within[HZ:] - within[:-HZ])
+        change = course / greatest * rng.uniform(least, most) * TYPICAL[kind][column]
+        if kind is EventType.ACCELERATION:
+            kmh = rng.uniform(8, 60) + change
+        elif kind is EventType.DECELERATION:
+            kmh = rng.uniform(9, 40) + change[-1] - change
+        else:
+            kmh = change if kind is EventType.START else change[-1] - change
+        if least <= exceedance(kmh, column) <= most:
+            return kmh
 
 
-def drive(seed: int, column: Column, *, smoothing_s: float, interval_s: float) -> tuple[Drive, list[Truth]]:
-    """One drive as it is reported, and what was harsh in it."""
+def gentle(rng: np.random.Generator, begin_kmh: float, end_kmh: float, column: Column) -> Floats:
+    """A change of speed at a steady rate far below the threshold of an acceleration."""
+    rate = rng.uniform(*MISS_RANGE) * TYPICAL[EventType.ACCELERATION][column]
+    size = max(round(abs(end_kmh - begin_kmh) / rate * 4 / 3 * HZ), HZ)
+    course = np.cumsum(SHAPES[0]((np.arange(size) + 0.5) / size))
+    return begin_kmh + (end_kmh - begin_kmh) * course / course[-1]
+
+
+def pause(rng: np.random.Generator, kmh: float) -> Floats:
+    """A while at about this speed."""
+    size = round(rng.uniform(5, 15) * HZ)
+    drift = rng.uniform(-2, 2) if kmh else 0.0
+    return kmh + drift * (1 - np.cos(2 * np.pi * np.arange(1, size + 1) / size)) / 2
+
+
+@cache
+def course(seed: int, column: Column, manner: Manner = USUAL) -> Course:
+    """One true drive."""
     rng = np.random.default_rng([seed, column])
-    road = Road(rng, column)
-    for number in range(SECTIONS):
-        road.section(town=number % 2 == 1)
-    true = np.concatenate(road.parts)
-    metres = np.cumsum(true) / 3.6 / HZ
-    # How it drives depends on the seed alone; how it is reported is drawn anew for each receiver.
-    rng = np.random.default_rng([seed, column, round(smoothing_s * 10), round(interval_s * 10)])
-    times = np.arange(rng.uniform(DELAY_S, DELAY_S + interval_s), road.now_s - 0.1, interval_s)
+    parts, size, kmh, truths = [np.zeros(6 * HZ)], 6 * HZ, 0.0, []
+    for kind in (*TYPICAL,) * STOPS:
+        harsh = bool(rng.random() < manner.harsh_share)
+        rough = manoeuvre(rng, kind, column, manner.lasting_s, harsh=harsh)
+        before = [pause(rng, kmh)]
+        for speed in () if kind is EventType.START else (rng.uniform(10, 100), rough[0]):
+            before += [gentle(rng, float(before[-1][-1]), speed, column), pause(rng, speed)]
+        begin = size + sum(part.size for part in before)
+        size, kmh = begin + rough.size, float(rough[-1])
+        parts += [*before, rough]
+        if harsh:
+            truths.append((kind, begin / HZ, size / HZ))
+    parts.append(pause(rng, 0.0))
+    kinds, begins, ends = np.array(truths).reshape(-1, 3).T
+    return Course(np.concatenate(parts), Truths(kinds.astype(np.int64), begins, ends))
+
+
+def reported(true: Course, receiver: Receiver, column: Column, seed: int) -> Drive:
+    """A true drive as a receiver reports it."""
+    rng = np.random.default_rng([seed, column, round(receiver.interval_s * 10)])
+    kmh, seconds = true.kmh, true.kmh.size / HZ
+    times = np.arange(rng.uniform(DELAY_S, DELAY_S + receiver.interval_s), seconds, receiver.interval_s)
     times = times[rng.random(times.size) >= LOST]
-    at = np.round((times - DELAY_S) * HZ).astype(int)
-    speed = smoothed(true, smoothing_s)[at] + rng.normal(0, NOISE_KMH, at.size)
-    speed = np.round(np.maximum(np.where(true[at] > 0, speed, 0), 0) / STEP_KMH) * STEP_KMH
+    at = (times - DELAY_S) * HZ
+    clock = np.arange(kmh.size)
+    speed = np.interp(at, clock, smoothed(kmh, rng.uniform(*receiver.smoothing_s)))
+    speed = np.where(speed < 1, 0, speed + rng.normal(0, receiver.noise_kmh, at.size))
+    metres = np.interp(at, clock, np.cumsum(kmh) / 3.6 / HZ)
+    north, east = (wander(rng, times) * receiver.noise_m for _ in range(2))
     return {
         "t": times,
-        "lat": 36 + (metres[at] + wander(rng, times)) / METRES_PER_DEGREE,
-        "lon": 127 + wander(rng, times) / METRES_PER_DEGREE / np.cos(np.radians(36)),
-        "speed": speed,
+        "lat": 36 + (metres + north) / METRES_PER_DEGREE,
+        "lon": 127 + east / METRES_PER_DEGREE / np.cos(np.radians(36)),
+        "speed": np.round(np.maximum(np.round(speed / receiver.step_kmh), 0) * receiver.step_kmh, 3),
         "column": column,
-    }, road.truths
+    }
 
 
-def smoothed(speed: NDArray[np.float64], seconds: float) -> NDArray[np.float64]:
-    """A first-order low pass with this time constant; 0: as it is."""
+def drive(seed: int, column: Column, receiver: Receiver = PLAIN, manner: Manner = USUAL) -> tuple[Drive, Truths]:
+    """One drive as it is reported, and its harsh manoeuvres."""
+    true = course(seed, column, manner)
+    return reported(true, receiver, column, seed), true.truths
+
+
+def smoothed(kmh: Floats, seconds: float) -> Floats:
+    """A first-order low pass with this time constant, `HZ` values a second, from standing."""
     if not seconds:
-        return speed
-    keep = np.exp(-1 / (seconds * HZ))
-    after = np.empty_like(speed)
-    last = speed[0]
-    for index, value in enumerate(speed.tolist()):
-        last = keep * last + (1 - keep) * value
-        after[index] = last
-    return after
+        return kmh
+    weights = np.exp(-np.arange(round(10 * seconds * HZ) + 1) / (seconds * HZ))
+    return np.convolve(kmh, weights / weights.sum())[: kmh.size]
 
 
-def wander(rng: np.random.Generator, times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Noise of positions that lasts, metres."""
-    steps = rng.normal(0, NOISE_M, times.size)
-    after = np.empty_like(steps)
-    last = steps[0]
-    for index, gap in enumerate(np.diff(times, prepend=times[0]).tolist()):
-        keep = np.exp(-gap / NOISE_LASTS_S)
-        last = keep * last + (1 - keep**2) ** 0.5 * steps[index]
-        after[index] = last
-    return after
+def wander(rng: np.random.Generator, times: Floats) -> Floats:
+    """Noise of positions that lasts: standard deviation 1, at these ascending seconds."""
+    decay = np.exp(-np.arange(8 * NOISE_LASTS_S) / NOISE_LASTS_S)
+    seconds = np.arange(int(times[-1]) + 2)
+    white = rng.normal(0, 1, seconds.size + decay.size - 1)
+    return np.interp(times, seconds, np.convolve(white, decay / np.linalg.norm(decay), mode="valid"))

@@ -1,129 +1,133 @@
 """What is measured: precision and recall on made drives, real drives thinned, real drives made dirty."""
 
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from tests.support import dirty, made_drives
 
 import tripline.simulator
 from evaluation import made, peer
-from evaluation.made import Drive, Truth
+from evaluation.cases import GATED, REPORTED, Case
+from evaluation.made import Drive, Truths
 from tripline.scoring import kernel, policy
+from tripline.scoring.drives import Floats, Ints
 from tripline.scoring.findings import Findings
-from tripline.scoring.rules import Column, EventType, Rules
+from tripline.scoring.rules import Column, EventType, Harsh, Rules
 from tripline.scoring.score import NotScored, TripScore
 
-HARSH: Final = (EventType.START, EventType.ACCELERATION, EventType.DECELERATION, EventType.STOP)
-SMOOTHING_S: Final = (0.0, 0.5, 1.0)
-INTERVALS_S: Final = (1.0, 2.0, 3.0, 4.0)
-LONG_S: Final = 2.5
-"""Shorter manoeuvres cannot be seen at one sample in two seconds."""
+KINDS: Final = tuple(made.TYPICAL)
+ALL: Final = "all"
+"""All kinds of events together."""
 SLACK: Final = 1.5
-"""An event counts as right up to so many intervals outside its manoeuvre."""
+"""An event counts as right up to so many intervals (of at least a second) outside its manoeuvre."""
 EPOCH_S: Final = 1_735_689_600
 REAL: Final = Path(tripline.simulator.__file__).parent / "drives"
 RULES: Final = Rules()
+SPEEDLESS_NOISE_M: Final = (0.0, 1.0, 3.0, 5.0)
+NEAR_MISS: Final = 0.7
+NEAR_S: Final = 10.0
+EXACT: Final = made.Receiver(step_kmh=0.1, noise_kmh=0, smoothing_s=(0, 0), noise_m=0)
+FAR_S: Final = 1e6
+"""Longer than any drive."""
 
-Event = tuple[EventType, float]
-Judge = Callable[[list[Drive]], list[list[Event]]]
-"""From drives to the events of each."""
+
+class Events(NamedTuple):
+    """Events of several drives; equally long arrays."""
+
+    drive: Ints
+    kind: Ints
+    at_s: Floats
 
 
-def by_program(drives: list[Drive]) -> list[list[Event]]:
+class Tally(NamedTuple):
+    """How many events are right, how many there are, and how many there should be."""
+
+    right: int
+    found: int
+    true: int
+
+
+Judge = Callable[[list[Drive]], Events]
+
+
+def by_program(drives: list[Drive]) -> Events:
     """The program's events."""
-    found = findings(drives).events
-    events: list[list[Event]] = [[] for _ in drives]
-    for trip, kind, at_ms in zip(found.trip.tolist(), found.type.tolist(), found.time_ms.tolist(), strict=True):
-        events[trip].append((EventType(kind), at_ms / 1_000 - EPOCH_S))
-    return events
+    events = findings(drives).events
+    return Events(events.trip, events.type.astype(np.int64), events.time_ms / 1_000 - EPOCH_S)
 
 
-def by_peer(drives: list[Drive]) -> list[list[Event]]:
-    """The peer's, by the device's speeds."""
-    return [peer.events(each) for each in drives]
+def by_peer(drives: list[Drive], *, by_positions: bool = False) -> Events:
+    """The peer's, by the device's speeds or by differences of positions."""
+    rows = [
+        (number, kind, at_s)
+        for number, drive in enumerate(drives)
+        for kind, at_s in peer.events(drive, by_positions=by_positions)
+    ]
+    drive, kind, at_s = np.array(rows).reshape(-1, 3).T
+    return Events(drive.astype(np.int64), kind.astype(np.int64), at_s)
 
 
-def by_positions(drives: list[Drive]) -> list[list[Event]]:
-    """The peer's, by differences of positions."""
-    return [peer.events(each, by_positions=True) for each in drives]
-
-
-JUDGES: Final[dict[str, Judge]] = {
-    "Tripline": by_program,
+OURS: Final = "Tripline"
+PEERS: Final[dict[str, Judge]] = {
     "two thresholds": by_peer,
-    "two thresholds, speed from positions": by_positions,
+    "two thresholds, speed from positions": partial(by_peer, by_positions=True),
 }
 
 
-def findings(drives: Iterable[Drive]) -> Findings:
+def findings(drives: Iterable[Drive], rules: Rules = RULES) -> Findings:
     """What the kernel finds in these drives."""
     plain = [{name: column for name, column in drive.items() if name != "metres"} for drive in drives]
-    return kernel.findings(made_drives.drives(*plain), RULES)
+    return kernel.findings(made_drives.drives(*plain), rules)
 
 
-def accuracy(count: int) -> list[dict[str, Any]]:
-    """Precision and recall by judge, class, smoothing, interval and kind, on so many drives of each class.
-
-    `long`: the same of manoeuvres that last `LONG_S` and more; shorter ones are neither asked for nor counted as wrong.
-    """
+def accuracy(count: int, cases: Iterable[Case] = GATED + REPORTED) -> list[dict[str, Any]]:
+    """Precision and recall by case, class, judge and kind, on so many drives of each class."""
     rows = []
-    for column in Column:
-        for smoothing_s in SMOOTHING_S:
-            for interval_s in INTERVALS_S:
-                drives, truths = zip(
-                    *(
-                        made.drive(seed, column, smoothing_s=smoothing_s, interval_s=interval_s)
-                        for seed in range(count)
-                    ),
-                    strict=True,
-                )
-                for name, judge in JUDGES.items():
-                    events = judge(list(drives))
-                    for long in (False, True):
-                        told = tallies(events, truths, slack_s=SLACK * interval_s + smoothing_s, long=long)
-                        rows += [
-                            {
-                                "judge": name,
-                                "class": column.name.lower(),
-                                "smoothing": smoothing_s,
-                                "interval": interval_s,
-                                "long": long,
-                                "kind": kind.name.lower(),
-                                "true": true,
-                                "found": found,
-                                "precision": both / found if found else None,
-                                "recall": both / true if true else None,
-                            }
-                            for kind, (both, found, true) in told.items()
-                        ]
+    for case in cases:
+        receiver = case.receiver
+        slack_s = SLACK * max(receiver.interval_s, 1) + receiver.smoothing_s[1]
+        judges: dict[str, Judge] = {OURS: by_program} | (PEERS if case.peers else {})
+        for column in Column:
+            pairs = [made.drive(seed, column, receiver, case.manner) for seed in range(count)]
+            drives = [case.fault(drive) if case.fault else drive for drive, _ in pairs]
+            for name, judge in judges.items():
+                counted = tallies(judge(drives), [truths for _, truths in pairs], slack_s=slack_s)
+                rows += [
+                    {
+                        "case": case.name,
+                        "class": column.name.lower(),
+                        "judge": name,
+                        "interval": receiver.interval_s,
+                        "step": receiver.step_kmh,
+                        "kind": kind,
+                        **tally._asdict(),
+                        "precision": tally.right / tally.found if tally.found else None,
+                        "recall": tally.right / tally.true if tally.true else None,
+                    }
+                    for kind, tally in counted.items()
+                ]
     return rows
 
 
-def tallies(
-    events: Iterable[list[Event]], truths: Iterable[list[Truth]], *, slack_s: float, long: bool
-) -> dict[EventType, tuple[int, int, int]]:
-    """For each kind: (found and true, found, true). An event is right once, within its manoeuvre and the slack."""
-    counts = {kind: [0, 0, 0] for kind in HARSH}
-    for found, true in zip(events, truths, strict=True):
-        left = list(true)
-        asked = [each for each in true if not long or each.end_s - each.begin_s >= LONG_S]
-        for each in asked:
-            counts[each.kind][2] += 1
-        for kind, at_s in found:
-            if kind not in counts:
-                continue
-            near = [x for x in left if x.kind is kind and x.begin_s - slack_s <= at_s <= x.end_s + slack_s]
-            if near and near[0] not in asked:
-                left.remove(near[0])
-                continue
-            counts[kind][1] += 1
-            if near:
-                left.remove(near[0])
-                counts[kind][0] += 1
-    return {kind: (both, found, true) for kind, (both, found, true) in counts.items()}
+def tallies(events: Events, truths: Sequence[Truths], *, slack_s: float) -> dict[str, Tally]:
+    """The tally of each kind and of all. An event is right once, within its manoeuvre and the slack."""
+    at = events.drive * FAR_S + events.at_s
+    begin, end = (
+        np.concatenate([number * FAR_S + times for number, times in enumerate(each)])
+        for each in ([true.begin_s - slack_s for true in truths], [true.end_s + slack_s for true in truths])
+    )
+    kinds = np.concatenate([true.kind for true in truths])
+    counted = {}
+    for kind in KINDS:
+        own, mine = at[events.kind == kind], kinds == kind
+        near = np.searchsorted(begin[mine], own, side="right") - 1
+        inside = (near >= 0) & (own <= np.append(end[mine], -np.inf)[near])
+        counted[kind.name.lower()] = Tally(np.unique(near[inside]).size, own.size, int(mine.sum()))
+    return counted | {ALL: Tally(*np.sum(list(counted.values()), axis=0).tolist())}
 
 
 @cache
@@ -150,15 +154,18 @@ def scored_recordings() -> dict[str, tuple[Drive, TripScore]]:
 def thinned() -> list[dict[str, Any]]:
     """Score and number of harsh events of each real drive at every sample, and at every second, third, fourth one.
 
-    A drive thinned to n seconds is judged n times, each time beginning at another sample; the mean counts.
+    A drive thinned to n seconds is judged n times, each time beginning at another sample: `score` is the mean, `off`
+    the greatest difference of one of them from the score at every sample.
     """
     rows = []
     for name, (drive, full) in scored_recordings().items():
         for column in Column:
             whole = {**drive, "column": column}
             for step in (1, 2, 3, 4):
-                parts = [_from(whole, first, step) for first in range(step)]
+                parts = _every(step)(whole)
                 told = [each for each in map(verdict, parts) if isinstance(each, TripScore)]
+                if step == 1:
+                    base = told[0].score
                 naive = [peer.score(each) for each in parts]
                 rows.append(
                     {
@@ -167,6 +174,7 @@ def thinned() -> list[dict[str, Any]]:
                         "interval": step,
                         "km": round(full.distance_m / 1_000, 1),
                         "score": float(np.mean([each.score for each in told])),
+                        "off": max(abs(each.score - base) for each in told),
                         "events": float(np.mean([each.accel + each.de_accel for each in told])),
                         "judged": len(told) / step,
                         "peer": float(np.mean(naive)),
@@ -175,8 +183,101 @@ def thinned() -> list[dict[str, Any]]:
     return rows
 
 
-def _from(drive: Drive, first: int, step: int) -> Drive:
-    return {name: column[first::step] if np.ndim(column) else column for name, column in drive.items()}
+def _at(drive: Drive, rows: Any) -> Drive:
+    return {name: column[rows] if np.ndim(column) else column for name, column in drive.items()}
+
+
+def speedless() -> list[dict[str, Any]]:
+    """False harsh events of the real drives without speeds, by class, added noise of positions, and sampling.
+
+    An event is false unless the speeds change by `NEAR_MISS` of a threshold and more within `NEAR_S` of it.
+    """
+    near_misses = replace(RULES, harsh=replace(RULES.harsh, **_scaled(RULES.harsh, NEAR_MISS)))
+    rows = []
+    for column in Column:
+        for noise_m in SPEEDLESS_NOISE_M:
+            for name, picked in SAMPLINGS.items():
+                drives, known = [], []
+                for drive in recordings().values():
+                    whole = {**drive, "column": column}
+                    rough = findings([whole], near_misses).events
+                    times = rough.time_ms[rough.type != EventType.OVERSPEED] / 1_000 - EPOCH_S
+                    bare = dirty.noise(dirty.no_speed(whole), noise_m)
+                    parts = picked(bare)
+                    drives += parts
+                    known += [times] * len(parts)
+                found = findings(drives)
+                events = found.events
+                harsh = events.type != EventType.OVERSPEED
+                false = sum(
+                    not np.any(np.abs(known[trip] - at_s) <= NEAR_S)
+                    for trip, at_s in zip(events.trip[harsh], events.time_ms[harsh] / 1_000 - EPOCH_S, strict=True)
+                )
+                rows.append(
+                    {
+                        "class": column.name.lower(),
+                        "noise": noise_m,
+                        "sampling": name,
+                        "km": float(found.distance_m.sum()) / 1_000,
+                        "events": int(harsh.sum()),
+                        "false": int(false),
+                    }
+                )
+    return rows
+
+
+def _scaled(table: Harsh, factor: float) -> dict[str, tuple[float, ...]]:
+    """All thresholds, multiplied."""
+    values = {name: getattr(table, name) for name in table.__struct_fields__}
+    return {name: tuple(factor * each for each in row) for name, row in values.items() if isinstance(row, tuple)}
+
+
+def exact(count: int) -> list[dict[str, Any]]:
+    """How far scores by exact positions alone are from those by speeds, on so many made drives of each class."""
+    rows = []
+    for manner, driving in ((made.Manner(harsh_share=0), "calm"), (made.USUAL, "usual")):
+        for column in Column:
+            drives = [made.drive(seed, column, EXACT, manner)[0] for seed in range(count)]
+            for name, picked in SAMPLINGS.items():
+                parts = [part for drive in drives for part in picked(drive)]
+                verdicts = [policy.judged(findings(each), RULES) for each in (parts, map(dirty.no_speed, parts))]
+                off = [
+                    abs(bare.score - full.score) if isinstance(bare, TripScore) else 100.0
+                    for full, bare in zip(*verdicts, strict=True)
+                    if isinstance(full, TripScore)
+                ]
+                rows.append(
+                    {
+                        "class": column.name.lower(),
+                        "driving": driving,
+                        "sampling": name,
+                        "drives": len(off),
+                        "mean": float(np.mean(off)),
+                        "most": max(off),
+                    }
+                )
+    return rows
+
+
+def _uneven(drive: Drive) -> list[Drive]:
+    """Samples 1, 2 or 5 apart."""
+    at = np.cumsum(np.random.default_rng(4).choice([1, 2, 5], drive["t"].size))
+    return [_at(drive, at[at < drive["t"].size])]
+
+
+def _every(step: int) -> Callable[[Drive], list[Drive]]:
+    """Every so many samples, from each of the first ones on."""
+    return lambda drive: [_at(drive, slice(first, None, step)) for first in range(step)]
+
+
+SAMPLINGS: Final[dict[str, Callable[[Drive], list[Drive]]]] = {
+    "1 s": _every(1),
+    "2 s": _every(2),
+    "3 s": _every(3),
+    "4 s": _every(4),
+    "1, 2 or 5 s": _uneven,
+}
+"""From a drive with a sample a second to one or several with fewer."""
 
 
 def dirtied() -> list[dict[str, Any]]:

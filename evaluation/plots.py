@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from types import MappingProxyType
 from typing import Final
 
+GATE_COLOUR: Final = "#b91c1c"
 COLOURS: Final = ("#1d4ed8", "#b45309", "#6b7280", "#047857")
 WIDTH: Final = 340
 HEIGHT: Final = 220
@@ -21,7 +23,6 @@ def lines(
     x: str,
     y: tuple[float, float],
     gate: float | None = None,
-    unit: str = "",
 ) -> str:
     """Each series as a line with its points; `y`: the least and greatest value of the axis; `gate`: a dashed line."""
     places = sorted({at for points in series.values() for at, _ in points}) or [0.0]
@@ -38,10 +39,10 @@ def lines(
     for step in range(5):
         value = y[0] + (y[1] - y[0]) * step / 4
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - 8}" y1="{py(value):.1f}" y2="{py(value):.1f}" stroke="#e5e7eb"/>')
-        parts.append(_text(LEFT - 6, py(value) + 4, f"{value:g}{unit}", anchor="end"))
+        parts.append(_text(LEFT - 6, py(value) + 4, f"{value:g}", anchor="end"))
     if gate is not None:
         parts.append(
-            f'<line x1="{LEFT}" x2="{WIDTH - 8}" y1="{py(gate):.1f}" y2="{py(gate):.1f}" stroke="#b91c1c"'
+            f'<line x1="{LEFT}" x2="{WIDTH - 8}" y1="{py(gate):.1f}" y2="{py(gate):.1f}" stroke="{GATE_COLOUR}"'
             ' stroke-dasharray="5 4"/>'
         )
     parts += [_text(px(at), HEIGHT - 18, f"{at:g}", anchor="middle") for at in places]
@@ -56,19 +57,34 @@ def lines(
     return _svg(WIDTH, HEIGHT, title, parts)
 
 
-def bars(title: str, rows: Mapping[str, Sequence[float]], *, most: float, label: int = 230) -> str:
-    """Each row: its name and a bar for each of its values, one below the other, up to `most`."""
-    width, high = 760, 13
+def bars(
+    title: str,
+    rows: Mapping[str, Sequence[float]],
+    *,
+    most: float,
+    label: int = 230,
+    marks: Mapping[str, Sequence[float]] = MappingProxyType({}),
+) -> str:
+    """Each row: its name and a bar for each of its values, one below the other, up to `most`.
+
+    `marks`: for some rows a gate across each of the bars.
+    """
+    width, high, digits = 760, 13, 2 if most == 1 else 1
     parts = [_text(width / 2, 15, title, weight="600", anchor="middle")]
     top = TOP
     for name, values in rows.items():
         parts.append(_text(label - 8, top + high * len(values) / 2 + 4, name, anchor="end"))
-        for colour, value in zip(COLOURS, values, strict=False):
+        for number, (colour, value) in enumerate(zip(COLOURS, values, strict=False)):
             long = min(value, most) / most * (width - label - 60)
             parts.append(
                 f'<rect x="{label}" y="{top}" width="{max(long, 1):.1f}" height="{high - 2}" fill="{colour}"/>'
             )
-            parts.append(_text(label + long + 5, top + high - 3, f"{value:.1f}" if value >= 0.05 else "0"))
+            parts.append(
+                _text(label + long + 5, top + high - 3, f"{value:.{digits}f}" if value >= most / 2_000 else "0")
+            )
+            if name in marks:
+                at = label + marks[name][number] / most * (width - label - 60)
+                parts.append(f'<rect x="{at:.1f}" y="{top - 1}" width="2" height="{high}" fill="{GATE_COLOUR}"/>')
             top += high
         top += 6
     return _svg(width, top + 4, title, parts)

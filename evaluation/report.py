@@ -9,61 +9,89 @@ from typing import Any, Final
 import jinja2
 
 from evaluation import made, plots
-from evaluation.measured import HARSH, INTERVALS_S, JUDGES, LONG_S, RULES, SMOOTHING_S
+from evaluation.cases import GATED, REPORTED, Case
+from evaluation.measured import ALL, KINDS, NEAR_MISS, NEAR_S, OURS, PEERS, RULES, SAMPLINGS, SPEEDLESS_NOISE_M
+from tripline.scoring.rules import Column
 
-KINDS: Final = tuple(kind.name.lower() for kind in HARSH)
-CLASSES: Final = ("car", "bus", "truck")
-OURS: Final = next(iter(JUDGES))
-AT_1_S: Final = 0.9
-AT_2_S: Final = {"precision": 0.75, "recall": 0.65}
+CLASSES: Final = tuple(column.name.lower() for column in Column)
 THINNED_POINTS: Final = 3.0
+SINGLE_POINTS: Final = 15.0
 DIRTY_POINTS: Final = 2.0
-ASKED: Final = tuple((interval, long, each) for interval, long in ((1.0, False), (2.0, True)) for each in (0.0, 0.5))
-"""Interval, whether manoeuvres of `LONG_S` and more alone count, smoothing: what the gates ask for."""
+EXACT_POINTS: Final = 2.0
 Rows = list[dict[str, Any]]
 
 
 def gates(measured: Mapping[str, Rows]) -> Rows:
-    """What has to hold, the worst that was measured, and whether it holds."""
-    found = [
-        _least(measured["accuracy"], "at 1 s, smoothing up to 0.5 s", AT_1_S, which, interval=1.0, long=False)
-        for which in ("precision", "recall")
+    """The gates: what each asks for, the figure, and whether it is met."""
+    return [
+        *_accuracy_gates(measured["accuracy"]),
+        *_thinned_gates(measured["thinned"]),
+        *_speedless_gates(measured["speedless"]),
+        *_exact_gates(measured["exact"]),
+        *_dirty_gates(measured["dirty"]),
     ]
-    found += [
-        _least(
-            measured["accuracy"],
-            f"at 2 s, manoeuvres of {LONG_S} s and more, smoothing up to 0.5 s",
-            gate,
-            which,
-            interval=2.0,
-            long=True,
-        )
-        for which, gate in AT_2_S.items()
-    ]
-    for interval in INTERVALS_S[1:]:
-        changes = {column: _thinned_change(measured["thinned"], column, interval) for column in CLASSES}
-        worst_class = max(CLASSES, key=changes.__getitem__)
-        what = f"mean score of real drives thinned to {interval:g} s, points off that at 1 s"
-        change = changes[worst_class]
-        found.append(_gate(what, THINNED_POINTS, change, change <= THINNED_POINTS, f"thresholds of a {worst_class}"))
-    kept = [row for row in measured["dirty"] if not row["refuse"]]
-    worst = max(kept, key=lambda row: 100.0 if row["refused"] else row["change"])
+
+
+def _accuracy_gates(rows: Rows) -> Rows:
+    found = []
+    for case in GATED:
+        for column, asked in case.asked.items():
+            row = _row(rows, case, column)
+            for which, gate in asked._asdict().items():
+                figure, of = row[which] or 0.0, "found" if which == "precision" else "true"
+                what = f"{which} of a {row['class']}: {case.name}"
+                found.append(_gate(what, gate, figure, figure >= gate, f"{row[of]} {of}"))
+    return found
+
+
+def _thinned_gates(rows: Rows) -> Rows:
+    found = []
+    for column in CLASSES:
+        means = thinned_means(rows, column)
+        changes = {interval: abs(told["score"] - means[1]["score"]) for interval, told in means.items()}
+        worst = max(changes, key=changes.__getitem__)
+        what = f"mean score of thinned real drives, points off that at 1 s: {column}"
+        found.append(_gate(what, THINNED_POINTS, changes[worst], changes[worst] <= THINNED_POINTS, f"at {worst} s"))
+        row = max((row for row in rows if row["class"] == column), key=lambda row: row["off"])
+        what = f"single thinned real drive, points off that at 1 s: {column}"
+        where = f"{row['drive']} at {row['interval']} s"
+        found.append(_gate(what, SINGLE_POINTS, row["off"], row["off"] <= SINGLE_POINTS, where))
+    return found
+
+
+def _speedless_gates(rows: Rows) -> Rows:
+    found = []
+    for column in CLASSES:
+        own = [row for row in rows if row["class"] == column]
+        false, where = _sum(own, "false"), f"{_sum(own, 'km'):,} km, {_sum(own, 'events')} events"
+        found.append(_gate(f"false harsh events of real drives without speeds: {column}", 0, false, not false, where))
+    return found
+
+
+def _exact_gates(rows: Rows) -> Rows:
+    found = []
+    for driving, which in (("calm", "most"), ("usual", "mean")):
+        for column in CLASSES:
+            own = [row for row in rows if (row["class"], row["driving"]) == (column, driving)]
+            worst = max(own, key=lambda row: row[which])
+            what = f"{which} of made {driving} drives without speeds, points off those with speeds: {column}"
+            where = f"a sample each {worst['sampling']}, {worst['drives']} drives"
+            found.append(_gate(what, EXACT_POINTS, worst[which], worst[which] <= EXACT_POINTS, where))
+    return found
+
+
+def _dirty_gates(rows: Rows) -> Rows:
+    worst = max((row for row in rows if not row["refuse"]), key=lambda row: 100.0 if row["refused"] else row["change"])
     holds = not worst["refused"] and worst["change"] <= DIRTY_POINTS
-    found.append(
-        _gate(
-            "dirty drives that are scored, points off the clean one",
-            DIRTY_POINTS,
-            worst["change"],
-            holds,
-            worst["case"],
-        )
-    )
-    refused = [row for row in measured["dirty"] if row["refuse"]]
+    what = "dirty drives that are scored, points off the clean one"
+    refused = [row for row in rows if row["refuse"]]
     wrong = [
         row["case"] for row in refused if row["reasons"] != ["speed_implausible"] or row["refused"] < row["drives"]
     ]
-    found.append(_gate("speeds in another unit are refused, cases missed", 0, len(wrong), not wrong, ", ".join(wrong)))
-    return found
+    return [
+        _gate(what, DIRTY_POINTS, worst["change"], holds, worst["case"]),
+        _gate("speeds in another unit are refused, cases missed", 0, len(wrong), not wrong, ", ".join(wrong)),
+    ]
 
 
 def thinned_means(rows: Rows, column: str) -> dict[int, dict[str, float]]:
@@ -76,17 +104,6 @@ def thinned_means(rows: Rows, column: str) -> dict[int, dict[str, float]]:
         interval: {name: sum(row[name] for row in own) / len(own) for name in ("score", "events", "peer")}
         for interval, own in sums.items()
     }
-
-
-def _thinned_change(rows: Rows, column: str, interval: float) -> float:
-    means = thinned_means(rows, column)
-    return abs(means[round(interval)]["score"] - means[1]["score"])
-
-
-def _farthest(rows: Rows) -> float:
-    """How far the score of a single drive is from that at 1 s, at most, by the thresholds of a car."""
-    scores = {(row["drive"], row["interval"]): row["score"] for row in rows if row["class"] == "car"}
-    return max(abs(score - scores[name, 1]) for (name, _), score in scores.items())
 
 
 def written(measured: Mapping[str, Rows], folder: Path, *, drives: int) -> Path:
@@ -102,28 +119,43 @@ def written(measured: Mapping[str, Rows], folder: Path, *, drives: int) -> Path:
     accuracy = measured["accuracy"]
     text = template.render(
         gates=judged,
+        missed=[f"{gate['what']} ({gate['found']:.2f})" for gate in judged if not gate["holds"]],
         drives=drives,
         noise=[" ".join(each.split()).split("**") for each in (made.__doc__ or "").split("\n\n")[1:]],
-        manoeuvres=sum(row["true"] for row in _chosen(accuracy, judge=OURS, interval=1.0, smoothing=0.5, long=False)),
-        accuracy_legend=plots.legend([f"smoothing {each:g} s" for each in SMOOTHING_S]),
-        accuracy_plots=_accuracy_plots(accuracy),
-        asked=[f"{interval:g} s, smoothing {smoothing:g} s" for interval, _, smoothing in ASKED],
+        manoeuvres=_sum([_row(accuracy, GATED[0], column) for column in Column], "true"),
+        classes=CLASSES,
+        tables={"Gated": _table(accuracy, GATED), "Reported, without a gate": _table(accuracy, REPORTED)},
+        accuracy_legend=plots.legend(["precision", "recall"]),
+        plots={"Gated": _accuracy_plots(accuracy, GATED), "Reported": _accuracy_plots(accuracy, REPORTED)},
+        gated=[case.name for case in GATED],
         single=_single(accuracy),
+        peer_cases=[case.name for case in _with_peers()],
         peers=_peers(accuracy),
         thinned_legend=plots.legend(CLASSES),
         thinned_plots=_thinned_plots(measured["thinned"]),
         thinned=measured["thinned"],
         names=sorted({row["drive"] for row in measured["thinned"]}),
+        samplings=list(SAMPLINGS),
+        near={"miss": NEAR_MISS, "seconds": NEAR_S},
+        speedless=[
+            {"class": column, "noise": noise_m, "at": _chosen(measured["speedless"], column, noise=noise_m)}
+            for column in CLASSES
+            for noise_m in SPEEDLESS_NOISE_M
+        ],
+        exact=[
+            {"class": column, "driving": driving, "at": _chosen(measured["exact"], column, driving=driving)}
+            for column in CLASSES
+            for driving in ("calm", "usual")
+        ],
         dirty_legend=plots.legend(["Tripline", "two thresholds"]),
         dirty_plot=plots.bars(
             "greatest change of a score, points",
             {row["case"]: (row["change"], row["peer"]) for row in measured["dirty"] if not row["refuse"]},
             most=100,
         ),
-        farthest=_farthest(measured["thinned"]),
+        farthest=max(row["off"] for row in measured["thinned"] if row["class"] == "car"),
         refused=[row for row in measured["dirty"] if row["refuse"]],
         rules=RULES,
-        long=LONG_S,
     )
     page.write_text(text, "utf-8")
     return page
@@ -133,80 +165,70 @@ def _gate(what: str, gate: float, found: float, holds: bool, where: str) -> dict
     return {"what": what, "gate": gate, "found": found, "holds": holds, "where": where}
 
 
-def _least(rows: Rows, what: str, gate: float, which: str, **wanted: Any) -> dict[str, Any]:
-    """The least precision or recall of the program for any kind, class and smoothing up to 0.5 s."""
-    asked = [row for row in _chosen(rows, judge=OURS, **wanted) if row["smoothing"] <= 0.5 and row[which] is not None]
-    worst = min(asked, key=lambda row: row[which])
-    where = f"{worst['kind']}, {worst['class']}, smoothing {worst['smoothing']:g} s, {worst['true']} true"
-    return _gate(f"least {which} of any kind and class {what}", gate, worst[which], worst[which] >= gate, where)
+def _row(rows: Rows, case: Case, column: Column, *, kind: str = ALL, judge: str = OURS) -> dict[str, Any]:
+    """The figures of one case, class and kind."""
+    wanted = (case.name, column.name.lower(), kind, judge)
+    return next(row for row in rows if (row["case"], row["class"], row["kind"], row["judge"]) == wanted)
 
 
-def _chosen(rows: Rows, **wanted: Any) -> Rows:
-    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+def _chosen(rows: Rows, column: str, **wanted: Any) -> Rows:
+    return [row for row in rows if row["class"] == column and all(row[name] == each for name, each in wanted.items())]
 
 
-def _accuracy_plots(rows: Rows) -> list[tuple[str, list[str]]]:
-    """For each class the plots of each kind: precision above recall."""
+def _table(rows: Rows, cases: Iterable[Case]) -> Rows:
+    """For each case the figures of each class, beside what its gate asks for."""
+    return [{"case": case.name, "at": [_cell(rows, case, column) for column in Column]} for case in cases]
+
+
+def _cell(rows: Rows, case: Case, column: Column) -> dict[str, Any]:
+    row, asked = _row(rows, case, column), case.asked.get(column)
+    missed = asked is not None and any((row[which] or 0) < gate for which, gate in asked._asdict().items())
+    return row | {"asked": asked, "missed": missed}
+
+
+def _accuracy_plots(rows: Rows, cases: Iterable[Case]) -> list[str]:
+    """Precision and recall of each case, a plot for each class."""
     found = []
-    for column in CLASSES:
-        drawn = []
-        for which in ("precision", "recall"):
-            for kind in KINDS:
-                series = {
-                    f"{smoothing}": [
-                        (row["interval"], row[which])
-                        for row in _chosen(
-                            rows, judge=OURS, kind=kind, smoothing=smoothing, long=False, **{"class": column}
-                        )
-                        if row[which] is not None
-                    ]
-                    for smoothing in SMOOTHING_S
-                }
-                drawn.append(plots.lines(f"{kind}: {which}", series, x="seconds a sample", y=(0, 1), gate=AT_1_S))
-        found.append((column, drawn))
+    for column in Column:
+        own = {case.name: _row(rows, case, column) for case in cases}
+        figures = {name: (row["precision"] or 0.0, row["recall"] or 0.0) for name, row in own.items()}
+        marks = {case.name: tuple(case.asked[column]) for case in cases if column in case.asked}
+        found.append(plots.bars(column.name.lower(), figures, most=1, marks=marks))
     return found
 
 
 def _single(rows: Rows) -> Rows:
-    """Precision, recall and how many were true of each class and kind, where the gates ask for them."""
+    """Of each class and kind the figures of each gated case."""
     return [
         {
-            "class": column,
-            "kind": kind,
-            "at": [
-                row
-                for interval, long, smoothing in ASKED
-                for row in _chosen(
-                    rows,
-                    judge=OURS,
-                    kind=kind,
-                    interval=interval,
-                    long=long,
-                    smoothing=smoothing,
-                    **{"class": column},
-                )
-            ],
+            "class": column.name.lower(),
+            "kind": kind.name.lower(),
+            "at": [_row(rows, case, column, kind=kind.name.lower()) for case in GATED],
         }
-        for column in CLASSES
+        for column in Column
         for kind in KINDS
     ]
 
 
+def _with_peers() -> list[Case]:
+    return [case for case in GATED + REPORTED if case.peers]
+
+
 def _peers(rows: Rows) -> Rows:
-    """Precision and recall over all kinds and classes, of each judge at each interval, smoothing 0.5 s."""
+    """Precision and recall over all kinds and classes, of each judge in each case that peers judge."""
     found = []
-    for judge in JUDGES:
+    for judge in (OURS, *PEERS):
         row: dict[str, Any] = {"judge": judge, "at": []}
-        for interval in INTERVALS_S:
-            own = _chosen(rows, judge=judge, interval=interval, smoothing=0.5, long=False)
-            both = sum((each["precision"] or 0) * each["found"] for each in own)
-            row["at"].append((both / (_sum(own, "found") or 1), both / _sum(own, "true")))
+        for case in _with_peers():
+            own = [_row(rows, case, column, judge=judge) for column in Column]
+            right = _sum(own, "right")
+            row["at"].append((right / (_sum(own, "found") or 1), right / _sum(own, "true")))
         found.append(row)
     return found
 
 
-def _sum(rows: Iterable[dict[str, Any]], name: str) -> float:
-    return float(sum(row[name] for row in rows))
+def _sum(rows: Iterable[dict[str, Any]], name: str) -> int:
+    return int(sum(row[name] for row in rows))
 
 
 def _thinned_plots(rows: Rows) -> list[str]:

@@ -1,10 +1,11 @@
 """The report on how right the scores are: its gates, its page, its exit code."""
 
+import html
 import json
 
 import pytest
 from evaluation import __main__ as evaluate
-from evaluation import measured, report
+from evaluation import cases, measured, report
 
 from tripline.scoring import quality
 
@@ -13,48 +14,77 @@ from tripline.scoring import quality
 def small(tmp_path_factory):
     """A whole report on few drives, and what the command said."""
     folder = tmp_path_factory.mktemp("evaluation")
-    found = {"accuracy": measured.accuracy(2), "thinned": measured.thinned(), "dirty": measured.dirtied()}
+    found = {
+        "accuracy": measured.accuracy(2),
+        "thinned": measured.thinned(),
+        "speedless": measured.speedless(),
+        "exact": measured.exact(1),
+        "dirty": measured.dirtied(),
+    }
     return found, report.written(found, folder, drives=2)
 
 
-def test_report_tells_every_gate_and_draws_every_plot(small):
+def test_report_has_every_gate_table_and_plot(small):
     _, page = small
     text = page.read_text("utf-8")
     facts = json.loads((page.parent / "report.json").read_text("utf-8"))
 
-    assert len(facts["gates"]) == 9
-    assert text.count("<svg") == 3 * 4 * 2 + 3 + 1
+    assert len(facts["gates"]) == 5 * 3 * 2 + 3 * 2 + 3 + 2 * 3 + 2
+    assert text.count("<svg") == 2 * 3 + 3 + 1
     assert all(gate["what"] in text for gate in facts["gates"])
-    assert {row["kind"] for row in facts["accuracy"]} == {"start", "acceleration", "deceleration", "stop"}
+    assert all(f"<td>{html.escape(case.name)}</td>" in text for case in cases.GATED + cases.REPORTED)
+    assert {row["kind"] for row in facts["accuracy"]} == {"start", "acceleration", "deceleration", "stop", "all"}
     assert "http" not in text
 
 
-def test_certainty_that_explanations_tell_is_what_is_measured(small):
+def test_gated_cell_below_its_gate_is_marked(small, tmp_path):
+    found, _ = small
+    worse = [
+        row | {"recall": 0.5} if (row["case"], row["kind"]) == ("1 s", "all") else row for row in found["accuracy"]
+    ]
+
+    text = report.written({**found, "accuracy": worse}, tmp_path, drives=2).read_text("utf-8")
+
+    assert text.count('<td class="missed">') >= 3
+    assert "Missed: " in text and "recall of a truck: 1 s (0.50)" in text
+
+
+def test_certainty_in_explanations_is_the_measured_one(small):
     """On so few manoeuvres within a tenth; `docs/scoring.md` has the figures of the whole report."""
-    for period_ms, told in quality.MEASURED.items():
+    for period_ms, certainty in quality.MEASURED.items():
+        case = f"{period_ms // 1_000} s"
         rows = [
             row
             for row in small[0]["accuracy"]
-            if (row["judge"], row["interval"], row["long"]) == (report.OURS, period_ms / 1_000, False)
-            and row["smoothing"] <= 0.5
+            if (row["judge"], row["case"], row["kind"]) == (measured.OURS, case, measured.ALL)
         ]
-        right = sum((row["precision"] or 0) * row["found"] for row in rows)
+        right, found = (sum(row[name] for row in rows) for name in ("right", "found"))
 
-        assert right / sum(row["found"] for row in rows) == pytest.approx(told, abs=0.1)
+        assert right / found == pytest.approx(certainty, abs=0.1)
 
 
-def test_gates_of_real_drives_hold(small):
-    real = [gate for gate in report.gates(small[0]) if "real" in gate["what"] or "drives" in gate["what"]]
+def test_gates_of_real_drives_are_met(small):
+    """Single thinned drives come close to their gate; `docs/scoring.md` names one that misses it."""
+    gates = {gate["what"]: gate for gate in report.gates(small[0])}
+    means = [gate["holds"] for what, gate in gates.items() if what.startswith("mean score of thinned")]
+    single = [gate["found"] for what, gate in gates.items() if what.startswith("single thinned")]
 
-    assert [gate["holds"] for gate in real] == [True] * 4
+    assert means == [True] * 3
+    assert len(single) == 3 and max(single) <= 20
+    assert gates["speeds in another unit are refused, cases missed"]["holds"]
 
 
 def test_gate_that_is_missed_is_told(small, monkeypatch, capsys, tmp_path):
     found, _ = small
     worse = {**found, "dirty": [{**row, "change": 2.1} if not row["refuse"] else row for row in found["dirty"]]}
-    for name, rows in (("accuracy", lambda _: worse["accuracy"]), ("thinned", lambda: worse["thinned"])):
-        monkeypatch.setattr(measured, name, rows)
-    monkeypatch.setattr(measured, "dirtied", lambda: worse["dirty"])
+    for name, rows in (
+        ("accuracy", "accuracy"),
+        ("thinned", "thinned"),
+        ("speedless", "speedless"),
+        ("exact", "exact"),
+        ("dirtied", "dirty"),
+    ):
+        monkeypatch.setattr(measured, name, lambda *_, rows=rows: worse[rows])
     monkeypatch.setattr("sys.argv", ["evaluation", "--out", str(tmp_path)])
 
     assert evaluate.main() == 1

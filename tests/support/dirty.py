@@ -3,6 +3,7 @@
 A drive is a dictionary of columns (`t` seconds, `lat`, `lon`, `speed` km/h, and perhaps `em`), in the order received.
 """
 
+import json
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -210,3 +211,31 @@ REFUSED: Final[dict[str, Fault]] = {
     "always 0": in_unit(0),
 }
 """What cannot be judged."""
+
+
+def messages(drive: Drive, start_ms: int, *, items: int = 10) -> list[bytes]:
+    """The messages of a drive that begins at this instant, in the order of its rows, and its trip message.
+
+    Rows whose column `untimed` is true are sent without a time of their own.
+    """
+    size = drive["t"].size
+    at_ms = start_ms + np.round(drive["t"] * 1_000).astype(int)
+    keys: dict[str, Any] = {"tid": np.ones(size, int), "clt": at_ms, "lat": drive["lat"], "lon": drive["lon"]}
+    keys |= {key: drive[name] for key, name in _KEYS.items() if name in drive}
+    if "em" in drive:
+        keys["em"] = np.array([f"{bits:02x}" for bits in drive["em"].tolist()])
+    rows = zip(*(column.tolist() for column in keys.values()), strict=True)
+    samples = [{key: value for key, value in zip(keys, row, strict=True) if value == value} for row in rows]
+    for row in np.flatnonzero(drive.get("untimed", np.zeros(size, np.bool_))).tolist():
+        del samples[row]["clt"]
+    sent = [
+        {"ty": 2, "ts": int(at_ms[first]), "pld": samples[first : first + items]} for first in range(0, size, items)
+    ]
+    trip = {"tid": 1, "stt": int(at_ms.min()), "edt": int(at_ms.max())}
+    if "stated_m" in drive:
+        trip["dis"] = drive["stated_m"]
+    return [json.dumps(each).encode() for each in (*sent, {"ty": 1, "ts": trip["edt"], "pld": trip})]
+
+
+_KEYS: Final = {"sp": "speed", "nos": "nos", "dop": "dop"}
+"""Key of a sample -> column."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tripline.scoring import kernel
 from tripline.scoring.drives import Drives
@@ -16,33 +17,34 @@ NAN = float("nan")
 
 def drives(*trips: dict[str, Any]) -> Drives:
     """Each trip: `speed` (km/h) or None, `t` (seconds, default one a second), and any other column by its name."""
-    columns: dict[str, list[Any]] = {name: [] for name in ("t", "lat", "lon", "speed", "em", "limit", "source")}
+    columns: dict[str, list[NDArray[np.float64]]] = {
+        name: [] for name in ("t", "lat", "lon", "speed", "em", "limit", "source")
+    }
     for trip in trips:
         n = len(trip["speed"]) if trip.get("speed") is not None else len(trip["t"])
         defaults = {
-            "t": range(n),
-            "lat": [36.0] * n,
-            "lon": [127.0] * n,
-            "speed": [NAN] * n,
-            "em": [-1] * n,
-            "limit": [NAN] * n,
-            "source": [LimitSource.TAGGED] * n,
+            "t": np.arange(n),
+            "lat": np.full(n, 36.0),
+            "lon": np.full(n, 127.0),
+            "speed": np.full(n, NAN),
+            "em": np.full(n, -1),
+            "limit": np.full(n, NAN),
+            "source": np.full(n, LimitSource.TAGGED),
         }
         for name, default in defaults.items():
             given = trip.get(name)
-            columns[name].append(list(default if given is None else given))
-    flat = {name: [value for part in parts for value in part] for name, parts in columns.items()}
-    em = np.array(flat["em"], np.int16)
-    limit = np.array(flat["limit"], np.float64)
+            columns[name].append(np.asarray(default if given is None else given, np.float64))
+    flat = {name: np.concatenate([np.empty(0), *parts]) for name, parts in columns.items()}
+    em, limit = flat["em"].astype(np.int16), flat["limit"]
     return Drives(
         starts=np.cumsum([0, *(len(part) for part in columns["t"])]),
-        time_ms=np.round(np.array(flat["t"], np.float64) * 1_000).astype(np.int64) + 1_735_689_600_000,
-        lat=np.array(flat["lat"], np.float64),
-        lon=np.array(flat["lon"], np.float64),
-        speed_kmh=np.array(flat["speed"], np.float64),
+        time_ms=np.round(flat["t"] * 1_000).astype(np.int64) + 1_735_689_600_000,
+        lat=flat["lat"],
+        lon=flat["lon"],
+        speed_kmh=flat["speed"],
         em=em if (em >= 0).any() else None,
         limit_kmh=None if np.isnan(limit).all() else limit,
-        limit_source=np.array(flat["source"], np.int8),
+        limit_source=flat["source"].astype(np.int8),
         column=np.array([trip.get("column", Column.CAR) for trip in trips], np.int8),
         obd=np.array([trip.get("obd", False) for trip in trips], np.bool_),
         stated_m=np.array([trip.get("stated_m", NAN) for trip in trips], np.float64),

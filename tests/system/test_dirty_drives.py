@@ -6,8 +6,6 @@ have the right kind. Not here: each fault on every recorded drive (`tests/unit/s
 """
 
 import asyncio
-import json
-import math
 import ssl
 import time
 from dataclasses import replace
@@ -20,15 +18,13 @@ from tests.support import dirty, fleet, servers
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company, Registered
 
-from tripline.scoring.rules import Column, EventType
+from tripline.scoring.rules import Column
 
 pytestmark = pytest.mark.deep
 
 START_MS = 1_780_000_000_000
 RECORDING = "drive_17"
 """3.6 km with two harsh accelerations and a harsh stop: one event more or less is ten points."""
-ITEMS = 10
-"""Samples in one message."""
 PATIENCE_S = 60
 AT_ONCE = 8
 CLEAN, TWO_SENSORS, UNTIMED = "clean", "two sensors", "a tenth without a time"
@@ -36,8 +32,9 @@ SAME = (*dirty.SAME, UNTIMED)
 STEPS = (1, 2, 3, 4)
 SPARSE = 6
 """Every so many seconds a sample is too seldom for a score."""
-MADE = tuple((column, seed) for column in Column for seed in (1, 2, 3, 4))
+MADE = tuple((column, seed) for column in Column for seed in (1, 2))
 """Made drives: class and seed."""
+LIVELY = made.Manner(harsh_share=0.5)
 KEPT_TO_JUDGE = {
     "5 % of speeds missing": "filled_speeds",
     "2 % of speeds 255 or 65535": "filled_speeds",
@@ -71,29 +68,6 @@ def untimed(drive: dirty.Drive) -> dirty.Drive:
     change = np.abs(np.diff(drive["speed"], prepend=drive["speed"][0]))
     calm = np.array([change[max(row - 4, 0) : row + 6].max() < 7 for row in rows])
     return drive | {"untimed": calm & (rows % 10 == 4)}
-
-
-def bodies(drive: dirty.Drive) -> list[bytes]:
-    """The messages of a drive, in the order of its rows, and its trip message."""
-    items = []
-    for row, at_s in enumerate(drive["t"].tolist()):
-        item = {"tid": 1, "clt": START_MS + round(at_s * 1_000), "lat": drive["lat"][row], "lon": drive["lon"][row]}
-        if "untimed" in drive and drive["untimed"][row]:
-            del item["clt"]
-        if not math.isnan(drive["speed"][row]):
-            item["sp"] = drive["speed"][row]
-        if "em" in drive:
-            item["em"] = f"{drive['em'][row]:02x}"
-        items.append(item)
-    sent = [
-        json.dumps({"ty": 2, "ts": items[first]["clt"], "pld": items[first : first + ITEMS]}).encode()
-        for first in range(0, len(items), ITEMS)
-    ]
-    times = [item["clt"] for item in items if "clt" in item]
-    trip = {"tid": 1, "stt": min(times), "edt": max(times)}
-    if "stated_m" in drive:
-        trip["dis"] = drive["stated_m"]
-    return [*sent, json.dumps({"ty": 1, "ts": trip["edt"], "pld": trip}).encode()]
 
 
 def mounted_too(company: Company, vehicle: Registered, number: int) -> Registered:
@@ -137,7 +111,7 @@ def cases() -> dict[str, tuple[dirty.Drive, str | None]]:
         drives |= {f"{name} at {step} s": dirty.thinned(step)(whole) for step in (*STEPS, SPARSE)}
     found: dict[str, tuple[dirty.Drive, str | None]] = {name: (drive, None) for name, drive in drives.items()}
     for column, seed in MADE:
-        drive, _ = made.drive(seed, column, smoothing_s=0.5, interval_s=1)
+        drive, _ = made.drive(seed, column, manner=LIVELY)
         del drive["column"]
         found[f"made {column.name} {seed}"] = drive, None if column is Column.CAR else column.name
     return found
@@ -163,11 +137,11 @@ def driven(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Told]:
             kind = "OBD" if "em" in drive else "GPS"
             vehicle = company.vehicle_with_sensor(number, sensor_type=kind, category=category)
             vehicles[name] = vehicle
-            waiting.append((vehicle.token, bodies(drive)))
+            waiting.append((vehicle.token, dirty.messages(drive, START_MS)))
         both = vehicles[TWO_SENSORS] = company.vehicle_with_sensor(len(sent))
         shorter = {name: column[30:] if np.ndim(column) else column for name, column in clean.items()}
-        waiting.append((both.token, bodies(shorter)))
-        waiting.append((mounted_too(company, both, 900).token, bodies(clean)))
+        waiting.append((both.token, dirty.messages(shorter, START_MS)))
+        waiting.append((mounted_too(company, both, 900).token, dirty.messages(clean, START_MS)))
 
         async def all_of_them() -> None:
             await asyncio.gather(*(play(waiting) for _ in range(AT_ONCE)))
@@ -260,12 +234,14 @@ def test_drives_with_too_few_samples_are_refused_with_the_reason(driven: dict[st
 
 
 def test_manoeuvres_that_begin_between_samples_have_the_right_kind(driven: dict[str, Told]) -> None:
-    found, true = [], []
-    for column, seed in MADE:
+    rows, truths = [], []
+    for number, (column, seed) in enumerate(MADE):
         events = driven[f"made {column.name} {seed}"].events
-        found.append([(EventType(each["eventTy"]), (each["eventTs"] - START_MS) / 1_000) for each in events])
-        true.append(made.drive(seed, column, smoothing_s=0.5, interval_s=1)[1])
+        rows += [(number, each["eventTy"], (each["eventTs"] - START_MS) / 1_000) for each in events]
+        truths.append(made.drive(seed, column, manner=LIVELY)[1])
+    drive, kind, at_s = np.array(rows).T
+    found = measured.Events(drive.astype(np.int64), kind.astype(np.int64), at_s)
 
-    for both, events_in, truths in measured.tallies(found, true, slack_s=2, long=False).values():
-        assert truths >= 15
-        assert both >= 0.9 * max(events_in, truths)
+    for right, events_in, true in measured.tallies(found, truths, slack_s=2).values():
+        assert true >= 15
+        assert right >= 0.9 * max(events_in, true)
