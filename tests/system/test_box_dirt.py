@@ -1,0 +1,134 @@
+"""The dirt that boxes in the field send, over MQTTS to REST: a drive keeps its score, or is refused with the reason.
+
+One server; each kind of `box_dirt` has a vehicle of its own, which drives the same drive. Not here: the kinds on real
+drives (`tests/unit/scoring/test_box_dirt.py`), and older faults (`test_dirty_drives.py`).
+"""
+
+import asyncio
+import ssl
+import time
+
+import pytest
+from tests.support import box_dirt, dirty, servers
+from tests.support.box_dirt import Kind
+from tests.support.device import CarefulDevice
+from tests.support.fleet import Company, Registered
+from tests.system.test_dirty_drives import mounted_too
+
+pytestmark = pytest.mark.deep
+
+POINTS = 2.0
+ITEMS = 50
+"""Samples in one message."""
+AT_ONCE = 8
+PATIENCE_S = 40
+EARLIER_S = 3 * 3_600
+"""The drive began so long ago: an hour ahead is still in the past."""
+CLEAN = "clean"
+UNMET = {
+    "speed frozen for 20 s": "86.2",
+    "5 % of times twice": "83.1",
+    "positions every 5 s": "too_short",
+    "positions every 10 s": "too_short",
+    "old fix 1 km away, speed 0": "100.0: the harsh start is in the first minute",
+    "speeds in 0.1 km/h": "100.0",
+    "speeds in cm/s": "100.0",
+    "speeds in mm/s": "100.0",
+    "1,024 weeks behind in part": "100.0",
+    "1,024 weeks behind": "no_samples",
+    "two receivers 40 s apart": "sparse",
+    "no speeds, 3 m of noise": "15.7",
+    "no speeds, 5 m of noise": "0.2",
+    "8 km off in 5 %": "speed_implausible",
+    "two sensors 1 h apart": "both scored",
+    "two sensors 9 h apart": "both scored",
+}
+"""Kinds that are not judged rightly yet, and how they are judged; the clean drive has 96.4 points."""
+
+Outcome = tuple[str | None, float | None]
+"""Of each trip of a vehicle: the reason for no score, or the score."""
+
+
+def clean_drive() -> dirty.Drive:
+    """20 minutes at 30, 35 and 45 km/h."""
+    return box_dirt.town(7, kmh=(30.0, 35.0, 45.0))
+
+
+def outcomes(company: Company, vehicle: Registered, deadline: float) -> list[Outcome]:
+    """The verdicts on the vehicle's trips, once all of them are judged."""
+    while True:
+        page = company.get(f"/api/tre/v1/vehicle/{vehicle.vehicle_id}/trips", limit=10)["data"]
+        trips = [company.get(f"/api/tre/v1/trip/{trip['id']['id']}") for trip in page]
+        scores = company.get(f"/api/tre/v1_3/vehicle/{vehicle.vehicle_id}/analytics/drivingScore", limit=10)["data"]
+        scored = {each["id"]["id"]: each["score"] for each in scores}
+        found = [(trip["notScored"], scored.get(trip["id"]["id"])) for trip in trips]
+        if (found and all(reason or score is not None for reason, score in found)) or time.monotonic() > deadline:
+            return found
+        time.sleep(0.1)
+
+
+@pytest.fixture(scope="module")
+def driven(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Outcome]]:
+    """The verdicts on each dirty drive."""
+    clean, start_ms = clean_drive(), round((time.time() - EARLIER_S) * 1_000)
+    drives = {CLEAN: clean} | {name: kind.make(clean) for name, kind in box_dirt.KINDS.items()}
+    with (
+        servers.serving(tmp_path_factory.mktemp("dirt") / "data") as server,
+        Company(server.api, server.data) as company,
+    ):
+        tls = ssl.create_default_context(cafile=str(server.ca))
+        vehicles, waiting = {}, []
+        for number, (name, drive) in enumerate(drives.items()):
+            vehicles[name] = company.vehicle_with_sensor(number)
+            waiting.append((vehicles[name].token, dirty.messages(drive, start_ms, items=ITEMS)))
+        for number, (name, second) in enumerate(box_dirt.SECOND_SENSOR.items(), len(drives)):
+            vehicle = vehicles[name] = company.vehicle_with_sensor(number)
+            waiting.append((vehicle.token, dirty.messages(clean, start_ms, items=ITEMS)))
+            other = mounted_too(company, vehicle, 900 + number)
+            waiting.append((other.token, dirty.messages(second(clean), start_ms, items=ITEMS)))
+
+        async def play() -> None:
+            while waiting:
+                token, messages = waiting.pop()
+                await CarefulDevice(token, server.device_host, server.device_port, tls).play(messages)
+
+        async def all_of_them() -> None:
+            await asyncio.gather(*(play() for _ in range(AT_ONCE)))
+
+        asyncio.run(all_of_them())
+        deadline = time.monotonic() + PATIENCE_S
+        return {name: outcomes(company, vehicle, deadline) for name, vehicle in vehicles.items()}
+
+
+def is_right(kind: Kind, found: list[Outcome], clean: float) -> bool:
+    """True if every trip has the clean drive's score, or is refused with the kind's reason where it may be."""
+    right = [clean] if kind.harsh else [clean, 100.0]
+    refused = [score is None and reason == kind.refused for reason, score in found]
+    kept = [score is not None and min(abs(score - each) for each in right) <= POINTS for _, score in found]
+    return all(refused) or (not kind.always and all(map(any, zip(refused, kept, strict=True))))
+
+
+def test_clean_drive_is_scored_with_its_one_harsh_start(driven: dict[str, list[Outcome]]) -> None:
+    ((reason, score),) = driven[CLEAN]
+
+    assert reason is None
+    assert score == pytest.approx(96, abs=1)
+
+
+@pytest.mark.parametrize("name", box_dirt.KINDS)
+def test_dirty_drive_keeps_its_score_or_is_refused(driven: dict[str, list[Outcome]], name: str) -> None:
+    """A kind that is judged rightly now leaves `UNMET`."""
+    ((_, clean),) = driven[CLEAN]
+    assert clean is not None
+
+    assert driven[name]
+    assert is_right(box_dirt.KINDS[name], driven[name], clean) is (name not in UNMET), driven[name]
+
+
+@pytest.mark.parametrize("name", box_dirt.SECOND_SENSOR)
+def test_drive_of_two_sensors_counts_once_though_one_clock_is_wrong(
+    driven: dict[str, list[Outcome]], name: str
+) -> None:
+    reasons = sorted(str(reason) for reason, _ in driven[name])
+
+    assert (reasons == ["None", "duplicate"]) is (name not in UNMET), driven[name]
