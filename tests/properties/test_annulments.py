@@ -1,9 +1,13 @@
-"""Annulments: what is annulled goes, in its trip alone, and costs go on adding up."""
+"""Annulments: what is annulled goes, in its trip alone, costs go on adding up, and each item says what it is worth."""
+
+import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.support.scoring_rows import drive
+from msgspec.structs import replace
+from tests.support.limits import Roads, along
+from tests.support.scoring_rows import drive, task_of
 
 from tripline.scoring import kernel
 from tripline.scoring import policy as verdicts
@@ -78,3 +82,24 @@ def test_costs_add_up_to_what_the_score_lacks_without_what_is_annulled(speeds, a
         assert sum(costs) == pytest.approx(100 - told.score, abs=1e-9)
     if not annulled:
         assert {each.annulled for each in items} <= {None}
+
+
+@given(st.lists(st.integers(-24, 24), min_size=20, max_size=200), st.integers(-10, 0), RULES)
+def test_item_says_the_score_that_an_accepted_dispute_about_it_gives(changes, step, rules):
+    rules = replace(rules, guards=replace(rules.guards, stated_most=1e6))
+    speeds = [float(60 + abs(60 - each % 120)) for each in itertools.accumulate(changes)]
+    task = task_of(along(speeds, lambda second: second + (step if second > 15 else 0)), distance_m=50_000.0)
+    told = explanation.of_trip(task, rules, (), utc_offset_ms=0, roads=Roads())
+    assume(told.score is not None)
+
+    intervals = [(each, _kind(each.type), each.begin_ms, each.end_ms) for each in told.manoeuvres]
+    intervals += [(each, "over_speed", each.begin_ms, each.last_ms) for each in told.stretches]
+    for item, kind, begin_ms, end_ms in intervals:
+        again = task._replace(annulled=[Annulled("d", kind, begin_ms, end_ms)])
+        after = explanation.of_trip(again, rules, (), utc_offset_ms=0, roads=Roads())
+        assert item.without_it == pytest.approx(after.score, abs=1e-9)
+    assert all(told.score < each.without_it <= 100 for each in (*told.brakings, *told.corners))
+
+
+def _kind(event_type):
+    return next(name for name, types in COUNTED.items() if event_type in types)

@@ -126,6 +126,7 @@ def _harsh(found: "findings.Manoeuvre") -> HarshEvent:
         threshold=found.threshold,
         annulled=None if found.annulled is None else Id(found.annulled),
         cost=found.cost,
+        without_it=found.without_it,
     )
 
 
@@ -144,6 +145,7 @@ def _stretch(found: "findings.Stretch") -> OverspeedStretch:
         seconds=found.seconds,
         annulled=None if found.annulled is None else Id(found.annulled),
         cost=found.cost,
+        without_it=found.without_it,
     )
 
 
@@ -166,6 +168,7 @@ def _style(found: "findings.Moment") -> StyleItem:
         pos_lon=found.lon,
         peak=found.peak,
         cost=found.cost,
+        without_it=found.without_it,
     )
 
 

@@ -55,6 +55,8 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     allowed: str
     """Empty: nothing to compare with."""
     points: float
+    without_it: float | None
+    """The score if it did not count; None: the trip has no score."""
     annulled: bool
     """True if it does not count, because a dispute was accepted."""
     event_id: str | None
@@ -89,6 +91,7 @@ def rows(found: "Explanation", disputes: Sequence[Dispute], *, say: Say, figures
                 measured=say(f"portal.trip.{unit}", value=figures.number(each.peak, 1)),
                 allowed="",
                 points=each.cost,
+                without_it=each.without_it,
                 annulled=False,
                 event_id=None,
                 dispute=None,
@@ -126,6 +129,7 @@ def _harsh(found: "Manoeuvre", road: str, disputes: Sequence[Dispute], say: Say,
         if found.threshold
         else "",
         points=found.cost,
+        without_it=found.without_it,
         annulled=found.annulled is not None,
         event_id=found.event_id,
         dispute=_of_event(disputes, found.type, found.at_ms, found.at_ms),
@@ -146,6 +150,7 @@ def _over(found: "Stretch", road: str, disputes: Sequence[Dispute], say: Say, fi
         measured=say("portal.trip.fastest", speed=figures.speed(found.fastest_kmh), time=lasting(found.seconds, say)),
         allowed=figures.speed(found.limit_kmh),
         points=found.cost,
+        without_it=found.without_it,
         annulled=found.annulled is not None,
         event_id=found.event_ids[0] if found.event_ids else None,
         dispute=_of_event(disputes, EventType.OVERSPEED, found.begin_ms, found.end_ms),

@@ -45,7 +45,6 @@ from tripline.store.fleet import companies
 from tripline.store.lists import Span
 from tripline.store.scores import disputes, rescore, scores
 from tripline.store.scores.disputes import Event, OwnedTrip
-from tripline.store.scores.reads import StoredEvent
 from tripline.store.transactions import ReadTx, Store, WriteTx
 from tripline.store.trips import trips
 
@@ -325,11 +324,5 @@ def _interval(event: Event, facts: reads.ScoreFacts, roads: RoadMatcher | None) 
                 return Interval(manoeuvre.begin_ms, manoeuvre.end_ms)
     for stretch in explained.stretches:
         if event.id in stretch.event_ids:
-            return _from_to(facts.events, stretch.event_ids)
+            return Interval(stretch.begin_ms, stretch.last_ms)
     return Interval(event.event_ms, event.event_ms)
-
-
-def _from_to(kept: list[StoredEvent], event_ids: list[str]) -> Interval:
-    wanted = set(event_ids)
-    times = [event.event_ms for event in kept if event.id in wanted]
-    return Interval(min(times), max(times))

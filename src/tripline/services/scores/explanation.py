@@ -9,7 +9,7 @@ Not here: the response format (`wire/rest/explanations.py`), judging a trip (`ju
 import bisect
 import datetime
 from collections import defaultdict
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -77,11 +77,11 @@ def of_drive(
 
 
 def _explained(found: TripFindings, kept: Sequence[StoredEvent]) -> Explanation:
-    ids, begins = _Ids(kept), {each.begin_ms for each in found.stretches}
+    ids = _Ids(kept)
     of_findings = {
         **{name: getattr(found, name) for name in TripFindings.__struct_fields__},
         "manoeuvres": [replace(each, event_id=ids.at(each.at_ms, each.type)) for each in found.manoeuvres],
-        "stretches": [replace(each, event_ids=ids.over(each, begins)) for each in found.stretches],
+        "stretches": [replace(each, event_ids=ids.over(each)) for each in found.stretches],
     }
     return Explanation(**of_findings, unexplained=ids.left())
 
@@ -101,13 +101,10 @@ class _Ids:
         ids = self._ids.get((at_ms, kind))
         return ids.pop() if ids else None
 
-    def over(self, stretch: Stretch, begins: Container[int]) -> list[str]:
-        """The ids of a stretch over the limit, one at each instant. `begins`: the beginnings of all stretches."""
-        # A stretch ends at the sample behind its last; at the end of a trip there is none, and it ends at its last.
-        is_last = stretch.end_ms == stretch.begin_ms or stretch.end_ms not in begins
-        first = bisect.bisect_left(self._over, stretch.begin_ms)
-        last = (bisect.bisect_right if is_last else bisect.bisect_left)(self._over, stretch.end_ms)
-        found = (self.at(at_ms, EventType.OVERSPEED) for at_ms in self._over[first:last])
+    def over(self, stretch: Stretch) -> list[str]:
+        """The ids of a stretch over the limit, one at each instant."""
+        first, end = bisect.bisect_left(self._over, stretch.begin_ms), bisect.bisect_right(self._over, stretch.last_ms)
+        found = (self.at(at_ms, EventType.OVERSPEED) for at_ms in self._over[first:end])
         return [each for each in found if each is not None]
 
     def left(self) -> list[str]:

@@ -17,12 +17,13 @@ import numpy as np
 
 from tripline.roads.located import Road
 from tripline.scoring import measures, overspeed, score, style
-from tripline.scoring.findings import Events, Findings
+from tripline.scoring.findings import Events
 from tripline.scoring.kernel import Block, Work
 from tripline.scoring.measures import Measures
 from tripline.scoring.quality import LimitSource, Quality
 from tripline.scoring.rules import EventType, Rules
 from tripline.scoring.score import COUNTED, TripScore
+from tripline.scoring.worth import Worth
 from tripline.store.scores.disputes import Annulled
 
 _QUICKLY: Final = 1
@@ -49,6 +50,8 @@ class Manoeuvre(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """The accepted dispute that annulled it."""
     cost: float
     """In points."""
+    without_it: float | None
+    """The score if it did not count, as after an accepted dispute; None: the trip has no score."""
     event_id: str | None = None
     """Id of the stored GPS event; only in an explanation (`explanation.py`)."""
 
@@ -57,7 +60,10 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """Consecutive samples over the limit."""
 
     begin_ms: int
+    last_ms: int
+    """Its last sample."""
     end_ms: int
+    """The sample behind that one, if there is one."""
     lat: float
     lon: float
     fastest_kmh: float
@@ -68,6 +74,7 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     seconds: float
     annulled: str | None
     cost: float
+    without_it: float | None
     event_ids: list[str] = []
     """As `Manoeuvre.event_id`, by time."""
 
@@ -82,6 +89,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     peak: float
     """Maximum rate of a braking, km/h per second; maximum lateral acceleration of a corner, g."""
     cost: float
+    without_it: float | None
 
 
 class LimitRun(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
@@ -143,13 +151,13 @@ def of_block(
     offset of the local time when it began.
     """
     work = block.work.of_trip(trip)
-    points = _points_of_burden(block.findings, trip, scored, rules)
-    items = _items(block.shown.of_trip(trip), points, annulled, rules, roads)
+    worth = Worth(work, block.findings, trip, scored, rules)
+    items = _items(block.shown.of_trip(trip), worth, annulled, rules, roads)
     return TripFindings(
         manoeuvres=items.manoeuvres,
         stretches=items.stretches,
-        brakings=_moments(work, work.brakings, rules.style.braking_weight * points),
-        corners=_moments(work, work.corners, rules.style.cornering_weight * points),
+        brakings=_moments(work, work.brakings, rules.style.braking_weight, worth),
+        corners=_moments(work, work.corners, rules.style.cornering_weight, worth),
         score=None if scored is None else scored.score,
         distance_m=float(block.findings.distance_m[trip]),
         measures=measures.of_trip(work, rules, utc_offset_ms=utc_offset_ms),
@@ -165,18 +173,9 @@ class _Items(NamedTuple):
     stretches: list[Stretch]
 
 
-def _points_of_burden(found: Findings, trip: int, scored: TripScore | None, rules: Rules) -> float:
-    """Points that one unit of burden costs."""
-    if scored is None:
-        return 0.0
-    counts = {name: getattr(scored, name) for name in COUNTED}
-    burden = score.burden(counts, over_s=scored.over_speed_s, rules=rules, style=float(found.style[trip]))
-    return (100.0 - scored.score) / burden if burden else 0.0
-
-
 def _items(
     events: Events,
-    points: float,
+    worth: Worth,
     annulled: Sequence[Annulled],
     rules: Rules,
     roads: Sequence[Road],
@@ -187,7 +186,7 @@ def _items(
     for kind, at_ms, lat, lon, kmh, limit, way, road, begin_ms, end_ms, *figures in zip(*columns, strict=True):
         begin_kmh, end_kmh, rate, least, seconds, far = figures
         dispute_id = _dispute(kind, at_ms, annulled)
-        worth = points if dispute_id is None else 0.0
+        points = worth.points if dispute_id is None else 0.0
         if kind != EventType.OVERSPEED:
             manoeuvres.append(
                 Manoeuvre(
@@ -203,28 +202,32 @@ def _items(
                     rate=rate,
                     threshold=least,
                     annulled=dispute_id,
-                    cost=score.weight(EventType(kind), rules) * worth,
+                    cost=score.weight(EventType(kind), rules) * points,
+                    without_it=worth.annulled(EventType(kind), begin_ms, end_ms),
                 )
             )
             continue
-        cost = (score.weight(EventType.OVERSPEED, rules) * seconds + far) * worth
+        cost = (score.weight(EventType.OVERSPEED, rules) * seconds + far) * points
         last = stretches[-1] if stretches else None
         own_way, on = LimitSource(way), None if road < 0 else roads[road]
-        facts = (begin_ms, limit, own_way, _name(on), dispute_id)
+        facts = (at_ms, limit, own_way, _name(on), dispute_id)
         if last is not None and (
             (last.end_ms, last.limit_kmh, last.limit_source, _name(last.road), last.annulled) == facts
         ):
             stretches[-1] = msgspec.structs.replace(
                 last,
+                last_ms=at_ms,
                 end_ms=end_ms,
                 fastest_kmh=max(last.fastest_kmh, kmh),
                 seconds=last.seconds + seconds,
                 cost=last.cost + cost,
+                without_it=worth.annulled(EventType.OVERSPEED, last.begin_ms, at_ms),
             )
             continue
         stretches.append(
             Stretch(
-                begin_ms=begin_ms,
+                begin_ms=at_ms,
+                last_ms=at_ms,
                 end_ms=end_ms,
                 lat=lat,
                 lon=lon,
@@ -235,6 +238,7 @@ def _items(
                 seconds=seconds,
                 annulled=dispute_id,
                 cost=cost,
+                without_it=worth.annulled(EventType.OVERSPEED, at_ms, at_ms),
             )
         )
     return _Items(manoeuvres, stretches)
@@ -255,11 +259,11 @@ def _dispute(event_type: int, at_ms: int, annulled: Sequence[Annulled]) -> str |
     return None
 
 
-def _moments(work: Work, runs: style.Runs, cost: float) -> list[Moment]:
-    drives = work.drives
+def _moments(work: Work, runs: style.Runs, weight: float, worth: Worth) -> list[Moment]:
+    drives, cost, without_it = work.drives, weight * worth.points, worth.without(weight)
     columns = (drives.time_ms[runs.first], drives.time_ms[runs.last], drives.lat[runs.first], drives.lon[runs.first])
     return [
-        Moment(begin_ms=begin_ms, end_ms=end_ms, lat=lat, lon=lon, peak=peak, cost=cost)
+        Moment(begin_ms=begin_ms, end_ms=end_ms, lat=lat, lon=lon, peak=peak, cost=cost, without_it=without_it)
         for begin_ms, end_ms, lat, lon, peak in zip(*(column.tolist() for column in (*columns, runs.peak)), strict=True)
     ]
 

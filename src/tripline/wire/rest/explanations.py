@@ -40,6 +40,12 @@ class HarshEvent(msgspec.Struct, frozen=True, rename="camel"):
         Id | None, Meta(description="the accepted dispute for which it does not count", examples=[None])
     ]
     cost: Annotated[float, Meta(description="points", examples=[1.25])]
+    without_it: Annotated[
+        float | None,
+        Meta(
+            description="the score if it did not count, as after an accepted dispute; null: no score", examples=[99.52]
+        ),
+    ]
 
 
 class OverspeedStretch(msgspec.Struct, frozen=True, rename="camel"):
@@ -76,6 +82,12 @@ class OverspeedStretch(msgspec.Struct, frozen=True, rename="camel"):
         Id | None, Meta(description="the accepted dispute for which it does not count", examples=[None])
     ]
     cost: Annotated[float, Meta(description="points", examples=[0.48])]
+    without_it: Annotated[
+        float | None,
+        Meta(
+            description="the score if it did not count, as after an accepted dispute; null: no score", examples=[98.75]
+        ),
+    ]
 
 
 class StyleItem(msgspec.Struct, frozen=True, rename="camel"):
@@ -90,6 +102,12 @@ class StyleItem(msgspec.Struct, frozen=True, rename="camel"):
         Meta(description="of a braking the greatest rate, km/h per second; of a corner the greatest g", examples=[7.5]),
     ]
     cost: Annotated[float, Meta(description="points", examples=[0.2])]
+    without_it: Annotated[
+        float | None,
+        Meta(
+            description="the score if it did not count, as after an accepted dispute; null: no score", examples=[98.47]
+        ),
+    ]
 
 
 class LimitStretch(msgspec.Struct, frozen=True, rename="camel"):

@@ -124,7 +124,7 @@ def test_version_is_increased_when_the_stored_form_or_what_judging_finds_changes
 
     digest = hashlib.sha256(zlib.decompress(body)).hexdigest()[:16]
 
-    assert (rows.VERSION, digest) == (2, "1dac4a9b99277690")
+    assert (rows.VERSION, digest) == (3, "ede9a7559a24c738")
 
 
 def test_batch_of_trips_finds_in_each_what_it_finds_alone():
@@ -151,9 +151,9 @@ def test_accepted_dispute_is_in_the_stored_findings_once_the_trip_is_scored_anew
         between = explanations.explained(of, await facts_of(rig, no), ZONE)
         rig.now_ms += 1_000
         await rig.drain()
-        return before, between, await both(rig, no), opened.id
+        return before, between, await both(rig, no), opened.id, Id(event_id)
 
-    before, between, after, dispute_id = played(tmp_path, play)
+    before, between, after, dispute_id, event_id = played(tmp_path, play)
 
     assert before[0] == before[1]
     # Until it is scored anew, the score and its explanation are those of before.
@@ -161,6 +161,9 @@ def test_accepted_dispute_is_in_the_stored_findings_once_the_trip_is_scored_anew
     assert after[0] == after[1]
     assert Id(dispute_id) in {each.annulled for each in (*after[0].harsh_events, *after[0].overspeed)}
     assert after[0].explained_score == after[0].score > before[0].score
+    contested = [each for each in before[0].harsh_events if each.id == event_id]
+    contested += [each for each in before[0].overspeed if event_id in each.ids]
+    assert [each.without_it for each in contested] == [pytest.approx(after[0].score, abs=1e-9)]
     assert after[0].version != before[0].version
 
 
