@@ -110,6 +110,7 @@ class World:
         self.one_trip, self.bare_trip = (each.trips()[0] for each in (self.one, self.bare))
         scored, disputed, annulled, corrected, *unscored = self.many.trips()
         self.scored, self.disputed, self.annulled, self.corrected = scored, disputed, annulled, corrected
+        self.event = self._harsh_event(scored)
         self.dispute = self._contested(disputed)
         self._accepted(annulled)
         answer = self.many.company.http.put(
@@ -130,6 +131,10 @@ class World:
         }
         ended = self.links["ended"]["id"]["id"]
         assert self.many.company.http.delete(f"/api/tre/v1_3/sharelink/{ended}").status_code == 200
+
+    def _harsh_event(self, trip_id):
+        path = f"/api/tre/v1_3/trip/{trip_id}/analytics/drivingScore/explanation"
+        return self.many.company.get(path)["harshEvents"][0]["id"]["id"]
 
     def _contested(self, trip_id):
         """The first vehicle's driver contests the whole trip."""
@@ -188,6 +193,7 @@ STATES = (
     ("trip, no map imported", "bare", lambda world: f"/trips/{world.bare_trip}", MAP),
     ("trip, printed", "many", lambda world: f"/trips/{world.scored}/print", ".trip-sketch"),
     ("contest", "many", lambda world: f"/trips/{world.scored}/contest", "form"),
+    ("contest, event", "many", lambda world: f"/trips/{world.scored}/contest?event={world.event}", "form"),
     ("decide", "many", lambda world: f"/trips/{world.disputed}/disputes/{world.dispute}", "form"),
     ("driver, corrected", "many", lambda world: f"/trips/{world.corrected}/driver", "main dl"),
     (

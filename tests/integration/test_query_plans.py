@@ -18,7 +18,7 @@ from tests.support.plans import explain_empty, explain_sqlite
 
 from tripline.api import families
 from tripline.domain.history import Event
-from tripline.domain.trends import Subject
+from tripline.domain.trends import RankedBy, Subject
 from tripline.http import operations
 from tripline.store.database import sqlite
 from tripline.store.fleet import history
@@ -231,20 +231,23 @@ def steps(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", [Subject.VEHICLE, Subject.DRIVER])
-def test_page_of_a_ranking_is_a_walk_along_the_index_of_the_company(kind):
-    """Without sorting; ranks are counted in the index alone."""
-    walk, *member = explain_empty(rankings._page(kind.value))
-    of_company = "ix_score_rank_company (kind=? AND period=? AND day=? AND company_id=? AND "
+@pytest.mark.parametrize(("by", "index"), [(RankedBy.SCORE, "company"), (RankedBy.HARSH, "harsh")])
+def test_page_of_a_ranking_is_a_walk_along_the_index_of_the_company(kind, by, index):
+    """Without sorting; ranks are counted in the index alone, and the order is known by one look at another."""
+    walk, *member = explain_empty(rankings._page(kind.value, by))
+    of_members = "(kind=? AND period=? AND day=? AND company_id=?"
+    of_company = f"ix_score_rank_{index} {of_members} AND "
 
     assert walk.startswith(f"SEARCH score_rank USING COVERING INDEX {of_company}")
     (found,) = [each for each in member if each.startswith("SEARCH")]
     assert re.fullmatch(rf"SEARCH {TABLES[kind]} USING (COVERING )?INDEX \w+ \(id=\?\)", found)
     assert [each for each in member if "SCAN" in each or "TEMP" in each] == []
-    (counted,) = explain_empty(rankings._AHEAD)
+    (counted,) = explain_empty(rankings._ahead(by))
     assert counted.startswith(f"SEARCH score_rank USING COVERING INDEX {of_company}")
-    assert explain_empty(rankings._PLACE) == [
+    assert explain_empty(rankings._place(by)) == [
         "SEARCH score_rank USING PRIMARY KEY (subject=? AND period=? AND day=?)",
     ]
+    assert explain_empty(rankings._LACKING) == [f"SEARCH score_rank USING INDEX ix_score_rank_lacking {of_members})"]
     assert explain_empty(trends._some(32), ("day", 1, *"a" * 32)) == [
         "SEARCH score_sum USING PRIMARY KEY (subject=? AND period=? AND day=?)"
     ]

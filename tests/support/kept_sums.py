@@ -30,7 +30,10 @@ class Rank(NamedTuple):
     company_id: str
     distance_m: int
     burden: int
+    harsh: int
+    known_m: int
     badness: float
+    harsh_rate: float
 
 
 def ranks(tx: ReadTx) -> list[Rank]:
@@ -47,16 +50,19 @@ def expected_ranks(tx: ReadTx) -> list[Rank]:
         if kind != Subject.COMPANY:
             pooled[subject, period, day, kind] = pooled.get((subject, period, day, kind), NOTHING).plus(of)
     return sorted(
-        Rank(*key, owners.get(key[0], ""), of.distance_m, of.burden, of.badness) for key, of in pooled.items()
+        Rank(*key, owners.get(key[0], ""), of.distance_m, of.burden, of.harsh, of.known_m, of.badness, of.harsh_rate)
+        for key, of in pooled.items()
     )
 
 
 def rank(tx: WriteTx) -> None:
     """Write the rows of rankings of sums that a test or bench wrote itself."""
-    of_sums = "SUM(distance_m), SUM(burden), CAST(SUM(burden) AS DOUBLE PRECISION) / SUM(distance_m)"
+    summed = ("distance_m", "burden", "accel + de_accel", "known_m")
+    rates = (f"CAST(SUM({each}) AS DOUBLE PRECISION) / SUM(distance_m)" for each in summed[1:3])
+    of_sums = ", ".join([*(f"SUM({each})" for each in summed), *rates])
     for kind, table in (("vehicle", "vehicle"), ("driver", "account")):
         tx.run_sql(
-            "INSERT INTO score_rank (subject, period, day, kind, company_id, distance_m, burden, badness)"
+            f"INSERT INTO score_rank ({', '.join(Rank._fields)})"
             f" SELECT subject, period, day, '{kind}', (SELECT company_id FROM {table} WHERE id = subject), {of_sums}"
             f" FROM score_sum WHERE kind = '{kind}' GROUP BY subject, period, day",
             (),

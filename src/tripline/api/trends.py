@@ -84,7 +84,7 @@ async def company_trend(request: Call) -> ASGIApp:
     query=_RANKING,
 )
 async def company_ranking(request: Call) -> ASGIApp:
-    """The company's vehicles or drivers by their score in a day, week or month, the best first."""
+    """The company's vehicles or drivers by score, or by harsh driving, in a day, week or month, the best first."""
 
     def work(tx: ReadTx) -> Ranking:
         actor = permission.permitted_in(tx, request)
@@ -96,7 +96,7 @@ async def company_ranking(request: Call) -> ASGIApp:
         after, at_ms = parameters.query_id(query, "idOffset"), pages.time_asked(query, "time")
         now_ms = context.clock()
         day = trends.first_day(trends.day_of(now_ms if at_ms is None else at_ms, context.time_zone), period)
-        found = service.ranking(
+        by, found = service.ranking(
             *(tx, kind, company_id, period),
             day=day,
             after=after,
@@ -106,7 +106,7 @@ async def company_ranking(request: Call) -> ASGIApp:
         if len(found) > limit:
             begins_ms = trends.midnight_ms(day, context.time_zone)
             link = RankingLink(kind.value, period.value, begins_ms, limit, shown[-1].subject)
-        return Ranking([_place(each) for each in shown], link, link is not None)
+        return Ranking(by, [_place(each) for each in shown], link, link is not None)
 
     return answers.ok(await context_of(request).store.read(work))
 
@@ -179,10 +179,10 @@ def _place(place: Place) -> RankingPlace:
 
 def _sums(sums: trends.Sums) -> tuple[Any, ...]:
     """The fields of `TrendSums`, in order: pages have many."""
-    score, per_100_km = sums.score, sums.per_100_km
+    score, known, per_100_km = sums.score, sums.limit_known, sums.per_100_km
     trips, accel, de_accel, over_speed, over_ms, driving_ms, distance_m, *_ = sums
     return (
-        *(score, sums.limit_known, trends.badge(score), trips, distance_m, driving_ms / 1_000),
+        *(score, known, trends.badge(score, known), trips, distance_m, driving_ms / 1_000),
         *(accel, de_accel, over_speed),
         Per100Km(per_100_km(accel), per_100_km(de_accel), per_100_km(over_speed)),
         *(over_ms / 1_000, sums.over_share),

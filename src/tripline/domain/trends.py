@@ -21,6 +21,8 @@ GROUP: Final = 20
 LONGEST_M: Final = 10_000_000
 """Maximum distance that a trip adds, m; `HEAVIEST` limits its burden: a month of any company stays below 2^63."""
 HEAVIEST: Final = 10**13
+KNOWN_LEAST: Final = 0.5
+"""Least share of the distance with a limit from the map for a badge, and to be ranked by score."""
 LONGEST_MS: Final = 10**10
 """Maximum driving time that a trip adds, ms."""
 _MILLIONTHS: Final = 1_000_000
@@ -43,6 +45,14 @@ class Period(StrEnum):
     DAY = "day"
     WEEK = "week"
     MONTH = "month"
+
+
+class RankedBy(StrEnum):
+    """What a ranking compares."""
+
+    SCORE = "score"
+    HARSH = "harsh"
+    """Harsh events per metre: a member lacks limits, so scores would reward unknown ones."""
 
 
 class Badge(StrEnum):
@@ -80,8 +90,18 @@ class Sums(NamedTuple):
 
     @property
     def badness(self) -> float:
-        """The sort key of rankings, smallest first; the database computes the same."""
+        """The sort key of rankings by score, smallest first; the database computes the same."""
         return float(self.burden) / float(self.distance_m)
+
+    @property
+    def harsh(self) -> int:
+        """Harsh events."""
+        return self.accel + self.de_accel
+
+    @property
+    def harsh_rate(self) -> float:
+        """The sort key of rankings by harsh driving, smallest first; the database computes the same."""
+        return float(self.harsh) / float(self.distance_m)
 
     @property
     def over_share(self) -> float | None:
@@ -133,8 +153,10 @@ def of_trip(
     return Sums(1, accel, de_accel, over_speed, over_ms, driving_ms, metres, burden, min(known_m, metres))
 
 
-def badge(score: float) -> Badge:
-    """The grade of a score."""
+def badge(score: float, limit_known: float) -> Badge | None:
+    """The grade of a score; None: too few limits are known to tell."""
+    if limit_known < KNOWN_LEAST:
+        return None
     return Badge.GOOD if score >= _GOOD else Badge.FAIR if score >= _FAIR else Badge.POOR
 
 

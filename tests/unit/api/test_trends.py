@@ -18,6 +18,7 @@ from tripline.store.tables import scoring_job, trip
 from tripline.store.transactions import ReadTx
 
 UNKNOWN = "11111111-1111-1111-8111-111111111111"
+STARTS = [0.0, 0.0, 0.0, 0.0, 12.0, 24.0, 30.0, 30.0]
 HARSH = scoring_rows.drive(0, 0, 0, 0, 12, 24, 30, 30)
 CALM = scoring_rows.drive(*[50.0] * 20)
 
@@ -115,14 +116,14 @@ def test_day_holds_what_its_trips_add_up_to(run):
     of_vehicle, of_driver, of_company = run(play)
 
     newer, older = of_vehicle["data"]
-    assert (newer["date"], newer["score"], newer["badge"]) == ("2025-03-05", 100.0, "GOOD")
+    assert (newer["date"], newer["score"], newer["badge"]) == ("2025-03-05", 100.0, None)
     assert older == {
         "date": "2025-03-04",
         "startTime": at(3, 4, 0),
         "endTime": at(3, 5, 0),
         "score": pytest.approx(99.1040, abs=1e-4),
         "limitKnown": 0.0,
-        "badge": "GOOD",
+        "badge": None,
         "count": 2,
         "distance": 50_000,
         "driving": 26.0,
@@ -261,7 +262,31 @@ def test_ranking_has_the_best_first_and_equal_ones_share_a_rank(run):
 
     assert [(each["rank"], each["id"]["id"]) for each in ranked] == [(1, ids[1]), (2, ids[0]), (2, ids[2]), (4, ids[3])]
     assert [(each["rank"], each["id"]["id"], each["count"]) for each in drivers["data"]] == [(1, driver_id, 4)]
-    assert none == {"data": [], "nextPageLink": None, "hasNext": False}
+    assert none == {"by": "score", "data": [], "nextPageLink": None, "hasNext": False}
+
+
+def test_ranking_compares_harsh_driving_where_a_member_lacks_limits(run):
+    async def play(app):
+        own = await fleet(app)
+        ids = sorted([own.vehicle_id, await own.vehicle(1), await own.vehicle(2)])
+        speeds = ([75.0] * 200, [*STARTS, *[30.0] * 400], [30.0] * 400)
+        for each, driven in zip(ids, speeds, strict=True):
+            await own.trip(each, at(3, 4), packed=along(driven), distance_m=None)
+        await own.score(Roads())
+        known = await walked(app, own.admin, own.ranking, time=at(3, 4))
+        trend = await app.get(own.admin, own.trend(of=ids[2]), limit=5)
+        await own.trip(ids[2], at(3, 4, 15), packed=along([30.0] * 900), distance_m=None)
+        await own.score()
+        unknown = await walked(app, own.admin, own.ranking, time=at(3, 4))
+        by = await app.get(own.admin, own.ranking, limit=5, time=at(3, 4))
+        return ids, known, trend, unknown, by
+
+    ids, known, trend, unknown, by = run(play)
+
+    assert [each["id"]["id"] for each in known] == [ids[2], ids[1], ids[0]]
+    assert [each["badge"] for each in trend["data"]] == ["GOOD"]
+    assert [(each["rank"], each["id"]["id"]) for each in unknown] == [(1, ids[0]), (1, ids[2]), (3, ids[1])]
+    assert (by["by"], by["data"][1]["badge"]) == ("harsh", None)
 
 
 def test_ranking_runs_no_code_of_ours_for_each_member(run):

@@ -91,7 +91,7 @@ async def show(request: Call) -> Response[bytes]:
         person=person,
         trips=await _told(request, visitor, trips),
         whole=whole if whole.trips else None,
-        badge=trends.badge(whole.score).value if whole.trips else None,
+        badge=trends.badge(whole.score, whole.limit_known) if whole.trips else None,
         chart=charts.of(points, Period.WEEK, first=first, last=trends.first_day(today, Period.WEEK)),
         width=charts.WIDTH,
         height=charts.HEIGHT,
@@ -118,7 +118,7 @@ async def _told(request: Call, visitor: Visitor, trips: list[DriverTrip]) -> lis
             dearest=None if cost is None else msgspec.structs.replace(cost, where=words[3 * at + 2] or cost.where),
             explained=each.found is not None,
             disputed=_disputed(each, cost),
-            grade=None if each.trip.score is None else trends.badge(each.trip.score).value,
+            grade=None if each.trip.score is None else trends.badge(each.trip.score, each.trip.limit_known or 0.0),
             why_not=None if each.trip.not_scored is None else why_not(each.trip.not_scored).value,
         )
         for at, (each, cost) in enumerate(zip(trips, dearest, strict=True))

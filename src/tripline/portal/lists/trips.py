@@ -260,6 +260,7 @@ async def sums(request: Call) -> Response[bytes]:
             return visitor, None
 
     visitor, found = await context_of(request).store.read(work)
+    score = None if found is None else found.score
     return views.show(
         request,
         visitor,
@@ -267,7 +268,7 @@ async def sums(request: Call) -> Response[bytes]:
         title="portal.lists.trips.sums",
         fragment="sums",
         sums=found,
-        badge=None if found is None or found.score is None else trends.badge(found.score.score).value,
+        badge=None if score is None else trends.badge(score.score, score.limit_known),
         most=trip_lists.SUMMED,
         back=addresses.without(request, SUMS),
     )

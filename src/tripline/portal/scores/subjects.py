@@ -18,7 +18,7 @@ from tripline.domain import trends
 from tripline.domain.access import Action, Thing
 from tripline.domain.disputes import Dispute, State
 from tripline.domain.ids import CompanyId, VehicleId
-from tripline.domain.trends import NOTHING, Period, Subject, Sums
+from tripline.domain.trends import NOTHING, Period, RankedBy, Subject, Sums
 from tripline.http import parameters
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import addresses, views
@@ -94,6 +94,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     points: list[Point]
     trips: Trips | None = None
     ranking: tuple[Ranked, ...] = ()
+    by: RankedBy = RankedBy.SCORE
+    """What the ranking compares."""
     after: str | None = None
     """Last member of this page of the ranking; None: nothing follows."""
     waiting: tuple[Dispute, ...] = ()
@@ -154,7 +156,7 @@ async def _show(request: Call, kind: Subject, name: str) -> Response[bytes]:
         kind=kind.value,
         chart=charts.of(shown.points, period, first=first, last=trends.first_day(today, period)),
         whole=whole if whole.trips else None,
-        badge=trends.badge(whole.score).value if whole.trips else None,
+        badge=trends.badge(whole.score, whole.limit_known) if whole.trips else None,
         percentile=shown.points[-1].percentile if shown.points else None,
         span=_TEXTS + "span." + period.value,
         tabs=[
@@ -225,7 +227,7 @@ def _with_ranking(
     tx: ReadTx, request: Call, visitor: Visitor, shown: Shown, of: str, ranked: Subject, period: Period, today: int
 ) -> Shown:
     """The contents with a page of the ranking in the current period, and with waiting disputes."""
-    found = service.ranking(
+    by, found = service.ranking(
         *(tx, ranked, of, period),
         day=trends.first_day(today, period),
         after=parameters.query_id(request.query_params, addresses.AFTER),
@@ -245,7 +247,7 @@ def _with_ranking(
     )
     after = found[RANKED - 1].subject if len(found) > RANKED else None
     return msgspec.structs.replace(
-        shown, ranking=places, after=after, waiting=tuple(waiting), numbers=numbers_of(tx, waiting)
+        shown, ranking=places, by=by, after=after, waiting=tuple(waiting), numbers=numbers_of(tx, waiting)
     )
 
 

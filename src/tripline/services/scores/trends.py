@@ -5,14 +5,14 @@ Not here: figures of sums (`domain/trends.py`), their rows (`store/scores/trends
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from tripline.domain import access, trends
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId
-from tripline.domain.trends import Period, Subject, Sums
+from tripline.domain.trends import Period, RankedBy, Subject, Sums
 from tripline.services.scores import reads
 from tripline.store.fleet import companies
 from tripline.store.lists import UnknownOffset
@@ -27,9 +27,16 @@ class Place(msgspec.Struct, frozen=True):
     """One entry of a ranking."""
 
     rank: int
-    """From 1; equal scores share a rank."""
+    """From 1; equal ones share a rank."""
     subject: str
     sums: Sums
+
+
+class Places(NamedTuple):
+    """A page of a ranking."""
+
+    by: RankedBy
+    places: list[Place]
 
 
 def admit_to_company(tx: ReadTx, *, actor: Actor, of: str) -> None:
@@ -60,22 +67,23 @@ def trend(
 
 def ranking(
     tx: ReadTx, kind: Subject, company_id: str, period: Period, *, day: int, after: str | None, limit: int
-) -> list[Place]:
+) -> Places:
     """The company's vehicles or drivers in the period that contains a day, best first; ties by smaller id.
 
     `after`: the last subject of the previous page. Raises `UnknownOffset`.
     """
     of = Ranking(kind.value, period.value, trends.first_day(day, period), company_id)
-    behind = None if after is None else rankings.place_of(tx, of, after)
+    by = rankings.compares(tx, of)
+    behind = None if after is None else rankings.place_of(tx, of, by, after)
     if after is not None and behind is None:
         raise UnknownOffset.of_list()
-    found = rankings.page(tx, of, behind, limit)
+    found = rankings.page(tx, of, by, behind, limit)
     sums = rows.of_some(tx, period, of.day, [each.subject for each in found]) if found else {}
-    ahead = Ahead(0, 0) if behind is None or not found else rankings.ahead(tx, of, found[0])
+    ahead = Ahead(0, 0) if behind is None or not found else rankings.ahead(tx, of, by, found[0])
     better = ahead.better
     places: list[Place] = []
     for number, each in enumerate(found):
-        if number and each.badness != found[number - 1].badness:
+        if number and each.key != found[number - 1].key:
             better = ahead.every + number
         places.append(Place(better + 1, each.subject, sums[each.subject]))
-    return places
+    return Places(by, places)

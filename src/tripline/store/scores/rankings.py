@@ -19,12 +19,14 @@ from sqlalchemy import (
     func,
     literal_column,
     select,
+    text,
     tuple_,
 )
 
-from tripline.domain.trends import Subject, Sums
+from tripline.domain.trends import NOTHING, RankedBy, Subject, Sums
 from tripline.store.bulk import Bulk
 from tripline.store.tables import account, score_rank, vehicle
+from tripline.store.tables.trends import LACKS_LIMITS
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 
@@ -32,7 +34,8 @@ class Ranked(NamedTuple):
     """A vehicle or driver in a ranking."""
 
     subject: str
-    badness: float
+    key: float
+    """What the ranking compares, smallest first."""
 
 
 class Ranking(NamedTuple):
@@ -67,60 +70,67 @@ def change(tx: WriteTx, kind: Subject, changes: Mapping[Key, Sums], owners: Mapp
     `owners`: the company of each; a subject without one was deleted, and its rows are about to go.
     """
     # In one order, so that two processes never wait for each other.
-    moved = sorted((key, each) for key, each in changes.items() if each.distance_m or each.burden)
+    moved = sorted((key, each) for key, each in changes.items() if each != NOTHING)
     values: list[Any] = []
     for key, each in moved:
-        badness = each.badness if each.distance_m > 0 else 0.0
-        values += (*key, kind.value, owners.get(key.subject, ""), each.distance_m, each.burden, badness)
+        keys = (each.badness, each.harsh_rate) if each.distance_m > 0 else (0.0, 0.0)
+        values += (*key, kind.value, owners.get(key.subject, ""))
+        values += (each.distance_m, each.burden, each.harsh, each.known_m, *keys)
     _ROWS.insert(tx, values)
     if fewer := [key for key, each in moved if each.distance_m < 0]:
         tx.run(_EMPTY, [dict(zip(_KEY, key, strict=True)) for key in fewer])
 
 
-def place_of(tx: ReadTx, ranking: Ranking, subject: str) -> Ranked | None:
+def compares(tx: ReadTx, ranking: Ranking) -> RankedBy:
+    """What a ranking compares: harsh driving if a member lacks limits, else scores."""
+    return RankedBy.HARSH if tx.hot(_LACKING, *ranking) else RankedBy.SCORE
+
+
+def place_of(tx: ReadTx, ranking: Ranking, by: RankedBy, subject: str) -> Ranked | None:
     """The place of a subject; None: it is not in the ranking."""
-    return next((Ranked(*row) for row in tx.hot(_PLACE, *ranking, subject)), None)
+    return next((Ranked(*row) for row in tx.hot(_place(by), *ranking, subject)), None)
 
 
-def page(tx: ReadTx, ranking: Ranking, behind: Ranked | None, limit: int) -> list[Ranked]:
+def page(tx: ReadTx, ranking: Ranking, by: RankedBy, behind: Ranked | None, limit: int) -> list[Ranked]:
     """The best ones behind a place; of equal ones the smaller id first."""
     after = behind or _FIRST
-    return [Ranked(*row) for row in tx.hot(_page(ranking.kind), *ranking, after.badness, after.subject, limit)]
+    return [Ranked(*row) for row in tx.hot(_page(ranking.kind, by), *ranking, after.key, after.subject, limit)]
 
 
-def ahead(tx: ReadTx, ranking: Ranking, place: Ranked) -> Ahead:
+def ahead(tx: ReadTx, ranking: Ranking, by: RankedBy, place: Ranked) -> Ahead:
     """Count the members ahead of a place."""
-    return Ahead(*tx.hot(_AHEAD, *ranking, place.badness, place.subject)[0])
+    return Ahead(*tx.hot(_ahead(by), *ranking, place.key, place.subject)[0])
+
+
+def _rate(summed: str) -> str:
+    """SQL: the sum for each metre."""
+    return f"CASE WHEN {_DISTANCE} = 0 THEN 0 ELSE CAST({summed} AS DOUBLE PRECISION) / ({_DISTANCE}) END"
 
 
 _FIRST: Final = Ranked("", -1.0)
 _R: Final = score_rank.c
 _KEY: Final = ("of_subject", "of_period", "of_day")
 _OF: Final = ("kind", "period", "day", "company")
-_AT: Final = ("badness", "subject")
+_AT: Final = ("key", "subject")
+_KEYS: Final = {RankedBy.SCORE: _R.badness, RankedBy.HARSH: _R.harsh_rate}
 _OWN: Final = and_(
     _R.kind == bindparam("kind"),
     _R.period == bindparam("period"),
     _R.day == bindparam("day", type_=Integer),
     _R.company_id == bindparam("company"),
 )
-_BADNESS: Final[BindParameter[float]] = bindparam("badness", type_=Float)
-_HERE: Final = tuple_(_R.badness, _R.subject)
-_THERE: Final = tuple_(_BADNESS, bindparam("subject"))
-_PLACE: Final = Hot(
-    select(_R.subject, _R.badness).where(_OWN, _R.subject == bindparam("subject")),
-    *(*_OF, "subject"),
-)
-_AHEAD: Final = Hot(
-    select(func.count(), func.count().filter(_R.badness < _BADNESS)).where(_OWN, _HERE < _THERE), *_OF, *_AT
-)
-_DISTANCE, _BURDEN = (f"score_rank.{name} + excluded.{name}" for name in ("distance_m", "burden"))
+_BEHIND: Final[BindParameter[float]] = bindparam("key", type_=Float)
+_THERE: Final = tuple_(_BEHIND, bindparam("subject"))
+# Ordered, or SQLite might choose another index of the same columns.
+_LACKING: Final = Hot(select(_R.subject).where(_OWN, text(LACKS_LIMITS)).order_by(_R.subject).limit(1), *_OF)
+_SUMMED: Final = ("distance_m", "burden", "harsh", "known_m")
+_DISTANCE, _BURDEN, _HARSH, _KNOWN = (f"score_rank.{name} + excluded.{name}" for name in _SUMMED)
 _ROWS: Final = Bulk(
     score_rank,
-    *(*Key._fields, "kind", "company_id", "distance_m", "burden", "badness"),
-    # Divided as `Sums.badness` does.
+    *(*Key._fields, "kind", "company_id", *_SUMMED, "badness", "harsh_rate"),
+    # Divided as `Sums.badness` and `Sums.harsh_rate` do.
     on_conflict=f"ON CONFLICT (subject, period, day) DO UPDATE SET distance_m = {_DISTANCE}, burden = {_BURDEN},"
-    f" badness = CASE WHEN {_DISTANCE} = 0 THEN 0 ELSE CAST({_BURDEN} AS DOUBLE PRECISION) / ({_DISTANCE}) END",
+    f" harsh = {_HARSH}, known_m = {_KNOWN}, badness = {_rate(_BURDEN)}, harsh_rate = {_rate(_HARSH)}",
 )
 _EMPTY: Final[Any] = delete(score_rank).where(
     and_(_R.subject == bindparam("of_subject"), _R.period == bindparam("of_period"), _R.day == bindparam("of_day")),
@@ -129,10 +139,22 @@ _EMPTY: Final[Any] = delete(score_rank).where(
 
 
 @cache
-def _page(kind: str) -> Hot:
-    member = vehicle if kind == Subject.VEHICLE.value else account
+def _place(by: RankedBy) -> Hot:
+    return Hot(select(_R.subject, _KEYS[by]).where(_OWN, _R.subject == bindparam("subject")), *_OF, "subject")
+
+
+@cache
+def _ahead(by: RankedBy) -> Hot:
+    key = _KEYS[by]
+    counts = select(func.count(), func.count().filter(key < _BEHIND))
+    return Hot(counts.where(_OWN, tuple_(key, _R.subject) < _THERE), *_OF, *_AT)
+
+
+@cache
+def _page(kind: str, by: RankedBy) -> Hot:
+    key, member = _KEYS[by], vehicle if kind == Subject.VEHICLE.value else account
     one: ColumnElement[Any] = literal_column("1")
     # Read by key, never joined: the walk along the index goes on until the page is full.
     exists = select(one).where(member.c.id == _R.subject).scalar_subquery().is_not(None)
-    rows = select(_R.subject, _R.badness).where(_OWN, _HERE > _THERE, exists)
-    return Hot(rows.order_by(_R.badness, _R.subject).limit(bindparam("limit", type_=Integer)), *_OF, *_AT, "limit")
+    rows = select(_R.subject, key).where(_OWN, tuple_(key, _R.subject) > _THERE, exists)
+    return Hot(rows.order_by(key, _R.subject).limit(bindparam("limit", type_=Integer)), *_OF, *_AT, "limit")

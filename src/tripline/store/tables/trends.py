@@ -1,8 +1,10 @@
 """Tables of trends: sums of scored trips, rankings, percentiles, and the periods to count them for."""
 
+from typing import Final
+
 from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, String, Table
 
-from tripline.store.tables.base import RowNumber, Uuid, metadata
+from tripline.store.tables.base import RowNumber, Uuid, metadata, partial_index
 
 score_sum = Table(
     "score_sum",
@@ -36,14 +38,19 @@ score_rank = Table(
     Column("company_id", Uuid, nullable=False, comment="of the vehicle or driver"),
     Column("distance_m", BigInteger, nullable=False, comment="of all policies"),
     Column("burden", BigInteger, nullable=False, comment="of all policies"),
+    Column("harsh", BigInteger, nullable=False, comment="harsh events of all policies"),
+    Column("known_m", BigInteger, nullable=False, comment="distance with a limit from the map"),
     Column("badness", Float, nullable=False, comment="burden of each metre (domain/trends.py)"),
+    Column("harsh_rate", Float, nullable=False, comment="harsh events of each metre"),
     comment="vehicles and drivers of companies by their score in a day, week or month",
     sqlite_with_rowid=False,
 )
-Index(
-    "ix_score_rank_company",
-    *(score_rank.c[name] for name in ("kind", "period", "day", "company_id", "badness", "subject")),
-)
+LACKS_LIMITS: Final = "distance_m > known_m * 2"
+"""`trends.KNOWN_LEAST` of rows of rankings, in a form for which SQLite uses the index."""
+_RANKING: Final = [score_rank.c[name] for name in ("kind", "period", "day", "company_id")]
+Index("ix_score_rank_company", *_RANKING, score_rank.c.badness, score_rank.c.subject)
+Index("ix_score_rank_harsh", *_RANKING, score_rank.c.harsh_rate, score_rank.c.subject)
+partial_index("ix_score_rank_lacking", *_RANKING, score_rank.c.subject, where=LACKS_LIMITS)
 
 score_change = Table(
     "score_change",

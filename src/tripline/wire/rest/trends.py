@@ -49,7 +49,11 @@ class TrendSums(msgspec.Struct, frozen=True, rename="camel"):
         float, Meta(description="share of the distance whose limit the map tells, 0 to 1", examples=[0.9])
     ]
     badge: Annotated[
-        str, Meta(description="`GOOD` from 90 points on, `FAIR` from 75 on, else `POOR`", examples=["GOOD"])
+        str | None,
+        Meta(
+            description="`GOOD` from 90 points on, `FAIR` from 75 on, else `POOR`; null: `limitKnown` is below 0.5",
+            examples=["GOOD"],
+        ),
     ]
     count: Annotated[int, Meta(description="scored trips", examples=[12])]
     distance: Annotated[int, Meta(description="metres", examples=[231400])]
@@ -111,7 +115,7 @@ class RankingPlace(TrendSums, frozen=True, rename="camel", kw_only=True):
     """A vehicle or driver in a ranking."""
 
     id: Annotated[Id, Meta(description="the vehicle or driver", examples=_SUBJECT)]
-    rank: Annotated[int, Meta(description="from 1; equal scores share a rank", examples=[1])]
+    rank: Annotated[int, Meta(description="from 1; equal ones share a rank", examples=[1])]
 
 
 class RankingLink(msgspec.Struct, frozen=True, rename="camel"):
@@ -128,6 +132,15 @@ class RankingLink(msgspec.Struct, frozen=True, rename="camel"):
 
 class Ranking(msgspec.Struct, frozen=True, rename="camel"):
     """A company's vehicles or drivers that have a score in the period, the best first."""
+
+    by: Annotated[
+        str,
+        Meta(
+            description="what is compared: `score`; `harsh`: harsh events per km (`per100Km.accel` and"
+            " `per100Km.deAccel` together), because a member's `limitKnown` is below 0.5",
+            examples=["score"],
+        ),
+    ]
 
     data: Annotated[list[RankingPlace], Meta(description="the best first", examples=[[_PLACE]])]
     next_page_link: Annotated[RankingLink | None, Meta(description="values of the query; null: nothing follows")]

@@ -52,11 +52,11 @@ def test_pages_show_what_rest_answers(tmp_path: Path, period: str) -> None:
 @pytest.mark.parametrize(
     ("share", "english", "korean"),
     [
-        (0.5, ["Limits known", "50%", "; limits known: 50%"], ["제한 속도 확인", "50%"]),
+        (0.5, ["Limits known", "50%", "; limits known: 50%", "· Good"], ["제한 속도 확인", "50%", "· 좋음"]),
         (
             0.0,
-            ["Limits known", "none", "so this score says little about speeding"],
-            ["제한 속도 확인", "없음", "이 점수에는 과속이 거의 반영되지 않았습니다"],
+            ["Limits known", "none", "so this score says little about speeding", "· limits unknown"],
+            ["제한 속도 확인", "없음", "이 점수에는 과속이 거의 반영되지 않았습니다", "· 제한 속도 미확인"],
         ),
     ],
 )

@@ -113,7 +113,7 @@ def test_score_of_the_day_stands_beside_its_known_limits_and_number_of_trips(tmp
 
     _, (day,) = shown(tmp_path, "/2025-01-01", before=score)
 
-    assert "80.0 · Fair" in texts(day)
+    assert "80.0 · limits unknown" in texts(day)
 
 
 def test_idling_is_standing_of_five_minutes_on_the_day_alone(tmp_path):
