@@ -26,7 +26,7 @@ def main() -> int:
     gates = report.gates(found)
     for gate in gates:
         verdict = "met" if gate["holds"] else "MISSED"
-        print(f"{verdict:7}{gate['found']:8.2f}  gate {gate['gate']:g}  {gate['what']}  ({gate['where'] or 'none'})")
+        print(f"{verdict:7}{gate['figure']:>8}  gate {gate['gate']:g}  {gate['what']}  ({gate['where'] or 'none'})")
     print(page)
     return 0 if all(gate["holds"] for gate in gates) else 1
 

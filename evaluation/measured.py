@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
-from tests.support import dirty, made_drives
+from tests.support import box_dirt, dirty, made_drives
 
 import tripline.simulator
 from evaluation import made, peer
@@ -140,9 +140,9 @@ def recordings() -> dict[str, Drive]:
     return drives
 
 
-def verdict(drive: Drive) -> TripScore | NotScored:
+def verdict(drive: Drive, rules: Rules = RULES) -> TripScore | NotScored:
     """The program's verdict on a drive."""
-    return policy.judged(findings([drive]), RULES)[0]
+    return policy.judged(findings([drive], rules), rules)[0]
 
 
 def scored_recordings() -> dict[str, tuple[Drive, TripScore]]:
@@ -281,27 +281,40 @@ SAMPLINGS: Final[dict[str, Callable[[Drive], list[Drive]]]] = {
 
 
 def dirtied() -> list[dict[str, Any]]:
-    """Each fault done to each real drive: the greatest change of the score, or how often it was refused and why."""
+    """Each fault done to each real drive: how many are judged rightly, the greatest change of the score, refusals."""
     rows = []
-    clean = {
-        name: ({**drive, "metres": full.distance_m}, full, peer.score(drive))
-        for name, (drive, full) in scored_recordings().items()
-    }
-    for refused, cases in ((False, dirty.SAME), (True, dirty.REFUSED)):
-        for case, fault in cases.items():
-            told = [(verdict(fault(drive)), full) for drive, full, _ in clean.values()]
-            reasons = [each.value for each, _ in told if isinstance(each, NotScored)]
-            changes = [abs(each.score - full.score) for each, full in told if isinstance(each, TripScore)]
-            naive = [abs(peer.score(fault(drive)) - before) for drive, _, before in clean.values()]
-            rows.append(
-                {
-                    "case": case,
-                    "drives": len(told),
-                    "refuse": refused,
-                    "refused": len(reasons),
-                    "reasons": sorted(set(reasons)),
-                    "change": max(changes, default=None),
-                    "peer": max(naive),
-                }
-            )
+    unharsh = replace(RULES, scoring=replace(RULES.scoring, harsh_weight=0))
+    clean = [
+        ({**drive, "metres": full.distance_m}, full.score, verdict(drive, unharsh).score, peer.score(drive))
+        for drive, full in scored_recordings().values()
+    ]
+    for name, kind in FAULTS.items():
+        right, changes, reasons, naive = 0, [], [], []
+        for drive, score, without, by_peer in clean:
+            faulty = kind.make(drive)
+            found = verdict(faulty)
+            naive.append(abs(peer.score(faulty) - by_peer))
+            if isinstance(found, TripScore):
+                changes.append(abs(found.score - score))
+                right += kind.permits(None, found.score, clean=score, unharsh=without)
+            else:
+                reasons.append(found.value)
+                right += kind.permits(found.value, None, clean=score, unharsh=without)
+        rows.append(
+            {
+                "case": name,
+                "drives": len(clean),
+                "right": right,
+                "refused": len(reasons),
+                "reasons": sorted(set(reasons)),
+                "change": max(changes, default=None),
+                "peer": max(naive),
+            }
+        )
     return rows
+
+
+FAULTS: Final = {name: box_dirt.Kind(fault) for name, fault in dirty.SAME.items()} | {
+    name: kind for name, kind in box_dirt.KINDS.items() if not kind.wire
+}
+"""Faults of devices, and how the drives are to be judged."""

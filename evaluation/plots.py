@@ -5,7 +5,7 @@ from html import escape
 from types import MappingProxyType
 from typing import Final
 
-GATE_COLOUR: Final = "#b91c1c"
+GATE_COLOUR: Final = "#111827"
 COLOURS: Final = ("#1d4ed8", "#b45309", "#6b7280", "#047857")
 WIDTH: Final = 340
 HEIGHT: Final = 220

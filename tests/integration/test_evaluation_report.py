@@ -6,6 +6,7 @@ import json
 import pytest
 from evaluation import __main__ as evaluate
 from evaluation import cases, measured, report
+from tests.support import dirty
 
 from tripline.scoring import quality
 
@@ -29,7 +30,7 @@ def test_report_has_every_gate_table_and_plot(small):
     text = page.read_text("utf-8")
     facts = json.loads((page.parent / "report.json").read_text("utf-8"))
 
-    assert len(facts["gates"]) == 5 * 3 * 2 + 3 * 2 + 3 + 2 * 3 + 2
+    assert len(facts["gates"]) == 5 * 3 * 2 + 3 * 2 + 3 + 2 * 3 + 1
     assert text.count("<svg") == 2 * 3 + 3 + 1
     assert all(gate["what"] in text for gate in facts["gates"])
     assert all(f"<td>{html.escape(case.name)}</td>" in text for case in cases.GATED + cases.REPORTED)
@@ -46,7 +47,7 @@ def test_gated_cell_below_its_gate_is_marked(small, tmp_path):
     text = report.written({**found, "accuracy": worse}, tmp_path, drives=2).read_text("utf-8")
 
     assert text.count('<td class="missed">') >= 3
-    assert "Missed: " in text and "recall of a truck: 1 s (0.50)" in text
+    assert "<li>recall of a truck: 1 s: 0.50, gate 0.88</li>" in text
 
 
 def test_certainty_in_explanations_is_the_measured_one(small):
@@ -71,12 +72,20 @@ def test_gates_of_real_drives_are_met(small):
 
     assert means == [True] * 3
     assert len(single) == 3 and max(single) <= 20
-    assert gates["speeds in another unit are refused, cases missed"]["holds"]
 
 
-def test_gate_that_is_missed_is_told(small, monkeypatch, capsys, tmp_path):
+def test_older_faults_are_judged_rightly(small):
+    rows = {row["case"]: row for row in small[0]["dirty"]}
+
+    assert rows.keys() == measured.FAULTS.keys()
+    assert [name for name in dirty.SAME if rows[name]["right"] < 9] == []
+    assert rows["speeds in m/s"]["reasons"] == ["speed_implausible"]
+    assert rows["speeds in m/s"]["right"] == rows["speeds in m/s"]["refused"] == 9
+
+
+def test_missed_gate_is_printed_and_fails_the_command(small, monkeypatch, capsys, tmp_path):
     found, _ = small
-    worse = {**found, "dirty": [{**row, "change": 2.1} if not row["refuse"] else row for row in found["dirty"]]}
+    worse = {**found, "dirty": [{**row, "right": 8} for row in found["dirty"]]}
     for name, rows in (
         ("accuracy", "accuracy"),
         ("thinned", "thinned"),
@@ -88,4 +97,4 @@ def test_gate_that_is_missed_is_told(small, monkeypatch, capsys, tmp_path):
     monkeypatch.setattr("sys.argv", ["evaluation", "--out", str(tmp_path)])
 
     assert evaluate.main() == 1
-    assert "MISSED     2.10  gate 2  dirty drives" in capsys.readouterr().out
+    assert f"MISSED{len(measured.FAULTS):>9}  gate 0  faults whose drives" in capsys.readouterr().out

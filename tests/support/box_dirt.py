@@ -26,6 +26,8 @@ from tests.support.dirty import Drive, Fault
 
 WEEKS_S: Final = 1_024 * 7 * 86_400.0
 """What a receiver is behind once the number of its week starts again."""
+POINTS: Final = 2.0
+"""Greatest difference from the clean drive's score."""
 
 
 class Kind(NamedTuple):
@@ -36,6 +38,16 @@ class Kind(NamedTuple):
     always: bool = False
     harsh: bool = True
     wire: bool = False
+
+    def permits(self, reason: str | None, score: float | None, *, clean: float, unharsh: float) -> bool:
+        """True if a dirty drive may have this reason for no score, or this score.
+
+        `clean`: the clean drive's score; `unharsh`: the same without its harsh events.
+        """
+        if score is None:
+            return reason is not None and reason == self.refused
+        right = [clean] if self.harsh else [clean, unharsh]
+        return not self.always and min(abs(score - each) for each in right) <= POINTS
 
 
 def town(seed: int, *, kmh: tuple[float, ...] = (22.0, 28.0, 34.0)) -> Drive:
