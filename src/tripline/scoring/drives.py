@@ -111,11 +111,16 @@ def instants(drives: Drives, *, instant_ms: int) -> Drives:
     """The same trips in order of time (O2: stable), reduced to the last of samples closer than `instant_ms` (O4).
 
     Kept samples are at least `instant_ms` apart: from the end of a trip backwards, each kept sample replaces the
-    closer ones before it.
+    closer ones before it. It takes over their bits of `em`, for each bit is an event.
     """
     order = np.lexsort((drives.time_ms, drives.at(np.arange(drives.time_ms.size))))
-    keep = _spaced(drives.time_ms[order], drives.starts, instant_ms)
-    return picked(drives, order[keep])
+    keep = np.flatnonzero(_spaced(drives.time_ms[order], drives.starts, instant_ms))
+    kept = picked(drives, order[keep])
+    if drives.em is None or not keep.size:
+        return kept
+    em, first = drives.em[order], np.append(0, keep[:-1] + 1)
+    absent = np.maximum.reduceat(em, first) < 0
+    return replace(kept, em=np.where(absent, -1, np.bitwise_or.reduceat(np.maximum(em, 0), first)).astype(np.int16))
 
 
 def picked(drives: Drives, samples: Ints) -> Drives:
@@ -150,13 +155,14 @@ def _spaced(time_ms: Ints, starts: Ints, instant_ms: int) -> Flags:
     gaps = np.diff(time_ms)
     gaps[seams(starts)] = instant_ms
     near = gaps < instant_ms
+    # A sample that is not near its next ends a chain: keep it. In chains of three and more, walk back from the end.
     keep = np.append(~near, True)[: time_ms.size]
-    # A sample that is not near its next ends a chain. Chains of two are done; in longer ones walk back from the end.
-    for end in np.flatnonzero(near & keep[1:] & np.append(False, near[:-1])[: near.size]) + 1:
-        kept = int(time_ms[end])
-        sample = int(end) - 1
-        while sample >= 0 and near[sample]:
-            keep[sample] = kept - time_ms[sample] >= instant_ms
-            kept = int(time_ms[sample]) if keep[sample] else kept
-            sample -= 1
+    if not (near[1:] & near[:-1]).any():
+        return keep
+    along = np.append(0, np.cumsum(np.minimum(gaps, instant_ms)))
+    # The sample to keep before each one. The first has none: -1 is the last sample of all, a chain's end.
+    before = np.searchsorted(along, along - instant_ms, side="right") - 1
+    while not keep[reached := before[keep]].all():
+        keep[reached] = True
+        before = before[before]  # twice as many steps back in each round
     return keep

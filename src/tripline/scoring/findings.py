@@ -86,7 +86,7 @@ class Findings(msgspec.Struct, frozen=True):
     distance_m: Floats
     """The stated distance if it is plausible; else whole metres, summed from steps."""
     instants: Ints
-    """Samples after the first rule of time: at most one in half a second."""
+    """Samples after the first rule of time: at most one in `scoring.instant_ms`."""
     dense: Flags
     """True if the median interval is under the limit."""
     over_s: Floats

@@ -153,8 +153,8 @@ def changes(before: Floats, after: Floats, intervals_ms: Ints) -> Changes:
 
 def is_rate(intervals_ms: Ints, rate: Floats, rules: Rules) -> Flags:
     """True where the interval is usable for a rate."""
-    timely = (intervals_ms >= rules.harsh.rate_min_ms) & (intervals_ms <= rules.harsh.rate_max_ms)
-    return timely & (rate <= rules.harsh.rate_limit_kmh_s)
+    usable: Flags = (intervals_ms <= rules.harsh.rate_max_ms) & (rate <= rules.harsh.rate_limit_kmh_s)
+    return usable
 
 
 def _thresholds(before: Floats, after: Floats, column: NDArray[np.int8], rules: Rules) -> Floats:

@@ -56,7 +56,8 @@ class Scoring(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     default_limit_kmh: Annotated[
         float, Meta(ge=0, description="speed limit without a road map, km/h; 0: no overspeed")
     ] = 110.0
-    instant_ms: Annotated[int, Meta(ge=1, description="samples closer than this are one instant, ms")] = 500
+    instant_ms: Annotated[int, Meta(ge=1, description="samples closer than this are one instant, ms")] = 920
+    """Thresholds are changes over one second; over half a second noise alone exceeds them. At 10 Hz a second apart."""
     overspeed_cap_ms: Annotated[
         int, Meta(ge=1, description="longest time that one sample over the limit represents, ms")
     ] = 5_000
@@ -110,7 +111,6 @@ class Harsh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     )
     ignored_fixes: Annotated[int, Meta(ge=0, description="first fixes of a trip that give no rate")] = 3
     """18 of 40 real trips begin with a jump from 0 to 38..98 km/h."""
-    rate_min_ms: Annotated[int, Meta(ge=1, description="shortest interval that gives a rate, ms")] = 500
     rate_max_ms: Annotated[int, Meta(ge=1, description="longest interval that gives a rate, ms")] = 5_500
     rate_limit_kmh_s: Annotated[
         float, Meta(gt=0, description="a greater rate is a measuring fault, km/h per second")

@@ -9,7 +9,7 @@ from tripline.scoring.drives import instants
 
 def times(*trips):
     """Seconds of the kept samples of each trip."""
-    tidy = instants(drives(*({"t": t} for t in trips)), instant_ms=500)
+    tidy = instants(drives(*({"t": t} for t in trips)), instant_ms=920)
     seconds = ((tidy.time_ms - 1_735_689_600_000) / 1_000).tolist()
     return [seconds[a:b] for a, b in zip(tidy.starts[:-1], tidy.starts[1:], strict=True)]
 
@@ -19,26 +19,34 @@ def test_o2_samples_are_sorted_by_time_within_each_trip():
 
 
 def test_o2_sort_is_stable_so_the_last_sent_of_equal_times_is_kept():
-    tidy = instants(drives({"t": [1, 0, 1], "speed": [10, 20, 30]}), instant_ms=500)
+    tidy = instants(drives({"t": [1, 0, 1], "speed": [10, 20, 30]}), instant_ms=920)
 
     assert tidy.speed_kmh.tolist() == [20, 30]
 
 
-def test_o4_samples_closer_than_500_ms_are_one_the_last():
-    assert times([0, 0.499, 2]) == [[0.499, 2]]
+def test_o4_samples_closer_than_920_ms_are_one_the_last():
+    assert times([0, 0.919, 2]) == [[0.919, 2]]
 
 
-def test_o4_samples_500_ms_apart_are_two():
-    assert times([0, 0.5, 2]) == [[0, 0.5, 2]]
+def test_o4_samples_920_ms_apart_are_two():
+    assert times([0, 0.92, 2]) == [[0, 0.92, 2]]
 
 
 def test_o4_three_items_five_ms_apart_are_one():
     assert times([0, 0.005, 0.01]) == [[0.01]]
 
 
-def test_o4_long_chain_keeps_samples_half_a_second_apart_from_its_end():
-    assert times([0, 0.2, 0.4, 0.6, 0.8, 1.0]) == [[0.4, 1.0]]
-    assert times([0, 0.3, 0.6, 3]) == [[0, 0.6, 3]]
+def test_o4_long_chain_keeps_samples_an_instant_apart_from_its_end():
+    assert times([0, 0.4, 0.8, 1.2, 1.6, 2.0]) == [[0.8, 2.0]]
+    assert times([0, 0.5, 1, 3]) == [[0, 1, 3]]
+    assert times([0, 0.5, 1], [*range(5), 5.5, 6, 6.5, 7]) == [[0, 1], [0, 1, 2, 3, 4, 6, 7]]
+
+
+@pytest.mark.parametrize("hz", [2, 5, 10])
+def test_o4_device_of_many_samples_a_second_keeps_one_a_second(hz):
+    every = np.arange(60 * hz + 1) / hz
+
+    assert times(every.tolist()) == [list(range(61))]
 
 
 def test_o4_chains_of_several_trips_do_not_mix():
@@ -48,7 +56,7 @@ def test_o4_chains_of_several_trips_do_not_mix():
 def test_o4_fast_device_still_has_a_drive():
     found = findings({"t": np.arange(0, 60, 0.2).tolist(), "speed": None, "lat": 36 + np.arange(300) * 1e-4})
 
-    assert found.instants.tolist() == [100]
+    assert found.instants.tolist() == [60]
 
 
 def test_o4_unrelated_speeds_of_one_instant_make_no_event():

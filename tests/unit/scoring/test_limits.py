@@ -69,7 +69,7 @@ def test_trip_that_goes_nowhere_is_by_default():
 
 def test_source_goes_with_the_sample_through_every_step():
     """Samples out of order and of one instant: what is left has its own limit and source."""
-    t = [0, 1, 2, 4, 3, 5, 5.1, 6]
+    t = [0, 1, 2, 4, 3, 5, 5.1, 6.1]
     limit = [50.0, 50.0, 50.0, 30.0, 50.0, 20.0, 30.0, 30.0]
     source = [*[LimitSource.TAGGED] * 3, LimitSource.IMPLIED, LimitSource.TAGGED, LimitSource.ROAD_CLASS]
     trip = {"t": t, "speed": [50.0] * 8, "limit": limit, "source": [*source, *[LimitSource.IMPLIED] * 2]}

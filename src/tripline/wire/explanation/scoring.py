@@ -19,7 +19,7 @@ from tripline.wire.readings import DeviceEvent, Microtrip, Trip
 
 SPARSE_S: Final = 5.0
 """Samples this far apart, or farther, are not scored."""
-INSTANT_MS: Final = 500
+INSTANT_MS: Final = 920
 """Samples closer than this are one instant."""
 SHORT_M: Final = 3_000.0
 """Shorter trips are not scored."""
