@@ -2,7 +2,9 @@
 
 r >= threshold is computed as change >= threshold x dt: no division, and exact where a change is exactly a threshold.
 Over more than a second (dt in s) a threshold is multiplied by dt^-0.3: in proportion, slow sampling would invent
-events. A first pass over all intervals uses the least threshold of all; only the few that pass are judged by their own.
+events. Where a device rounds its speeds, a change that may exceed its threshold by rounding alone must go on in the
+interval before or after it. A first pass over all intervals uses the least threshold of all; only the few that pass are
+judged by their own.
 """
 
 from typing import Final, NamedTuple
@@ -78,12 +80,14 @@ class _Exceedances(msgspec.Struct, frozen=True):
     """The threshold, km/h per second."""
 
 
-def from_speed(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, rules: Rules) -> HarshEvents:
+def from_speed(
+    drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, steps_kmh: Floats, rules: Rules
+) -> HarshEvents:
     """The episodes of all trips: the strongest sample of each (where its greatest rate ends) and its type.
 
-    `jumps`: the intervals to check (`jumps`).
+    `jumps`: the intervals to check (`jumps`). `steps_kmh`: shape n, the steps of the devices' speeds.
     """
-    found = _exceedances(drives, speed_kmh, intervals_ms, jumps, rules)
+    found = _exceedances(drives, speed_kmh, intervals_ms, jumps, steps_kmh, rules)
     if not found.at.size:
         return NOTHING
     first = np.flatnonzero(_begins(found, speed_kmh, intervals_ms, rules))
@@ -125,7 +129,9 @@ def from_em(em: NDArray[np.int16], chosen: Flags) -> HarshEvents:
     return HarshEvents(at, types, at, at, none, none)
 
 
-def _exceedances(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, at: Ints, rules: Rules) -> _Exceedances:
+def _exceedances(
+    drives: Drives, speed_kmh: Floats, intervals_ms: Ints, at: Ints, steps_kmh: Floats, rules: Rules
+) -> _Exceedances:
     trips = drives.at(at)
     kept = (at >= drives.starts[trips] + rules.harsh.ignored_fixes) & (at + 1 < drives.starts[trips + 1])
     at, trips = at[kept], trips[kept]
@@ -133,8 +139,24 @@ def _exceedances(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, at: Ints
     change, rate = changes(before, after, intervals_ms[at])
     least = _thresholds(before, after, drives.column[trips], rules)
     least = least * spans_s(intervals_ms[at], rules)
-    kept = is_rate(intervals_ms[at], rate, rules) & (np.abs(change) >= least)
+    kept = is_rate(intervals_ms[at], rate, rules)
+    kept &= reached(drives, speed_kmh, intervals_ms, at, least, steps_kmh, rules)
     return _Exceedances(at[kept], trips[kept], change[kept], rate[kept], least[kept] * 1_000 / intervals_ms[at[kept]])
+
+
+def reached(
+    drives: Drives, speed_kmh: Floats, intervals_ms: Ints, at: Ints, least: Floats, steps_kmh: Floats, rules: Rules
+) -> Flags:
+    """True where the speed changes by `least` (km/h) or more in these intervals, and not by rounding alone.
+
+    A change less than half a step of the device's speeds above it must go on in the interval before or after.
+    """
+    change, _ = changes(speed_kmh[at], speed_kmh[at + 1], intervals_ms[at])
+    enough: Flags = np.abs(change) >= least
+    weak = np.flatnonzero(enough & (np.abs(change) < least + steps_kmh[drives.at(at)] / 2))
+    beside = [_beside(drives, speed_kmh, intervals_ms, at[weak] + step, rules).change for step in (-1, 1)]
+    enough[weak] = np.abs(change[weak] + beside).max(axis=0) >= rules.harsh.two_intervals * least[weak]
+    return enough
 
 
 def spans_s(intervals_ms: Ints, rules: Rules) -> Floats:
@@ -214,18 +236,30 @@ def _belongs(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, beside: Ints
 
     A manoeuvre seldom begins at a sample, so its first and last interval contain only a part of it.
     """
-    known = (beside >= 0) & (beside < intervals_ms.size)
-    at = np.where(known, beside, 0)
-    first = drives.starts[drives.at(at)]
-    known &= (at >= first + rules.harsh.ignored_fixes) & (drives.at(at) == drives.at(at + 1))
-    before, after = speed_kmh[at], speed_kmh[at + 1]
-    change, rate = changes(before, after, intervals_ms[at])
-    rows, table = _rows(before, after, rules), _table(rules)
+    at, change = _beside(drives, speed_kmh, intervals_ms, beside, rules)
+    rows, table = _rows(speed_kmh[at], speed_kmh[at + 1], rules), _table(rules)
     # For buses and trucks the edge is lower in proportion to their thresholds (docs/decisions/301).
     edge = rules.harsh.phase_edge_kmh_s * table[rows, drives.column[drives.at(at)]] / table[rows, Column.CAR]
     brisk = np.abs(change) >= edge * spans_s(intervals_ms[at], rules)
-    belongs: Flags = known & brisk & ((change > 0) == faster) & is_rate(intervals_ms[at], rate, rules)
+    belongs: Flags = brisk & ((change > 0) == faster)
     return belongs
+
+
+class _Beside(NamedTuple):
+    """Intervals beside others; equally long arrays."""
+
+    at: Ints
+    change: Floats
+    """km/h, signed; 0 where the interval is not usable for a rate or belongs to another trip."""
+
+
+def _beside(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, beside: Ints, rules: Rules) -> _Beside:
+    known = (beside >= 0) & (beside < intervals_ms.size)
+    at = np.where(known, beside, 0)
+    trips = drives.at(at)
+    known &= (at >= drives.starts[trips] + rules.harsh.ignored_fixes) & (at + 1 < drives.starts[trips + 1])
+    change, rate = changes(speed_kmh[at], speed_kmh[at + 1], intervals_ms[at])
+    return _Beside(at, np.where(known & is_rate(intervals_ms[at], rate, rules), change, 0.0))
 
 
 def _strongest(rate: Floats, first: Ints) -> Ints:

@@ -82,6 +82,8 @@ class Work(msgspec.Struct, kw_only=True):
     """Of each trip: the sum of its guarded steps."""
     steps_m: Singles = np.empty(0, np.float32)
     """Those steps."""
+    steps_kmh: Floats = np.empty(0)
+    """Of each stretch: the step of the device's speeds (`speeds.steps_kmh`)."""
     jumps: Ints = np.empty(0, np.int64)
     over: Ints = np.empty(0, np.int64)
     rough: harsh.HarshEvents = harsh.NOTHING
@@ -318,6 +320,11 @@ def _distances(work: Work, rules: Rules) -> None:
     work.mended("scattered_positions", steps.scattered.astype(np.int64))
 
 
+def _resolution(work: Work, rules: Rules) -> None:
+    """Measure the steps of the devices' speeds."""
+    work.steps_kmh = speeds.steps_kmh(work.drives)
+
+
 def _overspeed(work: Work, rules: Rules) -> None:
     """Find the samples above their limit."""
     work.over = overspeed.samples_over(work.drives, work.speed, rules)
@@ -325,7 +332,7 @@ def _overspeed(work: Work, rules: Rules) -> None:
 
 def _harsh(work: Work, rules: Rules) -> None:
     """Find harsh events by speed; for OBD trips with harsh bits in `em`, by `em`."""
-    work.rough = harsh.from_speed(work.drives, work.speed, work.spacing, work.jumps, rules)
+    work.rough = harsh.from_speed(work.drives, work.speed, work.spacing, work.jumps, work.steps_kmh, rules)
     em = work.drives.em
     if em is None:
         return
@@ -347,7 +354,7 @@ def _harsh(work: Work, rules: Rules) -> None:
 def _style(work: Work, rules: Rules) -> None:
     """Find braking and corners if they cost points."""
     if rules.style.braking_weight:
-        work.brakings = style.brakings(work.drives, work.speed, work.spacing, rules)
+        work.brakings = style.brakings(work.drives, work.speed, work.spacing, work.steps_kmh, rules)
     if rules.style.cornering_weight:
         work.corners = style.corners(work.drives, work.speed, work.spacing, rules)
 
@@ -364,6 +371,7 @@ STEPS: Final[dict[str, Callable[[Work, Rules], None]]] = {
     "lone_speeds": _lone_speeds,
     "distances": _distances,
     "overspeed": _overspeed,
+    "resolution": _resolution,
     "harsh": _harsh,
     "style": _style,
 }

@@ -125,6 +125,14 @@ class Harsh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         ),
     ] = 0.3
     """Fitted on real drives: thinned to 2, 3 and 4 s they keep their events."""
+    two_intervals: Annotated[
+        float,
+        Meta(
+            ge=1,
+            description="a change less than half a step of the device's speeds above its threshold is harsh if two"
+            " intervals together reach this many thresholds",
+        ),
+    ] = 1.9
     phase_edge_kmh_s: Annotated[
         float,
         Meta(

@@ -14,6 +14,11 @@ from tripline.scoring.rules import Rules
 
 NO_SPEED_KMH: Final = 255.0
 """One-byte value that devices send for an unknown speed; in two bytes it is 65,535, which no vehicle reaches."""
+FINEST_KMH: Final = 0.1
+STEPS_KMH: Final = (0.5, 1.0, 5.0)
+"""Coarser steps of devices' speeds, each a multiple of the one before."""
+MEASURABLE: Final = 60
+"""Least number of moving samples that show the step of a device's speeds."""
 
 CONTRADICTED: Final = 0.75
 """The part of `guards.lone_kmh_s` by which a speed jumps that positions contradict: with half of it twelve real drives
@@ -43,6 +48,29 @@ def lacking(drives: Drives, speed_kmh: Floats) -> Flags:
     missing = np.bincount(drives.at(np.flatnonzero(np.isnan(speed_kmh))), minlength=len(drives))
     most: Flags = 2 * missing > np.diff(drives.starts)
     return most
+
+
+def steps_kmh(drives: Drives) -> Floats:
+    """Shape n: the greatest of `STEPS_KMH` that divides 95 % of the device's speeds above 0, else `FINEST_KMH`;
+    0: unknown, for too few samples move."""
+    speed = drives.speed_kmh
+    moving = speed > 0
+    many = _counts(drives, moving)
+    alike = many >= MEASURABLE
+    steps = np.where(alike, FINEST_KMH, 0.0)
+    for step in STEPS_KMH:
+        if not alike.any():
+            break
+        alike &= 20 * _counts(drives, moving & (np.rint(speed / step) * step == speed)) >= 19 * many
+        steps[alike] = step
+    return steps
+
+
+def _counts(drives: Drives, flags: Flags) -> Ints:
+    """The number of flagged samples in each trip."""
+    before = np.append(0, np.cumsum(flags))
+    counts: Ints = before[drives.starts[1:]] - before[drives.starts[:-1]]
+    return counts
 
 
 def interpolated(drives: Drives, speed_kmh: Floats, rules: Rules) -> Floats:

@@ -36,14 +36,15 @@ class Runs(msgspec.Struct, frozen=True):
 NOTHING: Final = Runs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
-def brakings(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, rules: Rules) -> Runs:
-    """Runs of intervals with hard braking: from the sample before to the sample after."""
-    if speed_kmh.size < 2:
-        return NOTHING
+def brakings(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, steps_kmh: Floats, rules: Rules) -> Runs:
+    """Runs of intervals with hard braking: from the sample before to the sample after.
+
+    `steps_kmh`: shape n, the steps of the devices' speeds.
+    """
+    least = rules.style.braking_kmh_s * harsh.spans_s(intervals_ms, rules)
     change, rate = harsh.changes(speed_kmh[:-1], speed_kmh[1:], intervals_ms)
-    enough = -change >= rules.style.braking_kmh_s * harsh.spans_s(intervals_ms, rules)
-    chosen = enough & harsh.is_rate(intervals_ms, rate, rules)
-    at = np.flatnonzero(chosen)
+    at = np.flatnonzero((-change >= least) & harsh.is_rate(intervals_ms, rate, rules))
+    at = at[harsh.reached(drives, speed_kmh, intervals_ms, at, least[at], steps_kmh, rules)]
     trips = drives.at(at)
     kept = (at >= drives.starts[trips] + rules.harsh.ignored_fixes) & (at + 1 < drives.starts[trips + 1])
     found = _runs(at[kept], trips[kept], rate[at[kept]])

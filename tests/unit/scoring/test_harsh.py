@@ -91,6 +91,29 @@ def test_power_of_slow_sampling_is_a_setting():
     assert types([40, 56], t=[0, 2], rules=flat) == [ACCELERATION]
 
 
+def stepped(*speed, steady, **trip):
+    """Event types after 60 samples at speed that show the step of the device's speeds."""
+    return types([speed[0], *steady * 20, *speed], **trip)
+
+
+@pytest.mark.parametrize(
+    ("steady", "least"), [((40, 40.5, 40), 8.5), ((40, 41, 40), 8.5), ((40, 45, 40), 10.5), ((40, 40.3, 40), 8.1)]
+)
+def test_change_within_half_a_step_of_its_threshold_goes_on_beside_it(steady, least):
+    assert stepped(40, 40 + least, 40 + least, steady=steady) == [ACCELERATION]
+    assert stepped(40, 48, 48, steady=steady) == []
+    assert stepped(40, 48, 55, 55, steady=steady) == []
+    assert stepped(40, 48, 55.5, 55.5, steady=steady) == [ACCELERATION]
+    assert stepped(40, 47.5, 55.5, 55.5, steady=steady) == [ACCELERATION]
+
+
+def test_step_of_speeds_is_measured_in_each_trip_from_60_moving_samples():
+    whole, tenths = {"speed": [*[40, 41] * 30, 48, 48]}, {"speed": [*[40, 40.3] * 30, 48.4, 48.4]}
+    short = {"speed": [*[40] * 57, 48, 48]}
+
+    assert events(whole, tenths, short) == [(1, ACCELERATION, 60), (2, ACCELERATION, 57)]
+
+
 def test_first_three_fixes_give_no_rate():
     assert events({"speed": [0, 30, 30, 30, 30]}) == []
     assert events({"speed": [0, 0, 30, 30, 30]}) == []

@@ -204,3 +204,27 @@ def test_window_stays_inside_its_trip():
     filled = from_positions(drives({"t": range(6), "lat": lat}, {"t": range(6), "lat": lat + 1}))
 
     assert filled.tolist() == pytest.approx([36] * 12, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("step", "speed"),
+    [
+        (0.5, [20, 20.5, 21]),
+        (1, [20, 21, 23]),
+        (5, [20, 25, 35]),
+        (0.1, [20, 20.1, 21]),
+        (1, [*[33] * 19, 33.3]),
+        (0.1, [*[33] * 18, 33.3]),
+        (0.1, [0, 0, 0.4]),
+        (1, [NAN, 33, NAN, 0]),
+    ],
+)
+def test_step_of_speeds_divides_19_of_20_moving_ones(step, speed):
+    trips = drives({"speed": speed[:2]}, {"speed": speed * 60}, {"speed": []}, {"speed": [33.3] * 100})
+
+    assert speeds.steps_kmh(trips).tolist() == [0, step, 0, 0.1]
+
+
+@pytest.mark.parametrize(("many", "step"), [(59, 0), (60, 1)])
+def test_step_of_speeds_is_known_from_60_moving_samples_on(many, step):
+    assert speeds.steps_kmh(drives({"speed": [0] * 60 + [33] * many})).tolist() == [step]

@@ -26,7 +26,7 @@ FIRST: Final = (
     b'"acceleration_to_20":[10.0,7.0,6.0],"acceleration_above_20":[8.0,6.0,5.0],"deceleration_to_30":[14.0,9.0,'
     b'8.0],"deceleration_to_50":[15.0,10.0,8.0],"deceleration_above_50":[15.0,12.0,8.0],"stop":[14.0,9.0,8.0],'
     b'"standing_kmh":5.0,"ignored_fixes":3,"rate_max_ms":5500,"rate_limit_kmh_s":36.0,'
-    b'"sampling_exponent":0.3,"phase_edge_kmh_s":3.0,"speed_window":5},'
+    b'"sampling_exponent":0.3,"two_intervals":1.9,"phase_edge_kmh_s":3.0,"speed_window":5},'
     b'"guards":{"fastest_kmh":300.0,"hole_ms":5000,"lone_kmh_s":12.0,"steady_kmh":6.0,"implied_least":0.85,'
     b'"implied_most":1.15,"still_kmh":1.0,"step_factor":1.3,"step_margin_mps":3.0,"step_slack_m":25.0,"fastest_mps":70.0,'
     b'"gap_ms":30000,"still_m":30.0,"still_ms":60000,"stated_least":0.8,"stated_most":1.25,"few_samples":30}}'
