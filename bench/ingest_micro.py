@@ -80,7 +80,9 @@ async def measure(url: str, folder: Path, run: int, size: int, items: int) -> di
         ids=ids,
         signals=signals,
         log=RejectedLog(store=store, settings=settings, ids=ids),
-        positions=PositionKeeper(store=store, signals=signals),
+        positions=PositionKeeper(
+            store=store, signals=signals, clock=lambda: time.time_ns() // 1_000_000, gap_ms=30 * 60_000
+        ),
     )
     spent: dict[str, list[float]] = defaultdict(list)
     _watch(pipeline, store, spent)

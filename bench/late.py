@@ -118,7 +118,7 @@ class _Run:
             ids=ids,
             signals=signals,
             log=RejectedLog(store=store, settings=settings, ids=ids),
-            positions=PositionKeeper(store=store, signals=signals),
+            positions=PositionKeeper(store=store, signals=signals, clock=_now_ms, gap_ms=30 * 60_000),
         )
         # Live samples run ahead of the clock in this load: they begin days ago.
         begin_ms = _now_ms() // STEP_MS * STEP_MS - 30 * 86_400_000

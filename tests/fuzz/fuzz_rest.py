@@ -134,7 +134,7 @@ class World:
                 score = scores.add_score(tx, number, on["vehicle_id"], created_ms=self.rest.now_ms)
                 lat = SECRET_LAT if told == SECRET else 35.0
                 positions.write(
-                    tx, (on["vehicle_id"], self.rest.now_ms, lat, 129.0, 50.0, 90.0, False, on["sensor_id"])
+                    tx, (on["vehicle_id"], self.rest.now_ms, lat, 129.0, 50.0, 90.0, False, None, on["sensor_id"])
                 )
                 event = scores.add_event(tx, number, on["vehicle_id"], created_ms=1, event_ms=1, info=json.dumps(told))
                 return [trip_id, microtrip, score, event]

@@ -19,8 +19,8 @@ WALKED = re.compile(r"SCAN (page|few|found|there|CONSTANT ROW|company|\w+ USING 
 for those that are connected, connections."""
 SORTED = ("companies", "services")
 """Lists of companies are few rows, which are sorted."""
-SMALL = frozenset({"company", "vehicle_position", "device_connection"})
-"""What PostgreSQL may read whole: the same; and there is no position."""
+SMALL = frozenset({"company", "device_connection"})
+"""What PostgreSQL may read whole: the same."""
 
 
 @pytest.fixture(

@@ -16,7 +16,7 @@ HELD_S = 0.3
 
 
 def given(vehicle_id: str, sensor_id: str) -> tuple:
-    return (vehicle_id, NOW, 35.0, 129.0, 50.0, None, False, sensor_id)
+    return (vehicle_id, NOW, 35.0, 129.0, 50.0, None, False, None, sensor_id)
 
 
 def test_reader_between_two_interleaved_transactions_misses_neither():

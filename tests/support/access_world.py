@@ -126,7 +126,7 @@ class World:
         await delegating.take_back(app, p, of("S"), v)
         await app.delete(p, f"{delegating.rights(of('was delegated driver of P'), drive=True)}/{v}")
         await app.post(p, f"/vehicle/{v}/driver/{self.ids['delegated driver of P']}")
-        here = (v, app.now_ms, 47.0, 9.5, 50.0, 90.0, False, self.ids["on V"])
+        here = (v, app.now_ms, 47.0, 9.5, 50.0, 90.0, False, None, self.ids["on V"])
         await app.store.write(lambda tx: positions.write(tx, here), locked=True)
         self.ids["T"] = await app.store.write(delegating.scored_trip(app, p, v, of("driver of P")))
         self.ids["D"] = await app.store.write(delegating.dispute(app, self.ids["T"], of("driver of P")))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.support import databases, stores
-from tests.support.ingest_rig import BrokenStore, Rig, seed_rows
+from tests.support.ingest_rig import MINUTE, BrokenStore, Rig, seed_rows
 from tripline.domain.ids import TimeIds
 from tripline.services.ingest.pipeline import Pipeline
 from tripline.services.ingest.rejected_log import RejectedLog
@@ -29,7 +29,9 @@ class Node(Rig):
         self.ids = TimeIds(node=1, slot=self.slot)
         self.store = BrokenStore(PostgresStore(self.url, readers=1, writers=2))
         self.rejected = RejectedLog(store=self.store, settings=self.settings, ids=self.ids)
-        self.positions = PositionKeeper(store=self.store, signals=self.signals)
+        self.positions = PositionKeeper(
+            store=self.store, signals=self.signals, clock=lambda: self.now_ms, gap_ms=30 * MINUTE
+        )
         self.pipeline = Pipeline(
             store=self.store,
             settings=self.settings,

@@ -193,7 +193,9 @@ class Rig:
         # No test pulls the plug; the waiting is most of their time.
         self.store = BrokenStore(self.database.open(readers=1))
         self.rejected = RejectedLog(store=self.store, settings=self.settings, ids=self.ids)
-        self.positions = PositionKeeper(store=self.store, signals=self.signals)
+        self.positions = PositionKeeper(
+            store=self.store, signals=self.signals, clock=lambda: self.now_ms, gap_ms=30 * MINUTE
+        )
         self.pipeline = Pipeline(
             store=self.store,
             settings=self.settings,

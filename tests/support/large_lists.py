@@ -90,9 +90,11 @@ _STATEMENTS: Final = (
     " 'd' || n || '@x.example', '010-' || (1000 + n % 9000) || '-' || (1000 + n * 7 % 9000), '', 1, n % 100 > 0"
     " FROM numbered",
     "INSERT INTO vehicle (id, created_ms, company_id, service_type, vehicle_no, number_key, mileage, displacement,"
-    " status, director_id) {numbers} SELECT " + _id("v", "n") + ", n, {owner}, 'taxi', 'V' || {shuffled},"
+    " status, latest_trip_id, director_id) {numbers} SELECT "
+    + _id("v", "n")
+    + ", n, {owner}, 'taxi', 'V' || {shuffled},"
     " 'v' || {shuffled}, 1, 0, CASE WHEN {shuffled} < {last} THEN 'ACTIVATED' ELSE 'DEACTIVATED' END,"
-    " CASE WHEN n < {half} AND n % 10 = 0 THEN " + _id("p", "0") + " END FROM numbered",
+    " 't' || n, CASE WHEN n < {half} AND n % 10 = 0 THEN " + _id("p", "0") + " END FROM numbered",
     "INSERT INTO sensor (id, created_ms, company_id, service_type, vehicle_id, serial_no, serial_key, type,"
     " activation_required, status) {numbers} SELECT " + _id("s", "n") + ", n, {owner}, 'taxi',"
     " CASE WHEN n % 10 > 0 THEN " + _id("v", "n") + " END, 'S' || {shuffled}, 's' || {shuffled},"
@@ -125,7 +127,10 @@ _STATEMENTS: Final = (
     + ", n % 100 = 1, 1, n, 1, 1 = 1 FROM numbered WHERE n % 3 = 1",
     "INSERT INTO trip (no, id, created_ms, company_id, vehicle_id, service_type, device_type, parking, state, start_ms)"
     " {numbers} SELECT n, 't' || n, n, {owner}, " + _id("v", "n") + ", 'taxi', 'GPS', 1 = 0,"
-    " CASE WHEN n % 1000 = 1 THEN 'OPEN' ELSE 'ENDED' END, n FROM numbered",
+    " CASE WHEN n % 1000 = 1 THEN 'OPEN' ELSE 'COMPLETE' END, n FROM numbered",
+    "INSERT INTO vehicle_position (vehicle_id, company_id, change_no, time_ms, lat, lon, parking, driving)"
+    " {numbers} SELECT " + _id("v", "n") + ", {owner}, n, n, 37, 127, 1 = 0, CASE WHEN n % 1000 = 1 THEN 1 = 1 END"
+    " FROM numbered",
     "INSERT INTO service_application (id, created_ms, service_name, company_name, contact_name, mobile, email, login,"
     " introduction, language, state) {numbers} SELECT "
     + _id("l", "n")

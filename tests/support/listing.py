@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from sqlalchemy import insert
+from sqlalchemy import insert, update
 
 from tests.support import fleet_rows, reaching
 from tripline.domain.access import RULES, Action, Authority, Scope
@@ -19,6 +19,7 @@ from tripline.store.tables import (
     trip,
     vehicle,
     vehicle_company,
+    vehicle_position,
     vehicle_user,
 )
 from tripline.store.transactions import WriteTx
@@ -170,7 +171,28 @@ def _live(tx: WriteTx, owners: list[str]) -> None:
         row = {"no": at + 1, "id": f"t{n}", "created_ms": 1, "company_id": owners[n % 4], "vehicle_id": f"v{n}"}
         tx.run(
             insert(trip),
-            {**row, "service_type": "ace", "device_type": "GPS", "parking": n == 7, "state": "OPEN" if n else "CLOSED"},
+            {
+                **row,
+                "service_type": "ace",
+                "device_type": "GPS",
+                "parking": n == 7,
+                "state": "COMPLETE" if n == 14 else "OPEN",
+            },
+        )
+        tx.run(update(vehicle).where(vehicle.c.id == f"v{n}").values(latest_trip_id=f"t{n}"))
+        tx.run(
+            insert(vehicle_position),
+            {
+                "vehicle_id": f"v{n}",
+                "company_id": owners[n % 4],
+                "change_no": 1,
+                "time_ms": n,
+                "lat": 37,
+                "lon": 127,
+                "speed_kmh": 50,
+                "parking": False,
+                "driving": True if n else None,
+            },
         )
     for n in range(0, VEHICLES, 3):
         heard = {"connected": n % 2 == 0, "changed_ms": 1, "seen_ms": n, "told": False}

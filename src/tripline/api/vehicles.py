@@ -160,7 +160,8 @@ async def deactivate(request: Call) -> ASGIApp:
 async def count(request: Call) -> ASGIApp:
     """The number of vehicles that a company owns, or that the service type has, limited to the caller's view.
 
-    A vehicle is driving while it has an open trip other than a parking record.
+    A vehicle is driving while its newest position is younger than the gap between trips (30 minutes) and no parking
+    record, and no trip message has ended its latest trip.
     """
 
     def which() -> Filters:

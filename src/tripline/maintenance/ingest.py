@@ -66,8 +66,13 @@ async def _batches(config: Config) -> AsyncIterator[BusBatches]:
     async with stores.store_of(config) as store, stores.numbering(store) as maker:
         # Servers poll every few seconds, so this process sends no notifications.
         base = ingest.Base(store=store, ids=maker, signals=local.LocalSignals(), clock=clock.now_ms)
-        fastest_kmh = config.guards.fastest_kmh
-        positions = PositionKeeper(store=store, signals=base["signals"], fastest_kmh=fastest_kmh)
+        positions = PositionKeeper(
+            store=store,
+            signals=base["signals"],
+            clock=base["clock"],
+            gap_ms=config.ingest.trip_gap_minutes * 60_000,
+            fastest_kmh=config.guards.fastest_kmh,
+        )
         devices = ingest.pipeline_intake(config, base, positions)
         yield ingest.bus_batches(config, base, devices, positions)
         await devices.settle_rejected()

@@ -35,10 +35,10 @@ from tripline.store.tables import (
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 FIELDS: Final = Position._fields
-GIVEN: Final = (*FIELDS, "sensor_id")
+GIVEN: Final = (*FIELDS, "driving", "sensor_id")
 """Values that `write` takes per vehicle."""
-_TYPES: Final = ("text", "int8", "float8", "float8", "float8", "float8", "boolean", "text")
-_SET: Final = ", ".join(f"{name} = given.{name}" for name in FIELDS[1:])
+_TYPES: Final = ("text", "int8", "float8", "float8", "float8", "float8", "boolean", "boolean", "text")
+_SET: Final = ", ".join(f"{name} = given.{name}" for name in GIVEN[1:-1])
 # The place decides between samples of one instant, so that every process keeps the same of them.
 _NEWER: Final = "(given.time_ms, given.lat, given.lon) > (kept.time_ms, kept.lat, kept.lon)"
 _UPDATE: Final = (
@@ -46,8 +46,8 @@ _UPDATE: Final = (
     f" FROM ({{given}}) AS given WHERE kept.vehicle_id = given.vehicle_id AND {_NEWER}"
 )
 _INSERT: Final = (
-    f"INSERT INTO vehicle_position (company_id, change_no, {', '.join(FIELDS)}) SELECT vehicle.company_id,"
-    f" (SELECT no FROM position_change), {', '.join(f'given.{name}' for name in FIELDS)} FROM ({{given}}) AS given"
+    f"INSERT INTO vehicle_position (company_id, change_no, {', '.join(GIVEN[:-1])}) SELECT vehicle.company_id,"
+    f" (SELECT no FROM position_change), {', '.join(f'given.{name}' for name in GIVEN[:-1])} FROM ({{given}}) AS given"
     " JOIN vehicle ON vehicle.id = given.vehicle_id JOIN sensor ON sensor.id = given.sensor_id"
     " WHERE true ON CONFLICT DO NOTHING"
 )
@@ -56,6 +56,9 @@ _NEXT: Final = (
     "INSERT INTO position_change (id, no) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET no = position_change.no + 1"
 )
 _NOW: Final = Hot(select(position_change.c.no))
+_IDLE: Final = vehicle_position.c.driving.is_not(None) & (vehicle_position.c.time_ms <= bindparam("until_ms"))
+_ANY_IDLE: Final = Hot(select(vehicle_position.c.vehicle_id).where(_IDLE).limit(1), "until_ms")
+_NOTE_IDLE: Final = update(vehicle_position).where(_IDLE).values(driving=None)
 _EXISTS: Final = Hot(
     select(vehicle_position.c.vehicle_id).where(vehicle_position.c.vehicle_id == bindparam("of_vehicle")), "of_vehicle"
 )
@@ -85,6 +88,17 @@ def write(tx: WriteTx, given: Sequence[Any]) -> None:
     # As a rule every vehicle has a row: inserting is tried only where an update found none, or nothing newer.
     if _run(tx, _UPDATE, given) * len(GIVEN) < len(given):
         _run(tx, _INSERT, given)
+
+
+def any_idle(tx: ReadTx, until_ms: int) -> bool:
+    """True if a vehicle counts as driving whose position is not newer than the instant."""
+    return bool(tx.hot(_ANY_IDLE, until_ms))
+
+
+def note_idle(tx: WriteTx, until_ms: int) -> None:
+    """Vehicles whose position is not newer than the instant no longer count as driving."""
+    _next_no(tx)  # as every writer of positions: two of them never wait for each other
+    tx.run(_NOTE_IDLE, {"until_ms": until_ms})
 
 
 def now_no(tx: ReadTx) -> int:

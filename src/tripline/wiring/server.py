@@ -115,7 +115,13 @@ def wired(
     workers: list[Worker] = [node.run, readiness.run]
     if config.log.held_ms:
         workers.append(LoopWatch(held_s=config.log.held_ms / 1_000).run)
-    positions = PositionKeeper(store=of_devices["store"], signals=signals, fastest_kmh=config.guards.fastest_kmh)
+    positions = PositionKeeper(
+        store=of_devices["store"],
+        signals=signals,
+        clock=clock,
+        gap_ms=config.ingest.trip_gap_minutes * 60_000,
+        fastest_kmh=config.guards.fastest_kmh,
+    )
     workers.append(positions.run)
     buffered = ingest.buffered(config, of_devices, others, positions)
     if does("gateway") and presence is not None:

@@ -33,7 +33,7 @@ async def on(app, owner, vehicle, number) -> str:
 
 
 async def move(app, vehicle, sensor, at=NOW, lat=35.0, speed=50.0):
-    given = (vehicle, at, lat, 129.0, speed, 90.0, False, sensor)
+    given = (vehicle, at, lat, 129.0, speed, 90.0, False, None, sensor)
     await app.store.write(lambda tx: positions.write(tx, given), locked=True)
 
 

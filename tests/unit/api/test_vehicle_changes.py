@@ -1,15 +1,18 @@
 """Changing, activating, finding and counting vehicles over REST (spec/rest 7.3)."""
 
+from sqlalchemy import update
 from tests.support import delegating, journeys, rest
 from tests.support.vehicles import UNKNOWN, delegate, give_right, vehicle_of
 
 from tripline.domain import access
 from tripline.domain.access import Action, Authority
 from tripline.domain.delegations import UserRole
+from tripline.store import positions
 from tripline.store.fleet import rights
 from tripline.store.listing import vehicles as listing
 from tripline.store.listing.pages import PageRequest
 from tripline.store.lists import Window
+from tripline.store.tables import vehicle
 
 
 def test_change_replaces_what_is_named_and_leaves_the_rest(tmp_path):
@@ -278,12 +281,14 @@ def test_counts_tell_vehicles_without_sensor_and_those_driving(tmp_path):
         def drive(tx):
             for vehicle_id, more in (
                 (driving, {}),
-                (driving, {}),
+                (driving, {"state": "LAPSED"}),
                 (parking, {"parking": True}),
                 (ended, {"payload": {}}),
             ):
                 columns = {"company_id": admin.company_id, "vehicle_id": vehicle_id, "sensor_id": None}
-                journeys.keep_trip(tx, app.ids, created_ms=1, **columns, **more)
+                _, trip_id = journeys.keep_trip(tx, app.ids, created_ms=1, **columns, **more)
+                tx.run(update(vehicle).where(vehicle.c.id == vehicle_id).values(latest_trip_id=trip_id))
+                positions.write(tx, (vehicle_id, 1, 37.0, 127.0, 50.0, None, False, True, sensor_id))
 
         await app.store.write(drive)
         queries = (

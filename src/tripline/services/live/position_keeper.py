@@ -7,6 +7,8 @@ killed process loses positions that were noted and not written; the vehicle's ne
 Two sensors on one vehicle: the newest sample of either is the vehicle's position (spec/positions L4). Its heading comes
 from samples of its own sensor.
 
+Vehicles count as driving while their newest sample is young (spec/device-messages 4.7).
+
 Not here: choosing the newest sample (`domain/positions.py`), the rows (`store/positions.py`).
 """
 
@@ -19,6 +21,7 @@ from typing import Final
 from tripline import observe
 from tripline.domain import positions
 from tripline.domain.ids import SensorId, VehicleId
+from tripline.ports.clocks import Clock
 from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
 from tripline.services import notifications, poll_loop
@@ -43,6 +46,8 @@ TOLD_AT_ONCE: Final = 200
 REMEMBERED: Final = 50_000
 """Most sensors in memory; beyond it, sensors that did not move recently are forgotten, together with the samples for
 their next heading."""
+CHECKED_S: Final = 10.0
+"""How often vehicles are found whose newest sample is too old to count as driving."""
 FINISH_S: Final = 5.0
 """How long shutdown waits for a store that is down."""
 _PAUSE_S: Final = 1.0
@@ -65,8 +70,19 @@ class _SensorState:
 class PositionKeeper:
     """Notes and writes positions. Use it on the event loop."""
 
-    def __init__(self, *, store: Store, signals: Signals, fastest_kmh: float = positions.FASTEST_KMH) -> None:
-        """`fastest_kmh`: a greater speed is ignored."""
+    def __init__(
+        self,
+        *,
+        store: Store,
+        signals: Signals,
+        clock: Clock,
+        gap_ms: float,
+        fastest_kmh: float = positions.FASTEST_KMH,
+    ) -> None:
+        """`gap_ms`: a vehicle whose newest sample is older is not driving. `fastest_kmh`: a greater speed is
+        ignored."""
+        self._clock = clock
+        self._gap_ms = gap_ms
         self._fastest_kmh = fastest_kmh
         self._store = store
         self._signals = signals
@@ -94,12 +110,15 @@ class PositionKeeper:
 
     async def run(self) -> None:
         """Write moves until cancelled; pause after a failure. Noted positions remain."""
-        rest_s = EVERY_S
+        rest_s, checked = EVERY_S, 0.0
         while True:
             await asyncio.sleep(rest_s)
             rest_s, began, count = EVERY_S, time.monotonic(), len(self._moved)
             try:
                 await self.write_down(apart_s=APART_S)
+                if began >= checked + CHECKED_S:
+                    await self.note_idle()
+                    checked = began
             except Exception as error:  # noqa: BLE001  ingest goes on after any error
                 poll_loop.report(error, _log, failed="live.failed", outage="live.outage")
             else:
@@ -130,11 +149,22 @@ class PositionKeeper:
             kept = {*waiting, *self._moved}
             self._seen = {each: seen for each, seen in self._seen.items() if seen.vehicle_id in kept}
 
+    async def note_idle(self) -> None:
+        """Note the vehicles that no longer count as driving, whoever wrote their positions. Raises `Outage`."""
+        until_ms = self._driving_since()
+        if await self._store.read_short(lambda tx: rows.any_idle(tx, until_ms)):
+            await self._store.write(lambda tx: rows.note_idle(tx, until_ms), locked=True)
+
     async def _write(self, vehicle_ids: Sequence[VehicleId]) -> None:
         """Write these vehicles' positions and publish them; if that fails, they wait for the next round."""
         # Removed before the write: moves during it are written in the next round.
         taken = [self._moved.pop(vehicle_id) for vehicle_id in vehicle_ids]
-        given = [value for seen in taken for value in (*self._position(seen), seen.sensor_id)]
+        since_ms = self._driving_since()
+        given: list[object] = []
+        for seen in taken:
+            position = self._position(seen)
+            is_driving = position.time_ms > since_ms and not position.parking
+            given += (*position, True if is_driving else None, seen.sensor_id)
         try:
             await self._store.write(lambda tx: rows.write(tx, given), locked=True)
         except BaseException:
@@ -146,6 +176,9 @@ class PositionKeeper:
 
     def _position(self, seen: _SensorState) -> positions.Position:
         return positions.position(seen.vehicle_id, seen.tail, fastest_kmh=self._fastest_kmh)
+
+    def _driving_since(self) -> int:
+        return int(self._clock() - self._gap_ms)
 
     def _await_writing(self, seen: _SensorState) -> None:
         """Queue the position for writing, unless another sensor has a newer one of the vehicle."""

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import FromClause, bindparam, case, exists, func, literal_column, or_, select
+from sqlalchemy import FromClause, and_, bindparam, case, exists, false, func, literal_column, or_, select, true
 
 from tripline.domain import trips
 from tripline.domain.access import Scope
@@ -86,9 +86,20 @@ def _query(scope: Scope | None, filters: Filters) -> ListQuery:
 
 _ROW: Final = vehicle.alias("tested")
 _CHOSEN: Final = vehicle_company.alias("chosen")
-_OPEN: Final = (trip.c.state == literal_column(f"'{trips.State.OPEN}'"), ~trip.c.parking)
-_OPEN_HERE: Final = exists().where(trip.c.company_id == _ROW.c.company_id, trip.c.vehicle_id == _ROW.c.id, *_OPEN)
-_DRIVES: Final = exists().where(_ROW.c.id == THING, _OPEN_HERE)
+_IS_DRIVING: Final = and_(
+    vehicle_position.c.driving.is_not(None),
+    trip.c.state != literal_column(f"'{trips.State.COMPLETE}'"),
+    ~trip.c.parking,
+)
+"""Its newest sample is young, and its latest trip was not ended by a message and is not parking (spec/device-messages
+4.7)."""
+_DRIVEN: Final = (
+    select(vehicle_position.c.vehicle_id)
+    .join(vehicle, vehicle.c.id == vehicle_position.c.vehicle_id)
+    .join(trip, trip.c.id == vehicle.c.latest_trip_id)
+    .where(_IS_DRIVING)
+)
+_DRIVES: Final = _DRIVEN.where(vehicle_position.c.vehicle_id == THING).exists()
 _OF_COMPANY: Final = exists().where(_ROW.c.id == THING, _ROW.c.company_id == bindparam(scopes.COMPANY))
 _MOUNTED: Final = exists().where(sensor.c.vehicle_id == THING)
 # A partner's vehicles go to its operator automatically, and no other company has one so.
@@ -112,13 +123,14 @@ def _looked(row: FromClause, named: scopes.Reaches = frozenset()) -> Looked:
             "delegated_to": select(func.count()).where(received).scalar_subquery(),
             "seen_ms": vehicle_position.c.time_ms,
             "speed_kmh": vehicle_position.c.speed_kmh,
-            "driving": exists().where(trip.c.company_id == row.c.company_id, trip.c.vehicle_id == row.c.id, *_OPEN),
+            "driving": case((_IS_DRIVING, true()), else_=false()),
         },
         [
             (company, company.c.id == row.c.company_id),
             (director, director.c.id == row.c.director_id),
             (driver, driver.c.id == row.c.current_driver_id),
             (vehicle_position, vehicle_position.c.vehicle_id == row.c.id),
+            (trip, trip.c.id == row.c.latest_trip_id),
         ],
     )
 
@@ -142,9 +154,7 @@ SPEC: Final = ListSpec(
         "with_sensor.False": Filter(where=~_MOUNTED),
         "driving.True": Filter(
             where=_DRIVES,
-            few=select(trip.c.vehicle_id).where(
-                trip.c.company_id.in_(engine.companies_of_type()), trip.c.vehicle_id.is_not(None), *_OPEN
-            ),
+            few=_DRIVEN.where(vehicle_position.c.company_id.in_(engine.companies_of_type())),
         ),
         "driving.False": Filter(where=~_DRIVES),
         "received": Filter(along=Along("received", Why.DELEGATED)),

@@ -76,12 +76,6 @@ Index("ix_trip_sensor", trip.c.sensor_id, trip.c.no)
 Index("ix_trip_ended", trip.c.sensor_id, trip.c.closed_ms)
 Index("ix_trip_sensor_end", trip.c.sensor_id, trip.c.end_ms)
 Index("ix_trip_message", trip.c.sensor_id, trip.c.message_key)
-partial_index(
-    "ix_trip_driving",
-    trip.c.company_id,
-    trip.c.vehicle_id,
-    where="state = 'OPEN'",
-)
 partial_index("ix_trip_open", trip.c.no, where="state = 'OPEN'")
 
 
@@ -350,11 +344,18 @@ vehicle_position = Table(
     Column("speed_kmh", Float),
     Column("heading_deg", Float, comment="from true north"),
     Column("parking", Boolean, nullable=False, comment="the box watched a parked vehicle"),
+    Column("driving", Boolean, comment="true: its newest sample is younger than the gap of trips, and not of parking"),
     comment="where each vehicle was when it said so last (spec/positions)",
     sqlite_with_rowid=False,
 )
-# Nothing in it changes when a vehicle moves, so moving costs no second tree.
+# Nothing in them changes when a vehicle moves, so moving costs no second tree.
 Index("ix_vehicle_position_company", vehicle_position.c.company_id, vehicle_position.c.vehicle_id)
+partial_index(
+    "ix_vehicle_position_driving",
+    vehicle_position.c.company_id,
+    vehicle_position.c.vehicle_id,
+    where="driving IS NOT NULL",
+)
 
 
 position_change = Table(

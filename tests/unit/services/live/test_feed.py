@@ -69,7 +69,7 @@ async def mounted(app, owner, number):
 
 
 async def move(app, vehicle, sensor, at=NOW, lat=35.0):
-    given = (vehicle, at, lat, 129.0, 50.0, 90.0, False, sensor)
+    given = (vehicle, at, lat, 129.0, 50.0, 90.0, False, None, sensor)
     await app.store.write(lambda tx: positions.write(tx, given), locked=True)
 
 

@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 from tests.support import gateways
 from tests.support import ingest_rig as support
-from tests.support.ingest_rig import NOW, OTHER_VEHICLE, SENSOR, UNMAPPED, VEHICLE, Rig, aggregate, item, microtrip
+from tests.support.ingest_rig import (
+    MINUTE,
+    NOW,
+    OTHER_VEHICLE,
+    SENSOR,
+    UNMAPPED,
+    VEHICLE,
+    Rig,
+    aggregate,
+    item,
+    microtrip,
+)
 
 from tripline import observe
 from tripline.ports.outages import Outage
@@ -50,6 +61,30 @@ def test_newest_sample_is_the_vehicle_s_position_once_it_is_written(rig: Rig) ->
         (support.COMPANY, 129.0591, 38.0, 0.0, False)
     ]
     assert moved(rig) == [VEHICLE]
+
+
+def test_vehicle_is_driving_while_its_newest_sample_is_younger_than_the_gap(rig: Rig) -> None:
+    def driving() -> list:
+        rig.run(rig.positions.note_idle())
+        return kept(rig, "driving")
+
+    rig.send(microtrip(NOW - 31 * MINUTE), at=NOW)
+    write(rig)
+    old = driving()
+    rig.send(microtrip(NOW - 29 * MINUTE), at=NOW)
+    write(rig)
+    young = driving()
+    rig.now_ms += MINUTE
+    rig.restart()
+
+    assert [old, young, driving()] == [[None], [True], [None]]
+
+
+def test_vehicle_that_is_watched_while_parked_is_not_driving(rig: Rig) -> None:
+    rig.send(microtrip(NOW, ty=8, **{"try": 2}))
+    write(rig)
+
+    assert kept(rig, "parking", "driving") == [(True, None)]
 
 
 def test_late_message_does_not_move_a_vehicle_back(rig: Rig) -> None:

@@ -18,7 +18,7 @@ from tripline.store.listing import sensors, vehicles
 from tripline.store.listing.pages import PageRequest
 from tripline.store.listing.sensors import Filters, Heard
 from tripline.store.listing.vehicles import Whose
-from tripline.store.tables import sensor, trip, vehicle, vehicle_company, vehicle_user
+from tripline.store.tables import sensor, trip, vehicle, vehicle_company, vehicle_position, vehicle_user
 
 VEHICLE_FILTERS = [
     {},
@@ -131,9 +131,9 @@ def wanted_vehicles(tx, scope, filters):
     """The vehicles that are to be listed, by a sentence of Python."""
     inside = tx.all(select(vehicle).where(scopes.vehicles(scope.reaches)), scopes.values(scope))
     on = {row.vehicle_id for row in tx.all(select(sensor.c.vehicle_id))}
-    drives = {
-        row.vehicle_id for row in tx.all(select(trip.c.vehicle_id).where(trip.c.state == "OPEN", ~trip.c.parking))
-    }
+    trips = {row.id for row in tx.all(select(trip.c.id).where(trip.c.state != "COMPLETE", ~trip.c.parking))}
+    moved = {row.vehicle_id for row in tx.all(select(vehicle_position).where(vehicle_position.c.driving.is_(True)))}
+    drives = {row.id for row in inside if row.id in moved and row.latest_trip_id in trips}
     chosen = {
         row.vehicle_id for row in tx.all(select(vehicle_company.c.vehicle_id).where(~vehicle_company.c.automatic))
     }
@@ -267,8 +267,10 @@ def test_vehicle_is_shown_with_what_it_is_connected_with(tx):
 
     assert asdict(found) == {
         **dict.fromkeys(("vendor", "model_name", "model_year", "mission_type", "fuel_type", "category")),
-        **dict.fromkeys(("driver_id", "driver_name", "seen_ms", "speed_kmh")),
+        **dict.fromkeys(("driver_id", "driver_name")),
         "id": "v21",
+        "seen_ms": 21,
+        "speed_kmh": 50.0,
         "created_ms": 999,
         "vehicle_no": listing.NUMBERS[21],
         "mileage": 1.0,

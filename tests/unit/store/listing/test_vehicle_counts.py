@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, insert, select, update
 from tests.support import fleet_rows, reaching, rows
 from tests.support.listing import SCANNED
 
@@ -11,7 +11,16 @@ from tripline.domain.ids import CompanyId, UserId
 from tripline.store import scopes
 from tripline.store.listing import vehicles
 from tripline.store.listing.vehicles import Filters
-from tripline.store.tables import account, company, sensor, trip, vehicle, vehicle_company, vehicle_user
+from tripline.store.tables import (
+    account,
+    company,
+    sensor,
+    trip,
+    vehicle,
+    vehicle_company,
+    vehicle_position,
+    vehicle_user,
+)
 
 REACHES = list(RULES[Action.VEHICLE_READ].values())
 ALONE = [frozenset({reach}) for reach in Reach if any(reach in reaches for reaches in REACHES)]
@@ -44,6 +53,16 @@ def fill(tx):
         if number % 4 < 3:
             driven = {"company_id": owner, "service_type": "o", "device_type": "GPS", "parking": number % 4 == 1}
             tx.run(insert(trip), {"no": number, "id": f"t{number}", **here, **driven, "state": "OPEN"})
+            tx.run(update(vehicle).where(vehicle.c.id == f"v{number}").values(latest_trip_id=f"t{number}"))
+            place = {
+                "vehicle_id": f"v{number}",
+                "company_id": owner,
+                "change_no": 1,
+                "time_ms": 1,
+                "lat": 37,
+                "lon": 127,
+            }
+            tx.run(insert(vehicle_position), {**place, "parking": False, "driving": True if number % 11 else None})
     reaching.recount(tx)
 
 
@@ -54,7 +73,10 @@ def asked(tx, scope, which, company_id=None):
         statement = statement.where(vehicle.c.company_id == company_id)
     on_it = select(sensor.c.id).where(sensor.c.vehicle_id == vehicle.c.id).exists()
     driven = (
-        select(trip.c.no).where(trip.c.vehicle_id == vehicle.c.id, trip.c.state == "OPEN", ~trip.c.parking).exists()
+        select(trip.c.no)
+        .join(vehicle_position, vehicle_position.c.vehicle_id == trip.c.vehicle_id)
+        .where(trip.c.id == vehicle.c.latest_trip_id, ~trip.c.parking, vehicle_position.c.driving.is_(True))
+        .exists()
     )
     for wanted, test in ((which.with_sensor, on_it), (which.driving, driven)):
         if wanted is not None:
