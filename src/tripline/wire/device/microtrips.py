@@ -45,6 +45,8 @@ _IN_USE: Final[dict[str, Any]] = {
 _NAMES: Final = {key: key for key in _IN_USE} | {"try": "kind", "tripId": "trip_id"}
 _PLAIN: Final[Any] = float | str | bool | None
 """The type of a key that is only stored."""
+_APART_MS: Final = 1_800_000
+"""Neighbouring samples further apart are two records: by the default gap between trips, two drives (I1)."""
 _MOST_KEYS: Final = 64
 """Keys of a form, learned ones too."""
 _LESSONS: Final = 64
@@ -173,7 +175,7 @@ def read(
     device: str,
     texts: Callable[[], Sequence[bytes]] | None = None,
 ) -> list[Microtrip]:
-    """One record for each run of items of one trip (A5); without `texts` one record, regardless of trip numbers.
+    """One record for each run of items of one drive (A5); without `texts` one record, regardless of trip numbers.
 
     `payload` is the JSON of all items, stored as sent when they make one record (A7); `texts` returns the JSON of each.
     """
@@ -236,6 +238,8 @@ def _of_equal(items: list[Values], payload: bytes, header: Header, ty: int, devi
     times = sorted(values[:: len(samples.LAYOUT) - 1])
     if times[0] < device_values.EARLIEST_MS or times[-1] > header.received_ms + device_values.AHEAD_MS:
         return None
+    if times[-1] - times[0] > _APART_MS:
+        return None
     if tid is None:
         tid = first.trip_id
         if any(item.trip_id != tid for item in items):
@@ -262,16 +266,19 @@ def _sample(item: Values, header: Header, device: str) -> _Sample:
 
 
 def _cuts(read: list[_Sample], *, at_parking: bool) -> list[int]:
-    """Starts of runs: another trip number (A5; a missing one fits any), or a black box parks or drives off (I6)."""
+    """Starts of runs: another trip number (A5; a missing one fits any), a drive more than `_APART_MS` away (I1), or a
+    black box parks or drives off (I6)."""
     cuts = [0]
-    tid = read[0].tid
+    tid, last_ms = read[0].tid, read[0].own_ms
     for index, item in enumerate(read):
         changed = item.tid is not None and tid is not None and item.tid != tid
-        if changed or (at_parking and item.parking != read[cuts[-1]].parking):
+        apart = item.own_ms is not None and last_ms is not None and abs(item.own_ms - last_ms) > _APART_MS
+        if changed or apart or (at_parking and item.parking != read[cuts[-1]].parking):
             cuts.append(index)
             tid = item.tid
         elif tid is None:
             tid = item.tid
+        last_ms = last_ms if item.own_ms is None else item.own_ms
     return cuts
 
 

@@ -489,6 +489,13 @@ def test_other_device_types_are_not_scored(rig: Rig) -> None:
     assert rig.rows(tables.scoring_job) == []
 
 
+def test_one_message_with_two_drives_of_one_number_makes_two_trips(rig: Rig) -> None:
+    rig.send(aggregate([NOW, NOW + 2000, NOW + 40 * MINUTE, NOW + 41 * MINUTE]), at=NOW + 41 * MINUTE)
+
+    assert rig.rows(tables.trip, "start_ms", "end_ms") == [(NOW, NOW + 2000), (NOW + 40 * MINUTE, None)]
+    assert samples_by_trip(rig) == [1, 1]
+
+
 def test_remounted_sensors_trip_ends_with_its_old_vehicle(rig: Rig) -> None:
     rig.send(microtrip(NOW))
     rig.change(tables.sensor, SENSOR, vehicle_id=OTHER_VEHICLE)

@@ -249,6 +249,17 @@ def test_a5_missing_trip_number_fits_any() -> None:
     assert [(reading.tid, len(rows(reading))) for reading in readings] == [(41, 4)]
 
 
+def test_a5_samples_more_than_half_an_hour_apart_are_two_records() -> None:
+    times = (TS - 7_200_000, TS - 7_199_000, TS - 3_600_000, TS - 1_800_000, TS)
+
+    readings = read(text(2, [ITEM | {"clt": at} for at in times]))
+
+    assert [(reading.tid, reading.first_ms, reading.last_ms) for reading in readings] == [
+        (41, TS - 7_200_000, TS - 7_199_000),
+        (41, TS - 3_600_000, TS),
+    ]
+
+
 def test_a5_i6_change_between_driving_and_parking_cuts_the_array_of_a_black_box() -> None:
     readings = read(text(8, [ITEM | {"try": 1}, ITEM | {"try": 2}]))
 
