@@ -55,6 +55,14 @@ class Drive:
         return bodies
 
     @property
+    def reports(self) -> list[bytes]:
+        """Device events: before its first sample, within it and behind its last."""
+        number = {} if self.tid is None else {"tid": self.tid}
+        first_ms, last_ms = self.samples[0]["clt"], self.samples[-1]["clt"]
+        times = (first_ms - 1_000, first_ms + 50_000, last_ms + 1_000)
+        return [json.dumps({"ty": 113, "ts": at, "pld": number}).encode() for at in times]
+
+    @property
     def message(self) -> list[bytes]:
         """Its trip message, if it has one."""
         first_ms, last_ms = self.samples[0]["clt"], self.samples[-1]["clt"]
@@ -149,6 +157,10 @@ def stored(rig: Rig) -> dict[str, Any]:
         "samples": samples,
         "scores": sorted((start_of[no], *row) for no, *row in scores),
         "events": sorted((start_of[no], *row) for no, *row in events),
+        "reports": sorted(
+            (at, start_of_id[trip_id], *more)
+            for at, trip_id, *more in rig.rows(tables.device_event, "event_ms", "trip_id", "vehicle_id", "user_id")
+        ),
         "sums": sorted(map(repr, rig.rows(tables.score_sum))),
         "latest": [start_of_id.get(trip_id) for trip_id in latest],
         "vehicle": rig.rows(tables.vehicle_score, "count", "score", "distance_m", "sums"),
@@ -169,14 +181,18 @@ def test_order_repetition_and_cutting_change_nothing(
     seeded: Content, folders: Iterator[Path], drives: list[Drive], seed: int, most: int, again: int
 ) -> None:
     chance = random.Random(seed)
-    in_order = [body for drive in drives for body in (*drive.cut(iter([1] * SAMPLES)), *drive.message)]
+    in_order = [
+        body
+        for drive in drives
+        for body in (*drive.reports[:1], *drive.cut(iter([1] * SAMPLES)), *drive.reports[1:], *drive.message)
+    ]
     expected = outcome(next(folders), seeded, [*batched(in_order, 8)])
 
     def sizes() -> Iterator[int]:
         while True:
             yield chance.randint(1, 20)
 
-    sent = [body for drive in drives for body in (*drive.cut(sizes()), *drive.message)]
+    sent = [body for drive in drives for body in (*drive.cut(sizes()), *drive.message, *drive.reports)]
     sent += chance.sample([body for drive in drives for body in (*drive.cut(sizes()), *drive.message)], min(again, 3))
     sent += chance.choices(sent, k=again)
     chance.shuffle(sent)

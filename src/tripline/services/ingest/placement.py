@@ -49,7 +49,7 @@ class Placer:
         self._due_ms = int(now_ms + scoring_grace_s * 1000)
         self._late_due_ms = int(now_ms + late_grace_s * 1000)
         """When a trip is scored that got late samples, unless more of them come."""
-        self._gap_ms = settings.trip_gap_minutes * _MINUTE_MS
+        self._gap_ms = round(settings.trip_gap_minutes * _MINUTE_MS)
 
     def place(self, items: Sequence[Item]) -> None:
         """Place every reading, in order of receipt."""
@@ -108,7 +108,7 @@ class Placer:
         if trip.state is State.OPEN:
             if sample.first_ms < trip.first_ms or sample.last_ms < trip.last_ms:
                 trip.grow(sample.first_ms, sample.last_ms)
-                self.rows.began(trip)
+                self._changed(track, trip)
                 self.rows.grown_open[trip.no] = OpenSpan(trip.first_ms, trip.last_ms)
             else:
                 trip.last_ms = sample.last_ms
@@ -124,7 +124,7 @@ class Placer:
             trip.tid, trip.device_type = reading.tid, reading.device_type
             trip.parking = trip.parking or reading.parking
         trip.grow(reading.first_ms, reading.last_ms)
-        self.rows.began(trip)
+        self._changed(track, trip)
         self._write_ended(trip)
         track.measure()
 
@@ -188,7 +188,7 @@ class Placer:
                 start_said = False
                 first.first_ms = message.start_ms
                 self._write_ended(first)
-            self.rows.began(first)
+            self._changed(track, first)
         if message.end_ms is not None:
             trip.last_ms = message.end_ms
         trip.parking = trip.parking or message.parking
@@ -230,13 +230,15 @@ class Placer:
     def _event(self, track: Track, event: DeviceEvent, received_ms: int, no: int, text: str) -> None:
         """Store a device event with the trip that it belongs to by number and time."""
         trip = trip_choice.of_event(track.trips, event.tid, event.event_ms, self._gap_ms)
-        if trip is not None and trip.closed_ms is not None:
+        if trip is None:
+            track.has_early_events = True
+        elif trip.closed_ms is not None:
             self.rows.late_events.append(no)
         self.rows.events += (
             *(no, text, track.company_id, track.sensor_id),
             *((track.vehicle_id, track.driver_id, None) if trip is None else (trip.vehicle_id, trip.user_id, trip.id)),
-            *(event.device_type, event.ty, event.sent_ty, event.ts, event.event_ms, event.lat, event.lon),
-            event.payload,
+            *(event.device_type, event.ty, event.sent_ty, event.ts, event.event_ms, event.tid),
+            *(event.lat, event.lon, event.payload),
         )
         track.used_ms = received_ms
         if event.is_attribute:
@@ -249,6 +251,8 @@ class Placer:
         if trip is track.trip:
             track.trip = None
         track.measure()
+        if track.has_early_events:
+            self.rows.adopt_events(track.sensor_id, trip, self._gap_ms)
         self.rows.end(trip, not_scored=self._ask_score(trip, self._due_ms), **said)
 
     def _ask_score(self, trip: LiveTrip, due_ms: int) -> str | None:
@@ -284,7 +288,13 @@ class Placer:
         if track.vehicle_id is not None:
             self.rows.tell_vehicle(track.vehicle_id, kind, began=False)
         if trip is not None:
-            self.rows.began(trip)
+            self._changed(track, trip)
+
+    def _changed(self, track: Track, trip: LiveTrip) -> None:
+        """The trip began, or has other times now: it may be the latest one, and events near it may be its own."""
+        self.rows.began(trip)
+        if track.has_early_events:
+            self.rows.adopt_events(track.sensor_id, trip, self._gap_ms)
 
     def _new_trip(self) -> _TripKeys:
         no = self._ids.take(1, now_ms=self._now_ms)

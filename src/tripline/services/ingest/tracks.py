@@ -49,7 +49,7 @@ class Time(NamedTuple):
 class Track:
     """A sensor and its trips."""
 
-    __slots__ = ("company_id", "driver_id", "key", "kind", "known_ms", "new_ms", "newest_ms", "newest_ts",
+    __slots__ = ("company_id", "driver_id", "has_early_events", "key", "kind", "known_ms", "new_ms", "newest_ms", "newest_ts",
                  "sensor_id", "sensor_type", "service_type", "spans", "sure_ms", "trip", "trips", "used_ms",
                  "vehicle_id")  # fmt: skip
 
@@ -74,6 +74,8 @@ class Track:
         self.sure_ms = 0
         """No known trip except the open one ended so late."""
         self.measure()
+        self.has_early_events = known.has_early_events
+        """The sensor may have events without a trip, which a trip may take that begins or grows."""
         self.newest_ts = known.newest_ts
         """No stored header `ts` that can be true is larger: a larger one is not a redelivery (O3)."""
         self.new_ms = -1

@@ -37,7 +37,7 @@ from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.samples import RECORD
 from tripline.store.erasure import erasures
-from tripline.store.tables import microtrip, sensor, trip, vehicle
+from tripline.store.tables import device_event, microtrip, sensor, trip, vehicle
 from tripline.store.transactions import Hot, ReadTx
 
 _LAST_MICROTRIPS: Final = 20
@@ -74,6 +74,11 @@ _LAST_CHANGED: Final = select(func.max(trip.c.closed_ms)).where(trip.c.sensor_id
 """When a trip of a sensor ended last, or an ended one got samples."""
 
 
+_HAS_EARLY_EVENTS: Final = exists().where(
+    device_event.c.sensor_id == sensor.c.id, device_event.c.trip_id.is_(None), device_event.c.bus_key.is_(None)
+)
+
+
 def _sensors(which: ColumnElement[Any]) -> Select[Any]:
     return (
         select(
@@ -86,6 +91,7 @@ def _sensors(which: ColumnElement[Any]) -> Select[Any]:
             vehicle.c.current_driver_id,
             _LAST_CHANGED,
             _NEWEST_OPEN,
+            _HAS_EARLY_EVENTS,
         )
         .outerjoin(vehicle, vehicle.c.id == sensor.c.vehicle_id)
         .where(sensor.c.id == which)
@@ -265,6 +271,8 @@ class Known(msgspec.Struct, frozen=True):
     """Who drives the vehicle now."""
     trips: list[trips.LiveTrip]
     """The open trip and the latest ended ones, in the order opened; excludes deleted vehicles' trips."""
+    has_early_events: bool
+    """It has events without a trip."""
     newest_ts: int
     """No header `ts` of its microtrips is larger, unless it was false when it came."""
 
@@ -307,7 +315,10 @@ def load_all(
         trips_of.setdefault(each.sensor_id, []).append(each.trip)
     return {
         row[0]: _known(
-            row[:7], trips_of.get(row[0], []), max(newest.get(row[0], -1), _largest_before(since_ms, row[7], row[8]))
+            row[:7],
+            trips_of.get(row[0], []),
+            max(newest.get(row[0], -1), _largest_before(since_ms, row[7], row[8])),
+            has_early_events=bool(row[9]),
         )
         for row in found
     }
@@ -352,7 +363,9 @@ def _lives(tx: ReadTx, rows: Iterable[tuple[Any, ...]]) -> list[Driven]:
     return [Driven(SensorId(row[_OF]), _live(row, latest)) for _, row in sorted(once.items())]
 
 
-def _known(row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int) -> Known:
+def _known(
+    row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int, *, has_early_events: bool
+) -> Known:
     # Interned, because ten thousand sensors share few of these strings, and trips share their sensor's.
     company_id, service_type, sensor_type, vehicle_id, kind, driver_id = map(_interned, row[1:])
     return Known(
@@ -363,6 +376,7 @@ def _known(row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int) -
         last_trip_msg_type=kind,
         driver_id=driver_id,
         trips=driven,
+        has_early_events=has_early_events,
         newest_ts=newest_ts,
     )
 

@@ -118,6 +118,7 @@ device_event = Table(
     Column("sent_ty", Integer, comment="number as sent; null: headerless"),
     Column("ts", BigInteger, comment="header ts, as sent"),
     Column("event_ms", BigInteger, nullable=False),
+    Column("tid", BigInteger, comment="number of its trip, as sent"),
     Column("lat", Float),
     Column("lon", Float),
     Column("payload", LargeBinary, nullable=False),
@@ -130,6 +131,12 @@ partial_index(
     "ix_device_event_user",
     device_event.c.user_id,
     where="user_id IS NOT NULL",
+)
+partial_index(
+    "ix_device_event_early",
+    device_event.c.sensor_id,
+    device_event.c.event_ms,
+    where="trip_id IS NULL AND bus_key IS NULL",
 )
 partial_index(
     "ix_device_event_bus_key",

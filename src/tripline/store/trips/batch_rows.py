@@ -53,7 +53,7 @@ TRIPS: Final = Bulk(
 EVENTS: Final = Bulk(
     device_event,
     *("no", "id", "company_id", "sensor_id", "vehicle_id", "user_id", "trip_id", "device_type"),
-    *("ty", "sent_ty", "ts", "event_ms", "lat", "lon", "payload"),
+    *("ty", "sent_ty", "ts", "event_ms", "tid", "lat", "lon", "payload"),
 )
 ATTRIBUTES: Final = Bulk(
     sensor_attribute,
@@ -130,6 +130,25 @@ _DRIVEN_BY: Final = (
     .where(device_event.c.no == bindparam("event_no"))
     .values(user_id=select(trip.c.user_id).where(trip.c.id == device_event.c.trip_id).scalar_subquery())
 )
+_TID: Final = bindparam("of_tid", type_=BigInteger)
+_ADOPT: Final = (
+    update(device_event)
+    .where(
+        device_event.c.sensor_id == bindparam("of_sensor"),
+        device_event.c.event_ms >= bindparam("from_ms"),
+        device_event.c.event_ms <= bindparam("to_ms"),
+        device_event.c.trip_id.is_(None),
+        device_event.c.bus_key.is_(None),
+        # A missing number fits any.
+        func.coalesce(device_event.c.tid, _TID).is_not_distinct_from(func.coalesce(_TID, device_event.c.tid)),
+    )
+    .values(
+        {
+            column: select(trip.c[of]).where(trip.c.no == bindparam("trip_no")).scalar_subquery()
+            for column, of in (("trip_id", "id"), ("vehicle_id", "vehicle_id"), ("user_id", "user_id"))
+        }
+    )
+)
 _HOLD: Final = Hot(
     select(trip.c.no)
     .where(trip.c.no == any_(bindparam("trip_nos", type_=ARRAY(BigInteger))))
@@ -185,7 +204,7 @@ _NOTHING: Final = Heard(began=False, kind=None)
 class Rows:
     """The rows of one batch. The lists for bulk inserts are flat: values one after the other."""
 
-    __slots__ = ("attributes", "drivers", "ended", "entries", "events", "grown_ended", "grown_open", "jobs",
+    __slots__ = ("adopting", "attributes", "drivers", "ended", "entries", "events", "grown_ended", "grown_open", "jobs",
                  "late_events", "messages", "microtrips", "sensors", "trips", "vehicles")  # fmt: skip
 
     def __init__(self) -> None:
@@ -194,6 +213,8 @@ class Rows:
         self.events: list[Any] = []
         self.late_events: list[int] = []
         """Numbers of events of ended trips, whose driver may have been corrected."""
+        self.adopting: dict[int, dict[str, Any]] = {}
+        """Trips that take earlier events without a trip, after `ended`."""
         self.entries: list[Any] = []
         """Index entries for microtrips and events."""
         self.jobs: dict[int, int] = {}
@@ -258,6 +279,17 @@ class Rows:
             "not_scored": not_scored,
         }
 
+    def adopt_events(self, sensor_id: SensorId, trip: LiveTrip, gap_ms: int) -> None:
+        """Give the trip the sensor's events without a trip that are near it and may have its number."""
+        to_ms = trip.last_ms + gap_ms
+        self.adopting[trip.no] = {
+            "trip_no": trip.no,
+            "of_sensor": sensor_id,
+            "from_ms": trip.first_ms - gap_ms,
+            "to_ms": to_ms if trip.until_ms is None else min(to_ms, trip.until_ms),
+            "of_tid": trip.tid,
+        }
+
     def set_attribute(self, sensor_id: SensorId, name: str, updated_ms: int, payload: bytes) -> None:
         """The newest value of an attribute."""
         key = AttributeKey(sensor_id, name)
@@ -287,6 +319,7 @@ def write(tx: WriteTx, scope: Scope, rows: Rows) -> None:
     )
     _each(tx, _END_TRIP, rows.ended)
     _each(tx, _CHANGE_ENDED, [*rows.grown_ended.values()])
+    _each(tx, _ADOPT, [*rows.adopting.values()])
     JOBS.insert(tx, [value for job in sorted(rows.jobs.items()) for value in job])
     _each(
         tx,

@@ -1,6 +1,20 @@
 """Device events, attributes and latest values (spec/device-messages 3.4 K8, 4.2 T4, 6.18)."""
 
-from tests.support.ingest_rig import COMPANY, DRIVER, NOW, SENSOR, UNMAPPED, VEHICLE, Rig, microtrip
+from typing import Any
+
+import pytest
+from tests.support.ingest_rig import (
+    COMPANY,
+    DRIVER,
+    MINUTE,
+    NOW,
+    SENSOR,
+    UNMAPPED,
+    VEHICLE,
+    Rig,
+    microtrip,
+    trip_message,
+)
 
 from tripline.store import tables
 
@@ -13,7 +27,7 @@ def test_event_is_stored_with_the_open_trip_and_its_driver(rig: Rig) -> None:
     assert rig.rows(tables.device_event) == [
         (
             *(no, event_id, COMPANY, SENSOR, VEHICLE, DRIVER, rig.rows(tables.trip, "id")[0], "OBD", 102, 102),
-            *(NOW + 9, NOW + 9, 35.1, 129.1, b'{"tid": 41, "dclat": 35.1, "dclon": 129.1}', None, None),
+            *(NOW + 9, NOW + 9, 41, 35.1, 129.1, b'{"tid": 41, "dclat": 35.1, "dclon": 129.1}', None, None),
         )
     ]
 
@@ -32,6 +46,45 @@ def test_event_without_open_trip_has_the_vehicles_present_driver(rig: Rig) -> No
         (VEHICLE, DRIVER, None),
         (None, None, None),
     ]
+
+
+def emergency(at: int, **more: Any) -> dict[str, Any]:
+    return {"ty": 113, "ts": at, "pld": {"tid": 41, **more}}
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_event_before_the_first_sample_gets_the_trip_that_begins_near_it(rig: Rig, restarted: bool) -> None:
+    rig.send(emergency(NOW), emergency(NOW, tid=42), emergency(NOW - 31 * MINUTE), {"ty": 130, "ts": NOW, "pld": {}})
+    rig.change(tables.vehicle, VEHICLE, current_driver_id=None)
+    if restarted:
+        rig.restart()
+    else:
+        rig.take_in([], again={SENSOR})
+    rig.send(microtrip(NOW + 1000), at=NOW + 1000)
+
+    trip = rig.rows(tables.trip, "id")[0]
+    assert rig.rows(tables.device_event, "trip_id", "user_id") == [
+        (trip, None),
+        (None, DRIVER),
+        (None, DRIVER),
+        (trip, None),
+    ]
+
+
+def test_events_of_a_whole_drive_before_its_samples_get_its_trip(rig: Rig) -> None:
+    rig.send(*(emergency(NOW + minute * MINUTE) for minute in range(0, 61, 20)), at=NOW + 70 * MINUTE)
+    rig.send(*(microtrip(NOW + minute * MINUTE) for minute in range(61)), at=NOW + 70 * MINUTE)
+    rig.send(trip_message(NOW, NOW + 60 * MINUTE), at=NOW + 70 * MINUTE)
+
+    assert rig.rows(tables.device_event, "trip_id") == rig.rows(tables.trip, "id") * 4
+
+
+def test_late_sample_that_reaches_an_event_takes_it_into_its_ended_trip(rig: Rig) -> None:
+    rig.send(microtrip(NOW + 40 * MINUTE), trip_message(None, NOW + 40 * MINUTE), emergency(NOW), at=NOW + 50 * MINUTE)
+    before = rig.rows(tables.device_event, "trip_id")
+    rig.send(microtrip(NOW + 15 * MINUTE), at=NOW + 50 * MINUTE)
+
+    assert [before, rig.rows(tables.device_event, "trip_id")] == [[None], rig.rows(tables.trip, "id")]
 
 
 def test_event_neither_opens_nor_ends_a_trip(rig: Rig) -> None:
