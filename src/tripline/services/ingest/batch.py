@@ -3,12 +3,13 @@
 Not here: the steps (`pipeline.py`).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from tripline.domain.ids import SensorId, VehicleId
+from tripline.domain.mountings import Past
 from tripline.services.device_frames import Answered, Frame, Refusal
 from tripline.services.ingest.rejected_log import Plan
 from tripline.services.ingest.tracks import Track
@@ -29,7 +30,7 @@ class Item(msgspec.Struct, gc=False, eq=False):
     track: Track
     reading: Usable
     vehicle_id: VehicleId | None
-    """The sensor's vehicle; for a trip message, the vehicle of its trip, which may predate a move of the sensor."""
+    """The sensor's vehicle; once it is placed, the vehicle of its trip, which may predate a move of the sensor."""
     instant: int = 0
     mark: int | None = None
     """`instant` and `mark` identify a second delivery (`domain/deliveries.py`); None: not a microtrip or event."""
@@ -48,6 +49,8 @@ class Batch(msgspec.Struct, gc=False, eq=False):
     refusals: list[Refusal]
     new: Sequence[Item] = ()
     """Items that are not redeliveries: they are placed and stored."""
+    pasts: Mapping[Track, Past] = {}
+    """Changes of the sensors with a message older than their last change."""
 
 
 class Writes(NamedTuple):

@@ -212,7 +212,7 @@ class Pipeline:
         at(steps.REDELIVERY)
         batch.new = await self._check(batch)
         at(steps.TRACKS)
-        await self.tracks.read_older(_times(batch.new))
+        batch.pasts = await self.tracks.read_older(_times(batch.new))
         at(steps.PLACE)
         wanted = await self._wishes.about(batch)
         traces = await self._watches.traces(batch)
@@ -302,6 +302,7 @@ class Pipeline:
             scoring_grace_s=self._grace_s,
             late_grace_s=self._late_grace_s,
             now_ms=batch.now_ms,
+            pasts=batch.pasts,
         )
         for ending in over:
             placer.end(ending)
@@ -319,7 +320,7 @@ class Pipeline:
         def write(tx: WriteTx) -> StoredBatch:
             self.steps.at(steps.LOCKS)
             begin(tx, batch.frames)
-            self.tracks.check(tx, batch.concerned)
+            self.tracks.check(tx, batch.concerned, batch.pasts)
             self.steps.at(steps.COMMIT)
             if self._wishes.stale:
                 raise Stale

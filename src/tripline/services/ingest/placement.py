@@ -6,13 +6,14 @@ Not here: the choice of the trip (`domain/trip_choice.py`), the rules of its lif
 (`wire/device/publish.py`), writing (`store/trips/batch_rows.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from tripline.config import Ingest
 from tripline.domain import ids as time_ids
 from tripline.domain import trip_choice, trips
 from tripline.domain.ids import TimeIds, TripId, VehicleId
+from tripline.domain.mountings import Owner, Past
 from tripline.domain.trip_choice import Told
 from tripline.domain.trips import Cause, LiveTrip, MessageKey, State
 from tripline.services.ingest.batch import Item
@@ -41,14 +42,23 @@ class Placer:
     """Places one batch into `rows`. `now_ms` is the batch's instant, recorded in all rows that it creates or ends."""
 
     def __init__(
-        self, *, ids: TimeIds, settings: Ingest, scoring_grace_s: float, late_grace_s: float, now_ms: int
+        self,
+        *,
+        ids: TimeIds,
+        settings: Ingest,
+        scoring_grace_s: float,
+        late_grace_s: float,
+        now_ms: int,
+        pasts: Mapping[Track, Past],
     ) -> None:
+        """`pasts`: of the sensors with a message older than their last change."""
         self.rows = Rows()
         self._ids = ids
         self._now_ms = now_ms
         self._due_ms = int(now_ms + scoring_grace_s * 1000)
         self._late_due_ms = int(now_ms + late_grace_s * 1000)
         """When a trip is scored that got late samples, unless more of them come."""
+        self._pasts = pasts
         self._gap_ms = round(settings.trip_gap_minutes * _MINUTE_MS)
 
     def place(self, items: Sequence[Item]) -> None:
@@ -80,10 +90,11 @@ class Placer:
                         self._tell(track, None, trips.MICROTRIP)
                 else:
                     trip = self._join_or_begin(track, reading)
+                    item.vehicle_id = trip.vehicle_id
                 track.used_ms = item.frame.received_ms
                 keep((no, trip.no, text, reading.ts, reading.ty, reading.payload, reading.samples))
             elif type(reading) is DeviceEvent:
-                self._event(track, reading, item.frame.received_ms, no, text)
+                item.vehicle_id = self._event(track, reading, item.frame.received_ms, no, text)
             elif type(reading) is Trip:
                 item.vehicle_id = self._message(track, reading, item.frame.received_ms)
             else:
@@ -96,13 +107,14 @@ class Placer:
         trip = track.trip
         assert trip is not None
         if cause is Cause.REMOUNTED:
-            trip.until_ms = trip.last_ms  # later samples are of the new vehicle
+            # Later samples are of the new vehicle. Before a first mounting, a sensor counts as on its vehicle.
+            trip.until_ms = trip.last_ms if trip.vehicle_id is None else max(trip.last_ms, track.changed_ms)
         self._end(track, trip, cause)
 
     def _join_or_begin(self, track: Track, reading: Microtrip) -> LiveTrip:
         """Add a microtrip to the trip that it belongs to, which may have ended, or begin one (I1, I6)."""
         sample = Told(reading.tid, reading.device_type, reading.parking, reading.first_ms, reading.last_ms)
-        trip = trip_choice.of_sample(track.trips, sample, self._gap_ms)
+        trip = trip_choice.of_sample(self._trips_at(track, sample.first_ms), sample, self._gap_ms)
         if trip is None:
             return self._begin(track, reading)
         if trip.state is State.OPEN:
@@ -137,9 +149,12 @@ class Placer:
         self.rows.change_ended(trip, not_scored=not_scored)
 
     def _begin(self, track: Track, reading: Microtrip) -> LiveTrip:
-        """Begin a trip. A later one ends the open trip; one before it, or long before the latest, has ended by itself.
-        Its driver is the vehicle's current driver (H9)."""
-        if track.trip is not None:
+        """Begin a trip, with the vehicle and driver at its start (H9). A later one ends the open trip; one before it,
+        long before the latest, or on an earlier vehicle has ended by itself."""
+        owner = self._owner(track, reading.first_ms)
+        if owner.vehicle_id != track.vehicle_id:
+            is_late = True
+        elif track.trip is not None:
             is_late = reading.first_ms < track.trip.last_ms
         else:
             is_late = any(reading.last_ms + self._gap_ms < each.last_ms for each in track.trips)
@@ -151,8 +166,8 @@ class Placer:
             tid=reading.tid,
             device_type=reading.device_type,
             parking=reading.parking,
-            vehicle_id=track.vehicle_id,
-            user_id=track.driver_id,
+            vehicle_id=owner.vehicle_id,
+            user_id=owner.driver_id,
             first_ms=reading.first_ms,
             last_ms=reading.last_ms,
         )
@@ -177,8 +192,7 @@ class Placer:
         trip = trip_choice.of_message(track.trips, told, self._gap_ms)
         self.rows.messages += 1
         if trip is None:
-            self._alone(track, message, told, received_ms)
-            return track.vehicle_id
+            return self._alone(track, message, told, received_ms)
         start_said = message.start_ms is not None
         if message.start_ms is not None:
             first = trip_choice.first_piece(track.trips, trip, message.start_ms)
@@ -198,8 +212,9 @@ class Placer:
         self._tell(track, None, trips.TRIP)
         return trip.vehicle_id
 
-    def _alone(self, track: Track, message: Trip, told: Told, received_ms: int) -> None:
-        """Create a trip for a message without microtrips, which may come later."""
+    def _alone(self, track: Track, message: Trip, told: Told, received_ms: int) -> VehicleId | None:
+        """Create a trip for a message without microtrips, which may come later; return its vehicle."""
+        owner = self._owner(track, told.first_ms)
         header_ms = message.header_ms
         start_ms = trips.start_ms(said_ms=message.start_ms, first_ms=None, header_ms=header_ms, received_ms=received_ms)
         end_ms = trips.end_ms(said_ms=message.end_ms, last_ms=None, header_ms=header_ms, received_ms=received_ms)
@@ -209,8 +224,8 @@ class Placer:
             tid=message.tid,
             device_type=message.device_type,
             parking=message.parking,
-            vehicle_id=track.vehicle_id,
-            user_id=track.driver_id,
+            vehicle_id=owner.vehicle_id,
+            user_id=owner.driver_id,
             first_ms=start_ms,
             last_ms=end_ms,
             closed_ms=self._now_ms,
@@ -223,26 +238,45 @@ class Placer:
         times = {"start_ms": start_ms, "end_ms": end_ms, "closed_ms": self._now_ms, "until_ms": trip.until_ms}
         self._insert(track, trip, **times, **_said(message), not_scored=self._ask_score(trip, self._due_ms))
         self._tell(track, trip, trips.TRIP)
+        return trip.vehicle_id
+
+    def _owner(self, track: Track, at_ms: int) -> Owner:
+        """The vehicle that the sensor was on at the instant, and its driver."""
+        past = self._pasts.get(track)
+        return Owner(track.vehicle_id, track.driver_id) if past is None else past.owner(at_ms)
+
+    def _trips_at(self, track: Track, at_ms: int) -> Sequence[LiveTrip]:
+        """The sensor's trips that began while it was on the vehicle of this instant: no other has samples of it."""
+        past = self._pasts.get(track)
+        if past is not None:
+            vehicle_id = past.owner(at_ms).vehicle_id
+            return [trip for trip in track.trips if past.owner(trip.first_ms).vehicle_id == vehicle_id]
+        changed_ms, vehicle_id = track.changed_ms, track.vehicle_id
+        return [trip for trip in track.trips if trip.first_ms >= changed_ms or trip.vehicle_id == vehicle_id]
 
     def _add(self, track: Track, trip: LiveTrip) -> None:
         track.add(trip, recent_ms=int(self._now_ms - 2 * self._gap_ms))
 
-    def _event(self, track: Track, event: DeviceEvent, received_ms: int, no: int, text: str) -> None:
-        """Store a device event with the trip that it belongs to by number and time."""
-        trip = trip_choice.of_event(track.trips, event.tid, event.event_ms, self._gap_ms)
+    def _event(self, track: Track, event: DeviceEvent, received_ms: int, no: int, text: str) -> VehicleId | None:
+        """Store a device event with the trip that it belongs to by number and time; return its vehicle."""
+        trip = trip_choice.of_event(self._trips_at(track, event.event_ms), event.tid, event.event_ms, self._gap_ms)
         if trip is None:
             track.has_early_events = True
-        elif trip.closed_ms is not None:
-            self.rows.late_events.append(no)
+            owner = self._owner(track, event.event_ms)
+        else:
+            owner = Owner(trip.vehicle_id, trip.user_id)
+            if trip.closed_ms is not None:
+                self.rows.late_events.append(no)
         self.rows.events += (
             *(no, text, track.company_id, track.sensor_id),
-            *((track.vehicle_id, track.driver_id, None) if trip is None else (trip.vehicle_id, trip.user_id, trip.id)),
+            *(*owner, trip and trip.id),
             *(event.device_type, event.ty, event.sent_ty, event.ts, event.event_ms, event.tid),
             *(event.lat, event.lon, event.payload),
         )
         track.used_ms = received_ms
         if event.is_attribute:
             self.rows.set_attribute(track.sensor_id, str(event.ty), event.event_ms, event.payload)
+        return owner.vehicle_id
 
     def _end(self, track: Track, trip: LiveTrip, cause: Cause, **said: Any) -> None:
         trip.state = trips.move(trip.state, cause)

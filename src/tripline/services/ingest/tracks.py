@@ -8,16 +8,17 @@ shared one by the sensors' claims (`store/ingest/claims.py`).
 Not here: the queries (`store/ingest/tracks.py`), placing readings (`placement.py`).
 """
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple
 
 from tripline.domain import deliveries
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
+from tripline.domain.mountings import Past
 from tripline.domain.trips import LiveTrip, State
 from tripline.services.batch_tries import Stale
-from tripline.store.ingest import claims
+from tripline.store.ingest import claims, mountings
 from tripline.store.ingest import tracks as rows
 from tripline.store.ingest.claims import Facts
 from tripline.store.ingest.tracks import Span
@@ -49,9 +50,9 @@ class Time(NamedTuple):
 class Track:
     """A sensor and its trips."""
 
-    __slots__ = ("company_id", "driver_id", "has_early_events", "key", "kind", "known_ms", "new_ms", "newest_ms", "newest_ts",
-                 "sensor_id", "sensor_type", "service_type", "spans", "sure_ms", "trip", "trips", "used_ms",
-                 "vehicle_id")  # fmt: skip
+    __slots__ = ("changed_ms", "company_id", "driver_id", "has_early_events", "key", "kind", "known_ms", "new_ms",
+                 "newest_ms", "newest_ts", "sensor_id", "sensor_type", "service_type", "spans", "sure_ms", "trip",
+                 "trips", "used_ms", "vehicle_id")  # fmt: skip
 
     def __init__(self, sensor_id: SensorId, known: rows.Known, *, now_ms: int, known_ms: int) -> None:
         self.sensor_id = sensor_id
@@ -74,6 +75,8 @@ class Track:
         self.sure_ms = 0
         """No known trip except the open one ended so late."""
         self.measure()
+        self.changed_ms = known.changed_ms
+        """Vehicle and driver are the present ones since then."""
         self.has_early_events = known.has_early_events
         """The sensor may have events without a trip, which a trip may take that begins or grows."""
         self.newest_ts = known.newest_ts
@@ -169,17 +172,29 @@ class Tracks:
             self._tracks[track.sensor_id] = track
         return read
 
-    async def read_older(self, times: Iterable[Time]) -> None:
-        """Load the trips near these times, if they are too old for memory. Raises `Outage`."""
+    async def read_older(self, times: Iterable[Time]) -> Mapping[Track, Past]:
+        """Load the trips near these times, if they are too old for memory. Return the changes of the sensors that have
+        a time before their last change. Raises `Outage`."""
         gap_ms, around_ms = self._gap_ms, _AROUND_GAPS * self._gap_ms
         spans: dict[Track, dict[Span, None]] = {}
+        changed: dict[Track, None] = {}
         for track, first_ms, last_ms in times:
+            if first_ms < track.changed_ms:
+                changed[track] = None
             if first_ms - gap_ms < track.known_ms:
                 mine = spans.setdefault(track, {})
                 near = (span for span in (*mine, *track.spans) if _covers(span, first_ms - gap_ms, last_ms + gap_ms))
                 # One read serves the messages around and the next ones.
                 around = Span(track.sensor_id, first_ms - gap_ms - around_ms, last_ms + gap_ms + around_ms)
                 mine[next(near, around)] = None
+        await self._read_spans(spans)
+        if not changed:
+            return {}
+        return await self._store.read(
+            lambda tx: {each: mountings.past(tx, SCOPE, each.sensor_id, each.vehicle_id) for each in changed}
+        )
+
+    async def _read_spans(self, spans: Mapping[Track, Mapping[Span, None]]) -> None:
         wanted = [span for track, mine in spans.items() for span in mine if span not in track.spans]
         if not wanted:
             return
@@ -204,9 +219,9 @@ class Tracks:
             return await self._store.write(claim_and_load, locked=True)
         return await (self._store.read_short if len(sensor_ids) <= _INLINE else self._store.read)(load)
 
-    def check(self, tx: WriteTx, sensor_ids: Iterable[SensorId]) -> None:
-        """Begin a batch's transaction: raises `Stale` if the tracks of these sensors are outdated. On a shared database
-        the sensors are locked until the commit."""
+    def check(self, tx: WriteTx, sensor_ids: Iterable[SensorId], pasts: Mapping[Track, Past]) -> None:
+        """Begin a batch's transaction: raises `Stale` if the tracks of these sensors, or their changes, are outdated.
+        On a shared database the sensors are locked until the commit."""
         if not tx.shared:
             if self._store.foreign_commits != self._foreign_commits:
                 raise Stale
@@ -215,6 +230,9 @@ class Tracks:
         known = (self._tracks.get(sensor_id) for sensor_id in sensor_ids)
         remembered = {track.sensor_id: track.facts for track in known if track is not None}
         if remembered and claims.changed(tx, SCOPE, remembered, node_id=self._node_id):
+            raise Stale
+        # Since this batch is under way, an eraser waits for it.
+        if any(mountings.past(tx, SCOPE, each.sensor_id, each.vehicle_id) != past for each, past in pasts.items()):
             raise Stale
 
     def forget(self, sensor_ids: Iterable[SensorId]) -> None:

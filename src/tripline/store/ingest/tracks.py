@@ -37,6 +37,7 @@ from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.samples import RECORD
 from tripline.store.erasure import erasures
+from tripline.store.ingest import mountings
 from tripline.store.tables import device_event, microtrip, sensor, trip, vehicle
 from tripline.store.transactions import Hot, ReadTx
 
@@ -92,6 +93,7 @@ def _sensors(which: ColumnElement[Any]) -> Select[Any]:
             _LAST_CHANGED,
             _NEWEST_OPEN,
             _HAS_EARLY_EVENTS,
+            *mountings.CHANGED_MS,
         )
         .outerjoin(vehicle, vehicle.c.id == sensor.c.vehicle_id)
         .where(sensor.c.id == which)
@@ -273,6 +275,8 @@ class Known(msgspec.Struct, frozen=True):
     """The open trip and the latest ended ones, in the order opened; excludes deleted vehicles' trips."""
     has_early_events: bool
     """It has events without a trip."""
+    changed_ms: int
+    """When its vehicle or the driver of its vehicle changed last; 0: not known."""
     newest_ts: int
     """No header `ts` of its microtrips is larger, unless it was false when it came."""
 
@@ -319,6 +323,7 @@ def load_all(
             trips_of.get(row[0], []),
             max(newest.get(row[0], -1), _largest_before(since_ms, row[7], row[8])),
             has_early_events=bool(row[9]),
+            changed_ms=max(row[10:12]),
         )
         for row in found
     }
@@ -364,7 +369,7 @@ def _lives(tx: ReadTx, rows: Iterable[tuple[Any, ...]]) -> list[Driven]:
 
 
 def _known(
-    row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int, *, has_early_events: bool
+    row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int, *, has_early_events: bool, changed_ms: int
 ) -> Known:
     # Interned, because ten thousand sensors share few of these strings, and trips share their sensor's.
     company_id, service_type, sensor_type, vehicle_id, kind, driver_id = map(_interned, row[1:])
@@ -377,6 +382,7 @@ def _known(
         driver_id=driver_id,
         trips=driven,
         has_early_events=has_early_events,
+        changed_ms=changed_ms,
         newest_ts=newest_ts,
     )
 
