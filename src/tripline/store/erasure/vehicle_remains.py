@@ -10,7 +10,10 @@ from typing import Final
 
 from sqlalchemy import ColumnElement, Delete, Integer, Table, bindparam, delete, select, update
 
+from tripline.domain import bus
 from tripline.domain.ids import VehicleId
+from tripline.store.erasure import erasures
+from tripline.store.ingest import deliveries
 from tripline.store.scores import findings, sums
 from tripline.store.tables import (
     account,
@@ -64,7 +67,7 @@ _CALLS: Final = (
 """Calls to devices that were on the vehicle stay with their sensors, and name no vehicle from then on."""
 _MICROTRIPS: Final = _some(microtrip, microtrip.c.no, microtrip.c.trip_no, microtrip.c.no)
 _NEWEST_TRIP: Final = Hot(
-    select(trip.c.no, trip.c.id, trip.c.user_id)
+    select(trip.c.no, trip.c.id, trip.c.user_id, trip.c.sensor_id, trip.c.source)
     .where(trip.c.vehicle_id == bindparam("of_owner"))
     .order_by(trip.c.created_ms.desc(), trip.c.no.desc())
     .limit(1),
@@ -119,7 +122,10 @@ def _some_of_newest_trip(tx: WriteTx, vehicle_id: VehicleId, limit: int) -> int:
     found = tx.hot(_NEWEST_TRIP, vehicle_id)
     if not found:
         return 0
-    trip_no, trip_id, driver_id = found[0]
+    trip_no, trip_id, driver_id, sensor_id, source = found[0]
+    if sensor_id is not None and source != bus.SOURCE:
+        deleted_ms = erasures.deleted_ms(tx, vehicle_id)
+        deliveries.keep_hashes(tx, sensor_id, trip_no, deleted_ms=deleted_ms, limit=limit)
     erased = tx.run(_MICROTRIPS, {"of_owner": trip_no, "most": limit})
     if erased < limit:
         tx.run(_JOB, {"of_trip": trip_no})

@@ -12,17 +12,20 @@ from functools import cache
 from typing import Final, NamedTuple
 
 import msgspec
-from sqlalchemy import Table, text
+from sqlalchemy import Table, and_, bindparam, select, text, update
 
-from tripline.domain import ids
+from tripline.domain import deliveries, ids
 from tripline.domain.access import Reach, Scope
-from tripline.domain.deliveries import CLOCKS_APART_MS
 from tripline.domain.ids import RowNo, SensorId
+from tripline.domain.instants import DAY_MS
 from tripline.store.bulk import Bulk
-from tripline.store.tables import delivery, device_event, microtrip
-from tripline.store.transactions import Hot, ReadTx, Store
+from tripline.store.tables import delivery, device_event, microtrip, sensor
+from tripline.store.transactions import Hot, ReadTx, Store, WriteTx
 
 ENTRIES: Final = Bulk(delivery, "instant", "mark", "no")
+_HASHES: Final = Bulk(delivery, "instant", "mark", "no", on_conflict="ON CONFLICT DO NOTHING")
+KEPT_MS: Final = 10 * DAY_MS
+"""Resends of rows stored so long before their vehicle's deletion, or later, are recognised."""
 _SIZES: Final = (256, 64, 16, 4, 1)
 """Keys in one statement of SQLite."""
 _MOST: Final = 16
@@ -61,10 +64,10 @@ class Sent(msgspec.Struct, gc=False):
 
 
 class _Looked(NamedTuple):
-    """A message whose key an entry has, and the row that the entry names."""
+    """A message whose key an entry has, and the row that the entry names; None: erased."""
 
     message: Sent
-    stored: Content
+    stored: Content | None
 
 
 class Noted(NamedTuple):
@@ -83,9 +86,12 @@ class StoredEntries(NamedTuple):
     other: set[int]
     """By another one."""
 
-    def add(self, message: Sent, stored: Content) -> None:
-        """Put in the message by the row that its entry names."""
-        (self.equal if stored == message.content else self.other).add(message.place)
+    def add(self, message: Sent, stored: Content | None) -> None:
+        """Put in the message by the row that its entry names. An erased row was equal if its mark has a hash."""
+        if stored is not None:
+            (self.equal if stored == message.content else self.other).add(message.place)
+        elif message.mark != deliveries.key_of(message.sensor_id):
+            self.equal.add(message.place)
 
 
 def stored(tx: ReadTx, scope: Scope, sent: Sequence[Sent], *, since_ms: int, found: StoredEntries) -> None:
@@ -120,8 +126,17 @@ def compared(
             wanted = _array(each.no for each in of_table)
             rows = {no: Content(*row) for no, *row in tx.hot(_of_all(table), wanted, *_bounds(since_ms, now_ms))}
             for message, no in of_table:
-                if no in rows:
-                    found.add(message, rows[no])
+                found.add(message, rows.get(no))
+
+
+def keep_hashes(tx: WriteTx, sensor_id: SensorId, trip_no: RowNo, *, deleted_ms: int, limit: int) -> None:
+    """Before the newest `limit` microtrips of a deleted vehicle's trip are erased, store an entry with a hash for each
+    that has none, so that a resend is recognised without its row; of rows from the last ten days only."""
+    key = deliveries.key_of(sensor_id)
+    rows = tx.hot(_NEWEST, key, trip_no, ids.first_no(deleted_ms - KEPT_MS), limit)
+    if rows:
+        _HASHES.insert(tx, [value for no, ts, payload in rows for value in (ts, deliveries.mark_of(key, payload), no)])
+        tx.run(_ERASED, {"of_sensor": sensor_id, "at_ms": deleted_ms + deliveries.CLOCKS_APART_MS})
 
 
 def _looked_up(tx: ReadTx, table: Table, sent: Sequence[Sent], since_no: RowNo) -> Iterator[_Looked]:
@@ -131,7 +146,8 @@ def _looked_up(tx: ReadTx, table: Table, sent: Sequence[Sent], since_no: RowNo) 
         while len(sent) - start >= size:
             keys = [key for each in sent[start : start + size] for key in (each.instant, each.mark)]
             for number, *row in tx.hot(_of_some(table, size), *keys, since_no):
-                yield _Looked(sent[start + number], Content(*row))
+                stored = None if row[-1] is None else Content(*row)
+                yield _Looked(sent[start + number], stored)
             start += size
 
 
@@ -142,7 +158,7 @@ def _table(message: Sent) -> Table:
 
 def _bounds(since_ms: int, now_ms: int) -> tuple[RowNo, RowNo]:
     """Row numbers between which an entry counts: they leave one week's partition or two to look at."""
-    return ids.first_no(since_ms), ids.first_no(now_ms + CLOCKS_APART_MS)
+    return ids.first_no(since_ms), ids.first_no(now_ms + deliveries.CLOCKS_APART_MS)
 
 
 def _array(numbers: Iterable[int]) -> str:
@@ -160,7 +176,7 @@ def _of_some(table: Table, size: int) -> Hot:
         f"WITH wanted (number, instant, mark) AS (VALUES {keys})"
         " SELECT wanted.number, {compared} FROM wanted CROSS JOIN delivery"
         " ON delivery.instant = wanted.instant AND delivery.mark = wanted.mark AND delivery.no >= :since_no"
-        " CROSS JOIN {rows}"
+        " {joined}"
     )
     return Hot(text(statement.format(**_COMPARED[table.name])), *names, "since_no")
 
@@ -181,24 +197,42 @@ server's estimate of the table's size."""
 @cache
 def _of_all(table: Table) -> Hot:
     """The rows with these numbers in a shared database."""
+    no = f"{table.name}.no"
     statement = (
-        "SELECT delivery.no, {compared} FROM {rows} AND delivery.no >= CAST(:since_no AS BIGINT)"
-        " AND delivery.no < CAST(:until_no AS BIGINT)"
+        f"SELECT {no}, {{compared}} FROM {{rows}} WHERE {no} = ANY(CAST(:nos AS BIGINT[]))"
+        f" AND {no} >= CAST(:since_no AS BIGINT) AND {no} < CAST(:until_no AS BIGINT)"
     )
-    of_rows = _COMPARED[table.name]["rows"].replace("= delivery.no", "= ANY(CAST(:nos AS BIGINT[]))")
-    compared = _COMPARED[table.name]["compared"]
-    statement = statement.replace("delivery.no", f"{table.name}.no").format(compared=compared, rows=of_rows)
-    return Hot(text(statement), "nos", "since_no", "until_no")
+    return Hot(text(statement.format(**_COMPARED[table.name])), "nos", "since_no", "until_no")
 
 
+_ENTRY: Final = (
+    delivery.c.instant == microtrip.c.ts,
+    delivery.c.mark == bindparam("key"),
+    delivery.c.no == microtrip.c.no,
+)
+_NEWEST: Final = Hot(
+    select(microtrip.c.no, microtrip.c.ts, microtrip.c.payload)
+    .join(delivery, and_(*_ENTRY))
+    .where(microtrip.c.trip_no == bindparam("trip_no"), microtrip.c.no >= bindparam("since_no"))
+    .order_by(microtrip.c.no.desc())
+    .limit(bindparam("most")),
+    *("key", "trip_no", "since_no", "most"),
+)
+_ERASED: Final = (
+    update(sensor)
+    .where(sensor.c.id == bindparam("of_sensor"), sensor.c.erased_ms.is_distinct_from(bindparam("at_ms")))
+    .values(erased_ms=bindparam("at_ms"))
+)
 _COMPARED: Final = {
     microtrip.name: {
         "compared": "trip.sensor_id, NULL AS ty, microtrip.ts, microtrip.payload",
-        "rows": "microtrip CROSS JOIN trip WHERE microtrip.no = delivery.no AND trip.no = microtrip.trip_no",
+        "rows": "microtrip JOIN trip ON trip.no = microtrip.trip_no",
+        "joined": "LEFT JOIN microtrip ON microtrip.no = delivery.no LEFT JOIN trip ON trip.no = microtrip.trip_no",
     },
     device_event.name: {
         "compared": "device_event.sensor_id, device_event.ty, device_event.ts, device_event.payload",
-        "rows": "device_event WHERE device_event.no = delivery.no",
+        "rows": "device_event",
+        "joined": "LEFT JOIN device_event ON device_event.no = delivery.no",
     },
 }
 """Columns that are compared with a message, by the table of an entry's row."""

@@ -94,6 +94,7 @@ def _sensors(which: ColumnElement[Any]) -> Select[Any]:
             _NEWEST_OPEN,
             _HAS_EARLY_EVENTS,
             *mountings.CHANGED_MS,
+            sensor.c.erased_ms,
         )
         .outerjoin(vehicle, vehicle.c.id == sensor.c.vehicle_id)
         .where(sensor.c.id == which)
@@ -321,7 +322,11 @@ def load_all(
         row[0]: _known(
             row[:7],
             trips_of.get(row[0], []),
-            max(newest.get(row[0], -1), _largest_before(since_ms, row[7], row[8])),
+            max(
+                newest.get(row[0], -1),
+                _largest_before(since_ms, row[7], row[8]),
+                -1 if row[12] is None else row[12] + deliveries.AHEAD_MS,
+            ),
             has_early_events=bool(row[9]),
             changed_ms=max(row[10:12]),
         )

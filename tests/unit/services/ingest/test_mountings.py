@@ -13,13 +13,15 @@ from tests.support.ingest_rig import (
     SENSOR,
     VEHICLE,
     Rig,
+    item,
     microtrip,
     trip_message,
 )
 
 from tripline.domain.history import Event, Fact
+from tripline.domain.ids import VehicleId
 from tripline.store import tables
-from tripline.store.erasure import erasures
+from tripline.store.erasure import erasures, vehicle_remains
 from tripline.store.fleet import history
 
 M = NOW + 60 * MINUTE
@@ -120,3 +122,28 @@ def test_backlog_moves_the_old_vehicle_and_not_the_new_one(rig: Rig) -> None:
     rig.run(rig.positions.write_down())
 
     assert rig.rows(tables.vehicle_position, "vehicle_id", "time_ms") == [(VEHICLE, NOW)]
+
+
+@pytest.mark.parametrize("how", ["before erasing", "erased"])
+@pytest.mark.parametrize("days", [9, 11])
+def test_resends_of_a_deleted_vehicle_are_recognised_for_ten_days(rig: Rig, how: str, days: int) -> None:
+    sent = [
+        microtrip(NOW),
+        microtrip(NOW) | {"pld": {"lat": 1.0, "lon": 1.0, "clt": NOW}},
+        {"ty": 2, "pld": item(NOW + 1)},
+    ]
+    rig.send(*sent, at=NOW + 5000)
+    rig.now_ms = NOW + days * 24 * 60 * MINUTE
+    remount(rig, rig.now_ms)
+    rig.run(rig.store.write(lambda tx: erasures.begin(tx, VEHICLE, now_ms=rig.now_ms)))
+    if how == "erased":
+        while rig.run(rig.store.write(lambda tx: vehicle_remains.erase_some(tx, VehicleId(VEHICLE), limit=2))):
+            pass
+        assert rig.rows(tables.microtrip) == []
+    rig.restart()
+
+    before = len(rig.rows(tables.microtrip))
+    rig.send(*sent, microtrip(NOW + 1000), at=rig.now_ms)
+
+    # After that, only those whose entry always had a hash.
+    assert len(rig.rows(tables.microtrip)) - before == (2 if (how, days) == ("erased", 11) else 1)
