@@ -53,8 +53,8 @@ class Past(msgspec.Struct, frozen=True):
 
 
 def _at(changes: Sequence[Change], at_ms: int, now: str | None) -> str | None:
-    """The vehicle or person at the instant. Before the first known change it is what that change ended, else the
-    present one."""
+    """The vehicle or person at the instant. Before the first known change: the one that it ended, else the present
+    one."""
     last = None
     for change in changes:
         if change.at_ms > at_ms:

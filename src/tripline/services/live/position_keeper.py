@@ -47,7 +47,7 @@ REMEMBERED: Final = 50_000
 """Most sensors in memory; beyond it, sensors that did not move recently are forgotten, together with the samples for
 their next heading."""
 CHECKED_S: Final = 10.0
-"""How often vehicles are found whose newest sample is too old to count as driving."""
+"""Pause between two searches for vehicles whose newest sample is too old to count as driving."""
 FINISH_S: Final = 5.0
 """How long shutdown waits for a store that is down."""
 _PAUSE_S: Final = 1.0
@@ -150,7 +150,7 @@ class PositionKeeper:
             self._seen = {each: seen for each, seen in self._seen.items() if seen.vehicle_id in kept}
 
     async def note_idle(self) -> None:
-        """Note the vehicles that no longer count as driving, whoever wrote their positions. Raises `Outage`."""
+        """Note the vehicles that no longer count as driving, also those of other processes. Raises `Outage`."""
         until_ms = self._driving_since()
         if await self._store.read_short(lambda tx: rows.any_idle(tx, until_ms)):
             await self._store.write(lambda tx: rows.note_idle(tx, until_ms), locked=True)
