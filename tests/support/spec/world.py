@@ -17,8 +17,8 @@ from tests.support.device import CarefulDevice
 
 START_MS = 1_780_000_000_000
 TRIP_EVERY_MS = 3_600_000
-DEGREES_PER_STEP = 0.00015
-"""About 16.7 m northward a second: 60 km/h."""
+DEGREES_PER_KMH = 0.00015 / 60
+"""Northward in one second at 1 km/h; 60 km/h are about 16.7 m a second."""
 PATIENCE_S = 30
 SPEEDS = (
     [60.0] * 60
@@ -249,11 +249,13 @@ class World:
 
 
 def drive(start_ms: int, number: int, *, step_ms: int = 1000, speeds: list[float] = SPEEDS) -> list[bytes]:
-    """A trip northward: its microtrips and its trip message."""
+    """A trip northward at these speeds: its microtrips and its trip message."""
     bodies = []
+    lat = 37.0
     for step, speed in enumerate(speeds):
         at_ms = start_ms + step * step_ms
-        item = {"tid": number, "try": 1, "clt": at_ms, "lat": 37 + step * DEGREES_PER_STEP, "lon": 127.0, "sp": speed}
+        item = {"tid": number, "try": 1, "clt": at_ms, "lat": lat, "lon": 127.0, "sp": speed}
+        lat += speed * DEGREES_PER_KMH * step_ms / 1_000
         bodies.append(json.dumps({"ty": 2, "ts": at_ms, "pld": item}).encode())
     end_ms = start_ms + (len(speeds) - 1) * step_ms
     ended = {"tid": number, "try": 1, "stt": start_ms, "edt": end_ms}
