@@ -93,6 +93,8 @@ class Findings(msgspec.Struct, frozen=True):
     """Seconds over the limit."""
     style: Floats
     """Burden of driving style (`style.py`); 0 if the policy gives it no weight."""
+    implausible: Flags
+    """True if more than `speeds.MOST_IMPOSSIBLE` of the speeds are impossible."""
     ratio: Floats
     """Distance by speed for each metre by positions (`units.ratios`); NaN if the trip is too short to measure it."""
     source: NDArray[np.int8]

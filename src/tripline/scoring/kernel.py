@@ -62,6 +62,8 @@ class Work(msgspec.Struct, kw_only=True):
     """Of each trip: `Drives.stated_m`."""
     repairs: Ints
     """Shape of trips x `REPAIRS`."""
+    implausible: Flags
+    """The trips with too many impossible speeds."""
     spacing: Ints = np.empty(0, np.int64)
     """Time from each sample to the next, ms."""
     seconds: Singles = np.empty(0, np.float32)
@@ -122,6 +124,7 @@ class Work(msgspec.Struct, kw_only=True):
             own=np.zeros(last - first, np.int64),
             stated_m=self.stated_m[trip : trip + 1],
             repairs=self.repairs[trip : trip + 1],
+            implausible=self.implausible[trip : trip + 1],
             spacing=self.spacing[between],
             speed=self.speed[begin:end],
             steps_m=self.steps_m[between],
@@ -176,6 +179,7 @@ def worked(drives: Drives, rules: Rules) -> Work:
         own=np.arange(len(drives)),
         stated_m=drives.stated_m,
         repairs=np.zeros((len(drives), len(REPAIRS)), np.int64),
+        implausible=np.zeros(len(drives), np.bool_),
     )
     work.keep(drives, rules)
     for step in STEPS.values():
@@ -204,6 +208,7 @@ def found(work: Work, rules: Rules) -> Findings:
         dense=_dense(work, rules),
         over_s=work.summed(overspeed.seconds_over(work.drives, work.over, work.spacing, rules)),
         style=_style_burden(work, events, rules),
+        implausible=work.implausible,
         ratio=work.ratio,
         source=distance.source,
         gaps=sampling.gaps,
@@ -216,13 +221,19 @@ def found(work: Work, rules: Rules) -> Findings:
 
 
 def _impossible_speeds(work: Work, rules: Rules) -> None:
-    """Discard speeds that no vehicle reaches."""
+    """Discard speeds that no vehicle reaches; not where they are many: their fit to the path then tells the unit."""
     given = work.drives.speed_kmh
     usable = speeds.usable(work.drives, rules)
-    if usable is not given:
-        bad = np.flatnonzero(np.isnan(usable) & ~np.isnan(given))
-        work.mended("bad_speeds", np.bincount(work.drives.at(bad), minlength=len(work.drives)))
-        work.drives = replace(work.drives, speed_kmh=usable)
+    if usable is given:
+        return
+    bad = np.flatnonzero(np.isnan(usable) & ~np.isnan(given))
+    work.mended("bad_speeds", np.bincount(work.drives.at(bad), minlength=len(work.drives)))
+    odd = bad[speeds.impossible(given[bad], rules.guards.fastest_kmh)]
+    most = speeds.MOST_IMPOSSIBLE * work.summed(np.diff(work.drives.starts))
+    work.implausible = np.bincount(work.at(odd), minlength=len(work.repairs)) > most
+    odd = odd[work.implausible[work.at(odd)]]
+    usable[odd] = given[odd]
+    work.drives = replace(work.drives, speed_kmh=usable)
 
 
 def _clocks(work: Work, rules: Rules) -> None:
@@ -360,9 +371,9 @@ def _style(work: Work, rules: Rules) -> None:
 
 
 STEPS: Final[dict[str, Callable[[Work, Rules], None]]] = {
-    "impossible_speeds": _impossible_speeds,
     "clocks": _clocks,
     "instants": _instants,
+    "impossible_speeds": _impossible_speeds,
     "fixes": _fixes,
     "positions": _positions,
     "old_positions": _old_positions,

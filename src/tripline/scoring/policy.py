@@ -17,22 +17,22 @@ def judged(found: Findings, rules: Rules) -> list[TripScore | NotScored]:
     counts = {name: found.counts(*kinds).tolist() for name, kinds in COUNTED.items()}
     verdicts: list[TripScore | NotScored] = []
     for trip, metres in enumerate(found.distance_m.tolist()):
-        ratio = float(found.ratio[trip])
-        reason = _reason(int(found.instants[trip]), bool(found.dense[trip]), ratio, metres, rules)
         own = {name: of_trips[trip] for name, of_trips in counts.items()}
         over_s, style = float(found.over_s[trip]), float(found.style[trip])
+        reason = _reason(found, trip, rules)
         verdicts.append(reason or scored(own, over_s=over_s, distance_m=metres, rules=rules, style=style))
     return verdicts
 
 
-def _reason(instants: int, dense: bool, ratio: float, distance_m: float, rules: Rules) -> NotScored | None:
-    if instants < 2:
+def _reason(found: Findings, trip: int, rules: Rules) -> NotScored | None:
+    ratio, metres = found.ratio[trip], found.distance_m[trip]
+    if found.instants[trip] < 2:
         return NotScored.NO_SAMPLES
-    if not dense:
+    if not found.dense[trip]:
         return NotScored.SPARSE
-    if ratio < rules.guards.implied_least or ratio > rules.guards.implied_most:
+    if found.implausible[trip] or ratio < rules.guards.implied_least or ratio > rules.guards.implied_most:
         return NotScored.SPEED_IMPLAUSIBLE
-    if distance_m < rules.scoring.min_distance_m or distance_m <= 0:
+    if metres < rules.scoring.min_distance_m or metres <= 0:
         return NotScored.TOO_SHORT
     return None
 

@@ -89,6 +89,10 @@ class Unit(StrEnum):
     MPH = "mph"
     KNOTS = "knots"
     METRES_PER_SECOND = "metres_per_second"
+    TENTHS = "tenths"
+    """Tenths of a km/h."""
+    CENTIMETRES_PER_SECOND = "centimetres_per_second"
+    MILLIMETRES_PER_SECOND = "millimetres_per_second"
     NOTHING = "nothing"
     """The speed is about 0 at any real speed."""
 
@@ -97,15 +101,19 @@ _RATIOS: Final = {
     Unit.MPH: 1 / 1.609344,
     Unit.KNOTS: 1 / 1.852,
     Unit.METRES_PER_SECOND: 1 / 3.6,
+    Unit.TENTHS: 10.0,
+    Unit.CENTIMETRES_PER_SECOND: 100 / 3.6,
+    Unit.MILLIMETRES_PER_SECOND: 1_000 / 3.6,
     Unit.NOTHING: 0.0,
 }
 _NEAR: Final = 0.05
+"""Of ratios above 1 the relative difference."""
 
 
 def likely(ratio: float) -> Unit | None:
     """The unit that gives this ratio; None: no known unit."""
     unit = min(_RATIOS, key=lambda each: abs(_RATIOS[each] - ratio))
-    return unit if abs(_RATIOS[unit] - ratio) <= _NEAR else None
+    return unit if abs(_RATIOS[unit] - ratio) <= _NEAR * max(_RATIOS[unit], 1) else None
 
 
 def at_period(period_ms: int) -> float | None:

@@ -13,7 +13,12 @@ from tripline.scoring.geometry import haversine_m
 from tripline.scoring.rules import Rules
 
 NO_SPEED_KMH: Final = 255.0
-"""One-byte value that devices send for an unknown speed; in two bytes it is 65,535, which no vehicle reaches."""
+"""One-byte value that devices send for an unknown speed."""
+NO_SPEED_IN_TWO_BYTES_KMH: Final = 65_535.0
+MOST_IMPOSSIBLE: Final = 0.1
+"""A trip with a greater part of impossible speeds is refused."""
+BOUND_KMH: Final = 1e5
+"""Greater values are no speed in any unit: it is 360 km/h in mm/s."""
 FINEST_KMH: Final = 0.1
 STEPS_KMH: Final = (0.5, 1.0, 5.0)
 """Coarser steps of devices' speeds, each a multiple of the one before."""
@@ -32,6 +37,12 @@ def usable(drives: Drives, rules: Rules) -> Floats:
     if not speed.size or (np.fmin.reduce(speed) >= 0 and np.fmax.reduce(speed) < min(NO_SPEED_KMH, fastest)):
         return speed
     return trusted(speed, fastest)
+
+
+def impossible(speed_kmh: Floats, fastest_kmh: float) -> Flags:
+    """True for speeds that may be real in another unit."""
+    found: Flags = (speed_kmh > fastest_kmh) & (speed_kmh <= BOUND_KMH) & (speed_kmh != NO_SPEED_IN_TWO_BYTES_KMH)
+    return found
 
 
 def trusted(speed_kmh: Floats, fastest_kmh: float) -> Floats:

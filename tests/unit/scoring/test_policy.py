@@ -96,6 +96,22 @@ def test_counts_add_up_to_the_number_of_events():
     assert sum(getattr(first, name) for name in COUNTED) == 7
 
 
+@pytest.mark.parametrize(("impossible", "refused"), [(40, False), (41, True)])
+def test_more_than_a_tenth_of_impossible_speeds_refuses_a_trip(impossible, refused):
+    speed = [54.0] * 360 + [301.0] * impossible + [54.0] * (40 - impossible)
+    trip = {"speed": speed, "lat": 36 + np.arange(len(speed)) * 15 / 111_195.08}
+
+    assert (verdict(trip) is NotScored.SPEED_IMPLAUSIBLE) is refused
+
+
+@pytest.mark.parametrize("unknown", [255.0, 65_535.0, -1.0, 1e308])
+def test_values_of_an_unknown_speed_refuse_no_trip(unknown):
+    speed = np.full(400, 54.0)
+    speed[::4] = unknown
+
+    assert verdict({"speed": speed, "lat": 36 + np.arange(400) * 15 / 111_195.08}).score == 100
+
+
 def test_pooled_is_the_score_of_all_trips_driven_as_one():
     rules = Rules()
     a = score(harsh=3, over_s=20, distance_m=4_000, rules=rules)

@@ -47,6 +47,31 @@ def test_speed_in_another_unit_tells_which(factor, unit, every):
     assert quality.likely(found) is unit
 
 
+@pytest.mark.parametrize(
+    ("factor", "unit"),
+    [(10, Unit.TENTHS), (100 / 3.6, Unit.CENTIMETRES_PER_SECOND), (1_000 / 3.6, Unit.MILLIMETRES_PER_SECOND)],
+)
+@pytest.mark.parametrize("kmh", [20.0, 54.0, 110.0])
+def test_impossible_speeds_tell_their_unit(factor, unit, kmh):
+    found = ratio(drive(kmh, told=kmh * factor))
+
+    assert found == pytest.approx(factor, rel=0.01)
+    assert quality.likely(found) is unit
+
+
+@pytest.mark.parametrize("impossible", [301.0, 1e308, np.inf])
+def test_some_impossible_speeds_have_no_part_in_the_fit(impossible):
+    trip = drive()
+    trip["speed"][::20] = impossible
+
+    assert ratio(trip) == pytest.approx(1, abs=0.002)
+
+
+@pytest.mark.parametrize("huge", [100_001.0, 1e308, np.inf])
+def test_values_that_are_no_speed_in_any_unit_cannot_tell(huge):
+    assert np.isnan(ratio(drive(told=huge)))
+
+
 def test_speed_that_is_always_0():
     assert ratio(drive(told=0.0)) == 0
     assert quality.likely(0.0) is Unit.NOTHING

@@ -62,6 +62,9 @@ UNITS: Final = {
     Unit.MPH: "they look like miles per hour",
     Unit.KNOTS: "they look like knots",
     Unit.METRES_PER_SECOND: "they look like metres per second",
+    Unit.TENTHS: "they look like tenths of km/h",
+    Unit.CENTIMETRES_PER_SECOND: "they look like centimetres per second",
+    Unit.MILLIMETRES_PER_SECOND: "they look like millimetres per second",
     Unit.NOTHING: "they are 0 while it drives",
 }
 """Likely unit of speeds that do not match their positions."""

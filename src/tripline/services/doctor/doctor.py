@@ -44,6 +44,9 @@ _UNITS: Final = {
     Unit.MPH: "doctor.scoring.mph",
     Unit.KNOTS: "doctor.scoring.knots",
     Unit.METRES_PER_SECOND: "doctor.scoring.metres_per_second",
+    Unit.TENTHS: "doctor.scoring.tenths",
+    Unit.CENTIMETRES_PER_SECOND: "doctor.scoring.centimetres_per_second",
+    Unit.MILLIMETRES_PER_SECOND: "doctor.scoring.millimetres_per_second",
     Unit.NOTHING: "doctor.scoring.nothing",
     None: "doctor.scoring.unknown",
 }
