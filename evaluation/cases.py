@@ -67,6 +67,7 @@ REPORTED: Final = (
     Case("1 s, manoeuvres of 0.7 to 1.5 s", manner=Manner(lasting_s=(0.7, 1.5))),
     Case("2 s, manoeuvres of 1.5 to 2.5 s", Receiver(interval_s=2), Manner(lasting_s=(1.5, 2.5))),
     Case("10 Hz, manoeuvres of 0.7 to 1.5 s", Receiver(interval_s=0.1), Manner(lasting_s=(0.7, 1.5))),
+    Case("1 s, manoeuvres of 1.0 to 1.1 thresholds", manner=Manner(harsh_range=(1.0, 1.1))),
     *(
         Case(name, fault=box_dirt.KINDS[name].make)
         for name in (

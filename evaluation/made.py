@@ -34,7 +34,6 @@ METRES_PER_DEGREE: Final = 111_195.08
 STOPS: Final = 12
 """Stops in one drive."""
 HARSH_SHARE: Final = 0.2
-HARSH_RANGE: Final = (1.3, 1.8)
 MISS_RANGE: Final = (0.3, 0.7)
 TYPICAL: Final = {
     EventType.START: Harsh().start,
@@ -90,6 +89,8 @@ class Manner(NamedTuple):
     lasting_s: tuple[float, float] = (1.5, 4.0)
     """Shortest and longest manoeuvre."""
     harsh_share: float = HARSH_SHARE
+    harsh_range: tuple[float, float] = (1.3, 1.8)
+    """Greatest change within a second of harsh manoeuvres, in thresholds."""
 
 
 PLAIN: Final = Receiver()
@@ -114,16 +115,14 @@ def exceedance(kmh: Floats, column: Column) -> float:
     return float(np.max(np.abs(after - before) / np.where(after > before, faster, slower)))
 
 
-def manoeuvre(
-    rng: np.random.Generator, kind: EventType, column: Column, lasting_s: tuple[float, float], *, harsh: bool
-) -> Floats:
+def manoeuvre(rng: np.random.Generator, kind: EventType, column: Column, manner: Manner, *, harsh: bool) -> Floats:
     """The speeds of one manoeuvre, the first before it begins; drawn again until its exceedance is in range.
 
     Most draws are: the typical row of thresholds is often the one that decides.
     """
-    least, most = HARSH_RANGE if harsh else MISS_RANGE
+    least, most = manner.harsh_range if harsh else MISS_RANGE
     while True:
-        size = round(rng.uniform(*lasting_s) * HZ)
+        size = round(rng.uniform(*manner.lasting_s) * HZ)
         rate = SHAPES[rng.integers(len(SHAPES))]((np.arange(size) + 0.5) / size)
         course = np.append(0, np.cumsum(rate))
         within = np.pad(course, HZ, mode="edge")
@@ -161,7 +160,7 @@ def course(seed: int, column: Column, manner: Manner = USUAL) -> Course:
     parts, size, kmh, truths = [np.zeros(6 * HZ)], 6 * HZ, 0.0, []
     for kind in (*TYPICAL,) * STOPS:
         harsh = bool(rng.random() < manner.harsh_share)
-        rough = manoeuvre(rng, kind, column, manner.lasting_s, harsh=harsh)
+        rough = manoeuvre(rng, kind, column, manner, harsh=harsh)
         before = [pause(rng, kmh)]
         for speed in () if kind is EventType.START else (rng.uniform(10, 100), rough[0]):
             before += [gentle(rng, float(before[-1][-1]), speed, column), pause(rng, speed)]

@@ -1,4 +1,4 @@
-"""What is measured: precision and recall on made drives, real drives thinned, real drives made dirty."""
+"""The measurements: events of made drives, and scores of real drives thinned, without speeds, and made dirty."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
@@ -28,8 +28,10 @@ EPOCH_S: Final = 1_735_689_600
 REAL: Final = Path(tripline.simulator.__file__).parent / "drives"
 RULES: Final = Rules()
 SPEEDLESS_NOISE_M: Final = (0.0, 1.0, 3.0, 5.0)
+"""White noise added to the positions of real drives without speeds."""
 NEAR_MISS: Final = 0.7
 NEAR_S: Final = 10.0
+"""An event without speeds is false if no speed changes by `NEAR_MISS` thresholds within so many seconds."""
 EXACT: Final = made.Receiver(step_kmh=0.1, noise_kmh=0, smoothing_s=(0, 0), noise_m=0)
 FAR_S: Final = 1e6
 """Longer than any drive."""
@@ -188,10 +190,7 @@ def _at(drive: Drive, rows: Any) -> Drive:
 
 
 def speedless() -> list[dict[str, Any]]:
-    """False harsh events of the real drives without speeds, by class, added noise of positions, and sampling.
-
-    An event is false unless the speeds change by `NEAR_MISS` of a threshold and more within `NEAR_S` of it.
-    """
+    """False harsh events of the real drives without speeds, by class, added noise of positions, and sampling."""
     near_misses = replace(RULES, harsh=replace(RULES.harsh, **_scaled(RULES.harsh, NEAR_MISS)))
     rows = []
     for column in Column:
