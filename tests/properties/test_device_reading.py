@@ -39,7 +39,7 @@ numbers = st.one_of(
 times = st.one_of(st.integers(TS - 10_000, RECEIVED_MS + 310_000), st.integers(1_262_303_999_000, 1_262_304_001_000))
 degrees = st.one_of(st.floats(-91, 91), st.integers(-181, 181))
 leaves = st.one_of(
-    st.none(), st.booleans(), numbers, st.text(max_size=8), st.sampled_from(["28", "0x2a", "12.7", "41"])
+    st.none(), st.booleans(), numbers, st.text(max_size=8), st.sampled_from(["28", "0x2a", "12.7", "41", "19 mph"])
 )
 anything = st.recursive(leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner))
 keys = st.sampled_from(
@@ -49,7 +49,7 @@ keys = st.sampled_from(
 usual_items = st.fixed_dictionaries(
     {"lat": degrees, "lon": degrees},
     optional={
-        "tid": st.integers(1, 2), "clt": times, "sp": numbers, "em": leaves, "alt": numbers, "vv": leaves,
+        "tid": st.integers(1, 2), "clt": times, "sp": numbers | leaves, "em": leaves, "alt": numbers, "vv": leaves,
         "try": st.sampled_from([1, 2, None, "1"]), "rpm": numbers,
     },
 )  # fmt: skip

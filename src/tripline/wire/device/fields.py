@@ -53,6 +53,10 @@ class Fields:
         """The number."""
         return device_values.real(self.item.get(key))
 
+    def speed_kmh(self) -> float | None:
+        """The number of `sp`, or of its text with a unit."""
+        return device_values.real(device_values.speed_kmh(self.item.get("sp")))
+
     def distance(self) -> float | None:
         """The metres of `dis` when they can be a trip's (D9)."""
         metres = self.real("dis")

@@ -154,7 +154,7 @@ def _of_object(fields: Fields, kind: Any, device: str) -> Values:
         with contextlib.suppress(msgspec.ValidationError):
             return msgspec.convert(fields.item, kind, strict=False)
     place = fields.place() or device_values.NOWHERE
-    speed = fields.real("sp")
+    speed = fields.speed_kmh()
     flags = fields.manoeuvres() if device == device_tables.OBD else samples.NO_FLAGS
     return kind(
         tid=fields.trip_number(),

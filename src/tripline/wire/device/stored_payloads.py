@@ -96,7 +96,8 @@ def _shown(key: str, raw: bytes, table: Table) -> bytes:
 def _as_number(key: str, raw: bytes) -> bytes:
     if raw[:1] in b"-0123456789":
         return raw
-    number = device_values.number(_VALUE.decode(raw)) if raw[:1] == b'"' else None
+    read = device_values.speed_kmh if key == "sp" else device_values.number
+    number = read(_VALUE.decode(raw)) if raw[:1] == b'"' else None
     if number is None:
         return _LEFT_OUT if key in FORMATTED else raw
     return msgspec.json.encode(number)

@@ -13,7 +13,11 @@ import msgspec
 
 from tripline.domain import deliveries
 
-NUMERAL: Final = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*", re.ASCII)
+_SPELLED: Final = r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*"
+NUMERAL: Final = re.compile(_SPELLED, re.ASCII)
+_SPEED: Final = re.compile(_SPELLED + r"(km/h|kmh|kph|mph|m/s|knots?|kn|kts?)\s*", re.ASCII | re.IGNORECASE)
+_KMH: Final = {"km": 1.0, "kp": 1.0, "mp": 1.609344, "m/": 3.6, "kn": 1.852, "kt": 1.852}
+"""First two letters of a unit of speed -> km/h."""
 _HEX_PAIR: Final = re.compile(r"\s*(?:0[xX])?([0-9a-fA-F]{1,2})\s*", re.ASCII)
 
 INT64_MAX: Final = 2**63 - 1
@@ -68,6 +72,15 @@ def real(value: object) -> float | None:
         return float(read)
     except OverflowError:
         return None
+
+
+def speed_kmh(value: object) -> int | float | None:
+    """The number, km/h; also of a text with a unit of speed (V1)."""
+    match = _SPEED.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        return number(value)
+    read, factor = real(match[1]), _KMH[match[2][:2].lower()]
+    return None if read is None else round(read * factor, 3)
 
 
 def instant(value: object, received_ms: int) -> int | None:

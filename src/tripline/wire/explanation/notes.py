@@ -66,6 +66,10 @@ class Noted(Fields):
         self._numbers.setdefault(key, [])
         return super().real(key)
 
+    def speed_kmh(self) -> float | None:
+        self._numbers.setdefault("sp", [])
+        return super().speed_kmh()
+
     def distance(self) -> float | None:
         metres = super().distance()
         if metres is None and super().real("dis") is not None:
@@ -158,7 +162,7 @@ def _kind(key: str, value: Any, keys: Table) -> Iterator[Remark]:
         elif not isinstance(value, str):
             yield Remark(Sort.DROPPED, key, f"{words.kind_of(value)} is no text; kept as sent", "text")
         return
-    number = device_values.number(value)
+    number = device_values.speed_kmh(value) if key == "sp" else device_values.number(value)
     if number is None:
         why = f"{words.shown(value)} is no number, and `{key}` is one; kept as sent, not used"
         yield Remark(Sort.DROPPED, key, why, "number")

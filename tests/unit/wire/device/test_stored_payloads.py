@@ -22,6 +22,7 @@ def test_v6_payload_whose_keys_have_their_kind_is_the_same_bytes(payload: bytes)
 
 def test_v1_numeric_text_becomes_a_number() -> None:
     assert shown(b'{"vv":"12.7","rpm":" 1830 ","sp":"46.0"}') == b'{"vv":12.7,"rpm":1830,"sp":46.0}'
+    assert shown(b'{"sp":"19 mph","vv":"12 V"}') == b'{"sp":30.578}'
 
 
 def test_v2_number_or_boolean_under_a_text_key_becomes_its_text() -> None:

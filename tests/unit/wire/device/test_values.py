@@ -32,6 +32,22 @@ def test_v1_speed_as_text_is_read() -> None:
     assert rows(one(2, ITEM | {"sp": " 38.5"}))[0][3] == 38.5
 
 
+@pytest.mark.parametrize(
+    ("sent", "kmh"),
+    [("31 km/h", 31), ("31KMH", 31), (" 31.5 kph ", 31.5), ("19 mph", 30.578), ("8.6 m/s", 30.96), ("10 kn", 18.52),
+     ("10 knots", 18.52), ("10kts", 18.52), ("-1 km/h", -1), ("38", 38), (38, 38)],
+)  # fmt: skip
+def test_v1_speed_with_its_unit_is_read_in_kmh(sent: object, kmh: float) -> None:
+    assert device_values.speed_kmh(sent) == kmh
+    assert [row[3] for row in rows(one(2, [ITEM | {"sp": sent}, ITEM]))] == [kmh, 38]
+
+
+@pytest.mark.parametrize("sent", ["fast", "km/h", "31 km", "31 km/h 5", "1e400 mph", "31 kmhx", "", True, None, [31]])
+def test_v4_text_without_a_speed_is_a_missing_one(sent: object) -> None:
+    assert device_values.speed_kmh(sent) is None
+    assert [row[3] for row in rows(one(2, [ITEM | {"sp": sent}, ITEM]))] == [None, 38]
+
+
 @pytest.mark.parametrize("key", ["tid", "lat", "lon", "sp", "clt"])
 def test_v3_null_equals_absent(key: str) -> None:
     without = {name: value for name, value in ITEM.items() if name != key}

@@ -45,6 +45,7 @@ CONVERTED: list[tuple[str, Any, Any, str, str, tuple[str, ...]]] = [
     ("4.1 V2 fwv", 1, {"tid": 1, "fwv": 1.2}, "coerced", "pld.fwv", ("1.2 is shown as text",)),
     ("4.1 V2 object", 1, {"tid": 1, "fwv": {}}, "dropped", "pld.fwv", ("an object is no text",)),
     ("4.1 V3 null", 2, {**ITEM, "alt": None}, "dropped", "pld.alt", ("null counts as absent",)),
+    ("4.1 V1 sp", 2, {**ITEM, "sp": "19 mph"}, "coerced", "pld.sp", ('"19 mph" read as the number 30.578',)),
     ("4.1 V4 sp", 2, {**ITEM, "sp": "fast"}, "dropped", "pld.sp", ('"fast" is no number',)),
     ("4.1 V5 unknown", 2, {**ITEM, "foo": 1}, "unknown", "pld.foo", ("kept and returned as sent",)),
     ("4.1 V5 case", 2, {**ITEM, "ALT": 1}, "unknown", "pld.ALT", ("do you mean `alt`?",)),
