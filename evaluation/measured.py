@@ -1,5 +1,6 @@
 """The measurements: events of made drives, and scores of real drives thinned, without speeds, and made dirty."""
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from pathlib import Path
@@ -56,10 +57,16 @@ class Tally(NamedTuple):
 Judge = Callable[[list[Drive]], Events]
 
 
+def harsh_events(found: Findings) -> Events:
+    """The harsh events among the findings."""
+    events = found.events
+    harsh = events.type != EventType.OVERSPEED
+    return Events(events.trip[harsh], events.type[harsh].astype(np.int64), events.time_ms[harsh] / 1_000 - EPOCH_S)
+
+
 def by_program(drives: list[Drive]) -> Events:
     """The program's events."""
-    events = findings(drives).events
-    return Events(events.trip, events.type.astype(np.int64), events.time_ms / 1_000 - EPOCH_S)
+    return harsh_events(findings(drives))
 
 
 def by_peer(drives: list[Drive], *, by_positions: bool = False) -> Events:
@@ -185,41 +192,28 @@ def thinned() -> list[dict[str, Any]]:
     return rows
 
 
-def _at(drive: Drive, rows: Any) -> Drive:
-    return {name: column[rows] if np.ndim(column) else column for name, column in drive.items()}
-
-
 def speedless() -> list[dict[str, Any]]:
     """False harsh events of the real drives without speeds, by class, added noise of positions, and sampling."""
     near_misses = replace(RULES, harsh=replace(RULES.harsh, **_scaled(RULES.harsh, NEAR_MISS)))
     rows = []
     for column in Column:
+        drives = [{**drive, "column": column} for drive in recordings().values()]
+        known = [harsh_events(findings([drive], near_misses)).at_s for drive in drives]
         for noise_m in SPEEDLESS_NOISE_M:
             for name, picked in SAMPLINGS.items():
-                drives, known = [], []
-                for drive in recordings().values():
-                    whole = {**drive, "column": column}
-                    rough = findings([whole], near_misses).events
-                    times = rough.time_ms[rough.type != EventType.OVERSPEED] / 1_000 - EPOCH_S
-                    bare = dirty.noise(dirty.no_speed(whole), noise_m)
-                    parts = picked(bare)
-                    drives += parts
-                    known += [times] * len(parts)
-                found = findings(drives)
-                events = found.events
-                harsh = events.type != EventType.OVERSPEED
-                false = sum(
-                    not np.any(np.abs(known[trip] - at_s) <= NEAR_S)
-                    for trip, at_s in zip(events.trip[harsh], events.time_ms[harsh] / 1_000 - EPOCH_S, strict=True)
-                )
+                parts = [picked(dirty.noise(dirty.no_speed(drive), noise_m)) for drive in drives]
+                of_parts = [times for times, own in zip(known, parts, strict=True) for _ in own]
+                found = findings(itertools.chain(*parts))
+                events = harsh_events(found)
+                near = [np.abs(of_parts[trip] - at_s).min(initial=FAR_S) for trip, _, at_s in zip(*events, strict=True)]
                 rows.append(
                     {
                         "class": column.name.lower(),
                         "noise": noise_m,
                         "sampling": name,
                         "km": float(found.distance_m.sum()) / 1_000,
-                        "events": int(harsh.sum()),
-                        "false": int(false),
+                        "events": len(near),
+                        "false": sum(bool(each > NEAR_S) for each in near),
                     }
                 )
     return rows
@@ -261,12 +255,12 @@ def exact(count: int) -> list[dict[str, Any]]:
 def _uneven(drive: Drive) -> list[Drive]:
     """Samples 1, 2 or 5 apart."""
     at = np.cumsum(np.random.default_rng(4).choice([1, 2, 5], drive["t"].size))
-    return [_at(drive, at[at < drive["t"].size])]
+    return [dirty.rows_of(drive, at[at < drive["t"].size])]
 
 
 def _every(step: int) -> Callable[[Drive], list[Drive]]:
     """Every so many samples, from each of the first ones on."""
-    return lambda drive: [_at(drive, slice(first, None, step)) for first in range(step)]
+    return lambda drive: [dirty.rows_of(drive, slice(first, None, step)) for first in range(step)]
 
 
 SAMPLINGS: Final[dict[str, Callable[[Drive], list[Drive]]]] = {
