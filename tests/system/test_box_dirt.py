@@ -30,8 +30,6 @@ UNMET = {
     "1,024 weeks behind in part": "100.0",
     "1,024 weeks behind": "no_samples",
     "two receivers 40 s apart": "sparse",
-    "no speeds, 3 m of noise": "15.7",
-    "no speeds, 5 m of noise": "0.2",
     "8 km off in 5 %": "speed_implausible",
     "two sensors 1 h apart": "both scored",
     "two sensors 9 h apart": "both scored",

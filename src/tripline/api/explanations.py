@@ -105,6 +105,7 @@ def explained(
         unexplained=[Id(each) for each in found.unexplained],
         disputes=[rest_disputes.dispute(each) for each in facts.disputes],
         limit_known=found.quality.limits.known,
+        harsh_known=found.quality.harsh_known,
         measures=_measures(found.measures),
         quality=rest_quality.data_quality(found.quality),
     )
@@ -224,6 +225,7 @@ def _trip_cost(found: totals.TripCost) -> TripCost:
         dist=found.distance_m,
         cost=found.cost,
         limit_known=found.quality.limits.known,
+        harsh_known=found.quality.harsh_known,
         quality=rest_quality.data_quality(found.quality),
     )
 

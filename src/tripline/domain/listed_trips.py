@@ -76,6 +76,8 @@ class ListedTrip(msgspec.Struct, frozen=True, kw_only=True):
     disputed: bool
     limit_known: float | None = None
     """Share of the distance with a limit from the map, 0 to 1; None: not judged."""
+    harsh_known: bool | None = None
+    """False: neither speeds nor positions show harsh driving; None: not judged."""
 
     @property
     def state(self) -> State:

@@ -107,6 +107,8 @@ class Findings(msgspec.Struct, frozen=True):
     """Shape n x `quality.LimitSource`: the share of the distance with a limit from each source."""
     repairs: Ints
     """Shape n x `REPAIRS`."""
+    harsh_known: Flags
+    """False where neither speeds nor positions show harsh driving."""
     spans: Spans
     events: Events
 
@@ -121,6 +123,7 @@ class Findings(msgspec.Struct, frozen=True):
             distance=distances.Source(int(self.source[trip])).name.lower(),
             repairs={name: count for name, count in zip(REPAIRS, self.repairs[trip].tolist(), strict=True) if count},
             limits=self._limits(trip),
+            harsh_known=bool(self.harsh_known[trip]),
         )
 
     def _limits(self, trip: int) -> Limits:

@@ -5,6 +5,7 @@ latitude, in single precision after the subtraction; longer steps use the havers
 haversine's by less than 1e-5 (`tests/unit/scoring/test_geometry.py`).
 """
 
+import math
 from typing import Final
 
 import numpy as np
@@ -19,7 +20,9 @@ _FLAT_DEGREES: Final = 0.1
 """Longest flat step on either axis (11 km): its error is below (0.1 degrees in radians) squared / 24, 1.3e-7, away from
 the poles."""
 _HALF_RADIANS: Final = np.float32(np.pi / 360)
-_METRES_PER_DEGREE: Final = np.float32(EARTH_RADIUS_M * np.pi / 180)
+DEGREE_M: Final = EARTH_RADIUS_M * math.pi / 180
+"""Metres in a degree of latitude."""
+_METRES_PER_DEGREE: Final = np.float32(DEGREE_M)
 
 
 def haversine_m(lat_0: Floats, lon_0: Floats, lat_1: Floats, lon_1: Floats) -> Floats:

@@ -76,6 +76,10 @@ class Work(msgspec.Struct, kw_only=True):
     """The same in single precision."""
     without: Flags = np.empty(0, np.bool_)
     """The stretches with speeds missing in most samples."""
+    vague: Flags = np.empty(0, np.bool_)
+    """The stretches without speeds whose positions are too noisy to show harsh driving."""
+    harsh_known: Flags = np.empty(0, np.bool_)
+    """Of each trip."""
     old: Ints = np.empty(0, np.int64)
     """The samples with an old position."""
     ratio: Floats = np.empty(0)
@@ -215,6 +219,7 @@ def found(work: Work, rules: Rules) -> Findings:
         period_ms=sampling.period_ms,
         limits=overspeed.shares(work.drives, work.own, work.steps_m, len(work.repairs), rules),
         repairs=work.repairs,
+        harsh_known=work.harsh_known,
         spans=_spans(work, rules),
         events=events,
     )
@@ -296,13 +301,15 @@ def _positions(work: Work, rules: Rules) -> None:
 
 def _missing_speeds(work: Work, rules: Rules) -> None:
     """Fill short holes in the device's speeds; if most are missing, take all speeds of the trip from positions."""
-    work.speed = work.drives.speed_kmh
+    work.speed, work.vague = work.drives.speed_kmh, work.without
     if not np.isnan(work.speed.sum()):
         return
     missing = np.isnan(work.speed)
     work.speed = speeds.interpolated(work.drives, work.speed, rules)
     if work.without.any():
-        work.speed = speeds.from_positions(work.drives, work.speed, work.without, rules)
+        sharp = speeds.exact(work.drives, work.without)
+        work.speed = speeds.from_positions(work.drives, work.speed, work.without, sharp, rules)
+        work.vague = work.without & ~sharp
     filled = np.flatnonzero(missing & ~np.isnan(work.speed))
     work.mended("filled_speeds", np.bincount(work.drives.at(filled), minlength=len(work.drives)))
 
@@ -311,6 +318,8 @@ def _lone_speeds(work: Work, rules: Rules) -> None:
     """Discard speeds that jump away and back."""
     work.quick = work.speed.astype(np.float32)
     work.jumps = harsh.jumps(work.quick, work.seconds, rules)
+    if work.vague.any():
+        work.jumps = work.jumps[~work.vague[work.drives.at(work.jumps)]]
     lone = speeds.lone(work.drives, work.speed, work.spacing, work.jumps, rules)
     if lone.size:
         work.speed = work.speed.copy()
@@ -344,6 +353,8 @@ def _overspeed(work: Work, rules: Rules) -> None:
 def _harsh(work: Work, rules: Rules) -> None:
     """Find harsh events by speed; for OBD trips with harsh bits in `em`, by `em`."""
     work.rough = harsh.from_speed(work.drives, work.speed, work.spacing, work.jumps, work.steps_kmh, rules)
+    work.harsh_known = np.ones(len(work.repairs), np.bool_)
+    work.harsh_known[work.own[work.vague]] = False
     em = work.drives.em
     if em is None:
         return
@@ -354,6 +365,7 @@ def _harsh(work: Work, rules: Rules) -> None:
     telling[work.at(np.flatnonzero((em > 0) & (em & harsh.HARSH_BITS != 0)))] = True
     work.repairs[:, REPAIRS.index("constant_em")] += obd & given & ~telling
     telling &= obd
+    work.harsh_known |= telling
     if not telling.any():
         return
     by_em = harsh.from_em(em, np.repeat(telling[work.own], np.diff(work.drives.starts)))
@@ -364,10 +376,13 @@ def _harsh(work: Work, rules: Rules) -> None:
 
 def _style(work: Work, rules: Rules) -> None:
     """Find braking and corners if they cost points."""
+    speed = work.speed
+    if work.vague.any():
+        speed = np.where(np.repeat(work.vague, np.diff(work.drives.starts)), np.nan, speed)
     if rules.style.braking_weight:
-        work.brakings = style.brakings(work.drives, work.speed, work.spacing, work.steps_kmh, rules)
+        work.brakings = style.brakings(work.drives, speed, work.spacing, work.steps_kmh, rules)
     if rules.style.cornering_weight:
-        work.corners = style.corners(work.drives, work.speed, work.spacing, rules)
+        work.corners = style.corners(work.drives, speed, work.spacing, rules)
 
 
 STEPS: Final[dict[str, Callable[[Work, Rules], None]]] = {

@@ -69,6 +69,8 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     repairs: dict[str, int] = {}
     """Name of a repair (`findings.REPAIRS`) -> number of times; only repairs that occurred."""
     limits: Limits = BY_DEFAULT
+    harsh_known: bool = True
+    """False where neither speeds nor positions show harsh driving: the score has no harsh event."""
     maps: tuple[str, ...] = ()
     """Maps that gave its roads, each as `area:map`; `area:lost` for an unreadable one."""
 
@@ -114,6 +116,11 @@ def likely(ratio: float) -> Unit | None:
     """The unit that gives this ratio; None: no known unit."""
     unit = min(_RATIOS, key=lambda each: abs(_RATIOS[each] - ratio))
     return unit if abs(_RATIOS[unit] - ratio) <= _NEAR * max(_RATIOS[unit], 1) else None
+
+
+def certainty(found: Quality) -> float | None:
+    """The share of the trip's harsh events that are real, 0 to 1; None: not measured."""
+    return at_period(found.period_ms) if found.harsh_known else None
 
 
 def at_period(period_ms: int) -> float | None:

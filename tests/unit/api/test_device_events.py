@@ -153,7 +153,7 @@ def test_trip_is_read_by_its_id(tmp_path):
 
     read, latest, *refusals = rest.run(tmp_path, scenario)
 
-    assert read == {**latest, "notScored": None, "limitKnown": None, "quality": None}
+    assert read == {**latest, "notScored": None, "limitKnown": None, "harshKnown": None, "quality": None}
     assert refusals == [(403, 20), (404, 32), (400, 31)]
 
 

@@ -217,5 +217,11 @@ def test_trip_by_its_id_says_why_it_has_no_score(tmp_path):
     (refused, scored), listed = rest.run(tmp_path, scenario)
 
     assert (refused["notScored"], scored["notScored"]) == ("speed_implausible", None)
-    assert {**listed["data"][1], "notScored": "speed_implausible", "limitKnown": None, "quality": None} == refused
-    assert not {"notScored", "limitKnown", "quality"} & listed["data"][0].keys()
+    assert {
+        **listed["data"][1],
+        "notScored": "speed_implausible",
+        "limitKnown": None,
+        "harshKnown": None,
+        "quality": None,
+    } == refused
+    assert not {"notScored", "limitKnown", "harshKnown", "quality"} & listed["data"][0].keys()

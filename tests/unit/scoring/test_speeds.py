@@ -5,10 +5,11 @@ import pytest
 from tests.support.made_drives import NAN, drives, events, findings
 
 from tripline.domain import positions
-from tripline.scoring import speeds
+from tripline.scoring import kernel, speeds
 from tripline.scoring.drives import intervals_ms
 from tripline.scoring.findings import REPAIRS
-from tripline.scoring.rules import EventType, Guards, Rules
+from tripline.scoring.rules import EventType, Guards, Rules, read
+from tripline.store.scores.policies import SECOND
 
 METRE = 1 / 111_195.08
 
@@ -17,8 +18,14 @@ def repaired(found, name):
     return found.repairs[:, REPAIRS.index(name)].tolist()
 
 
-def from_positions(trip):
-    return speeds.from_positions(trip, trip.speed_kmh, np.ones(len(trip), np.bool_), Rules())
+def from_positions(trip, *, sharp=False):
+    every = np.ones(len(trip), np.bool_)
+    return speeds.from_positions(trip, trip.speed_kmh, every, every & sharp, Rules())
+
+
+def northward(t, metres, **more):
+    """A drive to the north without speeds."""
+    return {"t": t, "lat": 36 + METRE * np.asarray(metres), **more}
 
 
 @pytest.mark.parametrize(
@@ -204,6 +211,70 @@ def test_window_stays_inside_its_trip():
     filled = from_positions(drives({"t": range(6), "lat": lat}, {"t": range(6), "lat": lat + 1}))
 
     assert filled.tolist() == pytest.approx([36] * 12, rel=1e-5)
+
+
+UNEVEN = np.cumsum([0, 1, 2, 5, 1, 1, 4, 1, 2, 1])
+
+
+def test_speed_from_exact_positions_is_the_samples_own_at_any_spacing():
+    """Metres t^3 / 30 + t: the speed is t^2 / 10 + 1 metres per second."""
+    trip = drives(northward(UNEVEN, UNEVEN**3 / 30 + UNEVEN))
+
+    assert from_positions(trip, sharp=True) == pytest.approx((UNEVEN**2 / 10 + 1) * 3.6, rel=1e-5)
+
+
+def wavy(t, noise_m, seed=0):
+    """50 km/h, more or less, with noise."""
+    t, rng = np.asarray(t), np.random.default_rng(seed)
+    metres = 14 * t + 20 * np.sin(t / 8)
+    lon = 127 + METRE / np.cos(np.radians(36)) * rng.normal(0, noise_m, t.size)
+    return northward(t, metres + rng.normal(0, noise_m, t.size), lon=lon)
+
+
+@pytest.mark.parametrize("seconds", [[1], [2], [1, 2, 4]])
+@pytest.mark.parametrize(("noise", "sharp"), [(0, True), (0.03, True), (0.1, False), (1, False)])
+def test_positions_are_exact_up_to_a_noise_of_their_speeds(noise, sharp, seconds):
+    t = np.cumsum(np.random.default_rng(1).choice(seconds, 400))
+    many = drives(*(wavy(t, noise * np.mean(seconds), seed) for seed in range(4)))
+
+    assert speeds.exact(many, np.array([True, True, True, False])).tolist() == [sharp] * 3 + [False]
+
+
+def test_positions_that_stand_are_not_exact():
+    assert speeds.exact(drives({"t": range(300)}), np.array([True])).tolist() == [False]
+
+
+def braked(noise_m, **more):
+    """Eight harsh brakings by positions: from 60 to 20 km/h in 2 s."""
+    kmh = np.tile(np.repeat([60.0, 60, 40, 20, 20, 30, 40, 50], [20, 1, 1, 1, 20, 5, 5, 5]), 8)
+    metres = np.append(0, np.cumsum(kmh[1:] + kmh[:-1]) / 7.2)
+    rng = np.random.default_rng(2)
+    return northward(range(kmh.size), metres + rng.normal(0, noise_m, kmh.size), **more)
+
+
+def test_harsh_driving_is_known_from_exact_positions_alone():
+    found = findings(braked(0), braked(0.5), braked(0.5, speed=[50.0] * 464))
+
+    assert found.harsh_known.tolist() == [True, False, True]
+    assert np.bincount(found.events.trip, minlength=3).tolist() == [8, 0, 0]
+    assert [found.quality(trip).harsh_known for trip in range(3)] == [True, False, True]
+
+
+def test_harsh_driving_is_known_from_the_device_itself():
+    em = [0] * 463 + [0x10]
+
+    found = findings(braked(0.5, em=em, obd=True), braked(0.5, em=em))
+
+    assert found.harsh_known.tolist() == [True, False]
+    assert found.events.trip.tolist() == [0]
+
+
+def test_style_is_unknown_where_harsh_driving_is():
+    rules = read(SECOND)
+
+    exact, vague = (kernel.worked(drives(braked(noise)), rules).brakings.first.size for noise in (0, 0.5))
+
+    assert (exact, vague) == (8, 0)
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def values(visitor: Visitor, told: Told) -> dict[str, Any]:
         "costs": shown,
         "others": len(others),
         "others_points": sum(each.points for each in others),
-        "certainty": None if told.quality is None else quality.at_period(told.quality.period_ms),
+        "certainty": None if told.quality is None else quality.certainty(told.quality),
         "sources": [] if told.quality is None else _shares(told.quality),
         "disputes": [(each, _may(visitor, view, each)) for each in view.disputes],
         "contests": Action.DISPUTE_OPEN in view.may and view.outcome.score is not None,

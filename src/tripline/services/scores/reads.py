@@ -76,6 +76,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """0 to 100."""
     limit_known: float = 0.0
     """Share of the distance with a speed limit from a map, 0 to 1."""
+    harsh_known: bool = True
+    """`Quality.harsh_known`."""
     why_not: WhyNot | None = None
     """Reason it has no score; None: it has one, or is waiting for it."""
 
@@ -92,6 +94,7 @@ def outcome(tx: ReadTx, trip_id: TripId) -> Outcome:
         distance_m=stated_m if kept.scored_m is None else kept.scored_m,
         score=kept.score,
         limit_known=0.0 if found is None else found.limits.known,
+        harsh_known=found is None or found.harsh_known,
         why_not=None if kept.score is not None or kept.not_scored is None else why_not(kept.not_scored),
     )
 

@@ -489,7 +489,7 @@ def _one(shape: _Shape) -> Hot:
     return Hot(select(_T.start_ms, _T.no).where(*tests, _T.start_ms.is_not(None)), *_WHO, *_WINDOW, "of_trip")
 
 
-_FIELDS: Final = tuple(name for name in ListedTrip.__struct_fields__ if name != "limit_known")
+_FIELDS: Final = tuple(name for name in ListedTrip.__struct_fields__ if name not in ("limit_known", "harsh_known"))
 
 
 @cache
@@ -532,11 +532,9 @@ def _listed(tx: ReadTx, query: TripQuery, nos: list[int], named: scopes.Reaches)
             given = dict(zip(_FIELDS, values, strict=True))
             # SQLite has no type for them.
             given |= {name: bool(given[name]) for name in ("parking", "disputed")}
-            each = ListedTrip(**given, limit_known=known(body))
+            if body is not None:
+                judged = quality.read(body)
+                given |= {"limit_known": judged.limits.known, "harsh_known": judged.harsh_known}
+            each = ListedTrip(**given)
             found[each.no] = each
     return [found[no] for no in nos if no in found]
-
-
-def known(body: bytes | None) -> float | None:
-    """Return the share of the distance with a limit from the map, by the trip's quality."""
-    return None if body is None else quality.read(body).limits.known

@@ -202,6 +202,14 @@ class ScoreExplanation(msgspec.Struct, frozen=True, rename="camel"):
             description="share of the distance whose limit the map tells (`tagged`, `implied`), 0 to 1", examples=[0.0]
         ),
     ]
+    harsh_known: Annotated[
+        bool,
+        Meta(
+            description="false: the trip has no speeds, and positions too noisy to show harsh driving: its score has"
+            " no harsh event",
+            examples=[True],
+        ),
+    ]
     measures: Annotated[
         DriveMeasures,
         Meta(
@@ -234,6 +242,9 @@ class TripCost(msgspec.Struct, frozen=True, rename="camel"):
     dist: Annotated[float, Meta(description="its distance, metres", examples=[49162.0])]
     cost: Annotated[float, Meta(description="points of the accumulated score", examples=[4.31])]
     limit_known: Annotated[float, Meta(description="share of the distance whose limit the map tells", examples=[0.0])]
+    harsh_known: Annotated[
+        bool, Meta(description="false: its speeds and positions show no harsh driving", examples=[True])
+    ]
     quality: Annotated[quality.DataQuality, Meta(description="how good the samples were", examples=[quality.EXAMPLE])]
 
 

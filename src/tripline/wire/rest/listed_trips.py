@@ -68,6 +68,14 @@ class ListedTripRecord(msgspec.Struct, frozen=True, rename="camel", kw_only=True
             examples=[0.9],
         ),
     ]
+    harsh_known: Annotated[
+        bool | None,
+        Meta(
+            description="false: the trip has no speeds, and positions too noisy to show harsh driving: its score has"
+            " no harsh event; null: it was not judged",
+            examples=[True],
+        ),
+    ]
     distance: Annotated[
         float | None,
         Meta(description="metres, as judged, else as its trip message says; null: unknown", examples=[49162.0]),
@@ -115,6 +123,7 @@ _TRIP: dict[str, object] = {
     "notScored": None,
     "score": 93.4,
     "limitKnown": 0.9,
+    "harshKnown": True,
     "distance": 49162.0,
     "driving": 4110.0,
     "accel": 1,
@@ -247,6 +256,7 @@ def listed_trip_record(trip: ListedTrip, ends: Ends | None, names: Mapping[Point
         not_scored=trip.not_scored,
         score=trip.score,
         limit_known=trip.limit_known,
+        harsh_known=trip.harsh_known,
         distance=trip.distance_m,
         driving=None if trip.driving_ms is None else trip.driving_ms / 1_000,
         accel=trip.accel,

@@ -85,7 +85,7 @@ class DataQuality(msgspec.Struct, frozen=True, rename="camel"):
 
 def data_quality(found: Quality) -> DataQuality:
     """The record."""
-    sure = quality.at_period(found.period_ms)
+    sure = quality.certainty(found)
     limits = found.limits
     return DataQuality(
         samples=found.samples,

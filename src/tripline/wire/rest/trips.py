@@ -103,6 +103,14 @@ class JudgedTripRecord(TripRecord, rename="camel", kw_only=True):
             examples=[0.0],
         ),
     ]
+    harsh_known: Annotated[
+        bool | None,
+        Meta(
+            description="false: the trip has no speeds, and positions too noisy to show harsh driving: its score has"
+            " no harsh event; null: it was not judged",
+            examples=[True],
+        ),
+    ]
     quality: Annotated[
         quality.DataQuality | None,
         Meta(description="how good its samples were; null: it was not judged", examples=[quality.EXAMPLE]),
@@ -185,6 +193,7 @@ def judged_trip_record(trip: JudgedTrip, zone: tzinfo) -> JudgedTripRecord:
         **told,
         not_scored=trip.not_scored,
         limit_known=None if found is None else found.limits.known,
+        harsh_known=None if found is None else found.harsh_known,
         quality=None if found is None else quality.data_quality(found),
     )
 

@@ -50,6 +50,10 @@ TRIPS = {
         [sample(second, 50, em=0x10 if second % 9 == 0 else 0) for second in range(40)],
         {"device_type": "OBD", "distance_m": 10_000},
     ),
+    "without speeds": (
+        [sample(second, float("nan"), lat=36 + (14 * second + 7 * second % 5) / 111_195) for second in range(300)],
+        {},
+    ),
     "too short": (drive(*HARSH), {"distance_m": 10}),
     "parking": (drive(*HARSH), {"parking": True, "distance_m": 10_000}),
     "without samples": ([], {}),
@@ -101,6 +105,11 @@ def test_stored_findings_explain_every_trip_as_judging_it_again_does(tmp_path, p
         assert None not in ids or stored.score is None
         assert stored.unexplained == []
     assert answers["harsh"][0].explained_by == policy
+    assert {name for name, (stored, _) in answers.items() if not stored.harsh_known} == {"without speeds"}
+    vague = answers["without speeds"][0]
+    assert vague.score is not None
+    assert (vague.harsh_events, vague.braking, vague.corners) == ([], [], [])
+    assert vague.quality.event_precision is None
     assert {name for name, (stored, _) in answers.items() if stored.score is None} >= {"too short", "parking"}
 
 
@@ -124,7 +133,7 @@ def test_version_is_increased_when_the_stored_form_or_what_judging_finds_changes
 
     digest = hashlib.sha256(zlib.decompress(body)).hexdigest()[:16]
 
-    assert (rows.VERSION, digest) == (4, "ede9a7559a24c738")
+    assert (rows.VERSION, digest) == (5, "ede9a7559a24c738")
 
 
 def test_batch_of_trips_finds_in_each_what_it_finds_alone():

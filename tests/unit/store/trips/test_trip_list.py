@@ -48,7 +48,9 @@ FILTERS = (
     Filters(over_limit=True),
     Filters(over_limit=False),
 )
-LIMITS = quality.written(Quality(samples=1, period_ms=1_000, limits=Limits(tagged=0.25, default=0.75)))
+LIMITS = quality.written(
+    Quality(samples=1, period_ms=1_000, limits=Limits(tagged=0.25, default=0.75), harsh_known=False)
+)
 
 
 def fill(tx):
@@ -296,7 +298,8 @@ def test_listed_trip_has_what_its_row_score_and_driver_say(tx):
         5_000.0,
         3 + each.no % 2,
     )
-    assert (each.limit_known, each.score, each.duration_ms) == (0.25, each.no % 100, 60_000)
+    assert (each.limit_known, each.harsh_known) == (0.25, False)
+    assert (each.score, each.duration_ms) == (each.no % 100, 60_000)
     hidden = trip_list.page(tx, query, PageRequest(limit=50, by="start", descending=True), named=frozenset())
     assert {row.driver_name for row in hidden.rows} == {None}
     assert msgspec.structs.replace(each, score=None).state is State.ENDED
