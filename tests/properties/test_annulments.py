@@ -16,12 +16,12 @@ from tripline.scoring.rules import read
 from tripline.scoring.score import COUNTED, TripScore
 from tripline.services.scores import arrays, explanation
 from tripline.store.scores.disputes import Annulled
-from tripline.store.scores.policies import FIRST, SECOND
+from tripline.store.scores.policies import FIRST, SECOND, THIRD
 from tripline.store.scores.scores import Job, Task
 
 SPEEDS = st.lists(st.floats(0, 200), min_size=10, max_size=60)
 KINDS = st.sampled_from(sorted(COUNTED))
-RULES = st.sampled_from([read(FIRST), read(SECOND)])
+RULES = st.sampled_from([read(FIRST), read(SECOND), read(THIRD)])
 
 
 def drives_of(*trips):

@@ -17,12 +17,12 @@ from tripline.scoring.findings import Findings
 from tripline.scoring.geometry import EARTH_RADIUS_M
 from tripline.scoring.rules import Column, Rules, Scoring, read
 from tripline.scoring.score import ScoredTrip
-from tripline.store.scores.policies import FIRST, SECOND
+from tripline.store.scores.policies import FIRST, SECOND, THIRD
 
 MIDNIGHT_S = 86_400
 """The clock of `made_drives` begins at midnight."""
 STEADY_S = 10
-POLICIES = [read(FIRST), read(SECOND)]
+POLICIES = [read(FIRST), read(SECOND), read(THIRD)]
 Vectors = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
 

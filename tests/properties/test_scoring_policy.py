@@ -21,8 +21,9 @@ def score(harsh, over_s, metres):
     return trip_score(weighs, distance_m=metres)
 
 
-def scored(trip):
-    return ScoredTrip(score(*trip), trip[2])
+def scored(trip, added_m=0.0):
+    harsh, over_s, metres = trip
+    return ScoredTrip(score(harsh, over_s, metres + added_m), metres, added_m)
 
 
 @given(COUNTS, SECONDS, METRES)
@@ -56,14 +57,16 @@ def test_sums_of_trips_taken_out_again_are_as_if_they_never_were(trips, others):
 
     assert both == policy.sums([*more, *rows])
     assert both.plus(policy.sums(more), -1) == policy.sums(rows)
-    assert both.distance_m == math.fsum(metres for _, metres in rows + more)
+    assert both.distance_m == math.fsum(metres for _, metres, _ in rows + more)
 
 
-@given(TRIPS)
-def test_cutting_a_drive_into_trips_does_not_matter(trips):
-    whole = score(sum(t[0] for t in trips), math.fsum(t[1] for t in trips), math.fsum(t[2] for t in trips))
+@given(TRIPS, st.sampled_from([0.0, 5_000.0]))
+def test_cutting_a_drive_into_trips_does_not_matter(trips, added_m):
+    """What a policy adds to a trip is added once to all trips together."""
+    harsh, over_s, metres = sum(t[0] for t in trips), math.fsum(t[1] for t in trips), math.fsum(t[2] for t in trips)
+    whole = score(harsh, over_s, metres + added_m)
 
-    pooled = policy.accumulated(policy.sums(scored(trip) for trip in trips), "pooled")
+    pooled = policy.accumulated(policy.sums(scored(trip, added_m) for trip in trips), "pooled")
 
     assert pooled == pytest.approx(whole, rel=1e-9)
 

@@ -21,7 +21,7 @@ from tripline.domain.access import Actor, Authority, Scope
 from tripline.domain.disputes import Reason
 from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
 from tripline.scoring import policy, quality
-from tripline.scoring.rules import Rules, Scoring
+from tripline.scoring.rules import Rules, Scoring, read
 from tripline.scoring.score import ScoredTrip
 from tripline.services.scores.disputes import DisputeService
 from tripline.store import tables
@@ -45,7 +45,13 @@ ROUTES = (
     drive(*[30.0] * 5, 44, 58, *[58.0] * 4, 40, 22, *[22.0] * 4, 90, 127, 128, 127, 90),
 )
 
-NAMES = ("trips", "accel", "de_accel", "over_speed", "over_ms", "distance_m", "burden", "known_m")
+RULES = {
+    "lenient": Rules(scoring=Scoring(harsh_weight=0.3)),
+    "strict": Rules(scoring=Scoring(harsh_weight=0.9)),
+    "third": read(policies.THIRD),
+}
+
+NAMES = ("trips", "accel", "de_accel", "over_speed", "over_ms", "distance_m", "burden", "known_m", "added_m")
 AMONG = st.integers(0, 99)
 """Which of the trips, vehicles or drivers that there are."""
 STEPS = st.one_of(
@@ -57,7 +63,7 @@ STEPS = st.one_of(
     st.tuples(st.just("late"), AMONG),
     st.tuples(st.just("again"), AMONG),
     st.tuples(st.just("map"), st.booleans()),
-    st.tuples(st.just("policy"), st.sampled_from(["lenient", "strict"])),
+    st.tuples(st.just("policy"), st.sampled_from(["lenient", "strict", "third"])),
     st.tuples(st.just("annul"), AMONG),
     st.tuples(st.just("begin"), AMONG, st.integers(0, 40)),
     st.tuples(st.just("driven"), AMONG, AMONG),
@@ -130,8 +136,7 @@ class Life:
 
     async def _policy(self, which):
         """Another policy for the company; the trips are scored anew by it. `lenient` scores some alike."""
-        weight = {"lenient": 0.3, "strict": 0.9}[which]
-        rules = Rules(scoring=Scoring(harsh_weight=weight))
+        rules = RULES[which]
 
         def choose(tx):
             kept = policies.of_rules(tx, rules) or policies.keep(tx, rules, now_ms=self.rig.now_ms)
@@ -264,14 +269,20 @@ def added_up(tx):
                 )
                 of.update(trips=1, accel=row.accel, de_accel=row.de_accel, over_speed=row.over_speed)
                 of.update(over_ms=round(row.over_speed_s * 1_000), distance_m=round(row.distance_m))
+                of.update(added_m=round(row.added_m))
                 of.update(known_m=round(quality.read(row.quality).limits.known * row.distance_m))
-                of.update(burden=round(-round(row.distance_m) * (math.log(row.score) - math.log(100)) * 1e6))
+                of.update(
+                    burden=round(-round(row.distance_m + row.added_m) * (math.log(row.score) - math.log(100)) * 1e6)
+                )
     return found
 
 
 def _scored(tx, vehicle_id):
     row = tables.driving_score.c
-    return [ScoredTrip(*each) for each in tx.all(select(row.score, row.distance_m).where(row.vehicle_id == vehicle_id))]
+    return [
+        ScoredTrip(*each)
+        for each in tx.all(select(row.score, row.distance_m, row.added_m).where(row.vehicle_id == vehicle_id))
+    ]
 
 
 def totals(tx):

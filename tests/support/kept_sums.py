@@ -28,7 +28,9 @@ class Rank(NamedTuple):
     day: int
     kind: str
     company_id: str
+    trips: int
     distance_m: int
+    added_m: int
     burden: int
     harsh: int
     known_m: int
@@ -50,15 +52,17 @@ def expected_ranks(tx: ReadTx) -> list[Rank]:
         if kind != Subject.COMPANY:
             pooled[subject, period, day, kind] = pooled.get((subject, period, day, kind), NOTHING).plus(of)
     return sorted(
-        Rank(*key, owners.get(key[0], ""), of.distance_m, of.burden, of.harsh, of.known_m, of.badness, of.harsh_rate)
+        Rank(*key, owners.get(key[0], ""), *(getattr(of, name) for name in Rank._fields[5:]))
         for key, of in pooled.items()
     )
 
 
 def rank(tx: WriteTx) -> None:
     """Write the rows of rankings of sums that a test or bench wrote itself."""
-    summed = ("distance_m", "burden", "accel + de_accel", "known_m")
-    rates = (f"CAST(SUM({each}) AS DOUBLE PRECISION) / SUM(distance_m)" for each in summed[1:3])
+    summed = ("trips", "distance_m", "added_m", "burden", "accel + de_accel", "known_m")
+    metres = "SUM(distance_m) + CAST(SUM(added_m) AS DOUBLE PRECISION) / SUM(trips)"
+    rates = (f"CAST(SUM({summed[3]}) AS DOUBLE PRECISION) / ({metres})",)
+    rates += (f"CAST(SUM({summed[4]}) AS DOUBLE PRECISION) / SUM(distance_m)",)
     of_sums = ", ".join([*(f"SUM({each})" for each in summed), *rates])
     for kind, table in (("vehicle", "vehicle"), ("driver", "account")):
         tx.run_sql(

@@ -40,9 +40,9 @@ def test_policy_is_added_chosen_scored_by_and_left_again(tmp_path):
 
         then = ("--from", "2020-01-01")
         added = [policy("add", str(tmp_path / "strict.toml")) for _ in range(2)]
-        chosen = policy("choose", "3", "--service-type", "test-fleet", *then)
+        chosen = policy("choose", "4", "--service-type", "test-fleet", *then)
         listed = policy("list")
-        shown = policy("show", "3")
+        shown = policy("show", "4")
         unmoved = score()
         rescored = servers.run_here("rescore", *place)
         strict = score()
@@ -50,15 +50,15 @@ def test_policy_is_added_chosen_scored_by_and_left_again(tmp_path):
         servers.run_here("rescore", *place)
         by_settings = score()
         own = company.record["id"]["id"]
-        for_company = policy("choose", "3", "--company", own.upper(), *then)
+        for_company = policy("choose", "4", "--company", own.upper(), *then)
         servers.run_here("rescore", *place)
 
-        assert added == [(0, "policy 3\n")] * 2
-        assert chosen == (0, "service_type test-fleet: policy 3\n")
+        assert added == [(0, "policy 4\n")] * 2
+        assert chosen == (0, "service_type test-fleet: policy 4\n")
         assert listed == (
             0,
-            "policy 1: chosen for nobody\npolicy 2: chosen for nobody\n"
-            "policy 3: service_type test-fleet from 2020-01-01 00:00\n3 policies\n",
+            "policy 1: chosen for nobody\npolicy 2: chosen for nobody\npolicy 3: chosen for nobody\n"
+            "policy 4: service_type test-fleet from 2020-01-01 00:00\n4 policies\n",
         )
         assert shown[0] == 0
         assert "scoring.harsh_weight = 0.9\n" in shown[1]
@@ -69,7 +69,7 @@ def test_policy_is_added_chosen_scored_by_and_left_again(tmp_path):
         assert strict < first
         assert left == (0, "service_type test-fleet: policy of the settings\n")
         assert by_settings == first
-        assert for_company == (0, f"company {own}: policy 3\n")
+        assert for_company == (0, f"company {own}: policy 4\n")
         assert score() == strict
 
 
@@ -81,7 +81,7 @@ def test_wrong_use_names_what_is_wrong(tmp_path):
     servers.run_here("policy", "add", str(tmp_path / "strict.toml"), *place)
 
     wrong = {
-        ("show", "0"): "There is no policy 0. Policies that there are: 1, 2, 3.",
+        ("show", "0"): "There is no policy 0. Policies that there are: 1, 2, 3, 4.",
         ("choose", "0", "--company", nobody): "There is no policy 0.",
         ("choose", "2", "--company", nobody): f"No company has the id {nobody}.",
         ("choose", "2", "--service-type", "none"): "No company has the service type none.",

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from tripline.domain import trips
+from tripline.domain import trends, trips
 from tripline.domain.ids import CompanyId, RowNo, TripId, UserId, VehicleId
 
 DUPLICATE: Final = "duplicate"
@@ -69,6 +69,8 @@ class ListedTrip(msgspec.Struct, frozen=True, kw_only=True):
     score: float | None
     scored_m: float | None
     """Distance as judged."""
+    added_m: float | None
+    """Added to it by the policy."""
     driving_ms: int | None
     accel: int | None
     de_accel: int | None
@@ -130,13 +132,19 @@ class TripSums(msgspec.Struct, frozen=True, kw_only=True):
 
 def combined(trips: Sequence[ListedTrip]) -> CombinedScore | None:
     """Return the score of these trips; None: no trip has one."""
-    scored = [(each.scored_m, each.score, each.limit_known or 0.0) for each in trips if each.scored_m and each.score]
+    scored = [
+        (each.scored_m, each.added_m or 0.0, each.score, each.limit_known or 0.0)
+        for each in trips
+        if each.scored_m and each.score
+    ]
     if not scored:
         return None
-    metres = math.fsum(far for far, _, _ in scored)
-    burden = math.fsum(far * math.log(100.0 / score) for far, score, _ in scored)
-    known = math.fsum(far * known for far, _, known in scored)
-    return CombinedScore(trips=len(scored), score=100.0 * math.exp(-burden / metres), limit_known=known / metres)
+    metres = math.fsum(far for far, *_ in scored)
+    added = math.fsum(added for _, added, *_ in scored)
+    burden = math.fsum((far + added) * math.log(100.0 / score) for far, added, score, _ in scored)
+    known = math.fsum(far * known for far, *_, known in scored)
+    score = trends.pooled(burden, metres=metres, added_m=added, trips=len(scored))
+    return CombinedScore(trips=len(scored), score=score, limit_known=known / metres)
 
 
 def summed(trips: Sequence[ListedTrip]) -> TripSums:

@@ -1,8 +1,8 @@
 """Trends: sums of scored trips over days, weeks and months, and the scores, badges and rates derived from them.
 
 A trip adds whole numbers to the sums, so they can be added and subtracted for ever without drift. Its burden is its
-metres times -ln(score / 100), in millionths: burden and metres give the combined score of any trips, under any policies
-(docs/spec/scoring.md, Trends).
+metres, with those that its policy adds, times -ln(score / 100), in millionths: burden and metres give the combined
+score of any trips, under any policies (docs/spec/scoring.md, Trends).
 
 Not here: keeping the sums (`store/scores/sums.py`), reading them (`services/scores/trends.py`).
 """
@@ -82,16 +82,18 @@ class Sums(NamedTuple):
     """Millionths of metres times -ln(score / 100)."""
     known_m: int
     """Distance with a limit from the map."""
+    added_m: int = 0
+    """Added by the policies to the distances of the trips."""
 
     @property
     def score(self) -> float:
         """The score of all trips driven as one."""
-        return 100.0 * math.exp(-self.burden / _MILLIONTHS / self.distance_m)
+        return 100.0 * math.exp(-self.badness / _MILLIONTHS)
 
     @property
     def badness(self) -> float:
         """The sort key of rankings by score, smallest first; the database computes the same."""
-        return float(self.burden) / float(self.distance_m)
+        return float(self.burden) / (float(self.distance_m) + float(self.added_m) / float(self.trips))
 
     @property
     def harsh(self) -> int:
@@ -132,7 +134,7 @@ class Step(NamedTuple):
     """At any badness between this one and the next step's."""
 
 
-NOTHING: Final = Sums(0, 0, 0, 0, 0, 0, 0, 0, 0)
+NOTHING: Final = Sums(0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 def of_trip(
@@ -145,12 +147,18 @@ def of_trip(
     over_speed_s: float,
     driving_ms: int,
     known_m: int,
+    added_m: float = 0.0,
 ) -> Sums:
     """The sums of one scored trip; `lacking`: -ln(score / 100) (`scoring/score.py`)."""
-    metres = min(max(round(distance_m), 1), LONGEST_M)
-    burden = min(round(metres * lacking * _MILLIONTHS), HEAVIEST)
+    metres, added = min(max(round(distance_m), 1), LONGEST_M), min(round(added_m), LONGEST_M)
+    burden = min(round((metres + added) * lacking * _MILLIONTHS), HEAVIEST)
     over_ms = round(over_speed_s * 1_000)
-    return Sums(1, accel, de_accel, over_speed, over_ms, driving_ms, metres, burden, min(known_m, metres))
+    return Sums(1, accel, de_accel, over_speed, over_ms, driving_ms, metres, burden, min(known_m, metres), added)
+
+
+def pooled(burden: float, *, metres: float, added_m: float, trips: int) -> float:
+    """The score of trips driven as one; `burden`: their metres, with those added, times -ln(score / 100)."""
+    return 100.0 * math.exp(-burden / (metres + added_m / trips))
 
 
 def badge(score: float, limit_known: float) -> Badge | None:

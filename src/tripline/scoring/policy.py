@@ -47,8 +47,10 @@ class Sums(NamedTuple):
     trips: int
     distance: int
     """Metres."""
+    added: int
+    """Metres that policies add to these trips."""
     burden: int
-    """Sum of metres x `lacking(score)`, each product a double."""
+    """Sum of metres, with those added, x `lacking(score)`, each product a double."""
     score: int
     """Sum of scores."""
 
@@ -66,7 +68,7 @@ class Sums(NamedTuple):
         return " ".join(map(_text, self)).encode()
 
 
-NOTHING: Final = Sums(0, 0, 0, 0)
+NOTHING: Final = Sums(0, 0, 0, 0, 0)
 
 
 def read(kept: bytes) -> Sums:
@@ -80,7 +82,8 @@ def sums(trips: Iterable[ScoredTrip]) -> Sums:
     return Sums(
         trips=len(rows),
         distance=sum(_exact(trip.distance_m) for trip in rows),
-        burden=sum(_exact(trip.distance_m * lacking(trip.score)) for trip in rows),
+        added=sum(_exact(trip.added_m) for trip in rows),
+        burden=sum(_exact((trip.distance_m + trip.added_m) * lacking(trip.score)) for trip in rows),
         score=sum(_exact(trip.score) for trip in rows),
     )
 
@@ -88,11 +91,13 @@ def sums(trips: Iterable[ScoredTrip]) -> Sums:
 def accumulated(total: Sums, how: Accumulation) -> float:
     """The accumulated score of at least one trip.
 
-    Pooled is the score of all trips driven as one: their order, and the cuts between trips, do not matter.
+    Pooled is the score of all trips driven as one: their order, and the cuts between trips, do not matter. What the
+    policies add to trips is added once: the mean over the trips.
     """
     if how == "trip_mean":
         return _rounded(total.score) / total.trips
-    return max(100.0 * math.exp(-_rounded(total.burden) / total.distance_m), math.ulp(0.0))
+    metres = total.distance_m + _rounded(total.added) / total.trips
+    return max(100.0 * math.exp(-_rounded(total.burden) / metres), math.ulp(0.0))
 
 
 def _exact(value: float) -> int:

@@ -67,6 +67,10 @@ class Scoring(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     ] = "factor"
     harsh_weight: Annotated[float, Meta(ge=0, description="weight of one harsh event per km")] = 0.45
     overspeed_weight: Annotated[float, Meta(ge=0, description="weight of one second of overspeed per km")] = 0.04
+    added_m: Annotated[
+        float,
+        Meta(ge=0, description="metres added to the distance that a burden is divided by; a total adds them once"),
+    ] = 0.0
     accumulate: Annotated[Accumulation, Meta(description="how trips add up")] = "pooled"
     grace_s: Annotated[float, Meta(ge=0, description="wait between the closing of a trip and its scoring, seconds")] = (
         0.0

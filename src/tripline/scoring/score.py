@@ -1,7 +1,8 @@
 """The verdict on a trip: the counts of its events and their score, or the reason for having none.
 
-S = 100 exp(-(0.45 harsh + 0.04 T) / km). With the constants 0.443716 / 0.040858 both published rows come out to 0.001;
-two rows cannot prove a model, and the rounder defaults meet them within 0.5 (`docs/scoring.md`).
+S = 100 exp(-(0.45 harsh + 0.04 T) / km); a policy may add kilometres to those driven. With the constants 0.443716 /
+0.040858 both published rows come out to 0.001; two rows cannot prove a model, and the rounder defaults meet them within
+0.5 (`docs/scoring.md`).
 
 Free of numpy, so the store uses these types as they are. Not here: weights and thresholds (`rules.py`), the choice of
 scored trips and their accumulated score (`policy.py`).
@@ -38,6 +39,8 @@ class TripScore(NamedTuple):
     over_speed: int
     over_speed_s: float
     distance_m: float
+    added_m: float = 0.0
+    """Added to the distance by the policy."""
 
 
 class ScoredTrip(NamedTuple):
@@ -45,6 +48,7 @@ class ScoredTrip(NamedTuple):
 
     score: float
     distance_m: float
+    added_m: float = 0.0
 
 
 COUNTED: Final[dict[str, tuple[EventType, ...]]] = {
@@ -59,8 +63,9 @@ def scored(
     counts: Mapping[str, int], *, over_s: float, distance_m: float, rules: Rules, style: float = 0.0
 ) -> TripScore:
     """The verdict on a trip with these counts (keys of `COUNTED`), seconds over the limit and burden of its style."""
-    score = trip_score(burden(counts, over_s=over_s, rules=rules, style=style), distance_m=distance_m)
-    return TripScore(score=score, over_speed_s=over_s, distance_m=distance_m, **counts)
+    added_m = rules.scoring.added_m
+    score = trip_score(burden(counts, over_s=over_s, rules=rules, style=style), distance_m=distance_m + added_m)
+    return TripScore(score=score, over_speed_s=over_s, distance_m=distance_m, added_m=added_m, **counts)
 
 
 _DIGITS: Final = Context(prec=30)

@@ -32,7 +32,7 @@ class Worth:
         time_ms, brakings = work.drives.time_ms, work.brakings
         self._brakings = np.sort(time_ms[brakings.first]).tolist(), np.sort(time_ms[brakings.last]).tolist()
         self._braking_weight = rules.style.braking_weight
-        self._distance_m = 0.0 if scored is None else scored.distance_m
+        self._distance_m = 0.0 if scored is None else scored.distance_m + scored.added_m
         self._burden = self.points = 0.0
         """`points`: those that one unit of burden costs."""
         if scored is not None:

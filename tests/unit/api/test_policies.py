@@ -25,11 +25,11 @@ def test_policies_are_told_with_every_number(run):
         _, admin = await fleet(app)
         return await app.get(admin, POLICIES)
 
-    first, second, third = run(play)["data"]
+    first, second, third, fourth = run(play)["data"]
 
-    assert [each["policy"] for each in (first, second, third)] == [1, 2, 3]
+    assert [each["policy"] for each in (first, second, third, fourth)] == [1, 2, 3, 4]
     assert (first["style"]["braking_weight"], second["style"]["braking_weight"]) == (0.0, 0.1)
-    assert (first["scoring"]["harsh_weight"], third["scoring"]["harsh_weight"]) == (0.45, 0.9)
+    assert (first["scoring"]["harsh_weight"], fourth["scoring"]["harsh_weight"]) == (0.45, 0.9)
     assert first["harsh"]["start"] == [10.0, 8.0, 6.0]
     assert "grace_s" not in first["scoring"]
 
@@ -61,7 +61,7 @@ def test_choice_of_the_service_holds_where_the_company_has_none(run):
     async def play(app):
         path, admin = await fleet(app)
         await app.store.write(
-            lambda tx: policies.choose(tx, Kind.SERVICE_TYPE, "taxi", 3, from_ms=0, now_ms=app.now_ms)
+            lambda tx: policies.choose(tx, Kind.SERVICE_TYPE, "taxi", 4, from_ms=0, now_ms=app.now_ms)
         )
         by_service = await app.get(admin, path)
         await app.call(admin, "PUT", path, {"policy": 2})
@@ -70,7 +70,7 @@ def test_choice_of_the_service_holds_where_the_company_has_none(run):
     by_service, by_company = run(play)
 
     assert by_service == {
-        "inForce": 3,
+        "inForce": 4,
         "inForceBy": "SERVICE_TYPE",
         "inForceSince": 0,
         "choices": [],
@@ -97,7 +97,7 @@ def test_choice_stands_in_the_history_of_the_company(run):
     async def play(app):
         path, admin = await fleet(app)
         await app.call(admin, "PUT", path, {"policy": 2, "fromTime": 1})
-        await app.call(admin, "PUT", path, {"policy": 3, "fromTime": 1_790_812_800_000})
+        await app.call(admin, "PUT", path, {"policy": 4, "fromTime": 1_790_812_800_000})
         company = path.split("/")[-2]
         return await app.get(admin, f"/api/tre/v1/company/{company}/history", limit=5)
 
@@ -105,7 +105,7 @@ def test_choice_stands_in_the_history_of_the_company(run):
 
     assert newest["event"] == older["event"] == "CHANGED"
     assert [(each["field"], each["before"], each["after"]) for each in newest["changes"]] == [
-        ("scoringPolicy", 2, 3),
+        ("scoringPolicy", 2, 4),
         ("scoringPolicyFrom", None, "2026-10-01 00:00 UTC"),
     ]
 
@@ -117,7 +117,7 @@ def test_choice_stands_in_the_history_of_the_company(run):
         ({"fromTime": 5}, 31, "policy"),
         ({"policy": "2"}, 31, "policy"),
         ({"policy": 0}, 31, "policy"),
-        ({"policy": 4}, 31, "policy"),
+        ({"policy": 5}, 31, "policy"),
         ({"policy": 2**31}, 31, "policy"),
         ({"policy": 2**31 - 1}, 31, "policy"),
         ({"policy": 10**30}, 31, "policy"),
@@ -183,7 +183,7 @@ def test_choices_are_listed_for_companies_and_services_in_reach(run):
         root = await app.account("root@x.example", Authority.SYS_ADMIN)
         path, admin = await fleet(app)
         _, stranger = await app.operator("bus")
-        await app.store.write(lambda tx: policies.choose(tx, Kind.SERVICE_TYPE, "taxi", 3, from_ms=0, now_ms=1))
+        await app.store.write(lambda tx: policies.choose(tx, Kind.SERVICE_TYPE, "taxi", 4, from_ms=0, now_ms=1))
         await app.call(admin, "PUT", path, {"policy": 2, "fromTime": 7})
         return [(await app.get(who, POLICIES))["choices"] for who in (root, admin, stranger)], path.split("/")[-2]
 
@@ -193,7 +193,7 @@ def test_choices_are_listed_for_companies_and_services_in_reach(run):
     assert of_root == of_admin
     assert of_stranger == []
     assert (of_company["companyId"], of_company["policy"], of_company["fromTime"]) == ({"id": company}, 2, 7)
-    assert of_service == {"companyId": None, "companyName": None, "serviceType": "taxi", "policy": 3, "fromTime": 0}
+    assert of_service == {"companyId": None, "companyName": None, "serviceType": "taxi", "policy": 4, "fromTime": 0}
 
 
 @pytest.mark.parametrize(("number", "status"), [("2", 200), ("9", 404), ("x", 404), ("99999999999", 404)])

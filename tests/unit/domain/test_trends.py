@@ -37,6 +37,15 @@ def test_one_trip_has_its_own_score_and_counts():
 
 
 @pytest.mark.deep
+def test_metres_that_a_policy_adds_are_added_once():
+    short, long = of_trip(distance_m=3_000.0, added_m=5_000.0), of_trip(distance_m=30_000.0, added_m=5_000.0)
+    both = short.plus(long)
+
+    assert (short.score, long.score) == (pytest.approx(80), pytest.approx(80))
+    assert both.score == pytest.approx(100 * math.exp(math.log(0.8) * (8_000 + 35_000) / 38_000), abs=1e-6)
+    assert both.distance_m == 33_000
+
+
 @given(TRIPS, st.randoms(use_true_random=False))
 def test_sums_give_the_pooled_score_in_any_order_and_nothing_is_left_when_all_is_taken_out(trips, random):
     shares = [of_trip(score, metres) for score, metres in trips]

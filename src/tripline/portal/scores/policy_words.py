@@ -70,12 +70,14 @@ def _weighs(visitor: Visitor, rules: Rules) -> tuple[str, ...]:
     found.append(
         visitor.say(_TEXTS + "default_limit", limit=f"{limit:g}") if limit else visitor.say(_TEXTS + "no_limit")
     )
+    if scoring.added_m:
+        found.append(visitor.say(_TEXTS + "added", km=f"{scoring.added_m / 1_000:g}"))
     found.append(visitor.say(_TEXTS + "from_km", km=f"{scoring.min_distance_m / 1_000:g}"))
     return tuple(found)
 
 
 def _left(weight: float) -> str:
-    """The score of a drive with one such event each kilometre and nothing else."""
+    """The score of a long drive with one such event each kilometre and nothing else."""
     return str(round(100.0 * math.exp(-weight)))
 
 

@@ -195,11 +195,12 @@ def _trips(tx: ReadTx, owner: Owner, of: str) -> Trips | None:
     if not rows:
         return None
     found = [dict(zip(reads.SCORE, row, strict=True)) for row in rows]
-    known = reads.qualities(tx, [each["trip_id"] for each in found])
+    trip_ids = [each["trip_id"] for each in found]
+    known, added = reads.qualities(tx, trip_ids), reads.added(tx, trip_ids)
     metres = math.fsum(each["distance_m"] for each in found) or 1.0
-    burdens = [-each["distance_m"] * math.log(each["score"] / 100.0) for each in found]
+    burdens = [(each["distance_m"] + added[each["trip_id"]]) * math.log(100.0 / each["score"]) for each in found]
     whole = math.fsum(burdens)
-    score = 100.0 * math.exp(-whole / metres)
+    score = trends.pooled(whole, metres=metres, added_m=math.fsum(added.values()), trips=len(found))
     points = (100.0 - score) / whole if whole else 0.0
     costs = [
         Cost(

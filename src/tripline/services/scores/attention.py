@@ -128,7 +128,7 @@ def _total(found: Iterable[Sums]) -> Sums:
 
 
 def _rate(found: Sums) -> float:
-    return found.per_100_km(found.accel + found.de_accel) if found.distance_m else 0.0
+    return found.per_100_km(found.harsh) if found.distance_m else 0.0
 
 
 def _waiting(tx: ReadTx, actor: Actor) -> list[Dispute]:

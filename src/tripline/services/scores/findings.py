@@ -221,7 +221,6 @@ def _items(
                 fastest_kmh=max(last.fastest_kmh, kmh),
                 seconds=last.seconds + seconds,
                 cost=last.cost + cost,
-                without_it=worth.annulled(EventType.OVERSPEED, last.begin_ms, at_ms),
             )
             continue
         stretches.append(
@@ -238,10 +237,15 @@ def _items(
                 seconds=seconds,
                 annulled=dispute_id,
                 cost=cost,
-                without_it=worth.annulled(EventType.OVERSPEED, at_ms, at_ms),
+                without_it=None,
             )
         )
-    return _Items(manoeuvres, stretches)
+    return _Items(manoeuvres, [_with_worth(each, worth) for each in stretches])
+
+
+def _with_worth(stretch: Stretch, worth: Worth) -> Stretch:
+    without_it = worth.annulled(EventType.OVERSPEED, stretch.begin_ms, stretch.last_ms)
+    return msgspec.structs.replace(stretch, without_it=without_it)
 
 
 def _name(road: Road | None) -> str:

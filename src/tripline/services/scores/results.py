@@ -49,7 +49,7 @@ def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int, z
         place = sums.place_of(result.job.company_id, result.job.begun_ms, distance_m, result.quality, zone)
         if _is_kept(tx, result, before):
             sums.place(tx, result.job.trip_no, place)
-            if scores.name_policy(tx, result.job.trip_no, result.policy.no):
+            if scores.name_policy(tx, result.job.trip_no, result.policy):
                 _change(changes, result, before, at_ms=now_ms)
         else:
             _change(changes, result, before, at_ms=_replace(tx, result, place, ids=ids, now_ms=now_ms))
@@ -85,10 +85,12 @@ def _counting(tx: WriteTx, result: Result) -> Result:
 
 
 def _is_kept(tx: WriteTx, result: Result, before: TripScore | None) -> bool:
-    """True if the stored rows equal the result."""
-    if before != result.score:
+    """True if the stored rows equal the result, but for the policy."""
+    if before is None or result.score is None:
+        return before is result.score
+    if before._replace(added_m=result.score.added_m) != result.score:
         return False
-    return before is None or scores.events(tx, result.job.trip_no) == result.events
+    return scores.events(tx, result.job.trip_no) == result.events
 
 
 def _replace(tx: WriteTx, result: Result, place: sums.Place, *, ids: TimeIds, now_ms: int) -> int:
@@ -135,7 +137,7 @@ def _change(changes: dict[str, _Change], result: Result, before: TripScore | Non
 
 
 def _sums(score: TripScore | None) -> policy.Sums:
-    return policy.NOTHING if score is None else policy.sums([ScoredTrip(score.score, score.distance_m)])
+    return policy.NOTHING if score is None else policy.sums([ScoredTrip(score.score, score.distance_m, score.added_m)])
 
 
 def _accumulate(tx: WriteTx, vehicle_id: str, change: _Change) -> None:

@@ -1,8 +1,8 @@
 """Explain a vehicle's accumulated score: the points that each of its trips cost.
 
-If trips are pooled, a trip's burden is its distance times the logarithm of its score deficit; for the mean of trips,
-the deficit itself. A trip's share of the total burden is its share of 100 minus the accumulated score, so all costs add
-up to that.
+If trips are pooled, a trip's burden is its distance, with the metres that its policy adds, times the logarithm of its
+score deficit; for the mean of trips, the deficit itself. A trip's share of the total burden is its share of 100 minus
+the accumulated score, so all costs add up to that.
 """
 
 import heapq
@@ -61,18 +61,18 @@ def explained(tx: ReadTx, *, actor: Actor, of: str) -> Explanation:
         raise TooLong("trips", field="vehicleId", most=TRIPS)
     trips = rows.scored_trips(tx, of)
     how = _accumulation(tx, of)
-    burdens = [_burden(score, distance_m, how) for _, score, distance_m, _ in trips]
+    burdens = [_burden(score, distance_m + added_m, how) for _, score, distance_m, _, added_m in trips]
     whole = math.fsum(burdens)
     points = (100.0 - kept.score) / whole if whole else 0.0
     dearest = heapq.nsmallest(SHOWN, zip(burdens, trips, strict=True), key=lambda each: (-each[0], each[1][0]))
     kept_of = rows.qualities(tx, [trip_id for _, (trip_id, *_) in dearest])
     shown = [
         TripCost(trip_id, score, distance_m, burden * points, quality.read(kept_of[trip_id]))
-        for burden, (trip_id, score, distance_m, _) in dearest
+        for burden, (trip_id, score, distance_m, *_) in dearest
     ]
     return Explanation(
         score=kept.score,
-        limit_known=min(sum(known_m for *_, known_m in trips) / kept.distance_m, 1.0),
+        limit_known=min(sum(known_m for *_, known_m, _ in trips) / kept.distance_m, 1.0),
         count=kept.trips,
         distance_m=kept.distance_m,
         how=how,
@@ -82,9 +82,9 @@ def explained(tx: ReadTx, *, actor: Actor, of: str) -> Explanation:
     )
 
 
-def _burden(score: float, distance_m: float, how: Accumulation) -> float:
+def _burden(score: float, metres: float, how: Accumulation) -> float:
     # Not `score.lacking`: its exact logarithm takes a hundred times as long, and these sums are not stored.
-    return 100.0 - score if how == "trip_mean" else distance_m * (0.0 - math.log(score / 100.0))
+    return 100.0 - score if how == "trip_mean" else metres * (0.0 - math.log(score / 100.0))
 
 
 def _accumulation(tx: ReadTx, vehicle_id: str) -> Accumulation:

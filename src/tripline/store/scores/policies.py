@@ -1,6 +1,6 @@
 """Scoring policies: every number that a score depends on, kept under a number that the score names.
 
-A policy is never changed and never deleted. Policies 1 and 2 are the program's own; settings that differ become the
+A policy is never changed and never deleted. Policies 1 to 3 are the program's own; settings that differ become the
 next number when a program starts with them.
 
 Not here: the meaning of the numbers (`scoring/rules.py`, `docs/scoring.md`).
@@ -22,7 +22,7 @@ from tripline.store.transactions import ReadTx, WriteTx
 FIRST: Final = (
     b'{"scoring":{"min_distance_m":3000.0,"max_median_s":5.0,"default_limit_kmh":110.0,"instant_ms":920,'
     b'"overspeed_cap_ms":5000,"tolerance":"factor","harsh_weight":0.45,"overspeed_weight":0.04,'
-    b'"accumulate":"pooled","grace_s":0.0},"harsh":{"start":[10.0,8.0,6.0],"acceleration_to_10":[12.0,8.0,7.0],'
+    b'"added_m":0.0,"accumulate":"pooled","grace_s":0.0},"harsh":{"start":[10.0,8.0,6.0],"acceleration_to_10":[12.0,8.0,7.0],'
     b'"acceleration_to_20":[10.0,7.0,6.0],"acceleration_above_20":[8.0,6.0,5.0],"deceleration_to_30":[14.0,9.0,'
     b'8.0],"deceleration_to_50":[15.0,10.0,8.0],"deceleration_above_50":[15.0,12.0,8.0],"stop":[14.0,9.0,8.0],'
     b'"standing_kmh":5.0,"ignored_fixes":3,"rate_max_ms":5500,"rate_limit_kmh_s":36.0,'
@@ -39,6 +39,16 @@ SECOND: Final = (
     b'"cornering_weight":0.2,"over_20_weight":0.04,"over_35_weight":0.08}}'
 )
 """Policy 2: policy 1 and the style of driving. It can be chosen."""
+
+
+THIRD: Final = (
+    FIRST.replace(b'"harsh_weight":0.45', b'"harsh_weight":0.25')
+    .replace(b'"overspeed_weight":0.04', b'"overspeed_weight":0.015')
+    .replace(b'"added_m":0.0', b'"added_m":5000.0')[:-1]
+    + b',"style":{"braking_kmh_s":6.0,"braking_weight":0.25,"lateral_g":0.3,"cornering_kmh":15.0,'
+    b'"cornering_weight":0.05,"over_20_weight":0.0,"over_35_weight":0.0}}'
+)
+"""Policy 3: lighter weights, steady braking as a harsh event, and 5 km more for each trip. It can be chosen."""
 
 
 LAST: Final = 2**31 - 1
@@ -130,7 +140,7 @@ def of_rules(tx: ReadTx, wanted: Rules) -> Policy | None:
 def keep(tx: WriteTx, wanted: Rules, *, now_ms: int) -> Policy:
     """The policy with these rules, which becomes the next one when there is none; the program's own come first."""
     numbers = {policy.rules: policy.no for policy in every(tx)}
-    for body in (FIRST, SECOND, wanted.written()):
+    for body in (FIRST, SECOND, THIRD, wanted.written()):
         rules = scoring_rules.read(body)
         if rules not in numbers:
             numbers[rules] = 1 + max(numbers.values(), default=0)

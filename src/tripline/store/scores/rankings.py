@@ -73,9 +73,9 @@ def change(tx: WriteTx, kind: Subject, changes: Mapping[Key, Sums], owners: Mapp
     moved = sorted((key, each) for key, each in changes.items() if each != NOTHING)
     values: list[Any] = []
     for key, each in moved:
-        keys = (each.badness, each.harsh_rate) if each.distance_m > 0 else (0.0, 0.0)
+        keys = (each.badness, each.harsh_rate) if each.trips > 0 and each.distance_m > 0 else (0.0, 0.0)
         values += (*key, kind.value, owners.get(key.subject, ""))
-        values += (each.distance_m, each.burden, each.harsh, each.known_m, *keys)
+        values += (each.trips, each.distance_m, each.added_m, each.burden, each.harsh, each.known_m, *keys)
     _ROWS.insert(tx, values)
     if fewer := [key for key, each in moved if each.distance_m < 0]:
         tx.run(_EMPTY, [dict(zip(_KEY, key, strict=True)) for key in fewer])
@@ -102,9 +102,9 @@ def ahead(tx: ReadTx, ranking: Ranking, by: RankedBy, place: Ranked) -> Ahead:
     return Ahead(*tx.hot(_ahead(by), *ranking, place.key, place.subject)[0])
 
 
-def _rate(summed: str) -> str:
-    """SQL: the sum for each metre."""
-    return f"CASE WHEN {_DISTANCE} = 0 THEN 0 ELSE CAST({summed} AS DOUBLE PRECISION) / ({_DISTANCE}) END"
+def _rate(summed: str, metres: str) -> str:
+    """SQL: a sum for each metre."""
+    return f"CASE WHEN {_NEW['trips']} = 0 THEN 0 ELSE CAST({_NEW[summed]} AS DOUBLE PRECISION) / ({metres}) END"
 
 
 _FIRST: Final = Ranked("", -1.0)
@@ -123,14 +123,18 @@ _BEHIND: Final[BindParameter[float]] = bindparam("key", type_=Float)
 _THERE: Final = tuple_(_BEHIND, bindparam("subject"))
 # Ordered, or SQLite might choose another index of the same columns.
 _LACKING: Final = Hot(select(_R.subject).where(_OWN, text(LACKS_LIMITS)).order_by(_R.subject).limit(1), *_OF)
-_SUMMED: Final = ("distance_m", "burden", "harsh", "known_m")
-_DISTANCE, _BURDEN, _HARSH, _KNOWN = (f"score_rank.{name} + excluded.{name}" for name in _SUMMED)
+_SUMMED: Final = ("trips", "distance_m", "added_m", "burden", "harsh", "known_m")
+_NEW: Final = {name: f"(score_rank.{name} + excluded.{name})" for name in _SUMMED}
+_DIVIDED: Final = {
+    # As `Sums.badness` and `Sums.harsh_rate` do.
+    "badness": _rate("burden", f"{_NEW['distance_m']} + CAST({_NEW['added_m']} AS DOUBLE PRECISION) / {_NEW['trips']}"),
+    "harsh_rate": _rate("harsh", _NEW["distance_m"]),
+}
 _ROWS: Final = Bulk(
     score_rank,
-    *(*Key._fields, "kind", "company_id", *_SUMMED, "badness", "harsh_rate"),
-    # Divided as `Sums.badness` and `Sums.harsh_rate` do.
-    on_conflict=f"ON CONFLICT (subject, period, day) DO UPDATE SET distance_m = {_DISTANCE}, burden = {_BURDEN},"
-    f" harsh = {_HARSH}, known_m = {_KNOWN}, badness = {_rate(_BURDEN)}, harsh_rate = {_rate(_HARSH)}",
+    *(*Key._fields, "kind", "company_id", *_SUMMED, *_DIVIDED),
+    on_conflict="ON CONFLICT (subject, period, day) DO UPDATE SET "
+    + ", ".join(f"{name} = {value}" for name, value in (_NEW | _DIVIDED).items()),
 )
 _EMPTY: Final[Any] = delete(score_rank).where(
     and_(_R.subject == bindparam("of_subject"), _R.period == bindparam("of_period"), _R.day == bindparam("of_day")),

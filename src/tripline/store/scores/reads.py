@@ -175,8 +175,8 @@ def total_of_vehicle(tx: ReadTx, vehicle_id: str) -> Total | None:
     return next((Total(*row) for row in tx.hot(_TOTAL, vehicle_id)), None)
 
 
-def scored_trips(tx: ReadTx, vehicle_id: str) -> list[tuple[str, float, float, int]]:
-    """Id, score, distance, and distance with a known limit of every scored trip of a vehicle."""
+def scored_trips(tx: ReadTx, vehicle_id: str) -> list[tuple[str, float, float, int, float]]:
+    """Id, score, distance, distance with a known limit and `added_m` of every scored trip of a vehicle."""
     return tx.hot(_SCORED, vehicle_id)
 
 
@@ -189,6 +189,12 @@ def qualities(tx: ReadTx, trip_ids: Sequence[str]) -> dict[str, bytes]:
     """The sample quality of these judged trips."""
     found = select(trip.c.id, trip.c.quality).where(trip.c.id.in_(trip_ids))
     return {row.id: row.quality for row in tx.all(found)}
+
+
+def added(tx: ReadTx, trip_ids: Sequence[str]) -> dict[str, float]:
+    """Metres that the policy adds to the distance of each of these scored trips."""
+    found = select(driving_score.c.trip_id, driving_score.c.added_m).where(driving_score.c.trip_id.in_(trip_ids))
+    return {row.trip_id: row.added_m for row in tx.all(found)}
 
 
 def starts(tx: ReadTx, trip_ids: Sequence[str]) -> dict[str, int]:
@@ -261,7 +267,7 @@ _TOTAL: Final = Hot(
     "id",
 )
 _SCORED: Final = Hot(
-    select(*(driving_score.c[name] for name in ("trip_id", "score", "distance_m", "known_m"))).where(
+    select(*(driving_score.c[name] for name in ("trip_id", "score", "distance_m", "known_m", "added_m"))).where(
         driving_score.c.vehicle_id == bindparam("of_vehicle")
     ),
     "of_vehicle",

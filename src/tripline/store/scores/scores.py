@@ -15,6 +15,7 @@ from tripline.store.bulk import Bulk
 from tripline.store.erasure import erasures
 from tripline.store.scores import disputes, policies
 from tripline.store.scores.disputes import Annulled
+from tripline.store.scores.policies import Policy
 from tripline.store.scores.sums import Place
 from tripline.store.tables import driving_score, gps_event, microtrip, scoring_job, trip, vehicle, vehicle_score
 from tripline.store.transactions import Hot, ReadTx, WriteTx
@@ -185,9 +186,9 @@ def keep_score(tx: WriteTx, job: Job, found: TripScore, place: Place, *, policy:
     _SCORES.insert(tx, [job.trip_no, job.trip_id, at_ms, job.vehicle_id, job.user_id, *found, *place, policy])
 
 
-def name_policy(tx: WriteTx, trip_no: int, policy: int) -> bool:
+def name_policy(tx: WriteTx, trip_no: int, policy: Policy) -> bool:
     """Name this policy in the score of a trip, if any, since both policies give the same score; True if changed."""
-    return tx.run(_NAME_POLICY, {"of_trip": trip_no, "now": policy}) > 0
+    return tx.run(_NAME_POLICY, {"of_trip": trip_no, "now": policy.no, "adds": policy.rules.scoring.added_m}) > 0
 
 
 def note(tx: WriteTx, trip_no: int, reason: str | None, quality: bytes) -> None:
@@ -357,7 +358,7 @@ _NOTE: Final = (
 _NAME_POLICY: Final = (
     update(driving_score)
     .where(driving_score.c.trip_no == bindparam("of_trip"), driving_score.c.policy != bindparam("now"))
-    .values(policy=bindparam("now"))
+    .values(policy=bindparam("now"), added_m=bindparam("adds"))
 )
 _FINISH: Final = delete(scoring_job).where(scoring_job.c.trip_no == bindparam("of_trip"))
 _PUT_OFF: Final = (

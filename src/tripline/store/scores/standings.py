@@ -129,7 +129,10 @@ def _held(tx: WriteTx, taken: Taken) -> list[tuple[Any, ...]]:
     return tx.hot(_HELD, *taken)
 
 
-_BADNESS: Final = cast(func.sum(score_sum.c.burden), Float) / cast(func.sum(score_sum.c.distance_m), Float)
+_BURDEN, _DISTANCE, _ADDED, _TRIPS = (
+    cast(func.sum(score_sum.c[name]), Float) for name in ("burden", "distance_m", "added_m", "trips")
+)
+_BADNESS: Final = _BURDEN / (_DISTANCE + _ADDED / _TRIPS)
 """`Sums.badness` of the policies of a subject together."""
 _CHANGE, _RECOUNT, _STANDING = score_change.c, score_recount.c, score_standing.c
 _CHANGES: Final = Bulk(score_change, "no", "day")

@@ -77,7 +77,7 @@ def _shares(tx: ReadTx, statement: Select[Any], trip_nos: Iterable[int]) -> dict
     for row in tx.all(statement, {"nos": list(trip_nos)}):
         trip_no, vehicle_id, user_id, company_id, day, policy, vehicle_of, driver_of, *values = tuple(row)
         owners = {vehicle_id: vehicle_of, user_id: driver_of}
-        score, distance_m, accel, de_accel, over_speed, over_speed_s, driving_ms, known_m = values
+        score, distance_m, accel, de_accel, over_speed, over_speed_s, driving_ms, known_m, added_m = values
         found[trip_no] = Share(
             vehicle_id,
             user_id,
@@ -94,6 +94,7 @@ def _shares(tx: ReadTx, statement: Select[Any], trip_nos: Iterable[int]) -> dict
                 over_speed_s=over_speed_s,
                 driving_ms=driving_ms,
                 known_m=known_m,
+                added_m=added_m,
             ),
         )
     return found
@@ -172,7 +173,7 @@ _SHARES: Final = select(
     select(account.c.company_id).where(account.c.id == driving_score.c.user_id).scalar_subquery(),
     driving_score.c.score,
     *(driving_score.c[name] for name in ("distance_m", "accel", "de_accel", "over_speed", "over_speed_s")),
-    *(driving_score.c[name] for name in ("driving_ms", "known_m")),
+    *(driving_score.c[name] for name in ("driving_ms", "known_m", "added_m")),
 ).where(driving_score.c.trip_no.in_(bindparam("nos", expanding=True)))
 _HELD: Final = _SHARES.order_by(driving_score.c.trip_no).with_for_update()
 _PLACE: Final = (

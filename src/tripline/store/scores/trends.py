@@ -102,7 +102,10 @@ def _of_subject(kind: Subject, ascending: bool) -> Hot:
         .limit(bindparam("limit", type_=Integer))
         .subquery("sums")
     )
-    badness = cast(sums.c.burden, Float) / cast(sums.c.distance_m, Float)
+    burden, distance, added, trips = (
+        cast(sums.c[name], Float) for name in ("burden", "distance_m", "added_m", "trips")
+    )
+    badness = burden / (distance + added / trips)
     step = score_standing.c
     percentile = (
         select(case((step.badness == badness, step.percentile), else_=step.above))

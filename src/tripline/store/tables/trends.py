@@ -23,6 +23,7 @@ score_sum = Table(
     Column("distance_m", BigInteger, nullable=False),
     Column("burden", BigInteger, nullable=False, comment="what scores lack (domain/trends.py)"),
     Column("known_m", BigInteger, nullable=False, comment="distance with a limit from the map"),
+    Column("added_m", BigInteger, nullable=False, server_default="0", comment="by the policy to the trips' distances"),
     comment="sums of scored trips by day, week and month",
     sqlite_with_rowid=False,
 )
@@ -36,7 +37,9 @@ score_rank = Table(
     Column("day", Integer, primary_key=True, autoincrement=False, comment="the first of the period, since 1970-01-01"),
     Column("kind", String(8), nullable=False, comment="vehicle or driver"),
     Column("company_id", Uuid, nullable=False, comment="of the vehicle or driver"),
+    Column("trips", BigInteger, nullable=False, comment="of all policies"),
     Column("distance_m", BigInteger, nullable=False, comment="of all policies"),
+    Column("added_m", BigInteger, nullable=False, comment="by the policies to the trips' distances"),
     Column("burden", BigInteger, nullable=False, comment="of all policies"),
     Column("harsh", BigInteger, nullable=False, comment="harsh events of all policies"),
     Column("known_m", BigInteger, nullable=False, comment="distance with a limit from the map"),

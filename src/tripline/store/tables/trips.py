@@ -217,6 +217,7 @@ driving_score = Table(
     *(Column(name, Integer, nullable=False) for name in COUNTED),
     Column("over_speed_s", Float, nullable=False),
     Column("distance_m", Float, nullable=False),
+    Column("added_m", Float, nullable=False, server_default="0", comment="added to the distance by the policy"),
     Column("policy", Integer, nullable=False, comment="scoring_policy.no"),
     Column("company_id", Uuid, nullable=False, comment="of the trip"),
     Column("day", Integer, nullable=False, comment="on which the trip began, since 1970-01-01"),

@@ -504,7 +504,7 @@ def _shown(named: scopes.Reaches, size: int) -> Hot:
         "scored_m": _S.distance_m,
         "disputed": _disputed(),
     }
-    of_score = ("score", "driving_ms", "accel", "de_accel", "over_speed")
+    of_score = ("score", "added_m", "driving_ms", "accel", "de_accel", "over_speed")
     columns = [special[name] if name in special else (_S if name in of_score else _T)[name] for name in _FIELDS]
     rows = (
         trip.outerjoin(vehicle, vehicle.c.id == _T.vehicle_id)

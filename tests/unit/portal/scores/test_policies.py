@@ -16,7 +16,7 @@ from tripline.store.scores import policies
 
 TODAY = text(rest.NOW_MS // 86_400_000)
 MILD = Rules(scoring=Scoring(harsh_weight=0.1, overspeed_weight=0.01), harsh=Harsh(standing_kmh=4.0))
-"""Policy 3."""
+"""Policy 4."""
 
 
 def at_desk(tmp_path: Path, scenario: Callable[[Any], Awaitable[Any]]) -> Any:
@@ -62,9 +62,9 @@ def test_policies_are_told_in_words_with_the_one_in_force(tmp_path: Path) -> Non
 
 def test_preview_shows_what_rest_answers_and_what_differs(tmp_path: Path) -> None:
     async def scenario(own: Any) -> Any:
-        told = (await own.app.call(own.admin, "POST", f"{own.rest}/preview", {"policy": 3})).json()
-        page = await opened(own, f"{own.path}?policy=3&from={TODAY}")
-        return own, told, page, await opened(own, f"{own.path}/preview?policy=3&from={TODAY}", **HTMX)
+        told = (await own.app.call(own.admin, "POST", f"{own.rest}/preview", {"policy": 4})).json()
+        page = await opened(own, f"{own.path}?policy=4&from={TODAY}")
+        return own, told, page, await opened(own, f"{own.path}/preview?policy=4&from={TODAY}", **HTMX)
 
     own, told, page, part = at_desk(tmp_path, scenario)
 
@@ -82,7 +82,7 @@ def test_preview_shows_what_rest_answers_and_what_differs(tmp_path: Path) -> Non
 @pytest.mark.parametrize("rescored", [False, True])
 def test_policy_is_applied_from_a_day_on_and_its_rescoring_followed(tmp_path: Path, rescored: bool) -> None:
     async def scenario(own: Any) -> Any:
-        answer = await applied(own, "3", TODAY, **({"rescore": "1"} if rescored else {}))
+        answer = await applied(own, "4", TODAY, **({"rescore": "1"} if rescored else {}))
         kept = await own.app.get(own.admin, own.rest)
         shown = await opened(own, own.path)
         cancelled = None
@@ -94,7 +94,7 @@ def test_policy_is_applied_from_a_day_on_and_its_rescoring_followed(tmp_path: Pa
     answer, kept, shown, cancelled, part = at_desk(tmp_path, scenario)
 
     assert answer.status_code == 303
-    assert (kept["inForce"], kept["inForceBy"]) == (3, "COMPANY")
+    assert (kept["inForce"], kept["inForceBy"]) == (4, "COMPANY")
     assert (kept["rescoring"] is not None) is rescored
     assert "this company" in shown.text
     if rescored:
@@ -109,7 +109,7 @@ def test_policy_is_applied_from_a_day_on_and_its_rescoring_followed(tmp_path: Pa
 
 def test_own_choice_is_ended_and_a_policy_tried_on_all_trips(tmp_path: Path) -> None:
     async def scenario(own: Any) -> Any:
-        await applied(own, "3", TODAY)
+        await applied(own, "4", TODAY)
         ended = await applied(own, "none", TODAY)
         tried = await own.browser.post(f"{own.path}/rescore", {"policy": "2"})
         again = await own.browser.post(f"{own.path}/rescore", {"policy": "2"})
@@ -125,10 +125,10 @@ def test_own_choice_is_ended_and_a_policy_tried_on_all_trips(tmp_path: Path) -> 
 
 def test_choice_of_another_person_meanwhile_is_shown_and_stays(tmp_path: Path) -> None:
     async def scenario(own: Any) -> Any:
-        shown = await opened(own, f"{own.path}?policy=3")
+        shown = await opened(own, f"{own.path}?policy=4")
         (state,) = set(shown.hidden(own.path)["shown"])
         await own.app.call(own.admin, "PUT", own.rest, {"policy": 2})
-        late = await own.browser.post(own.path, {"policy": "3", "from": TODAY, "shown": state})
+        late = await own.browser.post(own.path, {"policy": "4", "from": TODAY, "shown": state})
         return late, await own.app.get(own.admin, own.rest)
 
     late, kept = at_desk(tmp_path, scenario)
@@ -140,7 +140,7 @@ def test_choice_of_another_person_meanwhile_is_shown_and_stays(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("sent", "field"),
-    [({"policy": "9"}, "policy"), ({"policy": "x"}, "policy"), ({"policy": "3", "from": "5"}, "from")],
+    [({"policy": "9"}, "policy"), ({"policy": "x"}, "policy"), ({"policy": "4", "from": "5"}, "from")],
 )
 def test_wrong_choice_is_refused_and_changes_nothing(tmp_path: Path, sent: dict[str, str], field: str) -> None:
     async def scenario(own: Any) -> Any:
@@ -162,7 +162,7 @@ def test_page_opens_to_those_who_may_choose(tmp_path: Path, who: str, status: in
         own.root = await own.app.account("root@x.example", Authority.SYS_ADMIN)
         asked = Browser(own.app, getattr(own, who))
         score = await Browser(own.app, own.driver).get(f"/scores/people/{own.driver.user_id}")
-        return [(await asked.get(own.path + end)).status_code for end in ("", "/preview?policy=3")], Page(score.text)
+        return [(await asked.get(own.path + end)).status_code for end in ("", "/preview?policy=4")], Page(score.text)
 
     found, score = at_desk(tmp_path, scenario)
 

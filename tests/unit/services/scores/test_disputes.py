@@ -147,7 +147,7 @@ def test_annulment_holds_however_the_trip_is_scored_anew(tmp_path, change):
             await rig.write(lambda tx: add_microtrip(tx, rig.ids, court.trip_no, late))
         if change == "other policy":
             await rig.write(lambda tx: policies.keep(tx, Rules(scoring=Scoring(harsh_weight=0.9)), now_ms=1))
-            await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 3, from_ms=0, now_ms=1))
+            await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 4, from_ms=0, now_ms=1))
         await rescore.rescored(
             rig.store, rig.scorer, Choice(everything=True), clock=lambda: rig.now_ms, progress=lambda _: None
         )
@@ -158,7 +158,7 @@ def test_annulment_holds_however_the_trip_is_scored_anew(tmp_path, change):
 
     assert score[1:3] == (1, 0)
     assert total[0][0] == pytest.approx(score[0], abs=1e-9)
-    assert policy == [(3 if change == "other policy" else 1,)]
+    assert policy == [(4 if change == "other policy" else 1,)]
 
 
 def test_scores_without_what_is_annulled_equal_those_from_scratch(tmp_path):

@@ -33,6 +33,14 @@ def test_policy_2_is_policy_1_and_the_style():
     assert second.written() == policies.SECOND
 
 
+def test_policy_3_weighs_less_and_adds_5_km_to_each_trip():
+    third = read(policies.THIRD)
+
+    scoring = Scoring(harsh_weight=0.25, overspeed_weight=0.015, added_m=5_000)
+    assert third == Rules(scoring=scoring, style=Style(braking_weight=0.25, cornering_weight=0.05))
+    assert third.written() == policies.THIRD
+
+
 def test_score_names_the_policy_of_the_settings(tmp_path):
     [(policy, _, _)] = played(tmp_path, scored)
 
@@ -48,8 +56,13 @@ def test_changed_settings_become_the_next_policy_once(tmp_path):
 
     [(policy, *_)], kept = played(tmp_path, play, harsh_weight=0.1)
 
-    assert policy == 3
-    assert kept == [(1, NOW_MS, policies.FIRST), (2, NOW_MS, policies.SECOND), (3, NOW_MS, MILD.written())]
+    assert policy == 4
+    assert kept == [
+        (1, NOW_MS, policies.FIRST),
+        (2, NOW_MS, policies.SECOND),
+        (3, NOW_MS, policies.THIRD),
+        (4, NOW_MS, MILD.written()),
+    ]
 
 
 def test_when_a_trip_is_scored_is_no_matter_of_its_policy(tmp_path):
@@ -64,20 +77,20 @@ def test_policy_that_a_company_chose_comes_before_that_of_its_service(tmp_path):
         def keep(tx):
             policies.keep(tx, MILD, now_ms=1)
             policies.keep(tx, OTHER, now_ms=2)
-            policies.choose(tx, Kind.SERVICE_TYPE, "s", 3, from_ms=0, now_ms=1)
+            policies.choose(tx, Kind.SERVICE_TYPE, "s", 4, from_ms=0, now_ms=1)
 
         await rig.write(keep)
         by_service = await scored(rig)
-        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 4, from_ms=0, now_ms=1))
+        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 5, from_ms=0, now_ms=1))
         by_company = await scored(rig)
         await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, None, from_ms=0, now_ms=1))
         return by_service, by_company, await scored(rig)
 
     by_service, by_company, again = played(tmp_path, play)
 
-    assert [row[0] for row in by_service] == [3]
-    assert [row[0] for row in by_company] == [3, 4]
-    assert [row[0] for row in again] == [3, 4, 3]
+    assert [row[0] for row in by_service] == [4]
+    assert [row[0] for row in by_company] == [4, 5]
+    assert [row[0] for row in again] == [4, 5, 4]
     assert by_company[0][1] > by_company[1][1]
 
 
@@ -89,7 +102,7 @@ def test_policy_chosen_while_a_trip_is_judged_has_it_judged_anew(tmp_path):
 
         async def overtaken(tasks):
             results = await judged(tasks)
-            await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 3, from_ms=0, now_ms=1))
+            await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 4, from_ms=0, now_ms=1))
             rig.scorer._judged = judged
             return results
 
@@ -97,7 +110,7 @@ def test_policy_chosen_while_a_trip_is_judged_has_it_judged_anew(tmp_path):
         await rig.drain()
         return await rig.rows(tables.driving_score, "policy")
 
-    assert played(tmp_path, play) == [(3,)]
+    assert played(tmp_path, play) == [(4,)]
 
 
 def test_equal_score_by_another_policy_keeps_its_time_and_names_the_new_one(tmp_path):
@@ -107,17 +120,17 @@ def test_equal_score_by_another_policy_keeps_its_time_and_names_the_new_one(tmp_
         before = await rig.rows(tables.driving_score, "policy", "score", "created_ms")
         rig.now_ms += 5_000
         await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
-        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 3, from_ms=0, now_ms=1))
+        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 4, from_ms=0, now_ms=1))
         await rig.ask_again(no)
         await rig.drain()
         return before, await rig.rows(tables.driving_score, "policy", "score", "created_ms")
 
     [(first, *before)], [(second, *after)] = played(tmp_path, play)
 
-    assert (first, second, after) == (1, 3, before)
+    assert (first, second, after) == (1, 4, before)
 
 
-@pytest.mark.parametrize("no", [0, 3, -1])
+@pytest.mark.parametrize("no", [0, 4, -1])
 def test_policy_that_does_not_exist_cannot_be_chosen(tmp_path, no):
     async def play(rig):
         await rig.drain()
@@ -138,24 +151,24 @@ def test_every_number_but_the_time_of_scoring_tells_policies_apart(tmp_path):
 
         return await rig.write(keep)
 
-    assert played(tmp_path, play) == ([1, 3, 3, 4], [1, 2, 3, 4])
+    assert played(tmp_path, play) == ([1, 4, 4, 5], [1, 2, 3, 4, 5])
 
 
 def test_choices_are_told_by_company_and_by_service_until_they_end(tmp_path):
     async def play(rig):
         def choose(tx):
             policies.keep(tx, MILD, now_ms=1)
-            policies.choose(tx, Kind.SERVICE_TYPE, "s", 3, from_ms=0, now_ms=1)
+            policies.choose(tx, Kind.SERVICE_TYPE, "s", 4, from_ms=0, now_ms=1)
             policies.choose(tx, Kind.COMPANY, COMPANY, 1, from_ms=0, now_ms=1)
-            policies.choose(tx, Kind.COMPANY, COMPANY, 3, from_ms=0, now_ms=1)
+            policies.choose(tx, Kind.COMPANY, COMPANY, 4, from_ms=0, now_ms=1)
             both = policies.choices(tx)
             policies.choose(tx, Kind.COMPANY, COMPANY, None, from_ms=50, now_ms=2, by=DRIVER)
             return both, policies.choices(tx), policies.choices_of(tx, Kind.SERVICE_TYPE, "s")
 
         return await rig.write(choose)
 
-    service = policies.Chosen(Kind.SERVICE_TYPE, "s", 0, 3, 1, None)
-    company = policies.Chosen(Kind.COMPANY, COMPANY, 0, 3, 1, None)
+    service = policies.Chosen(Kind.SERVICE_TYPE, "s", 0, 4, 1, None)
+    company = policies.Chosen(Kind.COMPANY, COMPANY, 0, 4, 1, None)
     ended = policies.Chosen(Kind.COMPANY, COMPANY, 50, None, 2, DRIVER)
     assert played(tmp_path, play) == ([company, service], [company, ended, service], [service])
 
@@ -175,14 +188,14 @@ def test_choice_ends_those_for_later_dates(tmp_path):
 
 @pytest.mark.parametrize(
     ("company_from", "service_from", "expected"),
-    [(0, 0, 2), (START_MS, 0, 2), (START_MS + 1, 0, 3), (START_MS + 1, START_MS, 3), (START_MS + 1, START_MS + 1, 1)],
+    [(0, 0, 2), (START_MS, 0, 2), (START_MS + 1, 0, 4), (START_MS + 1, START_MS, 4), (START_MS + 1, START_MS + 1, 1)],
 )
 def test_choice_holds_for_trips_that_begin_at_its_date_or_later(tmp_path, company_from, service_from, expected):
     async def play(rig):
         def choose(tx):
             policies.keep(tx, MILD, now_ms=1)
             policies.choose(tx, Kind.COMPANY, COMPANY, 2, from_ms=company_from, now_ms=1)
-            policies.choose(tx, Kind.SERVICE_TYPE, "s", 3, from_ms=service_from, now_ms=1)
+            policies.choose(tx, Kind.SERVICE_TYPE, "s", 4, from_ms=service_from, now_ms=1)
 
         await rig.write(choose)
         return await scored(rig)

@@ -150,14 +150,14 @@ def test_chosen_policy_of_a_company_is_the_one_in_force(tmp_path):
     async def play(rig):
         await fleet(rig)
         await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
-        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 3, from_ms=0, now_ms=1))
+        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 4, from_ms=0, now_ms=1))
         outcome, _ = await rescored(rig, OTHERS)
         return counts(outcome), await rig.rows(tables.driving_score, "policy")
 
     counted, named = played(tmp_path, play)
 
     assert counted == (4, 2, 0, 0, 2, 0)
-    assert named == [(3,)] * 3
+    assert named == [(4,)] * 3
 
 
 @pytest.mark.parametrize(

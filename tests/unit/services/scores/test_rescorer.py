@@ -174,7 +174,7 @@ def test_killed_anywhere_it_goes_on_and_counts_each_trip_once(tmp_path, monkeypa
     ended, named, jobs = played(tmp_path, play)
 
     assert counts(ended) == (5, 3, 0, 0, 2, 0)
-    assert (set(named), jobs) == ({(3,)}, [])
+    assert (set(named), jobs) == ({(4,)}, [])
 
 
 def test_lease_keeps_others_off_until_it_ends(tmp_path):
@@ -347,7 +347,7 @@ def test_cancelled_rescoring_asks_for_nothing_more_and_does_not_end_twice(tmp_pa
     again, named = played(tmp_path, play)
 
     assert again == 0
-    assert sorted(named) == [(1,), (1,), (1,), (3,), (3,)]
+    assert sorted(named) == [(1,), (1,), (1,), (4,), (4,)]
 
 
 def test_it_gives_way_while_many_trips_wait(tmp_path, monkeypatch):
@@ -479,4 +479,4 @@ def test_two_workers_and_their_scorer_end_it_together(tmp_path, monkeypatch):
         await asyncio.gather(*works, return_exceptions=True)
         return counts(now), set(await rig.rows(tables.driving_score, "policy"))
 
-    assert played(tmp_path, play) == ((20, 10, 0, 0, 10, 0), {(3,)})
+    assert played(tmp_path, play) == ((20, 10, 0, 0, 10, 0), {(4,)})
