@@ -40,6 +40,8 @@ DEGREE_M: Final = 111_195.0
 """Metres a degree of latitude, and of longitude at the equator."""
 _SIZE: Final = samples.RECORD.size
 _TIME_BYTES: Final = 8
+_TIME: Final = struct.Struct("<q")
+"""Unpacks only the time of a record."""
 _LAT_OF_ONE: Final = struct.Struct("<8xd20x")
 """Unpacks only the latitude of a record."""
 _LAT_AND_FLAGS: Final = struct.Struct("<8xd18xH")
@@ -95,6 +97,11 @@ def is_next(packed: bytes, *, last_ms: int, newest_ms: int) -> bool:
         return False
     (lat,) = _LAT_OF_ONE.unpack(packed)
     return bool(lat == lat)
+
+
+def is_past(tail: bytes, last_ms: int) -> bool:
+    """Return whether samples up to this time are older than the newest `KEPT`: the usual case of old data."""
+    return len(tail) == TAIL_BYTES and last_ms < _TIME.unpack_from(tail)[0]
 
 
 def newest(tail: bytes, packed: bytes, *, last_ms: int) -> bytes:

@@ -41,6 +41,16 @@ def test_eastern_one_of_two_samples_of_one_time_is_the_newer_wherever_a_message_
     assert positions.last_of(tail) == eastern
 
 
+@pytest.mark.parametrize("at", range(-2000, 4000, 500))
+def test_past_samples_are_those_that_leave_the_newest_ones_as_they_are(at):
+    tail = b"".join([sample(0), sample(1000), sample(2000)])
+    merged = positions.newest(tail, sample(at), last_ms=T + at)
+
+    assert positions.is_past(tail, T + at) is (at < 0)
+    assert merged == tail or not positions.is_past(tail, T + at)
+    assert not positions.is_past(tail[samples.RECORD.size :], T + at)
+
+
 def test_heading_across_the_date_line_is_east():
     assert position(sample(0, 0.1, 179.9999), sample(1000, 0.1, -179.9999)).heading_deg == 90.0
 

@@ -99,6 +99,8 @@ class PositionKeeper:
         if positions.is_next(packed, last_ms=last_ms, newest_ms=seen.newest_ms):
             seen.tail = (seen.tail + packed)[-positions.TAIL_BYTES :]
             seen.newest_ms = last_ms
+        elif positions.is_past(seen.tail, last_ms):
+            return
         else:
             before, seen.tail = seen.tail, positions.newest(seen.tail, packed, last_ms=last_ms)
             if positions.last_of(seen.tail) == positions.last_of(before):
