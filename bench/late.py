@@ -1,10 +1,10 @@
 """Row 22: late and redelivered data beside live data, in trips of 50,000 samples.
 
 The pipeline alone takes batches of twenty devices, each with a trip of 50,000 samples that were stored minutes ago.
-Four kinds of batches take turns, one by one: everything in order; an hour of old data of every device beside a tenth of
-live data; one device that delivers old data beside nineteen in order; every frame for the second time. The figure is
-the rate against that of batches in order in the same round. Frames are made before the clock starts; commits are
-durable.
+Five kinds of batches take turns, one by one: everything in order; an hour of old data of every device beside a tenth of
+live data; the newest first from every device; one device that delivers old data beside nineteen in order; every frame
+for the second time. The figure is the rate against that of batches in order in the same round. Frames are made before
+the clock starts; commits are durable.
 
 Here on SQLite; `late_shared.py` does the same on PostgreSQL. Not here: devices, TLS (`device_channel.py`).
 """
@@ -44,18 +44,21 @@ BATCHES: Final = 40
 LIVE_OF: Final = 10
 """Of the frames of a batch of old data one in so many is live."""
 STEP_MS: Final = 1_000
-IN_ORDER, OLD, ONE_OLD, TWICE = "in order", "old data and live data", "one device with old data", "every frame again"
-KINDS: Final = (IN_ORDER, OLD, ONE_OLD, TWICE)
-GATES: Final = {OLD: 0.5, ONE_OLD: 0.95, TWICE: 1.0}
+IN_ORDER, OLD, NEWEST_FIRST = "in order", "old data and live data", "newest first"
+ONE_OLD, TWICE = "one device with old data", "every frame again"
+KINDS: Final = (IN_ORDER, OLD, NEWEST_FIRST, ONE_OLD, TWICE)
+GATES: Final = {OLD: 0.6, NEWEST_FIRST: 0.6, ONE_OLD: 0.95, TWICE: 1.0}
 
 
 @dataclass(slots=True)
 class _Device:
-    """What a device has sent: its live samples go up, its old ones lie between those of an hour long ago."""
+    """What a device has sent: its live samples go up, its old ones lie between those of an hour long ago. Newest first,
+    they go down from the first of all."""
 
     source: support.FakeSource
     live_ms: int
     old_ms: int
+    first_ms: int
     sent: list[bytes] = field(default_factory=list)
 
     def live(self) -> bytes:
@@ -67,6 +70,10 @@ class _Device:
     def old(self) -> bytes:
         self.old_ms += STEP_MS
         return _BODY % (self.old_ms, self.old_ms)
+
+    def earlier(self) -> bytes:
+        self.first_ms -= STEP_MS
+        return _BODY % (self.first_ms, self.first_ms)
 
 
 _BODY: Final = (
@@ -123,7 +130,9 @@ class _Run:
         # Live samples run ahead of the clock in this load: they begin days ago.
         begin_ms = _now_ms() // STEP_MS * STEP_MS - 30 * 86_400_000
         sensors = [SensorId(f"00000000-0000-11ef-8000-{number:012x}") for number in range(1000, 1000 + DEVICES)]
-        self._devices = [_Device(support.FakeSource(each), begin_ms, begin_ms + STEP_MS // 2) for each in sensors]
+        self._devices = [
+            _Device(support.FakeSource(each), begin_ms, begin_ms + STEP_MS // 2, begin_ms) for each in sensors
+        ]
         self._new = 0
         self._chance = random.Random(1)
 
@@ -173,6 +182,8 @@ class _Run:
             if kind == TWICE:
                 # From the beginning of the trip on, a stretch a batch.
                 yield device.sent[number * each + place // DEVICES]
+            elif kind == NEWEST_FIRST:
+                yield device.earlier()
             elif (kind == OLD and place // DEVICES % LIVE_OF) or (kind == ONE_OLD and place % DEVICES == 0):
                 yield device.old()
             else:
