@@ -126,6 +126,14 @@ def _stating(start_ms: int) -> Message:
 @bounded
 @given(sent=messages, cuts=st.lists(st.integers(0, 13), max_size=6))
 @example(sent=[(SENSOR, {"ty": 2, "pld": item(NOW, tid=1, sp=0)}), _stating(NOW + 1000), _stating(NOW)], cuts=[1])
+@example(
+    sent=[
+        (SENSOR, {"ty": 104, "ts": 9_999_999_999_999, "pld": {"tid": 1, "wbv": 11.5}}),
+        (SENSOR, {"ty": 2, "pld": item(RECEIVED - 20 * MINUTE, tid=1)}),
+        (SENSOR, {"ty": 1, "ts": NOW, "pld": {"tid": 1, "edt": RECEIVED - 20 * MINUTE}}),
+    ],
+    cuts=[2],
+)
 def test_any_split_into_batches_gives_the_same_rows(sent: list[Message], cuts: list[int]) -> None:
     assert rows_of(split(sent, cuts)) == rows_of([sent])
 
@@ -165,6 +173,7 @@ def all_doubtful(items: Sequence[Any], now_ms: int, told: Callable[..., Any] = r
     """Have everything looked up that a second delivery can be told of."""
     for each in items:
         each.track.newest_ts = each.track.newest_ms = 2**63
+        each.track.has_hashes = True
     return told(items, now_ms)
 
 

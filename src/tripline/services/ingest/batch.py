@@ -49,6 +49,8 @@ class Batch(msgspec.Struct, gc=False, eq=False):
     refusals: list[Refusal]
     new: Sequence[Item] = ()
     """Items that are not redeliveries: they are placed and stored."""
+    hashed: Collection[SensorId] = ()
+    """Sensors that get their first mark with a hash beside one without."""
     pasts: Mapping[Track, Past] = {}
     """Changes of the sensors with a message older than their last change."""
 

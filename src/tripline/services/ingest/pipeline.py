@@ -210,7 +210,7 @@ class Pipeline:
         at(steps.DECODE)
         batch = await self._decoded(frames, concerned, now_ms)
         at(steps.REDELIVERY)
-        batch.new = await self._check(batch)
+        batch.new, batch.hashed = await self._check(batch)
         at(steps.TRACKS)
         batch.pasts = await self.tracks.read_older(_times(batch.new))
         at(steps.PLACE)
@@ -280,7 +280,7 @@ class Pipeline:
                 else:
                     items.append(Item(frame, track, reading, track.vehicle_id))  # type: ignore[arg-type]  # not Rejected
 
-    async def _check(self, batch: Batch) -> Sequence[Item]:
+    async def _check(self, batch: Batch) -> redeliveries.Checked:
         """Drop redeliveries."""
         return await redeliveries.without_redelivered(
             batch.items, store=self._store, settings=self._settings, now_ms=batch.now_ms
@@ -304,6 +304,7 @@ class Pipeline:
             now_ms=batch.now_ms,
             pasts=batch.pasts,
         )
+        placer.rows.hashed = batch.hashed
         for ending in over:
             placer.end(ending)
         placer.place(batch.new)

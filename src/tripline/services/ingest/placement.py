@@ -18,7 +18,7 @@ from tripline.domain.trip_choice import Told
 from tripline.domain.trips import Cause, LiveTrip, MessageKey, State
 from tripline.services.ingest.batch import Item
 from tripline.services.ingest.tracks import Track
-from tripline.store.trips.batch_rows import OpenSpan, Rows
+from tripline.store.trips.batch_rows import Rows
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Trip
 
 _MINUTE_MS: Final = 60_000
@@ -59,6 +59,8 @@ class Placer:
         self._late_due_ms = int(now_ms + late_grace_s * 1000)
         """When a trip is scored that got late samples, unless more of them come."""
         self._pasts = pasts
+        self._no = ids.take(1, now_ms=now_ms)
+        """Number of the present message: later ones have greater numbers."""
         self._gap_ms = round(settings.trip_gap_minutes * _MINUTE_MS)
 
     def place(self, items: Sequence[Item]) -> None:
@@ -89,6 +91,7 @@ class Placer:
                     if track.kind != trips.MICROTRIP:
                         self._tell(track, None, trips.MICROTRIP)
                 else:
+                    self._no = time_ids.RowNo(no)
                     trip = self._join_or_begin(track, reading)
                     item.vehicle_id = trip.vehicle_id
                 track.used_ms = item.frame.received_ms
@@ -96,6 +99,7 @@ class Placer:
             elif type(reading) is DeviceEvent:
                 item.vehicle_id = self._event(track, reading, item.frame.received_ms, no, text)
             elif type(reading) is Trip:
+                self._no = time_ids.RowNo(no)
                 item.vehicle_id = self._message(track, reading, item.frame.received_ms)
             else:
                 assert type(reading) is LatestValues
@@ -118,10 +122,12 @@ class Placer:
         if trip is None:
             return self._begin(track, reading)
         if trip.state is State.OPEN:
-            if sample.first_ms < trip.first_ms or sample.last_ms < trip.last_ms:
-                trip.grow(sample.first_ms, sample.last_ms)
+            if sample.first_ms < trip.first_ms:
+                trip.first_ms = sample.first_ms
                 self._changed(track, trip)
-                self.rows.grown_open[trip.no] = OpenSpan(trip.first_ms, trip.last_ms)
+                self.rows.grown_open[trip.no] = trip
+            if sample.last_ms < trip.last_ms:
+                self.rows.grown_open[trip.no] = trip
             else:
                 trip.last_ms = sample.last_ms
         else:
@@ -146,7 +152,7 @@ class Placer:
         not_scored = _why_not_scored(trip)
         if not_scored is None:
             self.rows.jobs[trip.no] = max(self._late_due_ms, self.rows.jobs.get(trip.no, 0))
-        self.rows.change_ended(trip, not_scored=not_scored)
+        self.rows.grown_ended[trip.no] = (trip, not_scored)
 
     def _begin(self, track: Track, reading: Microtrip) -> LiveTrip:
         """Begin a trip, with the vehicle and driver at its start (H9). A later one ends the open trip; one before it,
@@ -285,8 +291,7 @@ class Placer:
         if trip is track.trip:
             track.trip = None
         track.measure()
-        if track.has_early_events:
-            self.rows.adopt_events(track.sensor_id, trip, self._gap_ms)
+        self._adopt(track, trip)
         self.rows.end(trip, not_scored=self._ask_score(trip, self._due_ms), **said)
 
     def _ask_score(self, trip: LiveTrip, due_ms: int) -> str | None:
@@ -327,8 +332,12 @@ class Placer:
     def _changed(self, track: Track, trip: LiveTrip) -> None:
         """The trip began, or has other times now: it may be the latest one, and events near it may be its own."""
         self.rows.began(trip)
+        self._adopt(track, trip)
+
+    def _adopt(self, track: Track, trip: LiveTrip) -> None:
+        """Give the trip the events that came before the present message and have none."""
         if track.has_early_events:
-            self.rows.adopt_events(track.sensor_id, trip, self._gap_ms)
+            self.rows.adopt_events(track.sensor_id, trip, self._gap_ms, self._no)
 
     def _new_trip(self) -> _TripKeys:
         no = self._ids.take(1, now_ms=self._now_ms)

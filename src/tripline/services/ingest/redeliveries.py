@@ -4,7 +4,8 @@ A microtrip is new if its header time, or its last sample's own time, is later t
 this costs three comparisons and covers nearly all. Every other message with a time is looked up by its entry
 (`store/ingest/deliveries.py`), all messages of a batch together, and within the batch itself. So late data and
 redelivered data cost the same in a trip of any length. The first microtrip with a header time has the sensor's mark;
-another one with that time has a mark with a hash of its payload.
+another one with that time has a mark with a hash of its payload. Few sensors have such, and only theirs are looked up
+twice.
 
 A message whose only time is a header time that cannot be true is a redelivery for some minutes. One without any time,
 neither in the header nor its own, never is: two equal ones may be two facts.
@@ -12,7 +13,7 @@ neither in the header nor its own, never is: two equal ones may be two facts.
 Not here: rejecting unusable bodies (`wire/device/publish.py`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import compress
 from operator import attrgetter
 from typing import Final, Generic, NamedTuple, TypeVar
@@ -24,7 +25,7 @@ from tripline.domain import deliveries
 from tripline.domain.ids import SensorId
 from tripline.services.ingest.batch import Item
 from tripline.services.ingest.placement import message_key
-from tripline.services.ingest.tracks import SCOPE
+from tripline.services.ingest.tracks import SCOPE, Track
 from tripline.store.ingest import deliveries as entries
 from tripline.store.ingest import tracks as rows
 from tripline.store.ingest.deliveries import Content, Noted, Sent, StoredEntries
@@ -47,6 +48,14 @@ class Entry(NamedTuple):
 _Doubtful = TypeVar("_Doubtful", Sent, Noted)
 
 
+class Checked(NamedTuple):
+    """The new items of a batch, in order."""
+
+    new: Sequence[Item]
+    hashed: Collection[SensorId] = ()
+    """Sensors that get their first mark with a hash beside one without."""
+
+
 class _Part(NamedTuple, Generic[_Doubtful]):
     """Suspect readings that share one look-up, among rows stored since an instant."""
 
@@ -66,28 +75,35 @@ class _Sorted(msgspec.Struct):
     """Marks of microtrips with a header time, by position."""
     messages: list[int]
     """Positions of the trip messages."""
+    hashed: set[SensorId]
+    """As of `Checked`."""
+
+    def note_hash(self, track: Track) -> None:
+        """A microtrip of the sensor gets a mark with a hash and its header time."""
+        if not track.has_hashes:
+            track.has_hashes = True
+            self.hashed.add(track.sensor_id)
 
 
-async def without_redelivered(items: Sequence[Item], *, store: Store, settings: Ingest, now_ms: int) -> Sequence[Item]:
-    """Return the new items in order, each with its entry. Raises `Outage`."""
+async def without_redelivered(items: Sequence[Item], *, store: Store, settings: Ingest, now_ms: int) -> Checked:
+    """Return the new items, each with its entry. Raises `Outage`."""
     since_ms = int(now_ms - settings.redelivery_minutes * _MINUTE_MS)
     told = _sorted(items, now_ms)
     if not told.places and not told.messages:
-        return items
+        return Checked(items, told.hashed)
 
     # Stored rows never change, so a consistent snapshot is not needed.
     look = _looking_shared if store.shared else _looking
     found = await look(items, told, store, since_ms, now_ms)
     again = found.equal | _twice(items, told, found, now_ms)
-    if not again:
-        return items
-    return [item for index, item in enumerate(items) if index not in again]
+    new = items if not again else [item for index, item in enumerate(items) if index not in again]
+    return Checked(new, told.hashed)
 
 
 def _sorted(items: Sequence[Item], now_ms: int) -> _Sorted:
     """Find possible redeliveries, and set the entry of each item; a suspect microtrip gets the entry of the first one
     with its header time."""
-    told = _Sorted([], [], [], {}, [])
+    told = _Sorted([], [], [], {}, [], set())
     latest_ts = now_ms + deliveries.AHEAD_MS
     mark_of = deliveries.mark_of
     for index, item in enumerate(items):
@@ -118,10 +134,12 @@ def _sorted(items: Sequence[Item], now_ms: int) -> _Sorted:
                 item.instant, item.mark = last_ms, mark_of(key, payload)
             elif is_new:
                 item.instant, item.mark = ts, mark_of(key, payload)
+                told.note_hash(track)
             else:
                 item.instant, item.mark = ts, key
-                mark = told.marks[index] = mark_of(key, payload)
-                told.microtrips.append(Sent(index, track.sensor_id, ts, mark, None, ts, payload, made_ms))
+                if track.has_hashes:
+                    mark = told.marks[index] = mark_of(key, payload)
+                    told.microtrips.append(Sent(index, track.sensor_id, ts, mark, None, ts, payload, made_ms))
             if not is_new:
                 told.places.append(index)
                 told.microtrips.append(
@@ -208,8 +226,9 @@ def _twice(items: Sequence[Item], told: _Sorted, stored: StoredEntries, now_ms: 
     twice: set[int] = set()
     first = _certain(items, told, now_ms)
     # Usually a device that delivers old data sends nothing else meanwhile, and no message twice.
-    are_alone = len({_entry(items[place]) for place in told.places}) == len(told.places)
-    for place in () if are_alone and not (first or stored.other or told.marks) else told.places:
+    entries_ = {_entry(items[place]) for place in told.places}
+    are_alone = len(entries_) == len(told.places) and first.keys().isdisjoint(entries_)
+    for place in () if are_alone and not (stored.other or told.marks) else told.places:
         if place in stored.equal:
             continue
         item = items[place]
@@ -228,6 +247,7 @@ def _twice(items: Sequence[Item], told: _Sorted, stored: StoredEntries, now_ms: 
             if is_taken:
                 item.mark = mark
                 entry = _entry(item)
+                told.note_hash(track)
         if earlier is not None and _are_equal(items[earlier], item):
             twice.add(place)
         else:

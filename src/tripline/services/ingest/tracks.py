@@ -50,9 +50,9 @@ class Time(NamedTuple):
 class Track:
     """A sensor and its trips."""
 
-    __slots__ = ("changed_ms", "company_id", "driver_id", "has_early_events", "key", "kind", "known_ms", "new_ms",
-                 "newest_ms", "newest_ts", "sensor_id", "sensor_type", "service_type", "spans", "sure_ms", "trip",
-                 "trips", "used_ms", "vehicle_id")  # fmt: skip
+    __slots__ = ("changed_ms", "company_id", "driver_id", "has_early_events", "has_hashes", "key", "kind",
+                 "known_ms", "new_ms", "newest_ms", "newest_ts", "sensor_id", "sensor_type", "service_type", "spans",
+                 "sure_ms", "trip", "trips", "used_ms", "vehicle_id")  # fmt: skip
 
     def __init__(self, sensor_id: SensorId, known: rows.Known, *, now_ms: int, known_ms: int) -> None:
         self.sensor_id = sensor_id
@@ -79,6 +79,8 @@ class Track:
         """Vehicle and driver are the present ones since then."""
         self.has_early_events = known.has_early_events
         """The sensor may have events without a trip, which a trip may take that begins or grows."""
+        self.has_hashes = known.has_hashes
+        """Some of its microtrips have a mark with a hash though they have a header time."""
         self.newest_ts = known.newest_ts
         """No stored header `ts` that can be true is larger: a larger one is not a redelivery (O3)."""
         self.new_ms = -1

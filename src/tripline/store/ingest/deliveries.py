@@ -221,7 +221,7 @@ _NEWEST: Final = Hot(
 _ERASED: Final = (
     update(sensor)
     .where(sensor.c.id == bindparam("of_sensor"), sensor.c.erased_ms.is_distinct_from(bindparam("at_ms")))
-    .values(erased_ms=bindparam("at_ms"))
+    .values(erased_ms=bindparam("at_ms"), has_hashes=True)
 )
 _COMPARED: Final = {
     microtrip.name: {

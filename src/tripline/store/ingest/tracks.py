@@ -95,6 +95,7 @@ def _sensors(which: ColumnElement[Any]) -> Select[Any]:
             _HAS_EARLY_EVENTS,
             *mountings.CHANGED_MS,
             sensor.c.erased_ms,
+            sensor.c.has_hashes,
         )
         .outerjoin(vehicle, vehicle.c.id == sensor.c.vehicle_id)
         .where(sensor.c.id == which)
@@ -278,6 +279,8 @@ class Known(msgspec.Struct, frozen=True):
     """It has events without a trip."""
     changed_ms: int
     """When its vehicle or the driver of its vehicle changed last; 0: not known."""
+    has_hashes: bool
+    """Some of its microtrips have a mark with a hash though they have a header time."""
     newest_ts: int
     """No header `ts` of its microtrips is larger, unless it was false when it came."""
 
@@ -318,20 +321,7 @@ def load_all(
     changed = [row for row in driven if row[10] is None or row[9] >= known_ms]
     for each in _lives(tx, [*changed, *ended]):
         trips_of.setdefault(each.sensor_id, []).append(each.trip)
-    return {
-        row[0]: _known(
-            row[:7],
-            trips_of.get(row[0], []),
-            max(
-                newest.get(row[0], -1),
-                _largest_before(since_ms, row[7], row[8]),
-                -1 if row[12] is None else row[12] + deliveries.AHEAD_MS,
-            ),
-            has_early_events=bool(row[9]),
-            changed_ms=max(row[10:12]),
-        )
-        for row in found
-    }
+    return {row[0]: _known(row, trips_of.get(row[0], []), newest.get(row[0], -1), since_ms) for row in found}
 
 
 def _largest_before(since_ms: int, changed_ms: int | None, newest_no: int | None) -> int:
@@ -373,11 +363,11 @@ def _lives(tx: ReadTx, rows: Iterable[tuple[Any, ...]]) -> list[Driven]:
     return [Driven(SensorId(row[_OF]), _live(row, latest)) for _, row in sorted(once.items())]
 
 
-def _known(
-    row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int, *, has_early_events: bool, changed_ms: int
-) -> Known:
+def _known(row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int, since_ms: int) -> Known:
     # Interned, because ten thousand sensors share few of these strings, and trips share their sensor's.
-    company_id, service_type, sensor_type, vehicle_id, kind, driver_id = map(_interned, row[1:])
+    company_id, service_type, sensor_type, vehicle_id, kind, driver_id = map(_interned, row[1:7])
+    ended_ms, newest_no, has_early_events, mounted_ms, driven_ms, erased_ms, has_hashes = row[7:]
+    erased_ts = -1 if erased_ms is None else erased_ms + deliveries.AHEAD_MS
     return Known(
         company_id=company_id,
         service_type=service_type,
@@ -386,9 +376,10 @@ def _known(
         last_trip_msg_type=kind,
         driver_id=driver_id,
         trips=driven,
-        has_early_events=has_early_events,
-        changed_ms=changed_ms,
-        newest_ts=newest_ts,
+        has_early_events=bool(has_early_events),
+        changed_ms=max(mounted_ms, driven_ms),
+        has_hashes=bool(has_hashes),
+        newest_ts=max(newest_ts, _largest_before(since_ms, ended_ms, newest_no), erased_ts),
     )
 
 

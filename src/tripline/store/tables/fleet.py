@@ -114,6 +114,7 @@ sensor = Table(
     Column("status", String(16), nullable=False),
     Column("last_trip_msg_type", String(16)),
     Column("ingest_node", Uuid, comment="node that keeps track of its data"),
+    Column("has_hashes", Boolean, comment="true: marks of its deliveries may have a hash where others have none"),
     Column("erased_ms", BigInteger, comment="rows of it stored before then may have been erased with a vehicle"),
     Column("serial_key", String(255), nullable=False, comment="key of serial_no, domain/keys.py"),
 )

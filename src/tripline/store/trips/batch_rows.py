@@ -7,6 +7,7 @@ Not here: reading the state before placing (`store/ingest/tracks.py`), reading f
 bus (`bus_trips.py`), the rejected-message log (`store/ingest/rejected.py`).
 """
 
+from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
@@ -25,7 +26,7 @@ from sqlalchemy import (
 )
 
 from tripline.domain.access import Reach, Scope
-from tripline.domain.ids import SensorId, UserId, VehicleId
+from tripline.domain.ids import RowNo, SensorId, UserId, VehicleId
 from tripline.domain.trips import LiveTrip
 from tripline.store.bulk import Bulk
 from tripline.store.ingest.deliveries import ENTRIES
@@ -120,6 +121,7 @@ _TELL_VEHICLE: Final = (
 _TELL_SENSOR: Final = (
     update(sensor).where(sensor.c.id == bindparam("sensor_key")).values(last_trip_msg_type=bindparam("kind"))
 )
+_HASHED: Final = update(sensor).where(sensor.c.id == bindparam("sensor_key")).values(has_hashes=True)
 _TELL_DRIVER: Final = (
     update(account)
     .where(account.c.id == bindparam("key"))
@@ -139,6 +141,7 @@ _ADOPT: Final = (
         device_event.c.event_ms <= bindparam("to_ms"),
         device_event.c.trip_id.is_(None),
         device_event.c.bus_key.is_(None),
+        device_event.c.no < bindparam("before_no"),
         # A missing number fits any.
         func.coalesce(device_event.c.tid, _TID).is_not_distinct_from(func.coalesce(_TID, device_event.c.tid)),
     )
@@ -182,13 +185,6 @@ class Attribute(NamedTuple):
     payload: bytes
 
 
-class OpenSpan(NamedTuple):
-    """Earliest and latest sample of an open trip."""
-
-    first_ms: int
-    last_ms: int
-
-
 class Heard(NamedTuple):
     """Changes of a vehicle's row."""
 
@@ -204,8 +200,8 @@ _NOTHING: Final = Heard(began=False, kind=None)
 class Rows:
     """The rows of one batch. The lists for bulk inserts are flat: values one after the other."""
 
-    __slots__ = ("adopting", "attributes", "drivers", "ended", "entries", "events", "grown_ended", "grown_open", "jobs",
-                 "late_events", "messages", "microtrips", "sensors", "trips", "vehicles")  # fmt: skip
+    __slots__ = ("adopting", "attributes", "drivers", "ended", "entries", "events", "grown_ended", "grown_open",
+                 "hashed", "jobs", "late_events", "messages", "microtrips", "sensors", "trips", "vehicles")  # fmt: skip
 
     def __init__(self) -> None:
         self.microtrips: list[Any] = []
@@ -213,8 +209,8 @@ class Rows:
         self.events: list[Any] = []
         self.late_events: list[int] = []
         """Numbers of events of ended trips, whose driver may have been corrected."""
-        self.adopting: dict[int, dict[str, Any]] = {}
-        """Trips that take earlier events without a trip, after `ended`."""
+        self.adopting: dict[SensorId, list[dict[str, Any]]] = {}
+        """Trips that take earlier events without a trip, after `ended`; those of a sensor in order."""
         self.entries: list[Any] = []
         """Index entries for microtrips and events."""
         self.jobs: dict[int, int] = {}
@@ -223,20 +219,23 @@ class Rows:
         """Trips that end, after `trips`: one batch may open and end a trip."""
         self.messages = 0
         """How many trip messages were placed."""
-        self.grown_open: dict[int, OpenSpan] = {}
+        self.grown_open: dict[int, LiveTrip] = {}
         """Open trips with samples that are not the latest."""
-        self.grown_ended: dict[int, dict[str, Any]] = {}
-        """Ended trips that got late samples, after `ended`."""
+        self.grown_ended: dict[int, tuple[LiveTrip, str | None]] = {}
+        """Ended trips that got late samples, and the reasons against scoring them; after `ended`."""
         self.attributes: dict[AttributeKey, Attribute] = {}
         self.vehicles: dict[VehicleId, Heard] = {}
         self.sensors: dict[SensorId, str] = {}
+        self.hashed: Collection[SensorId] = ()
+        """Sensors with the first mark that has a hash."""
         self.drivers: set[UserId] = set()
         """Drivers of trips that began, or have another start now."""
 
     def tell_vehicle(self, vehicle_id: VehicleId, kind: str | None, *, began: bool) -> None:
         """A message of this kind is the vehicle's last one; `began`: its latest trip may be another one now."""
         before = self.vehicles.get(vehicle_id, _NOTHING)
-        self.vehicles[vehicle_id] = Heard(began or before.began, kind or before.kind)
+        if kind is not None or before.began is not began:
+            self.vehicles[vehicle_id] = Heard(began or before.began, kind or before.kind)
 
     def began(self, trip: LiveTrip) -> None:
         """The trip began, or has another start now: it may be the latest of its vehicle and driver, or no longer be."""
@@ -266,29 +265,23 @@ class Rows:
             | said
         )
 
-    def change_ended(self, trip: LiveTrip, *, not_scored: str | None) -> None:
-        """Change the times and kind of an ended trip."""
-        self.grown_ended[trip.no] = {
-            "trip_no": trip.no,
-            "tid": trip.tid,
-            "device_type": trip.device_type,
-            "parking": trip.parking,
-            "start_ms": trip.first_ms,
-            "end_ms": trip.last_ms,
-            "closed_ms": trip.closed_ms,
-            "not_scored": not_scored,
-        }
-
-    def adopt_events(self, sensor_id: SensorId, trip: LiveTrip, gap_ms: int) -> None:
-        """Give the trip the sensor's events without a trip that are near it and may have its number."""
+    def adopt_events(self, sensor_id: SensorId, trip: LiveTrip, gap_ms: int, before_no: RowNo) -> None:
+        """Give the trip the sensor's events without a trip that are near it, may have its number and came before the
+        row with this number."""
         to_ms = trip.last_ms + gap_ms
-        self.adopting[trip.no] = {
+        adopting: dict[str, Any] = {
             "trip_no": trip.no,
             "of_sensor": sensor_id,
             "from_ms": trip.first_ms - gap_ms,
             "to_ms": to_ms if trip.until_ms is None else min(to_ms, trip.until_ms),
             "of_tid": trip.tid,
+            "before_no": before_no,
         }
+        of_sensor = self.adopting.setdefault(sensor_id, [])
+        last = of_sensor[-1] if of_sensor else adopting
+        if last["trip_no"] == trip.no and last["from_ms"] >= adopting["from_ms"] and last["to_ms"] <= adopting["to_ms"]:
+            del of_sensor[-1:]  # the trip only grew since
+        of_sensor.append(adopting)
 
     def set_attribute(self, sensor_id: SensorId, name: str, updated_ms: int, payload: bytes) -> None:
         """The newest value of an attribute."""
@@ -315,11 +308,11 @@ def write(tx: WriteTx, scope: Scope, rows: Rows) -> None:
     _each(
         tx,
         _GROW_OPEN,
-        [{"trip_no": no, "first_ms": span[0], "last_ms": span[1]} for no, span in rows.grown_open.items()],
+        [{"trip_no": no, "first_ms": each.first_ms, "last_ms": each.last_ms} for no, each in rows.grown_open.items()],
     )
     _each(tx, _END_TRIP, rows.ended)
-    _each(tx, _CHANGE_ENDED, [*rows.grown_ended.values()])
-    _each(tx, _ADOPT, [*rows.adopting.values()])
+    _each(tx, _CHANGE_ENDED, [_changes(*grown) for grown in rows.grown_ended.values()])
+    _each(tx, _ADOPT, [each for _, of_sensor in sorted(rows.adopting.items()) for each in of_sensor])
     JOBS.insert(tx, [value for job in sorted(rows.jobs.items()) for value in job])
     _each(
         tx,
@@ -327,7 +320,22 @@ def write(tx: WriteTx, scope: Scope, rows: Rows) -> None:
         [{"key": key, **heard._asdict()} for key, heard in sorted(rows.vehicles.items())],
     )
     _each(tx, _TELL_SENSOR, [{"sensor_key": key, "kind": kind} for key, kind in sorted(rows.sensors.items())])
+    _each(tx, _HASHED, [{"sensor_key": key} for key in sorted(rows.hashed)])
     _each(tx, _TELL_DRIVER, [{"key": key, "began": True} for key in sorted(rows.drivers)])
+
+
+def _changes(trip: LiveTrip, not_scored: str | None) -> dict[str, Any]:
+    """Times and kind of an ended trip."""
+    return {
+        "trip_no": trip.no,
+        "tid": trip.tid,
+        "device_type": trip.device_type,
+        "parking": trip.parking,
+        "start_ms": trip.first_ms,
+        "end_ms": trip.last_ms,
+        "closed_ms": trip.closed_ms,
+        "not_scored": not_scored,
+    }
 
 
 def newest_no(tx: ReadTx, scope: Scope, *, before_no: int | None = None) -> int:

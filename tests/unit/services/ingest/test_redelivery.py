@@ -57,6 +57,24 @@ def test_o3_microtrip_that_differs_is_kept(rig: Rig, change: dict[str, Any]) -> 
     assert len(rig.rows(tables.microtrip)) == 2
 
 
+@pytest.mark.parametrize("how", ["same batch", "next batch", "behind newer ones"])
+def test_o3_second_microtrip_of_a_header_time_makes_the_sensor_one_that_is_looked_up_twice(rig: Rig, how: str) -> None:
+    both = [microtrip(NOW), microtrip(NOW, sp=1)]
+    if how == "same batch":
+        rig.send(*both)
+    else:
+        rig.send(both[0], *([microtrip(NOW + 9000)] if how == "behind newer ones" else []), at=NOW + 9000)
+        before = rig.rows(tables.sensor, "has_hashes")
+        rig.send(both[1], at=NOW + 9000)
+        assert before == [None, None]
+    rig.restart()
+    stored = len(rig.rows(tables.microtrip))
+    rig.send(*both, at=NOW + 10_000)
+
+    assert rig.rows(tables.sensor, "has_hashes") == [True, None]
+    assert len(rig.rows(tables.microtrip)) == stored
+
+
 def test_o3_equal_microtrip_of_another_sensor_is_kept(rig: Rig) -> None:
     rig.send(microtrip(NOW))
     rig.send(microtrip(NOW), sensor=UNMAPPED)
