@@ -16,7 +16,7 @@ from tripline.domain.ids import CompanyId, RowNo, TripId, UserId, VehicleId
 DUPLICATE: Final = "duplicate"
 """Reason of a trip whose drive counts as another trip."""
 REASONS = (
-    *("device_type", "unmapped", "parking", "no_samples", "no_position", "sparse", "speed_implausible"),
+    *("device_type", "unmapped", "parking", "clock", "no_samples", "no_position", "sparse", "speed_implausible"),
     *("too_short", "annulled", DUPLICATE),
 )
 """Reasons why a trip has no score (`trip.not_scored`)."""

@@ -21,7 +21,9 @@ def records(count: int) -> struct.Struct:
 
 
 FLAG_OWN_TIME: Final = 1
-"""The item has its own time, or is alone in its message: it may take part in scoring (T3, acceptance summary)."""
+"""The item has its own time, or that of the header alone: it may take part in scoring (T3)."""
+FLAG_WRONG_TIME: Final = 4
+"""The item's own time cannot be right (T2), and it has no other one: its time is that of its receipt."""
 FLAG_PARKING: Final = 2
 """`try` is 2: stored, never scored."""
 NO_FLAGS: Final = -1

@@ -15,6 +15,7 @@ class WhyNot(Word, Enum):
     SPARSE = "sparse"
     SPEED_IMPLAUSIBLE = "speed_implausible"
     NO_POSITION = "no_position"
+    CLOCK = "clock"
     DEVICE_TYPE = "device_type"
     PARKING = "parking"
     UNMAPPED = "unmapped"

@@ -5,8 +5,10 @@ precede all earlier samples in time, while the drive continues from the last pla
 time are sorted in (O2), however many there are.
 """
 
+import itertools
+import math
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -16,25 +18,36 @@ from tripline.scoring.rules import Rules
 
 TRIED: Final = 8
 """Steps back that are tried in one trip, the longest first: late samples can cause any number of them."""
+MOST: Final = 0.02
+"""The part of a trip's samples at which its clock may step."""
+FEW: Final = 5
+"""So many steps are none too many in a short trip."""
 LEAST: Final = 2
 """Samples that must conflict with others: a single one is a bad position."""
 
 
-def stretches(drives: Drives, rules: Rules) -> Ints | None:
-    """Where the stretches of one clock begin, like `Drives.starts`; None when every trip has one clock.
+class Cuts(NamedTuple):
+    """Where the stretches of one clock begin, like `Drives.starts`; and the trips whose clock steps too often."""
 
-    The samples are in the order received.
-    """
+    starts: Ints
+    refused: list[int]
+
+
+def stretches(drives: Drives, rules: Rules) -> Cuts:
+    """Cut the trips at steps of the clock. The samples are in the order received."""
     back = np.diff(drives.time_ms) < 0
     back[seams(drives.starts)] = False
-    if not back.any():
-        return None
-    cuts = [
-        cut
-        for trip in np.unique(drives.at(np.flatnonzero(back))).tolist()
-        for cut in _cuts(drives, int(drives.starts[trip]), int(drives.starts[trip + 1]), rules)
-    ]
-    return np.sort(np.concatenate([drives.starts, np.array(cuts, np.int64)])) if cuts else None
+    cuts, refused = [], []
+    for trip in np.unique(drives.at(np.flatnonzero(back))).tolist():
+        first, end = int(drives.starts[trip]), int(drives.starts[trip + 1])
+        most = max(math.floor(MOST * (end - first)), FEW)
+        found = list(itertools.islice(_cuts(drives, first, end, rules), most + 1))
+        parts = itertools.pairwise([first, *found, end])
+        left = sum(_conflicts(drives, np.arange(*part), rules) for part in parts)
+        cuts += found
+        if len(found) + left > most:
+            refused.append(trip)
+    return Cuts(np.sort(np.concatenate([drives.starts, np.array(cuts, np.int64)])), refused)
 
 
 def _cuts(drives: Drives, first: int, end: int, rules: Rules) -> Iterator[int]:

@@ -39,6 +39,8 @@ class Drives(msgspec.Struct, frozen=True, kw_only=True):
     """Shape n, `rules.Column`."""
     obd: Flags
     """Shape n: true if `em` may replace the speed for harsh events."""
+    untimed: Flags | None = None
+    """Shape n: true if too many of the trip's samples have a wrong time and are left out. None: nowhere."""
     stated_m: Floats
     """Shape n: distance from the trip message or the matched road, metres; NaN: sum the steps."""
 
@@ -66,6 +68,7 @@ class Drives(msgspec.Struct, frozen=True, kw_only=True):
             road=None if self.road is None else self.road[a:b],
             column=self.column[first:last],
             obd=self.obd[first:last],
+            untimed=None if self.untimed is None else self.untimed[first:last],
             stated_m=self.stated_m[first:last],
         )
 
@@ -145,7 +148,12 @@ def cut(drives: Drives, starts: Ints) -> Stretches:
     fresh = ~np.isin(starts[:-1], drives.starts)  # `starts` repeats each start of a trip as often as `Drives.starts`
     own = np.cumsum(~fresh) - 1
     stretches = replace(
-        drives, starts=starts, column=drives.column[own], obd=drives.obd[own], stated_m=drives.stated_m[own]
+        drives,
+        starts=starts,
+        column=drives.column[own],
+        obd=drives.obd[own],
+        stated_m=drives.stated_m[own],
+        untimed=None,
     )
     return Stretches(stretches, own)
 

@@ -93,6 +93,8 @@ class Findings(msgspec.Struct, frozen=True):
     """Seconds over the limit."""
     style: Floats
     """Burden of driving style (`style.py`); 0 if the policy gives it no weight."""
+    unclocked: Flags
+    """True if the device's clock is wrong too often (`clocks.Cuts`), or `Drives.untimed` says so."""
     implausible: Flags
     """True if more than `speeds.MOST_IMPOSSIBLE` of the speeds are impossible."""
     ratio: Floats

@@ -62,6 +62,8 @@ class Work(msgspec.Struct, kw_only=True):
     """Of each trip: `Drives.stated_m`."""
     repairs: Ints
     """Shape of trips x `REPAIRS`."""
+    unclocked: Flags
+    """The trips whose clock is wrong too often."""
     implausible: Flags
     """The trips with too many impossible speeds."""
     spacing: Ints = np.empty(0, np.int64)
@@ -128,6 +130,7 @@ class Work(msgspec.Struct, kw_only=True):
             own=np.zeros(last - first, np.int64),
             stated_m=self.stated_m[trip : trip + 1],
             repairs=self.repairs[trip : trip + 1],
+            unclocked=self.unclocked[trip : trip + 1],
             implausible=self.implausible[trip : trip + 1],
             spacing=self.spacing[between],
             speed=self.speed[begin:end],
@@ -183,6 +186,7 @@ def worked(drives: Drives, rules: Rules) -> Work:
         own=np.arange(len(drives)),
         stated_m=drives.stated_m,
         repairs=np.zeros((len(drives), len(REPAIRS)), np.int64),
+        unclocked=np.zeros(len(drives), np.bool_) if drives.untimed is None else drives.untimed.copy(),
         implausible=np.zeros(len(drives), np.bool_),
     )
     work.keep(drives, rules)
@@ -212,6 +216,7 @@ def found(work: Work, rules: Rules) -> Findings:
         dense=_dense(work, rules),
         over_s=work.summed(overspeed.seconds_over(work.drives, work.over, work.spacing, rules)),
         style=_style_burden(work, events, rules),
+        unclocked=work.unclocked,
         implausible=work.implausible,
         ratio=work.ratio,
         source=distance.source,
@@ -245,8 +250,9 @@ def _clocks(work: Work, rules: Rules) -> None:
     """Cut trips where the device's clock steps."""
     if not work.spacing.size or work.spacing.min() >= 0:
         return
-    starts = clocks.stretches(work.drives, rules)
-    if starts is None:
+    starts, refused = clocks.stretches(work.drives, rules)
+    work.unclocked[refused] = True
+    if starts.size == work.drives.starts.size:
         return
     drives, work.own = cut(work.drives, starts)
     stretches = np.bincount(work.own, minlength=len(work.repairs))

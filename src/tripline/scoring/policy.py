@@ -26,6 +26,8 @@ def judged(found: Findings, rules: Rules) -> list[TripScore | NotScored]:
 
 def _reason(found: Findings, trip: int, rules: Rules) -> NotScored | None:
     ratio, metres = found.ratio[trip], found.distance_m[trip]
+    if found.unclocked[trip]:
+        return NotScored.CLOCK
     if found.instants[trip] < 2:
         return NotScored.NO_SAMPLES
     if not found.dense[trip]:

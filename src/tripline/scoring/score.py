@@ -23,6 +23,7 @@ class NotScored(StrEnum):
     Reasons from the trip's row alone (device type, no vehicle, parking) come before: `domain/trips.py`.
     """
 
+    CLOCK = "clock"
     NO_SAMPLES = "no_samples"
     NO_POSITION = "no_position"
     SPARSE = "sparse"

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.support.made_drives import drives, findings
 
-from tripline.scoring import clocks
+from tripline.scoring import clocks, kernel, policy
 from tripline.scoring.findings import REPAIRS
 from tripline.scoring.rules import EventType, Rules
+from tripline.scoring.score import NotScored
 
 METRE = 1 / 111_195.08
 RULES = Rules()
@@ -19,7 +21,9 @@ def steady(seconds, speed_kmh=72.0):
 
 
 def stretches(*trips):
-    return clocks.stretches(drives(*trips), RULES)
+    whole = drives(*trips)
+    starts = clocks.stretches(whole, RULES).starts
+    return None if starts.size == whole.starts.size else starts
 
 
 def steps(*trips):
@@ -133,3 +137,44 @@ def test_one_bad_position_among_late_samples_is_no_step():
 
 def test_trip_in_order_has_one_clock():
     assert stretches(steady(range(100)), steady(range(100))) is None
+
+
+def refused(*trips):
+    return clocks.stretches(drives(*trips), RULES).refused
+
+
+def interleaved(back_s, count=200):
+    """Every sample of two receivers, the second with a clock behind."""
+    rows = np.repeat(np.arange(count), 2)
+    return {**steady(rows), "t": rows - np.where(np.arange(2 * count) % 2, back_s, 0.0)}
+
+
+def test_two_receivers_with_one_token_are_refused():
+    verdicts = policy.judged(findings(steady(range(400)), interleaved(40.0), steady(range(400))), RULES)
+
+    assert [verdict == NotScored.CLOCK for verdict in verdicts] == [False, True, False]
+    assert refused(steady(range(9)), interleaved(40.0)) == [1]
+
+
+def test_search_for_steps_ends_where_they_are_too_many():
+    assert len(clocks.stretches(drives(interleaved(40.0, 2_000)), RULES).starts) <= 2 + 0.02 * 4_000 + 1
+
+
+def set_back(times, every=60):
+    """A clock that is set back 20 s again and again."""
+    rows = np.arange(times * every + every)
+    return {**steady(rows), "t": rows - 20.0 * (rows // every)}
+
+
+@pytest.mark.parametrize(
+    ("times", "every", "refuses"), [(5, 20, False), (6, 20, True), (6, 60, False), (19, 60, False)]
+)
+def test_clock_may_step_on_two_in_a_hundred_samples_or_five_times(times, every, refuses):
+    assert bool(refused(set_back(times, every))) is refuses
+
+
+def test_trip_with_wrong_times_is_refused_before_any_other_reason():
+    short = drives(steady(range(3)), steady(range(3)))
+    found = kernel.findings(replace(short, untimed=np.array([False, True])), RULES)
+
+    assert policy.judged(found, RULES) == [NotScored.TOO_SHORT, NotScored.CLOCK]

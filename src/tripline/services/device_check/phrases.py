@@ -47,6 +47,7 @@ NOT_SCORED: Final = {
     "device_type": "trips of this type of device are never scored",
     "unmapped": "the sensor was not mounted on a vehicle",
     "parking": "the vehicle was parked (`try` 2)",
+    "clock": "the device's clock is wrong: times lie before 2010, 1,024 weeks back or ahead of now, or jump to and fro",
     "no_samples": "fewer than two samples with a time of their own; those closer together than"
     " `scoring.instant_ms` count as one: send `clt` with each sample of a message that holds several",
     "no_position": "fewer than two samples with a time of their own have a valid position; those closer together than"

@@ -25,6 +25,8 @@ PACKED: Final = np.dtype(
     ]
 )
 """`samples.LAYOUT` as a numpy type, without padding."""
+MOST_UNTIMED: Final = 0.1
+"""A trip with a greater part of samples with a wrong time is refused."""
 
 
 class Track(msgspec.Struct, frozen=True):
@@ -66,6 +68,7 @@ def loaded(tracks: Sequence[Track]) -> Loaded:
             em=em if (em >= 0).any() else None,
             limit_kmh=None,
             column=np.array([rules.column_of(track.category) for track in tracks], np.int8),
+            untimed=_per_trip(flags & samples.FLAG_WRONG_TIME != 0, bounds) > MOST_UNTIMED * np.diff(bounds),
             obd=np.array([track.device_type.upper() == "OBD" for track in tracks], np.bool_),
             stated_m=np.array([np.nan if track.stated_m is None else track.stated_m for track in tracks], np.float64),
         ),

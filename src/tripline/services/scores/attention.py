@@ -45,7 +45,7 @@ HARSHER: Final = 2.0
 """Least ratio of a rate of harsh events to that of the group."""
 GROUP: Final = 5
 """Fewest members of a group."""
-_UNUSABLE: Final = frozenset({"device_type", "no_samples", "no_position", "sparse", "speed_implausible"})
+_UNUSABLE: Final = frozenset({"device_type", "clock", "no_samples", "no_position", "sparse", "speed_implausible"})
 """Reasons for a missing score that a repair of device or settings removes."""
 
 

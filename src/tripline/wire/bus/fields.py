@@ -91,4 +91,4 @@ def local_ms(text: str, zone: datetime.tzinfo, received_ms: int) -> int | None:
         at_ms = int(moment.timestamp()) * 1000
     except (ValueError, OverflowError):
         return None
-    return at_ms if device_values.EARLIEST_MS <= at_ms <= received_ms + device_values.AHEAD_MS else None
+    return at_ms if device_values.is_right(at_ms, received_ms) else None

@@ -141,6 +141,7 @@ class _Sample(NamedTuple):
     lon: float
     speed_kmh: float
     em: int
+    wrong_time: bool
 
 
 def of_objects(objects: Sequence[Fields], ty: int, device: str) -> list[Values]:
@@ -199,9 +200,9 @@ def read(
 
 def of_one(item: Values, payload: bytes, header: Header, ty: int, device: str) -> Microtrip | None:
     """The record of an item with a position; None for others."""
-    time_ms: Any = header.shared_ms if item.clt is None else item.clt
+    time_ms: Any = header.time_ms if item.clt is None else item.clt
     # Latitude 0 may be a box without a fix (P1).
-    if not item.lat or not device_values.EARLIEST_MS <= time_ms <= header.received_ms + device_values.AHEAD_MS:
+    if time_ms is None or not item.lat or not device_values.is_right(time_ms, header.received_ms):
         return None
     parking = header.parking if item.kind is None else item.kind == PARKING
     em = _manoeuvres(item.em) if device == device_tables.OBD else samples.NO_FLAGS
@@ -236,7 +237,10 @@ def _of_equal(items: list[Values], payload: bytes, header: Header, ty: int, devi
     except struct.error:
         return None
     times = sorted(values[:: len(samples.LAYOUT) - 1])
-    if times[0] < device_values.EARLIEST_MS or times[-1] > header.received_ms + device_values.AHEAD_MS:
+    if (
+        not device_values.is_right(times[0], header.received_ms)
+        or times[-1] > header.received_ms + device_values.AHEAD_MS
+    ):
         return None
     if times[-1] - times[0] > _APART_MS:
         return None
@@ -254,14 +258,16 @@ def _sample(item: Values, header: Header, device: str) -> _Sample:
     lat, lon = item.lat, item.lon
     if lat is None or lon is None or lat == lon == 0:
         lat = lon = math.nan
+    own_ms = device_values.instant(item.clt, header.received_ms)
     return _Sample(
         item.trip_id if item.tid is None else item.tid,
         header.parking if item.kind is None else item.kind == PARKING,
-        device_values.instant(item.clt, header.received_ms),
+        own_ms,
         lat,
         lon,
         math.nan if item.sp is None else item.sp,
         _manoeuvres(item.em) if device == device_tables.OBD else samples.NO_FLAGS,
+        own_ms is None and (item.clt is not None or header.ts is not None) and header.time_ms is None,
     )
 
 
@@ -284,10 +290,11 @@ def _cuts(read: list[_Sample], *, at_parking: bool) -> list[int]:
 
 def _of_run(run: list[_Sample], payload: bytes, header: Header, ty: int, device: str) -> Microtrip:
     times = [header.shared_ms if item.own_ms is None else item.own_ms for item in run]
-    usable = _usable(run)
+    usable = _usable(run, header)
     values: list[Any] = []
     for index, (item, time_ms) in enumerate(zip(run, times, strict=True)):
-        flags = (_OWN if index in usable else 0) | (samples.FLAG_PARKING if item.parking else 0)
+        flags = _OWN if index in usable else samples.FLAG_WRONG_TIME if item.wrong_time else 0
+        flags |= samples.FLAG_PARKING if item.parking else 0
         values += (time_ms, item.lat, item.lon, item.speed_kmh, item.em, flags)
     tid = next((item.tid for item in run if item.tid is not None), None)
     packed = samples.records(len(run)).pack(*values)
@@ -297,10 +304,10 @@ def _of_run(run: list[_Sample], payload: bytes, header: Header, ty: int, device:
     )  # fmt: skip
 
 
-def _usable(run: list[_Sample]) -> Collection[int]:
-    """Items that may take part in scoring: all with their own time; if there are none, a single one (T3)."""
+def _usable(run: list[_Sample], header: Header) -> Collection[int]:
+    """Items that may take part in scoring: all with their own time; if there are none, one at the header's (T3)."""
     own = {index for index, item in enumerate(run) if item.own_ms is not None}
-    if own:
+    if own or header.time_ms is None:
         return own
     placed = [index for index, item in enumerate(run) if not math.isnan(item.lat)]
     return {placed[-1] if placed else len(run) - 1}

@@ -110,7 +110,7 @@ def is_headerless(channel: Channel, fields: Item) -> bool:
 def header_of(ts: Any, kind: Any, received_ms: int) -> Header:
     """The header shared by the objects of a message, from its `ts` and `try`."""
     parking = kind is not None and device_values.whole(kind) == PARKING
-    if type(ts) is int and device_values.EARLIEST_MS <= ts <= received_ms + device_values.AHEAD_MS:
+    if type(ts) is int and device_values.is_right(ts, received_ms):
         return Header(ts, ts, ts, parking, received_ms)
     time_ms = device_values.instant(ts, received_ms)
     return Header(device_values.whole(ts), time_ms, received_ms if time_ms is None else time_ms, parking, received_ms)

@@ -28,6 +28,10 @@ _CALENDAR_BELOW: Final = 21_000_101_000_000
 
 EARLIEST_MS: Final = 1_262_304_000_000
 """2010-01-01T00:00:00Z: no device of this kind is older (T2)."""
+WEEKS_MS: Final = 1_024 * 7 * 86_400_000
+"""What a GPS receiver is behind whose count of weeks, ten bits, began anew."""
+OLDEST_MS: Final = WEEKS_MS - 7 * 86_400_000
+"""How long ago a sample may have been taken: less than such a receiver is behind (T2)."""
 AHEAD_MS: Final = deliveries.AHEAD_MS
 """How far a device's clock may run ahead of ours (T2)."""
 
@@ -83,15 +87,20 @@ def speed_kmh(value: object) -> int | float | None:
     return None if read is None else round(read * factor, 3)
 
 
+def is_right(time_ms: int, received_ms: int) -> bool:
+    """True if a time may be right at its receipt: since 2010, not 1,023 weeks ago, and not ahead (T2)."""
+    return EARLIEST_MS <= time_ms <= received_ms + AHEAD_MS and time_ms >= received_ms - OLDEST_MS
+
+
 def instant(value: object, received_ms: int) -> int | None:
     """Epoch ms of a time in ms, in seconds, or as the digits YYYYMMDDhhmmss in UTC (T1).
 
-    None for any other value, before 2010, or more than five minutes after `received_ms` (T2).
+    None for any other value, and for a time that cannot be right (T2).
     """
-    if type(value) is int and EARLIEST_MS <= value <= received_ms + AHEAD_MS:
+    if type(value) is int and is_right(value, received_ms):
         return value
     at_ms = spelled_ms(value)
-    return at_ms if at_ms is not None and EARLIEST_MS <= at_ms <= received_ms + AHEAD_MS else None
+    return at_ms if at_ms is not None and is_right(at_ms, received_ms) else None
 
 
 def spelled_ms(value: object) -> int | None:

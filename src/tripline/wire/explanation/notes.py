@@ -22,6 +22,9 @@ from tripline.wire.explanation.words import Remark, Sort
 _ENDS: Final = (("stlat", "stlon"), ("edlat", "edlon"), *device_fields.HERE)
 """Positions of a trip, which are kept and shown, but not read."""
 
+_LATELY_MS: Final = 31 * 86_400_000
+"""A time this little older than 1,024 weeks is recent but for the count of weeks."""
+
 
 class Notebook:
     """The noted objects of a message, in the order in which they were read."""
@@ -177,6 +180,9 @@ def time(key: str, value: Any, received_ms: int) -> Iterator[Remark]:
     text = words.shown(value)
     if spelled is None:
         yield Remark(Sort.DROPPED, key, f"{text} is no time: send epoch milliseconds, 13 digits, UTC", "form")
+    elif 0 <= received_ms - spelled - device_values.WEEKS_MS < _LATELY_MS:
+        why = f"{text} is {words.utc(spelled)}, 1,024 weeks behind: the receiver's count of weeks began anew"
+        yield Remark(Sort.DROPPED, key, f"{why}; update its firmware", "weeks")
     elif spelled < device_values.EARLIEST_MS:
         yield Remark(Sort.DROPPED, key, f"{text} is {words.utc(spelled)}, before 2010: set the device's clock", "old")
     elif device_values.instant(value, received_ms) is None:

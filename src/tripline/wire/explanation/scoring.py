@@ -72,8 +72,7 @@ def _of_samples(rows: list[Row], items: list[Item], header: Header) -> Iterator[
         )
         yield Finding(Sort.SCORING, "pld", text)
     elif len(rows) == 1 and _own_ms(items[0], header) is None:
-        source = "of receipt" if header.time_ms is None else "in `ts`"
-        yield Finding(Sort.NOTE, "pld.clt", f"no valid `clt`: the sample takes the time {source}, being alone")
+        yield Finding(Sort.NOTE, "pld.clt", "no valid `clt`: the sample takes the time in `ts`, being alone")
     yield from _of_periods([row[0] for row in timed])
 
 

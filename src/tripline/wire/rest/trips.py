@@ -91,8 +91,8 @@ class JudgedTripRecord(TripRecord, rename="camel", kw_only=True):
     not_scored: Annotated[
         str | None,
         Meta(
-            description="why the trip has no score: device_type, unmapped, parking, no_samples, no_position, sparse,"
-            " speed_implausible, too_short, annulled, duplicate; null when it has one or still waits for it",
+            description="why the trip has no score: device_type, unmapped, parking, clock, no_samples, no_position,"
+            " sparse, speed_implausible, too_short, annulled, duplicate; null when it has one or still waits for it",
             examples=["too_short"],
         ),
     ]

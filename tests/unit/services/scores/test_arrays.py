@@ -52,6 +52,16 @@ def test_samples_without_own_time_parking_or_position_are_left_out():
     assert result.timed.tolist() == [3, 2]
 
 
+@pytest.mark.parametrize(("wrong", "untimed"), [(0, False), (2, False), (3, True), (20, True)])
+def test_trip_with_more_than_a_tenth_of_wrong_times_is_untimed(wrong, untimed):
+    parts = [sample(second, 50, flags=samples.FLAG_WRONG_TIME) for second in range(wrong)]
+    parts += [sample(second, 50) for second in range(wrong, 20)]
+    drives = loaded([sample(0, 50, flags=0)] * 9, parts, []).drives
+
+    assert drives.untimed.tolist() == [False, untimed, False]
+    assert drives.starts.tolist() == [0, 0, 20 - wrong, 20 - wrong]
+
+
 def test_no_trips_give_empty_arrays():
     assert len(loaded().drives) == 0
 

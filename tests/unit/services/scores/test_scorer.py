@@ -105,6 +105,8 @@ def test_events_have_one_run_of_ids_and_one_creation_time(tmp_path):
         ([sample(0, 50)], {"distance_m": 9_000}, "no_samples"),
         ([sample(second, 50, flags=0) for second in range(9)], {"distance_m": 9_000}, "no_samples"),
         ([sample(0, 50)] * 9, {"distance_m": 9_000}, "no_samples"),
+        ([sample(second, 50, flags=samples.FLAG_WRONG_TIME) for second in range(9)], {"distance_m": 9_000}, "clock"),
+        ([*CALM, *[sample(0, 50, flags=samples.FLAG_WRONG_TIME)] * len(CALM)], {"distance_m": 9_000}, "clock"),
         ([sample(second, 50, lat=math.nan) for second in range(9)], {"distance_m": 9_000}, "no_position"),
         ([*[sample(0, 50)] * 2, *[sample(1, 50, lat=math.nan)] * 9], {"distance_m": 9_000}, "no_position"),
         (CALM, {"distance_m": 9_000, "device_type": "ADAS"}, "device_type"),

@@ -132,6 +132,15 @@ def test_t2_time_before_2010_or_five_minutes_ahead_is_absent(at_ms: int, valid: 
     assert one(2, ITEM | extra | {"clt": None}, ts=at_ms).first_ms == (at_ms if valid else RECEIVED_MS)
 
 
+@pytest.mark.parametrize(("weeks", "right"), [(1_022.9, True), (1_023, True), (1_023.1, False), (1_024, False)])
+def test_t2_time_1_023_weeks_before_its_receipt_is_absent(weeks: float, right: bool) -> None:
+    received_ms = 2_000_000_000_000  # 2033: such a time is after 2010
+    at_ms = received_ms - round(weeks * 7 * 86_400_000)
+
+    assert device_values.instant(at_ms, received_ms) == (at_ms if right else None)
+    assert device_values.instant(str(at_ms), received_ms) == (at_ms if right else None)
+
+
 def test_t2_last_calendar_second_is_ahead_of_any_receipt_today() -> None:
     assert device_values.instant(20_991_231_235_959, RECEIVED_MS) is None
     assert device_values.instant(20_991_231_235_959, 4_102_444_799_000) == 4_102_444_799_000
@@ -143,6 +152,19 @@ def test_t3_sample_time_is_own_then_header_then_receipt() -> None:
 
     assert [rows(reading)[0][0] for reading in readings] == [ITEM["clt"], TS, RECEIVED_MS]
     assert [reading.ts for reading in readings] == [TS, TS, None]
+
+
+def test_t3_time_of_receipt_is_never_scored() -> None:
+    without = {key: value for key, value in ITEM.items() if key != "clt"}
+    wrong = ITEM | {"clt": TS - device_values.WEEKS_MS}
+    none, flag = 0, samples.FLAG_WRONG_TIME
+
+    assert [row[-1] for row in rows(one(2, without, ts=None))] == [none]
+    assert [row[-1] for row in rows(one(2, [without, without], ts=None))] == [none, none]
+    assert [row[-1] for row in rows(one(2, wrong, ts=None))] == [flag]
+    assert [row[-1] for row in rows(one(2, without, ts=wrong["clt"]))] == [flag]
+    assert [row[-1] for row in rows(one(2, [wrong, ITEM, wrong], ts=None))] == [flag, samples.FLAG_OWN_TIME, flag]
+    assert [row[-1] for row in rows(one(2, wrong | {"try": 2}, ts=None))] == [flag | samples.FLAG_PARKING]
 
 
 def test_t3_array_without_times_counts_as_one_usable_sample() -> None:

@@ -10,6 +10,7 @@ from tests.support.device_messages import CASES, ITEM, RECEIVED_MS, TS, text
 from tripline.wire import topics
 from tripline.wire.device.meanings import TITLES
 from tripline.wire.device.reasons import REASONS
+from tripline.wire.device.values import WEEKS_MS
 from tripline.wire.explanation import messages as explanation_messages
 from tripline.wire.explanation.words import Sort
 
@@ -58,6 +59,7 @@ CONVERTED: list[tuple[str, Any, Any, str, str, tuple[str, ...]]] = [
     ("4.2 T1 hhmmss", 2, {**ITEM, "clt": 123456}, "dropped", "pld.clt", ("123456 is no time", "milliseconds")),
     ("4.2 T1 impossible date", 2, {**ITEM, "clt": 20251301000000}, "dropped", "pld.clt", ("is no time",)),
     ("4.2 T2 before 2010", 2, {**ITEM, "clt": 1_200_000_000_000}, "dropped", "pld.clt", ("before 2010", "clock")),
+    ("4.2 T2 weeks", 2, {**ITEM, "clt": ITEM["clt"] - WEEKS_MS}, "dropped", "pld.clt", ("1,024 weeks", "firmware")),
     ("4.2 T2 constant", 2, {**ITEM, "clt": 9_999_999_999_999}, "dropped", "pld.clt", ("days after it was received",)),
     ("4.2 T2 local", 2, {**ITEM, "clt": RECEIVED_MS + 32_400_000}, "dropped", "pld.clt", ("9 hours", "send UTC")),
     ("4.2 T2 minutes", 2, {**ITEM, "clt": RECEIVED_MS + 301_000}, "dropped", "pld.clt", ("5 minutes after",)),
