@@ -1,23 +1,22 @@
-"""The measurements: events of made drives, and scores of real drives thinned, without speeds, and made dirty."""
+"""The kernel's and the peers' events of made drives against the true ones.
 
-import itertools
+Not here: real drives (`real.py`), drives without speeds (`speedless.py`).
+"""
+
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from msgspec.structs import replace
-from tests.support import box_dirt, dirty, made_drives
+from tests.support import made_drives
 
-import tripline.simulator
 from evaluation import made, peer
 from evaluation.cases import GATED, REPORTED, Case
 from evaluation.made import Drive, Truths
 from tripline.scoring import kernel, policy
 from tripline.scoring.drives import Floats, Ints
 from tripline.scoring.findings import Findings
-from tripline.scoring.rules import Column, EventType, Harsh, Rules
+from tripline.scoring.rules import Column, EventType, Rules
 from tripline.scoring.score import NotScored, TripScore
 
 KINDS: Final = tuple(made.TYPICAL)
@@ -26,14 +25,7 @@ ALL: Final = "all"
 SLACK: Final = 1.5
 """An event counts as right up to so many intervals (of at least a second) outside its manoeuvre."""
 EPOCH_S: Final = 1_735_689_600
-REAL: Final = Path(tripline.simulator.__file__).parent / "drives"
 RULES: Final = Rules()
-SPEEDLESS_NOISE_M: Final = (0.0, 1.0, 3.0, 5.0)
-"""White noise added to the positions of real drives without speeds."""
-NEAR_MISS: Final = 0.7
-NEAR_S: Final = 10.0
-"""An event without speeds is false if no speed changes by `NEAR_MISS` thresholds within so many seconds."""
-EXACT: Final = made.Receiver(step_kmh=0.1, noise_kmh=0, smoothing_s=(0, 0), noise_m=0)
 FAR_S: Final = 1e6
 """Longer than any drive."""
 
@@ -139,175 +131,6 @@ def tallies(events: Events, truths: Sequence[Truths], *, slack_s: float) -> dict
     return counted | {ALL: Tally(*np.sum(list(counted.values()), axis=0).tolist())}
 
 
-@cache
-def recordings() -> dict[str, Drive]:
-    """The real drives, by name; times begin at 0."""
-    drives = {}
-    for file in sorted(REAL.glob("*.csv")):
-        t_ms, lat, lon, speed = np.genfromtxt(file, delimiter=",", skip_header=1, usecols=(0, 1, 2, 3)).T
-        drives[file.stem] = {"t": (t_ms - t_ms[0]) / 1_000, "lat": lat, "lon": lon, "speed": speed}
-    return drives
-
-
 def verdict(drive: Drive, rules: Rules = RULES) -> TripScore | NotScored:
     """The program's verdict on a drive."""
     return policy.judged(findings([drive], rules), rules)[0]
-
-
-def scored_recordings() -> dict[str, tuple[Drive, TripScore]]:
-    """The real drives that have a score, with it."""
-    judged = {name: (drive, verdict(drive)) for name, drive in recordings().items()}
-    return {name: (drive, told) for name, (drive, told) in judged.items() if isinstance(told, TripScore)}
-
-
-def thinned() -> list[dict[str, Any]]:
-    """Score and number of harsh events of each real drive at every sample, and at every second, third, fourth one.
-
-    A drive thinned to n seconds is judged n times, each time beginning at another sample: `score` is the mean, `off`
-    the greatest difference of one of them from the score at every sample.
-    """
-    rows = []
-    for name, (drive, full) in scored_recordings().items():
-        for column in Column:
-            whole = {**drive, "column": column}
-            for step in (1, 2, 3, 4):
-                parts = _every(step)(whole)
-                told = [each for each in map(verdict, parts) if isinstance(each, TripScore)]
-                if step == 1:
-                    base = told[0].score
-                naive = [peer.score(each) for each in parts]
-                rows.append(
-                    {
-                        "drive": name,
-                        "class": column.name.lower(),
-                        "interval": step,
-                        "km": round(full.distance_m / 1_000, 1),
-                        "score": float(np.mean([each.score for each in told])),
-                        "off": max(abs(each.score - base) for each in told),
-                        "events": float(np.mean([each.accel + each.de_accel for each in told])),
-                        "judged": len(told) / step,
-                        "peer": float(np.mean(naive)),
-                    }
-                )
-    return rows
-
-
-def speedless() -> list[dict[str, Any]]:
-    """False harsh events of the real drives without speeds, by class, added noise of positions, and sampling."""
-    near_misses = replace(RULES, harsh=replace(RULES.harsh, **_scaled(RULES.harsh, NEAR_MISS)))
-    rows = []
-    for column in Column:
-        drives = [{**drive, "column": column} for drive in recordings().values()]
-        known = [harsh_events(findings([drive], near_misses)).at_s for drive in drives]
-        for noise_m in SPEEDLESS_NOISE_M:
-            for name, picked in SAMPLINGS.items():
-                parts = [picked(dirty.noise(dirty.no_speed(drive), noise_m)) for drive in drives]
-                of_parts = [times for times, own in zip(known, parts, strict=True) for _ in own]
-                found = findings(itertools.chain(*parts))
-                events = harsh_events(found)
-                near = [np.abs(of_parts[trip] - at_s).min(initial=FAR_S) for trip, _, at_s in zip(*events, strict=True)]
-                rows.append(
-                    {
-                        "class": column.name.lower(),
-                        "noise": noise_m,
-                        "sampling": name,
-                        "km": float(found.distance_m.sum()) / 1_000,
-                        "events": len(near),
-                        "false": sum(bool(each > NEAR_S) for each in near),
-                    }
-                )
-    return rows
-
-
-def _scaled(table: Harsh, factor: float) -> dict[str, tuple[float, ...]]:
-    """All thresholds, multiplied."""
-    values = {name: getattr(table, name) for name in table.__struct_fields__}
-    return {name: tuple(factor * each for each in row) for name, row in values.items() if isinstance(row, tuple)}
-
-
-def exact(count: int) -> list[dict[str, Any]]:
-    """How far scores by exact positions alone are from those by speeds, on so many made drives of each class."""
-    rows = []
-    for manner, driving in ((made.Manner(harsh_share=0), "calm"), (made.USUAL, "usual")):
-        for column in Column:
-            drives = [made.drive(seed, column, EXACT, manner)[0] for seed in range(count)]
-            for name, picked in SAMPLINGS.items():
-                parts = [part for drive in drives for part in picked(drive)]
-                verdicts = [policy.judged(findings(each), RULES) for each in (parts, map(dirty.no_speed, parts))]
-                off = [
-                    abs(bare.score - full.score) if isinstance(bare, TripScore) else 100.0
-                    for full, bare in zip(*verdicts, strict=True)
-                    if isinstance(full, TripScore)
-                ]
-                rows.append(
-                    {
-                        "class": column.name.lower(),
-                        "driving": driving,
-                        "sampling": name,
-                        "drives": len(off),
-                        "mean": float(np.mean(off)),
-                        "most": max(off),
-                    }
-                )
-    return rows
-
-
-def _uneven(drive: Drive) -> list[Drive]:
-    """Samples 1, 2 or 5 apart."""
-    at = np.cumsum(np.random.default_rng(4).choice([1, 2, 5], drive["t"].size))
-    return [dirty.rows_of(drive, at[at < drive["t"].size])]
-
-
-def _every(step: int) -> Callable[[Drive], list[Drive]]:
-    """Every so many samples, from each of the first ones on."""
-    return lambda drive: [dirty.rows_of(drive, slice(first, None, step)) for first in range(step)]
-
-
-SAMPLINGS: Final[dict[str, Callable[[Drive], list[Drive]]]] = {
-    "1 s": _every(1),
-    "2 s": _every(2),
-    "3 s": _every(3),
-    "4 s": _every(4),
-    "1, 2 or 5 s": _uneven,
-}
-"""From a drive with a sample a second to one or several with fewer."""
-
-
-def dirtied() -> list[dict[str, Any]]:
-    """Each fault done to each real drive: how many are judged rightly, the greatest change of the score, refusals."""
-    rows = []
-    unharsh = replace(RULES, scoring=replace(RULES.scoring, harsh_weight=0))
-    clean = [
-        ({**drive, "metres": full.distance_m}, full.score, verdict(drive, unharsh).score, peer.score(drive))
-        for drive, full in scored_recordings().values()
-    ]
-    for name, kind in FAULTS.items():
-        right, changes, reasons, naive = 0, [], [], []
-        for drive, score, without, by_peer in clean:
-            faulty = kind.make(drive)
-            found = verdict(faulty)
-            naive.append(abs(peer.score(faulty) - by_peer))
-            if isinstance(found, TripScore):
-                changes.append(abs(found.score - score))
-                right += kind.permits(None, found.score, clean=score, unharsh=without)
-            else:
-                reasons.append(found.value)
-                right += kind.permits(found.value, None, clean=score, unharsh=without)
-        rows.append(
-            {
-                "case": name,
-                "drives": len(clean),
-                "right": right,
-                "refused": len(reasons),
-                "reasons": sorted(set(reasons)),
-                "change": max(changes, default=None),
-                "peer": max(naive),
-            }
-        )
-    return rows
-
-
-FAULTS: Final = {name: box_dirt.Kind(fault) for name, fault in dirty.SAME.items()} | {
-    name: kind for name, kind in box_dirt.KINDS.items() if not kind.wire
-}
-"""Faults of devices, and how the drives are to be judged."""

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 import jinja2
 
-from evaluation import made, plots
+from evaluation import made, plots, speedless
 from evaluation.cases import GATED, REPORTED, Case
-from evaluation.measured import ALL, KINDS, NEAR_MISS, NEAR_S, OURS, PEERS, RULES, SAMPLINGS, SPEEDLESS_NOISE_M
+from evaluation.measured import ALL, KINDS, OURS, PEERS, RULES
+from evaluation.sampling import SAMPLINGS
 from tripline.scoring.rules import Column
 
 CLASSES: Final = tuple(column.name.lower() for column in Column)
@@ -127,11 +128,11 @@ def written(measured: Mapping[str, Rows], folder: Path, *, drives: int) -> Path:
         thinned=measured["thinned"],
         names=sorted({row["drive"] for row in measured["thinned"]}),
         samplings=list(SAMPLINGS),
-        near={"miss": NEAR_MISS, "seconds": NEAR_S},
+        near={"miss": speedless.NEAR_MISS, "seconds": speedless.NEAR_S},
         speedless=[
             {"class": column, "noise": noise_m, "at": _chosen(measured["speedless"], column, noise=noise_m)}
             for column in CLASSES
-            for noise_m in SPEEDLESS_NOISE_M
+            for noise_m in speedless.NOISE_M
         ],
         exact=[
             {"class": column, "driving": driving, "at": _chosen(measured["exact"], column, driving=driving)}

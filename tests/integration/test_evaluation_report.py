@@ -5,7 +5,7 @@ import json
 
 import pytest
 from evaluation import __main__ as evaluate
-from evaluation import cases, measured, report
+from evaluation import cases, measured, real, report, speedless
 from tests.support import dirty
 
 from tripline.scoring import quality
@@ -17,10 +17,10 @@ def small(tmp_path_factory):
     folder = tmp_path_factory.mktemp("evaluation")
     found = {
         "accuracy": measured.accuracy(2),
-        "thinned": measured.thinned(),
-        "speedless": measured.speedless(),
-        "exact": measured.exact(1),
-        "dirty": measured.dirtied(),
+        "thinned": real.thinned(),
+        "speedless": speedless.false_events(),
+        "exact": speedless.exact(1),
+        "dirty": real.dirtied(),
     }
     return found, report.written(found, folder, drives=2)
 
@@ -77,7 +77,7 @@ def test_gates_of_real_drives_are_met(small):
 def test_older_faults_are_judged_rightly(small):
     rows = {row["case"]: row for row in small[0]["dirty"]}
 
-    assert rows.keys() == measured.FAULTS.keys()
+    assert rows.keys() == real.FAULTS.keys()
     assert [name for name in dirty.SAME if rows[name]["right"] < 9] == []
     assert rows["speeds in m/s"]["reasons"] == ["speed_implausible"]
     assert rows["speeds in m/s"]["right"] == rows["speeds in m/s"]["refused"] == 9
@@ -86,15 +86,15 @@ def test_older_faults_are_judged_rightly(small):
 def test_missed_gate_is_printed_and_fails_the_command(small, monkeypatch, capsys, tmp_path):
     found, _ = small
     worse = {**found, "dirty": [{**row, "right": 8} for row in found["dirty"]]}
-    for name, rows in (
-        ("accuracy", "accuracy"),
-        ("thinned", "thinned"),
-        ("speedless", "speedless"),
-        ("exact", "exact"),
-        ("dirtied", "dirty"),
+    for module, name, rows in (
+        (measured, "accuracy", "accuracy"),
+        (real, "thinned", "thinned"),
+        (speedless, "false_events", "speedless"),
+        (speedless, "exact", "exact"),
+        (real, "dirtied", "dirty"),
     ):
-        monkeypatch.setattr(measured, name, lambda *_, rows=rows: worse[rows])
+        monkeypatch.setattr(module, name, lambda *_, rows=rows: worse[rows])
     monkeypatch.setattr("sys.argv", ["evaluation", "--out", str(tmp_path)])
 
     assert evaluate.main() == 1
-    assert f"MISSED{len(measured.FAULTS):>9}  gate 0  faults whose drives" in capsys.readouterr().out
+    assert f"MISSED{len(real.FAULTS):>9}  gate 0  faults whose drives" in capsys.readouterr().out

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from evaluation import made, measured
+from evaluation import made, measured, real
 from tests.support import dirty, fleet, servers
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company, Registered
@@ -59,7 +59,7 @@ class Told(NamedTuple):
 
 
 def recording() -> dirty.Drive:
-    return measured.recordings()[RECORDING] | {"metres": 3_646.0}
+    return real.recordings()[RECORDING] | {"metres": 3_646.0}
 
 
 def untimed(drive: dirty.Drive) -> dirty.Drive:
@@ -106,8 +106,8 @@ def cases() -> dict[str, tuple[dirty.Drive, str | None]]:
     clean = recording()
     drives = {CLEAN: clean, UNTIMED: untimed(clean)}
     drives |= {name: fault(clean) for name, fault in (dirty.SAME | dirty.REFUSED).items()}
-    for name in measured.scored_recordings():
-        whole = measured.recordings()[name]
+    for name in real.scored_recordings():
+        whole = real.recordings()[name]
         drives |= {f"{name} at {step} s": dirty.thinned(step)(whole) for step in (*STEPS, SPARSE)}
     found: dict[str, tuple[dirty.Drive, str | None]] = {name: (drive, None) for name, drive in drives.items()}
     for column, seed in MADE:
@@ -218,7 +218,7 @@ def test_samples_without_a_time_of_their_own_take_no_part(driven: dict[str, Told
 @pytest.mark.parametrize("step", STEPS[1:])
 def test_mean_score_of_thinned_drives_stays_within_three_points(driven: dict[str, Told], step: int) -> None:
     every, few = (
-        [driven[f"{name} at {at} s"].scores[0]["score"] for name in measured.scored_recordings()] for at in (1, step)
+        [driven[f"{name} at {at} s"].scores[0]["score"] for name in real.scored_recordings()] for at in (1, step)
     )
 
     assert len(every) == 9
@@ -226,7 +226,7 @@ def test_mean_score_of_thinned_drives_stays_within_three_points(driven: dict[str
 
 
 def test_drives_with_too_few_samples_are_refused_with_the_reason(driven: dict[str, Told]) -> None:
-    told = [driven[f"{name} at {SPARSE} s"] for name in measured.scored_recordings()]
+    told = [driven[f"{name} at {SPARSE} s"] for name in real.scored_recordings()]
 
     assert [each.trips[0]["notScored"] for each in told] == ["sparse"] * 9
     assert [each.explanations[0]["notScored"] for each in told] == ["sparse"] * 9
