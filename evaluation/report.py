@@ -18,6 +18,8 @@ CLASSES: Final = tuple(column.name.lower() for column in Column)
 THINNED_POINTS: Final = 3.0
 SINGLE_POINTS: Final = 15.0
 EXACT_POINTS: Final = 2.0
+EXACT_SAMPLINGS: Final = ("1 s", "2 s", "1, 2 or 5 s")
+"""At 3 and 4 s scores by speeds scatter more than the gate."""
 Rows = list[dict[str, Any]]
 
 
@@ -62,8 +64,12 @@ def _thinned_gates(rows: Rows) -> Rows:
 def _speedless_gates(rows: Rows) -> Rows:
     found = []
     for column in CLASSES:
-        own = [row for row in rows if row["class"] == column]
-        false, where = _sum(own, "false"), f"{_sum(own, 'km'):,} km, {_sum(own, 'events')} events"
+        own = _chosen(rows, column)
+        known = _sum(own, "km") - _sum(own, "unknown")
+        false, where = (
+            _sum(own, "false"),
+            f"{_sum(own, 'km'):,} km, {known:,} of them known, {_sum(own, 'events')} events",
+        )
         found.append(_gate(f"false harsh events of real drives without speeds: {column}", 0, false, not false, where))
     return found
 
@@ -72,7 +78,7 @@ def _exact_gates(rows: Rows) -> Rows:
     found = []
     for driving, which in (("calm", "most"), ("usual", "mean")):
         for column in CLASSES:
-            own = [row for row in rows if (row["class"], row["driving"]) == (column, driving)]
+            own = [row for row in _chosen(rows, column, driving=driving) if row["sampling"] in EXACT_SAMPLINGS]
             worst = max(own, key=lambda row: row[which])
             what = f"{which} of made {driving} drives without speeds, points off those with speeds: {column}"
             where = f"a sample each {worst['sampling']}, {worst['drives']} drives"

@@ -24,7 +24,10 @@ EXACT: Final = made.Receiver(step_kmh=0.1, noise_kmh=0, smoothing_s=(0, 0), nois
 
 
 def false_events() -> list[dict[str, Any]]:
-    """False harsh events of the real drives without speeds, by class, added noise of positions, and sampling."""
+    """False harsh events of the real drives without speeds, by class, added noise of positions, and sampling.
+
+    `unknown`: the km of trips whose harsh driving is unknown.
+    """
     near_misses = replace(RULES, harsh=replace(RULES.harsh, **_scaled(RULES.harsh, NEAR_MISS)))
     rows = []
     for column in Column:
@@ -43,6 +46,7 @@ def false_events() -> list[dict[str, Any]]:
                         "noise": noise_m,
                         "sampling": name,
                         "km": float(found.distance_m.sum()) / 1_000,
+                        "unknown": float(found.distance_m[~found.harsh_known].sum()) / 1_000,
                         "events": len(near),
                         "false": sum(bool(each > NEAR_S) for each in near),
                     }
