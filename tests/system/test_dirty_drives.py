@@ -28,7 +28,9 @@ RECORDING = "drive_17"
 PATIENCE_S = 60
 AT_ONCE = 8
 CLEAN, TWO_SENSORS, UNTIMED = "clean", "two sensors", "a tenth without a time"
-SAME = (*dirty.SAME, UNTIMED)
+CUT = ("clock back an hour", "clock back nine hours")
+"""A step of over 30 minutes begins another trip (I1, A5): the kernel's tests alone show these faults within one."""
+SAME = (*(name for name in dirty.SAME if name not in CUT), UNTIMED)
 STEPS = (1, 2, 3, 4)
 SPARSE = 6
 """Every so many seconds a sample is too seldom for a score."""
@@ -42,7 +44,6 @@ KEPT_TO_JUDGE = {
     "one position a degree off": "replaced_steps",
     "em always 0": "constant_em",
     "clock back 20 s": "clock_steps",
-    "clock back nine hours": "clock_steps",
     "10 m of noise": "scattered_positions",
     "a tenth twice": "merged",
 }
@@ -105,7 +106,7 @@ def cases() -> dict[str, tuple[dirty.Drive, str | None]]:
     """Every drive of one sensor, by name, with the vehicle's category."""
     clean = recording()
     drives = {CLEAN: clean, UNTIMED: untimed(clean)}
-    drives |= {name: fault(clean) for name, fault in (dirty.SAME | dirty.REFUSED).items()}
+    drives |= {name: fault(clean) for name, fault in (dirty.SAME | dirty.REFUSED).items() if name not in CUT}
     for name in real.scored_recordings():
         whole = real.recordings()[name]
         drives |= {f"{name} at {step} s": dirty.thinned(step)(whole) for step in (*STEPS, SPARSE)}
