@@ -94,6 +94,7 @@ class Builder:
             one_way=ways[own],
             side=sides[own],
             limits=numbers,
+            kmh=_kmh(rules),
             name=np.array(named, np.int32)[own],
             cells=cells,
             cell_starts=cell_starts,
@@ -136,6 +137,12 @@ def _rules(
         rule = limits.of_road(tags, road_class, country=codes[code], built_up=bool(is_built_up))
         numbers.append(known.setdefault(rule, len(known)))
     return list(known), np.array(numbers, np.int32)[place.reshape(-1)]
+
+
+def _kmh(rules: Sequence[limits.RoadLimits]) -> NDArray[np.float32]:
+    """`RoadIndex.kmh`."""
+    known = [[lane.limit.kmh if lane.limit and lane.limit.kmh else np.inf for lane in rule] for rule in rules]
+    return np.array(known, np.float32).reshape(len(rules), -1)
 
 
 def _grid(lat: Coordinates, lon: Coordinates, road: Numbers) -> tuple[Ints, Ints, Numbers]:

@@ -3,8 +3,10 @@
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tripline.roads import index as grid
+from tripline.roads import limits
 from tripline.roads.index import METRES, REACH_M, UNITS, RoadIndex
 from tripline.scoring.drives import Flags, Floats, Ints
 
@@ -16,6 +18,11 @@ HEADING: Final = 6.0
 twice that."""
 SIDE: Final = 0.75
 """The cost of a side road: fewer vehicles use it."""
+FAST: Final = 1.2
+"""Above this share of its limit a vehicle may rather be on another road: where roads lie above or beside each other,
+positions alone do not decide."""
+SPEED: Final = 1.5
+"""The cost of a road at its whole limit more, and the most."""
 MOST: Final = 7
 """Most candidates of a point."""
 _REACH: Final = REACH_M / METRES
@@ -88,6 +95,23 @@ def nearby(index: RoadIndex, lat: Floats, lon: Floats) -> Nearby:
     )
 
 
+def by_distance(metres: Floats) -> Floats:
+    """The cost of roads at these distances."""
+    usual = metres / SIGMA_M
+    return np.where(usual < 1.0, 0.5 * usual * usual, usual - 0.5)
+
+
+def by_speed(index: RoadIndex, found: Candidates, columns: NDArray[np.int8], speed_kmh: Floats) -> Floats:
+    """The cost of candidates by the speed of their points: shape n x `MOST`. Limits at times of day do not count.
+
+    `columns`: the `Column` of each point's vehicle; a speed may be NaN, unknown.
+    """
+    lane = limits.at(found.backward.astype(np.int64), columns.astype(np.int64)[:, None])
+    share = np.nan_to_num(speed_kmh)[:, None] / index.kmh[index.limits[found.road], lane]
+    cost: Floats = SPEED * np.clip(share - FAST, 0.0, 1.0)
+    return cost
+
+
 def candidates(index: RoadIndex, lat: Floats, lon: Floats, north: Floats, east: Floats) -> Candidates:
     """The candidates of these points. `north`, `east`: their directions of travel, as in `anchors.Directions`."""
     near = nearby(index, lat, lon)
@@ -96,8 +120,7 @@ def candidates(index: RoadIndex, lat: Floats, lon: Floats, north: Floats, east: 
     sure = np.hypot(north, east)[near.point]
     way = index.one_way[road]
     agreed = np.where(way == 0, np.abs(along), along * way)
-    usual = np.sqrt(near.squared) / SIGMA_M
-    cost = np.where(usual < 1.0, 0.5 * usual * usual, usual - 0.5) + HEADING * (sure - agreed) + SIDE * index.side[road]
+    cost = by_distance(np.sqrt(near.squared)) + HEADING * (sure - agreed) + SIDE * index.side[road]
     order = np.lexsort((cost, road, near.point))
     point, road = near.point[order], road[order]
     best = order[np.append(True, (point[1:] != point[:-1]) | (road[1:] != road[:-1]))[: order.size]]

@@ -49,6 +49,8 @@ class RoadIndex(msgspec.Struct, frozen=True):
     """Of each road: 1 for a side road (`classes.SIDE`)."""
     limits: Numbers
     """Of each road: its index in `Texts.limits`."""
+    kmh: NDArray[np.float32]
+    """Of each of `Texts.limits`: the six limits at any time (`limits.at`), km/h; infinite: none, or unknown."""
     name: Numbers
     """Of each road: its index in `Texts.names`."""
     cells: Ints

@@ -34,22 +34,34 @@ class Limits(NamedTuple):
 
 def limits_of(index: RoadIndex, texts: Texts, drives: Drives, found: Matches, *, offset_ms: Ints) -> Limits:
     """The limit of each sample. `offset_ms`: offset of each trip's local time."""
-    trip = drives.trips
     on_road = np.flatnonzero(found.road >= 0)
-    rule = index.limits[found.road[on_road]].astype(np.int64)
-    lane = limits.at(found.backward[on_road].astype(np.int64), drives.column[trip[on_road]].astype(np.int64))
     kmh = np.full(found.road.size, np.nan)
     source = np.full(found.road.size, LimitSource.NONE, np.int8)
+    roads = Matches(found.road[on_road], found.backward[on_road])
+    kmh[on_road], source[on_road] = of_roads(index, texts, drives, on_road, roads, offset_ms=offset_ms)
+    return Limits(kmh, source)
+
+
+def of_roads(
+    index: RoadIndex, texts: Texts, drives: Drives, samples: Ints, roads: Matches, *, offset_ms: Ints
+) -> Limits:
+    """The limits that roads have for these samples, one road for each."""
+    trip = drives.trips[samples]
+    rule = index.limits[roads.road].astype(np.int64)
+    lane = limits.at(roads.backward.astype(np.int64), drives.column[trip].astype(np.int64))
+    kmh = np.full(samples.size, np.nan)
+    source = np.full(samples.size, LimitSource.NONE, np.int8)
     lanes, number = np.unique(rule * 6 + lane, return_inverse=True)
-    minutes = (drives.time_ms[on_road] + offset_ms[trip[on_road]]) // _MINUTE_MS
+    minutes = (drives.time_ms[samples] + offset_ms[trip]) // _MINUTE_MS
     for each, (of_rule, of_lane) in enumerate(zip(*np.divmod(lanes, 6), strict=True)):
         own = number == each
         allowed: Lane = texts.limits[of_rule][of_lane]
         if allowed.limit is not None:
-            kmh[on_road[own]], source[on_road[own]] = allowed.limit
+            kmh[own], source[own] = allowed.limit
         for timed in allowed.timed:
             minute = minutes[own]
             weekday = (minute // _DAY_MIN + _THURSDAY) % 7
             held = [timed.holds(*at) for at in zip(weekday.tolist(), (minute % _DAY_MIN).tolist(), strict=True)]
-            kmh[on_road[own][held]], source[on_road[own][held]] = timed.limit
+            at = np.flatnonzero(own)[held]
+            kmh[at], source[at] = timed.limit
     return Limits(kmh, source)

@@ -13,7 +13,7 @@ import numpy as np
 from tripline.roads import anchors as thinned
 from tripline.roads import candidates as nearness
 from tripline.roads import changes, crossings
-from tripline.roads.anchors import GAP_MS, STILL_KMH, Anchors
+from tripline.roads.anchors import GAP_MS, STILL_KMH, Anchors, Directions
 from tripline.roads.candidates import MOST, Candidates
 from tripline.roads.index import REACH_M, RoadIndex
 from tripline.scoring.drives import Drives, Flags, Floats, Ints
@@ -58,7 +58,9 @@ def matched(index: RoadIndex, drives: Drives) -> Matches:
     if not anchors.sample.size or not index.cells.size:
         return _nowhere(trace)
     found = nearness.candidates(index, anchors.lat, anchors.lon, *thinned.directions(anchors))
-    chosen = _chain(index, found, anchors)
+    samples, trips = trace.order[anchors.sample], trace.samples.trip[anchors.sample]
+    by_speed = nearness.by_speed(index, found, drives.column[trips], drives.speed_kmh[samples])
+    chosen = _chain(index, found._replace(cost=found.cost + by_speed), anchors)
     places = np.arange(chosen.size), np.minimum(chosen, MOST - 1)
     return carried(index, trace, Matches(np.where(chosen < MOST, found.road[places], -1), found.backward[places]))
 
@@ -70,6 +72,15 @@ def trace_of(drives: Drives) -> Trace:
     come_m = thinned.odometer(time_ms, speed_kmh)
     samples = Samples(time_ms, drives.lat[order], drives.lon[order], drives.trips, come_m)
     return Trace(order, samples, thinned.of(*samples, moving=np.flatnonzero(~(speed_kmh <= STILL_KMH))))
+
+
+def directions(trace: Trace, places: Ints) -> Directions:
+    """The direction of travel at samples in which the vehicle moved. `places`: where they are in the trace."""
+    anchors, trip = trace.anchors, trace.samples.trip
+    at = np.minimum(np.searchsorted(anchors.sample, places), anchors.sample.size - 1)
+    at -= trip[anchors.sample[at]] != trip[places]
+    of_anchors = thinned.directions(anchors)
+    return Directions(of_anchors.north[at], of_anchors.east[at])
 
 
 def carried(index: RoadIndex, trace: Trace, of_anchors: Matches) -> Matches:

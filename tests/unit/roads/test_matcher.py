@@ -338,3 +338,17 @@ def test_time_of_day_decides_the_limit():
 
 def test_road_without_a_limit_tells_none():
     assert np.isnan(made_roads.limits({1: [(0, 0), (2_000, 0)]}, [(0, 0), (2_000, 0)])).all()
+
+
+def test_vehicle_far_over_the_limit_of_the_nearer_road_is_on_the_other_also_where_it_stands():
+    """An expressway, a street 24 m beside it that shares no node, and positions that drift towards the street."""
+    lines = {1: [(0, 0), (3_000, 0)], 2: [(0, 24), (3_000, 24)]}
+    tags = {1: {"maxspeed": "80"}, 2: {"maxspeed": "30"}}
+    drift = [(0, 15), (1_500, 15), (3_000, 15)]
+
+    assert set(links((lines, tags), drift, mps=80 / 3.6, stand_at=1)) == {1}
+    assert set(links((lines, tags), drift, mps=36 / 3.6)) == {2}
+    assert set(links((lines, tags | {2: {"maxspeed": "30", "maxspeed:hgv": "80"}}), drift, mps=80 / 3.6)) == {1}
+    assert set(
+        links((lines, tags | {2: {"maxspeed": "30", "maxspeed:hgv": "80"}}), drift, mps=80 / 3.6, column=Column.TRUCK)
+    ) == {2}

@@ -20,7 +20,7 @@ from tripline.domain.maps import NAME, Area
 from tripline.roads.index import RoadIndex, Texts
 from tripline.roads.places import Places
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """The format of the files. An area of another format has to be imported anew."""
 MOST_AREAS: Final = 256
 """Areas beyond this number are ignored."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tripline.adapters.maps import files as map_files
-    from tripline.roads import likely, limited, located, matcher, ways
+    from tripline.roads import doubt, likely, limited, located, matcher, ways
     from tripline.roads.index import RoadIndex
     from tripline.roads.located import Located, Road
     from tripline.roads.matcher import Matches
@@ -39,6 +39,7 @@ else:
     # A process that has no maps, or nothing to score, needs none of these.
     np = Later("numpy")
     map_files = Later("tripline.adapters.maps.files")
+    doubt = Later("tripline.roads.doubt")
     likely = Later("tripline.roads.likely")
     limited = Later("tripline.roads.limited")
     located = Later("tripline.roads.located")
@@ -118,7 +119,9 @@ class OsmRoads:
             samples, own = _of(drives, near)
             found = _matched(each.arrays, own, near, answers)
             # The limit comes from the map under either matcher, so both score a trip alike (docs/decisions/312).
-            told = limited.limits_of(each.arrays, each.texts, own, found, offset_ms=self._offsets(own))
+            offset_ms = self._offsets(own)
+            told = limited.limits_of(each.arrays, each.texts, own, found, offset_ms=offset_ms)
+            told = doubt.given(each.arrays, each.texts, own, found, told, offset_ms=offset_ms)
             fresh = (found.road >= 0) & (road[samples] < 0)
             taken = samples[fresh]
             limit_kmh[taken], source[taken] = told.kmh[fresh], told.source[fresh]

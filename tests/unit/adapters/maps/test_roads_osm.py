@@ -78,6 +78,22 @@ def test_trip_elsewhere_beside_one_on_the_map_is_told_nothing(roads, folder, tmp
     assert [len(each) for each in told.maps] == [0, 1]
 
 
+def test_sample_over_its_limit_keeps_its_road_and_has_the_limit_of_the_one_beside(roads, folder, tmp_path):
+    nodes = {no: (47.0 + no % 10 / 100, 9.5 + no // 10 / 5_000) for no in (0, 4, 10, 14)}  # 15 m apart
+    ways = [
+        (1, [0, 4], {"highway": "trunk", "maxspeed": "80"}),
+        (2, [10, 14], {"highway": "primary", "maxspeed": "45"}),
+    ]
+    imported(folder, made.written(tmp_path / "a.osm.pbf", nodes, ways))
+    own = drive_at(47.003, 9.50012)
+    own.speed_kmh[:10] = 45
+
+    told = roads.located(own)
+
+    assert [road.link for road in told.roads] == ["2"]
+    assert (set(told.drives.limit_kmh[:10].tolist()), set(told.drives.limit_kmh[10:].tolist())) == ({45.0}, {80.0})
+
+
 def test_two_areas_tell_of_one_trip(roads, folder, tmp_path):
     """The street goes on in the other area."""
     imported(folder, made.street(tmp_path / "a.osm.pbf", maxspeed="50"), "a")
