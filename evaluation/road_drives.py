@@ -13,10 +13,12 @@ from typing import Final, NamedTuple, Self
 import numpy as np
 
 from tripline.adapters.maps import osm_file
+from tripline.roads import doubt, limited
 from tripline.roads.index import METRES as UNIT_M
 from tripline.roads.index import UNITS, RoadIndex, Texts
+from tripline.roads.limited import Sources
 from tripline.roads.matcher import Matches
-from tripline.scoring.drives import Drives, Floats, Ints
+from tripline.scoring.drives import Drives, Flags, Floats, Ints
 from tripline.scoring.rules import Column
 
 BEGIN_MS: Final = 1_767_225_600_000
@@ -37,8 +39,9 @@ KINDS: Final = {
     "tunnel": "as white, and twice in a drive no positions for half a minute to a minute",
     "town": "as drift, twice as far where the limit is 50 km/h or less",
 }
-_MEMORY: Final = 0.967
+DRIFT: Final = 0.967
 """How much of an error that drifts is left after a second."""
+MOVING_KMH: Final = 2.0
 _TOWN_KMH: Final = 50.0
 _TOWN: Final = 2.0
 _SHORT_S: Final = (1, 3)
@@ -64,6 +67,10 @@ class Drive(NamedTuple):
     speed_kmh: Floats
     truth: Matches
 
+    def some(self, kept: Flags) -> "Drive":
+        """These seconds alone."""
+        return Drive(*(column[kept] for column in self[:4]), Matches(*(column[kept] for column in self.truth)))
+
 
 class Case(NamedTuple):
     """Drives as a receiver told them, and what they were in truth."""
@@ -76,6 +83,17 @@ class Case(NamedTuple):
     truth: Matches
 
 
+class Told(NamedTuple):
+    """What a matcher tells of each sample."""
+
+    link: Ints
+    """-1: no road."""
+    limit_kmh: Floats
+    """NaN: none that is known."""
+    source: Sources
+    """`LimitSource`."""
+
+
 class World:
     """The roads of a map as a network to drive on."""
 
@@ -85,8 +103,10 @@ class World:
         with tempfile.TemporaryDirectory() as scratch:
             return cls(*osm_file.read(file, scratch=Path(scratch), progress=lambda _: None).built(otherwise=""))
 
-    def __init__(self, index: RoadIndex, texts: Texts) -> None:
+    def __init__(self, index: RoadIndex, texts: Texts, *, pace: tuple[float, float] = (0.85, 1.15)) -> None:
+        """`pace`: the slowest and the fastest driver, of the limit."""
         self.index, self.texts = index, texts
+        self._pace = pace
         place = index.lat.astype(np.int64) * (1 << 32) + index.lon
         self._node = np.unique(place, return_inverse=True)[1].tolist()
         self._out: dict[int, list[Edge]] = defaultdict(list)
@@ -151,7 +171,7 @@ class World:
         lat, lon = self.index.lat / UNITS, self.index.lon / UNITS
         lengths = np.array([self._length([edge]) for edge in route])
         ends = np.cumsum(lengths)
-        target = np.array([self._target_mps(edge) for edge in route]) * chance.uniform(0.85, 1.15)
+        target = np.array([self._target_mps(edge) for edge in route]) * chance.uniform(*self._pace)
         headings = np.array(
             [np.arctan2((lon[e.to] - lon[e.at]) * np.cos(np.radians(lat[e.at])), lat[e.to] - lat[e.at]) for e in route]
         )
@@ -191,11 +211,20 @@ class World:
         return (min(kmh, 30.0) if self.index.side[edge.road] else kmh) / 3.6
 
 
+def told(world: World, drives: Drives, found: Matches, *, is_judged: bool = False) -> Told:
+    """Links and limits of samples on these roads. `is_judged`: those that samples over their limits are judged by."""
+    zero = np.zeros(len(drives), np.int64)
+    limits = limited.limits_of(world.index, world.texts, drives, found, offset_ms=zero)
+    if is_judged:
+        limits = doubt.given(world.index, world.texts, drives, found, limits, offset_ms=zero)
+    return Told(np.where(found.road >= 0, world.index.link[found.road], -1), limits.kmh, limits.source)
+
+
 def cases(world: World, count: int) -> Iterator[Case]:
     """So many drives along the roads of a world, the same at each call, once for each kind, noise and interval."""
     driven = [world.drive(seed, metres=METRES) for seed in range(count)]
     for kind in KINDS:
-        memory = _MEMORY if kind in ("drift", "town") else 0.0
+        memory = DRIFT if kind in ("drift", "town") else 0.0
         strength = world.strength if kind == "town" else None
         given = [_without_tunnels(each, seed) for seed, each in enumerate(driven)] if kind == "tunnel" else driven
         for noise in NOISES_M:
@@ -211,7 +240,7 @@ def _without_tunnels(drive: Drive, seed: int) -> Drive:
     for _ in range(2):
         begin = chance.randrange(max(drive.lat.size - 60, 1))
         kept[begin : begin + chance.randint(30, 60)] = False
-    return Drive(*(column[kept] for column in drive[:4]), Matches(*(column[kept] for column in drive.truth)))
+    return drive.some(kept)
 
 
 def sampled(

@@ -8,7 +8,7 @@ from typing import Any, Final
 import jinja2
 import numpy as np
 
-from evaluation import plots
+from evaluation import city, plots
 from evaluation.road_drives import KINDS, METRES, World, sampled
 from tripline.roads import matcher
 from tripline.roads.index import DEGREE_M, UNITS
@@ -46,6 +46,9 @@ def written(
         forms=[form | {"valhalla": by_form.get(form["form"])} for form in facts["forms"]],
         by_class=[_of_classes(row, by_case) for row in rows if row["interval"] == 1],
         drives=facts["drives"],
+        city=[row | {"holds": city.holds(row)} for row in facts["city"]],
+        city_gate=city.MOST_FALSE_S,
+        city_noise=city.GATED_M,
         kinds=KINDS,
         gates=gates,
         wrong=wrong,

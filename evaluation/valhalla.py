@@ -56,7 +56,7 @@ def compared(world: World, find: Find, drives: int) -> Iterator[dict[str, Any]]:
             began = time.perf_counter()
             found = by(world.index, case.drives)
             took_s = time.perf_counter() - began
-            figures = roads.figures(world, case, roads.told(world, case.drives, found))
+            figures = roads.figures(world, case, found)
             row[name] = {key: figures[key] for key in (*FIGURES, "classes")} | {
                 "points_s": case.drives.time_ms.size / took_s
             }
