@@ -227,11 +227,16 @@ def exact(drive: Drive) -> Drive:
     return dirty.no_speed(dirty.rows_of(drive | {"lat": lat, "lon": lon}, rows[rows < drive["t"].size]))
 
 
-def one_place(drive: Drive) -> Drive:
-    """One position in twenty is the same place, 8 km off."""
-    elsewhere = np.random.default_rng(13).random(drive["t"].size) < 0.05
-    lat = np.where(elsewhere, drive["lat"][0] + 8_000 / dirty.METRES_PER_DEGREE, drive["lat"])
-    return drive | {"lat": lat, "lon": np.where(elsewhere, drive["lon"][0], drive["lon"])}
+def one_place(north_m: float, east_m: float) -> Fault:
+    """One position in twenty is the same place, so far from the start."""
+
+    def make(drive: Drive) -> Drive:
+        elsewhere = np.random.default_rng(13).random(drive["t"].size) < 0.05
+        lat = drive["lat"][0] + north_m / dirty.METRES_PER_DEGREE
+        lon = drive["lon"][0] + east_m / dirty.METRES_PER_DEGREE / np.cos(np.radians(lat))
+        return drive | {"lat": np.where(elsewhere, lat, drive["lat"]), "lon": np.where(elsewhere, lon, drive["lon"])}
+
+    return make
 
 
 def parked(drive: Drive) -> Drive:
@@ -281,7 +286,8 @@ KINDS: Final[dict[str, Kind]] = {
     "two receivers 40 s apart": Kind(two_receivers, "clock", always=True),
     **{f"no speeds, {metres} m of noise": Kind(no_speed(metres), harsh=False) for metres in (1, 3, 5)},
     "no speeds, exact and uneven": Kind(exact, harsh=False),
-    "8 km off in 5 %": Kind(one_place),
+    "8 km aside in 5 %": Kind(one_place(0, 8_000)),
+    "8 km ahead in 5 %": Kind(one_place(8_000, 0)),  # made drives go north, so they pass this place
     "10 m of noise": Kind(dirty.noise),
     "parked with noise": Kind(parked),
 }
