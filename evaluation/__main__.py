@@ -21,6 +21,7 @@ def main() -> int:
         "speedless": speedless.false_events(),
         "exact": speedless.exact(given.drives // 4),
         "dirty": real.dirtied(),
+        "certain": measured.certain(given.drives),
     }
     page = report.written(found, given.out, drives=given.drives)
     gates = report.gates(found)

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from tests.support import box_dirt, dirty
 
 from evaluation.made import PLAIN, USUAL, Drive, Manner, Receiver
+from tripline.scoring.quality import HarshSource
 from tripline.scoring.rules import Column
 
 CAR, BUS, TRUCK = Column
@@ -53,6 +54,19 @@ GATED: Final = (
         asked={CAR: Asked(0.9, 0.85), BUS: Asked(0.9, 0.85), TRUCK: Asked(0.85, 0.85)},
     ),
 )
+CERTAINTY: Final = {
+    (HarshSource.SPEEDS, step, seconds): Case(f"{seconds:g} s, steps of {step:g} km/h", Receiver(seconds, step))
+    for step in (0.1, 1.0, 5.0)
+    for seconds in (1.0, 2.0, 3.0, 4.0)
+} | {
+    (HarshSource.POSITIONS, 0.0, seconds): Case(
+        f"{seconds:g} s, exact positions",
+        Receiver(seconds, smoothing_s=(0, 0), noise_m=0),
+        fault=dirty.no_speed,
+    )
+    for seconds in (1.0, 2.0)
+}
+"""Source of harsh events, step of the device's speeds and interval: the drives that tell the certainty of events."""
 REPORTED: Final = (
     Case("3 s", Receiver(interval_s=3), LONG, peers=True),
     Case("4 s", Receiver(interval_s=4), LONG, peers=True),

@@ -11,9 +11,9 @@ import numpy as np
 from tests.support import made_drives
 
 from evaluation import made, peer
-from evaluation.cases import GATED, REPORTED, Case
+from evaluation.cases import CERTAINTY, GATED, REPORTED, Case
 from evaluation.made import Drive, Truths
-from tripline.scoring import kernel, policy
+from tripline.scoring import certainty, kernel, policy
 from tripline.scoring.drives import Floats, Ints
 from tripline.scoring.findings import Findings
 from tripline.scoring.rules import Column, EventType, Rules
@@ -112,6 +112,23 @@ def accuracy(count: int, cases: Iterable[Case] = GATED + REPORTED) -> list[dict[
                     for kind, tally in counted.items()
                 ]
     return rows
+
+
+def certain(count: int) -> list[dict[str, Any]]:
+    """The share of events that are real in each cell of the table of certainty, measured and as the table has it."""
+    rows = {(row["case"], row["class"]): row for row in accuracy(count, CERTAINTY.values()) if row["kind"] == ALL}
+    return [
+        {
+            "case": case.name,
+            "class": column.name.lower(),
+            "found": row["found"],
+            "measured": row["precision"],
+            "table": certainty.MEASURED[source, step][round(seconds * 1_000)][column],
+        }
+        for (source, step, seconds), case in CERTAINTY.items()
+        for column in Column
+        for row in [rows[case.name, column.name.lower()]]
+    ]
 
 
 def tallies(events: Events, truths: Sequence[Truths], *, slack_s: float) -> dict[str, Tally]:

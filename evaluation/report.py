@@ -20,6 +20,7 @@ SINGLE_POINTS: Final = 15.0
 EXACT_POINTS: Final = 2.0
 EXACT_SAMPLINGS: Final = ("1 s", "2 s", "1, 2 or 5 s")
 """At 3 and 4 s scores by speeds scatter more than the gate."""
+CERTAIN: Final = 0.01
 Rows = list[dict[str, Any]]
 
 
@@ -31,6 +32,7 @@ def gates(measured: Mapping[str, Rows]) -> Rows:
         *_speedless_gates(measured["speedless"]),
         *_exact_gates(measured["exact"]),
         _dirty_gate(measured["dirty"]),
+        _certainty_gate(measured["certain"]),
     ]
 
 
@@ -84,6 +86,14 @@ def _exact_gates(rows: Rows) -> Rows:
             where = f"a sample each {worst['sampling']}, {worst['drives']} drives"
             found.append(_gate(what, EXACT_POINTS, worst[which], worst[which] <= EXACT_POINTS, where))
     return found
+
+
+def _certainty_gate(rows: Rows) -> dict[str, Any]:
+    """The table is rounded down and ends at 0.99."""
+    worst = max(rows, key=lambda row: abs(min(row["measured"] or 0.0, 0.995) - row["table"]))
+    off = abs(min(worst["measured"] or 0.0, 0.995) - worst["table"])
+    what = "certainty of events in explanations, off the measured one"
+    return _gate(what, CERTAIN, off, off <= CERTAIN, f"{worst['case']}, {worst['class']}, {worst['found']} found")
 
 
 def _dirty_gate(rows: Rows) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from evaluation.measured import FAR_S, RULES, findings, harsh_events
 from evaluation.real import recordings
 from evaluation.sampling import SAMPLINGS
 from tripline.scoring import policy
+from tripline.scoring.quality import HarshSource
 from tripline.scoring.rules import Column, Harsh
 from tripline.scoring.score import TripScore
 
@@ -46,7 +47,7 @@ def false_events() -> list[dict[str, Any]]:
                         "noise": noise_m,
                         "sampling": name,
                         "km": float(found.distance_m.sum()) / 1_000,
-                        "unknown": float(found.distance_m[~found.harsh_known].sum()) / 1_000,
+                        "unknown": float(found.distance_m[found.harsh_source == HarshSource.UNKNOWN].sum()) / 1_000,
                         "events": len(near),
                         "false": sum(bool(each > NEAR_S) for each in near),
                     }

@@ -8,7 +8,7 @@ from evaluation import __main__ as evaluate
 from evaluation import cases, measured, real, report, speedless
 from tests.support import dirty
 
-from tripline.scoring import quality
+from tripline.scoring import certainty
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +21,7 @@ def small(tmp_path_factory):
         "speedless": speedless.false_events(),
         "exact": speedless.exact(1),
         "dirty": real.dirtied(),
+        "certain": measured.certain(2),
     }
     return found, report.written(found, folder, drives=2)
 
@@ -30,7 +31,7 @@ def test_report_has_every_gate_table_and_plot(small):
     text = page.read_text("utf-8")
     facts = json.loads((page.parent / "report.json").read_text("utf-8"))
 
-    assert len(facts["gates"]) == 5 * 3 * 2 + 3 * 2 + 3 + 2 * 3 + 1
+    assert len(facts["gates"]) == 5 * 3 * 2 + 3 * 2 + 3 + 2 * 3 + 2
     assert text.count("<svg") == 2 * 3 + 3 + 1
     assert all(gate["what"] in text for gate in facts["gates"])
     assert all(f"<td>{html.escape(case.name)}</td>" in text for case in cases.GATED + cases.REPORTED)
@@ -51,17 +52,15 @@ def test_gated_cell_below_its_gate_is_marked(small, tmp_path):
 
 
 def test_certainty_in_explanations_is_the_measured_one(small):
-    """On so few manoeuvres within a tenth; `docs/scoring.md` has the figures of the whole report."""
-    for period_ms, certainty in quality.MEASURED.items():
-        case = f"{period_ms // 1_000} s"
-        rows = [
-            row
-            for row in small[0]["accuracy"]
-            if (row["judge"], row["case"], row["kind"]) == (measured.OURS, case, measured.ALL)
-        ]
-        right, found = (sum(row[name] for row in rows) for name in ("right", "found"))
+    """On so few manoeuvres within a tenth, together; `make evaluate` compares each cell."""
+    rows = small[0]["certain"]
+    cells = sum(3 * len(row) for row in certainty.MEASURED.values())
 
-        assert right / found == pytest.approx(certainty, abs=0.1)
+    assert len(rows) == cells == 3 * len(cases.CERTAINTY)
+    assert all(row["table"] <= 0.99 for row in rows)
+    every = sum(row["found"] for row in rows)
+    right, told = (sum(row["found"] * (row[name] or 0) for row in rows) for name in ("measured", "table"))
+    assert right / every == pytest.approx(told / every, abs=0.1)
 
 
 def test_gates_of_real_drives_are_met(small):
@@ -92,6 +91,7 @@ def test_missed_gate_is_printed_and_fails_the_command(small, monkeypatch, capsys
         (speedless, "false_events", "speedless"),
         (speedless, "exact", "exact"),
         (real, "dirtied", "dirty"),
+        (measured, "certain", "certain"),
     ):
         monkeypatch.setattr(module, name, lambda *_, rows=rows: worse[rows])
     monkeypatch.setattr("sys.argv", ["evaluation", "--out", str(tmp_path)])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tripline.scoring import distances
 from tripline.scoring.drives import Flags, Floats, Ints
-from tripline.scoring.quality import BY_DEFAULT, Limits, LimitSource, Quality
+from tripline.scoring.quality import BY_DEFAULT, HarshSource, Limits, LimitSource, Quality
 from tripline.scoring.rules import EventType
 
 Types = NDArray[np.int8]
@@ -109,8 +109,12 @@ class Findings(msgspec.Struct, frozen=True):
     """Shape n x `quality.LimitSource`: the share of the distance with a limit from each source."""
     repairs: Ints
     """Shape n x `REPAIRS`."""
-    harsh_known: Flags
-    """False where neither speeds nor positions show harsh driving."""
+    harsh_source: NDArray[np.int8]
+    """`quality.HarshSource`."""
+    steps_kmh: Floats
+    """The step of the device's speeds; 0: unknown."""
+    column: NDArray[np.int8]
+    """`rules.Column`."""
     spans: Spans
     events: Events
 
@@ -125,7 +129,9 @@ class Findings(msgspec.Struct, frozen=True):
             distance=distances.Source(int(self.source[trip])).name.lower(),
             repairs={name: count for name, count in zip(REPAIRS, self.repairs[trip].tolist(), strict=True) if count},
             limits=self._limits(trip),
-            harsh_known=bool(self.harsh_known[trip]),
+            harsh_source=HarshSource(int(self.harsh_source[trip])),
+            speed_step=float(self.steps_kmh[trip]),
+            column=int(self.column[trip]),
         )
 
     def _limits(self, trip: int) -> Limits:

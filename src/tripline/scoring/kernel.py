@@ -14,12 +14,13 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from tripline.scoring import annulments, clocks, distances, fixes, harsh, overspeed, speeds, style, units
 from tripline.scoring.annulments import Annulment
 from tripline.scoring.drives import Drives, Flags, Floats, Ints, Singles, cut, instants, intervals_ms, picked
 from tripline.scoring.findings import REPAIRS, Events, Findings, Spans, joined
-from tripline.scoring.quality import LimitSource
+from tripline.scoring.quality import HarshSource, LimitSource
 from tripline.scoring.rules import EventType, Rules
 
 BLOCK: Final = 131_072
@@ -60,6 +61,8 @@ class Work(msgspec.Struct, kw_only=True):
     """The trip of each stretch."""
     stated_m: Floats
     """Of each trip: `Drives.stated_m`."""
+    column: NDArray[np.int8]
+    """Of each trip: `Drives.column`."""
     repairs: Ints
     """Shape of trips x `REPAIRS`."""
     unclocked: Flags
@@ -80,8 +83,8 @@ class Work(msgspec.Struct, kw_only=True):
     """The stretches with speeds missing in most samples."""
     vague: Flags = np.empty(0, np.bool_)
     """The stretches without speeds whose positions are too noisy to show harsh driving."""
-    harsh_known: Flags = np.empty(0, np.bool_)
-    """Of each trip."""
+    harsh_source: NDArray[np.int8] = np.empty(0, np.int8)
+    """Of each trip: `quality.HarshSource`."""
     old: Ints = np.empty(0, np.int64)
     """The samples with an old position."""
     ratio: Floats = np.empty(0)
@@ -129,6 +132,7 @@ class Work(msgspec.Struct, kw_only=True):
             drives=self.drives.part(first, last),
             own=np.zeros(last - first, np.int64),
             stated_m=self.stated_m[trip : trip + 1],
+            column=self.column[trip : trip + 1],
             repairs=self.repairs[trip : trip + 1],
             unclocked=self.unclocked[trip : trip + 1],
             implausible=self.implausible[trip : trip + 1],
@@ -185,6 +189,7 @@ def worked(drives: Drives, rules: Rules) -> Work:
         drives=drives,
         own=np.arange(len(drives)),
         stated_m=drives.stated_m,
+        column=drives.column,
         repairs=np.zeros((len(drives), len(REPAIRS)), np.int64),
         unclocked=np.zeros(len(drives), np.bool_) if drives.untimed is None else drives.untimed.copy(),
         implausible=np.zeros(len(drives), np.bool_),
@@ -210,6 +215,8 @@ def found(work: Work, rules: Rules) -> Findings:
     distance = distances.chosen(work.stated_m, np.round(work.own_m), instants_in, rules)
     sampling = _sampling(work, rules)
     events = _events(work, rules)
+    steps_kmh = np.zeros(len(work.repairs))
+    np.maximum.at(steps_kmh, work.own, work.steps_kmh)
     return Findings(
         distance_m=distance.metres,
         instants=instants_in,
@@ -224,7 +231,9 @@ def found(work: Work, rules: Rules) -> Findings:
         period_ms=sampling.period_ms,
         limits=overspeed.shares(work.drives, work.own, work.steps_m, len(work.repairs), rules),
         repairs=work.repairs,
-        harsh_known=work.harsh_known,
+        harsh_source=work.harsh_source,
+        steps_kmh=steps_kmh,
+        column=work.column,
         spans=_spans(work, rules),
         events=events,
     )
@@ -349,6 +358,7 @@ def _distances(work: Work, rules: Rules) -> None:
 def _resolution(work: Work, rules: Rules) -> None:
     """Measure the steps of the devices' speeds."""
     work.steps_kmh = speeds.steps_kmh(work.drives)
+    work.steps_kmh[work.without] = 0
 
 
 def _overspeed(work: Work, rules: Rules) -> None:
@@ -359,8 +369,9 @@ def _overspeed(work: Work, rules: Rules) -> None:
 def _harsh(work: Work, rules: Rules) -> None:
     """Find harsh events by speed; for OBD trips with harsh bits in `em`, by `em`."""
     work.rough = harsh.from_speed(work.drives, work.speed, work.spacing, work.jumps, work.steps_kmh, rules)
-    work.harsh_known = np.ones(len(work.repairs), np.bool_)
-    work.harsh_known[work.own[work.vague]] = False
+    work.harsh_source = np.full(len(work.repairs), HarshSource.SPEEDS, np.int8)
+    work.harsh_source[work.own[work.without]] = HarshSource.POSITIONS
+    work.harsh_source[work.own[work.vague]] = HarshSource.UNKNOWN
     em = work.drives.em
     if em is None:
         return
@@ -371,7 +382,7 @@ def _harsh(work: Work, rules: Rules) -> None:
     telling[work.at(np.flatnonzero((em > 0) & (em & harsh.HARSH_BITS != 0)))] = True
     work.repairs[:, REPAIRS.index("constant_em")] += obd & given & ~telling
     telling &= obd
-    work.harsh_known |= telling
+    work.harsh_source[telling] = HarshSource.DEVICE
     if not telling.any():
         return
     by_em = harsh.from_em(em, np.repeat(telling[work.own], np.diff(work.drives.starts)))

@@ -1,21 +1,13 @@
-"""The quality of a trip's samples, stored with the trip even if it has no score, and the certainty of harsh events at
-their period, as measured on synthetic drives (`docs/scoring.md`, 8).
+"""The quality of a trip's samples, stored with the trip even if it has no score.
 
-Free of numpy, so that its readers need not load the kernel. Not here: that measurement (`make evaluate`), or the share
-of real events that are missed: at slow sampling that differs much between classes and kinds.
+Free of numpy, so that its readers need not load the kernel. Not here: the certainty of harsh events at such a quality
+(`certainty.py`).
 """
 
-import itertools
 from enum import IntEnum, StrEnum
 from typing import Final
 
 import msgspec
-
-MEASURED: Final = {1_000: 0.99, 2_000: 0.96, 3_000: 0.95, 4_000: 0.87}
-"""Period, ms -> the share of events found by speed that are real: all kinds and classes together, for a receiver that
-smooths over half a second. Rounded down."""
-LONGEST_MS: Final = 4_500
-"""Longest period that was measured."""
 
 
 class LimitSource(IntEnum):
@@ -31,6 +23,19 @@ class LimitSource(IntEnum):
     """The policy's default, for an unknown road."""
     NONE = 4
     """No limit."""
+
+
+class HarshSource(IntEnum):
+    """The source of a trip's harsh events."""
+
+    SPEEDS = 0
+    """The device's speeds."""
+    POSITIONS = 1
+    """Exact positions."""
+    DEVICE = 2
+    """The device itself reports them (`em`)."""
+    UNKNOWN = 3
+    """There are no speeds, and positions are too noisy: the score has no harsh event."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -69,10 +74,18 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     repairs: dict[str, int] = {}
     """Name of a repair (`findings.REPAIRS`) -> number of times; only repairs that occurred."""
     limits: Limits = BY_DEFAULT
-    harsh_known: bool = True
-    """False where neither speeds nor positions show harsh driving: the score has no harsh event."""
+    harsh_source: HarshSource = HarshSource.SPEEDS
+    speed_step: float = 0.0
+    """Step of the device's speeds, km/h (`speeds.steps_kmh`); 0: unknown."""
+    column: int = 0
+    """`rules.Column` of the vehicle."""
     maps: tuple[str, ...] = ()
     """Maps that gave its roads, each as `area:map`; `area:lost` for an unreadable one."""
+
+    @property
+    def harsh_known(self) -> bool:
+        """False where the score has no harsh event because nothing shows harsh driving."""
+        return self.harsh_source is not HarshSource.UNKNOWN
 
 
 def written(quality: Quality) -> bytes:
@@ -116,18 +129,3 @@ def likely(ratio: float) -> Unit | None:
     """The unit that gives this ratio; None: no known unit."""
     unit = min(_RATIOS, key=lambda each: abs(_RATIOS[each] - ratio))
     return unit if abs(_RATIOS[unit] - ratio) <= _NEAR * max(_RATIOS[unit], 1) else None
-
-
-def certainty(found: Quality) -> float | None:
-    """The share of the trip's harsh events that are real, 0 to 1; None: not measured."""
-    return at_period(found.period_ms) if found.harsh_known else None
-
-
-def at_period(period_ms: int) -> float | None:
-    """The certainty at this mean interval between samples, 0 to 1, interpolated; None: not measured."""
-    if not 0 < period_ms <= LONGEST_MS:
-        return None
-    for (before_ms, before), (after_ms, after) in itertools.pairwise(MEASURED.items()):
-        if period_ms <= after_ms:
-            return before + max(period_ms - before_ms, 0) / (after_ms - before_ms) * (after - before)
-    return MEASURED[max(MEASURED)]

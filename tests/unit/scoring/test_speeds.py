@@ -8,6 +8,7 @@ from tripline.domain import positions
 from tripline.scoring import kernel, speeds
 from tripline.scoring.drives import intervals_ms
 from tripline.scoring.findings import REPAIRS
+from tripline.scoring.quality import HarshSource
 from tripline.scoring.rules import EventType, Guards, Rules, read
 from tripline.store.scores.policies import SECOND
 
@@ -231,7 +232,7 @@ def wavy(t, noise_m, seed=0):
     return northward(t, metres + rng.normal(0, noise_m, t.size), lon=lon)
 
 
-@pytest.mark.parametrize("seconds", [[1], [2], [1, 2, 4]])
+@pytest.mark.parametrize("seconds", [[1], [2], [1, 2, 3]])
 @pytest.mark.parametrize(("noise", "sharp"), [(0, True), (0.03, True), (0.1, False), (1, False)])
 def test_positions_are_exact_up_to_a_noise_of_their_speeds(noise, sharp, seconds):
     t = np.cumsum(np.random.default_rng(1).choice(seconds, 400))
@@ -240,8 +241,10 @@ def test_positions_are_exact_up_to_a_noise_of_their_speeds(noise, sharp, seconds
     assert speeds.exact(many, np.array([True, True, True, False])).tolist() == [sharp] * 3 + [False]
 
 
-def test_positions_that_stand_are_not_exact():
-    assert speeds.exact(drives({"t": range(300)}), np.array([True])).tolist() == [False]
+def test_positions_that_stand_or_are_far_apart_are_not_exact():
+    standing, far = drives({"t": range(300)}), drives(wavy(np.arange(300) * 3, 0))
+
+    assert [speeds.exact(each, np.array([True])).tolist() for each in (standing, far)] == [[False], [False]]
 
 
 def braked(noise_m, **more):
@@ -255,7 +258,7 @@ def braked(noise_m, **more):
 def test_harsh_driving_is_known_from_exact_positions_alone():
     found = findings(braked(0), braked(0.5), braked(0.5, speed=[50.0] * 464))
 
-    assert found.harsh_known.tolist() == [True, False, True]
+    assert found.harsh_source.tolist() == [HarshSource.POSITIONS, HarshSource.UNKNOWN, HarshSource.SPEEDS]
     assert np.bincount(found.events.trip, minlength=3).tolist() == [8, 0, 0]
     assert [found.quality(trip).harsh_known for trip in range(3)] == [True, False, True]
 
@@ -265,7 +268,7 @@ def test_harsh_driving_is_known_from_the_device_itself():
 
     found = findings(braked(0.5, em=em, obd=True), braked(0.5, em=em))
 
-    assert found.harsh_known.tolist() == [True, False]
+    assert found.harsh_source.tolist() == [HarshSource.DEVICE, HarshSource.UNKNOWN]
     assert found.events.trip.tolist() == [0]
 
 

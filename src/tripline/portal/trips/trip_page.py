@@ -23,7 +23,7 @@ from tripline.portal.frame import base_map, figures, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.trips.costs import SHAPES, Cost, rows, why
-from tripline.scoring import quality
+from tripline.scoring import certainty, quality
 from tripline.scoring.quality import Quality
 from tripline.services import places
 from tripline.services.scores import trip_view
@@ -109,7 +109,7 @@ def values(visitor: Visitor, told: Told) -> dict[str, Any]:
         "costs": shown,
         "others": len(others),
         "others_points": sum(each.points for each in others),
-        "certainty": None if told.quality is None else quality.certainty(told.quality),
+        "certainty": None if told.quality is None else certainty.of_events(told.quality),
         "sources": [] if told.quality is None else _shares(told.quality),
         "disputes": [(each, _may(visitor, view, each)) for each in view.disputes],
         "contests": Action.DISPUTE_OPEN in view.may and view.outcome.score is not None,

@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from tripline.scoring import quality
+from tripline.scoring import certainty
 from tripline.scoring.quality import Quality
 
 EXAMPLE: dict[str, object] = {
@@ -18,6 +18,8 @@ EXAMPLE: dict[str, object] = {
     "repairs": {"merged": 2},
     "limits": {"tagged": 0.0, "implied": 0.0, "roadClass": 0.0, "default": 1.0, "none": 0.0},
     "maps": [],
+    "speedStep": 1.0,
+    "harshSource": "speeds",
     "eventPrecision": 0.99,
 }
 
@@ -73,11 +75,23 @@ class DataQuality(msgspec.Struct, frozen=True, rename="camel"):
             examples=[["liechtenstein:6256febe856f"]],
         ),
     ]
+    speed_step: Annotated[
+        float | None,
+        Meta(description="step of the device's speeds, km/h: 0.1, 0.5, 1 or 5; null: unknown", examples=[1.0]),
+    ]
+    harsh_source: Annotated[
+        str,
+        Meta(
+            description="source of harsh events: `speeds`; exact `positions`; `device`, which reports them itself;"
+            " `unknown`: none of these",
+            examples=["speeds"],
+        ),
+    ]
     event_precision: Annotated[
         float | None,
         Meta(
-            description="of harsh events found by speed at such a `periodMs` the share that is real, as measured on"
-            " made drives; null: not measured",
+            description="the share of harsh events that is real, as measured on made drives at such a `periodMs`,"
+            " `speedStep` and `harshSource` for the vehicle's class; null: not measured",
             examples=[0.99],
         ),
     ]
@@ -85,7 +99,7 @@ class DataQuality(msgspec.Struct, frozen=True, rename="camel"):
 
 def data_quality(found: Quality) -> DataQuality:
     """The record."""
-    sure = quality.certainty(found)
+    sure = certainty.of_events(found)
     limits = found.limits
     return DataQuality(
         samples=found.samples,
@@ -97,5 +111,7 @@ def data_quality(found: Quality) -> DataQuality:
         repairs=found.repairs,
         limits=LimitShares(limits.tagged, limits.implied, limits.road_class, limits.default, limits.none),
         maps=list(found.maps),
+        speed_step=found.speed_step or None,
+        harsh_source=found.harsh_source.name.lower(),
         event_precision=None if sure is None else round(sure, 3),
     )

@@ -11,7 +11,7 @@ from tripline.domain.access import RULES, Action, Authority, Scope
 from tripline.domain.ids import CompanyId, UserId, VehicleId
 from tripline.domain.listed_trips import Filters, State
 from tripline.scoring import quality
-from tripline.scoring.quality import Limits, Quality
+from tripline.scoring.quality import HarshSource, Limits, Quality
 from tripline.store import scopes
 from tripline.store.listing.pages import PageRequest
 from tripline.store.tables import (
@@ -49,7 +49,7 @@ FILTERS = (
     Filters(over_limit=False),
 )
 LIMITS = quality.written(
-    Quality(samples=1, period_ms=1_000, limits=Limits(tagged=0.25, default=0.75), harsh_known=False)
+    Quality(samples=1, period_ms=1_000, limits=Limits(tagged=0.25, default=0.75), harsh_source=HarshSource.UNKNOWN)
 )
 
 
