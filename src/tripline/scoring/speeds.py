@@ -84,15 +84,17 @@ def steps_kmh(drives: Drives) -> Floats:
     for step in STEPS_KMH:
         if not alike.any():
             break
-        alike &= 20 * _counts(drives, moving & (np.rint(speed / step) * step == speed)) >= 19 * many
+        times = speed * (1 / step)
+        alike &= 20 * _counts(drives, moving & (np.rint(times) == times)) >= 19 * many
         steps[alike] = step
     return steps
 
 
 def _counts(drives: Drives, flags: Flags) -> Ints:
     """The number of flagged samples in each trip."""
-    before = np.append(0, np.cumsum(flags))
-    counts: Ints = before[drives.starts[1:]] - before[drives.starts[:-1]]
+    counts, filled = np.zeros(len(drives), np.int64), np.diff(drives.starts) > 0
+    if filled.any():
+        counts[filled] = np.add.reduceat(flags.view(np.int8), drives.starts[:-1][filled], dtype=np.int64)
     return counts
 
 
