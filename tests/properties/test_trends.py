@@ -42,6 +42,7 @@ DROVE = Actor(UserId("55555555-0000-11b2-8080-808080808080"), Authority.COMPANY_
 ROUTES = (
     along([50.0] * 20),
     drive(0, 0, 0, 0, 12, 24, 30, 30),
+    [sample(second, math.nan, lat=36 + (14 * second + 7 * second % 5) / 111_195) for second in range(250)],
     drive(*[30.0] * 5, 44, 58, *[58.0] * 4, 40, 22, *[22.0] * 4, 90, 127, 128, 127, 90),
 )
 
@@ -51,7 +52,7 @@ RULES = {
     "third": read(policies.THIRD),
 }
 
-NAMES = ("trips", "accel", "de_accel", "over_speed", "over_ms", "distance_m", "burden", "known_m", "added_m")
+NAMES = ("trips", "accel", "de_accel", "over_speed", "over_ms", "distance_m", "burden", "known_m", "added_m", "vague_m")
 AMONG = st.integers(0, 99)
 """Which of the trips, vehicles or drivers that there are."""
 STEPS = st.one_of(
@@ -270,6 +271,7 @@ def added_up(tx):
                 of.update(trips=1, accel=row.accel, de_accel=row.de_accel, over_speed=row.over_speed)
                 of.update(over_ms=round(row.over_speed_s * 1_000), distance_m=round(row.distance_m))
                 of.update(added_m=round(row.added_m))
+                of.update(vague_m=0 if quality.read(row.quality).harsh_known else round(row.distance_m))
                 of.update(known_m=round(quality.read(row.quality).limits.known * row.distance_m))
                 of.update(
                     burden=round(-round(row.distance_m + row.added_m) * (math.log(row.score) - math.log(100)) * 1e6)

@@ -44,13 +44,16 @@ def ranks(tx: ReadTx) -> list[Rank]:
 
 
 def expected_ranks(tx: ReadTx) -> list[Rank]:
-    """The rows that the sums give."""
+    """The rows that the scores give."""
     owners = {row[0]: row[1] for row in tx.all(select(vehicle.c.id, vehicle.c.company_id))}
     owners |= {row[0]: row[1] for row in tx.all(select(account.c.id, account.c.company_id))}
     pooled: dict[tuple[str, str, int, str], Sums] = {}
-    for (subject, period, day, _, kind), of in sums.kept(tx).items():
-        if kind != Subject.COMPANY:
-            pooled[subject, period, day, kind] = pooled.get((subject, period, day, kind), NOTHING).plus(of)
+    every = [row[0] for row in tx.all(select(driving_score.c.trip_no))]
+    for share in sums.shares(tx, every).values():
+        for subject, period, day, _, kind in sums._keys(share):
+            if kind != Subject.COMPANY and not share.sums.vague_m:
+                key = subject, period, day, kind
+                pooled[key] = pooled.get(key, NOTHING).plus(share.sums)
     return sorted(
         Rank(*key, owners.get(key[0], ""), *(getattr(of, name) for name in Rank._fields[5:]))
         for key, of in pooled.items()

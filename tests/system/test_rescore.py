@@ -56,7 +56,7 @@ def test_drives_are_scored_anew_beside_a_server_on_request_alone(tmp_path):
         assert said[1].stdout.startswith(
             "trips judged 1: scores moved 1, new 0, gone 0, as before 0, failed 0 (dry run)\n"
         )
-        assert "There is no policy 9. Policies that there are: 1, 2." in said[2].stderr
+        assert "There is no policy 9. Policies that there are: 1, 2, 3." in said[2].stderr
         assert moving.stdout == said[1].stdout.replace(" (dry run)", "")
         [[old], [new]] = before[0], after[0]
         assert new["score"] < old["score"]

@@ -174,15 +174,15 @@ def _point(zone: ZoneInfo, period: Period, point: Point) -> TrendPeriod:
 
 
 def _place(place: Place) -> RankingPlace:
-    return RankingPlace(*_sums(place.sums), id=Id(place.subject), rank=place.rank)
+    return RankingPlace(*_sums(place.sums), id=Id(place.subject), rank=place.rank, compared=place.compared)
 
 
 def _sums(sums: trends.Sums) -> tuple[Any, ...]:
     """The fields of `TrendSums`, in order: pages have many."""
-    score, known, per_100_km = sums.score, sums.limit_known, sums.per_100_km
+    per_100_km = sums.per_100_km
     trips, accel, de_accel, over_speed, over_ms, driving_ms, distance_m, *_ = sums
     return (
-        *(score, known, trends.badge(score, known), trips, distance_m, driving_ms / 1_000),
+        *(sums.score, sums.limit_known, sums.harsh_known, sums.badge, trips, distance_m, driving_ms / 1_000),
         *(accel, de_accel, over_speed),
         Per100Km(per_100_km(accel), per_100_km(de_accel), per_100_km(over_speed)),
         *(over_ms / 1_000, sums.over_share),

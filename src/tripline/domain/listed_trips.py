@@ -116,6 +116,13 @@ class CombinedScore(msgspec.Struct, frozen=True, kw_only=True):
     score: float
     limit_known: float
     """Share of their distance with a limit from the map, 0 to 1."""
+    harsh_known: float
+    """Share of their distance with known harsh driving, 0 to 1."""
+
+    @property
+    def badge(self) -> trends.Badge | None:
+        """The grade of the score; None: too much is unknown."""
+        return trends.badge(self.score, limit_known=self.limit_known, harsh_known=self.harsh_known)
 
 
 class TripSums(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +140,7 @@ class TripSums(msgspec.Struct, frozen=True, kw_only=True):
 def combined(trips: Sequence[ListedTrip]) -> CombinedScore | None:
     """Return the score of these trips; None: no trip has one."""
     scored = [
-        (each.scored_m, each.added_m or 0.0, each.score, each.limit_known or 0.0)
+        (each.scored_m, each.added_m or 0.0, each.score, each.limit_known or 0.0, each.harsh_known is not False)
         for each in trips
         if each.scored_m and each.score
     ]
@@ -141,10 +148,11 @@ def combined(trips: Sequence[ListedTrip]) -> CombinedScore | None:
         return None
     metres = math.fsum(far for far, *_ in scored)
     added = math.fsum(added for _, added, *_ in scored)
-    burden = math.fsum((far + added) * math.log(100.0 / score) for far, added, score, _ in scored)
-    known = math.fsum(far * known for far, *_, known in scored)
+    burden = math.fsum((far + added) * math.log(100.0 / score) for far, added, score, *_ in scored)
+    known = math.fsum(far * known for far, *_, known, _ in scored)
+    clear = math.fsum(far for far, *_, clear in scored if clear)
     score = trends.pooled(burden, metres=metres, added_m=added, trips=len(scored))
-    return CombinedScore(trips=len(scored), score=score, limit_known=known / metres)
+    return CombinedScore(trips=len(scored), score=score, limit_known=known / metres, harsh_known=clear / metres)
 
 
 def summed(trips: Sequence[ListedTrip]) -> TripSums:

@@ -22,7 +22,8 @@ LONGEST_M: Final = 10_000_000
 """Maximum distance that a trip adds, m; `HEAVIEST` limits its burden: a month of any company stays below 2^63."""
 HEAVIEST: Final = 10**13
 KNOWN_LEAST: Final = 0.5
-"""Least share of the distance with a limit from the map for a badge, and to be ranked by score."""
+"""Least share of the distance with a limit from the map for a badge, and to be ranked by score; a badge needs the same
+share with known harsh driving."""
 LONGEST_MS: Final = 10**10
 """Maximum driving time that a trip adds, ms."""
 _MILLIONTHS: Final = 1_000_000
@@ -84,11 +85,13 @@ class Sums(NamedTuple):
     """Distance with a limit from the map."""
     added_m: int = 0
     """Added by the policies to the distances of the trips."""
+    vague_m: int = 0
+    """Distance of the trips whose harsh driving is unknown."""
 
     @property
     def score(self) -> float:
         """The score of all trips driven as one."""
-        return 100.0 * math.exp(-self.badness / _MILLIONTHS)
+        return compared(RankedBy.SCORE, self.badness)
 
     @property
     def badness(self) -> float:
@@ -115,6 +118,16 @@ class Sums(NamedTuple):
         """Share of the distance with a limit from the map, 0 to 1."""
         return self.known_m / self.distance_m
 
+    @property
+    def badge(self) -> Badge | None:
+        """The grade of the score; None: too much is unknown."""
+        return badge(self.score, limit_known=self.limit_known, harsh_known=self.harsh_known)
+
+    @property
+    def harsh_known(self) -> float:
+        """Share of the distance with known harsh driving, 0 to 1."""
+        return 1 - self.vague_m / self.distance_m
+
     def per_100_km(self, count: int) -> float:
         """A count of these trips, for each 100 km."""
         return count * 100_000 / self.distance_m
@@ -134,7 +147,7 @@ class Step(NamedTuple):
     """At any badness between this one and the next step's."""
 
 
-NOTHING: Final = Sums(0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+NOTHING: Final = Sums(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 def of_trip(
@@ -148,12 +161,19 @@ def of_trip(
     driving_ms: int,
     known_m: int,
     added_m: float = 0.0,
+    vague_m: int = 0,
 ) -> Sums:
     """The sums of one scored trip; `lacking`: -ln(score / 100) (`scoring/score.py`)."""
     metres, added = min(max(round(distance_m), 1), LONGEST_M), min(round(added_m), LONGEST_M)
     burden = min(round((metres + added) * lacking * _MILLIONTHS), HEAVIEST)
     over_ms = round(over_speed_s * 1_000)
-    return Sums(1, accel, de_accel, over_speed, over_ms, driving_ms, metres, burden, min(known_m, metres), added)
+    known, vague = min(known_m, metres), min(vague_m, metres)
+    return Sums(1, accel, de_accel, over_speed, over_ms, driving_ms, metres, burden, known, added, vague)
+
+
+def compared(by: RankedBy, key: float) -> float:
+    """The value that a ranking shows for a sort key: a score for a badness, harsh events per 100 km for a rate."""
+    return 100.0 * math.exp(-key / _MILLIONTHS) if by is RankedBy.SCORE else 100_000.0 * key
 
 
 def pooled(burden: float, *, metres: float, added_m: float, trips: int) -> float:
@@ -161,9 +181,9 @@ def pooled(burden: float, *, metres: float, added_m: float, trips: int) -> float
     return 100.0 * math.exp(-burden / (metres + added_m / trips))
 
 
-def badge(score: float, limit_known: float) -> Badge | None:
-    """The grade of a score; None: too few limits are known to tell."""
-    if limit_known < KNOWN_LEAST:
+def badge(score: float, *, limit_known: float, harsh_known: float) -> Badge | None:
+    """The grade of a score; None: more than half the distance lacks limits or harsh driving."""
+    if min(limit_known, harsh_known) < KNOWN_LEAST:
         return None
     return Badge.GOOD if score >= _GOOD else Badge.FAIR if score >= _FAIR else Badge.POOR
 

@@ -20,6 +20,11 @@ from tripline.store.transactions import ReadTx
 UNKNOWN = "11111111-1111-1111-8111-111111111111"
 STARTS = [0.0, 0.0, 0.0, 0.0, 12.0, 24.0, 30.0, 30.0]
 HARSH = scoring_rows.drive(0, 0, 0, 0, 12, 24, 30, 30)
+VAGUE = [
+    scoring_rows.sample(second, float("nan"), lat=36 + (14 * second + 7 * second % 5) / 111_195)
+    for second in range(300)
+]
+"""Without speeds, and with rough positions: harsh driving is unknown."""
 CALM = scoring_rows.drive(*[50.0] * 20)
 
 
@@ -123,6 +128,7 @@ def test_day_holds_what_its_trips_add_up_to(run):
         "endTime": at(3, 5, 0),
         "score": pytest.approx(99.1040, abs=1e-4),
         "limitKnown": 0.0,
+        "harshKnown": 1.0,
         "badge": None,
         "count": 2,
         "distance": 50_000,
@@ -287,6 +293,29 @@ def test_ranking_compares_harsh_driving_where_a_member_lacks_limits(run):
     assert [each["badge"] for each in trend["data"]] == ["GOOD"]
     assert [(each["rank"], each["id"]["id"]) for each in unknown] == [(1, ids[0]), (1, ids[2]), (3, ids[1])]
     assert (by["by"], by["data"][1]["badge"]) == ("harsh", None)
+
+
+def test_trip_with_unknown_harsh_driving_takes_no_part_in_badges_and_rankings(run):
+    async def play(app):
+        own = await fleet(app)
+        ids = sorted([own.vehicle_id, await own.vehicle(1), await own.vehicle(2)])
+        clear = along([30.0] * 400)
+        for each, drives in zip(ids, ([VAGUE], [VAGUE, clear], [clear]), strict=True):
+            for hour, packed in enumerate(drives):
+                await own.trip(each, at(3, 4, hour), packed=packed, distance_m=None)
+        await own.score(Roads())
+        page = await app.get(own.admin, own.ranking, limit=9, time=at(3, 4))
+        return ids, page, [await app.get(own.admin, own.trend(of=each), limit=5) for each in ids]
+
+    ids, page, trends_of = run(play)
+
+    of_days = [each["data"][0] for each in trends_of]
+    assert [(each["rank"], each["id"]["id"], each["compared"]) for each in page["data"]] == [
+        *((1, each, 100.0) for each in ids[1:])
+    ]
+    assert [each["harshKnown"] for each in of_days] == [0.0, pytest.approx(0.443, abs=0.01), 1.0]
+    assert [each["badge"] for each in of_days] == [None, None, "GOOD"]
+    assert [each["count"] for each in of_days] == [1, 2, 1]
 
 
 def test_ranking_runs_no_code_of_ours_for_each_member(run):

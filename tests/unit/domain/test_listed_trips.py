@@ -14,14 +14,14 @@ def listed(no, **values):
     return ListedTrip(**usual | {"start_ms": 0, "end_ms": 10 * MINUTE_MS, "stated_m": 1_000.0} | values)
 
 
-def scored(no, score, scored_m, limit_known):
-    return listed(no, score=score, scored_m=scored_m, limit_known=limit_known)
+def scored(no, score, scored_m, limit_known, harsh_known=True):
+    return listed(no, score=score, scored_m=scored_m, limit_known=limit_known, harsh_known=harsh_known)
 
 
 def test_sums_are_of_drives_and_the_score_of_scored_ones_by_distance():
     trips = [
         scored(1, 90.0, 3_000.0, 1.0),
-        scored(2, 60.0, 1_000.0, 0.2),
+        scored(2, 60.0, 1_000.0, 0.2, harsh_known=False),
         listed(3, not_scored="too_short"),
         listed(4, end_ms=None, stated_m=None),
         listed(5, not_scored="duplicate"),
@@ -34,7 +34,9 @@ def test_sums_are_of_drives_and_the_score_of_scored_ones_by_distance():
         trips=4,
         distance_m=5_000.0,
         duration_ms=30 * MINUTE_MS,
-        score=CombinedScore(trips=2, score=pytest.approx(90**0.75 * 60**0.25), limit_known=pytest.approx(0.8)),
+        score=CombinedScore(
+            trips=2, score=pytest.approx(90**0.75 * 60**0.25), limit_known=pytest.approx(0.8), harsh_known=0.75
+        ),
     )
 
 

@@ -90,9 +90,10 @@ def test_share_over_the_limit_is_at_most_1_and_unknown_without_driving_time():
     ("score", "badge"),
     [(100.0, Badge.GOOD), (90.0, Badge.GOOD), (89.999, Badge.FAIR), (75.0, Badge.FAIR), (74.9, Badge.POOR)],
 )
-def test_badge_has_three_grades_and_none_where_limits_are_unknown(score, badge):
-    assert trends.badge(score, 0.5) is badge
-    assert trends.badge(score, 0.499) is None
+def test_badge_has_three_grades_and_none_where_limits_or_harsh_driving_are_unknown(score, badge):
+    assert trends.badge(score, limit_known=0.5, harsh_known=0.5) is badge
+    assert trends.badge(score, limit_known=0.499, harsh_known=1) is None
+    assert trends.badge(score, limit_known=1, harsh_known=0.499) is None
 
 
 def test_day_begins_at_midnight_of_the_zone():

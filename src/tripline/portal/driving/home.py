@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from litestar.response import Response
 
-from tripline.domain import trends
+from tripline.domain import listed_trips, trends
 from tripline.domain.access import Action
 from tripline.domain.listed_trips import ListedTrip
 from tripline.domain.scores import why_not
@@ -91,7 +91,7 @@ async def show(request: Call) -> Response[bytes]:
         person=person,
         trips=await _told(request, visitor, trips),
         whole=whole if whole.trips else None,
-        badge=trends.badge(whole.score, whole.limit_known) if whole.trips else None,
+        badge=whole.badge if whole.trips else None,
         chart=charts.of(points, Period.WEEK, first=first, last=trends.first_day(today, Period.WEEK)),
         width=charts.WIDTH,
         height=charts.HEIGHT,
@@ -118,11 +118,16 @@ async def _told(request: Call, visitor: Visitor, trips: list[DriverTrip]) -> lis
             dearest=None if cost is None else msgspec.structs.replace(cost, where=words[3 * at + 2] or cost.where),
             explained=each.found is not None,
             disputed=_disputed(each, cost),
-            grade=None if each.trip.score is None else trends.badge(each.trip.score, each.trip.limit_known or 0.0),
+            grade=_grade(each.trip),
             why_not=None if each.trip.not_scored is None else why_not(each.trip.not_scored).value,
         )
         for at, (each, cost) in enumerate(zip(trips, dearest, strict=True))
     ]
+
+
+def _grade(trip: ListedTrip) -> trends.Badge | None:
+    combined = listed_trips.combined([trip])
+    return None if combined is None else combined.badge
 
 
 def _dearest(each: DriverTrip, visitor: Visitor, figure: figures.Figures) -> Cost | None:

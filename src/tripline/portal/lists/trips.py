@@ -268,7 +268,7 @@ async def sums(request: Call) -> Response[bytes]:
         title="portal.lists.trips.sums",
         fragment="sums",
         sums=found,
-        badge=None if score is None else trends.badge(score.score, score.limit_known),
+        badge=None if score is None else score.badge,
         most=trip_lists.SUMMED,
         back=addresses.without(request, SUMS),
     )

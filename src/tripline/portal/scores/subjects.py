@@ -84,6 +84,7 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
     rank: int
     name: str | None
     href: str
+    compared: float
     sums: Sums
 
 
@@ -156,7 +157,7 @@ async def _show(request: Call, kind: Subject, name: str) -> Response[bytes]:
         kind=kind.value,
         chart=charts.of(shown.points, period, first=first, last=trends.first_day(today, period)),
         whole=whole if whole.trips else None,
-        badge=trends.badge(whole.score, whole.limit_known) if whole.trips else None,
+        badge=whole.badge if whole.trips else None,
         percentile=shown.points[-1].percentile if shown.points else None,
         span=_TEXTS + "span." + period.value,
         tabs=[
@@ -239,6 +240,7 @@ def _with_ranking(
             rank=each.rank,
             name=history.name_of(tx, _THINGS[ranked], each.subject),
             href=_PLACES[ranked] + each.subject,
+            compared=each.compared,
             sums=each.sums,
         )
         for each in found[:RANKED]

@@ -114,7 +114,7 @@ async def show(request: Call) -> Response[bytes]:
         latest=trends.text(today),
         previous=_day_of(found.vehicle_id, found.previous_ms, zone),
         following=_day_of(found.vehicle_id, found.next_ms, zone),
-        badge=None if found.score is None else trends.badge(found.score.score, found.score.limit_known),
+        badge=None if found.score is None else found.score.badge,
         texts=_texts(visitor),
         zone=zone.key,
         **base_map.values(request),

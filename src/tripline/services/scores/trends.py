@@ -29,7 +29,10 @@ class Place(msgspec.Struct, frozen=True):
     rank: int
     """From 1; equal ones share a rank."""
     subject: str
+    compared: float
+    """The score, or harsh events for each 100 km, of the trips with known harsh driving."""
     sums: Sums
+    """Of all trips."""
 
 
 class Places(NamedTuple):
@@ -85,5 +88,5 @@ def ranking(
     for number, each in enumerate(found):
         if number and each.key != found[number - 1].key:
             better = ahead.every + number
-        places.append(Place(better + 1, each.subject, sums[each.subject]))
+        places.append(Place(better + 1, each.subject, trends.compared(by, each.key), sums[each.subject]))
     return Places(by, places)

@@ -44,6 +44,15 @@ class Place(NamedTuple):
     """The time that the trip's samples cover, without gaps."""
     known_m: int
     """Distance with a limit from the map."""
+    vague_m: int
+    """Distance, where harsh driving is unknown."""
+
+
+class _Moved(NamedTuple):
+    """A share that is added to sums (1) or taken out (-1)."""
+
+    share: Share
+    sign: int
 
 
 class _Key(NamedTuple):
@@ -77,7 +86,7 @@ def _shares(tx: ReadTx, statement: Select[Any], trip_nos: Iterable[int]) -> dict
     for row in tx.all(statement, {"nos": list(trip_nos)}):
         trip_no, vehicle_id, user_id, company_id, day, policy, vehicle_of, driver_of, *values = tuple(row)
         owners = {vehicle_id: vehicle_of, user_id: driver_of}
-        score, distance_m, accel, de_accel, over_speed, over_speed_s, driving_ms, known_m, added_m = values
+        score, distance_m, accel, de_accel, over_speed, over_speed_s, driving_ms, known_m, added_m, vague_m = values
         found[trip_no] = Share(
             vehicle_id,
             user_id,
@@ -95,6 +104,7 @@ def _shares(tx: ReadTx, statement: Select[Any], trip_nos: Iterable[int]) -> dict
                 driving_ms=driving_ms,
                 known_m=known_m,
                 added_m=added_m,
+                vague_m=vague_m,
             ),
         )
     return found
@@ -104,8 +114,10 @@ def place_of(company_id: str, begun_ms: int, distance_m: float, judged: bytes, z
     """The place of a trip's score; `judged`: the quality of its samples."""
     known = quality.read(judged)
     driving_ms = min(max((known.samples - 1 - known.gaps) * known.period_ms, 0), trends.LONGEST_MS)
-    known_m = round(known.limits.known * min(distance_m, trends.LONGEST_M))
-    return Place(company_id, trends.day_of(begun_ms, zone), driving_ms, known_m)
+    metres = min(distance_m, trends.LONGEST_M)
+    vague_m = 0 if known.harsh_known else max(round(metres), 1)
+    day = trends.day_of(begun_ms, zone)
+    return Place(company_id, day, driving_ms, round(known.limits.known * metres), vague_m)
 
 
 def place(tx: WriteTx, trip_no: int, now: Place) -> None:
@@ -114,30 +126,31 @@ def place(tx: WriteTx, trip_no: int, now: Place) -> None:
 
 
 def move(tx: WriteTx, before: Mapping[int, Share], after: Mapping[int, Share]) -> None:
-    """Replace the earlier shares of these scores in the sums by the present ones, and note the days."""
-    changes: dict[_Key, Sums] = {}
-    days: set[int] = set()
+    """Replace the earlier shares of these scores in the sums by the present ones, and note the days.
+
+    Trips whose harsh driving is unknown take no part in rankings.
+    """
+    moved = [
+        _Moved(share, sign)
+        for shares, others, sign in ((before, after, -1), (after, before, 1))
+        for trip_no, share in shares.items()
+        if share != others.get(trip_no)
+    ]
+    clear = [each for each in moved if not each.share.sums.vague_m]
+    changes = _summed(moved)
+    ranked = changes if len(clear) == len(moved) else _summed(clear)
     owners: dict[str, str] = {}
-    for trip_no in before.keys() | after.keys():
-        old, new = before.get(trip_no), after.get(trip_no)
-        if old != new:
-            if old is not None:
-                _add(changes, old, -1)
-                days.add(old.day)
-                owners |= old.owners
-            if new is not None:
-                _add(changes, new, 1)
-                days.add(new.day)
-                owners |= new.owners
+    for share, _ in moved:
+        owners |= share.owners
     # In one order, so that two processes never wait for each other.
     ordered = sorted((key, sums) for key, sums in changes.items() if sums != NOTHING)
     _ROWS.insert(tx, [value for key, sums in ordered for value in (*key, *sums)])
-    # A row without trips would be a period of the trend, and a place in the ranking.
+    # A row without trips would be a period of the trend.
     if fewer := [key for key, sums in ordered if sums.trips < 0]:
         tx.run(_EMPTY, [dict(zip(_KEY, key, strict=False)) for key in fewer])
     for kind in (Subject.VEHICLE, Subject.DRIVER):
-        rankings.change(tx, kind, _of_kind(changes, kind), owners)
-    standings.note(tx, days)
+        rankings.change(tx, kind, _of_kind(ranked, kind), owners)
+    standings.note(tx, {share.day for share, _ in moved})
 
 
 def _of_kind(changes: Mapping[_Key, Sums], kind: Subject) -> dict[rankings.Key, Sums]:
@@ -150,9 +163,13 @@ def _of_kind(changes: Mapping[_Key, Sums], kind: Subject) -> dict[rankings.Key, 
     return found
 
 
-def _add(to: dict[_Key, Sums], share: Share, sign: int) -> None:
-    for key in _keys(share):
-        to[key] = to.get(key, NOTHING).plus(share.sums, sign)
+def _summed(moved: Iterable[_Moved]) -> dict[_Key, Sums]:
+    """The changes of sums by these shares."""
+    found: dict[_Key, Sums] = {}
+    for share, sign in moved:
+        for key in _keys(share):
+            found[key] = found.get(key, NOTHING).plus(share.sums, sign)
+    return found
 
 
 def _keys(share: Share) -> list[_Key]:
@@ -173,7 +190,7 @@ _SHARES: Final = select(
     select(account.c.company_id).where(account.c.id == driving_score.c.user_id).scalar_subquery(),
     driving_score.c.score,
     *(driving_score.c[name] for name in ("distance_m", "accel", "de_accel", "over_speed", "over_speed_s")),
-    *(driving_score.c[name] for name in ("driving_ms", "known_m", "added_m")),
+    *(driving_score.c[name] for name in ("driving_ms", "known_m", "added_m", "vague_m")),
 ).where(driving_score.c.trip_no.in_(bindparam("nos", expanding=True)))
 _HELD: Final = _SHARES.order_by(driving_score.c.trip_no).with_for_update()
 _PLACE: Final = (

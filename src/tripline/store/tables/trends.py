@@ -24,6 +24,7 @@ score_sum = Table(
     Column("burden", BigInteger, nullable=False, comment="what scores lack (domain/trends.py)"),
     Column("known_m", BigInteger, nullable=False, comment="distance with a limit from the map"),
     Column("added_m", BigInteger, nullable=False, server_default="0", comment="by the policy to the trips' distances"),
+    Column("vague_m", BigInteger, nullable=False, server_default="0", comment="distance with unknown harsh driving"),
     comment="sums of scored trips by day, week and month",
     sqlite_with_rowid=False,
 )

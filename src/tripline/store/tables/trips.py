@@ -223,6 +223,7 @@ driving_score = Table(
     Column("day", Integer, nullable=False, comment="on which the trip began, since 1970-01-01"),
     Column("driving_ms", BigInteger, nullable=False, comment="driving time"),
     Column("known_m", Integer, nullable=False, comment="distance with a limit from the map"),
+    Column("vague_m", Integer, nullable=False, server_default="0", comment="distance, where harsh driving is unknown"),
 )
 Index(
     "ix_driving_score_vehicle",

@@ -12,6 +12,7 @@ _SUBJECT: list[object] = [{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}]
 _SUMS: dict[str, object] = {
     "score": 93.4,
     "limitKnown": 0.9,
+    "harshKnown": 1.0,
     "badge": "GOOD",
     "count": 12,
     "distance": 231400,
@@ -30,7 +31,7 @@ _PERIOD = _SUMS | {
     "percentile": 71.5,
     "policies": [1],
 }
-_PLACE = _SUMS | {"id": _SUBJECT[0], "rank": 1}
+_PLACE = _SUMS | {"id": _SUBJECT[0], "rank": 1, "compared": 93.4}
 
 
 class Per100Km(msgspec.Struct, frozen=True, rename="camel"):
@@ -48,10 +49,14 @@ class TrendSums(msgspec.Struct, frozen=True, rename="camel"):
     limit_known: Annotated[
         float, Meta(description="share of the distance whose limit the map tells, 0 to 1", examples=[0.9])
     ]
+    harsh_known: Annotated[
+        float, Meta(description="share of the distance whose harsh driving is known, 0 to 1", examples=[1.0])
+    ]
     badge: Annotated[
         str | None,
         Meta(
-            description="`GOOD` from 90 points on, `FAIR` from 75 on, else `POOR`; null: `limitKnown` is below 0.5",
+            description="`GOOD` from 90 points on, `FAIR` from 75 on, else `POOR`; null: `limitKnown` or `harshKnown`"
+            " is below 0.5",
             examples=["GOOD"],
         ),
     ]
@@ -116,6 +121,14 @@ class RankingPlace(TrendSums, frozen=True, rename="camel", kw_only=True):
 
     id: Annotated[Id, Meta(description="the vehicle or driver", examples=_SUBJECT)]
     rank: Annotated[int, Meta(description="from 1; equal ones share a rank", examples=[1])]
+    compared: Annotated[
+        float,
+        Meta(
+            description="what is compared, as `by` says: the score, or harsh events for each 100 km; of the trips whose"
+            " `harshKnown` is true",
+            examples=[93.4],
+        ),
+    ]
 
 
 class RankingLink(msgspec.Struct, frozen=True, rename="camel"):
@@ -136,8 +149,8 @@ class Ranking(msgspec.Struct, frozen=True, rename="camel"):
     by: Annotated[
         str,
         Meta(
-            description="what is compared: `score`; `harsh`: harsh events per km (`per100Km.accel` and"
-            " `per100Km.deAccel` together), because a member's `limitKnown` is below 0.5",
+            description="what is compared: `score`; `harsh`: harsh events per km, because limits are known for less"
+            " than half the distance of a member",
             examples=["score"],
         ),
     ]
