@@ -31,7 +31,8 @@ class Load:
     """Loaded as published clients do, and longer, without amqtt: a write (so a TLS record) of its own a message."""
 
     form: str = "documented"
-    """What devices send; another form is compared with the documented one, the load before that with equal kind."""
+    """What devices send, in which order; another form is compared with the documented one, the load before that with
+    equal kind."""
 
 
 LOADS = (
@@ -43,9 +44,11 @@ LOADS = (
     Load("1 with `try` and two other keys, ten seconds", "short", 1_000, 1, None, None, is_hard=True, form="keys"),
     Load("2 with `try` and two other keys, ten seconds", "short", 200, 20, None, None, is_hard=True, form="keys"),
     Load("2 numbers as text, ten seconds", "short", 200, 20, None, None, is_hard=True, form="text"),
+    Load("2 the newest first, ten seconds", "short", 200, 20, None, None, is_hard=True, form="newest"),
+    Load("2 a backlog between live data, ten seconds", "short", 200, 20, None, None, is_hard=True, form="backlog"),
     Load("3 with `try` and two other keys", "aggregate", 200, 20, None, None, form="keys"),
 )
-FORMS: Final = {"keys": (1 / 1.15, 1 / 1.05), "text": (1 / 1.5, None)}
+FORMS: Final = {"keys": (1 / 1.15, 1 / 1.05), "text": (1 / 1.5, None), "newest": (0.6, 0.9), "backlog": (0.6, 0.9)}
 """Gate and stretch of the rate in another form over the rate in the documented form."""
 ROUNDS, SECONDS, HARD_SECONDS = 5, 4.0, 10.0
 QUICK_ROUNDS, QUICK_SECONDS = 2, 2.0

@@ -4,7 +4,8 @@
  * messages in flight; or, with `--rate R`, all connections together publish R messages a second, one after the other.
  * A PUBACK's latency runs from the write of its PUBLISH; in rate mode from the moment the message was due, so that a
  * server that stalls cannot hide it. Every message has its own time, one (or 30) seconds after the connection's last.
- * `--form keys` adds `try` and two keys that are not documented, `--form text` sends numbers as text.
+ * `--form keys` adds `try` and two keys that are not documented, `--form text` sends numbers as text. `--form newest`
+ * sends the newest first; `--form backlog` sends a drive of six hours ago, a message of it behind each live one.
  * `--kind short` sends 124 bytes instead of 144; `--apart` gives each message a write, and so a TLS record, of its own:
  * otherwise messages that may go at once share one.
  * `--publishers N` lets only the first N connections publish (in the closed loop: 0 or all); the others are just there.
@@ -196,9 +197,16 @@ static void put_place(unsigned char *at, long number, uint32_t n) {
     put_digits(at + lon_at, 6, 470000 + number % 100 * 1600 + 147 * (step < 40 ? step : 80 - step));
 }
 
+/* When the last sample of a device's n-th message was taken. */
+static long long last_ms(uint32_t n, long long span) {
+    if (!strcmp(options.form, "newest")) return options.first_ms - span * n;
+    if (strcmp(options.form, "backlog")) return options.first_ms + span * ((long long)n + 1);
+    return options.first_ms + span * (n / 2 + 1) + (n % 2 ? 0 : 6 * 3600 * 1000LL);
+}
+
 static void put_message(unsigned char *at, long number, uint32_t n, uint64_t since) {
     int points = times - 1;
-    long long last = options.first_ms + 1000LL * points * ((long long)n + 1);
+    long long last = last_ms(n, 1000LL * points);
     if (options.drive) last = ((long long)since + wall_ahead_ns) / 1000000;
     unsigned id = n % 65535 + 1;
     memcpy(at, message, message_size);
@@ -620,7 +628,7 @@ static void parse(int argc, char **argv) {
         }
     if (!options.port || options.connections < 1 || options.window < 1 || options.window > MAX_WINDOW) {
         fprintf(stderr, "usage: loadgen --port P [--ca FILE] [--users FILE] [--connections N] [--window 1..64]\n"
-                        "       [--kind single|short|aggregate] [--form documented|keys|text] [--rate R] [--seconds S] [--warmup S] [--server PID]\n"
+                        "       [--kind single|short|aggregate] [--form documented|keys|text|newest|backlog] [--rate R] [--seconds S] [--warmup S] [--server PID]\n"
                         "       [--first-ms MS]  time of the first message\n"
                         "       [--apart] [--drive] [--publishers N] [--answer] [--reconnect] [--redial MS]\n");
         exit(2);
