@@ -13,6 +13,7 @@ from sqlalchemy import Table, insert, select, update
 from tests.support import fleet_rows, reaching, stores
 from tripline import observe
 from tripline.config import Ingest
+from tripline.domain.history import Event, Fact
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.ports.outages import Outage
 from tripline.services.device_frames import Answered, Frame
@@ -21,6 +22,7 @@ from tripline.services.ingest.pipeline import Pipeline
 from tripline.services.ingest.rejected_log import RejectedLog
 from tripline.services.live.position_keeper import PositionKeeper
 from tripline.store import tables
+from tripline.store.fleet import history
 from tripline.store.transactions import Store
 from tripline.wire.readings import RpcAnswer
 
@@ -207,6 +209,19 @@ class Rig:
             log=self.rejected,
             positions=self.positions,
         )
+
+    def note(self, event: Event, at: int, **of: Any) -> None:
+        """Add an entry to history."""
+        fact = Fact(event=event, actor_id=None, company_id=COMPANY, **of)  # type: ignore[arg-type]  # its own id
+        self.run(self.store.write(lambda tx: history.add(tx, fact, ids=self.ids, now_ms=at)))
+
+    def remount(self, at: int, onto: str | None = OTHER_VEHICLE) -> None:
+        """Take the sensor off its vehicle and put it on another one."""
+        self.note(Event.UNMOUNTED, at, sensor_id=SENSOR, vehicle_id=VEHICLE)
+        if onto is not None:
+            self.note(Event.MOUNTED, at, sensor_id=SENSOR, vehicle_id=onto)
+        self.change(tables.sensor, SENSOR, vehicle_id=onto)
+        self.take_in([], again={SENSOR})
 
     def restart(self, *, clock_set_back: bool = False) -> None:
         """As after a kill: only what is committed is left."""

@@ -43,7 +43,18 @@ class Past(msgspec.Struct, frozen=True):
     drivers: Mapping[str | None, Drivers]
     """Of each of its vehicles that was not deleted."""
 
-    def owner(self, at_ms: int) -> Owner:
+    @property
+    def vehicle_ids(self) -> set[VehicleId]:
+        """Its vehicles that were not deleted."""
+        return {VehicleId(each) for each in self.drivers if each is not None}
+
+    @property
+    def driver_ids(self) -> set[UserId]:
+        """The earlier drivers of these vehicles."""
+        changes = (change for drivers in self.drivers.values() for change in drivers.changes)
+        return {UserId(change.id) for change in changes if change.id is not None}
+
+    def owner(self, at_ms: float) -> Owner:
         """Return vehicle and driver at the instant; none of a deleted vehicle (H16)."""
         vehicle_id = _at(self.changes, at_ms, self.vehicle_id)
         drivers = self.drivers.get(vehicle_id)
@@ -52,7 +63,7 @@ class Past(msgspec.Struct, frozen=True):
         return Owner(vehicle_id, _at(drivers.changes, at_ms, drivers.now))  # type: ignore[arg-type]  # ids of its kinds
 
 
-def _at(changes: Sequence[Change], at_ms: int, now: str | None) -> str | None:
+def _at(changes: Sequence[Change], at_ms: float, now: str | None) -> str | None:
     """The vehicle or person at the instant. Before the first known change: the one that it ended, else the present
     one."""
     last = None

@@ -282,6 +282,7 @@ class BusBatches:
             tx,
             SCOPE,
             sensors=sensors,
+            changed={message.sensor.id: message.sensor for message in messages if message.is_before_change}.values(),
             vehicle_ids=_not_none(
                 *(message.read.opened.vehicle_id for message in messages), *(trip.vehicle_id for trip in trips.values())
             ),

@@ -8,6 +8,7 @@ Not here: reading (`wire/bus/reader.py`), looking up rows (`batches.py`), trips 
 
 import collections
 import functools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from msgspec.structs import replace
 from tripline.domain import bus, ids, trips
 from tripline.domain.bus import Span
 from tripline.domain.ids import RowNo, SensorId, TimeIds, UserId, VehicleId
+from tripline.domain.mountings import Owner
 from tripline.domain.trips import Cause, State
 from tripline.services.bus.messages import Headed, Message, Read, Record, Refused
 from tripline.services.push.notices import Subject
@@ -66,6 +68,28 @@ class Admitted(msgspec.Struct, frozen=True):
         takes_part = any(not isinstance(record.reading, LatestValues) for record in records)
         return self.read.opened.trip_id if takes_part else None
 
+    @property
+    def is_before_change(self) -> bool:
+        """True if its sensor was on another vehicle since, or its vehicle had another driver."""
+        return self._first_ms < max(self.sensor.mounted_ms, self.sensor.driven_ms)
+
+    def owner(self, facts: Facts) -> Owner:
+        """Vehicle and driver at its time, as for devices (gaps H9); without a vehicle of the sensor, the one that the
+        message names, if it belongs to the same company (4.16)."""
+        past = facts.pasts.get(self.sensor.id)
+        if past is not None and (owner := past.owner(self._first_ms)).vehicle_id is not None:
+            return owner
+        vehicle_id = self.sensor.vehicle_id if past is None else None
+        said = self.read.opened.vehicle_id
+        if vehicle_id is None and said in facts.vehicles and facts.vehicles[said].company_id == self.sensor.company_id:
+            vehicle_id = VehicleId(said)
+        return Owner(vehicle_id, _driver(facts, vehicle_id))
+
+    @property
+    def _first_ms(self) -> float:
+        """The earliest time of its records."""
+        return min((_time_of(record.reading) for record in self.read.records), default=math.inf)
+
 
 class StoredReading(msgspec.Struct, frozen=True):
     """A stored reading, for pushes and positions."""
@@ -102,17 +126,6 @@ def _is_foreign(message: Message, opened: Opened, sensor: Sensor) -> bool:
     return bool({opened.company_id, message.company_id} - {None, sensor.company_id})
 
 
-def vehicle_of(message: Admitted, facts: Facts) -> VehicleId | None:
-    """Return the sensor's vehicle; if it has none, the vehicle that the message names, if it belongs to the same
-    company (4.16)."""
-    if message.sensor.vehicle_id is not None:
-        return message.sensor.vehicle_id
-    said = message.read.opened.vehicle_id
-    if said is None or said not in facts.vehicles or facts.vehicles[said].company_id != message.sensor.company_id:
-        return None
-    return VehicleId(said)
-
-
 def new_trips(
     messages: Sequence[Admitted], known: Mapping[str, BusTrip], facts: Facts, *, ids_: TimeIds, now_ms: int
 ) -> dict[str, list[Any]]:
@@ -126,10 +139,10 @@ def new_trips(
     found = {}
     for trip_id in sorted(first):
         message, no = first[trip_id], ids_.take(1, now_ms=now_ms)
-        sensor, vehicle_id = message.sensor, vehicle_of(message, facts)
+        sensor, owner = message.sensor, message.owner(facts)
         found[trip_id] = [
-            *(no, trip_id, ids.ms_of_no(no), sensor.company_id, sensor.id, vehicle_id),
-            *(_driver(facts, vehicle_id), sensor.service_type, _device_type(message), False),
+            *(no, trip_id, ids.ms_of_no(no), sensor.company_id, sensor.id),
+            *(*owner, sensor.service_type, _device_type(message), False),
             *(trips.move(None, Cause.SAMPLE).value, bus.SOURCE),
         ]
     return found
@@ -262,7 +275,7 @@ class Placer:
         """Copy the message's facts to the trip."""
         opened = message.read.opened
         if trip.vehicle_id is None:
-            trip.vehicle_id = vehicle_of(message, self._facts)
+            trip.vehicle_id = message.owner(self._facts).vehicle_id
         if opened.user_id is not None:
             user_id = self._person(opened.user_id, message.sensor, trip.vehicle_id)
             if trip.corrected_ms is not None:
@@ -300,12 +313,10 @@ class Placer:
         new = self._new_record(record, message.read.opened.record, self._locked.events)
         if new is None:
             return
-        vehicle_id = vehicle_of(message, self._facts) if trip is None else trip.vehicle_id
+        vehicle_id, user_id = message.owner(self._facts) if trip is None else (trip.vehicle_id, trip.user_id)
         said = message.read.opened.user_id
         if said is not None:
             user_id = self._person(said, message.sensor, vehicle_id)
-        else:
-            user_id = _driver(self._facts, vehicle_id) if trip is None else trip.user_id
         sensor = message.sensor
         self.events += (new.no, new.id, sensor.company_id, sensor.id, vehicle_id, user_id, trip and trip.id)
         self.events += (reading.device_type, reading.ty, reading.sent_ty, reading.ts, reading.event_ms)
@@ -352,6 +363,16 @@ class Placer:
             return
         # Use another instant than before, so that a scorer at work on the job notices the change.
         self.rows.jobs[trip.no] = max(self._now_ms + self._grace_ms, 0 if due_ms is None else due_ms + 1)
+
+
+def _time_of(reading: Microtrip | Trip | DeviceEvent | LatestValues) -> float:
+    """When it begins; infinite: unknown."""
+    if isinstance(reading, Microtrip):
+        return reading.first_ms
+    if isinstance(reading, DeviceEvent):
+        return reading.event_ms
+    times = (reading.start_ms, reading.end_ms, reading.header_ms) if isinstance(reading, Trip) else ()
+    return next((at_ms for at_ms in times if at_ms is not None), math.inf)
 
 
 def _span(reading: Microtrip) -> Span:

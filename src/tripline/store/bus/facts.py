@@ -3,7 +3,7 @@
 Not here: trips and records (`store/trips/bus_trips.py`, `store/trips/bus_trips.py`).
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -11,6 +11,9 @@ from sqlalchemy import Select, bindparam, select
 
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import CompanyId, SensorId, TripId, UserId, VehicleId
+from tripline.domain.mountings import Past
+from tripline.store.ingest import mountings
+from tripline.store.ingest.mountings import CHANGED_MS
 from tripline.store.tables import account, sensor, trip, vehicle, vehicle_user
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -28,6 +31,10 @@ class Sensor(msgspec.Struct, frozen=True):
     vehicle_id: VehicleId | None
     kind: str | None
     """Last kind of trip message."""
+    mounted_ms: int
+    """When its vehicle changed last; 0: not known."""
+    driven_ms: int
+    """When the driver of its vehicle changed last; 0: not known."""
 
 
 class Latest(msgspec.Struct, frozen=True):
@@ -48,6 +55,8 @@ class Facts(msgspec.Struct, frozen=True):
     sensors: dict[str, Sensor]
     vehicles: dict[str, Latest]
     people: dict[str, Latest]
+    pasts: Mapping[SensorId, Past]
+    """Changes of the sensors that a message is older than."""
     rights: frozenset[tuple[str, str]]
     """Person and vehicle, where the person has a right on a vehicle of any company."""
 
@@ -59,17 +68,28 @@ def sensors(tx: ReadTx, scope: Scope, ids: Collection[str]) -> dict[str, Sensor]
 
 
 def load(
-    tx: ReadTx, scope: Scope, *, sensors: dict[str, Sensor], vehicle_ids: Collection[str], user_ids: Collection[str]
+    tx: ReadTx,
+    scope: Scope,
+    *,
+    sensors: dict[str, Sensor],
+    changed: Collection[Sensor],
+    vehicle_ids: Collection[str],
+    user_ids: Collection[str],
 ) -> Facts:
-    """Load these vehicles and people, the vehicles of the sensors, and the drivers of all those vehicles."""
+    """Load these vehicles and people, the vehicles of the sensors, and the drivers of all those vehicles; of the
+    `changed` sensors the earlier ones, too."""
     _everything(scope)
     mounted = {each.vehicle_id for each in sensors.values() if each.vehicle_id is not None}
-    vehicles = _vehicles(tx, {*vehicle_ids, *mounted})
+    pasts = {each.id: mountings.past(tx, scope, each.id, each.vehicle_id) for each in changed}
+    named = {owner for past in pasts.values() for owner in past.vehicle_ids}
+    vehicles = _vehicles(tx, {*vehicle_ids, *mounted, *named})
     drivers = {each.driver_id for each in vehicles.values() if each.driver_id is not None}
+    drivers |= {owner for past in pasts.values() for owner in past.driver_ids}
     return Facts(
         sensors=sensors,
         vehicles=vehicles,
         people=_people(tx, {*user_ids, *drivers}),
+        pasts=pasts,
         rights=frozenset((row.user_id, row.vehicle_id) for row in _rows(tx, _RIGHTS, user_ids)),
     )
 
@@ -124,6 +144,7 @@ _SENSORS: Final = (
         sensor.c.type,
         sensor.c.vehicle_id,
         sensor.c.last_trip_msg_type,
+        *(changed.label(name) for name, changed in zip(("mounted_ms", "driven_ms"), CHANGED_MS, strict=True)),
     )
     .where(sensor.c.id.in_(_IDS))
     .order_by(sensor.c.id)

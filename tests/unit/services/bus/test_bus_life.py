@@ -12,6 +12,7 @@ from tests.support.ingest_rig import DRIVER, MINUTE, NOW, OTHER_VEHICLE, SENSOR,
 from tests.support.ingest_rig import microtrip as of_device
 
 from tripline.config import Ingest
+from tripline.domain.history import Event
 from tripline.domain.ids import TripId, UserId
 from tripline.ports.outages import Outage
 from tripline.services.bus.silence import Silence
@@ -423,3 +424,28 @@ def test_vehicle_that_only_one_message_names_is_the_trips(rig):
     rig.score()
 
     assert rig.rows(tables.driving_score, "vehicle_id") == [OTHER_VEHICLE]
+
+
+# the vehicle and driver of a trip
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_backlog_of_the_old_vehicle_goes_to_it_and_its_driver(rig: BusRig, deleted: bool) -> None:
+    rig.remount(NOW + MINUTE)
+    if deleted:
+        rig.run(rig.store.write(lambda tx: tx.run(tables.vehicle.delete().where(tables.vehicle.c.id == VEHICLE))))
+    rig.deliver(microtrip(vehicleId=None), event(tripId=None, vehicleId=None))
+    rig.deliver(microtrip([sample(NOW + 2 * MINUTE)], tripId=OTHER_TRIP, microTripId=None, vehicleId=None))
+
+    owner = (None, None) if deleted else (VEHICLE, DRIVER)
+    assert rig.rows(tables.trip, "vehicle_id", "user_id") == [owner, (OTHER_VEHICLE, None)]
+    assert rig.rows(tables.device_event, "vehicle_id", "user_id") == [(OTHER_VEHICLE, None)]
+    assert rig.rows(tables.vehicle, "latest_trip_id") == ([OTHER_TRIP] if deleted else [TRIP, OTHER_TRIP])
+
+
+def test_driver_is_the_one_at_the_start_unless_the_message_says_one(rig: BusRig) -> None:
+    rig.note(Event.DRIVER_UNSET, NOW + MINUTE, vehicle_id=VEHICLE, user_id=DRIVER)
+    rig.change(tables.vehicle, VEHICLE, current_driver_id=None)
+    rig.deliver(microtrip(), microtrip([sample(NOW + 2 * MINUTE)], tripId=OTHER_TRIP, microTripId=None))
+
+    assert rig.rows(tables.trip, "user_id") == [DRIVER, None]

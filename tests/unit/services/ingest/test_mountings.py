@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from tests.support.ingest_rig import (
-    COMPANY,
     DRIVER,
     MINUTE,
     NOW,
@@ -18,27 +17,13 @@ from tests.support.ingest_rig import (
     trip_message,
 )
 
-from tripline.domain.history import Event, Fact
+from tripline.domain.history import Event
 from tripline.domain.ids import VehicleId
 from tripline.store import tables
 from tripline.store.erasure import erasures, vehicle_remains
-from tripline.store.fleet import history
 
 M = NOW + 60 * MINUTE
 """When the sensor was mounted on the other vehicle."""
-
-
-def note(rig: Rig, event: Event, at: int, **of: Any) -> None:
-    fact = Fact(event=event, actor_id=None, company_id=COMPANY, **of)
-    rig.run(rig.store.write(lambda tx: history.add(tx, fact, ids=rig.ids, now_ms=at)))
-
-
-def remount(rig: Rig, at: int = M, onto: str | None = OTHER_VEHICLE) -> None:
-    note(rig, Event.UNMOUNTED, at, sensor_id=SENSOR, vehicle_id=VEHICLE)
-    if onto is not None:
-        note(rig, Event.MOUNTED, at, sensor_id=SENSOR, vehicle_id=onto)
-    rig.change(tables.sensor, SENSOR, vehicle_id=onto)
-    rig.take_in([], again={SENSOR})
 
 
 def trips(rig: Rig) -> list[Any]:
@@ -47,7 +32,7 @@ def trips(rig: Rig) -> list[Any]:
 
 @pytest.mark.parametrize("onto", [OTHER_VEHICLE, None])
 def test_backlog_of_the_old_vehicle_goes_to_it_and_its_driver(rig: Rig, onto: str | None) -> None:
-    remount(rig, onto=onto)
+    rig.remount(M, onto)
     rig.send(microtrip(M + 2 * MINUTE), at=M + 2 * MINUTE)
     rig.send(microtrip(NOW), microtrip(NOW + 1000), {"ty": 113, "ts": NOW, "pld": {"tid": 41}}, at=M + 3 * MINUTE)
 
@@ -61,7 +46,7 @@ def test_backlog_of_the_old_vehicle_goes_to_it_and_its_driver(rig: Rig, onto: st
 
 def test_samples_up_to_the_remounting_join_the_old_vehicle_s_trip_and_later_ones_do_not(rig: Rig) -> None:
     rig.send(microtrip(M - 10_000), at=M - 9_000)
-    remount(rig)
+    rig.remount(M)
     rig.send(microtrip(M + 5000), microtrip(M - 5000), microtrip(M + 6000), microtrip(M - 1), at=M + 7000)
 
     assert trips(rig) == [
@@ -72,7 +57,7 @@ def test_samples_up_to_the_remounting_join_the_old_vehicle_s_trip_and_later_ones
 
 def test_trip_that_ended_before_the_remounting_gets_no_sample_of_the_new_vehicle(rig: Rig) -> None:
     rig.send(microtrip(M - 5000), microtrip(M - 3000, tid=42), at=M - 3000)
-    remount(rig)
+    rig.remount(M)
     rig.send(microtrip(M + 1000), at=M + 1000)
 
     assert [(row[0], row[3]) for row in trips(rig)] == [
@@ -84,16 +69,16 @@ def test_trip_that_ended_before_the_remounting_gets_no_sample_of_the_new_vehicle
 
 def test_known_trip_of_a_time_before_all_changes_keeps_its_samples(rig: Rig) -> None:
     rig.send(microtrip(NOW), at=M - 2000)
-    note(rig, Event.MOUNTED, M - 1000, sensor_id=SENSOR, vehicle_id=VEHICLE)
-    remount(rig)
+    rig.note(Event.MOUNTED, M - 1000, sensor_id=SENSOR, vehicle_id=VEHICLE)
+    rig.remount(M)
     rig.send(microtrip(NOW + 1000), trip_message(NOW, NOW + 2000), at=M + 1000)
 
     assert trips(rig) == [(VEHICLE, DRIVER, "COMPLETE", NOW, NOW + 2000)]
 
 
 def test_driver_is_the_one_at_the_start(rig: Rig) -> None:
-    note(rig, Event.DRIVER_SET, NOW - 1000, vehicle_id=VEHICLE, user_id=DRIVER)
-    note(rig, Event.DRIVER_UNSET, M, vehicle_id=VEHICLE, user_id=DRIVER)
+    rig.note(Event.DRIVER_SET, NOW - 1000, vehicle_id=VEHICLE, user_id=DRIVER)
+    rig.note(Event.DRIVER_UNSET, M, vehicle_id=VEHICLE, user_id=DRIVER)
     rig.change(tables.vehicle, VEHICLE, current_driver_id=None)
     rig.take_in([], again={SENSOR})
     rig.send(microtrip(M + 1), microtrip(NOW), trip_message(NOW + 31 * MINUTE, NOW + 32 * MINUTE, tid=3), at=M + 1)
@@ -103,7 +88,7 @@ def test_driver_is_the_one_at_the_start(rig: Rig) -> None:
 
 def test_late_samples_of_a_deleted_vehicle_make_a_trip_on_no_vehicle(rig: Rig) -> None:
     rig.send(microtrip(NOW), at=NOW)
-    remount(rig)
+    rig.remount(M)
     rig.run(rig.store.write(lambda tx: erasures.begin(tx, VEHICLE, now_ms=M)))
     rig.run(rig.store.write(lambda tx: tx.run(tables.vehicle.delete().where(tables.vehicle.c.id == VEHICLE))))
     rig.take_in([], again={SENSOR})
@@ -117,7 +102,7 @@ def test_late_samples_of_a_deleted_vehicle_make_a_trip_on_no_vehicle(rig: Rig) -
 
 
 def test_backlog_moves_the_old_vehicle_and_not_the_new_one(rig: Rig) -> None:
-    remount(rig)
+    rig.remount(M)
     rig.send(microtrip(NOW), at=M + 1000)
     rig.run(rig.positions.write_down())
 
@@ -134,7 +119,7 @@ def test_resends_of_a_deleted_vehicle_are_recognised_for_ten_days(rig: Rig, how:
     ]
     rig.send(*sent, at=NOW + 5000)
     rig.now_ms = NOW + days * 24 * 60 * MINUTE
-    remount(rig, rig.now_ms)
+    rig.remount(rig.now_ms)
     rig.run(rig.store.write(lambda tx: erasures.begin(tx, VEHICLE, now_ms=rig.now_ms)))
     if how == "erased":
         while rig.run(rig.store.write(lambda tx: vehicle_remains.erase_some(tx, VehicleId(VEHICLE), limit=2))):
