@@ -121,9 +121,10 @@ def candidates(index: RoadIndex, lat: Floats, lon: Floats, north: Floats, east: 
     way = index.one_way[road]
     agreed = np.where(way == 0, np.abs(along), along * way)
     cost = by_distance(np.sqrt(near.squared)) + HEADING * (sure - agreed) + SIDE * index.side[road]
-    order = np.lexsort((cost, road, near.point))
-    point, road = near.point[order], road[order]
-    best = order[np.append(True, (point[1:] != point[:-1]) | (road[1:] != road[:-1]))[: order.size]]
+    # The cheapest segment of each road, then the roads of each point by their costs.
+    own = near.point * index.link.size + road
+    order = np.lexsort((cost, own))
+    best = order[np.append(True, np.diff(own[order]) != 0)[: order.size]]
     best = best[np.lexsort((cost[best], near.point[best]))]
     point = near.point[best]
     firsts = np.searchsorted(point, np.arange(lat.size))

@@ -107,17 +107,21 @@ def _chain(index: RoadIndex, found: Candidates, anchors: Anchors) -> Ints:
     points = len(found.road)
     own = np.concatenate([found.cost, np.full((points, 1), OFF_ROAD)], axis=1)
     before = np.zeros((points, MOST + 1), np.int64)
-    costs = own[0]
-    lanes = np.arange(MOST + 1)
+    # The cheapest chain up to each candidate. The loop does no more than it must; what led there follows in blocks.
+    costs = np.empty((points, MOST + 1))
+    costs[0] = own[0]
+    sums = np.empty((MOST + 1, MOST + 1))
     at = 0
     for block in changes.costs(index, found, anchors):
-        for change in block:
+        first, last = at, at + len(block)
+        onward = np.ascontiguousarray(block.transpose(0, 2, 1)) + own[first + 1 : last + 1, :, None]
+        for change in onward:
+            np.add(change, costs[at], out=sums)
             at += 1
-            sums = costs[:, None] + change
-            before[at] = sums.argmin(axis=0)
-            costs = sums[before[at], lanes] + own[at]
+            np.minimum.reduce(sums, axis=1, out=costs[at])
+        before[first + 1 : last + 1] = (onward + costs[first:last, None, :]).argmin(axis=2)
     chosen = np.empty(points, np.int64)
-    lane = int(costs.argmin())
+    lane = int(costs[-1].argmin())
     for at in range(points - 1, -1, -1):
         chosen[at] = lane
         lane = int(before[at, lane])
