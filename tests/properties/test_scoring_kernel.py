@@ -95,7 +95,7 @@ def plain(drives, rules):
     """(type, time) of every event and the seconds over the limit, by the words of the rules."""
     kept = []
     rows = list(zip(drives.time_ms.tolist(), drives.speed_kmh.tolist(), drives.lat.tolist(), strict=True))
-    for row in sorted(rows, key=lambda row: row[0])[::-1]:
+    for row in sorted(rows, key=lambda row: (row[0], row[1] > 0))[::-1]:
         if not kept or kept[-1][0] - row[0] >= 920:
             kept.append(row)
     kept.reverse()

@@ -114,9 +114,10 @@ def instants(drives: Drives, *, instant_ms: int) -> Drives:
     """The same trips in order of time (O2: stable), reduced to the last of samples closer than `instant_ms` (O4).
 
     Kept samples are at least `instant_ms` apart: from the end of a trip backwards, each kept sample replaces the
-    closer ones before it. It takes over their bits of `em`, for each bit is an event.
+    closer ones before it. It takes over their bits of `em`, for each bit is an event. Of equal times a sample that
+    moves is the last: boxes send a second one with speed 0.
     """
-    order = np.lexsort((drives.time_ms, drives.at(np.arange(drives.time_ms.size))))
+    order = np.lexsort((drives.speed_kmh > 0, drives.time_ms, drives.at(np.arange(drives.time_ms.size))))
     keep = np.flatnonzero(_spaced(drives.time_ms[order], drives.starts, instant_ms))
     kept = picked(drives, order[keep])
     if drives.em is None or not keep.size:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.support.made_drives import drives, events, findings
+from tests.support.made_drives import NAN, drives, events, findings
 
 from tripline.scoring.drives import instants
 
@@ -20,6 +20,13 @@ def test_o2_samples_are_sorted_by_time_within_each_trip():
 
 def test_o2_sort_is_stable_so_the_last_sent_of_equal_times_is_kept():
     tidy = instants(drives({"t": [1, 0, 1], "speed": [10, 20, 30]}), instant_ms=920)
+
+    assert tidy.speed_kmh.tolist() == [20, 30]
+
+
+@pytest.mark.parametrize("second", [0.0, NAN])
+def test_o2_of_equal_times_the_sample_that_moves_is_kept(second):
+    tidy = instants(drives({"t": [0, 0, 1, 1], "speed": [20, second, second, 30]}), instant_ms=920)
 
     assert tidy.speed_kmh.tolist() == [20, 30]
 
