@@ -36,8 +36,6 @@ class Steps(msgspec.Struct, frozen=True):
     """Shape n: the summed steps of each trip, metres, and the number of mended ones."""
 
     metres: Floats
-    each: Singles
-    """From each sample to the next; 0 between trips."""
     replaced: Ints
     """Steps replaced by the distance by speed."""
     left_out: Ints
@@ -63,18 +61,20 @@ class _Mended(NamedTuple):
     """Steps left out, and gaps that were shortened."""
 
 
-def old(drives: Drives, intervals_ms: Ints, rules: Rules) -> Ints:
+def old(drives: Drives, steps: Singles, intervals_ms: Ints, rules: Rules) -> Ints:
     """The samples that repeat the position before them at speed, up to a step beyond reach: the receiver has no newer
-    one, as in a tunnel where the wheels tell the speed."""
+    one, as in a tunnel where the wheels tell the speed.
+
+    `steps`, `intervals_ms`: from each sample to the next.
+    """
     same = np.append(False, (drives.lat[1:] == drives.lat[:-1]) & (drives.lon[1:] == drives.lon[:-1]))
     same[drives.starts[:-1][np.diff(drives.starts) > 0]] = False
     last = np.flatnonzero(same[:-1] & ~same[1:])
     last = last[last + 1 < drives.starts[drives.at(last) + 1]]
     last = last[intervals_ms[last] <= rules.guards.gap_ms]
-    metres = haversine_m(drives.lat[last], drives.lon[last], drives.lat[last + 1], drives.lon[last + 1])
     faster = np.fmax(drives.speed_kmh[last], drives.speed_kmh[last + 1]).astype(np.float32)
     seconds = (intervals_ms[last] / 1_000).astype(np.float32)
-    last = last[metres > _reach(faster, seconds, rules)]
+    last = last[steps[last] > _reach(faster, seconds, rules)]
     if not last.size:
         return last
     fresh = np.flatnonzero(~same)
@@ -85,11 +85,13 @@ def old(drives: Drives, intervals_ms: Ints, rules: Rules) -> Ints:
     return ranges(first[moves], last[moves])
 
 
-def impossible(drives: Drives, trips: Flags, rules: Rules) -> Ints:
-    """The samples whose positions cannot be reached in time. `trips`: shape n, the trips to check (without speeds)."""
+def impossible(drives: Drives, steps: Singles, trips: Flags, rules: Rules) -> Ints:
+    """The samples whose positions cannot be reached in time.
+
+    `steps`: from each sample to the next. `trips`: shape n, the trips to check (without speeds).
+    """
     if not trips.any():
         return np.empty(0, np.int64)
-    steps = steps_m(drives.lat, drives.lon)
     far = steps > rules.guards.fastest_mps * np.diff(drives.time_ms) / 1_000
     far[seams(drives.starts)] = False
     far &= np.repeat(trips, np.diff(drives.starts))[:-1]
@@ -119,17 +121,23 @@ def _reached(drives: Drives, here: int, there: int, rules: Rules) -> bool:
 
 
 def guarded(
-    drives: Drives, speed_kmh: Singles, seconds: Singles, old: Ints, without: Flags, fitting: Flags, rules: Rules
+    steps: Singles,
+    drives: Drives,
+    speed_kmh: Singles,
+    seconds: Singles,
+    old: Ints,
+    without: Flags,
+    fitting: Flags,
+    rules: Rules,
 ) -> Steps:
-    """The sums of the guarded steps.
+    """Guard the steps in place, and sum them.
 
-    `seconds`: from each sample to the next. `old`: the samples with an old position. `without`: shape n, the trips
-    without device speeds. `fitting`: shape n, the trips whose speeds fit the path.
+    `steps`, `seconds`: from each sample to the next; steps between trips are 0. `old`: the samples with an old
+    position. `without`: shape n, the trips without device speeds. `fitting`: shape n, the trips whose speeds fit the
+    path.
     """
     guards = rules.guards
-    steps = steps_m(drives.lat, drives.lon)
     between = seams(drives.starts)
-    steps[between] = 0
     if without.any():
         speed_kmh = np.where(np.repeat(without, np.diff(drives.starts)), np.float32(np.nan), speed_kmh)
     faster = np.maximum(speed_kmh[1:], speed_kmh[:-1])
@@ -154,7 +162,6 @@ def guarded(
     count = len(drives)
     return Steps(
         metres=metres,
-        each=steps,
         scattered=scattered,
         replaced=np.bincount(drives.at(mended.replaced), minlength=count),
         left_out=np.bincount(drives.at(mended.left_out), minlength=count),

@@ -6,25 +6,22 @@ on (`distances.py`).
 
 import numpy as np
 
-from tripline.scoring.drives import Drives, Ints, ranges
-from tripline.scoring.geometry import haversine_m
+from tripline.scoring.drives import Drives, Ints, Singles, ranges
 from tripline.scoring.rules import Rules
 
 
-def lost(drives: Drives, rules: Rules) -> Ints:
+def lost(drives: Drives, steps: Singles, intervals_ms: Ints, rules: Rules) -> Ints:
     """The samples with speed 0 at one position, up to a step that is longer than a start from standing reaches.
 
-    Samples are in order of time, one an instant.
+    `steps`, `intervals_ms`: from each sample to the next.
     """
     still = drives.speed_kmh == 0
     last = np.flatnonzero(still[:-1] & ~still[1:])
     trips = drives.at(last)
     inside = last + 1 < drives.starts[trips + 1]
     last, begins = last[inside], drives.starts[trips[inside]]
-    seconds = (drives.time_ms[last + 1] - drives.time_ms[last]) / 1_000
-    metres = haversine_m(drives.lat[last], drives.lon[last], drives.lat[last + 1], drives.lon[last + 1])
-    far = metres > rules.guards.step_margin_mps * seconds + rules.guards.step_slack_m
-    far &= seconds * 1_000 <= rules.harsh.rate_max_ms
+    far = steps[last] > rules.guards.step_margin_mps * intervals_ms[last] / 1_000 + rules.guards.step_slack_m
+    far &= intervals_ms[last] <= rules.harsh.rate_max_ms
     last, begins = last[far], begins[far]
     if not last.size:
         return last

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from tripline.scoring import annulments, clocks, distances, fixes, harsh, overspeed, speeds, style, units
 from tripline.scoring.annulments import Annulment
-from tripline.scoring.drives import Drives, Flags, Floats, Ints, Singles, cut, instants, intervals_ms, picked
+from tripline.scoring.drives import Drives, Flags, Floats, Ints, Singles, cut, instants, intervals_ms, picked, seams
 from tripline.scoring.findings import REPAIRS, Events, Findings, Spans, joined
+from tripline.scoring.geometry import steps_m
 from tripline.scoring.quality import HarshSource, LimitSource
 from tripline.scoring.rules import EventType, Rules
 
@@ -92,7 +93,7 @@ class Work(msgspec.Struct, kw_only=True):
     own_m: Floats = np.empty(0)
     """Of each trip: the sum of its guarded steps."""
     steps_m: Singles = np.empty(0, np.float32)
-    """Those steps."""
+    """Those steps; until they are guarded, as they are."""
     steps_kmh: Floats = np.empty(0)
     """Of each stretch: the step of the device's speeds (`speeds.steps_kmh`)."""
     jumps: Ints = np.empty(0, np.int64)
@@ -147,6 +148,8 @@ class Work(msgspec.Struct, kw_only=True):
         """Continue with these samples."""
         self.drives = drives
         self.spacing = intervals_ms(self.drives, between=rules.scoring.instant_ms)
+        self.steps_m = steps_m(drives.lat, drives.lon)
+        self.steps_m[seams(drives.starts)] = 0
         self.seconds = self.spacing.astype(np.float32)
         self.seconds *= np.float32(0.001)
         self.long = np.flatnonzero(self.seconds >= min(rules.scoring.max_median_s, rules.guards.gap_ms / 1_000) * 0.999)
@@ -280,25 +283,30 @@ def _instants(work: Work, rules: Rules) -> None:
 
 def _fixes(work: Work, rules: Rules) -> None:
     """Drop samples without a fix."""
-    work.drop("no_fix", fixes.lost(work.drives, rules), rules)
+    work.drop("no_fix", fixes.lost(work.drives, work.steps_m, work.spacing, rules), rules)
 
 
 def _old_positions(work: Work, rules: Rules) -> None:
     """Find positions that the receiver repeats while the vehicle drives on."""
-    work.old = distances.old(work.drives, work.spacing, rules)
+    work.old = distances.old(work.drives, work.steps_m, work.spacing, rules)
     if work.old.size:
         work.mended("old_positions", np.bincount(work.drives.at(work.old), minlength=len(work.drives)))
 
 
 def _units(work: Work, rules: Rules) -> None:
-    """Compare speeds with the path before any repair; without old positions, unless a trip has hardly others."""
+    """Compare speeds with the path before any repair; without positions that are old or far off, if others are left."""
     drives = work.drives
-    of_stretches = units.ratios(drives, drives.speed_kmh, work.spacing, work.long, rules)
-    if work.old.size:
-        speed = drives.speed_kmh.copy()
-        speed[work.old] = np.nan
-        fresh = units.ratios(drives, speed, work.spacing, work.long, rules)
-        of_stretches = np.where(np.isnan(fresh), of_stretches, fresh)
+    far = np.flatnonzero(work.steps_m > np.float32(rules.guards.fastest_mps) * work.seconds)
+    odd = np.concatenate([work.old, far, far + 1])
+    speed = drives.speed_kmh
+    if odd.size:
+        speed = speed.copy()
+        speed[odd] = np.nan
+    of_stretches = units.ratios(drives, speed, work.spacing, work.long, rules)
+    few = np.unique(drives.at(odd[np.isnan(of_stretches[drives.at(odd)])]))
+    if few.size:
+        again = units.ratios(drives, drives.speed_kmh, work.spacing, work.long, rules)
+        of_stretches[few] = again[few]
     of_stretches[work.without] = np.nan
     work.ratio = np.full(len(work.repairs), np.nan)
     known = np.flatnonzero(~np.isnan(of_stretches))
@@ -310,7 +318,7 @@ def _units(work: Work, rules: Rules) -> None:
 def _positions(work: Work, rules: Rules) -> None:
     """Drop unreachable positions of trips without speeds."""
     work.without = speeds.lacking(work.drives, work.drives.speed_kmh)
-    dropped = distances.impossible(work.drives, work.without, rules)
+    dropped = distances.impossible(work.drives, work.steps_m, work.without, rules)
     work.drop("bad_positions", dropped, rules)
 
 
@@ -347,9 +355,10 @@ def _distances(work: Work, rules: Rules) -> None:
     """Sum the plausible steps between positions."""
     fits = (work.ratio >= rules.guards.implied_least) & (work.ratio <= rules.guards.implied_most)
     fitting = fits[work.own] & ~work.without
-    steps = distances.guarded(work.drives, work.quick, work.seconds, work.old, work.without, fitting, rules)
+    steps = distances.guarded(
+        work.steps_m, work.drives, work.quick, work.seconds, work.old, work.without, fitting, rules
+    )
     work.own_m = work.summed(steps.metres)
-    work.steps_m = steps.each
     work.mended("replaced_steps", steps.replaced)
     work.mended("left_out_steps", steps.left_out)
     work.mended("scattered_positions", steps.scattered.astype(np.int64))

@@ -77,11 +77,7 @@ def _steps(drives: Drives, speed_kmh: Floats, wanted: Flags, many: int, rules: R
     driven = (speed[1:] + speed[:-1]) * lasting / (7.2 * many)
     whole = drives.time_ms[begins + many - 1] - drives.time_ms[begins] <= AVERAGED_MS * 1.5  # no gap inside
     used = whole[1:] & whole[:-1] & (trips[1:] == trips[:-1]) & (lasting * 1_000 <= rules.guards.gap_ms)
-    used &= ~np.isnan(driven)
-    far = path > rules.guards.fastest_mps * lasting
-    used &= ~far
-    used[1:] &= ~far[:-1]  # a run with a position far off may be near the next one of its kind
-    used[:-1] &= ~far[1:]
+    used &= (path <= rules.guards.fastest_mps * lasting) & ~np.isnan(driven)
     used &= np.maximum(path, driven) >= MOVING_MPS * lasting
     kept = np.flatnonzero(used)
     return _Steps(path[kept].astype(np.float64), driven[kept], trips[kept])

@@ -5,7 +5,9 @@ import pytest
 from tests.support.made_drives import drives, events, findings
 
 from tripline.scoring import fixes
+from tripline.scoring.drives import intervals_ms
 from tripline.scoring.findings import REPAIRS
+from tripline.scoring.geometry import steps_m
 from tripline.scoring.rules import Rules
 
 METRE = 1 / 111_195.08
@@ -16,7 +18,9 @@ def trip(metres, speed, **columns):
 
 
 def lost(*trips):
-    return fixes.lost(drives(*trips), Rules()).tolist()
+    whole = drives(*trips)
+    steps = steps_m(whole.lat, whole.lon)
+    return fixes.lost(whole, steps, intervals_ms(whole, between=920), Rules()).tolist()
 
 
 def test_samples_up_to_a_step_beyond_reach_are_without_a_fix():
