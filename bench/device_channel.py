@@ -16,6 +16,8 @@ from typing import Any, Final
 from bench import fleet, loadgen, loop_lag, peers
 from bench.table import Figure, of_rounds
 
+DOCUMENTED: Final = "documented"
+
 
 @dataclass(frozen=True, slots=True)
 class Load:
@@ -30,9 +32,8 @@ class Load:
     is_hard: bool = False
     """Loaded as published clients do, and longer, without amqtt: a write (so a TLS record) of its own a message."""
 
-    form: str = "documented"
-    """What devices send, in which order; another form is compared with the documented one, the load before that with
-    equal kind."""
+    form: str = DOCUMENTED
+    """What devices send, in which order. Another form is compared with the documented one in place of the peers."""
 
 
 LOADS = (
@@ -70,11 +71,10 @@ def measure(quick: bool) -> list[Figure]:
 def _all_loads(folder: Path, rounds: int, quick: bool) -> tuple[list[Figure], int]:
     """The figures, and how many messages Tripline acknowledged."""
     figures: list[Figure] = []
-    rates: dict[tuple[Any, ...], list[float]] = {}
     acknowledged = 0
     with contextlib.ExitStack() as running:
         tls = peers.certificate(folder / "tls")
-        fleet.make(folder / "data", MOST_CONNECTIONS * rounds * len(LOADS))
+        fleet.make(folder / "data", MOST_CONNECTIONS * rounds * 2 * len(LOADS))
         servers = [
             running.enter_context(peers.tripline(folder / "data", variables=loop_lag.VARIABLES)),
             running.enter_context(peers.mosquitto(folder, tls)),
@@ -84,33 +84,23 @@ def _all_loads(folder: Path, rounds: int, quick: bool) -> tuple[list[Figure], in
         lag = loop_lag.LoopLag(servers[0], folder / "data")
         taken = 0
         for load in LOADS:
-            loaded = servers[:2] if load.is_hard else servers
+            loaded = [(each.name, each, load.form) for each in servers[: 2 if load.is_hard else None]]
+            if load.form != DOCUMENTED:
+                loaded = [loaded[0], ("the documented form", servers[0], DOCUMENTED)]
             spans = []
-            runs: dict[str, list[dict[str, Any]]] = {server.name: [] for server in loaded}
-            for _ in range(rounds):  # with sensors of its own each, so that none has a trip open already
-                users = fleet.users(folder, first=taken * MOST_CONNECTIONS, count=load.connections)
-                taken += 1
-                for server in loaded:
+            runs: dict[str, list[dict[str, Any]]] = {name: [] for name, _, _ in loaded}
+            for _ in range(rounds):
+                for name, server, form in loaded:  # with sensors of its own each, so that none has a trip open already
+                    users = fleet.users(folder, first=taken * MOST_CONNECTIONS, count=load.connections)
+                    taken += server is servers[0]
                     began = lag.mark()
-                    runs[server.name].append(_loaded(server, load, users, quick))
-                    if server is servers[0]:
+                    runs[name].append(_loaded(server, load, form, users, quick))
+                    if name == "tripline":
                         spans.append((began, lag.mark()))
-            acknowledged += sum(run["acked_in_all"] for run in runs["tripline"])
-            rates[load.kind, load.connections, load.is_hard, load.form] = [
-                each["per_cpu_s"] for each in runs["tripline"]
-            ]
-            figures += [*_figures(load, runs), *_beside(load, rates), *lag.figures(load.row, spans)]
+                    if server is servers[0]:
+                        acknowledged += runs[name][-1]["acked_in_all"]
+            figures += [*_figures(load, runs), *lag.figures(load.row, spans)]
     return figures, acknowledged
-
-
-def _beside(load: Load, rates: dict[tuple[Any, ...], list[float]]) -> list[Figure]:
-    """The rate in another form over that in the documented form."""
-    if load.form == "documented":
-        return []
-    documented, other = (rates[load.kind, load.connections, load.is_hard, form] for form in ("documented", load.form))
-    gate, stretch = FORMS[load.form]
-    ratios = [a / b for a, b in zip(other, documented, strict=True)]
-    return [of_rounds(row=load.row, name="x the documented form", rounds=ratios, gate=gate, stretch=stretch)]
 
 
 def disk() -> str | None:
@@ -120,14 +110,14 @@ def disk() -> str | None:
     return os.fspath(folder)
 
 
-def _loaded(server: peers.Server, load: Load, users: Path, quick: bool) -> dict[str, Any]:
+def _loaded(server: peers.Server, load: Load, form: str, users: Path, quick: bool) -> dict[str, Any]:
     seconds = HARD_SECONDS if load.is_hard else SECONDS
     return loadgen.run(
         server,
         *(["--apart"] if load.is_hard else []),
         users=users,
         kind=load.kind,
-        form=load.form,
+        form=form,
         connections=load.connections,
         window=load.window,
         warmup=WARMUP_SECONDS,
@@ -138,7 +128,9 @@ def _loaded(server: peers.Server, load: Load, users: Path, quick: bool) -> dict[
 def _figures(load: Load, runs: dict[str, list[dict[str, Any]]]) -> list[Figure]:
     ours = runs["tripline"]
     figures = []
-    for peer, demanded in (("mosquitto", load.mosquitto), ("amqtt", load.amqtt), ("amqtt stripped", load.amqtt)):
+    of_form = ("the documented form", FORMS.get(load.form))
+    of_amqtt = [(name, load.amqtt) for name in ("amqtt", "amqtt stripped")]
+    for peer, demanded in (("mosquitto", load.mosquitto), *of_amqtt, of_form):
         if peer not in runs:
             continue
         ratios = [a["per_cpu_s"] / b["per_cpu_s"] for a, b in zip(ours, runs[peer], strict=True)]
