@@ -233,7 +233,7 @@ def steps(tmp_path_factory):
 @pytest.mark.parametrize("kind", [Subject.VEHICLE, Subject.DRIVER])
 @pytest.mark.parametrize(("by", "index"), [(RankedBy.SCORE, "company"), (RankedBy.HARSH, "harsh")])
 def test_page_of_a_ranking_is_a_walk_along_the_index_of_the_company(kind, by, index):
-    """Without sorting; ranks are counted in the index alone, and the order is known by one look at another."""
+    """Without sorting; ranks are counted in the index alone, and one look at another index gives the order."""
     walk, *member = explain_empty(rankings._page(kind.value, by))
     of_members = "(kind=? AND period=? AND day=? AND company_id=?"
     of_company = f"ix_score_rank_{index} {of_members} AND "

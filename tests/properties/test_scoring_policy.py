@@ -62,7 +62,7 @@ def test_sums_of_trips_taken_out_again_are_as_if_they_never_were(trips, others):
 
 @given(TRIPS, st.sampled_from([0.0, 5_000.0]))
 def test_cutting_a_drive_into_trips_does_not_matter(trips, added_m):
-    """What a policy adds to a trip is added once to all trips together."""
+    """The metres that a policy adds to each trip are added once to all trips together."""
     harsh, over_s, metres = sum(t[0] for t in trips), math.fsum(t[1] for t in trips), math.fsum(t[2] for t in trips)
     whole = score(harsh, over_s, metres + added_m)
 

@@ -1,7 +1,7 @@
 """Trends: sums of scored trips over days, weeks and months, and the scores, badges and rates derived from them.
 
 A trip adds whole numbers to the sums, so they can be added and subtracted for ever without drift. Its burden is its
-metres, with those that its policy adds, times -ln(score / 100), in millionths: burden and metres give the combined
+metres, plus the policy's added metres, times -ln(score / 100), in millionths: burden and metres give the combined
 score of any trips, under any policies (docs/spec/scoring.md, Trends).
 
 Not here: keeping the sums (`store/scores/sums.py`), reading them (`services/scores/trends.py`).
@@ -49,7 +49,7 @@ class Period(StrEnum):
 
 
 class RankedBy(StrEnum):
-    """What a ranking compares."""
+    """The value that a ranking compares."""
 
     SCORE = "score"
     HARSH = "harsh"
@@ -86,7 +86,7 @@ class Sums(NamedTuple):
     added_m: int = 0
     """Added by the policies to the distances of the trips."""
     vague_m: int = 0
-    """Distance of the trips whose harsh driving is unknown."""
+    """Distance of trips with unknown harsh driving."""
 
     @property
     def score(self) -> float:
@@ -177,7 +177,7 @@ def compared(by: RankedBy, key: float) -> float:
 
 
 def pooled(burden: float, *, metres: float, added_m: float, trips: int) -> float:
-    """The score of trips driven as one; `burden`: their metres, with those added, times -ln(score / 100)."""
+    """The score of trips driven as one; `burden`: their metres plus the added ones, times -ln(score / 100)."""
     return 100.0 * math.exp(-burden / (metres + added_m / trips))
 
 

@@ -52,7 +52,7 @@ class Sums(NamedTuple):
     added: int
     """Metres that policies add to these trips."""
     burden: int
-    """Sum of metres, with those added, x `lacking(score)`, each product a double."""
+    """Sum of (metres + added) x `lacking(score)`, each product a double."""
     score: int
     """Sum of scores."""
 
@@ -93,8 +93,8 @@ def sums(trips: Iterable[ScoredTrip]) -> Sums:
 def accumulated(total: Sums, how: Accumulation) -> float:
     """The accumulated score of at least one trip.
 
-    Pooled is the score of all trips driven as one: their order, and the cuts between trips, do not matter. What the
-    policies add to trips is added once: the mean over the trips.
+    Pooled is the score of all trips driven as one: their order, and the cuts between trips, do not matter. The
+    metres that policies add to trips count once: their mean over the trips.
     """
     if how == "trip_mean":
         return _rounded(total.score) / total.trips

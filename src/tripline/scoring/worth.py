@@ -34,7 +34,7 @@ class Worth:
         self._braking_weight = rules.style.braking_weight
         self._distance_m = 0.0 if scored is None else scored.distance_m + scored.added_m
         self._burden = self.points = 0.0
-        """`points`: those that one unit of burden costs."""
+        """`points`: the cost of one unit of burden."""
         if scored is not None:
             counts, style = {name: getattr(scored, name) for name in COUNTED}, float(found.style[trip])
             self._burden = score.burden(counts, over_s=scored.over_speed_s, rules=rules, style=style)

@@ -96,7 +96,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     trips: Trips | None = None
     ranking: tuple[Ranked, ...] = ()
     by: RankedBy = RankedBy.SCORE
-    """What the ranking compares."""
+    """The value that the ranking compares."""
     after: str | None = None
     """Last member of this page of the ranking; None: nothing follows."""
     waiting: tuple[Dispute, ...] = ()

@@ -35,7 +35,7 @@ class Ranked(NamedTuple):
 
     subject: str
     key: float
-    """What the ranking compares, smallest first."""
+    """The value that the ranking compares, smallest first."""
 
 
 class Ranking(NamedTuple):
@@ -82,7 +82,7 @@ def change(tx: WriteTx, kind: Subject, changes: Mapping[Key, Sums], owners: Mapp
 
 
 def compares(tx: ReadTx, ranking: Ranking) -> RankedBy:
-    """What a ranking compares: harsh driving if a member lacks limits, else scores."""
+    """The order of a ranking: by harsh driving if a member lacks limits, else by score."""
     return RankedBy.HARSH if tx.hot(_LACKING, *ranking) else RankedBy.SCORE
 
 

@@ -45,7 +45,7 @@ class Place(NamedTuple):
     known_m: int
     """Distance with a limit from the map."""
     vague_m: int
-    """Distance, where harsh driving is unknown."""
+    """Distance, if harsh driving is unknown."""
 
 
 class _Moved(NamedTuple):
@@ -128,7 +128,7 @@ def place(tx: WriteTx, trip_no: int, now: Place) -> None:
 def move(tx: WriteTx, before: Mapping[int, Share], after: Mapping[int, Share]) -> None:
     """Replace the earlier shares of these scores in the sums by the present ones, and note the days.
 
-    Trips whose harsh driving is unknown take no part in rankings.
+    Trips with unknown harsh driving take no part in rankings.
     """
     moved = [
         _Moved(share, sign)
