@@ -11,9 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support import ingest_rig, stores
-from tests.support.ingest_rig import MINUTE, NOW, Rig, frame
+from tests.support.ingest_rig import MINUTE, NOW, OTHER_VEHICLE, SENSOR, VEHICLE, Rig, frame
 from tests.support.stores import Content
 
+from tripline.domain.history import Event
 from tripline.domain.samples import RECORD
 from tripline.scoring.rules import Rules
 from tripline.services.ingest import silence
@@ -24,14 +25,21 @@ ZONE = zoneinfo.ZoneInfo("Asia/Seoul")
 LONG_AGO = NOW - 30 * 24 * 60 * MINUTE
 SAMPLES = 100
 STEP_MS = 2_000
+BLACK_BOX = 7
+REMOUNTED = [None, NOW - 60 * MINUTE, NOW + SAMPLES * STEP_MS + 10_000]
+"""When the sensor came from another vehicle: never, long after one drive, or between two drives of the same hour."""
 COLUMNS = ("start_ms", "end_ms", "tid", "device_type", "parking", "state", "vehicle_id", "user_id", "message_ty",
            "distance_m", "payload", "not_scored")  # fmt: skip
 
 
 class Drive:
-    """A drive of more than 3 km with a harsh stop, its samples and how its trip message says its times."""
+    """A drive of more than 3 km with a harsh stop, or a black box's record of parking; its samples and how its trip
+    message says its times."""
 
-    def __init__(self, start_ms: int, tid: int | None, *, ty: int, says: str, brakes_at: int) -> None:
+    def __init__(
+        self, start_ms: int, tid: int | None, *, ty: int, says: str, brakes_at: int, parking: bool = False
+    ) -> None:
+        self.parking = self.is_parted = parking
         self.tid = tid
         self.ty = ty
         self.says = says
@@ -40,10 +48,17 @@ class Drive:
         for number in range(SAMPLES):
             speed = 95.0 if number < brakes_at else 60.0
             metres += speed / 3.6 * STEP_MS / 1000
-            sample = {"lat": round(36 + metres / 111_195, 7), "lon": 127.5, "sp": speed}
+            sample = {"lat": round(36 + metres / 111_195, 7), "lon": 127.5, "sp": speed} | self._kind
             number_of = {} if tid is None else {"tid": tid}
             self.metres = round(metres)
             self.samples.append({**number_of, **sample, "clt": start_ms + number * STEP_MS})
+
+    def __repr__(self) -> str:
+        return f"Drive({self.samples[0]['clt'] - NOW}, tid={self.tid}, ty={self.ty}, {self.says}, {self.parking})"
+
+    @property
+    def _kind(self) -> dict[str, int]:
+        return {"try": 2} if self.parking else {}
 
     def cut(self, sizes: Iterator[int]) -> list[bytes]:
         """Messages with so many samples each."""
@@ -56,11 +71,12 @@ class Drive:
 
     @property
     def reports(self) -> list[bytes]:
-        """Device events: before its first sample, within it and behind its last."""
+        """Device events: before its first sample, within it and behind its last; none of a drive that parking under its
+        number follows, because an event near two trips is the one's that is known."""
         number = {} if self.tid is None else {"tid": self.tid}
         first_ms, last_ms = self.samples[0]["clt"], self.samples[-1]["clt"]
         times = (first_ms - 1_000, first_ms + 50_000, last_ms + 1_000)
-        return [json.dumps({"ty": 113, "ts": at, "pld": number}).encode() for at in times]
+        return [json.dumps({"ty": 113, "ts": at, "pld": number}).encode() for at in times if not self.is_parted]
 
     @property
     def message(self) -> list[bytes]:
@@ -69,13 +85,14 @@ class Drive:
         said = {"none": None, "both": {"stt": first_ms - 3_000, "edt": last_ms + 4_000}, "end": {"edt": last_ms}}
         told = said.get(self.says, {})
         number = {} if self.tid is None else {"tid": self.tid}
-        body = {"ty": self.ty, "ts": last_ms, "pld": {**number, "dis": self.metres, **(told or {})}}
+        body = {"ty": self.ty, "ts": last_ms, "pld": {**number, "dis": self.metres, **(told or {}), **self._kind}}
         return [] if self.says == "none" else [json.dumps(body).encode()]
 
 
 @st.composite
 def fleets(draw: st.DrawFn) -> list[Drive]:
-    """Drives whose numbers differ, close together, and drives of equal or missing numbers more than the gap apart."""
+    """Drives whose numbers differ, close together, and drives of equal or missing numbers more than the gap apart; of a
+    black box parking, too, under the number of the drive before it."""
     far = 31 * MINUTE
     length = SAMPLES * STEP_MS
     starts = [
@@ -89,10 +106,16 @@ def fleets(draw: st.DrawFn) -> list[Drive]:
     chosen = draw(st.lists(st.sampled_from(starts), min_size=2, max_size=3, unique=True))
     ty = draw(st.sampled_from([1, 7]))
     says = st.sampled_from(["none", "both", "end", "header"])
-    return [
+    drives = [
         Drive(start, tid, ty=ty, says=draw(says), brakes_at=draw(st.sampled_from([0, 33])))
         for start, tid in sorted(chosen, key=lambda each: each[0])
     ]
+    if ty == BLACK_BOX and draw(st.booleans()):
+        last = drives[-1]
+        last.is_parted = True
+        start = last.samples[-1]["clt"] + 60_000
+        drives.append(Drive(start, last.tid, ty=ty, says="none", brakes_at=0, parking=True))
+    return drives
 
 
 @pytest.fixture(scope="module")
@@ -117,11 +140,18 @@ def score(rig: Rig) -> None:
 
 
 def outcome(
-    folder: Path, seeded: Content, batches: Sequence[Sequence[bytes]], chance: random.Random | None = None
+    folder: Path,
+    seeded: Content,
+    batches: Sequence[Sequence[bytes]],
+    remounted: int | None,
+    chance: random.Random | None = None,
 ) -> dict[str, Any]:
     """What is stored in the end; with `chance`, the process restarts and scores in between."""
     with Rig.fresh(folder, template=seeded) as rig:
         rig.now_ms = NOW + 300 * MINUTE
+        if remounted is not None:
+            rig.note(Event.UNMOUNTED, remounted, sensor_id=SENSOR, vehicle_id=OTHER_VEHICLE)
+            rig.note(Event.MOUNTED, remounted, sensor_id=SENSOR, vehicle_id=VEHICLE)
         source = ingest_rig.FakeSource()
         for batch in batches:
             rig.now_ms += 1_000
@@ -150,7 +180,7 @@ def stored(rig: Rig) -> dict[str, Any]:
     events = rig.rows(tables.gps_event, "trip_no", "event_ms", "event_type", "speed_mh", "lat", "lon", "user_id")
     start_of_id = dict(rig.rows(tables.trip, "id", "start_ms"))
     latest = [*rig.rows(tables.vehicle, "latest_trip_id"), *rig.rows(tables.account, "latest_trip_id")]
-    qualities = [quality and json.loads(quality) for quality in rig.rows(tables.trip, "quality")]
+    qualities = [json.loads(quality) for quality in rig.rows(tables.trip, "quality") if quality is not None]
     return {
         "counted": sorted((quality["samples"], quality["periodMs"], quality["distance"]) for quality in qualities),
         "trips": sorted(rig.rows(tables.trip, *COLUMNS), key=repr),
@@ -176,9 +206,15 @@ def batched(bodies: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
 @settings(
     max_examples=stores.examples(40), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
-@given(fleets(), st.integers(0, 2**32), st.integers(1, 40), st.integers(0, 40))
+@given(fleets(), st.sampled_from(REMOUNTED), st.integers(0, 2**32), st.integers(1, 40), st.integers(0, 40))
 def test_order_repetition_and_cutting_change_nothing(
-    seeded: Content, folders: Iterator[Path], drives: list[Drive], seed: int, most: int, again: int
+    seeded: Content,
+    folders: Iterator[Path],
+    drives: list[Drive],
+    remounted: int | None,
+    seed: int,
+    most: int,
+    again: int,
 ) -> None:
     chance = random.Random(seed)
     in_order = [
@@ -186,7 +222,7 @@ def test_order_repetition_and_cutting_change_nothing(
         for drive in drives
         for body in (*drive.reports[:1], *drive.cut(iter([1] * SAMPLES)), *drive.reports[1:], *drive.message)
     ]
-    expected = outcome(next(folders), seeded, [*batched(in_order, 8)])
+    expected = outcome(next(folders), seeded, [*batched(in_order, 8)], remounted)
 
     def sizes() -> Iterator[int]:
         while True:
@@ -197,6 +233,9 @@ def test_order_repetition_and_cutting_change_nothing(
     sent += chance.choices(sent, k=again)
     chance.shuffle(sent)
 
-    assert outcome(next(folders), seeded, [*batched(sent, most)], chance) == expected
-    assert len(expected["trips"]) == len(drives) == len(expected["scores"])
+    assert outcome(next(folders), seeded, [*batched(sent, most)], remounted, chance) == expected
+    assert len(expected["trips"]) == len(drives)
+    assert len(expected["scores"]) == len([drive for drive in drives if not drive.parking])
+    on_other = [drive for drive in drives if remounted is not None and drive.samples[0]["clt"] < remounted]
+    assert len([row for row in expected["trips"] if OTHER_VEHICLE in row]) == len(on_other)
     assert expected["refused"] == []
