@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from msgspec.structs import replace
 
 from tripline.scoring import harsh, style
 from tripline.scoring.drives import Drives, Flags, Ints
@@ -33,11 +32,7 @@ def rough_left(drives: Drives, own: Ints, rough: harsh.HarshEvents, annulled: Se
     gone = np.zeros(rough.samples.size, np.bool_)
     for each in annulled:
         gone |= np.isin(rough.types, COUNTED[each.kind]) & _within(drives, own, rough.samples, each)
-    return (
-        harsh.HarshEvents(*(getattr(rough, name)[~gone] for name in harsh.HarshEvents.__struct_fields__))
-        if gone.any()
-        else rough
-    )
+    return rough.where(~gone) if gone.any() else rough
 
 
 def over_left(drives: Drives, own: Ints, over: Ints, annulled: Sequence[Annulment]) -> Ints:
@@ -56,7 +51,7 @@ def brakings_left(drives: Drives, own: Ints, brakings: style.Runs, annulled: Seq
         if EventType.DECELERATION in COUNTED[each.kind]:
             shared = (drives.time_ms[brakings.first] < each.end_ms) & (drives.time_ms[brakings.last] > each.begin_ms)
             gone |= shared & (own[drives.at(brakings.first)] == each.trip)
-    return replace(brakings, first=brakings.first[~gone], last=brakings.last[~gone], peak=brakings.peak[~gone])
+    return brakings.where(~gone)
 
 
 def _within(drives: Drives, own: Ints, samples: Ints, annulled: Annulment) -> Flags:

@@ -30,6 +30,7 @@ REPAIRS: Final = (
     "left_out_steps",
     "scattered_positions",
     "constant_em",
+    "unconfirmed",
 )
 """The repairs counted for each trip: data that was mended or ignored."""
 

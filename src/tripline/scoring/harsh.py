@@ -44,6 +44,10 @@ class HarshEvents(msgspec.Struct, frozen=True):
     least: Floats
     """The threshold at that place, km/h per second; 0 for reported events."""
 
+    def where(self, kept: Flags) -> "HarshEvents":
+        """These of the events."""
+        return HarshEvents(*(getattr(self, name)[kept] for name in self.__struct_fields__))
+
 
 NOTHING: Final = HarshEvents(
     *(np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0, np.int64), np.empty(0, np.int64)),

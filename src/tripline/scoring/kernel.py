@@ -4,7 +4,7 @@ Trips are processed in blocks of about `BLOCK` samples, so that intermediate arr
 memory beyond the input stays small for any number of trips.
 
 Here is the order of the steps (`STEPS`); each has its module: `clocks`, `drives` (one instant, one sample), `fixes`,
-`units`, `speeds`, `distances`, `overspeed`, `harsh`, `style`. After them, annulled events are removed
+`units`, `speeds`, `distances`, `overspeed`, `harsh`, `style`, `confirmation`. After them, annulled events are removed
 (`annulments.py`). Scores of findings: `score.py`. The rules: `docs/scoring.md`.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from tripline.scoring import annulments, clocks, distances, fixes, harsh, overspeed, speeds, style, units
+from tripline.scoring import annulments, clocks, confirmation, distances, fixes, harsh, overspeed, speeds, style, units
 from tripline.scoring.annulments import Annulment
 from tripline.scoring.drives import Drives, Flags, Floats, Ints, Singles, cut, instants, intervals_ms, picked, seams
 from tripline.scoring.findings import REPAIRS, Events, Findings, Spans, joined
@@ -395,9 +395,7 @@ def _harsh(work: Work, rules: Rules) -> None:
     if not telling.any():
         return
     by_em = harsh.from_em(em, np.repeat(telling[work.own], np.diff(work.drives.starts)))
-    kept = ~telling[work.at(work.rough.samples)]
-    by_speed = harsh.HarshEvents(*(getattr(work.rough, name)[kept] for name in harsh.HarshEvents.__struct_fields__))
-    work.rough = harsh.joined(by_speed, by_em)
+    work.rough = harsh.joined(work.rough.where(~telling[work.at(work.rough.samples)]), by_em)
 
 
 def _style(work: Work, rules: Rules) -> None:
@@ -409,6 +407,18 @@ def _style(work: Work, rules: Rules) -> None:
         work.brakings = style.brakings(work.drives, speed, work.spacing, work.steps_kmh, rules)
     if rules.style.cornering_weight:
         work.corners = style.corners(work.drives, speed, work.spacing, rules)
+
+
+def _confirmation(work: Work, rules: Rules) -> None:
+    """Leave out harsh events and brakings that positions contradict."""
+    rough, brakings = work.rough, work.brakings
+    wrong = confirmation.contradicted(work.drives, work.speed, rough.begins, rough.ends)
+    if wrong.any():
+        work.mended("unconfirmed", np.bincount(work.drives.at(rough.samples[wrong]), minlength=len(work.drives)))
+        work.rough = rough.where(~wrong)
+    wrong = confirmation.contradicted(work.drives, work.speed, brakings.first, brakings.last)
+    if wrong.any():
+        work.brakings = brakings.where(~wrong)
 
 
 STEPS: Final[dict[str, Callable[[Work, Rules], None]]] = {
@@ -426,6 +436,7 @@ STEPS: Final[dict[str, Callable[[Work, Rules], None]]] = {
     "resolution": _resolution,
     "harsh": _harsh,
     "style": _style,
+    "confirmation": _confirmation,
 }
 """The steps for a block, in this order."""
 

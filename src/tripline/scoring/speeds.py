@@ -126,7 +126,7 @@ def exact(drives: Drives, trips: Flags) -> Flags:
     first = np.flatnonzero(np.repeat(trips, np.diff(drives.starts)))
     of = drives.at(first)
     first, of = (each[first + 3 < drives.starts[of + 1]] for each in (first, of))
-    seconds, north, east = _around(drives, first, first + np.arange(4)[:, None])
+    seconds, north, east = around(drives, first, first + np.arange(4)[:, None])
     weights = np.array([1 / np.prod(np.delete(seconds[at] - seconds, at, axis=0), axis=0) for at in range(4)])
     error_m = np.hypot(np.sum(weights * north, axis=0), np.sum(weights * east, axis=0))
     error_m /= np.sqrt(2 * np.sum(weights**2, axis=0))
@@ -166,7 +166,7 @@ def from_positions(drives: Drives, speed_kmh: Floats, trips: Flags, sharp: Flags
 
 def _slopes_kmh(drives: Drives, samples: Ints, begin: Ints) -> Floats:
     """The speed at each sample along the polynomial through the `SHARP` positions from `begin` on."""
-    seconds, north, east = _around(drives, samples, begin + np.arange(SHARP)[:, None])
+    seconds, north, east = around(drives, samples, begin + np.arange(SHARP)[:, None])
     slope_north, slope_east = np.zeros(samples.size), np.zeros(samples.size)
     for at in range(SHARP):
         others = [other for other in range(SHARP) if other != at]
@@ -179,7 +179,7 @@ def _slopes_kmh(drives: Drives, samples: Ints, begin: Ints) -> Floats:
     return kmh
 
 
-class _Around(NamedTuple):
+class Around(NamedTuple):
     """Samples around others: time, and distance north and east; shape of the indexes."""
 
     seconds: Floats
@@ -187,12 +187,12 @@ class _Around(NamedTuple):
     east_m: Floats
 
 
-def _around(drives: Drives, samples: Ints, near: Ints) -> _Around:
+def around(drives: Drives, samples: Ints, near: Ints) -> Around:
     """The samples `near` (shape k x m) as seen from `samples` (shape m)."""
     seconds = (drives.time_ms[near] - drives.time_ms[samples]) / 1_000
     east = (drives.lon[near] - drives.lon[samples] + 180) % 360 - 180
     east *= np.cos(np.radians(drives.lat[samples])) * DEGREE_M
-    return _Around(seconds, (drives.lat[near] - drives.lat[samples]) * DEGREE_M, east)
+    return Around(seconds, (drives.lat[near] - drives.lat[samples]) * DEGREE_M, east)
 
 
 def lone(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, rules: Rules) -> Ints:

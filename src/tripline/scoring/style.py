@@ -27,6 +27,10 @@ class Runs(msgspec.Struct, frozen=True):
     peak: Floats
     """The greatest value in each: km/h per second for braking, g for corners."""
 
+    def where(self, kept: Flags) -> "Runs":
+        """These of the runs."""
+        return Runs(self.first[kept], self.last[kept], self.peak[kept])
+
     def within(self, begin: int, end: int) -> "Runs":
         """The runs that begin at these samples, counted from the first of them."""
         chosen = slice(*np.searchsorted(self.first, [begin, end]))
