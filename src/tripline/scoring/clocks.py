@@ -17,11 +17,14 @@ from tripline.scoring.geometry import haversine_m
 from tripline.scoring.rules import Rules
 
 TRIED: Final = 8
-"""Steps back that are tried in one trip, the longest first: late samples can cause any number of them."""
+"""Steps back that are tried in one trip, the longest first, and jumps ahead before each: late samples can cause any
+number of them."""
 MOST: Final = 0.02
 """The part of a trip's samples at which its clock may step."""
 FEW: Final = 5
 """So many steps are none too many in a short trip."""
+MOVING_KMH: Final = 8.0
+"""A slower vehicle may be at one place before and after any time."""
 LEAST: Final = 2
 """Samples that must conflict with others: a single one is a bad position."""
 
@@ -45,9 +48,30 @@ def stretches(drives: Drives, rules: Rules) -> Cuts:
         parts = itertools.pairwise([first, *found, end])
         left = sum(_conflicts(drives, np.arange(*part), rules) for part in parts)
         cuts += found
-        if len(found) + left > most:
+        if len(found) + left + _ahead(drives, first, end, rules) > most:
             refused.append(trip)
     return Cuts(np.sort(np.concatenate([drives.starts, np.array(cuts, np.int64)])), refused)
+
+
+def _ahead(drives: Drives, first: int, end: int, rules: Rules) -> int:
+    """The number of samples between jumps ahead and equal steps back, both to where the vehicle is one period later;
+    at one of the two it moves."""
+    step_ms = np.diff(drives.time_ms[first:end])
+    usual = np.abs(step_ms) <= rules.guards.gap_ms
+    if not usual.any():
+        return 0
+    period_s = float(np.median(np.abs(step_ms[usual]))) / 1_000
+    jumps = np.flatnonzero(~usual)
+    here = first + jumps
+    near = ~_beyond(drives, here, here + 1, np.full(here.size, period_s), rules)
+    jumps, here = jumps[near], here[near]
+    moves = np.fmin(drives.speed_kmh[here], drives.speed_kmh[here + 1]) > MOVING_KMH
+    counts = np.zeros(jumps.size, np.int64)
+    for apart in range(1, min(TRIED, jumps.size)):  # gaps may come between
+        ahead, back = step_ms[jumps[:-apart]], step_ms[jumps[apart:]]
+        pairs = (ahead > 0) & (np.abs(ahead + back) <= rules.guards.gap_ms) & (moves[:-apart] | moves[apart:])
+        counts[apart:][pairs] = (jumps[apart:] - jumps[:-apart])[pairs]
+    return int(counts.sum())
 
 
 def _cuts(drives: Drives, first: int, end: int, rules: Rules) -> Iterator[int]:

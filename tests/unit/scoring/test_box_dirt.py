@@ -19,7 +19,6 @@ UNMET = frozenset(
         "speed frozen for 5 s",
         "speed frozen for 20 s",
         "whole km/h, cut down",
-        "an hour ahead for 100 samples",
     ]
 )
 """Kinds that no rule handles yet."""

@@ -178,3 +178,25 @@ def test_trip_with_wrong_times_is_refused_before_any_other_reason():
     found = kernel.findings(replace(short, untimed=np.array([False, True])), RULES)
 
     assert policy.judged(found, RULES) == [NotScored.TOO_SHORT, NotScored.CLOCK]
+
+
+def ahead(seconds, count=100, speed_kmh=72.0):
+    """A clock that is ahead for so many samples."""
+    t = np.arange(400.0)
+    t[200 : 200 + count] += seconds
+    return {**steady(range(400), speed_kmh), "t": t}
+
+
+@pytest.mark.parametrize(
+    ("trip", "refuses"),
+    [
+        (ahead(3_600), True),
+        (ahead(600), True),
+        (ahead(600, 8), False),
+        (ahead(600, speed_kmh=5.0), False),
+        (in_order([*range(100), *range(160, 260), *range(100, 160), *range(260, 400)]), False),
+    ],
+    ids=["an hour", "ten minutes", "few samples", "hardly moves", "late samples"],
+)
+def test_clock_that_is_ahead_for_a_while_is_refused(trip, refuses):
+    assert bool(refused(trip)) is refuses
