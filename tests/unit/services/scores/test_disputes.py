@@ -15,7 +15,7 @@ from tripline.scoring.rules import EventType, Rules, Scoring
 from tripline.services.scores import explanation, reads, rescore
 from tripline.services.scores.disputes import DisputeService
 from tripline.store import tables
-from tripline.store.erasure import driver_remains, vehicle_remains
+from tripline.store.erasure import driver_remains, erasures, vehicle_remains
 from tripline.store.scores import disputes, policies
 from tripline.store.scores.policies import Kind
 from tripline.store.scores.rescore import Choice
@@ -338,6 +338,7 @@ def test_disputes_go_with_what_they_are_about(tmp_path):
         while await court.rig.write(lambda tx: driver_remains.erase_some(tx, UserId(DRIVER), limit=10)):
             pass
         (nameless,) = await court.kept()
+        await court.rig.write(lambda tx: erasures.begin(tx, VehicleId(VEHICLE), now_ms=NOW_MS))
         while await court.rig.write(lambda tx: vehicle_remains.erase_some(tx, VehicleId(VEHICLE), limit=100)):
             pass
         return opened.opened_by, nameless.opened_by, await court.rig.rows(tables.dispute, "id")
