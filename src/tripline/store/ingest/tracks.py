@@ -76,7 +76,11 @@ _LAST_CHANGED: Final = select(func.max(trip.c.closed_ms)).where(trip.c.sensor_id
 
 
 _HAS_EARLY_EVENTS: Final = exists().where(
-    device_event.c.sensor_id == sensor.c.id, device_event.c.trip_id.is_(None), device_event.c.bus_key.is_(None)
+    device_event.c.sensor_id == sensor.c.id,
+    # True of all, and keeps SQLite on `ix_device_event_early`.
+    device_event.c.event_ms > literal_column("0"),
+    device_event.c.trip_id.is_(None),
+    device_event.c.bus_key.is_(None),
 )
 
 

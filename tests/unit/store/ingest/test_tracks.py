@@ -29,12 +29,20 @@ EVERYTHING = Scope.everything("test")
                 "INDEX ix_microtrip_trip (trip_no=? AND rowid>?)",
             },
         ),
+        (
+            tracks._SENSOR,
+            {
+                "INDEX ix_device_event_early (sensor_id=? AND event_ms>?)",
+                "INDEX ix_history_sensor_id (sensor_id=?)",
+                "INDEX ix_history_vehicle_id (vehicle_id=?)",
+            },
+        ),
         (deliveries._of_some(microtrip, 4), {DELIVERY, "INTEGER PRIMARY KEY (rowid=?)"}),
         (deliveries._of_some(device_event, 4), {DELIVERY, "INTEGER PRIMARY KEY (rowid=?)"}),
         (tracks._MESSAGE_STORED, {"INDEX ix_trip_message (sensor_id=? AND message_key=?)"}),
         (tracks._SILENT, {"INDEX ix_trip_open (no<?)", "INDEX ix_microtrip_trip (trip_no=? AND rowid>?)"}),
     ],
-    ids=["trips", "microtrip", "event", "message", "silent"],
+    ids=["trips", "sensor", "microtrip", "event", "message", "silent"],
 )
 def test_look_up_searches_an_index_by_all_its_columns(statement: Hot, expected: set[str]) -> None:
     with rows.memory() as tx:
