@@ -195,6 +195,8 @@ def why(found: "Explanation", *, say: Say) -> str:
         return ROADS.join(parts)
     if any(each.cost for each in (*found.brakings, *found.corners)):
         return say("portal.trip.style")
+    if not found.quality.harsh_known:
+        return say("portal.trip.nothing_vague")
     return say("portal.trip.nothing" if found.quality.limits.known >= _KNOWN_LITTLE else "portal.trip.nothing_known")
 
 

@@ -12,8 +12,9 @@ from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.portal.trips import costs
 from tripline.roads.located import Road
+from tripline.scoring import quality
 from tripline.scoring.measures import Measures
-from tripline.scoring.quality import Limits, LimitSource, Quality
+from tripline.scoring.quality import HarshSource, Limits, LimitSource, Quality
 from tripline.scoring.rules import EventType
 from tripline.services.scores.explanation import Explanation
 from tripline.services.scores.findings import Manoeuvre, Stretch
@@ -37,7 +38,7 @@ def harsh(kind, annulled=None):
     return Manoeuvre(type=kind, **moment, rate=16, threshold=15, annulled=annulled, cost=1.0, without_it=91.0)
 
 
-def explained(manoeuvres=(), stretches=(), limits=KNOWN):
+def explained(manoeuvres=(), stretches=(), limits=KNOWN, source=HarshSource.SPEEDS):
     return Explanation(
         manoeuvres=list(manoeuvres),
         stretches=list(stretches),
@@ -46,7 +47,7 @@ def explained(manoeuvres=(), stretches=(), limits=KNOWN):
         score=80.0,
         distance_m=9_100,
         measures=MEASURES,
-        quality=Quality(samples=1, period_ms=1, limits=limits),
+        quality=Quality(samples=1, period_ms=1, limits=limits, harsh_source=source),
         limits=[],
         unexplained=[],
     )
@@ -83,6 +84,11 @@ def explained(manoeuvres=(), stretches=(), limits=KNOWN):
             "nothing cost points, but the speed limits of its roads are not known",
             "감점된 항목이 없지만, 지나간 도로의 제한 속도를 알 수 없습니다",
         ),
+        (
+            explained(source=HarshSource.UNKNOWN),
+            "nothing cost points, but sudden manoeuvres are not known",
+            "감점된 항목이 없지만, 급조작은 알 수 없습니다",
+        ),
     ],
 )
 def test_sentence_names_what_cost_points(found, english, korean):
@@ -115,6 +121,22 @@ def test_scored_trip_shows_score_limits_and_costs_to_its_driver(tmp_path):
     assert "The speed limits of this trip" in text
     assert text.count(">Contest</span>") == 2
     assert "Contest the whole trip" in text
+
+
+@pytest.mark.parametrize("source", [HarshSource.SPEEDS, HarshSource.UNKNOWN])
+def test_trip_of_unknown_harsh_driving_says_so_beside_its_score(tmp_path, source):
+    async def scenario(app, ours: Fleet):
+        body = quality.written(Quality(samples=600, period_ms=1_000, harsh_source=source, speed_step=1.0))
+        await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
+        return [
+            await page_of(app, ours.driver, f"/trips/{ours.trip_id}"),
+            await page_of(app, ours.admin, f"/fleet/vehicles/{ours.vehicle_id}"),
+        ]
+
+    texts = shown(tmp_path, scenario)
+
+    vague = catalogue.text("portal.trip.harsh_vague", Language.ENGLISH)
+    assert [vague in text for text in texts] == [source is HarshSource.UNKNOWN] * 2
 
 
 @pytest.mark.parametrize("reason", ["too_short", "sparse", "duplicate", "device_type", "unheard of"])
