@@ -13,6 +13,7 @@ from tests.support.scoring_rows import add_microtrip, played, sample
 from tripline.store import tables
 
 STEP_S = 4
+METRE = 1 / 111_195.08
 SENSORS = [f"{digit * 8}-0000-11b2-8080-808080808080" for digit in "567"]
 PIECES = st.lists(st.tuples(st.integers(0, 40), st.integers(1, 5)), min_size=1, max_size=2)
 """Where each begins, and how many intervals it has."""
@@ -24,7 +25,7 @@ CHANGES = st.lists(
 
 def samples_of(pieces):
     return [
-        sample(STEP_S * at, 50)
+        sample(STEP_S * at, 50, lat=36 + STEP_S * at * METRE * 50 / 3.6)
         for at in sorted({at for first, count in pieces for at in range(first, first + count + 1)})
     ]
 
