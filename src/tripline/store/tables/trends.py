@@ -49,7 +49,7 @@ score_rank = Table(
     comment="vehicles and drivers of companies by their score in a day, week or month",
     sqlite_with_rowid=False,
 )
-LACKS_LIMITS: Final = "distance_m - known_m > known_m"
+LACKS_LIMITS: Final = "known_m < distance_m * 0.5"
 """`trends.KNOWN_LEAST` of rows of rankings, in a form for which SQLite uses the index."""
 _RANKING: Final = [score_rank.c[name] for name in ("kind", "period", "day", "company_id")]
 Index("ix_score_rank_company", *_RANKING, score_rank.c.badness, score_rank.c.subject)
