@@ -31,6 +31,8 @@ class _Passage(NamedTuple):
 
 def contradicted(drives: Drives, speed_kmh: Floats, begin: Ints, end: Ints) -> Flags:
     """True for the manoeuvres, from sample `begin` to sample `end`, whose change of speed the path does not show."""
+    if not begin.size:
+        return np.zeros(0, np.bool_)
     trips = drives.at(begin)
     inside = np.flatnonzero((begin - REACH >= drives.starts[trips]) & (end + REACH < drives.starts[trips + 1]))
     found = np.zeros(begin.size, np.bool_)
