@@ -13,7 +13,7 @@ from tests.support import made_drives
 
 from tripline.scoring import kernel, policy
 from tripline.scoring.drives import Drives
-from tripline.scoring.findings import Findings
+from tripline.scoring.findings import REPAIRS, Findings
 from tripline.scoring.geometry import EARTH_RADIUS_M
 from tripline.scoring.rules import Column, Rules, Scoring, read
 from tripline.scoring.score import ScoredTrip
@@ -122,6 +122,8 @@ def test_drive_over_a_pole_keeps_its_events_and_its_distance(more, degrees, chan
     middle = metres / 2 / EARTH_RADIUS_M * 180 / np.pi
     over = turned(turned(places, 2, -middle + more * middle), 1, degrees)
     here, there = (kernel.findings(drives(speed, each), Rules()) for each in (places, over))
+    # Next to a pole no path contradicts a manoeuvre.
+    assume(not here.repairs[:, REPAIRS.index("unconfirmed")].any())
 
     assert told(there)[:3] == told(here)[:3]
     assert float(there.distance_m[0]) == pytest.approx(metres, rel=0.02, abs=30)
@@ -185,7 +187,10 @@ def test_stricter_thresholds_judge_no_more_kindly(drive, part, rules):
         for name in ("start", "acceleration_to_10", "acceleration_to_20", "acceleration_above_20")
     }
     strict = replace(rules, harsh=replace(rules.harsh, **table))
-    before, after = kernel.findings(of_drive, rules).events, kernel.findings(of_drive, strict).events
+    found = [kernel.findings(of_drive, each) for each in (rules, strict)]
+    # The path of a longer manoeuvre may contradict it.
+    assume(not any(each.repairs[:, REPAIRS.index("unconfirmed")].any() for each in found))
+    before, after = (each.events for each in found)
 
     for kind, begin_ms, end_ms in zip(before.type, before.begin_ms, before.end_ms, strict=True):
         near = (after.begin_ms <= end_ms) & (after.end_ms >= begin_ms)

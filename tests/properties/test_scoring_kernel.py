@@ -171,10 +171,12 @@ def without_lone(kept):
 
 def contradicted(rows):
     """The metres between these rows are nearer to a steady change of speed than to their speeds."""
-    (begin, v0, lat0), (end, v1, lat1) = rows[0], rows[-1]
-    metres = np.radians(lat1 - lat0) * EARTH_RADIUS_M
+    (begin, v0, _), (end, v1, _) = rows[0], rows[-1]
+    metres = sum(
+        abs(np.radians(lat1 - lat0)) * EARTH_RADIUS_M for (_, _, lat0), (_, _, lat1) in itertools.pairwise(rows)
+    )
     driven = sum((c + d) * (t1 - t0) / 7_200 for (t0, c, _), (t1, d, _) in itertools.pairwise(rows))
-    return abs(metres - (v0 + v1) * (end - begin) / 7_200) < abs(metres - driven)
+    return metres > 0 and abs(metres - (v0 + v1) * (end - begin) / 7_200) < abs(metres - driven)
 
 
 def least(v0, v1, column, table):
