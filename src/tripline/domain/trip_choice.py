@@ -60,17 +60,18 @@ def of_sample(known: Sequence[LiveTrip], sample: Told, gap_ms: float) -> LiveTri
 
 def of_message(known: Sequence[LiveTrip], told: Told, gap_ms: float) -> LiveTrip | None:
     """The trip without a message that this one completes: one in its time, else the last that ended within the gap
-    before it, or began within the margin behind it. For a black box, preferably one of the same kind, because a drive
-    and the parking after it may share their number (I2, I6); then one with the same number."""
+    before it, or one of its kind that began within the margin behind it. For a black box, preferably one of the same
+    kind, because a drive and the parking after it may share their number (I2, I6); then one with the same number."""
     best, best_rank = None, None
     for trip in known:
         if trip.is_settled or not is_about(trip, told.tid):
             continue
         overlaps = trip.first_ms <= told.last_ms and told.first_ms <= trip.last_ms
         after_ms = told.first_ms - trip.last_ms
-        if not (overlaps or 0 < after_ms <= gap_ms or 0 < trip.first_ms - told.last_ms <= MARGIN_MS):
-            continue
         is_of_kind = told.device_type != _BLACK_BOX or trip.parking == told.parking
+        is_behind = is_of_kind and 0 < trip.first_ms - told.last_ms <= MARGIN_MS
+        if not (overlaps or 0 < after_ms <= gap_ms or is_behind):
+            continue
         rank = (is_of_kind, overlaps, trip.tid == told.tid, trip.last_ms, trip.no)
         if best_rank is None or rank > best_rank:
             best, best_rank = trip, rank

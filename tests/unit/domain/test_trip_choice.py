@@ -162,6 +162,7 @@ def test_i6_message_rather_completes_a_trip_of_its_kind() -> None:
     parked = live(2, 11_000, 20_000, device_type="BLACKBOX", parking=True)
 
     assert of_message(drive, parked, at=15_000, kind="BLACKBOX") == 1
+    assert of_message(parked, at=0, to=parked.first_ms - 1, kind="BLACKBOX") is None
     assert of_message(parked, at=15_000, kind="BLACKBOX") == 2
 
 
