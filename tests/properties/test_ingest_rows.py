@@ -134,6 +134,14 @@ def _stating(start_ms: int) -> Message:
     ],
     cuts=[2],
 )
+@example(
+    sent=[
+        (SENSOR, {"ty": 2, "pld": item(NOW + 1000, tid=1)}),
+        (SENSOR, {"ty": 2, "pld": item(NOW, tid=1)}),
+        (SENSOR, {"ty": 1, "ts": NOW, "pld": {"tid": 1, "stt": NOW, "edt": NOW}}),
+    ],
+    cuts=[2],
+)
 def test_any_split_into_batches_gives_the_same_rows(sent: list[Message], cuts: list[int]) -> None:
     assert rows_of(split(sent, cuts)) == rows_of([sent])
 

@@ -20,6 +20,7 @@ from sqlalchemy import (
     bindparam,
     case,
     func,
+    null,
     select,
     union_all,
     update,
@@ -79,6 +80,7 @@ _END_TRIP: Final = (
                 *("message_ty", "message_key", "distance_m", "payload", "not_scored", "until_ms"),
             )
         }
+        | {"last_ms": null()}
     )
 )
 _CHANGE_ENDED: Final = (
