@@ -139,6 +139,19 @@ def test_trip_of_unknown_harsh_driving_says_so_beside_its_score(tmp_path, source
     assert [vague in text for text in texts] == [source is HarshSource.UNKNOWN] * 2
 
 
+def test_reports_without_a_position_are_left_out_and_not_corrected(tmp_path):
+    async def scenario(app, ours: Fleet):
+        body = quality.written(Quality(samples=600, period_ms=1_000, dropped=24, repairs={"no_fix": 24, "merged": 2}))
+        await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
+        return await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
+
+    text = shown(tmp_path, scenario)
+
+    facts = dict(re.findall(r"<dt>([^<]+)</dt><dd[^>]*>([^<]+)</dd>", text))
+    said = [facts[catalogue.text(f"portal.trip.quality.{name}", Language.ENGLISH)] for name in ("no_fix", "repairs")]
+    assert said == ["24", "0"]
+
+
 @pytest.mark.parametrize("reason", ["too_short", "sparse", "duplicate", "device_type", "unheard of"])
 def test_trip_without_score_says_why_and_what_that_means(tmp_path, reason):
     async def scenario(app, ours: Fleet):
