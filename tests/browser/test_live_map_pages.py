@@ -238,8 +238,12 @@ def test_map_goes_on_after_a_sleep_and_a_restart_of_the_server(world, browser, v
         watched.page.on("request", lambda each: "/map/stream" in each.url and asked.append(each.url))
         opened(watched, world.server.api)
         # As after a sleep: the clock of the machine jumps, while timers and connections stood still.
-        with watched.page.expect_request("**/map/stream"):
-            watched.page.evaluate("{ const now = Date.now; Date.now = () => now() + 60_000; }")
+        os.kill(world.server.process.pid, signal.SIGSTOP)
+        try:
+            with watched.page.expect_request("**/map/stream"):
+                watched.page.evaluate("{ const now = Date.now; Date.now = () => now() + 60_000; }")
+        finally:
+            os.kill(world.server.process.pid, signal.SIGCONT)
         watched.page.wait_for_selector(LIVE, timeout=PATIENCE_MS)
         before = len(asked)
 
