@@ -10,7 +10,7 @@ OF_RELEASES := tests/faults/test_bus_producers.py
 # deep suite compute more.
 SPREAD := --dist loadfile --no-loadscope-reorder
 QUICK := -n 4 $(SPREAD)
-DEEP := -n 4 $(SPREAD)
+DEEP := -n 3 $(SPREAD)
 # Of `make check`: unit tests that touch no store, and house tests, in two processes of about the same length.
 QUICKEST := -q -m "not deep" --store=none
 APART := tests/house tests/unit/adapters
