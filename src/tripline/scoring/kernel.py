@@ -118,11 +118,17 @@ class Work(msgspec.Struct, kw_only=True):
         if of_stretches.any():
             self.repairs[:, REPAIRS.index(name)] += self.summed(of_stretches).astype(np.int64)
 
+    def measure(self) -> None:
+        """Measure the steps between the samples that are left."""
+        self.steps_m = steps_m(self.drives.lat, self.drives.lon)
+        self.steps_m[seams(self.drives.starts)] = 0
+
     def drop(self, name: str, samples: Ints, rules: Rules) -> None:
         """Continue without these samples, counted under this name of `REPAIRS`."""
         if samples.size:
             self.mended(name, np.bincount(self.drives.at(samples), minlength=len(self.drives)))
             self.keep(picked(self.drives, np.delete(np.arange(self.drives.time_ms.size), samples)), rules)
+            self.measure()
 
     def of_trip(self, trip: int) -> "Work":
         """The samples, speeds, steps and runs of one trip."""
@@ -148,8 +154,6 @@ class Work(msgspec.Struct, kw_only=True):
         """Continue with these samples."""
         self.drives = drives
         self.spacing = intervals_ms(self.drives, between=rules.scoring.instant_ms)
-        self.steps_m = steps_m(drives.lat, drives.lon)
-        self.steps_m[seams(drives.starts)] = 0
         self.seconds = self.spacing.astype(np.float32)
         self.seconds *= np.float32(0.001)
         self.long = np.flatnonzero(self.seconds >= min(rules.scoring.max_median_s, rules.guards.gap_ms / 1_000) * 0.999)
@@ -283,6 +287,7 @@ def _instants(work: Work, rules: Rules) -> None:
 
 def _fixes(work: Work, rules: Rules) -> None:
     """Drop samples without a fix."""
+    work.measure()
     work.drop("no_fix", fixes.lost(work.drives, work.steps_m, work.spacing, rules), rules)
 
 
