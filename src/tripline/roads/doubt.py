@@ -17,9 +17,10 @@ from tripline.roads.index import RoadIndex, Texts
 from tripline.roads.limited import Limits
 from tripline.roads.matcher import Matches, Trace
 from tripline.scoring.drives import Drives, Floats, Ints
+from tripline.scoring.overspeed import FACTOR
 
-OVER: Final = 1.1
-"""The share of the limit that is tolerated, as in scoring by `factor`."""
+OVER: Final = FACTOR["factor"]
+"""The share of the limit that is tolerated."""
 ERRORS: Final = 5.0
 """A vehicle may be so many times as far from its position as positions are usually from the roads of its trip,"""
 MOST_M: Final = 45.0

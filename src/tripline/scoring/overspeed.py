@@ -15,7 +15,7 @@ from tripline.scoring.drives import Drives, Floats, Ints, Singles
 from tripline.scoring.quality import LimitSource
 from tripline.scoring.rules import Rules
 
-_FACTOR: Final = {"factor": 1.10, "kotsa": 1.0, "plus15": 1.0}
+FACTOR: Final = {"factor": 1.10, "kotsa": 1.0, "plus15": 1.0}
 _MARGIN_KMH: Final = {"factor": 0.0, "kotsa": 20.0, "plus15": 15.0}
 
 
@@ -69,7 +69,7 @@ def samples_over(drives: Drives, speed_kmh: Floats, rules: Rules) -> Ints:
             return np.empty(0, np.int64)
         return np.flatnonzero(speed_kmh > _tolerated(rules.scoring.default_limit_kmh, rules))
     limit = limits_kmh(drives, np.arange(speed_kmh.size), rules)
-    tolerated = np.round(limit * _FACTOR[rules.scoring.tolerance], 6) + _margin(rules)
+    tolerated = np.round(limit * FACTOR[rules.scoring.tolerance], 6) + _margin(rules)
     return np.flatnonzero((limit > 0) & (speed_kmh > tolerated))
 
 
@@ -94,7 +94,7 @@ def seconds_over(drives: Drives, samples: Ints, intervals_ms: Ints, rules: Rules
 
 def _tolerated(limit_kmh: float, rules: Rules) -> float:
     # 110 x 1.1 is 121.00000000000001 in binary: rounding makes the tolerance exact.
-    return round(limit_kmh * _FACTOR[rules.scoring.tolerance], 6) + _margin(rules)
+    return round(limit_kmh * FACTOR[rules.scoring.tolerance], 6) + _margin(rules)
 
 
 def _margin(rules: Rules) -> float:
