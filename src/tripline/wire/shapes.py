@@ -9,9 +9,9 @@ Not here: the documented messages of devices (`wire/device/meanings.py`).
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta
 
 from tripline.wire import topics
+from tripline.wire.described import about
 
 METHODS: Final = {
     "activationReq": "Activate the device after it was mounted on a vehicle. Sent by Tripline itself.",
@@ -33,34 +33,32 @@ METHODS: Final = {
 class RpcRequest(msgspec.Struct, kw_only=True):
     """A call as the device gets it: exactly these two keys, as compact JSON."""
 
-    method: Annotated[str, Meta(description="what to do", examples=["reset"])]
-    params: Annotated[Any, Meta(description="its parameters, as the caller sent them; `{}` when it sent none")]
+    method: Annotated[str, about("what to do", "reset")]
+    params: Annotated[Any, about("its parameters, as the caller sent them; `{}` when it sent none")]
 
 
 class Activation(msgspec.Struct, kw_only=True):
     """Parameters of `activationReq`."""
 
-    vid: Annotated[str, Meta(description="number of the vehicle (`vehicleNo`)", examples=["12A3456"])]
-    upp: Annotated[int, Meta(description="period of microtrips, seconds", examples=[2])]
-    elt: Annotated[int, Meta(description="engine displacement, cc; 0 when it is not known", examples=[1998])]
-    fut: Annotated[int, Meta(description="fuel: 1 gasoline, 2 diesel, 3 LPG", examples=[1])]
-    mty: Annotated[str, Meta(description="transmission: Automatic or Manual", examples=["Automatic"])]
+    vid: Annotated[str, about("number of the vehicle (`vehicleNo`)", "12A3456")]
+    upp: Annotated[int, about("period of microtrips, seconds", 2)]
+    elt: Annotated[int, about("engine displacement, cc; 0 when it is not known", 1998)]
+    fut: Annotated[int, about("fuel: 1 gasoline, 2 diesel, 3 LPG", 1)]
+    mty: Annotated[str, about("transmission: Automatic or Manual", "Automatic")]
 
 
 class RpcAnswer(msgspec.Struct, rename="camel", kw_only=True):
     """A device's answer to a call. Codes: 2000 to 2999 success, 4000 to 4999 failure on the device."""
 
-    result: Annotated[int | str | None, Meta(description="the code", examples=[2000])] = None
-    results: Annotated[int | str | None, Meta(description="the same, in other programs", examples=[2000])] = None
-    result_code: Annotated[int | str | None, Meta(description="the same, in still others", examples=[2000])] = None
+    result: Annotated[int | str | None, about("the code", 2000)] = None
+    results: Annotated[int | str | None, about("the same, in other programs", 2000)] = None
+    result_code: Annotated[int | str | None, about("the same, in still others", 2000)] = None
     add_info: Annotated[
         dict[str, Any] | str | None,
-        Meta(
-            description="more about it: `vid` after an activation, `sn` after `serial`", examples=[{"vid": "12A3456"}]
-        ),
+        about("more about it: `vid` after an activation, `sn` after `serial`", {"vid": "12A3456"}),
     ] = None
     additional_info: Annotated[
-        dict[str, Any] | str | None, Meta(description="the same, in other programs", examples=[{"sn": "SN-000001"}])
+        dict[str, Any] | str | None, about("the same, in other programs", {"sn": "SN-000001"})
     ] = None
 
 
@@ -77,18 +75,17 @@ class Signed(
 
     webhook_id: Annotated[
         str,
-        Meta(
-            description="id of the message; the same at each attempt, so that a repeat can be dropped",
-            examples=["6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71"],
+        about(
+            "id of the message; the same at each attempt, so that a repeat can be dropped",
+            "6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71",
         ),
     ]
-    webhook_timestamp: Annotated[str, Meta(description="time of this attempt, epoch seconds", examples=["1735689602"])]
+    webhook_timestamp: Annotated[str, about("time of this attempt, epoch seconds", "1735689602")]
     webhook_signature: Annotated[
         str,
-        Meta(
-            description="`v1,` and the base64 of HMAC-SHA256 over id, time and body joined by dots; several are parted "
-            "by blanks",
-            examples=["v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="],
+        about(
+            "`v1,` and the base64 of HMAC-SHA256 over id, time and body joined by dots; several are parted by blanks",
+            "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
         ),
     ]
 
@@ -100,11 +97,9 @@ class SignedResult(
 ):
     """Headers of a result that goes to `rpcNotify*`: its body stays as the device sent it."""
 
-    request_id: Annotated[str, Meta(description="id of the call", examples=["6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71"])]
-    sensor_id: Annotated[str, Meta(description="the sensor", examples=["c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11"])]
-    method: Annotated[
-        str, Meta(description="method of the call; what is no visible ASCII is percent-encoded", examples=["reset"])
-    ]
+    request_id: Annotated[str, about("id of the call", "6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71")]
+    sensor_id: Annotated[str, about("the sensor", "c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11")]
+    method: Annotated[str, about("method of the call; what is no visible ASCII is percent-encoded", "reset")]
 
 
 REQUEST_ID: Final = "requestId"

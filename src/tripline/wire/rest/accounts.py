@@ -9,70 +9,51 @@ Not here: allowed values (`domain/applications.py`, `domain/passwords.py`), read
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 
 from tripline.domain.applications import Application
+from tripline.wire.described import about
+from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id, id_or_unset
 from tripline.wire.rest.bodies import one_name
 from tripline.wire.rest.companies import SECOND_NAMES
 
-_ID: dict[str, object] = {"examples": [{"id": "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"}]}
-
-ServiceName: TypeAlias = Annotated[
-    str, Meta(description="name of the service, up to 255 characters", examples=["Seoul Taxi Safety"])
-]
+ServiceName: TypeAlias = Annotated[str, about("name of the service, up to 255 characters", "Seoul Taxi Safety")]
 CompanyName: TypeAlias = Annotated[
-    str, Meta(description="name of the company that offers it, up to 255 characters", examples=["Hanbit Mobility"])
+    str, about("name of the company that offers it, up to 255 characters", "Hanbit Mobility")
 ]
-ContactName: TypeAlias = Annotated[
-    str, Meta(description="who answers for the application, up to 255 characters", examples=["김하늘"])
-]
-Mobile: TypeAlias = Annotated[
-    str, Meta(description="mobile number of that person, up to 255 characters", examples=["010-1234-5678"])
-]
-Email: TypeAlias = Annotated[
-    str, Meta(description="E-mail address; becomes the login id when approved", examples=["ops@hanbit.example"])
-]
+ContactName: TypeAlias = Annotated[str, about("who answers for the application, up to 255 characters", "김하늘")]
+Mobile: TypeAlias = Annotated[str, about("mobile number of that person, up to 255 characters", "010-1234-5678")]
+Email: TypeAlias = Annotated[str, about("E-mail address; becomes the login id when approved", "ops@hanbit.example")]
 Introduction: TypeAlias = Annotated[
     str,
-    Meta(
-        description="what the service does, up to 4096 characters",
-        examples=["Driving scores for 200 taxis in Seoul, shown to their drivers after each shift."],
+    about(
+        "what the service does, up to 4096 characters",
+        "Driving scores for 200 taxis in Seoul, shown to their drivers after each shift.",
     ),
 ]
-Department: TypeAlias = Annotated[
-    str | None, Meta(description="department of that person; null: none", examples=["Fleet operations"])
-]
-ManagerName: TypeAlias = Annotated[
-    str | None, Meta(description="manager on the provider's side; null: none", examples=["Lee Sora"])
-]
+Department: TypeAlias = Annotated[str | None, about("department of that person; null: none", "Fleet operations")]
+ManagerName: TypeAlias = Annotated[str | None, about("manager on the provider's side; null: none", "Lee Sora")]
 ManagerEmail: TypeAlias = Annotated[
-    str | None, Meta(description="E-mail address of that manager; null: none", examples=["sora@provider.example"])
+    str | None, about("E-mail address of that manager; null: none", "sora@provider.example")
 ]
 NotifyHost: TypeAlias = Annotated[
-    str | None,
-    Meta(description="address of the server for push messages; null: none", examples=["https://push.hanbit.example"]),
+    str | None, about("address of the server for push messages; null: none", "https://push.hanbit.example")
 ]
 Token: TypeAlias = Annotated[
-    str,
-    Meta(
-        description="access token for the header X-Authorization, after `Bearer `", examples=["eyJhbGciOiJIUzUxMiJ9…"]
-    ),
+    str, about("access token for the header X-Authorization, after `Bearer `", "eyJhbGciOiJIUzUxMiJ9…")
 ]
 RefreshToken: TypeAlias = Annotated[
-    str,
-    Meta(description="token that is exchanged for the next pair, once", examples=["eyJhbGciOiJIUzUxMiJ9…"]),
+    str, about("token that is exchanged for the next pair, once", "eyJhbGciOiJIUzUxMiJ9…")
 ]
-NewPassword: TypeAlias = Annotated[
-    str | None, Meta(description="the new password, 8 to 255 characters", examples=["correct horse battery"])
-]
+NewPassword: TypeAlias = Annotated[str | None, about("the new password, 8 to 255 characters", "correct horse battery")]
 
 
 class Login(msgspec.Struct):
     """Credentials of a log-in."""
 
-    username: Annotated[str, Meta(description="E-mail address of the account", examples=["ops@hanbit.example"])]
-    password: Annotated[str, Meta(description="its password", examples=["correct horse battery"])]
+    username: Annotated[str, about("E-mail address of the account", "ops@hanbit.example")]
+    password: Annotated[str, about("its password", "correct horse battery")]
 
 
 class Refresh(msgspec.Struct, rename="camel"):
@@ -91,29 +72,21 @@ class TokenPair(msgspec.Struct, rename="camel"):
 class ChangePassword(msgspec.Struct, rename="camel", kw_only=True):
     """A new password for the caller's own account."""
 
-    current_password: Annotated[
-        str | None, Meta(description="the password so far", examples=["a first pass phrase"])
-    ] = None
+    current_password: Annotated[str | None, about("the password so far", "a first pass phrase")] = None
     new_password: NewPassword = None
 
 
 class ResetPassword(msgspec.Struct, kw_only=True):
     """Where to send a link that sets a new password."""
 
-    email: Annotated[str | None, Meta(description="E-mail address of the account", examples=["ops@hanbit.example"])] = (
-        None
-    )
+    email: Annotated[str | None, about("E-mail address of the account", "ops@hanbit.example")] = None
 
 
 class SetPassword(msgspec.Struct, kw_only=True):
     """The token of a mailed link, and the password it sets."""
 
     token: Annotated[
-        str | None,
-        Meta(
-            description="the `token` in the link's address; good once",
-            examples=["0b2oZr7Qw5m3kq1yJ9v8s6u4t2x0c1e3g5i7k9m1o3Q"],
-        ),
+        str | None, about("the `token` in the link's address; good once", "0b2oZr7Qw5m3kq1yJ9v8s6u4t2x0c1e3g5i7k9m1o3Q")
     ] = None
     password: NewPassword = None
 
@@ -131,12 +104,11 @@ class ApplicationRequest(msgspec.Struct, rename="camel", kw_only=True):
     provider_manager_name: ManagerName = None
     provider_manager_email: ManagerEmail = None
     skt_manager_name: Annotated[
-        str | UnsetType | None,
-        Meta(description="the original interface's name for `providerManagerName`", examples=["Lee"]),
+        str | UnsetType | None, about("the original interface's name for `providerManagerName`", "Lee")
     ] = UNSET
     skt_manager_email: Annotated[
         str | UnsetType | None,
-        Meta(description="the original interface's name for `providerManagerEmail`", examples=["lee@provider.example"]),
+        about("the original interface's name for `providerManagerEmail`", "lee@provider.example"),
     ] = UNSET
     notify_host: NotifyHost = None
 
@@ -146,18 +118,15 @@ class Rejection(msgspec.Struct, kw_only=True):
 
     reason: Annotated[
         str | None,
-        Meta(
-            description="told to the applicant by mail, up to 4096 characters",
-            examples=["We could not reach the number you gave."],
-        ),
+        about("told to the applicant by mail, up to 4096 characters", "We could not reach the number you gave."),
     ] = None
 
 
 class ApplicationRecord(msgspec.Struct, rename="camel", kw_only=True):
     """An application and its outcome."""
 
-    id: Annotated[Id, Meta(description="id of the application", extra_json_schema=_ID)]
-    created_time: Annotated[int, Meta(description="when it was sent in, epoch ms", examples=[1735689600000])]
+    id: Annotated[Id, about("id of the application", examples.EVENT)]
+    created_time: Annotated[int, about("when it was sent in, epoch ms", 1735689600000)]
     service_name: ServiceName
     company_name: CompanyName
     contact_name: ContactName
@@ -168,16 +137,11 @@ class ApplicationRecord(msgspec.Struct, rename="camel", kw_only=True):
     provider_manager_name: ManagerName
     provider_manager_email: ManagerEmail
     notify_host: NotifyHost
-    state: Annotated[str, Meta(description="SUBMITTED, APPROVED or REJECTED", examples=["SUBMITTED"])]
-    decided_time: Annotated[
-        int | None, Meta(description="when it was decided, epoch ms; null: not yet", examples=[1735776000000])
-    ]
-    decided_by: Annotated[
-        Id, Meta(description="user id of who decided it; the placeholder: nobody yet", extra_json_schema=_ID)
-    ]
+    state: Annotated[str, about("SUBMITTED, APPROVED or REJECTED", "SUBMITTED")]
+    decided_time: Annotated[int | None, about("when it was decided, epoch ms; null: not yet", 1735776000000)]
+    decided_by: Annotated[Id, about("user id of who decided it; the placeholder: nobody yet", examples.EVENT)]
     reason: Annotated[
-        str | None,
-        Meta(description="why it was rejected; null: it was not", examples=["We could not reach the number you gave."]),
+        str | None, about("why it was rejected; null: it was not", "We could not reach the number you gave.")
     ]
 
 

@@ -3,57 +3,52 @@
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
 from tripline.domain import attention
+from tripline.wire.described import about
+from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id
 from tripline.wire.rest.disputes import Dispute, dispute
-
-_MEMBER: list[object] = [{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}]
 
 
 class Falling(msgspec.Struct, frozen=True, rename="camel"):
     """A score that fell."""
 
-    of: Annotated[str, Meta(description="vehicle or driver", examples=["vehicle"])]
-    id: Annotated[Id, Meta(description="the vehicle or driver", examples=_MEMBER)]
-    name: Annotated[str | None, Meta(description="number or name; null: hidden", examples=["12가3456"])]
-    before: Annotated[float, Meta(description="score of the eight weeks before the last two", examples=[91.2])]
-    limit_known_before: Annotated[
-        float, Meta(description="`limitKnown` of the trips in `before`, by distance", examples=[0.9])
-    ]
-    now: Annotated[float, Meta(description="score of the last two weeks", examples=[78.4])]
-    limit_known_now: Annotated[float, Meta(description="`limitKnown` of the trips in `now`", examples=[0.8])]
+    of: Annotated[str, about("vehicle or driver", "vehicle")]
+    id: Annotated[Id, about("the vehicle or driver", examples.VEHICLE)]
+    name: Annotated[str | None, about("number or name; null: hidden", "12가3456")]
+    before: Annotated[float, about("score of the eight weeks before the last two", 91.2)]
+    limit_known_before: Annotated[float, about("`limitKnown` of the trips in `before`, by distance", 0.9)]
+    now: Annotated[float, about("score of the last two weeks", 78.4)]
+    limit_known_now: Annotated[float, about("`limitKnown` of the trips in `now`", 0.8)]
 
 
 class Harsh(msgspec.Struct, frozen=True, rename="camel"):
     """Harsh events far above those of the group."""
 
-    of: Annotated[str, Meta(description="vehicle or driver", examples=["driver"])]
-    id: Annotated[Id, Meta(description="the vehicle or driver", examples=_MEMBER)]
-    name: Annotated[str | None, Meta(description="number or name; null: hidden", examples=["Kim"])]
-    per100_km: Annotated[
-        float, Meta(description="starts, accelerations, decelerations and stops for each 100 km", examples=[31.0])
-    ]
-    group_per100_km: Annotated[float, Meta(description="the same of all who drove lately", examples=[9.5])]
+    of: Annotated[str, about("vehicle or driver", "driver")]
+    id: Annotated[Id, about("the vehicle or driver", examples.VEHICLE)]
+    name: Annotated[str | None, about("number or name; null: hidden", "Kim")]
+    per100_km: Annotated[float, about("starts, accelerations, decelerations and stops for each 100 km", 31.0)]
+    group_per100_km: Annotated[float, about("the same of all who drove lately", 9.5)]
 
 
 class Unscored(msgspec.Struct, frozen=True, rename="camel"):
     """A vehicle whose newest trips have no score."""
 
-    vehicle_id: Annotated[Id, Meta(description="the vehicle", examples=_MEMBER)]
-    name: Annotated[str | None, Meta(description="its number", examples=["12가3456"])]
-    count: Annotated[int, Meta(description="unusable trips among the newest ones", examples=[7])]
-    not_scored: Annotated[str, Meta(description="the most frequent reason", examples=["sparse"])]
+    vehicle_id: Annotated[Id, about("the vehicle", examples.VEHICLE)]
+    name: Annotated[str | None, about("its number", "12가3456")]
+    count: Annotated[int, about("unusable trips among the newest ones", 7)]
+    not_scored: Annotated[str, about("the most frequent reason", "sparse")]
 
 
 class Attention(msgspec.Struct, frozen=True, rename="camel"):
     """What needs attention, in short lists."""
 
-    falling: Annotated[list[Falling], Meta(description="the greatest fall first", examples=[[]])]
-    harsh: Annotated[list[Harsh], Meta(description="the greatest ratio first", examples=[[]])]
-    disputes: Annotated[list[Dispute], Meta(description="open disputes, the oldest first", examples=[[]])]
-    unscored: Annotated[list[Unscored], Meta(description="the most trips first", examples=[[]])]
+    falling: Annotated[list[Falling], about("the greatest fall first", [])]
+    harsh: Annotated[list[Harsh], about("the greatest ratio first", [])]
+    disputes: Annotated[list[Dispute], about("open disputes, the oldest first", [])]
+    unscored: Annotated[list[Unscored], about("the most trips first", [])]
 
 
 def record(found: attention.Attention) -> Attention:

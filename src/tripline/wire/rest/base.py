@@ -6,9 +6,9 @@ Not here: the records of each family (the other modules), how a page is cut (`ht
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta
 
 from tripline.domain import ids
+from tripline.wire.described import about
 
 CAME_WHOLE: Final = "tripline.came_whole"
 """Extension in the ASGI scope of a request whose body arrived together with its head, without waiting."""
@@ -21,9 +21,9 @@ class Id(msgspec.Struct, frozen=True, gc=False):
 
     id: Annotated[
         str,
-        Meta(
-            description="UUID of the object; `13814000-1dd2-11b2-8080-808080808080` when nothing is set",
-            examples=["6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"],
+        about(
+            "UUID of the object; `13814000-1dd2-11b2-8080-808080808080` when nothing is set",
+            "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11",
         ),
     ]
 
@@ -48,46 +48,36 @@ class Page(msgspec.Struct, rename="camel"):
 class TimeLink(msgspec.Struct, frozen=True, rename="camel", tag=False):
     """Query of the next page of a list ordered by time."""
 
-    limit: Annotated[int, Meta(description="items on a page", examples=[20])]
+    limit: Annotated[int, about("items on a page", 20)]
     start_time: Annotated[
-        int | None,
-        Meta(
-            description="as asked for: from this time on, epoch ms; null: from the beginning", examples=[1735689600000]
-        ),
+        int | None, about("as asked for: from this time on, epoch ms; null: from the beginning", 1735689600000)
     ]
-    end_time: Annotated[
-        int | None, Meta(description="as asked for: up to this time, epoch ms; null: up to now", examples=[None])
-    ]
-    asc_order: Annotated[bool, Meta(description="as asked for: true: oldest first", examples=[False])]
+    end_time: Annotated[int | None, about("as asked for: up to this time, epoch ms; null: up to now", None)]
+    asc_order: Annotated[bool, about("as asked for: true: oldest first", False)]
     id_offset: Annotated[
         str,
-        Meta(
-            description="id of the last item of this page; the next page begins after it",
-            examples=["6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"],
+        about(
+            "id of the last item of this page; the next page begins after it", "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"
         ),
     ]
     by: Annotated[
-        str | msgspec.UnsetType,
-        Meta(description="as asked for: `event`; only in analytics pages that go by it", examples=["event"]),
+        str | msgspec.UnsetType, about("as asked for: `event`; only in analytics pages that go by it", "event")
     ] = msgspec.UNSET
 
 
 class TextLink(msgspec.Struct, frozen=True, rename="camel", tag=False):
     """Query of the next page of a list ordered by a name."""
 
-    limit: Annotated[int, Meta(description="items on a page", examples=[20])]
-    text_search: Annotated[
-        str | None, Meta(description="as asked for: beginning of the name; null: every name", examples=["12"])
-    ]
+    limit: Annotated[int, about("items on a page", 20)]
+    text_search: Annotated[str | None, about("as asked for: beginning of the name; null: every name", "12")]
     text_search_bound: Annotated[
-        str | None, Meta(description="names of the list are below this text; null: every name", examples=["12\uffff"])
+        str | None, about("names of the list are below this text; null: every name", "12\uffff")
     ]
-    text_offset: Annotated[str, Meta(description="name of the last item of this page", examples=["12가3456"])]
+    text_offset: Annotated[str, about("name of the last item of this page", "12가3456")]
     id_offset: Annotated[
         str,
-        Meta(
-            description="id of the last item of this page; the next page begins after it",
-            examples=["6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"],
+        about(
+            "id of the last item of this page; the next page begins after it", "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"
         ),
     ]
 
@@ -95,16 +85,13 @@ class TextLink(msgspec.Struct, frozen=True, rename="camel", tag=False):
 class HealthCheck(msgspec.Struct, frozen=True):
     """One requirement of a ready server."""
 
-    name: Annotated[
-        str,
-        Meta(description="listeners, store, schema, disk, certificate or bus", examples=["disk"]),
-    ]
-    ok: Annotated[bool, Meta(description="whether it is well", examples=[False])]
+    name: Annotated[str, about("listeners, store, schema, disk, certificate or bus", "disk")]
+    ok: Annotated[bool, about("whether it is well", False)]
     text: Annotated[
         str,
-        Meta(
-            description="what was found and, when it is not well, what to do",
-            examples=["12 MiB are free in /srv/tripline, less than store.reserve_mib (512); make room."],
+        about(
+            "what was found and, when it is not well, what to do",
+            "12 MiB are free in /srv/tripline, less than store.reserve_mib (512); make room.",
         ),
     ]
 
@@ -112,18 +99,18 @@ class HealthCheck(msgspec.Struct, frozen=True):
 class Health(msgspec.Struct, frozen=True):
     """The process answers."""
 
-    status: Annotated[str, Meta(description="always live", examples=["live"])]
+    status: Annotated[str, about("always live", "live")]
 
 
 class Readiness(msgspec.Struct, frozen=True):
     """The readiness of the process."""
 
-    status: Annotated[str, Meta(description="ready, starting, stopping or failing", examples=["ready", "failing"])]
+    status: Annotated[str, about("ready, starting, stopping or failing", "ready", "failing")]
     checks: Annotated[
         list[HealthCheck],
-        Meta(
-            description="each thing that a ready server needs",
-            examples=[[{"name": "listeners", "ok": True, "text": "Every listener is open."}]],
+        about(
+            "each thing that a ready server needs",
+            [{"name": "listeners", "ok": True, "text": "Every listener is open."}],
         ),
     ]
 
@@ -131,25 +118,22 @@ class Readiness(msgspec.Struct, frozen=True):
 class Count(msgspec.Struct, frozen=True):
     """A number of objects."""
 
-    count: Annotated[int, Meta(description="how many there are", examples=[12])]
+    count: Annotated[int, about("how many there are", 12)]
 
 
 class ErrorBody(msgspec.Struct, frozen=True, rename="camel"):
     """The body of every answer other than a success; `status` repeats the HTTP status, `timestamp` is epoch ms."""
 
-    status: Annotated[int, Meta(description="HTTP status, repeated", examples=[400])]
+    status: Annotated[int, about("HTTP status, repeated", 400)]
     message: Annotated[
-        str,
-        Meta(
-            description="what went wrong and what to mend, for people", examples=["Parameter 'mileage' can't be empty!"]
-        ),
+        str, about("what went wrong and what to mend, for people", "Parameter 'mileage' can't be empty!")
     ]
     error_code: Annotated[
         int,
-        Meta(
-            description="2 general, 10 authentication, 11 token expired, 20 permission denied, 30 invalid arguments,"
+        about(
+            "2 general, 10 authentication, 11 token expired, 20 permission denied, 30 invalid arguments,"
             " 31 bad request parameters, 32 not found",
-            examples=[31],
+            31,
         ),
     ]
-    timestamp: Annotated[int, Meta(description="time of the error, epoch ms", examples=[1760000000000])]
+    timestamp: Annotated[int, about("time of the error, epoch ms", 1760000000000)]

@@ -8,68 +8,59 @@ from collections.abc import Container, Mapping
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 
 from tripline.domain import companies
 from tripline.domain.companies import Company, MessageTypes
 from tripline.domain.refusals import BadParameter
+from tripline.wire.described import about
+from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id
 from tripline.wire.rest.bodies import if_set, one_name
 
-_COMPANY = {"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"}
 _OPERATOR = {"id": "a1f0e7c0-c801-11ef-9d5c-6b1f6f2a4c11"}
 
-_NAME = Meta(description="company name, at most 255 characters", examples=["Ace Logistics"])
-_REGION = Meta(description="region of the company, at most 255 characters", examples=["Busan"])
-_SERVICE_TYPE = Meta(
-    description="name of the service, at most 255 characters: unique among operators; a partner has its operator's",
-    examples=["ace"],
+_NAME = about("company name, at most 255 characters", "Ace Logistics")
+_REGION = about("region of the company, at most 255 characters", "Busan")
+_SERVICE_TYPE = about(
+    "name of the service, at most 255 characters: unique among operators; a partner has its operator's", "ace"
 )
-_PIC_NAME = Meta(description="name of the administrator, at most 255 characters", examples=["Kim"])
-_PIC_PHONE = Meta(description="telephone of the administrator, at most 255 characters", examples=["010-1234-5678"])
-_PIC_EMAIL = Meta(
-    description="e-mail address of the administrator, at most 255 characters: the login id of the account that a"
+_PIC_NAME = about("name of the administrator, at most 255 characters", "Kim")
+_PIC_PHONE = about("telephone of the administrator, at most 255 characters", "010-1234-5678")
+_PIC_EMAIL = about(
+    "e-mail address of the administrator, at most 255 characters: the login id of the account that a"
     " registration makes; changing it later changes no account",
-    examples=["kim@ace.example"],
+    "kim@ace.example",
 )
-_PIC_PASSWD = Meta(
-    description="first password of the administrator, at most 255 characters; refused in a change",
-    examples=["a long pass phrase"],
+_PIC_PASSWD = about(
+    "first password of the administrator, at most 255 characters; refused in a change", "a long pass phrase"
 )
-_PIC_DIVISION = Meta(description="department of the administrator, at most 255 characters", examples=["Fleet"])
-_MANAGER_NAME = Meta(description="name of the provider's manager, at most 255 characters", examples=["Lee"])
-_MANAGER_EMAIL = Meta(
-    description="e-mail address of the provider's manager, at most 255 characters", examples=["lee@provider.example"]
+_PIC_DIVISION = about("department of the administrator, at most 255 characters", "Fleet")
+_MANAGER_NAME = about("name of the provider's manager, at most 255 characters", "Lee")
+_MANAGER_EMAIL = about("e-mail address of the provider's manager, at most 255 characters", "lee@provider.example")
+_SKT_NAME = about(
+    "the original interface's name for `providerManagerName`; answered only to a request that used it", "Lee"
 )
-_SKT_NAME = Meta(
-    description="the original interface's name for `providerManagerName`; answered only to a request that used it",
-    examples=["Lee"],
-)
-_SKT_EMAIL = Meta(
-    description="the original interface's name for `providerManagerEmail`; answered only to a request that used it",
-    examples=["lee@provider.example"],
+_SKT_EMAIL = about(
+    "the original interface's name for `providerManagerEmail`; answered only to a request that used it",
+    "lee@provider.example",
 )
 SECOND_NAMES: Final = {
     "skt_manager_name": "provider_manager_name",
     "skt_manager_email": "provider_manager_email",
 }
 """Second names of fields in the original interface -> the first name."""
-_TASK = Meta(description="what the partner does, at most 4096 characters", examples=["Night deliveries"])
-_DESCRIPTION = Meta(description="further text, at most 4096 characters", examples=["Joined in spring"])
-_NOTIFY_HOST = Meta(
-    description="http(s) address that receives push messages, at most 255 characters",
-    examples=["http://203.0.113.10:9090/noti"],
+_TASK = about("what the partner does, at most 4096 characters", "Night deliveries")
+_DESCRIPTION = about("further text, at most 4096 characters", "Joined in spring")
+_NOTIFY_HOST = about(
+    "http(s) address that receives push messages, at most 255 characters", "http://203.0.113.10:9090/noti"
 )
-_NOTIFY_TYPES = Meta(
-    description="numbers of the wanted push messages: text with commas, a number, or a list; echoed as sent",
-    examples=["7, 8, 101, 300"],
+_NOTIFY_TYPES = about(
+    "numbers of the wanted push messages: text with commas, a number, or a list; echoed as sent", "7, 8, 101, 300"
 )
-_RPC_HOST = Meta(
-    description="host that receives RPC results, or its http(s) address; at most 255 characters",
-    examples=["203.0.113.10"],
-)
-_RPC_PORT = Meta(description="port of that host, 1 to 65535", examples=[9090])
-_RPC_PATH = Meta(description="base path on that host, at most 255 characters", examples=["/rpc"])
+_RPC_HOST = about("host that receives RPC results, or its http(s) address; at most 255 characters", "203.0.113.10")
+_RPC_PORT = about("port of that host, 1 to 65535", 9090)
+_RPC_PATH = about("base path on that host, at most 255 characters", "/rpc")
 
 
 class CompanyRequest(msgspec.Struct, rename="camel", kw_only=True):
@@ -102,24 +93,23 @@ class CompanyRequest(msgspec.Struct, rename="camel", kw_only=True):
 class NamedCompanyRequest(CompanyRequest, rename="camel", kw_only=True):
     """A change that names the company in its body."""
 
-    id: Annotated[Id | str, Meta(description="the company: an Id object or a bare UUID; required", examples=[_COMPANY])]
+    id: Annotated[Id | str, about("the company: an Id object or a bare UUID; required", examples.COMPANY)]
 
 
 class CompanyRecord(msgspec.Struct, rename="camel", kw_only=True):
     """A company. `picPasswd` is present only in the answer to a registration, `tokenPrefix` only in reads."""
 
-    id: Annotated[Id, Meta(description="id of the company", examples=[_COMPANY])]
-    created_time: Annotated[int, Meta(description="when it was registered, epoch ms", examples=[1735689600000])]
+    id: Annotated[Id, about("id of the company", examples.COMPANY)]
+    created_time: Annotated[int, about("when it was registered, epoch ms", 1735689600000)]
     name: Annotated[str, _NAME]
     service_type: Annotated[str, _SERVICE_TYPE]
-    master: Annotated[bool, Meta(description="whether it is the operator of its service type", examples=[False])]
-    master_id: Annotated[Id, Meta(description="the operator; its own id when it is one", examples=[_OPERATOR])]
+    master: Annotated[bool, about("whether it is the operator of its service type", False)]
+    master_id: Annotated[Id, about("the operator; its own id when it is one", _OPERATOR)]
     pic_name: Annotated[str, _PIC_NAME]
     pic_phone: Annotated[str | None, _PIC_PHONE]
     pic_email: Annotated[str, _PIC_EMAIL]
     pic_passwd: Annotated[
-        str | UnsetType,
-        Meta(description="the password as sent, answered to a registration alone", examples=["a long pass phrase"]),
+        str | UnsetType, about("the password as sent, answered to a registration alone", "a long pass phrase")
     ]
     pic_division: Annotated[str | None, _PIC_DIVISION]
     provider_manager_name: Annotated[str | None, _MANAGER_NAME]
@@ -136,10 +126,7 @@ class CompanyRecord(msgspec.Struct, rename="camel", kw_only=True):
     rpc_notify_base_path: Annotated[str | UnsetType, _RPC_PATH]
     token_prefix: Annotated[
         str | UnsetType,
-        Meta(
-            description="first five characters for the access tokens of its devices, unique per company",
-            examples=["7K3QX"],
-        ),
+        about("first five characters for the access tokens of its devices, unique per company", "7K3QX"),
     ]
 
 

@@ -8,51 +8,47 @@ Not here: permissions (`domain/delegations.py`), reading a request (`bodies.py`)
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
 from tripline.domain import ids
 from tripline.domain.delegations import Delegation, Relation, Right
 from tripline.domain.refusals import BadParameter
+from tripline.wire.described import about
+from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id
 
-_COMPANY: dict[str, object] = {"examples": [{"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"}]}
-_OTHER: dict[str, object] = {"examples": [{"id": "0d2f8e60-c802-11ef-9d5c-6b1f6f2a4c11"}]}
-_VEHICLE: dict[str, object] = {"examples": [{"id": "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"}]}
-_ITSELF: dict[str, object] = {"examples": [{"id": "91b1c0e0-c802-11ef-9d5c-6b1f6f2a4c11"}]}
-_PERSON: dict[str, object] = {"examples": [{"id": "4e6a7f10-c802-11ef-9d5c-6b1f6f2a4c11"}]}
+_ITSELF = {"id": "91b1c0e0-c802-11ef-9d5c-6b1f6f2a4c11"}
 
-Created = Annotated[int, Meta(description="when it was made; epoch ms", examples=[1735689600000])]
-FromCompany = Annotated[Id, Meta(description="the company that delegates", extra_json_schema=_COMPANY)]
-FromName = Annotated[str, Meta(description="name of the company that delegates", examples=["Han River Taxi"])]
-ToCompany = Annotated[Id, Meta(description="the company that receives", extra_json_schema=_OTHER)]
-ToName = Annotated[str, Meta(description="name of the company that receives", examples=["Namsan Rental"])]
-Vehicle = Annotated[Id, Meta(description="the vehicle", extra_json_schema=_VEHICLE)]
-VehicleNo = Annotated[str, Meta(description="number of the vehicle", examples=["12가3456"])]
+Created = Annotated[int, about("when it was made; epoch ms", 1735689600000)]
+FromCompany = Annotated[Id, about("the company that delegates", examples.COMPANY)]
+FromName = Annotated[str, about("name of the company that delegates", "Han River Taxi")]
+ToCompany = Annotated[Id, about("the company that receives", examples.OTHER_COMPANY)]
+ToName = Annotated[str, about("name of the company that receives", "Namsan Rental")]
+Vehicle = Annotated[Id, about("the vehicle", examples.VEHICLE)]
+VehicleNo = Annotated[str, about("number of the vehicle", "12가3456")]
 
 
 class CandidateRequest(msgspec.Struct, rename="camel", kw_only=True):
     """The company that becomes a delegation candidate."""
 
     to_company_id: Annotated[
-        Id | str | None,
-        Meta(description="the company that may receive vehicles; required", extra_json_schema=_OTHER),
+        Id | str | None, about("the company that may receive vehicles; required", examples.OTHER_COMPANY)
     ] = None
 
 
 class VehicleChoice(msgspec.Struct, rename="camel", kw_only=True):
     """The vehicle to delegate."""
 
-    vehicle_id: Annotated[Id | str | None, Meta(description="the vehicle; required", extra_json_schema=_VEHICLE)] = None
+    vehicle_id: Annotated[Id | str | None, about("the vehicle; required", examples.VEHICLE)] = None
 
 
 class RelationRecord(msgspec.Struct, rename="camel", kw_only=True):
     """Company relation: one company may delegate its vehicles to another."""
 
-    id: Annotated[Id, Meta(description="the relation", extra_json_schema=_ITSELF)]
+    id: Annotated[Id, about("the relation", _ITSELF)]
     created_time: Created
     from_company_id: FromCompany
     to_company_id: ToCompany
-    service_type: Annotated[str, Meta(description="service type of both companies", examples=["taxi"])]
+    service_type: Annotated[str, about("service type of both companies", "taxi")]
     from_company_name: FromName
     to_company_name: ToName
 
@@ -60,7 +56,7 @@ class RelationRecord(msgspec.Struct, rename="camel", kw_only=True):
 class DelegationRecord(msgspec.Struct, rename="camel", kw_only=True):
     """Vehicle delegation to a company."""
 
-    id: Annotated[Id, Meta(description="the delegation", extra_json_schema=_ITSELF)]
+    id: Annotated[Id, about("the delegation", _ITSELF)]
     created_time: Created
     from_company_id: FromCompany
     from_company_name: FromName
@@ -73,20 +69,16 @@ class DelegationRecord(msgspec.Struct, rename="camel", kw_only=True):
 class RightRecord(msgspec.Struct, rename="camel", kw_only=True):
     """Vehicle delegation to a user: a director's or driver's right on one vehicle."""
 
-    id: Annotated[Id, Meta(description="the delegation", extra_json_schema=_ITSELF)]
+    id: Annotated[Id, about("the delegation", _ITSELF)]
     created_time: Created
-    company_id: Annotated[Id, Meta(description="the person's company", extra_json_schema=_COMPANY)]
-    company_name: Annotated[str, Meta(description="name of the person's company", examples=["Namsan Rental"])]
-    user_id: Annotated[Id, Meta(description="the director or driver", extra_json_schema=_PERSON)]
-    user_name: Annotated[str, Meta(description="name of the director or driver", examples=["Kim Minji"])]
+    company_id: Annotated[Id, about("the person's company", examples.COMPANY)]
+    company_name: Annotated[str, about("name of the person's company", "Namsan Rental")]
+    user_id: Annotated[Id, about("the director or driver", examples.PERSON)]
+    user_name: Annotated[str, about("name of the director or driver", "Kim Minji")]
     vehicle_id: Vehicle
     vehicle_no: VehicleNo
     user_role: Annotated[
-        str,
-        Meta(
-            description="what the person may do: DELEGATED_DIRECTOR (a director) or DRIVER (a driver)",
-            examples=["DELEGATED_DIRECTOR"],
-        ),
+        str, about("what the person may do: DELEGATED_DIRECTOR (a director) or DRIVER (a driver)", "DELEGATED_DIRECTOR")
     ]
 
 

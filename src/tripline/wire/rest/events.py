@@ -14,7 +14,9 @@ from msgspec import Meta
 from tripline.domain import ids
 from tripline.domain.device_messages import EVENTS_IN_WORDS
 from tripline.domain.stored_trips import StoredEvent
+from tripline.wire.described import about
 from tripline.wire.device import stored_payloads as device_stored_payloads
+from tripline.wire.rest import examples
 from tripline.wire.rest import trips as rest_trips
 from tripline.wire.rest.base import Id, id_or_unset
 
@@ -22,44 +24,17 @@ from tripline.wire.rest.base import Id, id_or_unset
 class DeviceEventRecord(msgspec.Struct, rename="camel", kw_only=True):
     """An event reported by a device."""
 
-    id: Annotated[Id, Meta(description="id of the event", examples=[{"id": "2f1b7a10-c802-11ef-9d5c-6b1f6f2a4c11"}])]
-    created_time: Annotated[int, Meta(description="when it was received, epoch ms", examples=[1735689601000])]
-    company_id: Annotated[
-        Id, Meta(description="company of the sensor", examples=[{"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"}])
-    ]
-    vehicle_id: Annotated[
-        Id,
-        Meta(
-            description="vehicle that the sensor was on; placeholder: none",
-            examples=[{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}],
-        ),
-    ]
-    sensor_id: Annotated[
-        Id,
-        Meta(
-            description="sensor; placeholder: it was deleted", examples=[{"id": "0d8f4c50-c802-11ef-9d5c-6b1f6f2a4c11"}]
-        ),
-    ]
-    trip_id: Annotated[
-        Id,
-        Meta(
-            description="trip that it happened on; placeholder: none",
-            examples=[{"id": "13814000-1dd2-11b2-8080-808080808080"}],
-        ),
-    ]
-    user_id: Annotated[
-        Id,
-        Meta(
-            description="who drove; placeholder: nobody known",
-            examples=[{"id": "13814000-1dd2-11b2-8080-808080808080"}],
-        ),
-    ]
-    device_type: Annotated[str, Meta(description="GPS, OBD, ADAS, BLACKBOX, DTAG, DTG or AVN", examples=["OBD"])]
-    ty: Annotated[int, Meta(description=f"number of the event, {EVENTS_IN_WORDS} or another", examples=[104])]
-    event_ts: Annotated[int, Meta(description="when it happened, epoch ms", examples=[1735689600000])]
-    event_dt: Annotated[
-        str, Meta(description="the same instant in the service's time zone", examples=["2025-01-01 09:00:00"])
-    ]
+    id: Annotated[Id, about("id of the event", {"id": "2f1b7a10-c802-11ef-9d5c-6b1f6f2a4c11"})]
+    created_time: Annotated[int, about("when it was received, epoch ms", 1735689601000)]
+    company_id: Annotated[Id, about("company of the sensor", examples.COMPANY)]
+    vehicle_id: Annotated[Id, about("vehicle that the sensor was on; placeholder: none", examples.VEHICLE)]
+    sensor_id: Annotated[Id, about("sensor; placeholder: it was deleted", examples.SENSOR)]
+    trip_id: Annotated[Id, about("trip that it happened on; placeholder: none", examples.NOTHING)]
+    user_id: Annotated[Id, about("who drove; placeholder: nobody known", examples.NOTHING)]
+    device_type: Annotated[str, about("GPS, OBD, ADAS, BLACKBOX, DTAG, DTG or AVN", "OBD")]
+    ty: Annotated[int, about(f"number of the event, {EVENTS_IN_WORDS} or another", 104)]
+    event_ts: Annotated[int, about("when it happened, epoch ms", 1735689600000)]
+    event_dt: Annotated[str, about("the same instant in the service's time zone", "2025-01-01 09:00:00")]
     payload: Annotated[
         msgspec.Raw,
         Meta(
@@ -68,8 +43,8 @@ class DeviceEventRecord(msgspec.Struct, rename="camel", kw_only=True):
             extra_json_schema={"type": "object"},
         ),
     ]
-    pos_lat: Annotated[float | None, Meta(description="latitude, degrees; null: not sent", examples=[35.1577])]
-    pos_lon: Annotated[float | None, Meta(description="longitude, degrees; null: not sent", examples=[129.0591])]
+    pos_lat: Annotated[float | None, about("latitude, degrees; null: not sent", 35.1577)]
+    pos_lon: Annotated[float | None, about("longitude, degrees; null: not sent", 129.0591)]
 
 
 def device_event_record(event: StoredEvent, zone: tzinfo) -> DeviceEventRecord:

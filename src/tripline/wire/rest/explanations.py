@@ -3,263 +3,193 @@
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
-from tripline.wire.rest import quality
+from tripline.wire.described import about
+from tripline.wire.rest import examples, quality
 from tripline.wire.rest.base import Id
 from tripline.wire.rest.disputes import Dispute
-
-_TRIP: list[object] = [{"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"}]
-_VEHICLE: list[object] = [{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}]
-_EVENT: list[object] = [{"id": "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"}]
 
 
 class HarshEvent(msgspec.Struct, frozen=True, rename="camel"):
     """One manoeuvre and its cost."""
 
-    id: Annotated[Id | None, Meta(description="id of the GPS event", examples=_EVENT)]
-    event_ty: Annotated[
-        int,
-        Meta(description="1 sudden start, 2 sudden acceleration, 3 sudden deceleration, 4 sudden stop", examples=[3]),
-    ]
-    event_ts: Annotated[int, Meta(description="when it was strongest, epoch ms", examples=[1735691234000])]
-    begin_ts: Annotated[int, Meta(description="when it began, epoch ms", examples=[1735691232000])]
-    end_ts: Annotated[int, Meta(description="when it ended, epoch ms", examples=[1735691235000])]
-    pos_lat: Annotated[float, Meta(description="latitude, degrees (WGS84)", examples=[37.5665])]
-    pos_lon: Annotated[float, Meta(description="longitude, degrees (WGS84)", examples=[126.978])]
-    speed: Annotated[float, Meta(description="speed at `eventTs`, km/h", examples=[41.0])]
-    begin_speed: Annotated[float, Meta(description="speed at `beginTs`, km/h", examples=[58.0])]
-    end_speed: Annotated[float, Meta(description="speed at `endTs`, km/h", examples=[36.0])]
-    rate: Annotated[
-        float, Meta(description="greatest change of speed, km/h per second; 0: reported by the device", examples=[17.0])
-    ]
-    threshold: Annotated[
-        float, Meta(description="the rate from which it counts, km/h per second; 0: none", examples=[15.0])
-    ]
-    annulled: Annotated[
-        Id | None, Meta(description="the accepted dispute for which it does not count", examples=[None])
-    ]
-    cost: Annotated[float, Meta(description="points", examples=[1.25])]
+    id: Annotated[Id | None, about("id of the GPS event", examples.EVENT)]
+    event_ty: Annotated[int, about("1 sudden start, 2 sudden acceleration, 3 sudden deceleration, 4 sudden stop", 3)]
+    event_ts: Annotated[int, about("when it was strongest, epoch ms", 1735691234000)]
+    begin_ts: Annotated[int, about("when it began, epoch ms", 1735691232000)]
+    end_ts: Annotated[int, about("when it ended, epoch ms", 1735691235000)]
+    pos_lat: Annotated[float, about("latitude, degrees (WGS84)", 37.5665)]
+    pos_lon: Annotated[float, about("longitude, degrees (WGS84)", 126.978)]
+    speed: Annotated[float, about("speed at `eventTs`, km/h", 41.0)]
+    begin_speed: Annotated[float, about("speed at `beginTs`, km/h", 58.0)]
+    end_speed: Annotated[float, about("speed at `endTs`, km/h", 36.0)]
+    rate: Annotated[float, about("greatest change of speed, km/h per second; 0: reported by the device", 17.0)]
+    threshold: Annotated[float, about("the rate from which it counts, km/h per second; 0: none", 15.0)]
+    annulled: Annotated[Id | None, about("the accepted dispute for which it does not count", None)]
+    cost: Annotated[float, about("points", 1.25)]
     without_it: Annotated[
-        float | None,
-        Meta(
-            description="the score if it did not count, as after an accepted dispute; null: no score", examples=[99.52]
-        ),
+        float | None, about("the score if it did not count, as after an accepted dispute; null: no score", 99.52)
     ]
 
 
 class OverspeedStretch(msgspec.Struct, frozen=True, rename="camel"):
     """Consecutive samples over the limit, and their cost."""
 
-    ids: Annotated[list[Id], Meta(description="ids of the GPS events", examples=[_EVENT])]
-    begin_ts: Annotated[int, Meta(description="the first sample, epoch ms", examples=[1735691500000])]
-    end_ts: Annotated[int, Meta(description="the sample behind the last, epoch ms", examples=[1735691512000])]
-    pos_lat: Annotated[float, Meta(description="latitude of the first sample", examples=[37.5665])]
-    pos_lon: Annotated[float, Meta(description="longitude of the first sample", examples=[126.978])]
-    max_speed: Annotated[float, Meta(description="the fastest, km/h", examples=[131.5])]
-    limit: Annotated[float, Meta(description="the limit, km/h, without the tolerance", examples=[110.0])]
+    ids: Annotated[list[Id], about("ids of the GPS events", [examples.EVENT])]
+    begin_ts: Annotated[int, about("the first sample, epoch ms", 1735691500000)]
+    end_ts: Annotated[int, about("the sample behind the last, epoch ms", 1735691512000)]
+    pos_lat: Annotated[float, about("latitude of the first sample", 37.5665)]
+    pos_lon: Annotated[float, about("longitude of the first sample", 126.978)]
+    max_speed: Annotated[float, about("the fastest, km/h", 131.5)]
+    limit: Annotated[float, about("the limit, km/h, without the tolerance", 110.0)]
     limit_source: Annotated[
         str,
-        Meta(
-            description="how the limit is known: `tagged`, `implied` by zone or place, `roadClass`: the default of the"
+        about(
+            "how the limit is known: `tagged`, `implied` by zone or place, `roadClass`: the default of the"
             " road's class, `default`: that of the policy",
-            examples=["default"],
+            "default",
         ),
     ]
     road: Annotated[
         str | None,
-        Meta(
-            description="number and name of the road, empty where the map has neither; null: no road is known",
-            examples=["28 Landstrasse"],
-        ),
+        about("number and name of the road, empty where the map has neither; null: no road is known", "28 Landstrasse"),
     ]
-    link: Annotated[
-        str | None,
-        Meta(description="its link at the first sample, as in `info`; null: no road is known", examples=["23737423"]),
-    ]
-    seconds: Annotated[float, Meta(description="time counted", examples=[12.0])]
-    annulled: Annotated[
-        Id | None, Meta(description="the accepted dispute for which it does not count", examples=[None])
-    ]
-    cost: Annotated[float, Meta(description="points", examples=[0.48])]
+    link: Annotated[str | None, about("its link at the first sample, as in `info`; null: no road is known", "23737423")]
+    seconds: Annotated[float, about("time counted", 12.0)]
+    annulled: Annotated[Id | None, about("the accepted dispute for which it does not count", None)]
+    cost: Annotated[float, about("points", 0.48)]
     without_it: Annotated[
-        float | None,
-        Meta(
-            description="the score if it did not count, as after an accepted dispute; null: no score", examples=[98.75]
-        ),
+        float | None, about("the score if it did not count, as after an accepted dispute; null: no score", 98.75)
     ]
 
 
 class StyleItem(msgspec.Struct, frozen=True, rename="camel"):
     """A braking or a corner and its cost. It has no GPS event."""
 
-    begin_ts: Annotated[int, Meta(description="when it began, epoch ms", examples=[1735691232000])]
-    end_ts: Annotated[int, Meta(description="when it ended, epoch ms", examples=[1735691235000])]
-    pos_lat: Annotated[float, Meta(description="latitude where it began", examples=[37.5665])]
-    pos_lon: Annotated[float, Meta(description="longitude where it began", examples=[126.978])]
-    peak: Annotated[
-        float,
-        Meta(description="of a braking the greatest rate, km/h per second; of a corner the greatest g", examples=[7.5]),
-    ]
-    cost: Annotated[float, Meta(description="points", examples=[0.2])]
+    begin_ts: Annotated[int, about("when it began, epoch ms", 1735691232000)]
+    end_ts: Annotated[int, about("when it ended, epoch ms", 1735691235000)]
+    pos_lat: Annotated[float, about("latitude where it began", 37.5665)]
+    pos_lon: Annotated[float, about("longitude where it began", 126.978)]
+    peak: Annotated[float, about("of a braking the greatest rate, km/h per second; of a corner the greatest g", 7.5)]
+    cost: Annotated[float, about("points", 0.2)]
     without_it: Annotated[
-        float | None,
-        Meta(
-            description="the score if it did not count, as after an accepted dispute; null: no score", examples=[98.47]
-        ),
+        float | None, about("the score if it did not count, as after an accepted dispute; null: no score", 98.47)
     ]
 
 
 class LimitStretch(msgspec.Struct, frozen=True, rename="camel"):
     """Consecutive samples with one limit from one source on one road."""
 
-    begin_ts: Annotated[int, Meta(description="the first sample, epoch ms", examples=[1735691400000])]
-    end_ts: Annotated[
-        int,
-        Meta(description="the sample behind the last, epoch ms; the last one before a gap", examples=[1735691512000]),
-    ]
-    limit: Annotated[float | None, Meta(description="the limit, km/h; null: none", examples=[110.0])]
-    limit_source: Annotated[
-        str, Meta(description="how the limit is known, as in `overspeed`; `none`: it is not", examples=["default"])
-    ]
-    road: Annotated[str | None, Meta(description="number and name of the road, as in `overspeed`", examples=[None])]
-    link: Annotated[str | None, Meta(description="its link at the first sample", examples=[None])]
+    begin_ts: Annotated[int, about("the first sample, epoch ms", 1735691400000)]
+    end_ts: Annotated[int, about("the sample behind the last, epoch ms; the last one before a gap", 1735691512000)]
+    limit: Annotated[float | None, about("the limit, km/h; null: none", 110.0)]
+    limit_source: Annotated[str, about("how the limit is known, as in `overspeed`; `none`: it is not", "default")]
+    road: Annotated[str | None, about("number and name of the road, as in `overspeed`", None)]
+    link: Annotated[str | None, about("its link at the first sample", None)]
 
 
 class DriveMeasures(msgspec.Struct, frozen=True, rename="camel"):
     """Further measures of the samples, without effect on the score."""
 
-    driving: Annotated[float, Meta(description="seconds of driving", examples=[3480.0])]
+    driving: Annotated[float, about("seconds of driving", 3480.0)]
     over_limit: Annotated[
         dict[str, float],
-        Meta(
-            description="seconds above the limit, and above it by so many per cent and more",
-            examples=[{"0": 40.0, "10": 12.0, "20": 0.0, "35": 0.0}],
+        about(
+            "seconds above the limit, and above it by so many per cent and more",
+            {"0": 40.0, "10": 12.0, "20": 0.0, "35": 0.0},
         ),
     ]
-    long_overspeed: Annotated[
-        float,
-        Meta(description="seconds more than 20 km/h above the limit, for 3 minutes and longer", examples=[0.0]),
-    ]
-    cornering: Annotated[int, Meta(description="corners taken with 0.3 g and more", examples=[2])]
-    cornering_seconds: Annotated[float, Meta(description="time in them, seconds", examples=[3.0])]
-    idling: Annotated[float, Meta(description="seconds of standing for 5 minutes and longer", examples=[420.0])]
-    night_share: Annotated[
-        float, Meta(description="share of the distance between 22 and 6, time zone of the service", examples=[0.0])
-    ]
-    longest_drive: Annotated[float, Meta(description="seconds without a rest of 15 minutes", examples=[3480.0])]
+    long_overspeed: Annotated[float, about("seconds more than 20 km/h above the limit, for 3 minutes and longer", 0.0)]
+    cornering: Annotated[int, about("corners taken with 0.3 g and more", 2)]
+    cornering_seconds: Annotated[float, about("time in them, seconds", 3.0)]
+    idling: Annotated[float, about("seconds of standing for 5 minutes and longer", 420.0)]
+    night_share: Annotated[float, about("share of the distance between 22 and 6, time zone of the service", 0.0)]
+    longest_drive: Annotated[float, about("seconds without a rest of 15 minutes", 3480.0)]
 
 
 class ScoreExplanation(msgspec.Struct, frozen=True, rename="camel"):
     """The explanation of a trip's score; its id is the trip's id."""
 
-    id: Annotated[Id, Meta(description="id of the trip", examples=_TRIP)]
+    id: Annotated[Id, about("id of the trip", examples.TRIP)]
     version: Annotated[
         str,
-        Meta(
-            description="another text once the trip has more samples, or judging it found something else",
-            examples=["193bf2c6a40-193bf2c5f2c0007"],
+        about(
+            "another text once the trip has more samples, or judging it found something else",
+            "193bf2c6a40-193bf2c5f2c0007",
         ),
     ]
     created_time: Annotated[
-        int | None,
-        Meta(description="when the trip was judged, epoch ms; null: it has no score", examples=[1735693900000]),
+        int | None, about("when the trip was judged, epoch ms; null: it has no score", 1735693900000)
     ]
-    score: Annotated[float | None, Meta(description="the score that is kept; null: none", examples=[98.27])]
-    not_scored: Annotated[str | None, Meta(description="why there is none (docs/scoring.md)", examples=["too_short"])]
-    duplicate_of: Annotated[
-        Id | None,
-        Meta(description="of a `duplicate` the trip that counts in its place; null: none", examples=[None]),
-    ]
-    policy: Annotated[
-        int | None,
-        Meta(description="number of the policy that the score comes from", examples=[1]),
-    ]
-    explained_by: Annotated[int, Meta(description="number of the policy of this explanation", examples=[1])]
+    score: Annotated[float | None, about("the score that is kept; null: none", 98.27)]
+    not_scored: Annotated[str | None, about("why there is none (docs/scoring.md)", "too_short")]
+    duplicate_of: Annotated[Id | None, about("of a `duplicate` the trip that counts in its place; null: none", None)]
+    policy: Annotated[int | None, about("number of the policy that the score comes from", 1)]
+    explained_by: Annotated[int, about("number of the policy of this explanation", 1)]
     explained_score: Annotated[
-        float | None,
-        Meta(description="what that policy gives; costs add up to 100 minus this; null: no score", examples=[98.27]),
+        float | None, about("what that policy gives; costs add up to 100 minus this; null: no score", 98.27)
     ]
-    dist: Annotated[float, Meta(description="distance driven, metres", examples=[49162.0])]
-    harsh_events: Annotated[list[HarshEvent], Meta(description="manoeuvres, by time", examples=[[]])]
-    overspeed: Annotated[list[OverspeedStretch], Meta(description="stretches over the limit, by time", examples=[[]])]
-    braking: Annotated[
-        list[StyleItem], Meta(description="braking, by time; empty where the policy gives it no weight", examples=[[]])
-    ]
-    corners: Annotated[list[StyleItem], Meta(description="fast corners, by time; empty as before", examples=[[]])]
-    limits: Annotated[
-        list[LimitStretch],
-        Meta(description="the limit along the trip, by time; empty without usable samples", examples=[[]]),
-    ]
-    unexplained: Annotated[
-        list[Id],
-        Meta(description="GPS events of rules of before that this policy does not find", examples=[[]]),
-    ]
-    disputes: Annotated[list[Dispute], Meta(description="what was contested, the oldest first", examples=[[]])]
+    dist: Annotated[float, about("distance driven, metres", 49162.0)]
+    harsh_events: Annotated[list[HarshEvent], about("manoeuvres, by time", [])]
+    overspeed: Annotated[list[OverspeedStretch], about("stretches over the limit, by time", [])]
+    braking: Annotated[list[StyleItem], about("braking, by time; empty where the policy gives it no weight", [])]
+    corners: Annotated[list[StyleItem], about("fast corners, by time; empty as before", [])]
+    limits: Annotated[list[LimitStretch], about("the limit along the trip, by time; empty without usable samples", [])]
+    unexplained: Annotated[list[Id], about("GPS events of rules of before that this policy does not find", [])]
+    disputes: Annotated[list[Dispute], about("what was contested, the oldest first", [])]
     limit_known: Annotated[
-        float,
-        Meta(
-            description="share of the distance whose limit the map tells (`tagged`, `implied`), 0 to 1", examples=[0.0]
-        ),
+        float, about("share of the distance whose limit the map tells (`tagged`, `implied`), 0 to 1", 0.0)
     ]
     harsh_known: Annotated[
         bool,
-        Meta(
-            description="false: the trip has no speeds, and positions too noisy to show harsh driving: its score has"
+        about(
+            "false: the trip has no speeds, and positions too noisy to show harsh driving: its score has"
             " no harsh event",
-            examples=[True],
+            True,
         ),
     ]
     measures: Annotated[
         DriveMeasures,
-        Meta(
-            description="what else the samples tell; none of it changes the score",
-            examples=[
-                {
-                    "driving": 3480.0,
-                    "overLimit": {"0": 40.0, "10": 12.0, "20": 0.0, "35": 0.0},
-                    "longOverspeed": 0.0,
-                    "cornering": 2,
-                    "corneringSeconds": 3.0,
-                    "idling": 420.0,
-                    "nightShare": 0.0,
-                    "longestDrive": 3480.0,
-                }
-            ],
+        about(
+            "what else the samples tell; none of it changes the score",
+            {
+                "driving": 3480.0,
+                "overLimit": {"0": 40.0, "10": 12.0, "20": 0.0, "35": 0.0},
+                "longOverspeed": 0.0,
+                "cornering": 2,
+                "corneringSeconds": 3.0,
+                "idling": 420.0,
+                "nightShare": 0.0,
+                "longestDrive": 3480.0,
+            },
         ),
     ]
-    quality: Annotated[
-        quality.DataQuality,
-        Meta(description="how good the samples were", examples=[quality.EXAMPLE]),
-    ]
+    quality: Annotated[quality.DataQuality, about("how good the samples were", quality.EXAMPLE)]
 
 
 class TripCost(msgspec.Struct, frozen=True, rename="camel"):
     """One trip and its cost."""
 
-    trip_id: Annotated[Id, Meta(description="id of the trip", examples=_TRIP)]
-    score: Annotated[float, Meta(description="its score", examples=[70.97])]
-    dist: Annotated[float, Meta(description="its distance, metres", examples=[49162.0])]
-    cost: Annotated[float, Meta(description="points of the accumulated score", examples=[4.31])]
-    limit_known: Annotated[float, Meta(description="share of the distance whose limit the map tells", examples=[0.0])]
-    harsh_known: Annotated[
-        bool, Meta(description="false: its speeds and positions show no harsh driving", examples=[True])
-    ]
-    quality: Annotated[quality.DataQuality, Meta(description="how good the samples were", examples=[quality.EXAMPLE])]
+    trip_id: Annotated[Id, about("id of the trip", examples.TRIP)]
+    score: Annotated[float, about("its score", 70.97)]
+    dist: Annotated[float, about("its distance, metres", 49162.0)]
+    cost: Annotated[float, about("points of the accumulated score", 4.31)]
+    limit_known: Annotated[float, about("share of the distance whose limit the map tells", 0.0)]
+    harsh_known: Annotated[bool, about("false: its speeds and positions show no harsh driving", True)]
+    quality: Annotated[quality.DataQuality, about("how good the samples were", quality.EXAMPLE)]
 
 
 class AccumulatedExplanation(msgspec.Struct, frozen=True, rename="camel"):
     """The explanation of a vehicle's accumulated score; its id is the vehicle's id."""
 
-    id: Annotated[Id, Meta(description="id of the vehicle", examples=_VEHICLE)]
-    score: Annotated[float, Meta(description="the accumulated score; costs add up to 100 minus this", examples=[81.5])]
-    limit_known: Annotated[float, Meta(description="`limitKnown` of all those trips, by distance", examples=[0.9])]
-    count: Annotated[int, Meta(description="trips in the score", examples=[120])]
-    distance: Annotated[float, Meta(description="distance of all those trips, metres", examples=[4376400.0])]
+    id: Annotated[Id, about("id of the vehicle", examples.VEHICLE)]
+    score: Annotated[float, about("the accumulated score; costs add up to 100 minus this", 81.5)]
+    limit_known: Annotated[float, about("`limitKnown` of all those trips, by distance", 0.9)]
+    count: Annotated[int, about("trips in the score", 120)]
+    distance: Annotated[float, about("distance of all those trips, metres", 4376400.0)]
     accumulate: Annotated[
-        str,
-        Meta(description="`pooled`: as one long trip; `trip_mean`: the mean of the trips' scores", examples=["pooled"]),
+        str, about("`pooled`: as one long trip; `trip_mean`: the mean of the trips' scores", "pooled")
     ]
-    trips: Annotated[list[TripCost], Meta(description="the 100 that cost most, the dearest first", examples=[[]])]
-    others: Annotated[int, Meta(description="trips that are not among them", examples=[20])]
-    others_cost: Annotated[float, Meta(description="points that those cost together", examples=[0.4])]
+    trips: Annotated[list[TripCost], about("the 100 that cost most, the dearest first", [])]
+    others: Annotated[int, about("trips that are not among them", 20)]
+    others_cost: Annotated[float, about("points that those cost together", 0.4)]

@@ -6,9 +6,10 @@ Not here: the contents of an entry (`domain/history.py`), permissions (`services
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
 from tripline.domain.history import Entry, Event
+from tripline.wire.described import about
+from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id, id_or_unset
 
 _EVENTS = ", ".join(Event)
@@ -17,81 +18,49 @@ _EVENTS = ", ".join(Event)
 class ChangeRecord(msgspec.Struct, rename="camel", kw_only=True):
     """One field of an entry."""
 
-    field: Annotated[
-        str,
-        Meta(
-            description="name of the field; in the entry of a deletion or import what is counted", examples=["vendor"]
-        ),
-    ]
-    before: Annotated[
-        str | int | float | bool | None, Meta(description="its value before; null: none", examples=["Kia"])
-    ]
-    after: Annotated[
-        str | int | float | bool | None, Meta(description="its value since; null: none", examples=["Hyundai"])
-    ]
-    secret: Annotated[
-        bool,
-        Meta(description="the field is a secret: it was changed, and its values are not kept", examples=[False]),
-    ]
+    field: Annotated[str, about("name of the field; in the entry of a deletion or import what is counted", "vendor")]
+    before: Annotated[str | int | float | bool | None, about("its value before; null: none", "Kia")]
+    after: Annotated[str | int | float | bool | None, about("its value since; null: none", "Hyundai")]
+    secret: Annotated[bool, about("the field is a secret: it was changed, and its values are not kept", False)]
 
 
 class HistoryRecord(msgspec.Struct, rename="camel", kw_only=True):
     """An entry of history; names of deleted objects, and names hidden from the caller, are null."""
 
-    id: Annotated[Id, Meta(description="the entry", examples=[{"id": "91b1c0e0-c802-11ef-8000-010000000000"}])]
-    created_time: Annotated[int, Meta(description="when it happened, epoch ms", examples=[1735689600000])]
-    event: Annotated[str, Meta(description=f"what happened: {_EVENTS}", examples=["CHANGED"])]
+    id: Annotated[Id, about("the entry", {"id": "91b1c0e0-c802-11ef-8000-010000000000"})]
+    created_time: Annotated[int, about("when it happened, epoch ms", 1735689600000)]
+    event: Annotated[str, about(f"what happened: {_EVENTS}", "CHANGED")]
     actor_id: Annotated[
         Id,
-        Meta(
-            description="account that asked for it; the placeholder when the caller may not read it, or it is deleted",
-            examples=[{"id": "5b6f9c10-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        about(
+            "account that asked for it; the placeholder when the caller may not read it, or it is deleted",
+            examples.PERSON,
         ),
     ]
-    actor_name: Annotated[str | None, Meta(description="name of that account", examples=["Jung"])]
-    actor_authority: Annotated[
-        str | None, Meta(description="role of that account at that time", examples=["COMPANY_ADMIN"])
-    ]
-    actor_company_id: Annotated[
-        Id,
-        Meta(
-            description="company of that account at that time",
-            examples=[{"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"}],
-        ),
-    ]
-    actor_company_name: Annotated[str | None, Meta(description="name of that company", examples=["Han River Taxi"])]
+    actor_name: Annotated[str | None, about("name of that account", "Jung")]
+    actor_authority: Annotated[str | None, about("role of that account at that time", "COMPANY_ADMIN")]
+    actor_company_id: Annotated[Id, about("company of that account at that time", examples.COMPANY)]
+    actor_company_name: Annotated[str | None, about("name of that company", "Han River Taxi")]
     company_id: Annotated[
         Id,
-        Meta(
-            description="whose vehicle, sensor or person it is, or the company itself",
-            examples=[{"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        about(
+            "whose vehicle, sensor or person it is, or the company itself",
+            examples.COMPANY,
         ),
     ]
-    vehicle_id: Annotated[
-        Id, Meta(description="vehicle, if it names one", examples=[{"id": "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"}])
-    ]
-    vehicle_no: Annotated[str | None, Meta(description="number of that vehicle now", examples=["12가3456"])]
-    sensor_id: Annotated[
-        Id, Meta(description="sensor, if it names one", examples=[{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}])
-    ]
-    serial_no: Annotated[str | None, Meta(description="serial number of that sensor now", examples=["SN-0001"])]
-    user_id: Annotated[
-        Id, Meta(description="person, if it names one", examples=[{"id": "4e6a7f10-c802-11ef-9d5c-6b1f6f2a4c11"}])
-    ]
-    user_name: Annotated[str | None, Meta(description="name of that person now", examples=["Kim Minji"])]
-    to_company_id: Annotated[
-        Id,
-        Meta(
-            description="the other company, of a delegation or candidate",
-            examples=[{"id": "0d2f8e60-c802-11ef-9d5c-6b1f6f2a4c11"}],
-        ),
-    ]
-    to_company_name: Annotated[str | None, Meta(description="name of that company", examples=["Namsan Rental"])]
+    vehicle_id: Annotated[Id, about("vehicle, if it names one", examples.VEHICLE)]
+    vehicle_no: Annotated[str | None, about("number of that vehicle now", "12가3456")]
+    sensor_id: Annotated[Id, about("sensor, if it names one", {"id": "0d8f4c50-c801-11ef-9d5c-6b1f6f2a4c11"})]
+    serial_no: Annotated[str | None, about("serial number of that sensor now", "SN-0001")]
+    user_id: Annotated[Id, about("person, if it names one", examples.PERSON)]
+    user_name: Annotated[str | None, about("name of that person now", "Kim Minji")]
+    to_company_id: Annotated[Id, about("the other company, of a delegation or candidate", examples.OTHER_COMPANY)]
+    to_company_name: Annotated[str | None, about("name of that company", "Namsan Rental")]
     changes: Annotated[
         list[ChangeRecord] | None,
-        Meta(
-            description="the fields that changed; null: erased with the person or company that they told of",
-            examples=[[{"field": "vendor", "before": "Kia", "after": "Hyundai", "secret": False}]],
+        about(
+            "the fields that changed; null: erased with the person or company that they told of",
+            [{"field": "vendor", "before": "Kia", "after": "Hyundai", "secret": False}],
         ),
     ]
 

@@ -7,21 +7,23 @@ from collections.abc import Iterable
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 
 from tripline.domain.ids import SensorId
 from tripline.domain.stored_trips import StoredMicrotrip
+from tripline.wire.described import about
 from tripline.wire.device import stored_payloads as device_stored_payloads
+from tripline.wire.rest import examples
 from tripline.wire.rest import trips as rest_trips
 from tripline.wire.rest.base import Id
 
 _MICROTRIP: Final = {
     "id": {"id": "1a2b3c40-c802-11ef-9d5c-6b1f6f2a4c11"},
     "createdTime": 1735689600000,
-    "tripId": {"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"},
-    "sensorId": {"id": "e21fd2e0-c801-11ef-9d5c-6b1f6f2a4c11"},
-    "vehicleId": {"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"},
-    "companyId": {"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"},
+    "tripId": examples.TRIP,
+    "sensorId": examples.SENSOR,
+    "vehicleId": examples.VEHICLE,
+    "companyId": examples.COMPANY,
     "deviceType": "GPS",
     "ts": 1735689600000,
     "payload": {"tid": 1, "lat": 35.1577, "lon": 129.0591, "sp": 38, "clt": 1735689600000},
@@ -31,49 +33,45 @@ _MICROTRIP: Final = {
 class LatestRecord(msgspec.Struct, rename="camel", kw_only=True):
     """The latest known state of a sensor."""
 
-    sensor_id: Annotated[
-        Id, Meta(description="id of the sensor", examples=[{"id": "0d8f4c50-c802-11ef-9d5c-6b1f6f2a4c11"}])
-    ]
-    connected: Annotated[bool, Meta(description="whether the device is connected now", examples=[True])]
+    sensor_id: Annotated[Id, about("id of the sensor", examples.SENSOR)]
+    connected: Annotated[bool, about("whether the device is connected now", True)]
     last_seen_time: Annotated[
         int | None,
-        Meta(
-            description="when the platform last heard of the device, epoch ms; anything counts that it sends, also a "
+        about(
+            "when the platform last heard of the device, epoch ms; anything counts that it sends, also a "
             "ping; null: never",
-            examples=[1735689600000],
+            1735689600000,
         ),
     ]
     last_disconnect_time: Annotated[
         int | UnsetType,
-        Meta(
-            description="when its last connection ended, epoch ms, unless a new one of the same device took over; "
-            "absent: none has",
-            examples=[1735689500000],
+        about(
+            "when its last connection ended, epoch ms, unless a new one of the same device took over; absent: none has",
+            1735689500000,
         ),
     ] = UNSET
     last_disconnect_reason: Annotated[
         str | UnsetType,
-        Meta(
-            description="why it ended: disconnected (the device said so), lost (the network), silent (nothing for 1.5 "
+        about(
+            "why it ended: disconnected (the device said so), lost (the network), silent (nothing for 1.5 "
             "keep-alives), protocol_error, slow_reader (it did not read its answers), credential_ended (its token was "
             "changed), store_away, server_stopping, server_lost (a server that was killed; the time is when the "
             "device was last heard of), error",
-            examples=["silent"],
+            "silent",
         ),
     ] = UNSET
     last_microtrip: Annotated[
         rest_trips.MicrotripRecord | None,
-        Meta(
-            description="its newest microtrip; null when there is none, or its vehicle is outside the caller's reach",
-            examples=[_MICROTRIP],
+        about(
+            "its newest microtrip; null when there is none, or its vehicle is outside the caller's reach", _MICROTRIP
         ),
     ]
     attributes: Annotated[
         dict[str, msgspec.Raw],
-        Meta(
-            description="newest payload of each attribute event under its number, of the capability report under `cm`,"
+        about(
+            "newest payload of each attribute event under its number, of the capability report under `cm`,"
             " and of what is not interpreted under `latest`",
-            examples=[{"104": {"wbv": 11.4}, "latest": {"fw": "1.2"}}],
+            {"104": {"wbv": 11.4}, "latest": {"fw": "1.2"}},
         ),
     ]
 

@@ -8,17 +8,17 @@ import hashlib
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 
 from tripline.domain import line_actions
 from tripline.domain.line_actions import Outcome
 from tripline.domain.refusals import BadParameter
+from tripline.wire.described import about
+from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id, id_or_unset
 
 ACTIONS_MAX: Final = 1_000
 """Actions in one request."""
-
-_ID: Final[dict[str, object]] = {"examples": [{"id": "c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11"}]}
 
 
 class CarrierAction(msgspec.Struct, rename="camel", kw_only=True):
@@ -26,58 +26,30 @@ class CarrierAction(msgspec.Struct, rename="camel", kw_only=True):
 
     action_id: Annotated[
         str | None,
-        Meta(
-            description="the carrier's own number of the action, 1 to 255 printable characters; required",
-            examples=["2025-000001"],
-        ),
+        about("the carrier's own number of the action, 1 to 255 printable characters; required", "2025-000001"),
     ] = None
-    type: Annotated[
-        str | None, Meta(description=f"one of {', '.join(line_actions.Type)}; required", examples=["OPENING"])
-    ] = None
+    type: Annotated[str | None, about(f"one of {', '.join(line_actions.Type)}; required", "OPENING")] = None
     kind: Annotated[
-        str | None,
-        Meta(
-            description="of a suspension USE, DORMANT or TERMINATION; of a termination ORDINARY or AUTHORITY",
-            examples=["USE"],
-        ),
+        str | None, about("of a suspension USE, DORMANT or TERMINATION; of a termination ORDINARY or AUTHORITY", "USE")
     ] = None
-    mdn: Annotated[str | None, Meta(description="telephone number of the line; required", examples=["01012345678"])] = (
-        None
-    )
-    imei: Annotated[
-        str | None, Meta(description="IMEI of the device that a line is opened for", examples=["356938035643809"])
-    ] = None
-    new_imei: Annotated[
-        str | None, Meta(description="IMEI of the device that takes over the line", examples=["356938035643817"])
-    ] = None
-    new_mdn: Annotated[
-        str | None, Meta(description="telephone number that the line has from now on", examples=["01087654321"])
-    ] = None
-    imsi: Annotated[
-        str | None, Meta(description="IMSI of the SIM, letters and digits", examples=["450081234567890"])
-    ] = None
-    iccid: Annotated[
-        str | None, Meta(description="ICCID of the SIM, letters and digits", examples=["8982300123456789012"])
-    ] = None
-    subscription: Annotated[str | None, Meta(description="plan code", examples=["CATM1-10MB"])] = None
+    mdn: Annotated[str | None, about("telephone number of the line; required", "01012345678")] = None
+    imei: Annotated[str | None, about("IMEI of the device that a line is opened for", "356938035643809")] = None
+    new_imei: Annotated[str | None, about("IMEI of the device that takes over the line", "356938035643817")] = None
+    new_mdn: Annotated[str | None, about("telephone number that the line has from now on", "01087654321")] = None
+    imsi: Annotated[str | None, about("IMSI of the SIM, letters and digits", "450081234567890")] = None
+    iccid: Annotated[str | None, about("ICCID of the SIM, letters and digits", "8982300123456789012")] = None
+    subscription: Annotated[str | None, about("plan code", "CATM1-10MB")] = None
     company_id: Annotated[
         str | None,
-        Meta(
-            description="company that owns the device of a new line; or `serviceType`",
-            examples=["b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"],
-        ),
+        about("company that owns the device of a new line; or `serviceType`", "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"),
     ] = None
-    service_type: Annotated[
-        str | None,
-        Meta(description="service type whose operator owns the device of a new line", examples=["taxi"]),
-    ] = None
+    service_type: Annotated[str | None, about("service type whose operator owns the device of a new line", "taxi")] = (
+        None
+    )
     device_type: Annotated[
-        str | None,
-        Meta(description="type of a device that was not registered before; OBD2 when not sent", examples=["OBD2"]),
+        str | None, about("type of a device that was not registered before; OBD2 when not sent", "OBD2")
     ] = None
-    occurred_time: Annotated[
-        int | None, Meta(description="when it happened; epoch ms; now when not sent", examples=[1735689602000])
-    ] = None
+    occurred_time: Annotated[int | None, about("when it happened; epoch ms; now when not sent", 1735689602000)] = None
 
 
 class CarrierActions(CarrierAction, kw_only=True):
@@ -85,9 +57,9 @@ class CarrierActions(CarrierAction, kw_only=True):
 
     actions: Annotated[
         list[CarrierAction] | None,
-        Meta(
-            description="a batch; the other fields then stand in each of its actions",
-            examples=[[{"actionId": "2025-000002", "type": "SUSPENSION", "kind": "USE", "mdn": "01012345678"}]],
+        about(
+            "a batch; the other fields then stand in each of its actions",
+            [{"actionId": "2025-000002", "type": "SUSPENSION", "kind": "USE", "mdn": "01012345678"}],
         ),
     ] = None
 
@@ -95,28 +67,20 @@ class CarrierActions(CarrierAction, kw_only=True):
 class ActionOutcome(msgspec.Struct, rename="camel", kw_only=True):
     """The outcome of an action."""
 
-    action_id: Annotated[str, Meta(description="the carrier's own number of the action", examples=["2025-000001"])]
-    outcome: Annotated[str, Meta(description="DONE or REFUSED", examples=["DONE"])]
+    action_id: Annotated[str, about("the carrier's own number of the action", "2025-000001")]
+    outcome: Annotated[str, about("DONE or REFUSED", "DONE")]
     sensor_id: Annotated[
         Id,
-        Meta(
-            description="the device that has the line now, after an owner change the one that had it; "
-            "the placeholder when refused",
-            extra_json_schema=_ID,
+        about(
+            "the device that has the line now, after an owner change the one that had it; the placeholder when refused",
+            examples.SENSOR,
         ),
     ]
-    nw_status: Annotated[
-        str | None, Meta(description="state of the device's line now; null when refused", examples=["01"])
-    ]
-    error_code: Annotated[
-        int | UnsetType, Meta(description="of a refused action: code as in error answers", examples=[30])
-    ] = UNSET
+    nw_status: Annotated[str | None, about("state of the device's line now; null when refused", "01")]
+    error_code: Annotated[int | UnsetType, about("of a refused action: code as in error answers", 30)] = UNSET
     message: Annotated[
         str | UnsetType,
-        Meta(
-            description="of a refused action: what to mend",
-            examples=["The line has nwStatus 02; suspension of use needs 01."],
-        ),
+        about("of a refused action: what to mend", "The line has nwStatus 02; suspension of use needs 01."),
     ] = UNSET
 
 
@@ -125,17 +89,15 @@ class ActionOutcomes(msgspec.Struct, kw_only=True):
 
     outcomes: Annotated[
         list[ActionOutcome],
-        Meta(
-            description="one for each action",
-            examples=[
-                [
-                    {
-                        "actionId": "2025-000002",
-                        "outcome": "DONE",
-                        "sensorId": {"id": "c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11"},
-                        "nwStatus": "02",
-                    }
-                ]
+        about(
+            "one for each action",
+            [
+                {
+                    "actionId": "2025-000002",
+                    "outcome": "DONE",
+                    "sensorId": examples.SENSOR,
+                    "nwStatus": "02",
+                }
             ],
         ),
     ]
@@ -144,9 +106,7 @@ class ActionOutcomes(msgspec.Struct, kw_only=True):
 class UnpauseRequest(msgspec.Struct, rename="camel", kw_only=True):
     """The line that returns to normal."""
 
-    mdn: Annotated[str | None, Meta(description="telephone number of the line; required", examples=["01012345678"])] = (
-        None
-    )
+    mdn: Annotated[str | None, about("telephone number of the line; required", "01012345678")] = None
 
 
 def submitted(body: dict[str, Any]) -> list[dict[str, Any]]:

@@ -4,27 +4,26 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta
 
 from tripline.domain.listed_trips import ListedTrip, TripSums
 from tripline.domain.vehicle_days import Drive, Ends, Point, VehicleDay
+from tripline.wire.described import about
+from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id, id_or_unset
 from tripline.wire.rest.tracks import SAMPLES, Samples
 
-_PLACE: dict[str, object] = {"lat": 37.5665, "lon": 126.978, "name": "Sejong-daero, Jung-gu"}
-_VEHICLE: list[object] = [{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}]
+_PLACE = {"lat": 37.5665, "lon": 126.978, "name": "Sejong-daero, Jung-gu"}
 
 
 class PlaceRecord(msgspec.Struct, frozen=True):
     """A position, degrees WGS84."""
 
-    lat: Annotated[float, Meta(description="latitude", examples=[37.5665])]
-    lon: Annotated[float, Meta(description="longitude", examples=[126.978])]
+    lat: Annotated[float, about("latitude", 37.5665)]
+    lon: Annotated[float, about("longitude", 126.978)]
     name: Annotated[
         str | None,
-        Meta(
-            description="road and place by the map, in the language of the request; null: no map names it",
-            examples=["Sejong-daero, Jung-gu"],
+        about(
+            "road and place by the map, in the language of the request; null: no map names it", "Sejong-daero, Jung-gu"
         ),
     ]
 
@@ -32,89 +31,75 @@ class PlaceRecord(msgspec.Struct, frozen=True):
 class ListedTripRecord(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """A trip of a list by start."""
 
-    id: Annotated[Id, Meta(description="id of the trip", examples=[{"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"}])]
-    company_id: Annotated[
-        Id, Meta(description="the company of its sensor", examples=[{"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"}])
-    ]
-    vehicle_id: Annotated[Id, Meta(description="the vehicle", examples=_VEHICLE)]
-    vehicle_no: Annotated[str | None, Meta(description="number of the vehicle", examples=["12가3456"])]
+    id: Annotated[Id, about("id of the trip", examples.TRIP)]
+    company_id: Annotated[Id, about("the company of its sensor", examples.COMPANY)]
+    vehicle_id: Annotated[Id, about("the vehicle", examples.VEHICLE)]
+    vehicle_no: Annotated[str | None, about("number of the vehicle", "12가3456")]
     user_id: Annotated[
         Id,
-        Meta(
-            description="who drove at the start; the placeholder when nobody was set",
-            examples=[{"id": "f0a1b2c0-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        about(
+            "who drove at the start; the placeholder when nobody was set",
+            examples.PERSON,
         ),
     ]
-    start_ts: Annotated[int, Meta(description="start, epoch ms", examples=[1735689600000])]
-    end_ts: Annotated[
-        int | None, Meta(description="end, epoch ms; null while the trip is open", examples=[1735693800000])
-    ]
-    begin_place: Annotated[PlaceRecord | None, Meta(description="where it began; null: no position", examples=[_PLACE])]
-    end_place: Annotated[
-        PlaceRecord | None, Meta(description="where it ended, or is now; null: no position", examples=[_PLACE])
-    ]
+    start_ts: Annotated[int, about("start, epoch ms", 1735689600000)]
+    end_ts: Annotated[int | None, about("end, epoch ms; null while the trip is open", 1735693800000)]
+    begin_place: Annotated[PlaceRecord | None, about("where it began; null: no position", _PLACE)]
+    end_place: Annotated[PlaceRecord | None, about("where it ended, or is now; null: no position", _PLACE)]
     state: Annotated[
         Literal["open", "ended", "scored", "unscored"],
-        Meta(description="`ended`: it waits for its score; `unscored`: `notScored` says why", examples=["scored"]),
+        about("`ended`: it waits for its score; `unscored`: `notScored` says why", "scored"),
     ]
-    not_scored: Annotated[
-        str | None, Meta(description="why it has no score; null: it has one, or waits for it", examples=["too_short"])
-    ]
-    score: Annotated[float | None, Meta(description="0 to 100; null: it has none", examples=[93.4])]
+    not_scored: Annotated[str | None, about("why it has no score; null: it has one, or waits for it", "too_short")]
+    score: Annotated[float | None, about("0 to 100; null: it has none", 93.4)]
     limit_known: Annotated[
         float | None,
-        Meta(
-            description="share of the distance whose speed limit the map tells, 0 to 1; null: it was not judged",
-            examples=[0.9],
-        ),
+        about("share of the distance whose speed limit the map tells, 0 to 1; null: it was not judged", 0.9),
     ]
     harsh_known: Annotated[
         bool | None,
-        Meta(
-            description="false: the trip has no speeds, and positions too noisy to show harsh driving: its score has"
+        about(
+            "false: the trip has no speeds, and positions too noisy to show harsh driving: its score has"
             " no harsh event; null: it was not judged",
-            examples=[True],
+            True,
         ),
     ]
-    distance: Annotated[
-        float | None,
-        Meta(description="metres, as judged, else as its trip message says; null: unknown", examples=[49162.0]),
-    ]
-    driving: Annotated[float | None, Meta(description="driving time, seconds; null: no score", examples=[4110.0])]
-    accel: Annotated[int | None, Meta(description="sudden starts and accelerations; null: no score", examples=[1])]
-    de_accel: Annotated[int | None, Meta(description="sudden decelerations and stops; null: no score", examples=[0])]
-    over_speed: Annotated[int | None, Meta(description="samples over the limit; null: no score", examples=[12])]
-    disputed: Annotated[bool, Meta(description="whether a dispute of it is open", examples=[False])]
+    distance: Annotated[float | None, about("metres, as judged, else as its trip message says; null: unknown", 49162.0)]
+    driving: Annotated[float | None, about("driving time, seconds; null: no score", 4110.0)]
+    accel: Annotated[int | None, about("sudden starts and accelerations; null: no score", 1)]
+    de_accel: Annotated[int | None, about("sudden decelerations and stops; null: no score", 0)]
+    over_speed: Annotated[int | None, about("samples over the limit; null: no score", 12)]
+    disputed: Annotated[bool, about("whether a dispute of it is open", False)]
 
 
 class ListedTripsLink(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """Query of the next page of trips by start."""
 
-    limit: Annotated[int, Meta(description="items on a page", examples=[20])]
-    start_time: Annotated[int, Meta(description="started from this time on, epoch ms", examples=[1735084800000])]
-    end_time: Annotated[int, Meta(description="started up to this time, epoch ms", examples=[1735689600000])]
-    asc_order: Annotated[bool, Meta(description="as asked for: true: oldest first", examples=[False])]
+    limit: Annotated[int, about("items on a page", 20)]
+    start_time: Annotated[int, about("started from this time on, epoch ms", 1735084800000)]
+    end_time: Annotated[int, about("started up to this time, epoch ms", 1735689600000)]
+    asc_order: Annotated[bool, about("as asked for: true: oldest first", False)]
     id_offset: Annotated[
         str | None,
-        Meta(
-            description="id of the last item of this page; null: the bounds say where to continue",
-            examples=["0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"],
+        about(
+            "id of the last item of this page; null: the bounds say where to continue",
+            "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11",
         ),
     ]
-    state: Annotated[str | None, Meta(description="as asked for", examples=[None])]
-    not_scored: Annotated[str | None, Meta(description="as asked for", examples=[None])]
-    min_score: Annotated[float | None, Meta(description="as asked for", examples=[None])]
-    max_score: Annotated[float | None, Meta(description="as asked for", examples=[75.0])]
-    disputed: Annotated[bool | None, Meta(description="as asked for", examples=[None])]
-    over_limit: Annotated[bool | None, Meta(description="as asked for", examples=[True])]
+    state: Annotated[str | None, about("as asked for", None)]
+    not_scored: Annotated[str | None, about("as asked for", None)]
+    min_score: Annotated[float | None, about("as asked for", None)]
+    max_score: Annotated[float | None, about("as asked for", 75.0)]
+    disputed: Annotated[bool | None, about("as asked for", None)]
+    over_limit: Annotated[bool | None, about("as asked for", True)]
 
 
-_TRIP: dict[str, object] = {
-    "id": {"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"},
-    "companyId": {"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"},
-    "vehicleId": _VEHICLE[0],
+_TRIP = {
+    "id": examples.TRIP,
+    "companyId": examples.COMPANY,
+    "vehicleId": examples.VEHICLE,
     "vehicleNo": "12가3456",
-    "userId": {"id": "f0a1b2c0-c801-11ef-9d5c-6b1f6f2a4c11"},
+    "userId": examples.PERSON,
     "startTs": 1735689600000,
     "endTs": 1735693800000,
     "beginPlace": _PLACE,
@@ -136,34 +121,20 @@ _TRIP: dict[str, object] = {
 class ListedTrips(msgspec.Struct, frozen=True, rename="camel"):
     """A page of trips by start; with filters it may be shorter than asked for, and still have more behind it."""
 
-    data: Annotated[
-        list[ListedTripRecord], Meta(description="newest first, unless asked otherwise", examples=[[_TRIP]])
-    ]
-    next_page_link: Annotated[ListedTripsLink | None, Meta(description="values of the query; null: nothing follows")]
-    has_next: Annotated[bool, Meta(description="whether more may follow", examples=[False])]
+    data: Annotated[list[ListedTripRecord], about("newest first, unless asked otherwise", [_TRIP])]
+    next_page_link: Annotated[ListedTripsLink | None, about("values of the query; null: nothing follows")]
+    has_next: Annotated[bool, about("whether more may follow", False)]
 
 
 class DayItemRecord(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """A drive or a stop of a day; times may lie outside of the day."""
 
-    kind: Annotated[Literal["drive", "stop"], Meta(description="drive or stop", examples=["drive"])]
-    begin_ts: Annotated[
-        int,
-        Meta(description="start of the trip, or arrival, epoch ms", examples=[1735689600000]),
-    ]
-    end_ts: Annotated[
-        int | None,
-        Meta(description="end of the trip, or departure, epoch ms; null: not yet", examples=[1735693800000]),
-    ]
-    place: Annotated[
-        PlaceRecord | None, Meta(description="of a stop: where; null: a drive, or unknown", examples=[None])
-    ]
-    distance: Annotated[
-        float | None, Meta(description="metres of the drive on this day; null: a stop, or unknown", examples=[49162.0])
-    ]
-    trip: Annotated[
-        ListedTripRecord | None, Meta(description="of a drive: the whole trip; null: a stop", examples=[_TRIP])
-    ]
+    kind: Annotated[Literal["drive", "stop"], about("drive or stop", "drive")]
+    begin_ts: Annotated[int, about("start of the trip, or arrival, epoch ms", 1735689600000)]
+    end_ts: Annotated[int | None, about("end of the trip, or departure, epoch ms; null: not yet", 1735693800000)]
+    place: Annotated[PlaceRecord | None, about("of a stop: where; null: a drive, or unknown", None)]
+    distance: Annotated[float | None, about("metres of the drive on this day; null: a stop, or unknown", 49162.0)]
+    trip: Annotated[ListedTripRecord | None, about("of a drive: the whole trip; null: a stop", _TRIP)]
 
 
 _ITEM = {"kind": "drive", "beginTs": 1735689600000, "endTs": 1735693800000, "place": None}
@@ -172,55 +143,40 @@ _ITEM = {"kind": "drive", "beginTs": 1735689600000, "endTs": 1735693800000, "pla
 class VehicleDayRecord(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """The drives and stops of one vehicle on one day."""
 
-    vehicle_id: Annotated[Id, Meta(description="the vehicle", examples=_VEHICLE)]
-    date: Annotated[str, Meta(description="the day, time zone of the service", examples=["2025-01-01"])]
-    start_time: Annotated[int, Meta(description="when it begins, epoch ms", examples=[1735657200000])]
-    end_time: Annotated[int, Meta(description="when the next one begins, epoch ms", examples=[1735743600000])]
-    distance: Annotated[float, Meta(description="metres driven on the day, where known", examples=[49162.0])]
-    driving: Annotated[float, Meta(description="seconds in trips on the day", examples=[4200.0])]
+    vehicle_id: Annotated[Id, about("the vehicle", examples.VEHICLE)]
+    date: Annotated[str, about("the day, time zone of the service", "2025-01-01")]
+    start_time: Annotated[int, about("when it begins, epoch ms", 1735657200000)]
+    end_time: Annotated[int, about("when the next one begins, epoch ms", 1735743600000)]
+    distance: Annotated[float, about("metres driven on the day, where known", 49162.0)]
+    driving: Annotated[float, about("seconds in trips on the day", 4200.0)]
     idling: Annotated[
-        float | None,
-        Meta(description="of these, seconds of idling; null: more than 200,000 samples to read", examples=[420.0]),
+        float | None, about("of these, seconds of idling; null: more than 200,000 samples to read", 420.0)
     ]
     previous_ts: Annotated[
-        int | None,
-        Meta(description="start of the last trip before the day, epoch ms; null: none", examples=[1735650000000]),
+        int | None, about("start of the last trip before the day, epoch ms; null: none", 1735650000000)
     ]
-    next_ts: Annotated[
-        int | None,
-        Meta(description="start of the first trip behind the day, epoch ms; null: none", examples=[1735750000000]),
-    ]
-    score: Annotated[
-        float | None,
-        Meta(description="of the trips that began on the day, driven as one; null: none has one", examples=[93.4]),
-    ]
-    limit_known: Annotated[
-        float | None, Meta(description="`limitKnown` of these trips, by distance; null: no score", examples=[0.9])
-    ]
-    items: Annotated[
-        list[DayItemRecord],
-        Meta(description="by time", examples=[[_ITEM | {"distance": 49162.0, "trip": _TRIP}]]),
-    ]
+    next_ts: Annotated[int | None, about("start of the first trip behind the day, epoch ms; null: none", 1735750000000)]
+    score: Annotated[float | None, about("of the trips that began on the day, driven as one; null: none has one", 93.4)]
+    limit_known: Annotated[float | None, about("`limitKnown` of these trips, by distance; null: no score", 0.9)]
+    items: Annotated[list[DayItemRecord], about("by time", [_ITEM | {"distance": 49162.0, "trip": _TRIP}])]
 
 
 class VehicleDayTrack(msgspec.Struct, frozen=True, rename="camel"):
     """Where a vehicle went on one day, and how fast."""
 
-    count: Annotated[int, Meta(description="usable samples of the day, before thinning", examples=[3600])]
+    count: Annotated[int, about("usable samples of the day, before thinning", 3600)]
     samples: Annotated[Samples, SAMPLES]
 
 
 class TripSumsRecord(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """Sums of trips by start."""
 
-    trips: Annotated[int, Meta(description="trips, without duplicates and watched parking", examples=[12])]
-    distance: Annotated[float, Meta(description="metres, where known", examples=[49162.0])]
-    driving: Annotated[float, Meta(description="seconds from start to end, of trips that ended", examples=[4200.0])]
-    scored: Annotated[int, Meta(description="how many of them have a score", examples=[11])]
-    score: Annotated[float | None, Meta(description="of these, driven as one; null: none has one", examples=[93.4])]
-    limit_known: Annotated[
-        float | None, Meta(description="`limitKnown` of these, by distance; null: no score", examples=[0.9])
-    ]
+    trips: Annotated[int, about("trips, without duplicates and watched parking", 12)]
+    distance: Annotated[float, about("metres, where known", 49162.0)]
+    driving: Annotated[float, about("seconds from start to end, of trips that ended", 4200.0)]
+    scored: Annotated[int, about("how many of them have a score", 11)]
+    score: Annotated[float | None, about("of these, driven as one; null: none has one", 93.4)]
+    limit_known: Annotated[float | None, about("`limitKnown` of these, by distance; null: no score", 0.9)]
 
 
 def sums_record(sums: TripSums) -> TripSumsRecord:

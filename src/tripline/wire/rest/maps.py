@@ -5,66 +5,58 @@ from pathlib import Path
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
 from tripline.domain.maps import ImportState, ImportStep, KnownMap, Standing
 from tripline.domain.maps import Maps as EveryMap
+from tripline.wire.described import about
 
 
 class Bounds(msgspec.Struct, frozen=True):
     """The bounds of a map's roads, degrees."""
 
-    west: Annotated[float, Meta(description="least longitude", examples=[9.47])]
-    south: Annotated[float, Meta(description="least latitude", examples=[47.05])]
-    east: Annotated[float, Meta(description="greatest longitude", examples=[9.64])]
-    north: Annotated[float, Meta(description="greatest latitude", examples=[47.27])]
+    west: Annotated[float, about("least longitude", 9.47)]
+    south: Annotated[float, about("least latitude", 47.05)]
+    east: Annotated[float, about("greatest longitude", 9.64)]
+    north: Annotated[float, about("greatest latitude", 47.27)]
 
 
-_BOUNDS: list[object] = [{"west": 9.47, "south": 47.05, "east": 9.64, "north": 47.27}]
+_BOUNDS = {"west": 9.47, "south": 47.05, "east": 9.64, "north": 47.27}
 
 
 class Map(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """The map of an area. If its description is unreadable, only `area` and `lost` are set."""
 
-    area: Annotated[str, Meta(description="name of the area", examples=["liechtenstein"])]
-    map: Annotated[str | None, Meta(description="which map it is: as in `quality.maps`", examples=["1f0c2b7e9a44"])]
-    source: Annotated[str | None, Meta(description="name of its file", examples=["liechtenstein.osm.pbf"])]
-    imported_time: Annotated[int | None, Meta(description="when it was imported, epoch ms", examples=[1735700000000])]
-    roads: Annotated[int | None, Meta(description="how many roads it has", examples=[5122])]
-    places: Annotated[
-        int | None, Meta(description="named places it has; null: imported before places were read", examples=[36])
-    ]
-    size: Annotated[int | None, Meta(description="bytes that it takes on disk", examples=[2134017])]
-    bounds: Annotated[Bounds | None, Meta(description="what its roads lie within", examples=_BOUNDS)]
-    lost: Annotated[str | None, Meta(description="why it cannot be read, for people; null: it can", examples=[None])]
+    area: Annotated[str, about("name of the area", "liechtenstein")]
+    map: Annotated[str | None, about("which map it is: as in `quality.maps`", "1f0c2b7e9a44")]
+    source: Annotated[str | None, about("name of its file", "liechtenstein.osm.pbf")]
+    imported_time: Annotated[int | None, about("when it was imported, epoch ms", 1735700000000)]
+    roads: Annotated[int | None, about("how many roads it has", 5122)]
+    places: Annotated[int | None, about("named places it has; null: imported before places were read", 36)]
+    size: Annotated[int | None, about("bytes that it takes on disk", 2134017)]
+    bounds: Annotated[Bounds | None, about("what its roads lie within", _BOUNDS)]
+    lost: Annotated[str | None, about("why it cannot be read, for people; null: it can", None)]
 
 
 class MapImport(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """A running or unfinished import."""
 
-    area: Annotated[str, Meta(description="name of the area", examples=["liechtenstein"])]
-    source: Annotated[str, Meta(description="name of its file", examples=["liechtenstein.osm.pbf"])]
-    country: Annotated[
-        str | None, Meta(description="country of roads for which the file does not tell it", examples=[None])
-    ]
-    begun_time: Annotated[int, Meta(description="when it began, epoch ms", examples=[1735700000000])]
-    told_time: Annotated[int, Meta(description="when it last said how far it is, epoch ms", examples=[1735700004000])]
-    state: Annotated[ImportState, Meta(description="how it stands", examples=["RUNNING"])]
-    step: Annotated[ImportStep, Meta(description="what it is at, or was when it ended", examples=["ROADS"])]
-    done: Annotated[
-        int, Meta(description="how much of the step is done: bytes that came, roads, or tiles", examples=[4200])
-    ]
-    reason: Annotated[str | None, Meta(description="why it failed, for people", examples=[None])]
-    can_continue: Annotated[
-        bool, Meta(description="whether it ended, and its file is there to go on with", examples=[False])
-    ]
+    area: Annotated[str, about("name of the area", "liechtenstein")]
+    source: Annotated[str, about("name of its file", "liechtenstein.osm.pbf")]
+    country: Annotated[str | None, about("country of roads for which the file does not tell it", None)]
+    begun_time: Annotated[int, about("when it began, epoch ms", 1735700000000)]
+    told_time: Annotated[int, about("when it last said how far it is, epoch ms", 1735700004000)]
+    state: Annotated[ImportState, about("how it stands", "RUNNING")]
+    step: Annotated[ImportStep, about("what it is at, or was when it ended", "ROADS")]
+    done: Annotated[int, about("how much of the step is done: bytes that came, roads, or tiles", 4200)]
+    reason: Annotated[str | None, about("why it failed, for people", None)]
+    can_continue: Annotated[bool, about("whether it ended, and its file is there to go on with", False)]
 
 
 class Maps(msgspec.Struct, frozen=True, rename={"under_way": "import"}):
     """Every map, and the running or unfinished import."""
 
-    maps: Annotated[list[Map], Meta(description="the maps, by the names of their areas", examples=[[]])]
-    under_way: Annotated[MapImport | None, Meta(description="the import; null: there is none", examples=[None])]
+    maps: Annotated[list[Map], about("the maps, by the names of their areas", [])]
+    under_way: Annotated[MapImport | None, about("the import; null: there is none", None)]
 
 
 def every(found: EveryMap, *, say: Callable[[str], str]) -> Maps:

@@ -3,37 +3,31 @@
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
 
 from tripline.domain.positions import Position
+from tripline.wire.described import about
+from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id
 
 
 class PositionRecord(msgspec.Struct, rename="camel", kw_only=True):
     """The latest position of a vehicle."""
 
-    vehicle_id: Annotated[
-        Id, Meta(description="id of the vehicle", examples=[{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}])
-    ]
-    ts: Annotated[
-        int, Meta(description="time of the position by the device's clock, epoch ms", examples=[1735689600000])
-    ]
-    lat: Annotated[float, Meta(description="latitude, degrees WGS84", examples=[35.1577])]
-    lon: Annotated[float, Meta(description="longitude, degrees WGS84", examples=[129.0591])]
-    speed: Annotated[float | None, Meta(description="speed, km/h; null: unknown", examples=[38.0])]
+    vehicle_id: Annotated[Id, about("id of the vehicle", examples.VEHICLE)]
+    ts: Annotated[int, about("time of the position by the device's clock, epoch ms", 1735689600000)]
+    lat: Annotated[float, about("latitude, degrees WGS84", 35.1577)]
+    lon: Annotated[float, about("longitude, degrees WGS84", 129.0591)]
+    speed: Annotated[float | None, about("speed, km/h; null: unknown", 38.0)]
     heading: Annotated[
         float | None,
-        Meta(
-            description="direction of travel, degrees from true north, clockwise; null: unknown, or below 5 km/h",
-            examples=[270.5],
-        ),
+        about("direction of travel, degrees from true north, clockwise; null: unknown, or below 5 km/h", 270.5),
     ]
     state: Annotated[
         str,
-        Meta(
-            description="at the time of the answer: DRIVING, STOPPED, PARKED or OFFLINE; it follows from age and speed"
+        about(
+            "at the time of the answer: DRIVING, STOPPED, PARKED or OFFLINE; it follows from age and speed"
             " alone, so it changes without a new position",
-            examples=["DRIVING"],
+            "DRIVING",
         ),
     ]
 
@@ -43,37 +37,29 @@ class WhereaboutsRecord(PositionRecord, rename="camel", kw_only=True):
 
     speed_limit: Annotated[
         float | None,
-        Meta(
-            description="limit of the road by the imported map, for this kind of vehicle, its heading and the time,"
+        about(
+            "limit of the road by the imported map, for this kind of vehicle, its heading and the time,"
             " km/h; null: the map does not know it, or it is unclear which road it is",
-            examples=[50.0],
+            50.0,
         ),
     ]
     place: Annotated[
         str | None,
-        Meta(
-            description="road and place by the map, in the language of the request; null: no map names it",
-            examples=["Sejong-daero, Jung-gu"],
+        about(
+            "road and place by the map, in the language of the request; null: no map names it", "Sejong-daero, Jung-gu"
         ),
     ]
-    latest_trip_id: Annotated[
-        Id | None,
-        Meta(
-            description="id of the newest trip; null: none", examples=[{"id": "0d8f4c50-c802-11ef-9d5c-6b1f6f2a4c11"}]
-        ),
-    ]
-    shareable: Annotated[
-        bool, Meta(description="true if the caller may make share links to the vehicle", examples=[True])
-    ]
+    latest_trip_id: Annotated[Id | None, about("id of the newest trip; null: none", examples.TRIP)]
+    shareable: Annotated[bool, about("true if the caller may make share links to the vehicle", True)]
 
 
 class TrailPoint(msgspec.Struct, rename="camel", kw_only=True):
     """A place on a vehicle's way."""
 
-    ts: Annotated[int, Meta(description="time of the sample, epoch ms", examples=[1735689600000])]
-    lat: Annotated[float, Meta(description="latitude, degrees WGS84", examples=[35.1577])]
-    lon: Annotated[float, Meta(description="longitude, degrees WGS84", examples=[129.0591])]
-    speed: Annotated[float | None, Meta(description="speed, km/h; null: unknown", examples=[38.0])]
+    ts: Annotated[int, about("time of the sample, epoch ms", 1735689600000)]
+    lat: Annotated[float, about("latitude, degrees WGS84", 35.1577)]
+    lon: Annotated[float, about("longitude, degrees WGS84", 129.0591)]
+    speed: Annotated[float | None, about("speed, km/h; null: unknown", 38.0)]
 
 
 class Trail(msgspec.Struct, rename="camel", kw_only=True):
@@ -81,9 +67,9 @@ class Trail(msgspec.Struct, rename="camel", kw_only=True):
 
     data: Annotated[
         list[TrailPoint],
-        Meta(
-            description="by time; at most 2,000 points, of more samples evenly chosen ones",
-            examples=[[{"ts": 1735689600000, "lat": 35.1577, "lon": 129.0591, "speed": 38.0}]],
+        about(
+            "by time; at most 2,000 points, of more samples evenly chosen ones",
+            [{"ts": 1735689600000, "lat": 35.1577, "lon": 129.0591, "speed": 38.0}],
         ),
     ]
 
@@ -93,42 +79,36 @@ class Positions(msgspec.Struct, rename="camel", kw_only=True):
 
     data: Annotated[
         list[PositionRecord],
-        Meta(
-            description="positions that are new, in the order of the vehicles' ids",
-            examples=[
-                [
-                    {
-                        "vehicleId": {"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"},
-                        "ts": 1735689600000,
-                        "lat": 35.1577,
-                        "lon": 129.0591,
-                        "speed": 38.0,
-                        "heading": 270.5,
-                        "state": "DRIVING",
-                    }
-                ]
+        about(
+            "positions that are new, in the order of the vehicles' ids",
+            [
+                {
+                    "vehicleId": examples.VEHICLE,
+                    "ts": 1735689600000,
+                    "lat": 35.1577,
+                    "lon": 129.0591,
+                    "speed": 38.0,
+                    "heading": 270.5,
+                    "state": "DRIVING",
+                }
             ],
         ),
     ]
     left: Annotated[
         list[Id],
-        Meta(
-            description="vehicles that the caller cannot see any more, or that have no position any more; only with"
-            " `since`",
-            examples=[[{"id": "0d8f4c50-c802-11ef-9d5c-6b1f6f2a4c11"}]],
+        about(
+            "vehicles that the caller cannot see any more, or that have no position any more; only with `since`",
+            [examples.VEHICLE],
         ),
     ]
     since: Annotated[
         str,
-        Meta(
-            description="cursor to ask for what changes after this answer; good for a week, for this caller and this"
-            " company",
-            examples=["WyI0YzFkMmE5ZTBiN2YiLDQyLDE3MzU2ODk2MDAwMDAsNDIsMTczNTY4OTYwMDAwMCwiIl0"],
+        about(
+            "cursor to ask for what changes after this answer; good for a week, for this caller and this company",
+            "WyI0YzFkMmE5ZTBiN2YiLDQyLDE3MzU2ODk2MDAwMDAsNDIsMTczNTY4OTYwMDAwMCwiIl0",
         ),
     ]
-    has_next: Annotated[
-        bool, Meta(description="true: there is more already; ask again at once with `since`", examples=[False])
-    ]
+    has_next: Annotated[bool, about("true: there is more already; ask again at once with `since`", False)]
 
 
 def position_record(position: Position, *, now_ms: int) -> PositionRecord:

@@ -3,10 +3,10 @@
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
 from tripline.scoring import certainty
 from tripline.scoring.quality import Quality
+from tripline.wire.described import about
 
 EXAMPLE: dict[str, object] = {
     "samples": 3600,
@@ -27,72 +27,58 @@ EXAMPLE: dict[str, object] = {
 class LimitShares(msgspec.Struct, frozen=True, rename="camel"):
     """Shares of the distance, 0 to 1, by source of the speed limit."""
 
-    tagged: Annotated[float, Meta(description="the road's own", examples=[0.0])]
-    implied: Annotated[float, Meta(description="by its zone or place", examples=[0.0])]
-    road_class: Annotated[float, Meta(description="the default of its class", examples=[0.0])]
-    default: Annotated[float, Meta(description="that of the policy", examples=[1.0])]
-    none: Annotated[float, Meta(description="there is none", examples=[0.0])]
+    tagged: Annotated[float, about("the road's own", 0.0)]
+    implied: Annotated[float, about("by its zone or place", 0.0)]
+    road_class: Annotated[float, about("the default of its class", 0.0)]
+    default: Annotated[float, about("that of the policy", 1.0)]
+    none: Annotated[float, about("there is none", 0.0)]
 
 
 class DataQuality(msgspec.Struct, frozen=True, rename="camel"):
     """The quality of the samples."""
 
-    samples: Annotated[int, Meta(description="samples that take part", examples=[3600])]
+    samples: Annotated[int, about("samples that take part", 3600)]
     dropped: Annotated[
-        int,
-        Meta(
-            description="samples that take no part: without a time or position of their own, or not believed",
-            examples=[2],
-        ),
+        int, about("samples that take no part: without a time or position of their own, or not believed", 2)
     ]
-    period_ms: Annotated[
-        int, Meta(description="mean interval between them, ms; 0 with fewer than two", examples=[1000])
-    ]
-    gaps: Annotated[int, Meta(description="intervals that are gaps", examples=[0])]
-    speed_ratio: Annotated[
-        float | None, Meta(description="distance by speed for each metre by positions; null: unknown", examples=[1.01])
-    ]
+    period_ms: Annotated[int, about("mean interval between them, ms; 0 with fewer than two", 1000)]
+    gaps: Annotated[int, about("intervals that are gaps", 0)]
+    speed_ratio: Annotated[float | None, about("distance by speed for each metre by positions; null: unknown", 1.01)]
     distance: Annotated[
         str,
-        Meta(
-            description="`own`: by positions, or by speeds where these scatter; `stated` by the trip message;"
+        about(
+            "`own`: by positions, or by speeds where these scatter; `stated` by the trip message;"
             " `doubted`: stated, not believed",
-            examples=["own"],
+            "own",
         ),
     ]
-    repairs: Annotated[
-        dict[str, int], Meta(description="what was mended, and how often (docs/scoring.md)", examples=[{"merged": 2}])
-    ]
-    limits: Annotated[
-        LimitShares,
-        Meta(description="shares of the distance by how the speed limit is known", examples=[EXAMPLE["limits"]]),
-    ]
+    repairs: Annotated[dict[str, int], about("what was mended, and how often (docs/scoring.md)", {"merged": 2})]
+    limits: Annotated[LimitShares, about("shares of the distance by how the speed limit is known", EXAMPLE["limits"])]
     maps: Annotated[
         list[str],
-        Meta(
-            description="imported maps that told its roads, each `area:map`; `area:lost`: one that could not be read"
+        about(
+            "imported maps that told its roads, each `area:map`; `area:lost`: one that could not be read"
             " when the trip was scored; empty: none",
-            examples=[["liechtenstein:6256febe856f"]],
+            ["liechtenstein:6256febe856f"],
         ),
     ]
     speed_step: Annotated[
-        float | None,
-        Meta(description="step of the device's speeds, km/h: 0.1, 0.5, 1 or 5; null: unknown", examples=[1.0]),
+        float | None, about("step of the device's speeds, km/h: 0.1, 0.5, 1 or 5; null: unknown", 1.0)
     ]
     harsh_source: Annotated[
         str,
-        Meta(
-            description="source of harsh events: `speeds`; exact `positions`; `device`, which reports them itself;"
+        about(
+            "source of harsh events: `speeds`; exact `positions`; `device`, which reports them itself;"
             " `unknown`: none of these",
-            examples=["speeds"],
+            "speeds",
         ),
     ]
     event_precision: Annotated[
         float | None,
-        Meta(
-            description="the share of harsh events that is real, as measured on made drives at such a `periodMs`,"
+        about(
+            "the share of harsh events that is real, as measured on made drives at such a `periodMs`,"
             " `speedStep` and `harshSource` for the vehicle's class; null: not measured",
-            examples=[0.99],
+            0.99,
         ),
     ]
 

@@ -6,13 +6,15 @@ Not here: the bytes that go to and come from devices (`wire/rpc.py`).
 from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 
 from tripline.domain import ids
 from tripline.domain.ids import RequestId
 from tripline.domain.rpc import StoredCall
 from tripline.domain.sensors import Sensor
 from tripline.wire import rpc
+from tripline.wire.described import about
+from tripline.wire.rest import examples
 from tripline.wire.rest import sensors as rest_sensors
 from tripline.wire.rest.base import Id, id_or_unset
 
@@ -25,26 +27,25 @@ class CallRequest(msgspec.Struct, rename="camel", kw_only=True):
 
     method: Annotated[
         str | None,
-        Meta(
-            description="what to do: a documented method or anything else that device and application agree on, at most"
+        about(
+            "what to do: a documented method or anything else that device and application agree on, at most"
             " 255 characters; required",
-            examples=["reset"],
+            "reset",
         ),
     ] = None
     params: Annotated[
         Any,
-        Meta(
-            description="parameters of the method: any JSON, forwarded as sent; `{}` when absent. `param` is read in"
-            " its place",
-            examples=[{"immediate": "true"}],
+        about(
+            "parameters of the method: any JSON, forwarded as sent; `{}` when absent. `param` is read in its place",
+            {"immediate": "true"},
         ),
     ] = None
     timeout: Annotated[
         Any,
-        Meta(
-            description="how long to wait for the device's acknowledgement, ms; a whole number of 1000 to 20000"
+        about(
+            "how long to wait for the device's acknowledgement, ms; a whole number of 1000 to 20000"
             " shortens the 20 seconds, anything else is ignored",
-            examples=[5000],
+            5000,
         ),
     ] = None
 
@@ -54,14 +55,11 @@ class CallAnswer(msgspec.Struct, rename="camel", kw_only=True):
 
     OPEN: ClassVar = True
 
-    request_id: Annotated[
-        str, Meta(description="Request-ID of the call, a bare UUID", examples=["6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71"])
-    ]
+    request_id: Annotated[str, about("Request-ID of the call, a bare UUID", "6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71")]
     response: Annotated[
         dict[str, Any],
-        Meta(
-            description="the acknowledgement as sent, whatever its code; what is no object stands under `value`",
-            examples=[{"results": 2000}],
+        about(
+            "the acknowledgement as sent, whatever its code; what is no object stands under `value`", {"results": 2000}
         ),
     ]
 
@@ -69,61 +67,44 @@ class CallAnswer(msgspec.Struct, rename="camel", kw_only=True):
 class CallRecord(msgspec.Struct, rename="camel", kw_only=True):
     """A call to a device."""
 
-    id: Annotated[
-        Id, Meta(description="Request-ID of the call", examples=[{"id": "6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71"}])
-    ]
-    created_time: Annotated[int, Meta(description="when it was made, epoch ms", examples=[1735689600000])]
-    sensor_id: Annotated[
-        Id,
-        Meta(description="sensor whose device was called", examples=[{"id": "0d8f4c50-c802-11ef-9d5c-6b1f6f2a4c11"}]),
-    ]
+    id: Annotated[Id, about("Request-ID of the call", {"id": "6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71"})]
+    created_time: Annotated[int, about("when it was made, epoch ms", 1735689600000)]
+    sensor_id: Annotated[Id, about("sensor whose device was called", examples.SENSOR)]
     vehicle_id: Annotated[
         Id,
-        Meta(
-            description="vehicle that the sensor was on, or, of an activation, is for; placeholder: none",
-            examples=[{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        about(
+            "vehicle that the sensor was on, or, of an activation, is for; placeholder: none",
+            examples.VEHICLE,
         ),
     ]
-    method: Annotated[str, Meta(description="what the device was to do", examples=["serial"])]
-    params: Annotated[Any, Meta(description="parameters as forwarded", examples=[{}])]
-    response: Annotated[
-        Any, Meta(description="the acknowledgement as sent; null: none came", examples=[{"result": 2000}])
-    ]
+    method: Annotated[str, about("what the device was to do", "serial")]
+    params: Annotated[Any, about("parameters as forwarded", {})]
+    response: Annotated[Any, about("the acknowledgement as sent; null: none came", {"result": 2000})]
     response_time: Annotated[
-        int | None,
-        Meta(description="when the acknowledgement came, epoch ms; null: none came", examples=[1735689600120]),
+        int | None, about("when the acknowledgement came, epoch ms; null: none came", 1735689600120)
     ]
     result: Annotated[
         Any,
-        Meta(
-            description="the device's result as sent; null: none came",
-            examples=[{"results": 2000, "additionalInfo": {"sn": "SN-0001"}}],
-        ),
+        about("the device's result as sent; null: none came", {"results": 2000, "additionalInfo": {"sn": "SN-0001"}}),
     ]
-    result_time: Annotated[
-        int | None, Meta(description="when the result came, epoch ms; null: none came", examples=[1735689602000])
-    ]
+    result_time: Annotated[int | None, about("when the result came, epoch ms; null: none came", 1735689602000)]
     result_code: Annotated[
         int | None,
-        Meta(
-            description="code in the result: 2000 to 2999 success, 4000 to 4999 the device's fault; or the platform's:"
+        about(
+            "code in the result: 2000 to 2999 success, 4000 to 4999 the device's fault; or the platform's:"
             " 5001 not acknowledged, 5002 not delivered, 5003 cancelled; null: there is none",
-            examples=[2000],
+            2000,
         ),
     ]
     add_info: Annotated[
         Any,
-        Meta(
-            description="additional information in the result, by either of its names: an object or a text; null: none",
-            examples=[{"sn": "SN-0001"}],
+        about(
+            "additional information in the result, by either of its names: an object or a text; null: none",
+            {"sn": "SN-0001"},
         ),
     ]
     status: Annotated[
-        str,
-        Meta(
-            description="REQUESTED, ACKED, DONE (success), FAILED, or TIMEOUT (no acknowledgement in time)",
-            examples=["DONE"],
-        ),
+        str, about("REQUESTED, ACKED, DONE (success), FAILED, or TIMEOUT (no acknowledgement in time)", "DONE")
     ]
 
 
@@ -152,17 +133,14 @@ class MountedRecord(rest_sensors.SensorRecord, rename="camel", kw_only=True):
 
     request_id: Annotated[
         str | UnsetType,
-        Meta(
-            description="Request-ID of the activation; absent when none is needed",
-            examples=["6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71"],
-        ),
+        about("Request-ID of the activation; absent when none is needed", "6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71"),
     ] = UNSET
     response: Annotated[
         dict[str, Any] | UnsetType,
-        Meta(
-            description="the device's acknowledgement as sent; what is no object stands under `value`; absent when no"
+        about(
+            "the device's acknowledgement as sent; what is no object stands under `value`; absent when no"
             " activation is needed",
-            examples=[{"result": 2000}],
+            {"result": 2000},
         ),
     ] = UNSET
 

@@ -10,11 +10,13 @@ Not here: allowed values (`domain/`), reading a request (`bodies.py`), latest va
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 
 from tripline.domain import fields
 from tripline.domain.lines import Line
 from tripline.domain.sensors import Sensor
+from tripline.wire.described import about
+from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id, id_or_unset
 from tripline.wire.rest.bodies import if_set
 
@@ -23,19 +25,10 @@ class CarrierInfo(msgspec.Struct, kw_only=True):
     """`additionalInfo` of a carrier-linked device. The carrier writes all of it but `extra`; a request may repeat the
     rest."""
 
-    extra: Annotated[
-        str | UnsetType | None,
-        Meta(description="anything else, at most 4096 characters", examples=["cold store van"]),
-    ] = UNSET
-    subscription: Annotated[
-        str | UnsetType | None, Meta(description="code of the line's plan", examples=["LTEM-100M"])
-    ] = UNSET
-    imsi: Annotated[str | UnsetType | None, Meta(description="IMSI of the SIM card", examples=["450061234567890"])] = (
-        UNSET
-    )
-    iccid: Annotated[
-        str | UnsetType | None, Meta(description="ICCID of the SIM card", examples=["8982061234567890123"])
-    ] = UNSET
+    extra: Annotated[str | UnsetType | None, about("anything else, at most 4096 characters", "cold store van")] = UNSET
+    subscription: Annotated[str | UnsetType | None, about("code of the line's plan", "LTEM-100M")] = UNSET
+    imsi: Annotated[str | UnsetType | None, about("IMSI of the SIM card", "450061234567890")] = UNSET
+    iccid: Annotated[str | UnsetType | None, about("ICCID of the SIM card", "8982061234567890123")] = UNSET
 
 
 class SensorRequest(msgspec.Struct, rename="camel", kw_only=True):
@@ -43,36 +36,34 @@ class SensorRequest(msgspec.Struct, rename="camel", kw_only=True):
 
     serial_no: Annotated[
         str | None,
-        Meta(
-            description="serial number, unique in the service type, at most 255 characters; IMEI of a carrier-linked "
+        about(
+            "serial number, unique in the service type, at most 255 characters; IMEI of a carrier-linked "
             "device; required",
-            examples=["SN-0001"],
+            "SN-0001",
         ),
     ] = None
     credentials_id: Annotated[
         str | None,
-        Meta(
-            description="access token of the device, its MQTT user name: exactly 20 printable ASCII characters, no "
+        about(
+            "access token of the device, its MQTT user name: exactly 20 printable ASCII characters, no "
             "blank, '/', '+' or '#', unique; required unless the device is carrier-linked",
-            examples=["ACE01abcdefghijklmno"],
+            "ACE01abcdefghijklmno",
         ),
     ] = None
-    vendor: Annotated[str | None, Meta(description="maker, at most 255 characters", examples=["Ace Devices"])] = None
-    type: Annotated[
-        str | None,
-        Meta(description="kind of device: OBD2, ADAS, GPS, BLACKBOX or another word; required", examples=["GPS"]),
-    ] = None
+    vendor: Annotated[str | None, about("maker, at most 255 characters", "Ace Devices")] = None
+    type: Annotated[str | None, about("kind of device: OBD2, ADAS, GPS, BLACKBOX or another word; required", "GPS")] = (
+        None
+    )
     activation_required: Annotated[
-        bool | None,
-        Meta(description="whether the device must be activated over RPC before it is mounted", examples=[False]),
+        bool | None, about("whether the device must be activated over RPC before it is mounted", False)
     ] = None
-    mission_type: Annotated[str | None, Meta(description="transmission: AUTO or MANUAL", examples=["AUTO"])] = None
+    mission_type: Annotated[str | None, about("transmission: AUTO or MANUAL", "AUTO")] = None
     additional_info: Annotated[
         str | CarrierInfo | None,
-        Meta(
-            description="anything else, at most 4096 characters; of a carrier-linked device also an object with the "
+        about(
+            "anything else, at most 4096 characters; of a carrier-linked device also an object with the "
             "text under `extra`",
-            examples=["spare box"],
+            "spare box",
         ),
     ] = None
 
@@ -81,68 +72,44 @@ class SensorRecord(msgspec.Struct, rename="camel", kw_only=True):
     """A sensor. `missionType` is present only when it was sent, `mdn` and `nwStatus` only for a carrier-linked
     device."""
 
-    id: Annotated[Id, Meta(description="id of the sensor", examples=[{"id": "0d8f4c50-c802-11ef-9d5c-6b1f6f2a4c11"}])]
-    created_time: Annotated[int, Meta(description="when it was registered, epoch ms", examples=[1735689600000])]
-    vehicle_id: Annotated[
-        Id,
-        Meta(
-            description="vehicle that it is mounted on; placeholder: none",
-            examples=[{"id": "13814000-1dd2-11b2-8080-808080808080"}],
-        ),
-    ]
-    company_id: Annotated[
-        Id, Meta(description="company that owns it", examples=[{"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"}])
-    ]
-    director_id: Annotated[
-        Id,
-        Meta(description="always the placeholder", examples=[{"id": "13814000-1dd2-11b2-8080-808080808080"}]),
-    ]
-    status: Annotated[
-        str, Meta(description="ACTIVATED while it is mounted on a vehicle, else DEACTIVATED", examples=["DEACTIVATED"])
-    ]
-    vendor: Annotated[str | None, Meta(description="maker", examples=["Ace Devices"])]
-    type: Annotated[str, Meta(description="kind of device", examples=["GPS"])]
+    id: Annotated[Id, about("id of the sensor", examples.SENSOR)]
+    created_time: Annotated[int, about("when it was registered, epoch ms", 1735689600000)]
+    vehicle_id: Annotated[Id, about("vehicle that it is mounted on; placeholder: none", examples.NOTHING)]
+    company_id: Annotated[Id, about("company that owns it", examples.COMPANY)]
+    director_id: Annotated[Id, about("always the placeholder", examples.NOTHING)]
+    status: Annotated[str, about("ACTIVATED while it is mounted on a vehicle, else DEACTIVATED", "DEACTIVATED")]
+    vendor: Annotated[str | None, about("maker", "Ace Devices")]
+    type: Annotated[str, about("kind of device", "GPS")]
     additional_info: Annotated[
-        str | CarrierInfo | None,
-        Meta(description="anything else; an object when the device is carrier-linked", examples=["spare box"]),
+        str | CarrierInfo | None, about("anything else; an object when the device is carrier-linked", "spare box")
     ]
     last_trip_msg_type: Annotated[
-        str | None,
-        Meta(
-            description="MICROTRIP while driving, TRIP after a trip message, null before the first", examples=["TRIP"]
-        ),
+        str | None, about("MICROTRIP while driving, TRIP after a trip message, null before the first", "TRIP")
     ]
     activation_required: Annotated[
-        bool, Meta(description="whether the device must be activated over RPC before it is mounted", examples=[False])
+        bool, about("whether the device must be activated over RPC before it is mounted", False)
     ]
-    vehicle_no: Annotated[
-        str | None, Meta(description="number of the vehicle that it is mounted on", examples=["12가3456"])
-    ]
-    serial_no: Annotated[str, Meta(description="serial number; IMEI of a carrier-linked device", examples=["SN-0001"])]
+    vehicle_no: Annotated[str | None, about("number of the vehicle that it is mounted on", "12가3456")]
+    serial_no: Annotated[str, about("serial number; IMEI of a carrier-linked device", "SN-0001")]
     credentials_id: Annotated[
         str | None,
-        Meta(
-            description="access token of the device; null when a carrier-linked device has none, and for whoever only "
+        about(
+            "access token of the device; null when a carrier-linked device has none, and for whoever only "
             "has the use of the vehicle that it is on",
-            examples=["ACE01abcdefghijklmno"],
+            "ACE01abcdefghijklmno",
         ),
     ]
-    mission_type: Annotated[
-        str | UnsetType, Meta(description="transmission: AUTO or MANUAL; absent when not sent", examples=["AUTO"])
-    ]
+    mission_type: Annotated[str | UnsetType, about("transmission: AUTO or MANUAL; absent when not sent", "AUTO")]
     mdn: Annotated[
         str | UnsetType | None,
-        Meta(
-            description="telephone number of a carrier-linked device; null once its line has ended",
-            examples=["01212345678"],
-        ),
+        about("telephone number of a carrier-linked device; null once its line has ended", "01212345678"),
     ]
     nw_status: Annotated[
         str | UnsetType,
-        Meta(
-            description="line of a carrier-linked device: 00 not opened, 01 normal, 02 use suspended, 03 dormant, 04 "
+        about(
+            "line of a carrier-linked device: 00 not opened, 01 normal, 02 use suspended, 03 dormant, 04 "
             "suspended for termination, 05 ended by authority, 06 ended, 99 fault",
-            examples=["01"],
+            "01",
         ),
     ]
 

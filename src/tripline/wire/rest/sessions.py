@@ -6,43 +6,33 @@ Not here: the tokens of a session (`accounts.py`).
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta
 
 from tripline.domain.account_sessions import Session
+from tripline.wire.described import about
 from tripline.wire.rest.base import Id
 
-_ID: dict[str, object] = {"examples": [{"id": "0e0a5a52-95c1-4f0b-a1c2-6f7d3d0b9a11"}]}
+_ID = {"id": "0e0a5a52-95c1-4f0b-a1c2-6f7d3d0b9a11"}
 
 
 class SessionRecord(msgspec.Struct, rename="camel", kw_only=True):
     """A session of the caller's own account."""
 
-    id: Annotated[Id, Meta(description="id of the session", extra_json_schema=_ID)]
-    created_time: Annotated[
-        int, Meta(description="when somebody logged in or signed in, epoch ms", examples=[1735689600000])
-    ]
+    id: Annotated[Id, about("id of the session", _ID)]
+    created_time: Annotated[int, about("when somebody logged in or signed in, epoch ms", 1735689600000)]
     kind: Annotated[
         Literal["rest", "browser"],
-        Meta(description="`rest`: a log-in that got tokens; `browser`: a sign-in with a browser", examples=["rest"]),
+        about("`rest`: a log-in that got tokens; `browser`: a sign-in with a browser", "rest"),
     ]
     prolonged_time: Annotated[
         int,
-        Meta(
-            description="when it was prolonged last, by its refresh token or by a request of its browser, epoch ms",
-            examples=[1735693200000],
+        about(
+            "when it was prolonged last, by its refresh token or by a request of its browser, epoch ms", 1735693200000
         ),
     ]
-    expires_time: Annotated[
-        int, Meta(description="when it ends unless it is prolonged, epoch ms", examples=[1736294400000])
-    ]
-    agent: Annotated[
-        str | None,
-        Meta(description="what the client called itself (`User-Agent`); null: nothing", examples=["curl/8.9.1"]),
-    ]
-    address: Annotated[
-        str | None, Meta(description="from where it was opened; null: not known", examples=["192.0.2.7"])
-    ]
-    current: Annotated[bool, Meta(description="whether this request belongs to it", examples=[True])]
+    expires_time: Annotated[int, about("when it ends unless it is prolonged, epoch ms", 1736294400000)]
+    agent: Annotated[str | None, about("what the client called itself (`User-Agent`); null: nothing", "curl/8.9.1")]
+    address: Annotated[str | None, about("from where it was opened; null: not known", "192.0.2.7")]
+    current: Annotated[bool, about("whether this request belongs to it", True)]
 
 
 def session_record(session: Session, *, current: str | None) -> SessionRecord:

@@ -4,60 +4,55 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta
 
 from tripline.domain.positions import Position
 from tripline.domain.share_links import ShareLink
 from tripline.domain.track_ends import Moment
+from tripline.wire.described import about
+from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id
 
-_LINK: list[object] = [{"id": "5b0d9d10-c803-11ef-9d5c-6b1f6f2a4c11"}]
-_ACCOUNT: list[object] = [{"id": "2a7c1e30-c801-11ef-9d5c-6b1f6f2a4c11"}]
-_VEHICLE: list[object] = [{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}]
+_LINK = {"id": "5b0d9d10-c803-11ef-9d5c-6b1f6f2a4c11"}
 
 
 class NewShareLink(msgspec.Struct, rename="camel", kw_only=True):
     """A link to make."""
 
-    hours: Annotated[int | None, Meta(description="how long it works, 1 to 720; absent: 24", examples=[24])] = None
-    trail: Annotated[bool, Meta(description="show the way since the link was made", examples=[True])] = False
-    number: Annotated[bool, Meta(description="show the number plate", examples=[False])] = False
+    hours: Annotated[int | None, about("how long it works, 1 to 720; absent: 24", 24)] = None
+    trail: Annotated[bool, about("show the way since the link was made", True)] = False
+    number: Annotated[bool, about("show the number plate", False)] = False
 
 
 class NewTripShareLink(msgspec.Struct, rename="camel", kw_only=True):
     """A link to make that shows a trip."""
 
-    hours: Annotated[int | None, Meta(description="how long it works, 1 to 720; absent: 24", examples=[24])] = None
-    whole: Annotated[bool, Meta(description="show the first and last 200 m, too", examples=[False])] = False
-    number: Annotated[bool, Meta(description="show the number plate", examples=[False])] = False
+    hours: Annotated[int | None, about("how long it works, 1 to 720; absent: 24", 24)] = None
+    whole: Annotated[bool, about("show the first and last 200 m, too", False)] = False
+    number: Annotated[bool, about("show the number plate", False)] = False
 
 
 class ShareLinkRecord(msgspec.Struct, rename="camel", kw_only=True):
     """A share link."""
 
-    id: Annotated[Id, Meta(description="id of the link", examples=_LINK)]
-    created_time: Annotated[int, Meta(description="when it was made, epoch ms", examples=[1735689600000])]
-    expires_time: Annotated[int, Meta(description="when it ends, epoch ms", examples=[1735776000000])]
-    maker_id: Annotated[Id, Meta(description="who made it", examples=_ACCOUNT)]
-    maker_name: Annotated[str, Meta(description="the maker's name", examples=["Kim"])]
-    vehicle_id: Annotated[Id, Meta(description="id of the vehicle", examples=_VEHICLE)]
-    vehicle_no: Annotated[str, Meta(description="the vehicle's number", examples=["12가3456"])]
-    trip_id: Annotated[Id | None, Meta(description="the trip that it shows; null: the vehicle", examples=[None])]
-    trip_start_time: Annotated[
-        int | None, Meta(description="when that trip began, epoch ms; null: unknown, or no trip", examples=[None])
-    ]
-    trail: Annotated[bool, Meta(description="shows the vehicle's way since it was made", examples=[True])]
-    whole: Annotated[bool, Meta(description="shows the first and last 200 m of the trip", examples=[False])]
-    number: Annotated[bool, Meta(description="shows the number plate", examples=[False])]
-    openings: Annotated[int, Meta(description="how often it was opened", examples=[3])]
-    opened_time: Annotated[
-        int | None, Meta(description="when it was opened last, epoch ms; null: never", examples=[1735693200000])
-    ]
+    id: Annotated[Id, about("id of the link", _LINK)]
+    created_time: Annotated[int, about("when it was made, epoch ms", 1735689600000)]
+    expires_time: Annotated[int, about("when it ends, epoch ms", 1735776000000)]
+    maker_id: Annotated[Id, about("who made it", examples.PERSON)]
+    maker_name: Annotated[str, about("the maker's name", "Kim")]
+    vehicle_id: Annotated[Id, about("id of the vehicle", examples.VEHICLE)]
+    vehicle_no: Annotated[str, about("the vehicle's number", "12가3456")]
+    trip_id: Annotated[Id | None, about("the trip that it shows; null: the vehicle", None)]
+    trip_start_time: Annotated[int | None, about("when that trip began, epoch ms; null: unknown, or no trip", None)]
+    trail: Annotated[bool, about("shows the vehicle's way since it was made", True)]
+    whole: Annotated[bool, about("shows the first and last 200 m of the trip", False)]
+    number: Annotated[bool, about("shows the number plate", False)]
+    openings: Annotated[int, about("how often it was opened", 3)]
+    opened_time: Annotated[int | None, about("when it was opened last, epoch ms; null: never", 1735693200000)]
     url: Annotated[
         str | None,
-        Meta(
-            description="the address with its secret; only in the answer that makes the link",
-            examples=["https://tripline.example/share/5b0d9d10-c803-11ef-9d5c-6b1f6f2a4c11#Zk0W"],
+        about(
+            "the address with its secret; only in the answer that makes the link",
+            "https://tripline.example/share/5b0d9d10-c803-11ef-9d5c-6b1f6f2a4c11#Zk0W",
         ),
     ] = None
 
@@ -65,7 +60,7 @@ class ShareLinkRecord(msgspec.Struct, rename="camel", kw_only=True):
 class ShareLinks(msgspec.Struct, rename="camel", kw_only=True):
     """The links of a company."""
 
-    data: Annotated[list[ShareLinkRecord], Meta(description="the newest first; at most 200", examples=[[]])]
+    data: Annotated[list[ShareLinkRecord], about("the newest first; at most 200", [])]
 
 
 class SharedPoint(msgspec.Struct, kw_only=True):

@@ -3,13 +3,12 @@
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
+from tripline.wire.described import about
+from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id
 
-_SUBJECT: list[object] = [{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}]
-
-_SUMS: dict[str, object] = {
+_SUMS = {
     "score": 93.4,
     "limitKnown": 0.9,
     "harshKnown": 1.0,
@@ -31,102 +30,91 @@ _PERIOD = _SUMS | {
     "percentile": 71.5,
     "policies": [1],
 }
-_PLACE = _SUMS | {"id": _SUBJECT[0], "rank": 1, "compared": 93.4}
+_PLACE = _SUMS | {"id": examples.VEHICLE, "rank": 1, "compared": 93.4}
 
 
 class Per100Km(msgspec.Struct, frozen=True, rename="camel"):
     """Counts for each 100 km."""
 
-    accel: Annotated[float, Meta(description="sudden starts and accelerations", examples=[1.5])]
-    de_accel: Annotated[float, Meta(description="sudden decelerations and stops", examples=[0.5])]
-    over_speed: Annotated[float, Meta(description="samples over the limit", examples=[12.0])]
+    accel: Annotated[float, about("sudden starts and accelerations", 1.5)]
+    de_accel: Annotated[float, about("sudden decelerations and stops", 0.5)]
+    over_speed: Annotated[float, about("samples over the limit", 12.0)]
 
 
 class TrendSums(msgspec.Struct, frozen=True, rename="camel"):
     """Totals of the scored trips of one period."""
 
-    score: Annotated[float, Meta(description="the score of all trips driven as one", examples=[93.4])]
-    limit_known: Annotated[
-        float, Meta(description="share of the distance whose limit the map tells, 0 to 1", examples=[0.9])
-    ]
-    harsh_known: Annotated[
-        float, Meta(description="share of the distance whose harsh driving is known, 0 to 1", examples=[1.0])
-    ]
+    score: Annotated[float, about("the score of all trips driven as one", 93.4)]
+    limit_known: Annotated[float, about("share of the distance whose limit the map tells, 0 to 1", 0.9)]
+    harsh_known: Annotated[float, about("share of the distance whose harsh driving is known, 0 to 1", 1.0)]
     badge: Annotated[
         str | None,
-        Meta(
-            description="`GOOD` from 90 points on, `FAIR` from 75 on, else `POOR`; null: `limitKnown` or `harshKnown`"
-            " is below 0.5",
-            examples=["GOOD"],
+        about(
+            "`GOOD` from 90 points on, `FAIR` from 75 on, else `POOR`; null: `limitKnown` or `harshKnown` is below 0.5",
+            "GOOD",
         ),
     ]
-    count: Annotated[int, Meta(description="scored trips", examples=[12])]
-    distance: Annotated[int, Meta(description="metres", examples=[231400])]
-    driving: Annotated[float, Meta(description="driving time, seconds", examples=[15120.0])]
-    accel: Annotated[int, Meta(description="sudden starts and accelerations", examples=[3])]
-    de_accel: Annotated[int, Meta(description="sudden decelerations and stops", examples=[1])]
-    over_speed: Annotated[int, Meta(description="samples over the limit", examples=[28])]
+    count: Annotated[int, about("scored trips", 12)]
+    distance: Annotated[int, about("metres", 231400)]
+    driving: Annotated[float, about("driving time, seconds", 15120.0)]
+    accel: Annotated[int, about("sudden starts and accelerations", 3)]
+    de_accel: Annotated[int, about("sudden decelerations and stops", 1)]
+    over_speed: Annotated[int, about("samples over the limit", 28)]
     per100_km: Annotated[
-        Per100Km,
-        Meta(description="the counts for each 100 km", examples=[{"accel": 1.5, "deAccel": 0.5, "overSpeed": 12.0}]),
+        Per100Km, about("the counts for each 100 km", {"accel": 1.5, "deAccel": 0.5, "overSpeed": 12.0})
     ]
-    over: Annotated[float, Meta(description="time over the limit, seconds", examples=[28.0])]
+    over: Annotated[float, about("time over the limit, seconds", 28.0)]
     over_share: Annotated[
-        float | None,
-        Meta(description="share of the driving time over the limit, 0 to 1; null: no driving time", examples=[0.0019]),
+        float | None, about("share of the driving time over the limit, 0 to 1; null: no driving time", 0.0019)
     ]
 
 
 class TrendPeriod(TrendSums, frozen=True, rename="camel", kw_only=True):
     """One day, week or month."""
 
-    date: Annotated[str, Meta(description="its first day, time zone of the service", examples=["2025-01-01"])]
-    start_time: Annotated[int, Meta(description="when it begins, epoch ms", examples=[1735657200000])]
-    end_time: Annotated[int, Meta(description="when the next one begins, epoch ms", examples=[1735743600000])]
+    date: Annotated[str, about("its first day, time zone of the service", "2025-01-01")]
+    start_time: Annotated[int, about("when it begins, epoch ms", 1735657200000)]
+    end_time: Annotated[int, about("when the next one begins, epoch ms", 1735743600000)]
     percentile: Annotated[
         float | None,
-        Meta(
-            description="how many of 100 of the same service type are worse, equals counting half; null: fewer than 20"
+        about(
+            "how many of 100 of the same service type are worse, equals counting half; null: fewer than 20"
             " have a score in the period, or it is not counted yet",
-            examples=[71.5],
+            71.5,
         ),
     ]
-    policies: Annotated[
-        list[int], Meta(description="numbers of the policies that the scores come from", examples=[[1]])
-    ]
+    policies: Annotated[list[int], about("numbers of the policies that the scores come from", [1])]
 
 
 class TrendLink(msgspec.Struct, frozen=True, rename="camel"):
     """Query of the next page of a trend."""
 
-    period: Annotated[str, Meta(description="as asked for", examples=["day"])]
-    limit: Annotated[int, Meta(description="items on a page", examples=[20])]
-    start_time: Annotated[int | None, Meta(description="from this time on, epoch ms", examples=[1735657200000])]
-    end_time: Annotated[int | None, Meta(description="up to this time, epoch ms", examples=[1735743600000])]
-    asc_order: Annotated[bool, Meta(description="as asked for: true: oldest first", examples=[False])]
+    period: Annotated[str, about("as asked for", "day")]
+    limit: Annotated[int, about("items on a page", 20)]
+    start_time: Annotated[int | None, about("from this time on, epoch ms", 1735657200000)]
+    end_time: Annotated[int | None, about("up to this time, epoch ms", 1735743600000)]
+    asc_order: Annotated[bool, about("as asked for: true: oldest first", False)]
 
 
 class Trend(msgspec.Struct, frozen=True, rename="camel"):
     """Periods with at least one scored trip."""
 
-    data: Annotated[
-        list[TrendPeriod], Meta(description="the newest first, unless asked otherwise", examples=[[_PERIOD]])
-    ]
-    next_page_link: Annotated[TrendLink | None, Meta(description="values of the query; null: nothing follows")]
-    has_next: Annotated[bool, Meta(description="whether more follow", examples=[False])]
+    data: Annotated[list[TrendPeriod], about("the newest first, unless asked otherwise", [_PERIOD])]
+    next_page_link: Annotated[TrendLink | None, about("values of the query; null: nothing follows")]
+    has_next: Annotated[bool, about("whether more follow", False)]
 
 
 class RankingPlace(TrendSums, frozen=True, rename="camel", kw_only=True):
     """A vehicle or driver in a ranking."""
 
-    id: Annotated[Id, Meta(description="the vehicle or driver", examples=_SUBJECT)]
-    rank: Annotated[int, Meta(description="from 1; equal ones share a rank", examples=[1])]
+    id: Annotated[Id, about("the vehicle or driver", examples.VEHICLE)]
+    rank: Annotated[int, about("from 1; equal ones share a rank", 1)]
     compared: Annotated[
         float,
-        Meta(
-            description="what is compared, as `by` says: the score, or harsh events for each 100 km; of the trips whose"
+        about(
+            "what is compared, as `by` says: the score, or harsh events for each 100 km; of the trips whose"
             " `harshKnown` is true",
-            examples=[93.4],
+            93.4,
         ),
     ]
 
@@ -134,13 +122,11 @@ class RankingPlace(TrendSums, frozen=True, rename="camel", kw_only=True):
 class RankingLink(msgspec.Struct, frozen=True, rename="camel"):
     """Query of the next page of a ranking."""
 
-    of: Annotated[str, Meta(description="as asked for", examples=["vehicle"])]
-    period: Annotated[str, Meta(description="as asked for", examples=["month"])]
-    time: Annotated[int, Meta(description="when the period begins, epoch ms", examples=[1735657200000])]
-    limit: Annotated[int, Meta(description="items on a page", examples=[20])]
-    id_offset: Annotated[
-        str, Meta(description="id of the last item of this page", examples=["6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"])
-    ]
+    of: Annotated[str, about("as asked for", "vehicle")]
+    period: Annotated[str, about("as asked for", "month")]
+    time: Annotated[int, about("when the period begins, epoch ms", 1735657200000)]
+    limit: Annotated[int, about("items on a page", 20)]
+    id_offset: Annotated[str, about("id of the last item of this page", "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11")]
 
 
 class Ranking(msgspec.Struct, frozen=True, rename="camel"):
@@ -148,13 +134,13 @@ class Ranking(msgspec.Struct, frozen=True, rename="camel"):
 
     by: Annotated[
         str,
-        Meta(
-            description="what is compared: `score`; `harsh`: harsh events per km, because limits are known for less"
+        about(
+            "what is compared: `score`; `harsh`: harsh events per km, because limits are known for less"
             " than half the distance of a member",
-            examples=["score"],
+            "score",
         ),
     ]
 
-    data: Annotated[list[RankingPlace], Meta(description="the best first", examples=[[_PLACE]])]
-    next_page_link: Annotated[RankingLink | None, Meta(description="values of the query; null: nothing follows")]
-    has_next: Annotated[bool, Meta(description="whether more follow", examples=[False])]
+    data: Annotated[list[RankingPlace], about("the best first", [_PLACE])]
+    next_page_link: Annotated[RankingLink | None, about("values of the query; null: nothing follows")]
+    has_next: Annotated[bool, about("whether more follow", False)]

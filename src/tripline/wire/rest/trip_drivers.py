@@ -3,53 +3,43 @@
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
 from tripline.domain.corrections import Totals, TripDriver
 from tripline.domain.trends import Sums
+from tripline.wire.described import about
+from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id
 
-_TRIP: list[object] = [{"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"}]
-_ACCOUNT: list[object] = [{"id": "2a7c1e30-c801-11ef-9d5c-6b1f6f2a4c11"}]
-_SUM: list[object] = [{"count": 12, "dist": 91234, "score": 87.31, "limitKnown": 0.9}]
+_SUM = {"count": 12, "dist": 91234, "score": 87.31, "limitKnown": 0.9}
 
 
 class DrivenSum(msgspec.Struct, frozen=True, rename="camel"):
     """All scored trips of a person."""
 
-    count: Annotated[int, Meta(description="how many", examples=[12])]
-    dist: Annotated[int, Meta(description="their distance, m", examples=[91234])]
-    score: Annotated[float | None, Meta(description="score of all of them; null: none", examples=[87.31])]
-    limit_known: Annotated[
-        float | None, Meta(description="`limitKnown` of these, by distance; null: no score", examples=[0.9])
-    ]
+    count: Annotated[int, about("how many", 12)]
+    dist: Annotated[int, about("their distance, m", 91234)]
+    score: Annotated[float | None, about("score of all of them; null: none", 87.31)]
+    limit_known: Annotated[float | None, about("`limitKnown` of these, by distance; null: no score", 0.9)]
 
 
 class DriverChange(msgspec.Struct, frozen=True, rename="camel"):
     """A person's scored trips before and after a correction."""
 
-    driver_id: Annotated[Id, Meta(description="the former or the new driver", examples=_ACCOUNT)]
-    before: Annotated[
-        DrivenSum | None, Meta(description="now; null: the caller may not read this person's scores", examples=_SUM)
-    ]
-    after: Annotated[DrivenSum | None, Meta(description="with the correction; null as `before`", examples=_SUM)]
+    driver_id: Annotated[Id, about("the former or the new driver", examples.PERSON)]
+    before: Annotated[DrivenSum | None, about("now; null: the caller may not read this person's scores", _SUM)]
+    after: Annotated[DrivenSum | None, about("with the correction; null as `before`", _SUM)]
 
 
 class DriverOfTrip(msgspec.Struct, frozen=True, rename="camel"):
     """Who drove a past trip."""
 
-    trip_id: Annotated[Id, Meta(description="id of the trip", examples=_TRIP)]
-    vehicle_id: Annotated[Id | None, Meta(description="id of its vehicle", examples=_TRIP)]
-    driver_id: Annotated[Id | None, Meta(description="who drove; null: unknown", examples=_ACCOUNT)]
-    recorded_driver_id: Annotated[
-        Id | None, Meta(description="the driver that its messages name; null: none", examples=_ACCOUNT)
-    ]
-    corrected_time: Annotated[
-        int | None, Meta(description="when the driver was corrected, epoch ms; null: not corrected", examples=[None])
-    ]
+    trip_id: Annotated[Id, about("id of the trip", examples.TRIP)]
+    vehicle_id: Annotated[Id | None, about("id of its vehicle", examples.TRIP)]
+    driver_id: Annotated[Id | None, about("who drove; null: unknown", examples.PERSON)]
+    recorded_driver_id: Annotated[Id | None, about("the driver that its messages name; null: none", examples.PERSON)]
+    corrected_time: Annotated[int | None, about("when the driver was corrected, epoch ms; null: not corrected", None)]
     changes: Annotated[
-        list[DriverChange] | None,
-        Meta(description="what the asked driver would change; null: none was asked", examples=[None]),
+        list[DriverChange] | None, about("what the asked driver would change; null: none was asked", None)
     ] = None
 
 
@@ -58,10 +48,7 @@ class CorrectDriver(msgspec.Struct, rename="camel", kw_only=True):
 
     driver_id: Annotated[
         str | None,
-        Meta(
-            description="id of a director or driver who may drive the vehicle",
-            examples=["2a7c1e30-c801-11ef-9d5c-6b1f6f2a4c11"],
-        ),
+        about("id of a director or driver who may drive the vehicle", "2a7c1e30-c801-11ef-9d5c-6b1f6f2a4c11"),
     ] = None
 
 

@@ -15,65 +15,44 @@ from msgspec import Meta
 from tripline.domain import ids, instants
 from tripline.domain.stored_trips import JudgedTrip, StoredMicrotrip, StoredTrip
 from tripline.scoring import quality as scoring_quality
+from tripline.wire.described import about
 from tripline.wire.device import stored_payloads as device_stored_payloads
 from tripline.wire.device import values as device_values
-from tripline.wire.rest import quality
+from tripline.wire.rest import examples, quality
 from tripline.wire.rest.base import Id, id_or_unset
 
 
 class TripRecord(msgspec.Struct, rename="camel", kw_only=True):
     """A trip; `endTs` and `endDt` are null while it is open."""
 
-    id: Annotated[Id, Meta(description="id of the trip", examples=[{"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"}])]
-    created_time: Annotated[
-        int, Meta(description="when the record was made, epoch ms: at the first sample", examples=[1735689600000])
-    ]
-    company_id: Annotated[
-        Id,
-        Meta(
-            description="the company that owns the vehicle", examples=[{"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"}]
-        ),
-    ]
+    id: Annotated[Id, about("id of the trip", examples.TRIP)]
+    created_time: Annotated[int, about("when the record was made, epoch ms: at the first sample", 1735689600000)]
+    company_id: Annotated[Id, about("the company that owns the vehicle", examples.COMPANY)]
     vehicle_id: Annotated[
         Id,
-        Meta(
-            description="the vehicle; the placeholder when the sensor was on none",
-            examples=[{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}],
-        ),
+        about("the vehicle; the placeholder when the sensor was on none", examples.VEHICLE),
     ]
     sensor_id: Annotated[
         Id,
-        Meta(
-            description="the sensor that sent it; the placeholder when it was deleted since",
-            examples=[{"id": "e21fd2e0-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        about(
+            "the sensor that sent it; the placeholder when it was deleted since",
+            examples.SENSOR,
         ),
     ]
     user_id: Annotated[
         Id,
-        Meta(
-            description="who drove at the start; the placeholder when nobody was set",
-            examples=[{"id": "f0a1b2c0-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        about(
+            "who drove at the start; the placeholder when nobody was set",
+            examples.PERSON,
         ),
     ]
-    device_type: Annotated[
-        str, Meta(description="sort of the device: GPS, OBD, ADAS, BLACKBOX, DTAG, DTG or AVN", examples=["GPS"])
-    ]
-    service_type: Annotated[str, Meta(description="the service of the company", examples=["ace"])]
-    start_ts: Annotated[
-        int | None, Meta(description="start, epoch ms; null when the device gave none", examples=[1735689600000])
-    ]
-    end_ts: Annotated[
-        int | None, Meta(description="end, epoch ms; null while the trip is open", examples=[1735693800000])
-    ]
-    start_dt: Annotated[
-        str | None, Meta(description="start as text in the zone of the service", examples=["2025-01-01 09:00:00"])
-    ]
+    device_type: Annotated[str, about("sort of the device: GPS, OBD, ADAS, BLACKBOX, DTAG, DTG or AVN", "GPS")]
+    service_type: Annotated[str, about("the service of the company", "ace")]
+    start_ts: Annotated[int | None, about("start, epoch ms; null when the device gave none", 1735689600000)]
+    end_ts: Annotated[int | None, about("end, epoch ms; null while the trip is open", 1735693800000)]
+    start_dt: Annotated[str | None, about("start as text in the zone of the service", "2025-01-01 09:00:00")]
     end_dt: Annotated[
-        str | None,
-        Meta(
-            description="end as text in the zone of the service; null while the trip is open",
-            examples=["2025-01-01 10:10:00"],
-        ),
+        str | None, about("end as text in the zone of the service; null while the trip is open", "2025-01-01 10:10:00")
     ]
     payload: Annotated[
         msgspec.Raw | None,
@@ -90,67 +69,49 @@ class JudgedTripRecord(TripRecord, rename="camel", kw_only=True):
 
     not_scored: Annotated[
         str | None,
-        Meta(
-            description="why the trip has no score: device_type, unmapped, parking, clock, no_samples, no_position,"
+        about(
+            "why the trip has no score: device_type, unmapped, parking, clock, no_samples, no_position,"
             " sparse, speed_implausible, too_short, annulled, duplicate; null when it has one or still waits for it",
-            examples=["too_short"],
+            "too_short",
         ),
     ]
     limit_known: Annotated[
         float | None,
-        Meta(
-            description="share of the distance whose speed limit the map tells, 0 to 1; null: it was not judged",
-            examples=[0.0],
-        ),
+        about("share of the distance whose speed limit the map tells, 0 to 1; null: it was not judged", 0.0),
     ]
     harsh_known: Annotated[
         bool | None,
-        Meta(
-            description="false: the trip has no speeds, and positions too noisy to show harsh driving: its score has"
+        about(
+            "false: the trip has no speeds, and positions too noisy to show harsh driving: its score has"
             " no harsh event; null: it was not judged",
-            examples=[True],
+            True,
         ),
     ]
     quality: Annotated[
-        quality.DataQuality | None,
-        Meta(description="how good its samples were; null: it was not judged", examples=[quality.EXAMPLE]),
+        quality.DataQuality | None, about("how good its samples were; null: it was not judged", quality.EXAMPLE)
     ]
 
 
 class MicrotripRecord(msgspec.Struct, rename="camel", kw_only=True):
     """A microtrip message."""
 
-    id: Annotated[
-        Id, Meta(description="id of the microtrip", examples=[{"id": "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"}])
-    ]
-    created_time: Annotated[int, Meta(description="when the record was made, epoch ms", examples=[1735689660000])]
-    trip_id: Annotated[
-        Id, Meta(description="the trip it belongs to", examples=[{"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"}])
-    ]
+    id: Annotated[Id, about("id of the microtrip", examples.EVENT)]
+    created_time: Annotated[int, about("when the record was made, epoch ms", 1735689660000)]
+    trip_id: Annotated[Id, about("the trip it belongs to", examples.TRIP)]
     sensor_id: Annotated[
         Id,
-        Meta(
-            description="the sensor that sent it; the placeholder when it was deleted since",
-            examples=[{"id": "e21fd2e0-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        about(
+            "the sensor that sent it; the placeholder when it was deleted since",
+            examples.SENSOR,
         ),
     ]
     vehicle_id: Annotated[
         Id,
-        Meta(
-            description="the vehicle; the placeholder when the sensor was on none",
-            examples=[{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}],
-        ),
+        about("the vehicle; the placeholder when the sensor was on none", examples.VEHICLE),
     ]
-    company_id: Annotated[
-        Id,
-        Meta(
-            description="the company that owns the vehicle", examples=[{"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"}]
-        ),
-    ]
-    device_type: Annotated[
-        str, Meta(description="sort of the device: GPS, OBD, ADAS, BLACKBOX, DTAG, DTG or AVN", examples=["GPS"])
-    ]
-    ts: Annotated[int, Meta(description="time of the message, epoch ms", examples=[1735689660000])]
+    company_id: Annotated[Id, about("the company that owns the vehicle", examples.COMPANY)]
+    device_type: Annotated[str, about("sort of the device: GPS, OBD, ADAS, BLACKBOX, DTAG, DTG or AVN", "GPS")]
+    ts: Annotated[int, about("time of the message, epoch ms", 1735689660000)]
     payload: Annotated[
         msgspec.Raw,
         Meta(
