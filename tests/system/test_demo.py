@@ -149,6 +149,7 @@ def test_kept_demo_with_a_map_moves_vehicles_with_makers_drivers_and_directors_u
     assert {each["vehicleNo"]: (each["vendor"], each["modelName"]) for each in fleet} == {
         number: made[:2] for number, made in MOVING.items()
     }
+    assert {each["status"] for each in page["data"]} == {"ACTIVATED"}
     assert "acknowledged" in (data / "fleet.log").read_text()
     assert (data / "demo-tokens").stat().st_mode & 0o077 == 0
 

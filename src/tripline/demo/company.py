@@ -113,7 +113,7 @@ class Company:
     async def vehicle_with_sensor(
         self, number: str, *, made: Mapping[str, str] | None = None, driver: str | None = None
     ) -> Vehicle:
-        """Register a vehicle, a driver, and a GPS sensor mounted in the vehicle."""
+        """Register and activate a vehicle, and register a driver and a GPS sensor mounted in the vehicle."""
         vehicle = await self._post("/api/tre/v1/vehicle", {"vehicleNo": number, "mileage": 12_000, **(made or {})})
         token = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(20))
         sensor = {"serialNo": f"SN-{number}", "type": "GPS", "credentialsId": token}
@@ -121,6 +121,7 @@ class Company:
         person = {"name": driver or f"Driver of {number}", "email": f"{number.lower()}@demo.example"}
         driver_id = _id(await self._post("/api/tre/v1/driver", {**person, "password": secrets.token_urlsafe(16)}))
         await self._post(f"/api/tre/v1/sensor/{sensor_id}/vehicle/{_id(vehicle)}")
+        await self._post(f"/api/tre/v1/vehicle/{_id(vehicle)}/activate")
         registered = Vehicle(_id(vehicle), number, driver_id, token)
         self._keep(registered.token_file, token)
         return registered
