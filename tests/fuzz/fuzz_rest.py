@@ -22,6 +22,7 @@ from tests.support.rest import Login, Rest
 from tripline.api.families import FAMILIES
 from tripline.domain import ids
 from tripline.domain.access import Authority
+from tripline.http import operations
 from tripline.store import positions
 from tripline.store.transactions import WriteTx
 
@@ -96,8 +97,7 @@ class World:
         """Ids of the right sort for each name in a path: one of the fuzzer's company, one of the stranger's."""
         self.routes = [
             (str(method), path)
-            for family in FAMILIES
-            for handler in family.handlers
+            for handler in operations.handlers_of(FAMILIES)
             for path in sorted(handler.paths)
             for method in sorted(handler.http_methods)
             if path.startswith("/api") and path not in ENDING

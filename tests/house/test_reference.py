@@ -83,8 +83,7 @@ def test_every_route_is_a_declared_operation_and_every_operation_is_routed():
     }
     declared = [
         (path.replace(":str", ""), operations.of_handler(handler).method)
-        for family in both
-        for handler in family.handlers
+        for handler in operations.handlers_of(both)
         for path in handler.paths
     ]
 

@@ -106,7 +106,7 @@ FLAGS = ("true", "false")
 
 def reading():
     """Every operation that reads rows, by name; a sample file is none."""
-    of_rows = [operations.of_handler(handler) for family in families.FAMILIES for handler in family.handlers]
+    of_rows = operations.declared(families.FAMILIES)
     return {
         each.name: each
         for each in of_rows

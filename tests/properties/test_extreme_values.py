@@ -56,7 +56,7 @@ BOUNDS = {"z": "x"}
 
 
 def declared(family: ModuleType) -> list[Operation]:
-    return [operations.of_handler(handler) for handler in family.handlers]
+    return operations.declared([family])
 
 
 def named(family: ModuleType) -> str:

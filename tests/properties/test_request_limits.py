@@ -43,7 +43,7 @@ WRONG = [[{"no": "value"}], True, 12, {"no": "value"}]
 
 
 def _all() -> list[Operation]:
-    handlers: list[HTTPRouteHandler] = [handler for family in families.FAMILIES for handler in family.handlers]
+    handlers: list[HTTPRouteHandler] = operations.handlers_of(families.FAMILIES)
     return [operations.of_handler(handler) for handler in handlers]
 
 

@@ -34,7 +34,7 @@ class Stop(msgspec.Struct, frozen=True):
 @cache
 def patterns() -> tuple[str, ...]:
     """Paths of every page that is read, those with fewer holes first."""
-    declared = [operations.of_handler(handler) for family in families.FAMILIES for handler in family.handlers]
+    declared = operations.declared(families.FAMILIES)
     paths = {each.path for each in declared if each.method == "GET" and each.answer_type == "text/html"}
     return tuple(sorted((path for path in paths if not APART.search(path)), key=lambda path: (path.count("{"), path)))
 

@@ -258,7 +258,7 @@ def example(command) -> str:
 
 def every_operation() -> list[operations.Operation]:
     """Every operation of every family, by path and method."""
-    found = [operations.of_handler(handler) for family in families.FAMILIES for handler in family.handlers]
+    found = operations.declared(families.FAMILIES)
     return sorted(found, key=lambda each: (each.path, each.method))
 
 

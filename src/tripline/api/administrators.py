@@ -3,8 +3,6 @@
 Not here: the administrator that a company is registered with (`companies.py`), directors and drivers (`users.py`).
 """
 
-from typing import Any, Final
-
 from litestar.types import ASGIApp
 
 from tripline.api import person_bodies
@@ -142,6 +140,3 @@ def _company_id(request: Call) -> CompanyId:
 
 def _user_id(request: Call) -> UserId:
     return UserId(parameters.path_id(request, "userId"))
-
-
-handlers: Final[list[Any]] = [register, change, delete, list_administrators]

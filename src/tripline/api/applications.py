@@ -4,7 +4,7 @@ Follows spec/interface (Authentication 1) and spec/rest 8.5.
 """
 
 import secrets
-from typing import Any, Final
+from typing import Final
 
 from litestar.types import ASGIApp
 
@@ -141,6 +141,3 @@ async def reject(request: Call) -> ASGIApp:
     )
     context.signals.notify(observe.SIGNAL_MAIL_DUE)
     return answers.ok(rest_accounts.application_record(found))
-
-
-handlers: Final[list[Any]] = [submit, list_all, read, approve, reject]

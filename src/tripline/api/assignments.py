@@ -1,7 +1,7 @@
 """Setting and unsetting a vehicle's managing director and its driver (spec/rest 7.3)."""
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import TypeAlias
 
 from litestar.types import ASGIApp
 
@@ -97,6 +97,3 @@ async def _driven(request: Call, work: _Driven) -> ASGIApp:
     )
     notifications.send(context.signals, notifications.sensors_changed(sensors))
     return answers.ok(rest_vehicles.vehicle_record(vehicle))
-
-
-handlers: Final[list[Any]] = [set_director, unset_director, set_driver, unset_driver]

@@ -112,6 +112,3 @@ def _text(body: dict[str, Any], name: str) -> str:
 
 def _tokens(pair: Pair) -> ASGIApp:
     return answers.ok(TokenPair(pair.token, pair.refresh_token))
-
-
-handlers: Final[list[Any]] = [log_in, refresh, me]

@@ -1,6 +1,6 @@
 """The base map: its tiles, and the style in which they are drawn (docs/maps.md)."""
 
-from typing import Any, Final
+from typing import Final
 
 from litestar.types import ASGIApp
 
@@ -56,6 +56,3 @@ async def read_style(request: Call) -> ASGIApp:
     """
     await permission.permitted(request)
     return map_answers.style(request, tiles="/map")
-
-
-handlers: Final[list[Any]] = [read_style, read_tile]

@@ -1,6 +1,6 @@
 """Delegation candidates: registering, removing and listing them (spec/rest 7.6)."""
 
-from typing import Any, Final
+from typing import Final
 
 from litestar.types import ASGIApp
 
@@ -106,6 +106,3 @@ async def list_companies(request: Call) -> ASGIApp:
         )
 
     return answers.ok(await reads.page(request, work))
-
-
-handlers: Final[list[Any]] = [register, remove, list_companies]

@@ -1,6 +1,6 @@
 """Carrier lines: the carrier's actions on them, and lifting the pause of one (spec/rest 11)."""
 
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from litestar.types import ASGIApp
@@ -100,6 +100,3 @@ def _record(done: Outcome, language: Language) -> rest_lines.ActionOutcome:
         return rest_lines.outcome(done, None, None)
     code = errors.ANSWERS[done.refused.kind][1]
     return rest_lines.outcome(done, code, catalogue.sentence(done.refused, language))
-
-
-handlers: Final[list[Any]] = [act, unpause]

@@ -250,16 +250,3 @@ def _record(
         with_prefix=with_prefix or actor.authority is Authority.COMPANY_ADMIN,
         sent=sent,
     )
-
-
-handlers: Final[list[Any]] = [
-    register,
-    read_mine,
-    read,
-    change,
-    change_named,
-    delete,
-    list_companies,
-    count_partners,
-    list_vehicles,
-]

@@ -4,7 +4,7 @@ A vehicle can be delegated on either of two paths (G13, X2): the company's, here
 `toCompanyId`, which `rights.py` serves with `delegate_to`.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from litestar.types import ASGIApp
 
@@ -144,6 +144,3 @@ async def _vehicles(request: Call, *, received: bool) -> ASGIApp:
         )
 
     return answers.ok(await reads.page(request, work))
-
-
-handlers: Final[list[Any]] = [delegate, take_back, list_received, list_delegating, list_companies]

@@ -1,6 +1,6 @@
 """Disputes of scores: opening, listing, deciding and withdrawing them."""
 
-from typing import Any, Final
+from typing import Final
 
 from litestar.types import ASGIApp
 
@@ -183,13 +183,3 @@ def _trip(tx: ReadTx, request: Call) -> tuple[Actor, TripId]:
 
 def _dispute(tx: ReadTx, request: Call) -> tuple[Actor, str]:
     return permission.permitted_in(tx, request), parameters.path_id(request, "disputeId")
-
-
-handlers: Final[list[Any]] = [
-    open_dispute,
-    list_disputes_of_trip,
-    read_dispute,
-    list_disputes,
-    decide_dispute,
-    withdraw_dispute,
-]

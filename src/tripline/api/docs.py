@@ -4,7 +4,7 @@ The page works without any other network: the viewer is part of the package (`vi
 every other address. Not here: how the documents are made (`api/documents/openapi.py`, `api/documents/asyncapi.py`).
 """
 
-from typing import Any, Final
+from typing import Final
 
 from litestar.exceptions import NotFoundException
 from litestar.response import Response
@@ -75,6 +75,3 @@ async def read_file(request: Call) -> Response[bytes]:
 
 def _of_viewer(name: str, media_type: str) -> static_files.File:
     return static_files.of_package("tripline.api", f"viewer/{name}", media_type)
-
-
-handlers: Final[list[Any]] = [read_document, read_channels, read_page, read_file]

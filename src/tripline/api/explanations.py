@@ -4,7 +4,7 @@ An extension of ours, not part of the interface (spec/rest 10.1).
 """
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from litestar.types import ASGIApp
@@ -228,6 +228,3 @@ def _trip_cost(found: totals.TripCost) -> TripCost:
         harsh_known=found.quality.harsh_known,
         quality=rest_quality.data_quality(found.quality),
     )
-
-
-handlers: Final[list[Any]] = [trip_explanation, vehicle_explanation]

@@ -1,6 +1,6 @@
 """The families of REST operations, and the sources of their documentation.
 
-Each family is a module beside this one that exports `handlers`. Not here: the application that serves them
+Each family is a module beside this one. Not here: the application that serves them
 (`http/application.py`).
 """
 

@@ -9,7 +9,7 @@ Prometheus text.
 
 import ipaddress
 import re
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from litestar.exceptions import NotFoundException
@@ -77,6 +77,3 @@ async def metrics(request: Call) -> Response[bytes]:
     """Every metric of `metrics.py`."""
     _only_from_here(request)
     return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
-
-
-handlers: Final[list[Any]] = [live, ready, metrics]

@@ -1,7 +1,6 @@
 """The history of vehicles, sensors, people and companies: their changes, with author and time (spec/rest 7.8)."""
 
 from collections.abc import Callable
-from typing import Any, Final
 
 from litestar.types import ASGIApp
 
@@ -113,6 +112,3 @@ async def _page(request: Call, admitted: Callable[[ReadTx, Actor], Callable[[Spa
         )
 
     return answers.ok(await reads.page(request, work))
-
-
-handlers: Final[list[Any]] = [of_vehicle, of_sensor, of_user, of_company]

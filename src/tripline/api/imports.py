@@ -1,6 +1,6 @@
 """Bulk registration of vehicles and sensors from CSV files (spec/gaps H17), and sample files to start from."""
 
-from typing import Any, Final
+from typing import Final
 
 from litestar.response import Response
 from litestar.types import ASGIApp
@@ -134,6 +134,3 @@ def _record(report: registration.Report, language: Language) -> rest_imports.Imp
         encoding=report.encoding,
         dry_run=report.dry_run,
     )
-
-
-handlers: Final[list[Any]] = [import_vehicles, import_sensors, vehicles_sample, sensors_sample]

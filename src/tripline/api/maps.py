@@ -1,6 +1,6 @@
 """Maps with roads and speed limits: listing, importing and removing them (spec/rest 10.6)."""
 
-from typing import Any, Final
+from typing import Final
 
 from litestar.types import ASGIApp
 
@@ -122,6 +122,3 @@ async def remove_map(request: Call) -> ASGIApp:
         raise NotFound("map", name=area)
     await maps_of(request).keeper.remove(area)
     return answers.ok({})
-
-
-handlers: Final[list[Any]] = [list_maps, import_map, continue_import, cancel_import, remove_map]

@@ -3,8 +3,6 @@
 Not here: registering and reading sensors (`sensors.py`).
 """
 
-from typing import Any, Final
-
 from litestar.types import ASGIApp
 
 from tripline.domain import rpc, sensors
@@ -82,6 +80,3 @@ async def unmount(request: Call) -> ASGIApp:
     )
     notifications.send(context.signals, pending)
     return answers.ok(rest_sensors.sensor_record(unmounted))
-
-
-handlers: Final[list[Any]] = [mount, unmount]

@@ -3,8 +3,6 @@
 Not here: the page behind the link (`portal/account/passwords.py`), log-in (`auth.py`).
 """
 
-from typing import Any, Final
-
 from litestar.types import ASGIApp
 
 from tripline import observe
@@ -100,6 +98,3 @@ async def set_with_link(request: Call) -> ASGIApp:
         ids=context.ids,
     )
     return answers.ok({})
-
-
-handlers: Final[list[Any]] = [change, ask_for_link, set_with_link]

@@ -1,6 +1,6 @@
 """Scoring policies: listing them, reading a company's policies, previewing and choosing another."""
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from litestar.types import ASGIApp
@@ -221,6 +221,3 @@ def _policy(kept: Policy) -> ScoringPolicy:
     sections = msgspec.to_builtins(kept.rules)
     del sections["scoring"]["grace_s"]  # the time of scoring is not part of a policy
     return ScoringPolicy(policy=kept.no, **sections)
-
-
-handlers: Final[list[Any]] = [list_policies, read_policy, company_scoring, choose_policy, preview_policy]

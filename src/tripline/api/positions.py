@@ -1,6 +1,6 @@
 """Live positions: of a company's vehicles, of one vehicle, and its trail of today (spec/positions L8, L9, L14, L15)."""
 
-from typing import Any, Final
+from typing import Final
 
 from litestar.types import ASGIApp
 
@@ -107,6 +107,3 @@ async def read_trail(request: Call) -> ASGIApp:
     found = await context.store.read(work)
     points = [rest_positions.TrailPoint(ts=ts, lat=lat, lon=lon, speed=speed) for ts, lat, lon, speed in found]
     return answers.ok(rest_positions.Trail(data=points))
-
-
-handlers: Final[list[Any]] = [read, read_one, read_trail]

@@ -3,8 +3,6 @@
 The company's record has their address and the wanted kinds (`companies.py`).
 """
 
-from typing import Any, Final
-
 from litestar.types import ASGIApp
 
 from tripline.domain.access import Action, Actor
@@ -154,6 +152,3 @@ def _secret(found: Secret, now_ms: int) -> rest_pushes.PushSecret:
         created_time=found.created_ms,
         former_until=until_ms if until_ms is not None and until_ms > now_ms else None,
     )
-
-
-handlers: Final[list[Any]] = [count, list_parked, resend, read_secret, rotate_secret]

@@ -1,7 +1,5 @@
 """Rescorings: having a company's stored trips scored anew, how far that is, cancelling it."""
 
-from typing import Any, Final
-
 from litestar.types import ASGIApp
 
 from tripline.api.policies import admitted
@@ -113,6 +111,3 @@ async def cancel_rescoring(request: Call) -> ASGIApp:
 
 def _rescoring(tx: ReadTx, request: Call) -> tuple[Actor, str]:
     return permission.permitted_in(tx, request), parameters.path_id(request, "rescoringId")
-
-
-handlers: Final[list[Any]] = [begin_rescoring, list_rescorings, read_rescoring, cancel_rescoring]

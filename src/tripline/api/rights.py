@@ -3,7 +3,7 @@
 The director's path with the header `toCompanyId` delegates a vehicle to a company instead (G13, X2; `delegations.py`).
 """
 
-from typing import Any, Final
+from typing import Final
 
 from litestar.types import ASGIApp
 
@@ -203,15 +203,3 @@ async def _list(request: Call, role: UserRole) -> ASGIApp:
 
 def _person_in(request: Call, role: UserRole) -> UserId:
     return UserId(parameters.path_id(request, _PERSON[role]))
-
-
-handlers: Final[list[Any]] = [
-    give_director,
-    give_driver,
-    read_director,
-    read_driver,
-    take_back_director,
-    take_back_driver,
-    list_director,
-    list_driver,
-]

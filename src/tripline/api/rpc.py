@@ -3,8 +3,6 @@
 Not here: the call that the platform itself makes before it mounts a sensor (`mounting.py`).
 """
 
-from typing import Any, Final
-
 from litestar.types import ASGIApp
 
 from tripline.domain import rpc
@@ -123,6 +121,3 @@ def _reader(tx: ReadTx, request: Call) -> tuple[Actor, SensorId]:
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
     records.admit(tx, actor=actor, sensor_id=sensor_id)
     return actor, sensor_id
-
-
-handlers: Final[list[Any]] = [call, list_calls, read_latest, read]

@@ -241,11 +241,3 @@ def _event(row: Row) -> GpsEvent:
 
 _SCORES: Final = _Kind(score_reads.scores, score_reads.whole_scores, _score)
 _EVENTS: Final = _Kind(score_reads.events, score_reads.whole_events, _event)
-handlers: Final[list[Any]] = [
-    vehicle_scores,
-    driver_scores,
-    vehicle_events,
-    driver_events,
-    vehicle_stat,
-    trip_score,
-]

@@ -3,7 +3,7 @@
 Not here: mounting them (`mounting.py`), importing them from files (`imports.py`).
 """
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from litestar.types import ASGIApp
@@ -241,6 +241,3 @@ async def count(request: Call) -> ASGIApp:
         ),
     )
     return answers.ok(counted)
-
-
-handlers: Final[list[Any]] = [register, find, read, modify, delete, read_latest, list_sensors, count]

@@ -3,7 +3,7 @@
 Not here: opening one over REST (`auth.py`), signing in with a browser (`portal/`).
 """
 
-from typing import Any, Final
+from typing import Final
 
 from litestar.types import ASGIApp
 
@@ -72,6 +72,3 @@ async def end_all(request: Call) -> ASGIApp:
     kept = authentication.session_of(request) if keeps else None
     await context.store.write(lambda tx: service.end_all(tx, actor=actor, kept=kept))
     return answers.ok({})
-
-
-handlers: Final[list[Any]] = [log_out, list_own, end, end_all]

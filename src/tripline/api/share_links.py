@@ -3,8 +3,6 @@
 Not here: the pages behind links (`portal/sharing/`).
 """
 
-from typing import Any, Final
-
 from litestar.types import ASGIApp
 
 from tripline.domain.access import Action, Actor
@@ -113,6 +111,3 @@ async def end(request: Call) -> ASGIApp:
         lambda tx: service.end(tx, actor=actor, link_id=link_id, ids=context.ids, now_ms=context.clock())
     )
     return answers.ok({})
-
-
-handlers: Final[list[Any]] = [make, make_of_trip, list_links, end]

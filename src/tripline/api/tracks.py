@@ -83,6 +83,3 @@ def of_trip(trip_id: str, found: TripSamples, zone: ZoneInfo, roads: RoadMatcher
         harsh_events=[] if told is None else told.harsh_events,
         overspeed=[] if told is None else told.overspeed,
     )
-
-
-handlers: Final[list[Any]] = [read]

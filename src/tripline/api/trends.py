@@ -190,4 +190,3 @@ def _sums(sums: trends.Sums) -> tuple[Any, ...]:
 
 
 _RANKED: Final = (Subject.VEHICLE.value, Subject.DRIVER.value)
-handlers: Final[list[Any]] = [vehicle_trend, driver_trend, company_trend, company_ranking, scores_to_attend]

@@ -5,7 +5,7 @@ Not here: who may correct it (`services/scores/corrections.py`), accepting a dis
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from litestar.types import ASGIApp
 
@@ -128,6 +128,3 @@ async def _written(request: Call, work: Callable[[WriteTx], TripDriver]) -> ASGI
 def _trip(tx: ReadTx, request: Call) -> tuple[Actor, TripId]:
     """The caller and the trip."""
     return permission.permitted_in(tx, request), TripId(parameters.path_id(request, "tripId"))
-
-
-handlers: Final[list[Any]] = [read_driver, correct_driver, withdraw_driver]

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
 import msgspec
 from litestar.response import Response
@@ -326,15 +326,3 @@ def _link(asked: TimePage, query: TripQuery, found: Page[ListedTrip]) -> ListedT
         disputed=filters.disputed,
         over_limit=filters.over_limit,
     )
-
-
-handlers: Final[list[Any]] = [
-    list_of_company,
-    list_of_vehicle,
-    list_of_driver,
-    sums_of_company,
-    sums_of_vehicle,
-    sums_of_driver,
-    read_day,
-    read_day_track,
-]

@@ -1,7 +1,7 @@
 """Stored trips, microtrips and device events of a vehicle, a trip and its microtrips (spec/rest 7.3, 7.5)."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from litestar.types import ASGIApp
 
@@ -137,6 +137,3 @@ async def _page_of_vehicle(
         )
 
     return answers.ok(await reads.page(request, work))
-
-
-handlers: Final[list[Any]] = [list_trips, read_latest_trip, read_latest_microtrip, list_events, read, list_microtrips]

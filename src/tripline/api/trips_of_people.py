@@ -3,8 +3,6 @@
 Not here: trips of a vehicle (`trips.py`), scores and GPS events of a driver (`scores.py`).
 """
 
-from typing import Any, Final
-
 from litestar.types import ASGIApp
 
 from tripline.api.users import ID_IN_PATH
@@ -94,6 +92,3 @@ def _admitted(tx: ReadTx, request: Call, role: Authority) -> UserId:
     user_id = UserId(parameters.path_id(request, ID_IN_PATH[role]))
     people.find(tx, actor=actor, action=Action.DRIVING_READ, role=role, user_id=user_id)
     return user_id
-
-
-handlers: Final[list[Any]] = [list_of_director, list_of_driver, read_latest_of_director, read_latest_of_driver]

@@ -4,7 +4,7 @@ e-mail address (spec/rest 7.2).
 Not here: their trips (`trips_of_people.py`), administrators (`administrators.py`).
 """
 
-from typing import Any, Final
+from typing import Final
 
 from litestar.types import ASGIApp
 
@@ -291,21 +291,3 @@ def _company(tx: ReadTx, request: Call, actor: Actor) -> CompanyId:
     company_id = parameters.company_asked(request.query_params, actor)
     service.admit_to_list(tx, actor=actor, company_id=company_id)
     return company_id
-
-
-handlers: Final[list[Any]] = [
-    register_director,
-    register_driver,
-    read_director,
-    read_driver,
-    change_director,
-    change_driver,
-    delete_director,
-    delete_driver,
-    find,
-    list_directors,
-    list_drivers,
-    count_directors,
-    count_drivers,
-    list_managed,
-]

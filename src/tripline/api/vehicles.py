@@ -3,7 +3,7 @@
 Not here: who manages and who drives one (`assignments.py`), a company's list (`companies.py`), trips (`trips.py`).
 """
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from litestar.types import ASGIApp
@@ -190,6 +190,3 @@ async def _moved(request: Call, event: vehicles.VehicleEvent) -> ASGIApp:
         lambda tx: service.move(tx, actor=actor, vehicle_id=vehicle_id, event=event, ids=context.ids, now_ms=now_ms)
     )
     return answers.ok(rest_vehicles.vehicle_record(moved.vehicle))
-
-
-handlers: Final[list[Any]] = [register, find, read, modify, delete, activate, deactivate, count]

@@ -28,7 +28,7 @@ def create_app(
 ) -> ASGIApp:
     """The application with this state, for every HTTP listener.
 
-    `families`: modules that export `handlers`. `state`: the attributes of `request.app.state`, contexts and others.
+    `families`: modules that declare operations. `state`: the attributes of `request.app.state`, contexts and others.
     `tell`: makes the body of errors, JSON by default. Scripts of `cors_origins` may call paths under `/api/`.
     `promises_https`: answers over HTTPS carry `Strict-Transport-Security`.
     """
@@ -40,7 +40,7 @@ def routed_app(
     families: Iterable[ModuleType], state: Mapping[str, Any], *, tell: errors.Tell = answers.error
 ) -> Litestar:
     """The routes and the error table; as `create_app`."""
-    handlers = [handler for family in families for handler in family.handlers]
+    handlers = operations.handlers_of(families)
     paths = sorted({path for handler in handlers for path in handler.paths})
     return Litestar(
         [HTTPRouteHandler(paths, http_method="OPTIONS")(_options), *handlers],

@@ -5,7 +5,7 @@ and the reference pages are made from these declarations. A handler without one 
 """
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -148,10 +148,25 @@ def of_handler(handler: HTTPRouteHandler) -> Operation:
     return declared
 
 
+def handlers_of(families: Iterable[ModuleType]) -> list[HTTPRouteHandler]:
+    """The handlers that these modules declare, in their order. A module that has them made lists them as `handlers`."""
+    return [handler for family in families for handler in getattr(family, "handlers", None) or _declared_in(family)]
+
+
+def declared(families: Iterable[ModuleType]) -> list[Operation]:
+    """The operations of these modules."""
+    return [of_handler(handler) for handler in handlers_of(families)]
+
+
 def of_request(request: Call) -> Operation:
     """The operation that this request calls."""
     declared: Operation = request.route_handler.opt[_KEY]
     return declared
+
+
+def _declared_in(family: ModuleType) -> list[HTTPRouteHandler]:
+    found = [each for each in vars(family).values() if isinstance(each, HTTPRouteHandler)]
+    return [each for each in found if of_handler(each).handler.__module__ == family.__name__]
 
 
 def _routed(path: str) -> str:

@@ -90,7 +90,7 @@ NO_RECORD_WRITTEN = {
 OPERATIONS = {
     operation.name: operation
     for family in families.FAMILIES
-    for operation in map(operations.of_handler, family.handlers)
+    for operation in operations.declared([family])
     if operation.request is not None
 }
 

@@ -15,7 +15,7 @@ NOT_GIVEN = ("null", "undefined", "")
 OPERATIONS = {
     operation.name: operation
     for family in families.FAMILIES
-    for operation in map(operations.of_handler, family.handlers)
+    for operation in operations.declared([family])
     if operation.query and operation.name != "maps.import_map"  # begins an import each time: `test_maps.py`
 }
 IN_PATH = {

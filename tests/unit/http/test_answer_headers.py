@@ -14,10 +14,7 @@ pytestmark = pytest.mark.once("what every answer carries")
 
 KEPT = {"GET /api/openapi.json", "GET /api/asyncapi.json", "GET /api/docs", "GET /api/docs/{file}"}
 """What holds nothing of anybody: caches may keep it, and ask whether it is still good."""
-OPERATIONS = {
-    f"{each.method} {each.path}": each
-    for each in (operations.of_handler(handler) for family in families.FAMILIES for handler in family.handlers)
-}
+OPERATIONS = {f"{each.method} {each.path}": each for each in operations.declared(families.FAMILIES)}
 OTHER_SITE = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
 
 
@@ -61,7 +58,7 @@ def test_allow_of_options_and_of_405_agree_on_every_path(tmp_path):
 
     async def scenario(app):
         paths: dict[str, set[str]] = {}
-        for handler in (handler for family in families.FAMILIES for handler in family.handlers):
+        for handler in operations.handlers_of(families.FAMILIES):
             for path in handler.paths:
                 paths.setdefault(path, set()).update(handler.http_methods)
         found = {}

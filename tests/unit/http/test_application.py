@@ -3,11 +3,11 @@
 from typing import Any
 
 from tripline.api import families
-from tripline.http import application
+from tripline.http import application, operations
 from tripline.portal import families as pages
 
 BOTH = (*families.FAMILIES, *pages.FAMILIES)
-HANDLERS = [handler for family in BOTH for handler in family.handlers]
+HANDLERS = operations.handlers_of(BOTH)
 
 
 def made() -> Any:

@@ -39,7 +39,7 @@ ACTORS = (
     "delegated driver of P",
 )
 """One of each role and standing, as `access_world` knows them."""
-DECLARED = [operations.of_handler(handler) for family in FAMILIES for handler in family.handlers]
+DECLARED = operations.declared(FAMILIES)
 PAGES = [each for each in DECLARED if each.answer_type == "text/html"]
 SAMPLES = {
     "vehicleId": "V",

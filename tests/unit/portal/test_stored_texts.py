@@ -25,7 +25,7 @@ LOOKING = ("P", "operator", "managing director", "platform administrator")
 
 def changes() -> list[Operation]:
     """Every operation of REST that changes a record with texts in it."""
-    declared = [operations.of_handler(handler) for family in rest_families.FAMILIES for handler in family.handlers]
+    declared = operations.declared(rest_families.FAMILIES)
     return [each for each in declared if each.method == "PUT" and isinstance(each.request, type)]
 
 

@@ -137,8 +137,8 @@ class Document:
 
 
 def document(families: Iterable[ModuleType]) -> dict[str, Any]:
-    """The OpenAPI document of these modules, each with its list of `handlers`."""
-    routed = [_Routed(family, handler) for family in families for handler in family.handlers]
+    """The OpenAPI document of these modules."""
+    routed = [_Routed(handler) for handler in operations.handlers_of(families)]
     schemas = Schemas()
     whole = {each.declared.request for each in routed if each.declared.required}
     paths: dict[str, dict[str, Any]] = {}
@@ -184,10 +184,9 @@ def who(needed: Action | Gate) -> str:
 
 
 class _Routed:
-    """An operation with the family it belongs to and all its paths, the published one first."""
+    """An operation with all its paths, the published one first."""
 
-    def __init__(self, family: ModuleType, handler: HTTPRouteHandler) -> None:
-        self.family = family
+    def __init__(self, handler: HTTPRouteHandler) -> None:
         self.declared: Operation = operations.of_handler(handler)
         others = {path.replace(":str}", "}") for path in handler.paths} - {self.declared.path}
         self.paths = [self.declared.path, *sorted(others)]
@@ -195,7 +194,7 @@ class _Routed:
     @property
     def tag(self) -> str:
         """The heading that the operation stands under."""
-        module = self.family.__name__.rpartition(".")[2]
+        module = self.declared.name.partition(".")[0]
         return next((heading for heading, (_, modules) in HEADINGS.items() if module in modules), module)
 
 

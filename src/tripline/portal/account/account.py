@@ -5,7 +5,7 @@ Not here: signing in and out (`sign_in.py`), setting a password without the old 
 
 import re
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from litestar.response import Response
@@ -229,9 +229,6 @@ def _line(session: Session, current: str | None) -> Line:
         used_ms=session.rotated_ms,
         current=session.id == current,
     )
-
-
-handlers: Final[list[Any]] = [show, change_password, prefer, end, end_others, end_all]
 
 
 def named(agent: str | None) -> str | None:

@@ -4,7 +4,7 @@ The answer is the same for an address with an account, with an application under
 (`services/accounts/applications.py`). Decisions are made on another page (`admin/applications.py`).
 """
 
-from typing import Any, Final
+from typing import Final
 
 from litestar.response import Response
 
@@ -78,6 +78,3 @@ def _said(form: Form) -> dict[str, str | None]:
     """The submitted values by domain name, with line ends normalized."""
     values = {known: form.text(name).replace("\r\n", "\n") for name, known in _FIELDS.items()}
     return {known: value or None for known, value in values.items()}
-
-
-handlers: Final[list[Any]] = [show, take, show_sent]

@@ -5,7 +5,7 @@ Opening a link does not use it up, because mail scanners open links too; only su
 Not here: the same for programs (`api/passwords.py`), changing a known password (`account.py`).
 """
 
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
 from litestar.response import Response
@@ -153,6 +153,3 @@ def _choice(request: Call, token: str, *, error: Refusal | None = None) -> Respo
 
 def _useless(request: Call, refusal: links.LinkUnusable) -> Response[bytes]:
     return views.show(request, None, "passwords/useless.html", title="portal.password.useless", error=refusal)
-
-
-handlers: Final[list[Any]] = [ask, send, show_sent, choose, take]

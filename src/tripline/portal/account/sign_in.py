@@ -6,7 +6,7 @@ it up, because mail scanners and previews open links too; only the button on its
 Not here: checking cookies (`http/authentication.py`), a forgotten password (`passwords.py`).
 """
 
-from typing import Any, Final
+from typing import Final
 
 from litestar.response import Response
 
@@ -145,6 +145,3 @@ def _useless(request: Call, refusal: LinkUnusable) -> Response[bytes]:
 def _entered(there: str, header: dict[str, str]) -> Response[bytes]:
     """Redirect with another cookie, as a full page load: nothing of the previous page remains valid."""
     return Response(b"", status_code=303, media_type=HTML, headers={**views.HEADERS, "location": there, **header})
-
-
-handlers: Final[list[Any]] = [show, take, show_link, take_link, sign_out]

@@ -86,6 +86,3 @@ async def _shown(request: Call, *, error: Refusal | None = None) -> Response[byt
 
 def _account_id(request: Call) -> UserId:
     return UserId(parameters.path_id(request, "accountId"))
-
-
-handlers: Final[list[Any]] = [show, disable, enable]

@@ -116,6 +116,3 @@ async def _shown(request: Call, *, error: Refusal | None = None, **values: Any) 
         open=found.state is State.SUBMITTED,
         **values,
     )
-
-
-handlers: Final[list[Any]] = [show, approve, reject]

@@ -4,7 +4,7 @@ Not here: the verdicts (`services/doctor/`), health for programs (`api/health.py
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from litestar.response import Response
@@ -94,6 +94,3 @@ def _meaning(visitor: Visitor, reason: str) -> str | None:
 def _sentence(text: str) -> str:
     """The text as a full sentence: commands print it after a name and a colon."""
     return words.ended(f"{text[:1].upper()}{text[1:]}")
-
-
-handlers: Final[list[Any]] = [show]

@@ -3,7 +3,7 @@
 Not here: the list of maps (`maps.py`); storing maps (`ports/maps.py`).
 """
 
-from typing import Any, Final
+from typing import Final
 
 from litestar.response import Response
 
@@ -230,6 +230,3 @@ def _digest(found: Maps, known: KnownMap) -> str:
 def _word(known: KnownMap) -> str | None:
     """The word to type before a map is removed; None if the map is unusable anyway."""
     return known.name if known.lost is None else None
-
-
-handlers: Final[list[Any]] = [new, upload, go_on, cancel, ask_to_remove, remove]

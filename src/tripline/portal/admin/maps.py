@@ -95,6 +95,3 @@ def _newest(known: list[KnownMap]) -> str | None:
     """The most recently imported area with a readable map."""
     good = [each.area for each in known if each.area is not None and each.lost is None]
     return max(good, key=lambda area: area.imported_ms).name if good else None
-
-
-handlers: Final[list[Any]] = [show, progress]

@@ -4,7 +4,6 @@ Not here: masking of values (`services/settings.py`), how settings are changed (
 """
 
 import asyncio
-from typing import Any, Final
 
 from litestar.response import Response
 from msgspec.structs import replace
@@ -41,6 +40,3 @@ async def show(request: Call) -> Response[bytes]:
 
 def _holds(setting: InForce, search: str) -> bool:
     return any(search in text.casefold() for text in (setting.name, setting.value or "", setting.description))
-
-
-handlers: Final[list[Any]] = [show]

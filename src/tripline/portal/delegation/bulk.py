@@ -256,6 +256,3 @@ def _vehicles_named(name: str, values: Sequence[str]) -> list[VehicleId]:
 
 def _vehicle(value: str) -> VehicleId:
     return VehicleId(parameters.uuid_of(value, _VEHICLE))
-
-
-handlers: Final[list[Any]] = [choose, choose_more, delegate, take_back, undo]

@@ -160,6 +160,3 @@ def _receiver(form: Form) -> CompanyId:
 def receiver_named(name: str, value: str) -> CompanyId:
     """The company id in the named field. Raises `BadParameter`."""
     return CompanyId(parameters.uuid_of(fields.required(name, value), name))
-
-
-handlers: Final[list[Any]] = [show, register, remove]

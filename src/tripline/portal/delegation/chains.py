@@ -321,6 +321,3 @@ def _role(named: str) -> UserRole:
     if named not in UserRole.__members__:
         raise BadParameter.missing(_RIGHT)
     return UserRole[named]
-
-
-handlers: Final[list[Any]] = [chain, give, ask_to_take_back, take_back]

@@ -4,7 +4,7 @@ Anyone may know the address: it grants nothing (`handover.py`).
 """
 
 import asyncio
-from typing import Any, Final
+from typing import Final
 
 import markupsafe
 import segno
@@ -53,6 +53,3 @@ def drawn(address: str) -> markupsafe.Markup:
     made = segno.make_qr(address, error="m")
     text = made.svg_inline(border=_QUIET, light="#fff", svgclass="cab-code", lineclass=None, omitsize=True)
     return markupsafe.Markup(text)  # noqa: S704  a drawing, without any text
-
-
-handlers: Final[list[Any]] = [show]

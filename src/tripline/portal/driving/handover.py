@@ -5,7 +5,7 @@ The code grants nothing: the rules of spec/rest 9.1 decide, as over REST and on 
 Not here: the rules (`services/fleet/assignments.py`), the code (`codes.py`).
 """
 
-from typing import Any, Final
+from typing import Final
 
 from litestar.response import Response
 
@@ -147,6 +147,3 @@ def _refused(request: Call, visitor: Visitor, refusal: Refusal) -> Response[byte
 
 def _vehicle_id(request: Call) -> VehicleId:
     return VehicleId(parameters.path_id(request, "vehicleId"))
-
-
-handlers: Final[list[Any]] = [ask, take, give_back]

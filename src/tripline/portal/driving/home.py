@@ -5,7 +5,7 @@ REST has the same data: the person's trips by start, explanations, trends, the p
 Not here: all figures of the score (`portal/scores/subjects.py`), taking a vehicle (`handover.py`).
 """
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from litestar.response import Response
@@ -141,6 +141,3 @@ def _disputed(each: DriverTrip, cost: Cost | None) -> str | None:
     of_trip = [dispute for dispute in each.disputes if dispute.event is None]
     dispute = (cost and cost.dispute) or (of_trip[-1] if of_trip else None)
     return None if dispute is None else dispute.state.value
-
-
-handlers: Final[list[Any]] = [show]

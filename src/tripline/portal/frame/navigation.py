@@ -71,7 +71,7 @@ class Section(msgspec.Struct, frozen=True):
 
 def pages_of(families: Iterable[ModuleType]) -> Pages:
     """The pages of these families."""
-    declared = [operations.of_handler(handler) for family in families for handler in family.handlers]
+    declared = operations.declared(families)
     return {each.path: each.access for each in declared if each.method == "GET"}
 
 

@@ -1,6 +1,6 @@
 """The start of the portal: the redirect from `/` to a visitor's first page, and the page for an unreachable server."""
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from litestar.response import Response
@@ -77,6 +77,3 @@ async def read_manifest(request: Call) -> Response[bytes]:
     }
     made = static_files.made(msgspec.json.encode(manifest), "application/manifest+json")
     return static_files.answer(request, made, policy=views.POLICY)
-
-
-handlers: Final[list[Any]] = [begin, fleet, offline, read_service_worker, read_manifest]

@@ -4,7 +4,7 @@ import asyncio
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from litestar.exceptions import NotFoundException
 from litestar.response import Response
@@ -69,6 +69,3 @@ def modules(script: str) -> tuple[str, ...]:
         waiting += [name for name in imported if name not in found]
         found |= dict.fromkeys(imported)
     return tuple(STATIC.address(name) for name in found)
-
-
-handlers: Final[list[Any]] = [read, read_of_folder]

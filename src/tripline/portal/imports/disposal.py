@@ -3,8 +3,6 @@
 Not here: the draft itself (`drafts.py`).
 """
 
-from typing import Any, Final
-
 from litestar.response import Response
 
 from tripline.domain.import_drafts import Draft, State
@@ -53,6 +51,3 @@ def _discarding(request: Call, visitor: Visitor, found: Draft, *, error: Refusal
         digest=import_drafts.digest_of(found),
         text=visitor.say(f"portal.import.throw_away_text.{what}", n=found.rows, name=found.name),
     )
-
-
-handlers: Final[list[Any]] = [ask_to_delete, delete]

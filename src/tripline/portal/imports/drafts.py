@@ -359,6 +359,3 @@ async def _back(request: Call, found: Draft, **notice: Any) -> Response[bytes]:
 
 def _address(request: Call) -> str:
     return f"/import/{draft_id(request)}"
-
-
-handlers: Final[list[Any]] = [draft, progress, columns, match, check, commit, cancel, bad_rows]

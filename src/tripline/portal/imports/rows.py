@@ -186,6 +186,3 @@ def _cells(form: forms.Form) -> dict[int, str]:
 
 def _skip(form: forms.Form) -> bool | None:
     return {"1": True, "0": False}.get(form.text("skip"))
-
-
-handlers: Final[list[Any]] = [row, mend]

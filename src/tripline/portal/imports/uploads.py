@@ -172,6 +172,3 @@ def _kind(noun: str) -> ImportKind:
     if kind is None:
         raise NotFound("kind")
     return kind
-
-
-handlers: Final[list[Any]] = [start, upload, sample]

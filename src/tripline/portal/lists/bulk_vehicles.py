@@ -8,7 +8,7 @@ Not here: the list (`vehicles.py`), one vehicle (`records/vehicles.py`), bulk de
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from litestar.response import Response
 from msgspec.structs import replace
@@ -192,6 +192,3 @@ def _chosen(form: Form) -> list[VehicleId]:
     if len(sent) > ROWS:
         raise BadParameter("vehicles_many", field=_FIELD, most=ROWS)
     return [VehicleId(parameters.uuid_of(each, _FIELD)) for each in sent]
-
-
-handlers: Final[list[Any]] = [activate, deactivate, undo, delegate]

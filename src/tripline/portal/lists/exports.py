@@ -6,7 +6,7 @@ Not here: writing the files (`services/exports.py`).
 import datetime as dt
 import unicodedata
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qsl
 from zoneinfo import ZoneInfo
 
@@ -235,6 +235,3 @@ def _name(visitor: Visitor, table: Table, kind: Form, zone: ZoneInfo, now_ms: in
     day = f"{dt.datetime.fromtimestamp(now_ms / 1_000, zone):%Y-%m-%d %H%M}"
     title = visitor.say(f"portal.lists.{table.noun}.title")
     return unicodedata.normalize("NFC", f"{title} {day}.{kind.value}")
-
-
-handlers: Final[list[Any]] = [ask, ask_again, own, one, cancel, file]

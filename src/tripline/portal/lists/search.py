@@ -1,6 +1,6 @@
 """Quick search by the beginning of a number, name or address, or by the last digits of a number."""
 
-from typing import Any, Final
+from typing import Final
 
 from litestar.response import Response
 
@@ -42,6 +42,3 @@ async def search(request: Call) -> Response[bytes]:
         short=len(text) < service.LEAST,
         most=service.MOST,
     )
-
-
-handlers: Final[list[Any]] = [search]

@@ -4,7 +4,7 @@ The page is empty of vehicles; its script (`static/live-map.js`) fills it from t
 (`stream.py`), which changes it has (`services/live/feed.py`).
 """
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from litestar.response import Response
@@ -73,6 +73,3 @@ def _texts(visitor: Visitor) -> str:
     # The script fills in the values, so their names stand for themselves.
     names = {name: f"{{{name}}}" for name in ("age", "all", "shown", "direction", "distance", "limit", "place", "time")}
     return msgspec.json.encode({name: visitor.say(f"portal.live.{name}", **names) for name in _TEXTS}).decode()
-
-
-handlers: Final[list[Any]] = [show]

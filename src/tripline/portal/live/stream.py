@@ -84,6 +84,3 @@ async def _closed(receive: Receive) -> None:
     """Return once the client is gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-handlers: Final[list[Any]] = [stream]

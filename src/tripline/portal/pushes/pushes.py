@@ -7,7 +7,7 @@ Not here: the list of messages (`lists/messages.py`).
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from litestar.response import Response
@@ -227,6 +227,3 @@ def _state(form: Form) -> State:
     if sent not in set(State):
         raise BadParameter.missing("state")
     return State(sent)
-
-
-handlers: Final[list[Any]] = [overview, test, show_secret, rotate, send]

@@ -155,6 +155,3 @@ def _numbers(found: Iterable[str]) -> str:
     """The given message numbers that the form offers."""
     chosen = set(found)
     return _BETWEEN.join(str(number) for number in sorted(KNOWN) if str(number) in chosen)
-
-
-handlers: Final[list[Any]] = [addresses_form, change]

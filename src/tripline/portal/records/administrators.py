@@ -5,7 +5,7 @@ Not here: the company (`companies.py`), directors and drivers (`people.py`).
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from typing import Any, Final
+from typing import Final
 
 from litestar.response import Response
 
@@ -204,6 +204,3 @@ def _company_id(request: Call) -> CompanyId:
 
 def _up(request: Call) -> str:
     return f"/fleet/companies/{_company_id(request)}"
-
-
-handlers: Final[list[Any]] = [new, register, edit, change, ask_to_delete, delete]

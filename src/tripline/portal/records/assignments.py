@@ -325,13 +325,3 @@ def _seen(form: forms.Form) -> PreviousAssignment:
         UserId(parameters.uuid_of(shown, _SHOWN_ID)) if shown else None,
         VehicleId(parameters.uuid_of(drives, _DRIVES)) if drives else None,
     )
-
-
-handlers: Final[list[Any]] = [
-    choose_director,
-    choose_driver,
-    set_director,
-    unset_director,
-    set_driver,
-    unset_driver,
-]

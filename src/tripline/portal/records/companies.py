@@ -313,16 +313,3 @@ def _company_id(request: Call) -> CompanyId:
 
 def _path(company_id: CompanyId) -> str:
     return f"{LIST}/{company_id}"
-
-
-handlers: Final[list[Any]] = [
-    new,
-    register,
-    own,
-    detail,
-    edit,
-    change,
-    ask_to_delete,
-    delete,
-    whole_history,
-]

@@ -3,7 +3,7 @@
 Not here: the list (`lists/lines.py`), the carrier's own requests (`api/carrier.py`).
 """
 
-from typing import Any, Final
+from typing import Final
 
 from litestar.response import Response
 
@@ -119,6 +119,3 @@ def _with_number(tx: ReadTx, visitor: Visitor, sensor_id: SensorId) -> Sensor:
 
 def _sensor_id(request: Call) -> SensorId:
     return SensorId(parameters.path_id(request, "sensorId"))
-
-
-handlers: Final[list[Any]] = [line, unpause]

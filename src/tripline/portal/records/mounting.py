@@ -7,7 +7,7 @@ Not here: the sensor's record (`sensors.py`), choosing a sensor for a vehicle (`
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from litestar.response import Response
@@ -337,6 +337,3 @@ def _number_asked(tx: ReadTx, request: Call, visitor: Visitor) -> str:
 
 def _sensor_id(request: Call) -> SensorId:
     return SensorId(parameters.path_id(request, "sensorId"))
-
-
-handlers: Final[list[Any]] = [choose, mount, progress, ask_to_unmount, unmount, calls]

@@ -6,7 +6,7 @@ Not here: the lists (`lists/people.py`), administrators (`administrators.py`), t
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from litestar.response import Response
 
@@ -313,23 +313,3 @@ def _user_id(request: Call, role: Authority) -> UserId:
 
 def _path(role: Authority, user_id: UserId) -> str:
     return f"{LISTS[role]}/{user_id}"
-
-
-handlers: Final[list[Any]] = [
-    new_director,
-    new_driver,
-    register_director,
-    register_driver,
-    director,
-    driver,
-    edit_director,
-    edit_driver,
-    change_director,
-    change_driver,
-    ask_to_delete_director,
-    ask_to_delete_driver,
-    delete_director,
-    delete_driver,
-    director_history,
-    driver_history,
-]

@@ -3,7 +3,7 @@
 Not here: mounting the chosen sensor (`mounting.py`).
 """
 
-from typing import Any, Final
+from typing import Final
 
 from litestar.response import Response
 
@@ -50,6 +50,3 @@ async def choose(request: Call) -> Response[bytes]:
         sensors=found.rows,
         more=found.more_behind,
     )
-
-
-handlers: Final[list[Any]] = [choose]

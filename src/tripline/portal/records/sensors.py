@@ -343,16 +343,3 @@ def _sensor_id(request: Call) -> SensorId:
 
 def _path(sensor_id: SensorId) -> str:
     return f"{LIST}/{sensor_id}"
-
-
-handlers: Final[list[Any]] = [
-    new,
-    register,
-    detail,
-    token,
-    edit,
-    change,
-    ask_to_delete,
-    delete,
-    whole_history,
-]

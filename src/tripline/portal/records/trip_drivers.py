@@ -248,6 +248,3 @@ def _seen(form: forms.Form) -> SeenDriver:
     """The driver at rendering. Raises `BadParameter`."""
     shown = form.text(_SHOWN_ID)
     return SeenDriver(UserId(parameters.uuid_of(shown, _SHOWN_ID)) if shown else None)
-
-
-handlers: Final[list[Any]] = [choose, correct, undo]

@@ -315,17 +315,3 @@ def _vehicle_id(request: Call) -> VehicleId:
 
 def _path(vehicle_id: VehicleId) -> str:
     return f"{LIST}/{vehicle_id}"
-
-
-handlers: Final[list[Any]] = [
-    new,
-    register,
-    detail,
-    edit,
-    change,
-    ask_to_delete,
-    delete,
-    whole_history,
-    activate,
-    deactivate,
-]

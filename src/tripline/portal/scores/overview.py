@@ -3,7 +3,7 @@
 Not here: finding it (`services/scores/attention.py`), pages of one vehicle, person or company (`subjects.py`).
 """
 
-from typing import Any, Final
+from typing import Final
 
 from litestar.response import Response
 
@@ -52,6 +52,3 @@ async def overview(request: Call) -> Response[bytes]:
         company=f"/scores/companies/{company_id}" if visitor.role is Authority.COMPANY_ADMIN and company_id else None,
         empty=not (found.falling or found.harsh or found.waiting or found.unscored),
     )
-
-
-handlers: Final[list[Any]] = [overview]

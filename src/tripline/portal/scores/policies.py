@@ -362,6 +362,3 @@ def _number(text: str) -> int:
 
 def _path(company_id: CompanyId) -> str:
     return f"/scores/companies/{company_id}/policy"
-
-
-handlers: Final[list[Any]] = [every, show, preview, progress, choose, rescore_trips, cancel]

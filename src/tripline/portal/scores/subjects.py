@@ -9,7 +9,7 @@ Not here: the chart (`charts.py`), the figures (`services/scores/trends.py`).
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from litestar.response import Response
@@ -258,6 +258,3 @@ def numbers_of(tx: ReadTx, found: Iterable[Dispute]) -> dict[VehicleId, str | No
     """The numbers of the vehicles of disputes, by vehicle."""
     vehicles = {each.vehicle_id for each in found if each.vehicle_id is not None}
     return {each: history.name_of(tx, Thing.VEHICLE, each) for each in vehicles}
-
-
-handlers: Final[list[Any]] = [vehicle, person, company]

@@ -175,6 +175,3 @@ def _form(request: Call, visitor: Visitor, subject: Subject, **values: Any) -> R
         choices=[(str(each), _lasting(visitor, each)) for each in _CHOICES],
         **values,
     )
-
-
-handlers: Final[list[Any]] = [show, choose, make, choose_of_trip, make_of_trip, end]

@@ -238,6 +238,3 @@ def _name(request: Call) -> str:
 
 def _json(answer: Any) -> Response[bytes]:
     return Response(msgspec.json.encode(answer), headers=_HEADERS)
-
-
-handlers: Final[list[Any]] = [show, open_link, read_shows, read_trip, read_position, read_trail, read_style, read_tile]

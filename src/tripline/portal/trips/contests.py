@@ -4,7 +4,7 @@ Not here: the rules of disputes (`services/scores/disputes.py`), the trip's page
 """
 
 import asyncio
-from typing import Any, Final
+from typing import Final
 
 from litestar.response import Response
 
@@ -206,6 +206,3 @@ async def _decision(request: Call, *, answer: str = "", error: Refusal | None = 
 
 def _trip_id(request: Call) -> TripId:
     return TripId(parameters.path_id(request, "tripId"))
-
-
-handlers: Final[list[Any]] = [contest_form, contest, withdraw, decision_form, decide]

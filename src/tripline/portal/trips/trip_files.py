@@ -156,6 +156,3 @@ def _sketch(found: "track.Track") -> str:
 
 def _trip_id(request: Call) -> TripId:
     return TripId(parameters.path_id(request, "tripId"))
-
-
-handlers: Final[list[Any]] = [file, paper, raw]

@@ -210,6 +210,3 @@ def _texts(visitor: Visitor) -> str:
     texts = {name: visitor.say(f"portal.trip.{name}", **held) for name in _TEXTS}
     texts |= {shape: visitor.say(f"portal.trip.event.{shape}") for shape in SHAPES.values()}
     return msgspec.json.encode(texts).decode()
-
-
-handlers: Final[list[Any]] = [show]

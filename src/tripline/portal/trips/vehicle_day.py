@@ -7,7 +7,7 @@ REST has the same (spec/rest 10.8). Not here: the day itself (`services/fleet/ve
 import asyncio
 import datetime as dt
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -198,6 +198,3 @@ def _texts(visitor: Visitor) -> str:
     texts = {name: visitor.say(f"portal.trip.{name}", **held) for name in _TEXTS}
     texts["at_unknown"] = visitor.say("portal.day.at", **held)
     return msgspec.json.encode(texts).decode()
-
-
-handlers: Final[list[Any]] = [choose, show]
