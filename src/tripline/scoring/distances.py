@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tripline.scoring.drives import Drives, Flags, Floats, Ints, Singles, ranges, seams
+from tripline.scoring.drives import Drives, Flags, Floats, Ints, Singles, beginnings, ranges, seams
 from tripline.scoring.geometry import haversine_m, steps_m
 from tripline.scoring.rules import Rules
 
@@ -79,8 +79,7 @@ def old(drives: Drives, steps: Singles, intervals_ms: Ints, rules: Rules) -> Int
         return last
     fresh = np.flatnonzero(~same)
     first = fresh[np.searchsorted(fresh, last) - 1] + 1
-    runs = ranges(first, last)
-    fastest = np.fmax.reduceat(drives.speed_kmh[runs], np.cumsum(last - first + 1) - (last - first + 1))
+    fastest = np.fmax.reduceat(drives.speed_kmh[ranges(first, last)], beginnings(first, last))
     moves = fastest > OLD_KMH
     return ranges(first[moves], last[moves])
 

@@ -110,6 +110,13 @@ def ranges(first: Ints, last: Ints) -> Ints:
     return found
 
 
+def beginnings(first: Ints, last: Ints) -> Ints:
+    """The place in `ranges` of each first index."""
+    counts = last - first + 1
+    found: Ints = np.cumsum(counts) - counts
+    return found
+
+
 def instants(drives: Drives, *, instant_ms: int) -> Drives:
     """The same trips in order of time (O2: stable), reduced to the last of samples closer than `instant_ms` (O4).
 

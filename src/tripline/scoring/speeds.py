@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from tripline.scoring.drives import Drives, Flags, Floats, Ints, ranges
+from tripline.scoring.drives import Drives, Flags, Floats, Ints, beginnings, ranges
 from tripline.scoring.geometry import DEGREE_M, haversine_m
 from tripline.scoring.rules import Rules
 from tripline.scoring.units import MOVING_MPS
@@ -228,8 +228,7 @@ def _contradicted(drives: Drives, speed_kmh: Floats, before: Ints, after: Ints) 
     """
     if not before.size:
         return np.empty(0, np.bool_)
-    at = ranges(before, after - 1)
-    begins = np.cumsum(after - before) - (after - before)
+    at, begins = ranges(before, after - 1), beginnings(before, after - 1)
     metres = haversine_m(drives.lat[at], drives.lon[at], drives.lat[at + 1], drives.lon[at + 1])
     driven = (speed_kmh[at] + speed_kmh[at + 1]) * (drives.time_ms[at + 1] - drives.time_ms[at]) / 7_200
     path, plateau = np.add.reduceat(metres, begins), np.add.reduceat(driven, begins)
