@@ -343,12 +343,15 @@ def _missing_speeds(work: Work, rules: Rules) -> None:
 
 
 def _lone_speeds(work: Work, rules: Rules) -> None:
-    """Discard speeds that jump away and back."""
+    """Discard speeds that jump away and back, and frozen ones."""
     work.quick = work.speed.astype(np.float32)
     work.jumps = harsh.jumps(work.quick, work.seconds, rules)
     if work.vague.any():
         work.jumps = work.jumps[~work.vague[work.drives.at(work.jumps)]]
     lone = speeds.lone(work.drives, work.speed, work.spacing, work.jumps, rules)
+    frozen = speeds.frozen(work.drives, work.speed, work.spacing, work.jumps, work.steps_kmh, rules)
+    if frozen.size:
+        lone = np.union1d(lone, frozen)
     if lone.size:
         work.speed = work.speed.copy()
         work.speed[lone] = np.nan
@@ -435,10 +438,10 @@ STEPS: Final[dict[str, Callable[[Work, Rules], None]]] = {
     "old_positions": _old_positions,
     "units": _units,
     "missing_speeds": _missing_speeds,
+    "resolution": _resolution,
     "lone_speeds": _lone_speeds,
     "distances": _distances,
     "overspeed": _overspeed,
-    "resolution": _resolution,
     "harsh": _harsh,
     "style": _style,
     "confirmation": _confirmation,

@@ -37,6 +37,14 @@ EXACT_S: Final = 2.5
 FIFTH: Final = math.sqrt(-math.log(0.8))
 """A fifth of the lengths of normal errors on a plane are below this part of their root mean square."""
 
+APART: Final = (-1, 0, 1)
+"""The path may show a speed so many samples later: positions of real receivers are up to two seconds ahead."""
+FROZEN_FINE: Final = 5
+"""Least number of equal speeds that may be frozen where their step is the finest."""
+FROZEN: Final = 15
+"""The same for other steps: whole km/h repeat themselves while a vehicle cruises."""
+FROZEN_STEP_KMH: Final = 1.0
+"""Coarser speeds repeat themselves at any driving."""
 CONTRADICTED: Final = 0.75
 """The part of `guards.lone_kmh_s` by which a speed jumps that positions contradict: with half of it twelve real drives
 lost one true speed, with this none."""
@@ -217,21 +225,52 @@ def lone(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, rul
     found &= np.abs(speed_kmh[last + 2] - speed_kmh[last + 1]) <= steady
     found &= drives.time_ms[last] - drives.time_ms[first] < rules.guards.gap_ms
     first, last, alone = first[found], last[found], alone[found]
-    found = alone | _contradicted(drives, speed_kmh, first - 1, last + 1)
+    found = alone | _contradicted(drives, speed_kmh, first - 1, last + 1, apart=APART)
     return ranges(first[found], last[found])
 
 
-def _contradicted(drives: Drives, speed_kmh: Floats, before: Ints, after: Ints) -> Flags:
+def frozen(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, steps_kmh: Floats, rules: Rules) -> Ints:
+    """The samples that repeat a speed until it jumps to the right one, where positions contradict them.
+
+    `jumps`: the intervals to check, ascending. `steps_kmh`: shape n, the steps of the devices' speeds.
+    """
+    trips = drives.at(jumps)
+    least = np.where(steps_kmh[trips] == FINEST_KMH, FROZEN_FINE, FROZEN)
+    inside = (jumps + 1 - least >= drives.starts[trips]) & (jumps + 1 < drives.starts[trips + 1])
+    inside &= (speed_kmh[jumps] > MOVING_MPS * 3.6) & (intervals_ms[jumps] <= rules.harsh.rate_max_ms)
+    inside &= steps_kmh[trips] <= FROZEN_STEP_KMH
+    last, least = jumps[inside], least[inside]
+    for back in range(1, FROZEN):
+        same = speed_kmh[last - np.minimum(back, least - 1)] == speed_kmh[last]
+        last, least = last[same], least[same]
+    if not last.size:
+        return last
+    differs = np.append(True, np.diff(speed_kmh) != 0)
+    differs[drives.starts[drives.at(last)]] = True
+    begins = np.flatnonzero(differs)
+    first = begins[np.searchsorted(begins, last, side="right") - 1]
+    wrong = _contradicted(drives, speed_kmh, first, last + 1)
+    return ranges(first[wrong] + 1, last[wrong])
+
+
+def _contradicted(
+    drives: Drives, speed_kmh: Floats, before: Ints, after: Ints, *, apart: tuple[int, ...] = (0,)
+) -> Flags:
     """True where the path between these samples is nearer to a steady change of speed than to the speeds given.
 
-    Positions that stay the same tell nothing.
+    Unchanged positions contradict nothing. `apart`: the path may show a speed so many samples later.
     """
     if not before.size:
         return np.empty(0, np.bool_)
     at, begins = ranges(before, after - 1), beginnings(before, after - 1)
-    metres = haversine_m(drives.lat[at], drives.lon[at], drives.lat[at + 1], drives.lon[at + 1])
-    driven = (speed_kmh[at] + speed_kmh[at + 1]) * (drives.time_ms[at + 1] - drives.time_ms[at]) / 7_200
-    path, plateau = np.add.reduceat(metres, begins), np.add.reduceat(driven, begins)
-    steady = (speed_kmh[before] + speed_kmh[after]) * (drives.time_ms[after] - drives.time_ms[before]) / 7_200
-    nearer: Flags = (path > 0) & (np.abs(path - steady) < np.abs(path - plateau))
-    return nearer
+    driven = (speed_kmh[at] + speed_kmh[at + 1]) * (drives.time_ms[at + 1] - drives.time_ms[at])
+    lasting = drives.time_ms[after] - drives.time_ms[before]
+    plateau = np.add.reduceat(driven, begins) / 2 / lasting
+    steady = (speed_kmh[before] + speed_kmh[after]) / 2
+    found = np.zeros(before.size, np.bool_)
+    for later in apart:
+        first, last = at + later, at + later + 1
+        metres = haversine_m(drives.lat[first], drives.lon[first], drives.lat[last], drives.lon[last])
+        kmh = np.add.reduceat(metres, begins) * 3_600 / (drives.time_ms[after + later] - drives.time_ms[before + later])
+        found |= (kmh > 0) & (np.abs(kmh - steady) < np.abs(kmh - plateau))
+    return found

@@ -41,7 +41,7 @@ def test_change_that_the_path_does_not_show_is_left_out_and_counted():
 
 @pytest.mark.parametrize(("slower", "left_out"), [(15, 0), (14, 1)])
 def test_path_shows_three_tenths_of_the_change(slower, left_out):
-    true = np.where(np.arange(61) < 31, 45.0, 45.0 - slower)
+    true = np.where(np.arange(61) < 31, 55.0, 55.0 - slower)
 
     assert told(driven(FROZEN, true))[1] == left_out
 

@@ -174,6 +174,60 @@ def test_speed_stays_away_for_the_time_of_a_gap_at_most(seconds, found):
     assert repaired(findings(plateau(0, seconds)), "lone_speeds") == [found]
 
 
+def test_positions_may_be_a_sample_ahead_of_the_speeds_that_they_contradict():
+    speed = np.clip(30 + 5 * (np.arange(40.0) - 10), 30, 80)
+    faulty = np.where((np.arange(40) >= 14) & (np.arange(40) < 18), speed + 15, speed)
+
+    found = [
+        findings({"speed": faulty, "lat": 36 + METRE * np.cumsum(np.append(0, np.interp(t, range(40), speed) / 3.6))})
+        for t in (np.arange(39) + 0.5, np.arange(39) + 1.5, np.arange(39) + 4.5)
+    ]
+
+    assert [repaired(each, "lone_speeds") for each in found] == [[4], [4], [0]]
+
+
+def held(count, *, at=50.0, to=60.0, true=None, every=None):
+    """A lively drive whose speed stays the same for so many samples, then jumps; `true`: the path's meanwhile."""
+    lively = 50 + 5 * np.sin(np.arange(80) / 3)
+    kmh = np.concatenate([lively, np.linspace(lively[-1], at, 9)[1:-1], [at] * count, [to] * 9])
+    speed = kmh if every is None else np.round(kmh / every) * every
+    kmh = kmh.copy()
+    kmh[87 : 87 + count] = at if true is None else np.linspace(at, true, count)
+    metres = np.cumsum(np.append(0, (kmh[1:] + kmh[:-1]) / 7.2))
+    return {"speed": speed, "lat": 36 + METRE * metres}
+
+
+@pytest.mark.parametrize(("at", "to"), [(50.0, 60.0), (60.0, 40.0)])
+@pytest.mark.parametrize(("count", "dropped"), [(4, 0), (5, 4), (20, 19)])
+def test_speed_that_stays_and_jumps_while_positions_show_a_steady_change_is_faulty(count, dropped, at, to):
+    found = findings(held(count, at=at, to=to, true=to))
+
+    assert repaired(found, "lone_speeds") == [dropped]
+    assert (found.events.type.size == 0) is (dropped > 0)
+
+
+@pytest.mark.parametrize(("count", "dropped"), [(14, 0), (15, 14)])
+def test_whole_speeds_may_stay_the_same_longer(count, dropped):
+    assert repaired(findings(held(count, true=60, every=1)), "lone_speeds") == [dropped]
+
+
+def test_frozen_speed_of_steps_of_five_is_unknown():
+    assert repaired(findings(held(20, true=60, every=5)), "lone_speeds") == [0]
+
+
+def test_manoeuvre_after_a_steady_speed_stays_and_so_does_a_slow_speed():
+    found = findings(held(20), held(20, at=10.0, to=23.0, true=23))
+
+    assert repaired(found, "lone_speeds") == [0, 0]
+    assert found.events.trip.tolist() == [0]
+
+
+def test_frozen_speed_before_a_long_interval_stays():
+    trip = held(20, true=60) | {"t": np.append(np.arange(107), np.arange(9) + 112.6)}
+
+    assert repaired(findings(trip), "lone_speeds") == [0]
+
+
 def test_guards_of_speeds_are_settings():
     rules = Rules(guards=Guards(lone_kmh_s=50, fastest_kmh=90, hole_ms=0))
 
