@@ -35,8 +35,8 @@ from tests.support import postgres as support
 from tripline import config
 from tripline.domain.account_sessions import Kind
 from tripline.services.accounts import tokens
-from tripline.services.accounts.browser_sessions import Cookie
 from tripline.services.accounts.passwords import Passwords
+from tripline.services.accounts.sessions import Cookie
 from tripline.store import migrate, tables
 from tripline.store.database import postgres, sqlite
 

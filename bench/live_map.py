@@ -36,7 +36,7 @@ from tests.support import reaching
 from tripline.domain.access import Authority
 from tripline.domain.account_sessions import Kind
 from tripline.domain.delegations import UserRole
-from tripline.services.accounts.browser_sessions import Cookie
+from tripline.services.accounts.sessions import Cookie
 from tripline.store import tables
 from tripline.store.database import postgres, sqlite
 

@@ -38,7 +38,7 @@ from tests.support import postgres as support
 
 from tripline.adapters.maps import files
 from tripline.domain.account_sessions import Kind
-from tripline.services.accounts.browser_sessions import Cookie
+from tripline.services.accounts.sessions import Cookie
 from tripline.store import tables
 from tripline.store.database import postgres, sqlite
 

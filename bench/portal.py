@@ -44,7 +44,7 @@ from tripline.domain.account_sessions import Kind
 from tripline.domain.applications import State as ApplicationState
 from tripline.domain.delegations import UserRole
 from tripline.domain.lines import NwStatus
-from tripline.services.accounts.browser_sessions import Cookie
+from tripline.services.accounts.sessions import Cookie
 from tripline.store import migrate, tables
 from tripline.store.database import postgres, sqlite
 

@@ -31,7 +31,7 @@ from tests.support.scoring_rows import Rig
 from tripline import observe
 from tripline.domain.access import Authority
 from tripline.domain.ids import TimeIds
-from tripline.services.accounts.browser_sessions import Cookie
+from tripline.services.accounts.sessions import Cookie
 from tripline.store import migrate, tables
 from tripline.store.database.sqlite import SqliteStore
 

@@ -10,7 +10,7 @@ from tripline.api import families
 from tripline.domain import access
 from tripline.http import application, operations
 from tripline.portal import families as pages
-from tripline.services.device_check import phrases
+from tripline.services import device_check
 
 REASON = re.compile(r'reason="([a-z_]+)"')
 
@@ -54,7 +54,7 @@ def test_metrics_are_declared_in_the_catalogue_only():
 def test_reasons_of_rejected_messages_are_documented():
     used = {reason for _, text in sources() for reason in REASON.findall(text)}
 
-    assert sorted((used | set(phrases.REFUSED)) - set(reference.REASONS)) == []
+    assert sorted((used | set(device_check.REFUSED)) - set(reference.REASONS)) == []
 
 
 def test_every_command_is_documented_with_an_example():

@@ -11,7 +11,7 @@ from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import PageOf, operation
 from tripline.services import notifications
-from tripline.services.push import resender, service, signatures
+from tripline.services.push import resender, secrets, service
 from tripline.store.push.parked import Which
 from tripline.store.push.secrets import Secret
 from tripline.store.transactions import ReadTx
@@ -148,7 +148,7 @@ async def _admitted(request: Call) -> tuple[Actor, CompanyId]:
 def _secret(found: Secret, now_ms: int) -> rest_pushes.PushSecret:
     until_ms = found.former_until_ms
     return rest_pushes.PushSecret(
-        secret=signatures.shown(found.secret),
+        secret=secrets.shown(found.secret),
         created_time=found.created_ms,
         former_until=until_ms if until_ms is not None and until_ms > now_ms else None,
     )

@@ -19,8 +19,8 @@ from tripline.http.context import Call, context_of, scores_of
 from tripline.http.operations import operation
 from tripline.later import Later
 from tripline.ports.maps import RoadMatcher
-from tripline.services.scores import reads, trip_samples
-from tripline.services.scores.trip_samples import TripSamples
+from tripline.services.scores import reads
+from tripline.services.scores.reads import TripSamples
 from tripline.store.transactions import ReadTx
 from tripline.wire.rest.base import Id
 from tripline.wire.rest.tracks import Samples, TripTrack
@@ -47,7 +47,7 @@ async def read(request: Call) -> Response[bytes]:
     trip_id = parameters.path_id(request, "tripId")
 
     def work(tx: ReadTx) -> TripSamples:
-        return trip_samples.read(tx, actor=permission.permitted_in(tx, request), of=trip_id)
+        return reads.samples_to_read(tx, actor=permission.permitted_in(tx, request), of=trip_id)
 
     found = await context.store.read(work)
     return await sent(request, lambda: of_trip(trip_id, found, context.time_zone, scores_of(request).roads))

@@ -43,10 +43,10 @@ from tripline.wire.rest.listed_trips import (
 from tripline.wire.rest.tracks import Samples
 
 if TYPE_CHECKING:
-    from tripline.services.scores import day_track
+    from tripline.services.scores import track
 else:
     # It imports numpy, which is loaded on first use.
-    day_track = Later("tripline.services.scores.day_track")
+    track = Later("tripline.services.scores.track")
 
 _DATE: Final = Value(name="date", type=str, meaning="the day, YYYY-MM-DD", example="2025-01-01", required=True)
 _PERIOD: Final = (
@@ -194,7 +194,7 @@ async def read_day_track(request: Call) -> Response[bytes]:
     found = await context.store.read(work)
 
     def make() -> VehicleDayTrack:
-        way = day_track.of_packed(found.packed, begin_ms=found.begin_ms, end_ms=found.end_ms)
+        way = track.of_day(found.packed, begin_ms=found.begin_ms, end_ms=found.end_ms)
         return VehicleDayTrack(way.samples, Samples(way.time_ms, way.lat, way.lon, way.speed_kmh))
 
     return await tracks.sent(request, make)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import uvloop
 
     from tripline.maintenance import device_check
-    from tripline.services.device_check import reports
+    from tripline.services import device_check as reports
 else:
     uvloop = Later("uvloop")
     device_check = Later("tripline.maintenance.device_check")

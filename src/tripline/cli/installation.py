@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import uvloop
 
     from tripline.maintenance import installation as maintenance
-    from tripline.services.doctor import doctor as doctors
+    from tripline.services import doctor as doctors
 else:
     uvloop = Later("uvloop")
     maintenance = Later("tripline.maintenance.installation")

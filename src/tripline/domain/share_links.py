@@ -1,6 +1,6 @@
 """Rules of share links: pages that show one vehicle, or one trip, without an account.
 
-Not here: making, opening and ending them (`services/share_links.py`), hiding the ends of a trip (`track_ends.py`).
+Not here: making, opening and ending them (`services/share_links.py`), hiding the ends of a trip (`positions.py`).
 """
 
 from typing import Final

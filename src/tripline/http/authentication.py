@@ -27,7 +27,7 @@ from tripline.domain.access import Actor
 from tripline.domain.refusals import Kind, Refusal
 from tripline.http import cookies, peers
 from tripline.http.context import Call, accounts_of, context_of, process_of
-from tripline.services.accounts.browser_sessions import Cookie
+from tripline.services.accounts.sessions import Cookie
 from tripline.services.accounts.tokens import Bearer, TokenUnreadable
 from tripline.store.accounts import accounts, sessions
 from tripline.store.accounts.accounts import Known

@@ -18,9 +18,9 @@ from tripline.http.request_store import RequestStore
 from tripline.ports.clocks import Clock
 from tripline.ports.maps import BaseMap, MapKeeper, PlaceNames, RoadMatcher
 from tripline.ports.signals import Signals
-from tripline.services.accounts.browser_sessions import Prolonger
 from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.passwords import Passwords
+from tripline.services.accounts.sessions import Prolonger
 from tripline.services.accounts.tokens import Tokens
 from tripline.services.barrier import Barrier
 from tripline.services.imports.limits import ImportLimits

@@ -4,7 +4,7 @@ No script reads it (`HttpOnly`), no other site sends it with a change (`SameSite
 plain HTTP (`Secure`), and its name begins with `__Host-`: a browser takes such a cookie from this very host alone, so
 no neighbouring name can plant one.
 
-Not here: its content (`services/accounts/browser_sessions.py`), authentication by it (`authentication.py`).
+Not here: its content (`services/accounts/sessions.py`), authentication by it (`authentication.py`).
 """
 
 from typing import Final
@@ -12,8 +12,8 @@ from typing import Final
 from litestar.datastructures import cookie as litestar_cookie
 
 from tripline.http.context import Call, accounts_of, process_of
-from tripline.services.accounts import browser_sessions
-from tripline.services.accounts.browser_sessions import Cookie
+from tripline.services.accounts import sessions
+from tripline.services.accounts.sessions import Cookie
 
 NAME: Final = "tripline"
 KNOWN: Final = "tripline-known"
@@ -24,7 +24,7 @@ _SCHEME: Final = "x-forwarded-proto"
 def found(request: Call) -> Cookie | None:
     """The cookie of the request; None without one, or with two that differ, since one may be an attacker's."""
     text = _text(request, _name(request))
-    return None if text is None else browser_sessions.cookie_in(text)
+    return None if text is None else sessions.cookie_in(text)
 
 
 def mark(request: Call) -> str:

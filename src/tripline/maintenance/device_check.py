@@ -16,10 +16,9 @@ from tripline import clock
 from tripline.adapters import data_folder
 from tripline.config import Config
 from tripline.maintenance import stores
-from tripline.services.device_check import looks
-from tripline.services.device_check.looks import SCOPE, Watched
-from tripline.services.device_check.reports import MESSAGE, NOTE, Listener, ReportLine
-from tripline.services.doctor.shared_store import SILENT_MS
+from tripline.services import device_check as reports
+from tripline.services.device_check import MESSAGE, NOTE, SCOPE, Listener, ReportLine, Watched
+from tripline.services.doctor import SILENT_MS
 from tripline.store.database import inspection
 from tripline.store.devices import watches
 from tripline.store.transactions import Store, WriteTx
@@ -64,8 +63,8 @@ async def listened(config: Config, order: Order, *, tell: Callable[[ReportLine],
     """Watch until the order is complete, or cancelled. Raises `NotFound` for an unknown token, and `Busy`."""
     served = _served_of(config)
     async with stores.store_of(config) as store:
-        watched = await store.read(lambda tx: looks.find(tx, order.token, now_ms=clock.now_ms()))
-        first = await store.read(lambda tx: looks.begin(tx, watched))
+        watched = await store.read(lambda tx: reports.find(tx, order.token, now_ms=clock.now_ms()))
+        first = await store.read(lambda tx: reports.begin(tx, watched))
         listener = Listener(watched, first, max_items=config.devices.max_items)
         watch = _Watch(store, watched)
         await watch.prolong()
@@ -91,7 +90,7 @@ class _Watch:
         if until_ms - now_ms > RENEW_MS:
             return
         if until_ms == 0 and self._until_ms:
-            await self._store.read(lambda tx: looks.still_there(tx, self.watched.sensor_id, now_ms=now_ms))
+            await self._store.read(lambda tx: reports.still_there(tx, self.watched.sensor_id, now_ms=now_ms))
         if until_ms == 0 and len(running) >= MOST_WATCHED:
             raise Busy(f"{MOST_WATCHED} devices are listened to already; end one of the commands.")
         # The random milliseconds distinguish our watch from one that another command renews at the same moment.
@@ -139,7 +138,7 @@ async def _listen(
         before, trouble = trouble, await served(store)
         if trouble is not before:
             tell(ReportLine(now_ms, NOTE, trouble or _SERVED))
-        look = await store.read(lambda tx: looks.look(tx, watch.watched, listener.look))
+        look = await store.read(lambda tx: reports.look(tx, watch.watched, listener.look))
         for told in listener.told(look, now_ms):
             if told.kind == MESSAGE:
                 if heard.messages == order.count:

@@ -20,7 +20,7 @@ from tripline.config import Config
 from tripline.later import Later
 from tripline.ports.maps import RoadServer
 from tripline.ports.outages import Fault, StoreOutage
-from tripline.services.doctor import doctor, reach_check, shared_store
+from tripline.services import doctor
 from tripline.store import migrate
 from tripline.store.database import inspection, sqlite, sqlite_files
 
@@ -79,7 +79,7 @@ async def _examined_own(config: Config, *, repair: bool) -> doctor.Report:
         return doctor.Report(doctor.about(seen, now_ms=clock.now_ms()))
     store = sqlite.SqliteStore(database)
     try:
-        findings = [*doctor.about(seen, now_ms=clock.now_ms()), await reach_check.checked(store, repair=repair)]
+        findings = [*doctor.about(seen, now_ms=clock.now_ms()), await doctor.checked(store, repair=repair)]
         return await store.read(lambda tx: doctor.reported(tx, findings, now_ms=clock.now_ms()))
     except StoreOutage as outage:
         is_damage = outage.fault is Fault.DAMAGED
@@ -97,17 +97,17 @@ async def _examined_shared(config: Config, *, repair: bool) -> doctor.Report:
     try:
         schema = migrate.version_of_shared(url)
     except migrate.DatabaseError as error:
-        return doctor.Report([shared_store.unusable(str(error)), certificate, *authority])
+        return doctor.Report([doctor.unusable_shared(str(error)), certificate, *authority])
     findings = [doctor.schema(schema, newest), certificate, *authority]
     if schema != newest:
         return doctor.Report(findings)
     store = postgres.PostgresStore(url, readers=1, writers=1)
     try:
         seen = await store.read(lambda tx: inspection.look(tx, clock=clock.now_ms))
-        findings += [*shared_store.about(seen), await reach_check.checked(store, repair=repair)]
+        findings += [*doctor.about_shared(seen), await doctor.checked(store, repair=repair)]
         return await store.read(lambda tx: doctor.reported(tx, findings, now_ms=seen.clock_ms))
     except StoreOutage as outage:
-        return doctor.Report([*findings, shared_store.failed(outage)])
+        return doctor.Report([*findings, doctor.failed_shared(outage)])
     finally:
         await store.close()
 

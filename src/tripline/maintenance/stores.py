@@ -8,7 +8,7 @@ from tripline import numbering as numbers
 from tripline.adapters import data_folder
 from tripline.config import Config
 from tripline.domain import ids
-from tripline.services.doctor import shared_store
+from tripline.services import doctor
 from tripline.store.transactions import Store
 from tripline.wiring import adapters
 
@@ -17,7 +17,7 @@ from tripline.wiring import adapters
 async def numbering(store: Store) -> AsyncIterator[ids.TimeIds]:
     """An id maker that does not collide with running servers: with its own slot, or its own clock sequence."""
     maker = await numbers.ids_of(store, clock_sequence=1 + secrets.randbelow(0x3FFF))
-    node = numbers.node_of(store, maker, roles=shared_store.COMMAND)
+    node = numbers.node_of(store, maker, roles=doctor.COMMAND)
     async with node.present():
         yield maker
 

@@ -4,7 +4,16 @@ Pushes to customers (class 500) go into the outbox in the same transactions. A s
 one of its sensor ends unnoticed, also on another gateway: the session with the greatest number counts, and the gateway
 with an older one is notified. No state is lost while the store is down: the newest state of each sensor waits.
 
-Not here: devices connected to this process (`gateway/roster.py`), which changes are pushed (`domain/presence.py`).
+A flapping device causes no pushes. A device that connects is reported at once if customers last heard that it is away,
+or never heard of it. A lost device is reported only after a while; one that is taken over or returns in time was never
+away:
+
+    reported away --connects--> reported there --lost, back in time--> reported there
+                                               --lost for `absent_s`--> reported away
+
+During an outage of the platform no device can return, so the interval restarts afterwards.
+
+Not here: devices connected to this process (`gateway/roster.py`), the receivers of a push (`domain/pushes.py`).
 """
 
 import asyncio
@@ -16,7 +25,6 @@ from msgspec.structs import replace
 
 from tripline import metrics, observe
 from tripline.domain import ids as time_ids
-from tripline.domain import presence
 from tripline.domain.ids import RowNo, SensorId, TimeIds
 from tripline.ports.clocks import Clock
 from tripline.ports.devices import TAKEN_OVER
@@ -31,6 +39,16 @@ from tripline.store.database import nodes
 from tripline.store.devices import connections
 from tripline.store.devices.connections import Change
 from tripline.store.transactions import ReadTx, Store, WriteTx
+
+
+def away_since_ms(*, now_ms: int, watching_since_ms: int, absent_ms: int) -> int | None:
+    """Devices that were lost at or before this instant, and are not back, are away; None: no device is away yet.
+
+    `watching_since_ms` is when the platform began to see connections, after a start or an outage.
+    """
+    before_ms = now_ms - absent_ms
+    return before_ms if before_ms >= watching_since_ms else None
+
 
 GATHER_S: Final = 0.1
 """Shortest interval between writes. A single change is written at once, so that customers learn that a device is
@@ -207,9 +225,7 @@ class PresenceKeeper:
         if self._in_trouble or not self._tells_away:
             return
         now_ms = self._clock()
-        before_ms = presence.away_since_ms(
-            now_ms=now_ms, watching_since_ms=self._watching_since_ms, absent_ms=self._absent_ms
-        )
+        before_ms = away_since_ms(now_ms=now_ms, watching_since_ms=self._watching_since_ms, absent_ms=self._absent_ms)
         if before_ms is None or not await self._store.read_short(lambda tx: self._is_somebody_away(tx, before_ms)):
             return
         back = frozenset(self._live)
@@ -276,7 +292,7 @@ def _keep(
     came = [
         notices.Connected(_subject(change.sensor_id, subject), True, change.at_ms)
         for change, subject in kept
-        if change.connected and presence.comes_as_news(told=subject.told)
+        if change.connected and not subject.told
     ]
     told = {change.sensor_id: change.connected or subject.told for change, subject in kept}
     connections.write(tx, [change for change, _ in kept], told, node_id=node_id)

@@ -25,7 +25,7 @@ from tripline.domain.share_links import LinkGone, NotShareable, ShareLink, Shows
 from tripline.domain.stored_trips import JudgedTrip
 from tripline.services.fleet import history
 from tripline.services.live import trail
-from tripline.services.scores import trip_samples
+from tripline.services.scores import reads as score_reads
 from tripline.store import positions
 from tripline.store import share_links as rows
 from tripline.store.accounts import accounts
@@ -132,7 +132,7 @@ def make_of_trip(
 ) -> Made:
     """Make a link to the trip. Raises as `admit_to_trip` and `make`, and `TooLong`."""
     trip, vehicle_id = admit_to_trip(tx, actor=actor, trip_id=trip_id)
-    trip_samples.packed(tx, no_of(trip.id))
+    score_reads.packed_samples(tx, no_of(trip.id))
     return make(tx, actor=actor, vehicle_id=vehicle_id, hours=hours, shows=shows, ids=ids, now_ms=now_ms, trip=trip)
 
 
@@ -198,7 +198,7 @@ def way(tx: ReadTx, link: Opened, *, now_ms: int) -> list[trail.Point]:
 def trip(tx: ReadTx, link: Opened) -> SharedTrip:
     """Return the samples of the trip. Raises `LinkGone` for the link of a vehicle, `TooLong`."""
     _require(link.trip_no is not None)
-    return SharedTrip(trip_samples.packed(tx, link.trip_no or 0), link.shows.whole, link.created_ms)
+    return SharedTrip(score_reads.packed_samples(tx, link.trip_no or 0), link.shows.whole, link.created_ms)
 
 
 def _require(shown: bool) -> None:

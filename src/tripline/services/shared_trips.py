@@ -1,10 +1,10 @@
 """The track and times of a trip as the page of a share link shows them.
 
-Not here: links (`share_links.py`), how the ends are hidden (`domain/track_ends.py`).
+Not here: links (`share_links.py`), how the ends are hidden (`domain/positions.py`).
 """
 
-from tripline.domain import track_ends
-from tripline.domain.track_ends import Moment
+from tripline.domain import positions
+from tripline.domain.positions import Moment
 from tripline.services.live import trail
 from tripline.services.scores import track
 
@@ -18,4 +18,4 @@ def shown(packed: bytes, *, whole: bool, until_ms: int) -> list[Moment]:
     found = track.of_packed(packed, most=len(packed))
     moments = list(map(Moment._make, zip(found.time_ms, found.lat, found.lon, strict=True)))
     moments = [each for each in moments if each.time_ms <= until_ms]
-    return trail.thinned(moments if whole else track_ends.without_ends(moments))
+    return trail.thinned(moments if whole else positions.without_ends(moments))

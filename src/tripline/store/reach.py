@@ -2,7 +2,7 @@
 
 `refresh` is called in the transaction that changes a vehicle, a sensor, a delegation or a right. One statement selects
 the rows of these vehicles and sensors that differ from what `_VEHICLES` and `_SENSORS` select; these are deleted or
-written. `services/doctor/reach_check.py` goes through every vehicle and sensor.
+written. `services/doctor.py` goes through every vehicle and sensor.
 
 Not here: which reaches a role has (`domain/access.py`), lists (`listing/`).
 """

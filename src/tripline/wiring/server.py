@@ -28,10 +28,10 @@ from tripline.portal.frame import troubles
 from tripline.portal.frame.warm_up import WarmUp
 from tripline.portal.lists import exports
 from tripline.ports.clocks import Clock
-from tripline.services.accounts.browser_sessions import Prolonger
 from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.passwords import Passwords
 from tripline.services.accounts.postman import Postman
+from tripline.services.accounts.sessions import Prolonger
 from tripline.services.accounts.sweeper import Sweeper
 from tripline.services.accounts.tokens import Tokens
 from tripline.services.barrier import Answering, Barrier
@@ -53,8 +53,7 @@ from tripline.services.push.pusher import Pusher
 from tripline.services.push.resender import Resender
 from tripline.services.push.trials import Trials
 from tripline.services.readiness import Machine, Readiness
-from tripline.services.rpc.abandoned import Overdue
-from tripline.services.rpc.calls import Calls
+from tripline.services.rpc.calls import Calls, Overdue
 from tripline.services.rpc.dispatch import Deliverer, EveryDevice
 from tripline.services.rpc.mounting import Mounter
 from tripline.services.scores.disputes import DisputeService

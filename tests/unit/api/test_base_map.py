@@ -14,7 +14,7 @@ from tripline import config
 from tripline.adapters.maps import base_map
 from tripline.basemap.layers import MOST_ZOOM
 from tripline.domain.access import Authority
-from tripline.services.accounts import browser_sessions
+from tripline.services.accounts import sessions
 from tripline.services.accounts.limits import Limits
 
 HERE = "/map/3/4/2.mvt"
@@ -36,7 +36,7 @@ class Client:
 
     async def cookie(self):
         opened = partial(
-            browser_sessions.opened,
+            sessions.opened,
             user_id=self.login.user_id,
             client=rest.NOBODY,
             settings=config.Sessions(),

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tripline.domain import trip_choice
+from tripline.domain import trips as trip_choice
 from tripline.domain.ids import RowNo, TripId
-from tripline.domain.trip_choice import MARGIN_MS, Told
-from tripline.domain.trips import LiveTrip, State
+from tripline.domain.trips import MARGIN_MS, LiveTrip, State, Told
 
 GAP_MS = 1_800_000
 

@@ -12,9 +12,8 @@ from tests.support.rest import Login, Rest, changed
 from tripline import config
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import UserId
-from tripline.services.accounts import browser_sessions
-from tripline.services.accounts.browser_sessions import Cookie, Prolonger
-from tripline.services.accounts.sessions import Client
+from tripline.services.accounts import sessions
+from tripline.services.accounts.sessions import Client, Cookie, Prolonger
 from tripline.store.accounts.sessions import Visit
 from tripline.store.accounts.visitors import Account
 from tripline.store.tables import account, account_session
@@ -27,7 +26,7 @@ ALL = "/api/tre/v1/sessions"
 
 async def signed_in(rest: Rest, login: Login, before: Cookie | None = None) -> Cookie:
     return await rest.store.write(
-        lambda tx: browser_sessions.opened(
+        lambda tx: sessions.opened(
             tx,
             user_id=login.user_id,
             client=Client("Browser", "192.0.2.1"),
@@ -407,7 +406,7 @@ def test_settings_decide_when_a_session_ends(tmp_path: Path) -> None:
             settings = config.Sessions(idle_s=idle_s, longest_s=longest_s)
             client, now_ms = Client(None, None), rest.now_ms
             cookie = await rest.store.write(
-                lambda tx, settings=settings, client=client, now_ms=now_ms: browser_sessions.opened(
+                lambda tx, settings=settings, client=client, now_ms=now_ms: sessions.opened(
                     tx, user_id=login.user_id, client=client, settings=settings, before=None, now_ms=now_ms
                 )
             )
@@ -420,7 +419,7 @@ def test_settings_decide_when_a_session_ends(tmp_path: Path) -> None:
 
 
 def test_what_is_noted_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(browser_sessions, "_NOTED_MAX", 2)
+    monkeypatch.setattr(sessions, "_NOTED_MAX", 2)
     prolonger = Prolonger(SETTINGS)
     account = Account("Kim", "kim@ace.example", None, None, None)
     visit = Visit(Actor(UserId("kim"), Authority.DRIVER, None), 0, 0, account)

@@ -22,7 +22,7 @@ from tripline.portal.account.passwords import chosen
 from tripline.portal.frame import addresses, forms, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, guest_in, visitor_in, visitor_of
-from tripline.services.accounts import browser_sessions, login, preferences
+from tripline.services.accounts import login, preferences
 from tripline.services.accounts import sessions as service
 from tripline.services.accounts.hash_turns import TooManyLogins
 from tripline.services.accounts.preferences import Theme
@@ -112,7 +112,7 @@ async def change_password(request: Call) -> Response[bytes]:
     except Refusal as refusal:
         return await _shown(request, error=refusal)
     cookie = await context.store.write(
-        lambda tx: browser_sessions.opened(
+        lambda tx: service.opened(
             tx,
             user_id=visitor.actor.user_id,
             client=attempts.client,

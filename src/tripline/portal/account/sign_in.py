@@ -1,6 +1,6 @@
 """Signing in with a browser, by password or by a one-time link, and signing out.
 
-A sign-in always gives the browser a new cookie (`services/accounts/browser_sessions.py`). Opening a link does not use
+A sign-in always gives the browser a new cookie (`services/accounts/sessions.py`). Opening a link does not use
 it up, because mail scanners and previews open links too; only the button on its page does.
 
 Not here: checking cookies (`http/authentication.py`), a forgotten password (`passwords.py`).

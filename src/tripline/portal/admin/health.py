@@ -1,6 +1,6 @@
 """The health of the installation in words: each finding, its meaning, and the remedy.
 
-Not here: the verdicts (`services/doctor/`), health for programs (`api/health.py`).
+Not here: the verdicts (`services/doctor.py`), health for programs (`api/health.py`).
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ from tripline.language.phrases import Phrase
 from tripline.portal.frame import views, words
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
-from tripline.services.doctor import health
-from tripline.services.doctor.doctor import Finding, Report
+from tripline.services import doctor
+from tripline.services.doctor import Finding, Report
 from tripline.store.transactions import ReadTx
 
 _SHORT: Final = {
@@ -47,7 +47,7 @@ async def show(request: Call) -> Response[bytes]:
 
     def work(tx: ReadTx) -> tuple[Visitor, Report]:
         visitor = visitor_in(tx, request)
-        return visitor, health.examined(tx, actor=visitor.actor, ready=process_of(request).ready(), clock=context.clock)
+        return visitor, doctor.examined(tx, actor=visitor.actor, ready=process_of(request).ready(), clock=context.clock)
 
     visitor, report = await context.store.read(work)
     return views.show(

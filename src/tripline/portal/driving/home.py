@@ -26,9 +26,9 @@ from tripline.portal.trips.costs import Cost
 from tripline.services import places
 from tripline.services.fleet import assignments
 from tripline.services.fleet.assignments import Chosen
-from tripline.services.scores import driver_trips
 from tripline.services.scores import trends as service
-from tripline.services.scores.driver_trips import DriverTrip
+from tripline.services.scores import trip_view
+from tripline.services.scores.trip_view import DriverTrip
 from tripline.store.scores.trends import Point as TrendPoint
 from tripline.store.transactions import ReadTx
 
@@ -76,7 +76,7 @@ async def show(request: Call) -> Response[bytes]:
             ascending=True,
             limit=SPANS[Period.WEEK] + 1,
         )
-        trips = driver_trips.newest(tx, actor=visitor.actor, now_ms=now_ms, limit=SHOWN)
+        trips = trip_view.newest_of_driver(tx, actor=visitor.actor, now_ms=now_ms, limit=SHOWN)
         return visitor, assignments.chosen(tx, actor=visitor.actor, user_id=own), trips, points
 
     visitor, person, trips, points = await context.store.read(work)

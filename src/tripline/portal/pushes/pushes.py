@@ -29,7 +29,7 @@ from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_of
 from tripline.services import notifications
 from tripline.services.fleet import companies as company_service
-from tripline.services.push import addresses, resender, service, signatures
+from tripline.services.push import http_requests, resender, secrets, service
 from tripline.services.push.trials import Trial
 from tripline.store.push.parked import Counts, Which
 from tripline.store.push.queue import Addresses
@@ -190,7 +190,7 @@ def _secret(request: Call, visitor: Visitor, found: Secret, now_ms: int) -> Resp
         visitor,
         "pushes/secret.html",
         title="portal.pushes.secret",
-        secret=signatures.shown(found.secret),
+        secret=secrets.shown(found.secret),
         made_ms=found.created_ms,
         former_until_ms=until_ms if until_ms is not None and until_ms > now_ms else None,
     )
@@ -202,7 +202,7 @@ def _urls(company: Company) -> dict[str, str | None]:
     found = Addresses(
         bare.notify_host, bare.rpc_notify_host, bare.rpc_notify_port, bare.rpc_notify_base_path, None, None, None
     )
-    return {channel.value: addresses.url_of(channel, found) for channel in Channel}
+    return {channel.value: http_requests.url_of(channel, found) for channel in Channel}
 
 
 def _trouble(visitor: Visitor) -> Callable[[str | None], str]:

@@ -24,9 +24,8 @@ from tripline.portal.trips import trip_page
 from tripline.portal.trips.costs import Cost
 from tripline.portal.trips.trip_page import PATH
 from tripline.services import notifications
-from tripline.services.scores import dispute_preview
 from tripline.services.scores import disputes as service
-from tripline.services.scores.dispute_preview import ToDecide
+from tripline.services.scores.disputes import ToDecide
 from tripline.services.scores.reads import NoScoreYet
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -178,14 +177,14 @@ async def _decision(request: Call, *, answer: str = "", error: Refusal | None = 
 
     def work(tx: ReadTx) -> tuple[Visitor, ToDecide]:
         visitor = visitor_in(tx, request)
-        found = dispute_preview.read(tx, actor=visitor.actor, dispute_id=dispute_id)
+        found = service.to_preview(tx, actor=visitor.actor, dispute_id=dispute_id)
         if found.dispute.trip_id != _trip_id(request):
             raise NotFound("id", thing=Thing.DISPUTE)
         return visitor, found
 
     visitor, to_decide = await context.store.read(work)
     told = await trip_page.told_of(request, to_decide.dispute.trip_id)
-    after = await asyncio.to_thread(dispute_preview.score_without, to_decide, scores_of(request).roads)
+    after = await asyncio.to_thread(service.score_without, to_decide, scores_of(request).roads)
     figure = figures.of(visitor.language, context.time_zone)
     return views.show(
         request,

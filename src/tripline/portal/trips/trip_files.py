@@ -1,6 +1,6 @@
 """A trip on paper, as a file, and as the raw reports of its device.
 
-Not here: the forms of files (`services/scores/track_files.py`), the trip's page (`trip_page.py`).
+Not here: the forms of files (`services/scores/track.py`), the trip's page (`trip_page.py`).
 """
 
 import asyncio
@@ -24,17 +24,16 @@ from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.trips import trip_page
 from tripline.portal.trips.trip_page import PATH
-from tripline.services.scores import trip_samples, trip_view
-from tripline.services.scores.reads import TooLong
-from tripline.services.scores.trip_samples import TripSamples
+from tripline.services.scores import reads, trip_view
+from tripline.services.scores.reads import TooLong, TripSamples
 from tripline.services.scores.trip_view import TripView
 from tripline.store.transactions import ReadTx
 
 if TYPE_CHECKING:
-    from tripline.services.scores import track, track_files
+    from tripline.services.scores import track
 else:
-    # They import numpy, which is loaded on first use.
-    track, track_files = Later("tripline.services.scores.track"), Later("tripline.services.scores.track_files")
+    # It imports numpy, which is loaded on first use.
+    track = Later("tripline.services.scores.track")
 
 FORMS: Final = ("gpx", "csv", "geojson")
 ROWS: Final = 200
@@ -73,15 +72,15 @@ async def file(request: Call) -> Response[bytes]:
         raise BadParameter.missing("form")
     name = view.vehicle_no or visitor.say("portal.trip.no_vehicle")
     header = [visitor.say(f"portal.trip.file.{each}") for each in ("time", "lat", "lon", "speed")]
-    chosen = track_files.TrackForm(form)
+    chosen = track.TrackForm(form)
 
     def work() -> bytes:
         whole = track.of_packed(found.packed, most=len(found.packed))
-        return track_files.written(chosen, whole, name=name, header=header)
+        return track.written(chosen, whole, name=name, header=header)
 
     body = await asyncio.to_thread(work)
     begun = trip_page.began_ms(view.trip) // 1_000
-    return views.download(body, name=f"{name}-{begun}.{form}", media_type=track_files.MEDIA_TYPES[chosen])
+    return views.download(body, name=f"{name}-{begun}.{form}", media_type=track.MEDIA_TYPES[chosen])
 
 
 @page("GET", f"{PATH}/{{tripId}}/print", access=Action.DRIVING_READ, refuses=(TooLong,))
@@ -136,7 +135,7 @@ async def _read(request: Call) -> tuple[Visitor, TripView, TripSamples]:
     def work(tx: ReadTx) -> tuple[Visitor, TripView, TripSamples]:
         visitor = visitor_in(tx, request)
         view = trip_view.read(tx, actor=visitor.actor, trip_id=trip_id)
-        return visitor, view, trip_samples.read(tx, actor=visitor.actor, of=trip_id)
+        return visitor, view, reads.samples_to_read(tx, actor=visitor.actor, of=trip_id)
 
     return await context_of(request).store.read(work)
 

@@ -7,7 +7,7 @@ oldest one, so that a newcomer always gets in.
 
 Accounts are counted by the name that was sent, so an account that does not exist is treated like one that does.
 
-Not here: the hashes (`passwords.py`), the known addresses (`known_addresses.py`), the order (`domain/shares.py`).
+Not here: the hashes (`passwords.py`), the known addresses (`limits.py`), the order (`domain/shares.py`).
 """
 
 import asyncio

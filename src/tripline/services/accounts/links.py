@@ -15,9 +15,8 @@ from tripline.domain.access import Actor
 from tripline.domain.history import Change, Event
 from tripline.domain.ids import TimeIds, UserId
 from tripline.domain.refusals import BadParameter
-from tripline.services.accounts import browser_sessions
-from tripline.services.accounts.browser_sessions import Cookie
-from tripline.services.accounts.sessions import Client
+from tripline.services.accounts import sessions as account_sessions
+from tripline.services.accounts.sessions import Client, Cookie
 from tripline.services.fleet import history
 from tripline.store.accounts import accounts, sessions
 from tripline.store.accounts import links as rows
@@ -65,7 +64,7 @@ def sign_in(
     same browser ends. Raises `LinkUnusable`."""
     user_id = sign_in_holder(tx, token=token, now_ms=now_ms)
     rows.forget(tx, _hash(token))
-    return browser_sessions.opened(tx, user_id=user_id, client=client, settings=settings, before=before, now_ms=now_ms)
+    return account_sessions.opened(tx, user_id=user_id, client=client, settings=settings, before=before, now_ms=now_ms)
 
 
 def spend(tx: WriteTx, *, token: str, password_hash: str, now_ms: int) -> UserId:

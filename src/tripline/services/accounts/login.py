@@ -26,12 +26,12 @@ from tripline.domain.account_sessions import Kind as SessionKind
 from tripline.domain.account_sessions import Session
 from tripline.domain.ids import TimeIds, UserId
 from tripline.domain.refusals import BadParameter, Kind, Refusal, TryLater
-from tripline.services.accounts import browser_sessions, links
-from tripline.services.accounts.browser_sessions import Cookie
+from tripline.services.accounts import links
+from tripline.services.accounts import sessions as account_sessions
 from tripline.services.accounts.hash_turns import Requester
 from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.passwords import Passwords
-from tripline.services.accounts.sessions import Client
+from tripline.services.accounts.sessions import Client, Cookie
 from tripline.services.accounts.throttle import seconds
 from tripline.services.accounts.tokens import Pair, Ticket, Tokens, TokenUnreadable
 from tripline.store.accounts import accounts, sessions
@@ -155,7 +155,7 @@ async def sign_in(
     """
 
     def open_session(tx: WriteTx, found: Credentials) -> Cookie:
-        return browser_sessions.opened(
+        return account_sessions.opened(
             tx, user_id=found.user_id, client=attempts.client, settings=settings, before=before, now_ms=attempts.now_ms
         )
 

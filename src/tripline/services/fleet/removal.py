@@ -26,7 +26,7 @@ from tripline.services import notifications
 from tripline.services.fleet import history
 from tripline.services.ingest.tracks import SCOPE
 from tripline.services.notifications import Notification
-from tripline.services.rpc import cancellations
+from tripline.services.rpc import activation
 from tripline.store import positions, share_links
 from tripline.store.accounts import links, sessions
 from tripline.store.devices import connections, latest_values, watches
@@ -147,7 +147,7 @@ def remove_sensor(
 
 def forget_sensor(tx: WriteTx, sensor_id: SensorId, *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
     """As `remove_sensor`, for a caller that was let pass."""
-    cancelled = cancellations.of_sensor(tx, sensor_id, ids=ids, now_ms=now_ms)
+    cancelled = activation.of_sensor(tx, sensor_id, ids=ids, now_ms=now_ms)
     end_open(tx, sensor_id, now_ms=now_ms)
     latest_values.forget(tx, sensor_id)
     watches.forget(tx, sensor_id)

@@ -21,7 +21,7 @@ from tripline.domain.vehicles import Vehicle
 from tripline.services import notifications
 from tripline.services.fleet import companies, history
 from tripline.services.notifications import Notification
-from tripline.services.rpc import cancellations
+from tripline.services.rpc import activation
 from tripline.store import lists
 from tripline.store.devices import latest_values
 from tripline.store.fleet import sensors as rows
@@ -214,7 +214,7 @@ def unmount(
         sensor, _ = both(tx, scope, sensor_id, vehicle_id)
     pending = rpc_activations.of_sensor(tx, sensor_id)
     if sensor.vehicle_id is None and pending is not None and vehicle_id in (None, pending[1]):
-        return sensor, cancellations.activation(tx, sensor_id, ids=ids, now_ms=now_ms)
+        return sensor, activation.activation(tx, sensor_id, ids=ids, now_ms=now_ms)
     status = sensors.unmounted_status(sensor, vehicle_id)
     rows.mount(tx, scope, sensor_id, None, status)
     _note(tx, actor, Event.UNMOUNTED, sensor, vehicle_id=sensor.vehicle_id, ids=ids, now_ms=now_ms)

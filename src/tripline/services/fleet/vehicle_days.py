@@ -1,6 +1,6 @@
 """The drives and stops of a vehicle on one day, and their samples, for an actor who may read its driving data.
 
-Not here: joining them to a day (`domain/vehicle_days.py`), the track (`services/scores/day_track.py`), lists of trips
+Not here: joining them to a day (`domain/vehicle_days.py`), the track (`services/scores/track.py`), lists of trips
 (`trip_lists.py`).
 """
 
@@ -28,10 +28,10 @@ from tripline.store.trips import trip_ends
 from tripline.store.trips.trip_list import START
 
 if TYPE_CHECKING:
-    from tripline.services.scores import day_track
+    from tripline.services.scores import track
 else:
     # It imports numpy, which is loaded on first use.
-    day_track = Later("tripline.services.scores.day_track")
+    track = Later("tripline.services.scores.track")
 
 LONGEST_MS: Final = 7 * DAY_MS
 """A trip is looked for so long before the day that it may reach into."""
@@ -46,7 +46,7 @@ def read(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, day: int, zone: Zon
     packed = _packed(tx, found)
     if packed is None:
         return found
-    idle_ms = day_track.idle_ms(packed, begin_ms=found.begin_ms, end_ms=found.end_ms)
+    idle_ms = track.idle_ms(packed, begin_ms=found.begin_ms, end_ms=found.end_ms)
     return msgspec.structs.replace(found, idle_ms=idle_ms)
 
 

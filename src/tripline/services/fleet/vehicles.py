@@ -20,7 +20,7 @@ from tripline.domain.vehicles import Registration, Vehicle
 from tripline.services import notifications
 from tripline.services.fleet import companies, history
 from tripline.services.notifications import Notification
-from tripline.services.rpc import cancellations
+from tripline.services.rpc import activation
 from tripline.store import lists, positions, reach, share_links
 from tripline.store.erasure import erasures
 from tripline.store.fleet import delegations, rights, sensors
@@ -191,7 +191,7 @@ def delete(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, ids: TimeIds, no
     """
     scope = access.scope_of(actor, Action.VEHICLE_DELETE)
     vehicle = find_to_delete(tx, actor=actor, vehicle_id=vehicle_id)
-    cancelled = cancellations.activations_for(tx, vehicle_id, ids=ids, now_ms=now_ms)
+    cancelled = activation.activations_for(tx, vehicle_id, ids=ids, now_ms=now_ms)
     positions.forget(tx, vehicle_id)
     share_links.forget_vehicle(tx, vehicle_id)
     with reach.together(tx):

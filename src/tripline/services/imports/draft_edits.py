@@ -17,8 +17,7 @@ from tripline.domain.import_drafts import CELL_MAX, Draft, DraftId, RowState
 from tripline.domain.refusals import BadParameter, NotFound
 from tripline.services.fleet import companies
 from tripline.services.imports import draft_blocks, draft_rows, drafts
-from tripline.services.imports.draft_blocks import Rows, Verdicts
-from tripline.services.imports.draft_names import DraftNames, Place
+from tripline.services.imports.draft_blocks import DraftNames, Place, Rows, Verdicts
 from tripline.services.imports.draft_rows import Examined
 from tripline.services.imports.kinds import ImportKind
 from tripline.services.imports.registration import ATTEMPTS, Contended

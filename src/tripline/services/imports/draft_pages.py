@@ -18,7 +18,7 @@ from tripline.domain.access import Actor
 from tripline.domain.import_drafts import Draft, DraftId, RowState, Trouble
 from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.services.imports import draft_blocks, draft_rows, drafts
-from tripline.services.imports.draft_names import DraftNames
+from tripline.services.imports.draft_blocks import DraftNames
 from tripline.store.fleet import import_blocks
 from tripline.store.fleet import import_drafts as rows_of_drafts
 from tripline.store.fleet.import_blocks import Block, Sum

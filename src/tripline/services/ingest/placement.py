@@ -2,7 +2,7 @@
 
 Nothing here waits or reads; a batch is placed against the tracks at once, and its rows are written afterwards.
 
-Not here: the choice of the trip (`domain/trip_choice.py`), the rules of its life (`domain/trips.py`), decoding
+Not here: the choice of the trip (`domain/trips.py`), the rules of its life (`domain/trips.py`), decoding
 (`wire/device/publish.py`), writing (`store/trips/batch_rows.py`).
 """
 
@@ -11,11 +11,10 @@ from typing import Any, Final, NamedTuple
 
 from tripline.config import Ingest
 from tripline.domain import ids as time_ids
-from tripline.domain import trip_choice, trips
+from tripline.domain import trips
 from tripline.domain.ids import TimeIds, TripId, VehicleId
 from tripline.domain.mountings import Owner, Past
-from tripline.domain.trip_choice import Told
-from tripline.domain.trips import Cause, LiveTrip, MessageKey, State
+from tripline.domain.trips import Cause, LiveTrip, MessageKey, State, Told
 from tripline.services.ingest.batch import Item
 from tripline.services.ingest.tracks import Track
 from tripline.store.trips.batch_rows import Rows
@@ -118,7 +117,7 @@ class Placer:
     def _join_or_begin(self, track: Track, reading: Microtrip) -> LiveTrip:
         """Add a microtrip to the trip that it belongs to, which may have ended, or begin one (I1, I6)."""
         sample = Told(reading.tid, reading.device_type, reading.parking, reading.first_ms, reading.last_ms)
-        trip = trip_choice.of_sample(self._trips_at(track, sample.first_ms), sample, self._gap_ms)
+        trip = trips.of_sample(self._trips_at(track, sample.first_ms), sample, self._gap_ms)
         if trip is None:
             return self._begin(track, reading)
         if trip.state is State.OPEN:
@@ -195,13 +194,13 @@ class Placer:
         """Complete the trip that the message is about, or create one for the message (I2). Return the vehicle of that
         trip."""
         told = told_by(message, received_ms)
-        trip = trip_choice.of_message(track.trips, told, self._gap_ms)
+        trip = trips.of_message(track.trips, told, self._gap_ms)
         self.rows.messages += 1
         if trip is None:
             return self._alone(track, message, told, received_ms)
         start_said = message.start_ms is not None
         if message.start_ms is not None:
-            first = trip_choice.first_piece(track.trips, trip, message.start_ms)
+            first = trips.first_piece(track.trips, trip, message.start_ms)
             if first is trip:
                 trip.first_ms = message.start_ms
             else:
@@ -213,7 +212,7 @@ class Placer:
             trip.last_ms = message.end_ms
         trip.parking = trip.parking or message.parking
         trip.start_said, trip.end_said = start_said, message.end_ms is not None
-        trip.until_ms = told.last_ms + trip_choice.MARGIN_MS
+        trip.until_ms = told.last_ms + trips.MARGIN_MS
         self._end(track, trip, Cause.MESSAGE, **_said(message))
         self._tell(track, None, trips.TRIP)
         return trip.vehicle_id
@@ -235,7 +234,7 @@ class Placer:
             first_ms=start_ms,
             last_ms=end_ms,
             closed_ms=self._now_ms,
-            until_ms=told.last_ms + trip_choice.MARGIN_MS,
+            until_ms=told.last_ms + trips.MARGIN_MS,
             is_bare=True,
             start_said=message.start_ms is not None,
             end_said=message.end_ms is not None,
@@ -265,7 +264,7 @@ class Placer:
 
     def _event(self, track: Track, event: DeviceEvent, received_ms: int, no: int, text: str) -> VehicleId | None:
         """Store a device event with the trip that it belongs to by number and time; return its vehicle."""
-        trip = trip_choice.of_event(self._trips_at(track, event.event_ms), event.tid, event.event_ms, self._gap_ms)
+        trip = trips.of_event(self._trips_at(track, event.event_ms), event.tid, event.event_ms, self._gap_ms)
         if trip is None:
             track.has_early_events = True
             owner = self._owner(track, event.event_ms)

@@ -4,7 +4,7 @@ Nothing happens here while no device is watched. The list of watches is reloaded
 such as the watching command; on a shared store, where other commits are not visible, every second. A trace is bounded
 by age, number and bytes.
 
-Not here: explaining messages (`wire/explanation/messages.py`), reading the trace (`services/device_check`).
+Not here: explaining messages (`wire/explanation/messages.py`), reading the trace (`services/device_check.py`).
 """
 
 from collections.abc import Iterator, Sequence

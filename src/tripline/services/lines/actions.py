@@ -27,7 +27,7 @@ from tripline.services.fleet import removal
 from tripline.services.fleet import sensors as fleet_sensors
 from tripline.services.notifications import Notification
 from tripline.services.push import notices
-from tripline.services.rpc import cancellations
+from tripline.services.rpc import activation
 from tripline.store.database import uniqueness
 from tripline.store.devices import latest_values
 from tripline.store.fleet import companies
@@ -300,7 +300,7 @@ def _new_device(context: ActionContext, company: Company, imei: str, device_type
 
 def _cancelled(context: ActionContext, device: Sensor) -> tuple[Notification, ...]:
     """Nothing is awaited any more of an activation of the device."""
-    return cancellations.activation(context.tx, device.id, ids=context.ids, now_ms=context.now_ms)
+    return activation.activation(context.tx, device.id, ids=context.ids, now_ms=context.now_ms)
 
 
 def _require_free(context: ActionContext, field: str, mdn: str, device: Sensor | None) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+import msgspec
+
 from tripline.domain.ids import RowNo, first_no
 from tripline.metrics import PUSHES
 from tripline.observe import logger
@@ -26,16 +28,57 @@ from tripline.ports.webhooks import (
     WebhookUnansweredError,
 )
 from tripline.services import poll_loop
-from tripline.services.push import addresses, http_requests, outbox, schedule, secrets
+from tripline.services.push import http_requests, outbox, schedule, secrets
 from tripline.services.push.ledger import Ledger
-from tripline.services.push.receivers import Receiver
+from tripline.services.push.queue import Queue
 from tripline.services.push.schedule import Outcome, outcome_of
 from tripline.services.push.secrets import Sign
 from tripline.store.push import queue as push_queue
 from tripline.store.push import receiver_state
-from tripline.store.push.queue import Content, Result, Row
+from tripline.store.push.queue import Content, Key, Result, Row
 from tripline.store.push.receiver_state import Facts
 from tripline.store.transactions import Store, WriteTx
+
+
+class Receiver(msgspec.Struct, eq=False):
+    """A receiver with waiting messages, as loaded in memory."""
+
+    key: Key
+    queue: Queue
+    workers: int = 0
+    url: str | None = None
+    sign: Sign | None = None
+    known_until_ms: int = 0
+    """Expiry of the cached address and secret. Anything read before the latest of `changes` is invalid."""
+    changes: int = 0
+    facts: Facts | None = None
+    """As read last; None: never read."""
+    facts_of: int = -1
+    """The value of `changes` when they were read."""
+    dropped: bool = False
+    """True if it has no waiting messages any more, or another process sends to it."""
+    attempts: set[asyncio.Timeout] = msgspec.field(default_factory=set)
+    """Requests under way, for cancelling."""
+    releasing: bool = False
+    """True while unconfirmed messages are being queued again."""
+
+    @property
+    def unsure(self) -> bool:
+        """True if its facts must be read again."""
+        return self.facts_of != self.changes
+
+    def forget(self) -> None:
+        """Reload address, secret and facts."""
+        self.known_until_ms = 0
+        self.changes += 1
+
+    def hurry(self, *, now_ms: int, readdressed: bool) -> None:
+        """End its pauses, and cancel requests to an outdated address or a server that is down."""
+        if readdressed or self.queue.down:
+            while self.attempts:
+                self.attempts.pop().reschedule(0.0)
+        self.queue.hurry(now_ms, readdressed=readdressed)
+
 
 ADDRESS_MS: Final = 60_000
 """How long a company's addresses and secret are cached without a notification."""
@@ -281,7 +324,7 @@ class Deliveries:
         company_id, channel = receiver.key
         now_ms, changes = self._clock(), receiver.changes
         found = await self._store.read_short(lambda tx: push_queue.addresses(tx, company_id))
-        url = None if found is None else addresses.url_of(channel, found)
+        url = None if found is None else http_requests.url_of(channel, found)
         sign = None
         if found is not None and found.secret is not None:
             sign = Sign(found.secret, found.former, found.former_until_ms)

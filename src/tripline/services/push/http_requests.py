@@ -4,6 +4,7 @@ A message to `notifyHost` is the body. A result for `rpcNotify*` has the device'
 identify its call (spec/push 4.3). Both are signed.
 """
 
+import re
 from typing import Final
 from urllib.parse import quote
 
@@ -11,9 +12,9 @@ import msgspec
 
 from tripline.domain.pushes import Channel
 from tripline.ports.webhooks import Webhook
-from tripline.services.push import signatures
+from tripline.services.push import secrets
 from tripline.services.push.secrets import Sign
-from tripline.store.push.queue import Content, Row
+from tripline.store.push.queue import Addresses, Content, Row
 
 JSON: Final = ("Content-Type", "application/json; charset=utf-8")
 BYTES: Final = ("Content-Type", "application/octet-stream")
@@ -22,7 +23,7 @@ _VISIBLE: Final = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) !
 
 def request(channel: Channel, row: Row, content: Content, *, url: str, sign: Sign, now_ms: int) -> Webhook:
     """Build the request for one attempt at a message."""
-    signed = signatures.headers(sign.at(now_ms), message_id=row.id, body=content.body, now_ms=now_ms)
+    signed = secrets.headers(sign.at(now_ms), message_id=row.id, body=content.body, now_ms=now_ms)
     if channel is Channel.NOTIFY:
         return Webhook(url, (JSON, *signed), content.body)
     about = (
@@ -44,3 +45,37 @@ def _is_json(body: bytes) -> bool:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return True
+
+
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_AUTHORITY: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)([^/?#]*)(.*)", re.DOTALL)
+_HAS_PORT: Final = re.compile(r"(?:.*@)?(?:\[[^\]]*\]|[^:\[\]]*):[0-9]+")
+_BARE_IPV6: Final = re.compile(r"[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*")
+
+
+def url_of(channel: Channel, addresses: Addresses) -> str | None:
+    """Return the URL of one of a company's two addresses; None: it has none."""
+    if channel is Channel.NOTIFY:
+        host = (addresses.notify_host or "").strip()
+        return _with_scheme(host) if host else None
+    host = (addresses.rpc_notify_host or "").strip()
+    return _rpc(host, addresses.rpc_notify_port, addresses.rpc_notify_base_path) if host else None
+
+
+def _rpc(host: str, port: int | None, base_path: str | None) -> str:
+    """`http://{host}:{port}{basePath}`; a host with its own scheme, port or path is extended by the rest."""
+    parts = _AUTHORITY.fullmatch(_with_scheme(host))
+    assert parts is not None
+    scheme, authority, rest = parts.groups()
+    if port is not None and not _HAS_PORT.fullmatch(authority):
+        authority = f"{authority}:{port}"
+    path = (base_path or "").strip()
+    if path:
+        rest = f"{rest.rstrip('/')}/{path.lstrip('/')}"
+    return f"{scheme}{authority}{rest}"
+
+
+def _with_scheme(host: str) -> str:
+    if _SCHEME.match(host):
+        return host
+    return f"http://[{host}]" if _BARE_IPV6.fullmatch(host) else f"http://{host}"

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from tripline.domain.ids import RowNo, first_no, ms_of_no
-from tripline.services.push import addresses
+from tripline.services.push import http_requests
 from tripline.services.push.queue import BATCH, Queue
 from tripline.store.push import queue as push_queue
 from tripline.store.push.queue import Key, Row
@@ -45,7 +45,7 @@ def park_unaddressed(tx: WriteTx, key: Key, *, before_no: int, error: str, now_m
     count = push_queue.park_waiting(tx, key, before_no=before_no, error=error, now_ms=now_ms, limit=limit)
     company_id, channel = key
     found = push_queue.addresses(tx, company_id)
-    if found is not None and addresses.url_of(channel, found) is not None:
+    if found is not None and http_requests.url_of(channel, found) is not None:
         raise AddressedError
     return count
 

@@ -26,11 +26,10 @@ from tripline.ports.signals import Signals
 from tripline.ports.webhooks import WebhookSender
 from tripline.services import poll_loop
 from tripline.services.push import outbox
-from tripline.services.push.attempts import AGAIN_MS, PLACE_S, Deliveries
+from tripline.services.push.attempts import AGAIN_MS, PLACE_S, Deliveries, Receiver
 from tripline.services.push.claims import RENEW_S, Claims
 from tripline.services.push.ledger import Ledger
 from tripline.services.push.queue import Queue
-from tripline.services.push.receivers import Receiver
 from tripline.store.push import queue as push_queue
 from tripline.store.push import receiver_state
 from tripline.store.push.queue import Key, Row

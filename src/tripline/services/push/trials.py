@@ -17,7 +17,7 @@ from tripline.domain.pushes import Channel
 from tripline.domain.shares import Holder, Shares
 from tripline.ports.clocks import Clock
 from tripline.ports.webhooks import WebhookFailedError, WebhookSender
-from tripline.services.push import addresses, http_requests, secrets
+from tripline.services.push import http_requests, secrets
 from tripline.services.push.secrets import Sign
 from tripline.services.shares import Places
 from tripline.store.fleet import companies
@@ -114,7 +114,7 @@ def _prepared(tx: WriteTx, actor: Actor, company_id: CompanyId, channel: Channel
     scope = access.scope_of(actor, Action.PUSH_MANAGE)
     company = access.admitted(companies.find(tx, scope, company_id), access.Thing.COMPANY)
     found = push_queue.addresses(tx, company_id)
-    url = None if found is None else addresses.url_of(channel, found)
+    url = None if found is None else http_requests.url_of(channel, found)
     if url is None:
         raise pushes.NoAddress()
     made = secrets.of(tx, company_id, now_ms=now_ms)

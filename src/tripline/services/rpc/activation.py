@@ -1,4 +1,11 @@
-"""Activation of a device: apply its answers to the pending call (spec/rpc 6.3), and report the progress."""
+"""Activation of a device: apply its answers to the pending call (spec/rpc 6.3), report the progress, and cancel calls
+when their sensor is deleted or unmounted, or its vehicle deleted (code 5003).
+
+Each function that writes returns the notifications for after the commit.
+"""
+
+from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
@@ -8,12 +15,14 @@ from tripline.domain.activations import Step
 from tripline.domain.history import Event, Fact
 from tripline.domain.ids import RequestId, SensorId, TimeIds, VehicleId, ms_of_no
 from tripline.domain.refusals import NotFound
-from tripline.domain.rpc import ACTIVATION, Call
+from tripline.domain.rpc import ACTIVATION, Call, CallEvent
 from tripline.domain.sensors import Sensor
 from tripline.services.fleet import sensors as fleet_sensors
-from tripline.services.rpc import records
+from tripline.services.notifications import Notification
+from tripline.services.rpc import records, requests
 from tripline.store.fleet import history, vehicles
 from tripline.store.rpc import activations as rpc_activations
+from tripline.store.rpc import calls as rpc_calls
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire import rpc as wire
 
@@ -129,3 +138,35 @@ def _text(info: object) -> str | None:
     if info is None or isinstance(info, str):
         return info
     return msgspec.json.encode(info).decode()
+
+
+NEWEST: Final = 100
+"""Most cancelled calls of a deleted sensor that are pushed; a box that never reports results has thousands."""
+
+
+def of_sensor(tx: WriteTx, sensor_id: SensorId, *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
+    """Cancel the pending calls of a sensor that is about to be deleted."""
+    pending = activation(tx, sensor_id, ids=ids, now_ms=now_ms)
+    return (*pending, *_end(tx, rpc_calls.without_end(tx, sensor_id, limit=NEWEST), ids=ids, now_ms=now_ms))
+
+
+def activation(tx: WriteTx, sensor_id: SensorId, *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
+    """Cancel the pending activation of a sensor, if any: a later result mounts nothing."""
+    pending = rpc_activations.of_sensor(tx, sensor_id)
+    if pending is None:
+        return ()
+    rpc_activations.forget(tx, sensor_id)
+    call = rpc_calls.find(tx, pending[0])
+    return () if call is None else _end(tx, [call], ids=ids, now_ms=now_ms)
+
+
+def activations_for(tx: WriteTx, vehicle_id: VehicleId, *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
+    """Cancel every activation that would put a sensor on a vehicle that is about to be deleted."""
+    pending: tuple[Notification, ...] = ()
+    for sensor_id in rpc_activations.for_vehicle(tx, vehicle_id):
+        pending = (*pending, *activation(tx, sensor_id, ids=ids, now_ms=now_ms))
+    return pending
+
+
+def _end(tx: WriteTx, calls: Sequence[Call], *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
+    return requests.end_all(tx, list(calls), event=CallEvent.CANCEL, ids=ids, now_ms=now_ms)

@@ -6,7 +6,9 @@
 A waiter reads the row: on notification, and now and then without one. A call does not depend on its caller: it
 continues to its end after the caller disconnects.
 
-Not here: writing (`requests.py`, `answers.py`), calls whose process died (`abandoned.py`).
+Calls of dead processes are ended by any process that claims them (`Overdue`), which also deletes old calls.
+
+Not here: writing (`requests.py`, `answers.py`).
 """
 
 import asyncio
@@ -20,14 +22,17 @@ import msgspec
 from tripline import config, observe
 from tripline.domain import rpc
 from tripline.domain.access import Actor
-from tripline.domain.ids import CompanyId, RequestId, SensorId, TimeIds, UserId
+from tripline.domain.ids import CompanyId, RequestId, SensorId, TimeIds, UserId, first_no
+from tripline.domain.instants import DAY_MS
 from tripline.domain.refusals import Refusal
 from tripline.domain.rpc import Call, CallEvent
+from tripline.observe import logger
 from tripline.ports.clocks import Clock
 from tripline.ports.devices import Delivery, Devices
 from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
-from tripline.services import notifications
+from tripline.services import notifications, poll_loop
+from tripline.services.notifications import Notification
 from tripline.services.rpc import requests
 from tripline.services.rpc.group_commit import Gathering
 from tripline.store.rpc import calls as rpc_calls
@@ -145,7 +150,7 @@ class Calls:
     ) -> Call | None:
         """Like `through`, for a caller that does not wait for the acknowledgement: return the call once it is sent.
 
-        Later answers are stored in its row. If none arrives in time, `abandoned.py` ends the call. Raises like
+        Later answers are stored in its row. If none arrives in time, `calls.py` ends the call. Raises like
         `through`, but neither `NoAck` nor `Cancelled`.
         """
         ack_ms = min(LONGEST_ACK_MS, round(self._settings.ack_s * 1000))
@@ -262,3 +267,49 @@ def _answered(call: Call, standing: Standing | None) -> Answered:
     if standing is None or standing.result_code == rpc.PLATFORM_CODES[CallEvent.CANCEL]:
         raise rpc.Cancelled()
     raise rpc.NoAck(request_id=call.id)
+
+
+EVERY_S: Final = 2.0
+MARGIN_MS: Final = 3_000
+"""Grace beyond a call's deadline: the process that waits for it ends it first."""
+BATCH: Final = 100
+"""Calls in one transaction: it delays the commit of device messages."""
+
+log = logger("rpc")
+
+
+class Overdue:
+    """Ends overdue calls and deletes old ones, in small transactions."""
+
+    def __init__(self, *, store: Store, settings: config.Rpc, ids: TimeIds, signals: Signals, clock: Clock) -> None:
+        self._store = store
+        self._kept_ms = int(settings.kept_days * DAY_MS)
+        self._ids = ids
+        self._signals = signals
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Sweep every few seconds, until cancelled."""
+        await poll_loop.periodically(self.sweep, every_s=EVERY_S, log=log, failed="rpc.failed")
+
+    async def sweep(self) -> int:
+        """End a batch of overdue calls and delete a batch of old ones; return the larger number. Raises `Outage`."""
+        now_ms = self._clock()
+        if not await self._store.read_short(lambda tx: self._is_due(tx, now_ms)):
+            return 0
+
+        def work(tx: WriteTx) -> tuple[int, tuple[Notification, ...]]:
+            overdue = rpc_calls.claim_overdue(tx, before_ms=now_ms - MARGIN_MS, limit=BATCH)
+            pending = requests.end_all(tx, overdue, event=CallEvent.NO_ACK, ids=self._ids, now_ms=now_ms)
+            gone = rpc_calls.purge(tx, before_no=first_no(now_ms - self._kept_ms), limit=BATCH)
+            return max(len(overdue), gone), pending
+
+        done, pending = await self._store.write(work, locked=True)
+        notifications.send(self._signals, pending)
+        return done
+
+    def _is_due(self, tx: ReadTx, now_ms: int) -> bool:
+        return bool(
+            rpc_calls.overdue(tx, before_ms=now_ms - MARGIN_MS, limit=1)
+            or rpc_calls.old(tx, before_no=first_no(now_ms - self._kept_ms), limit=1)
+        )

@@ -1,4 +1,4 @@
-"""Open, decide and withdraw disputes about events and trips.
+"""Open, decide and withdraw disputes about events and trips, and preview the score of an accepted one.
 
 Not here: the states of a dispute (`domain/disputes.py`), scoring a trip without annulled events
 (`scoring/annulments.py`).
@@ -7,11 +7,11 @@ Not here: the states of a dispute (`domain/disputes.py`), scoring a trip without
 import asyncio
 import contextlib
 import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from tripline.domain import access
+from tripline.domain import access, samples
 from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.corrections import SeenDriver
 from tripline.domain.disputes import (
@@ -28,11 +28,12 @@ from tripline.domain.disputes import (
     TooManyDisputes,
 )
 from tripline.domain.ids import CompanyId, TimeIds, TripId, UserId
-from tripline.domain.refusals import BadParameter, Forbidden
+from tripline.domain.refusals import BadParameter, Forbidden, NotFound
 from tripline.language.catalogue import Language
 from tripline.later import Later
 from tripline.ports.clocks import Clock
 from tripline.ports.maps import RoadMatcher
+from tripline.scoring import rules as scoring_rules
 from tripline.scoring.covers import Interval
 from tripline.scoring.rules import EventType
 from tripline.scoring.score import COUNTED
@@ -43,8 +44,11 @@ from tripline.services.scores import corrections, reads
 from tripline.store.accounts import accounts, mail_outbox
 from tripline.store.fleet import companies
 from tripline.store.lists import Span
-from tripline.store.scores import disputes, rescore, scores
-from tripline.store.scores.disputes import Event, OwnedTrip
+from tripline.store.scores import disputes, policies, rescore, scores
+from tripline.store.scores import reads as score_reads
+from tripline.store.scores.disputes import Annulled, Event, OwnedTrip
+from tripline.store.scores.policies import Policy
+from tripline.store.scores.scores import Task
 from tripline.store.transactions import ReadTx, Store, WriteTx
 from tripline.store.trips import trips
 
@@ -326,3 +330,38 @@ def _interval(event: Event, facts: reads.ScoreFacts, roads: RoadMatcher | None) 
         if event.id in stretch.event_ids:
             return Interval(stretch.begin_ms, stretch.last_ms)
     return Interval(event.event_ms, event.event_ms)
+
+
+class ToDecide(NamedTuple):
+    """A dispute with the trip to judge."""
+
+    dispute: Dispute
+    task: Task
+    policy: Policy
+    """The policy of its score."""
+
+
+def to_preview(tx: ReadTx, *, actor: Actor, dispute_id: str) -> ToDecide:
+    """Read a dispute that the actor may decide. Raises `NotFound`, `Forbidden`, `OwnDispute`, `TooLong`."""
+    dispute = to_decide(tx, actor=actor, dispute_id=dispute_id)
+    if score_reads.samples_bytes(tx, dispute.trip_no) > reads.EXPLAINED * samples.RECORD.size:
+        raise reads.TooLong("samples", field="tripId", most=reads.EXPLAINED)
+    job = scores.as_if_asked(tx, dispute.trip_no)
+    if job is None:
+        raise NotFound("id", thing=access.Thing.TRIP)
+    no = score_reads.to_explain(tx, dispute.trip_id).policy or job.policy or 1
+    policy = policies.one(tx, no) or Policy(1, scoring_rules.read(policies.FIRST))
+    return ToDecide(dispute, scores.task(tx, job), policy)
+
+
+def score_without(found: ToDecide, roads: RoadMatcher | None = None) -> float | None:
+    """Return the score of the trip if the dispute is accepted; None: it would have none.
+
+    Raises ValueError when packed samples are truncated, `Outage`.
+    """
+    event = found.dispute.event
+    if event is None:
+        return None
+    annulled = Annulled(found.dispute.id, event.kind, event.begin_ms, event.end_ms)
+    task = found.task._replace(annulled=(*found.task.annulled, annulled))
+    return explanation.of_trip(task, found.policy.rules, (), utc_offset_ms=0, roads=roads).score

@@ -213,3 +213,30 @@ def _not_scored(state: str, reason: str | None) -> NoScoreYet:
     if reason is not None:
         return NoScoreYet("not_scored", why=why_not(reason), reason=reason)
     return NoScoreYet("open") if state == State.OPEN else NoScoreYet("waiting")
+
+
+class TripSamples(msgspec.Struct, frozen=True):
+    """The samples of a trip."""
+
+    packed: bytes
+    """As received (`domain/samples.py`)."""
+    facts: ScoreFacts | None
+    """None until the trip is judged."""
+
+
+def samples_to_read(tx: ReadTx, *, actor: Actor, of: str) -> TripSamples:
+    """Return the samples of a trip that the actor may read. Raises `NotFound`, `Forbidden`, `TooLong`."""
+    facts = None
+    try:
+        facts = to_explain(tx, actor=actor, of=of)
+        trip_no = facts.kept.trip_no
+    except NoScoreYet:
+        trip_no = score_reads.to_explain(tx, of).trip_no
+    return TripSamples(packed_samples(tx, trip_no), facts)
+
+
+def packed_samples(tx: ReadTx, trip_no: int) -> bytes:
+    """Return the samples of a trip whose reader was admitted. Raises `TooLong`."""
+    if score_reads.samples_bytes(tx, trip_no) > EXPLAINED * samples.RECORD.size:
+        raise TooLong("samples", field="tripId", most=EXPLAINED)
+    return scores.samples(tx, trip_no)

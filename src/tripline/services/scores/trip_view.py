@@ -1,6 +1,8 @@
 """A trip as its page shows it: its outcome, people, disputes, neighbours, and what the reader may do.
 
-Not here: its samples (`trip_samples.py`), the cost of its events (`explanation.py`).
+A driver's newest trips have the data that explains their scores.
+
+Not here: its samples (`reads.py`), the cost of its events (`explanation.py`).
 """
 
 import datetime
@@ -12,11 +14,13 @@ from tripline.domain import access, instants
 from tripline.domain.access import Action, Actor, Scope
 from tripline.domain.disputes import Dispute
 from tripline.domain.ids import TripId, UserId
+from tripline.domain.instants import DAY_MS
+from tripline.domain.listed_trips import Filters, ListedTrip, State
 from tripline.domain.stored_trips import JudgedTrip, StoredEvent
 from tripline.domain.vehicle_days import Ends
 from tripline.later import Later
 from tripline.ports.maps import RoadMatcher
-from tripline.services.fleet import overviews, trips
+from tripline.services.fleet import overviews, trip_lists, trips
 from tripline.services.fleet.overviews import Named
 from tripline.services.scores import reads
 from tripline.services.scores.reads import Outcome, ScoreFacts
@@ -30,6 +34,13 @@ from tripline.store.transactions import ReadTx
 from tripline.store.trips import drivers, trip_ends, trip_list
 from tripline.store.trips import trips as rows
 from tripline.store.trips.trip_list import TripQuery
+
+if TYPE_CHECKING:
+    from tripline.services.scores import explanation
+    from tripline.services.scores.explanation import Explanation
+else:
+    # It imports numpy, which is loaded on first use.
+    explanation = Later("tripline.services.scores.explanation")
 
 if TYPE_CHECKING:
     from tripline.services.scores import explanation
@@ -133,3 +144,38 @@ def _neighbour(tx: ReadTx, scope: Scope, trip: JudgedTrip, *, ascending: bool) -
     request = PageRequest(limit=1, by=trip_list.START, descending=not ascending, place=place)
     found = trip_list.page(tx, query, request, named=frozenset())
     return found.rows[0].id if found.rows else None
+
+
+_READ: Final = 20
+"""Trips to read; trips of a parked vehicle are skipped."""
+_NOWHERE: Final = Ends(None, None)
+
+
+class DriverTrip(msgspec.Struct, frozen=True, kw_only=True):
+    """A drive of the actor."""
+
+    trip: ListedTrip
+    ends: Ends
+    found: "Explanation | None"
+    """Its costs; None without a score, without findings of this version, or with very many events."""
+    disputes: list[Dispute]
+
+
+def newest_of_driver(tx: ReadTx, *, actor: Actor, now_ms: int, limit: int) -> list[DriverTrip]:
+    """Return up to `limit` drives of the actor, newest first. Raises `Forbidden`."""
+    # A device's clock may be ahead.
+    query = trip_lists.query_of(
+        tx, actor=actor, first_ms=0, last_ms=now_ms + DAY_MS, user_id=actor.user_id, filters=Filters()
+    )
+    page_request = PageRequest(limit=_READ, by=trip_list.START, descending=True)
+    rows = trip_lists.page(tx, actor=actor, query=query, page_request=page_request).rows
+    trips = [each for each in rows if not each.parking][:limit]
+    ends = trip_ends.ends_of(tx, [each.no for each in trips])
+    return [_explained(tx, actor, each, ends.get(each.no, _NOWHERE)) for each in trips]
+
+
+def _explained(tx: ReadTx, actor: Actor, trip: ListedTrip, ends: Ends) -> DriverTrip:
+    facts = reads.to_explain_stored(tx, actor=actor, of=trip.id) if trip.state is State.SCORED else None
+    if facts is None:
+        return DriverTrip(trip=trip, ends=ends, found=None, disputes=[])
+    return DriverTrip(trip=trip, ends=ends, found=explanation.of_stored(facts), disputes=facts.disputes)

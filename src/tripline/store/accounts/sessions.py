@@ -4,7 +4,7 @@ A REST session stores its current refresh token and the previous one; a browser 
 secret. Both are found by the session's own id, which only our signed tokens or the cookie contain, so they take no
 scope; lists are of one account, for its owner alone.
 
-Not here: judging tokens (`services/accounts/login.py`), cookies (`services/accounts/browser_sessions.py`),
+Not here: judging tokens (`services/accounts/login.py`), cookies (`services/accounts/sessions.py`),
 the state of a session's account (`accounts.py`).
 """
 

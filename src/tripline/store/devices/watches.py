@@ -2,7 +2,7 @@
 
 A watch expires by itself (`until_ms`); its trace covers only the last minutes.
 
-Not here: writing traces (`services/ingest/traces.py`), reading them (`services/device_check`).
+Not here: writing traces (`services/ingest/traces.py`), reading them (`services/device_check.py`).
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 A row holds one message or counts several. Each row has an owner and a size, so that the log can be shared fairly.
 
-Not here: readers (`services/doctor/doctor.py`), selection and retention of messages
+Not here: readers (`services/doctor.py`), selection and retention of messages
 (`services/ingest/rejected_log.py`).
 """
 

@@ -1,6 +1,6 @@
 """Rows of the secrets that sign pushed messages: one per company, made on first use.
 
-Not here: access to secrets (`services/push/secrets.py`), signing (`services/push/signatures.py`).
+Not here: access to secrets (`services/push/secrets.py`), signing (`services/push/secrets.py`).
 """
 
 from typing import Final

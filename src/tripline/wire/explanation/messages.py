@@ -3,7 +3,7 @@
 `explain` reads the message with the reader itself (`device.read`) and reports the result; the parts are `notes.py` (the
 keys of one object) and `scoring.py` (reasons against scoring).
 
-Not here: listening and printing (`services/device_check`, `cli/device.py`).
+Not here: listening and printing (`services/device_check.py`, `cli/device.py`).
 """
 
 import contextlib

@@ -5,9 +5,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from tripline.domain.positions import Position
+from tripline.domain.positions import Moment, Position
 from tripline.domain.share_links import ShareLink
-from tripline.domain.track_ends import Moment
 from tripline.wire.described import about
 from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id

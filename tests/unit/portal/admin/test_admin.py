@@ -25,8 +25,7 @@ from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.language.phrases import phrase
 from tripline.ports.maps import LostMap, RoadServer
-from tripline.services import readiness, settings
-from tripline.services.doctor import health
+from tripline.services import doctor, readiness, settings
 from tripline.services.ingest import drain
 from tripline.services.readiness import Check
 from tripline.store.accounts import mail_outbox as mail_outboxes
@@ -394,7 +393,7 @@ def test_health_names_what_is_to_be_mended_first_and_then_what_is_to_be_looked_a
         late = Waiting(RowNo(ids.first_no(rest.now_ms - 600_000)), "id", CompanyId("c"), SensorId("s"), 2, b"{}", 0)
         await rest.store.write(lambda tx: outbox.add(tx, [late]))
         report = await rest.store.read(
-            lambda tx: health.examined(tx, actor=person, ready=FAILING, clock=lambda: rest.now_ms)
+            lambda tx: doctor.examined(tx, actor=person, ready=FAILING, clock=lambda: rest.now_ms)
         )
         return [(each.subject, each.well) for each in report.findings]
 
@@ -436,7 +435,7 @@ def test_health_is_told_to_platform_administrators_alone(tmp_path: Path, authori
     async def scenario(rest: Rest) -> None:
         actor = Actor(UserId("x"), authority, None)
         with pytest.raises(Forbidden):
-            await rest.store.read(lambda tx: health.examined(tx, actor=actor, ready=FAILING, clock=lambda: 0))
+            await rest.store.read(lambda tx: doctor.examined(tx, actor=actor, ready=FAILING, clock=lambda: 0))
 
     support.run(tmp_path, scenario)
 

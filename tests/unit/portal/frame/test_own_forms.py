@@ -16,9 +16,8 @@ from tests.unit.portal import test_every_page as every
 from tripline import config
 from tripline.domain.access import Gate
 from tripline.portal.frame import forms
-from tripline.services.accounts import browser_sessions
-from tripline.services.accounts.browser_sessions import Cookie
-from tripline.services.accounts.sessions import Client
+from tripline.services.accounts import sessions as account_sessions
+from tripline.services.accounts.sessions import Client, Cookie
 from tripline.store.accounts import sessions
 
 T = TypeVar("T")
@@ -29,7 +28,7 @@ NEW_VEHICLE = "/fleet/vehicles/new"
 async def signed_in(rest: Rest, login: Login) -> Cookie:
     """The cookie of a new session of this account."""
     return await rest.store.write(
-        lambda tx: browser_sessions.opened(
+        lambda tx: account_sessions.opened(
             tx,
             user_id=login.user_id,
             client=Client("Browser", "192.0.2.1"),

@@ -14,7 +14,7 @@ from tripline import config
 from tripline.domain.access import Authority
 from tripline.domain.import_drafts import State
 from tripline.portal.imports import uploads
-from tripline.services.accounts import browser_sessions
+from tripline.services.accounts import sessions
 from tripline.services.accounts.sessions import Client
 from tripline.services.imports import draft_files, draft_pages
 from tripline.services.imports.limits import ImportLimits
@@ -492,7 +492,7 @@ def test_file_of_a_browser_needs_the_proof_of_our_own_page(tmp_path, proof, stat
         me = await desk(app)
         session = {"client": Client("Browser", "192.0.2.1"), "settings": config.Sessions(), "now_ms": app.now_ms}
         cookie = await app.store.write(
-            lambda tx: browser_sessions.opened(tx, user_id=me.office.login.user_id, before=None, **session)
+            lambda tx: sessions.opened(tx, user_id=me.office.login.user_id, before=None, **session)
         )
         del me.browser.http.headers["x-authorization"]
         me.browser.http.headers["cookie"] = f"tripline={cookie.text}"

@@ -7,7 +7,7 @@ from tests.support.portal import Browser
 from tripline import config
 from tripline.domain.access import Authority
 from tripline.domain.shares import Shares
-from tripline.services.accounts import browser_sessions
+from tripline.services.accounts import sessions
 from tripline.services.accounts.sessions import Client
 from tripline.services.live.feed import Feed
 from tripline.services.shares import Places
@@ -18,7 +18,7 @@ SETTINGS = config.Sessions()
 
 async def cookie_of(app, user_id):
     opened = {"user_id": user_id, "client": Client(agent=None, address=None), "settings": SETTINGS, "before": None}
-    return await app.store.write(lambda tx: browser_sessions.opened(tx, **opened, now_ms=app.now_ms))
+    return await app.store.write(lambda tx: sessions.opened(tx, **opened, now_ms=app.now_ms))
 
 
 async def asked(app, login):

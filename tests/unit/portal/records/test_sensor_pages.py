@@ -12,7 +12,7 @@ from tests.support.portal import HTMX, Browser, Page
 from tripline.domain.ids import RowNo
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
-from tripline.services.device_check import phrases
+from tripline.services import device_check
 from tripline.store.devices import connections
 from tripline.store.devices.connections import Change
 from tripline.store.tables import sensor_attribute
@@ -24,7 +24,7 @@ def test_every_way_a_connection_ends_has_words() -> None:
     texts = catalogue.of_portal(Language.ENGLISH)
     beginning = "portal.sensors.lost."
 
-    assert {key.removeprefix(beginning) for key in texts if key.startswith(beginning)} == set(phrases.ENDINGS)
+    assert {key.removeprefix(beginning) for key in texts if key.startswith(beginning)} == set(device_check.ENDINGS)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from tests.support.rest import Rest
 from tripline.domain.access import Authority
 from tripline.domain.ids import UserId
 from tripline.services.accounts import login
-from tripline.services.accounts.known_addresses import OF_ACCOUNT, KnownAddresses
+from tripline.services.accounts.limits import OF_ACCOUNT, KnownAddresses
 from tripline.services.accounts.sessions import Client
 
 KIM, LEE, PARK = UserId("kim"), UserId("lee"), UserId("park")

@@ -11,9 +11,8 @@ from tests.support.rest import Login, Rest
 from tripline import config
 from tripline.domain.access import Authority
 from tripline.services.accounts import links
-from tripline.services.accounts.browser_sessions import Cookie
 from tripline.services.accounts.links import LinkUnusable
-from tripline.services.accounts.sessions import Client
+from tripline.services.accounts.sessions import Client, Cookie
 from tripline.store.transactions import WriteTx
 
 EMAIL = "kim@x.example"

@@ -12,7 +12,7 @@ from tripline.language import phrases
 from tripline.language.catalogue import Language
 from tripline.ports.maps import RoadServer
 from tripline.scoring import quality
-from tripline.services.doctor import doctor
+from tripline.services import doctor
 from tripline.store.accounts import mail_outbox
 from tripline.store.push import outbox, receiver_state
 from tripline.store.push import queue as push_queue

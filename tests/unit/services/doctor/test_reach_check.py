@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import delete, insert, update
 from tests.support import listing, reaching, stores
 
-from tripline.services.doctor import reach_check
+from tripline.services import doctor
 from tripline.store.tables import reach
 
 pytestmark = pytest.mark.anyio
@@ -23,9 +23,9 @@ async def test_wrong_rows_are_counted_and_written_again_on_request(tmp_path):
     store = stores.fresh(tmp_path).open()
     try:
         await store.write(spoil)
-        seen = await reach_check.checked(store, repair=False)
-        mended = await reach_check.checked(store, repair=True)
-        after = await reach_check.checked(store, repair=False)
+        seen = await doctor.checked(store, repair=False)
+        mended = await doctor.checked(store, repair=True)
+        after = await doctor.checked(store, repair=False)
         left = await store.write(reaching.recount)
     finally:
         await store.close()

@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from tripline.ports.outages import Fault, StoreOutage
-from tripline.services.doctor import shared_store
-from tripline.services.doctor.doctor import Finding
+from tripline.services import doctor
+from tripline.services.doctor import Finding
 from tripline.store.database.inspection import ASIDE_COUNTED, Node, Shared
 from tripline.store.database.partitions import Partition
 from tripline.store.database.requirements import Server
@@ -28,7 +28,7 @@ WELL = Shared(
 
 
 def finding(subject: str, seen: Shared) -> Finding:
-    (found,) = [each for each in shared_store.about(seen) if each.subject == subject]
+    (found,) = [each for each in doctor.about_shared(seen) if each.subject == subject]
     return found
 
 
@@ -38,7 +38,7 @@ def processes(*nodes: Node) -> tuple[bool, str]:
 
 
 def test_shared_database_that_is_well_has_nothing_wrong():
-    found = shared_store.about(WELL)
+    found = doctor.about_shared(WELL)
 
     assert [each.subject for each in found] == ["database", "connections", "clock", "partitions", "processes"]
     assert all(each.well for each in found)
@@ -54,7 +54,7 @@ def test_blocks_with_a_wrong_checksum_are_wrong():
 
 @pytest.mark.parametrize("fault", list(Fault))
 def test_database_that_fails_the_doctor_is_wrong_with_a_remedy(fault):
-    found = shared_store.failed(StoreOutage(fault, "The store said so"))
+    found = doctor.failed_shared(StoreOutage(fault, "The store said so"))
 
     assert (found.well, found.text.partition("; ")[0]) == (False, "The store said so")
 

@@ -4,7 +4,7 @@ import pytest
 
 from tripline.domain.ids import RequestId, RowNo, SensorId
 from tripline.domain.pushes import Channel
-from tripline.services.push import addresses, http_requests
+from tripline.services.push import http_requests
 from tripline.services.push.secrets import Sign
 from tripline.store.push.queue import Addresses, Content, Row
 
@@ -13,7 +13,7 @@ CALL = RequestId("d4d91e60-c801-11ef-9d5c-6b1f6f2a4c11")
 
 
 def url(channel, *, notify=None, host=None, port=None, path=None):
-    return addresses.url_of(channel, Addresses(notify, host, port, path, None, None, None))
+    return http_requests.url_of(channel, Addresses(notify, host, port, path, None, None, None))
 
 
 @pytest.mark.parametrize(

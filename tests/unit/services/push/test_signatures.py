@@ -4,7 +4,7 @@ import base64
 import hashlib
 import hmac
 
-from tripline.services.push import signatures
+from tripline.services.push import secrets
 from tripline.services.push.secrets import FORMER_MS, Sign
 
 KEY = base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
@@ -12,7 +12,7 @@ NOW_MS = 1_614_265_330_999
 
 
 def test_signature_is_the_one_of_the_published_example():
-    signed = signatures.signature(
+    signed = secrets.signature(
         KEY, message_id="msg_p5jXN8AQM9LWM0D4loKWxJek", timestamp_s=1_614_265_330, body=b'{"test": 2432232314}'
     )
 
@@ -20,7 +20,7 @@ def test_signature_is_the_one_of_the_published_example():
 
 
 def test_headers_are_id_seconds_and_a_signature_of_each_secret():
-    found = dict(signatures.headers([KEY, b"former"], message_id="m", body=b"{}", now_ms=NOW_MS))
+    found = dict(secrets.headers([KEY, b"former"], message_id="m", body=b"{}", now_ms=NOW_MS))
 
     assert (found["webhook-id"], found["webhook-timestamp"]) == ("m", "1614265330")
     expected = [
@@ -40,7 +40,7 @@ def test_former_secret_signs_for_a_day():
 
 
 def test_secret_is_shown_as_libraries_take_it():
-    shown = signatures.shown(bytes(range(32)))
+    shown = secrets.shown(bytes(range(32)))
 
     assert shown.startswith("whsec_")
     assert base64.b64decode(shown.removeprefix("whsec_")) == bytes(range(32))

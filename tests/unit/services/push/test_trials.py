@@ -13,7 +13,7 @@ from tripline.domain.ids import PLACEHOLDER
 from tripline.domain.pushes import Channel
 from tripline.domain.refusals import Forbidden, NotFound
 from tripline.ports.webhooks import WebhookFailedError, WebhookReply
-from tripline.services.push import signatures
+from tripline.services.push import secrets
 from tripline.services.push.trials import AT_ONCE, Trial
 from tripline.store.tables import push_outbox
 
@@ -82,7 +82,7 @@ def test_trial_is_signed_says_that_it_is_one_and_shows_the_answer(tmp_path):
         "pld": {},
     }
     about = {"message_id": headers["webhook-id"], "timestamp_s": rest.NOW_MS // 1_000, "body": sent.body}
-    assert headers["webhook-signature"] == signatures.signature(_raw(secret), **about)
+    assert headers["webhook-signature"] == secrets.signature(_raw(secret), **about)
     assert trial == Trial(
         channel=Channel.NOTIFY, at_ms=rest.NOW_MS, status=500, took_ms=34, start="n\N{REPLACEMENT CHARACTER}! 오류"
     )
@@ -91,7 +91,7 @@ def test_trial_is_signed_says_that_it_is_one_and_shows_the_answer(tmp_path):
 
 
 def _raw(shown):
-    return base64.b64decode(shown.removeprefix(signatures.PREFIX))
+    return base64.b64decode(shown.removeprefix(secrets.PREFIX))
 
 
 def test_trial_of_results_goes_to_their_own_address_with_their_headers(tmp_path):

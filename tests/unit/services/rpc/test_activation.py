@@ -12,7 +12,7 @@ from tripline.domain.refusals import Forbidden, NotFound
 from tripline.ports.devices import Delivery
 from tripline.services import notifications
 from tripline.services.rpc import activation, answers
-from tripline.services.rpc.abandoned import MARGIN_MS, Overdue
+from tripline.services.rpc.calls import MARGIN_MS, Overdue
 from tripline.wire.readings import RpcAnswer
 
 

@@ -11,7 +11,7 @@ from tests.support.ingest_rig import COMPANY, DRIVER, MINUTE, NOW, OTHER_VEHICLE
 from tripline import observe
 from tripline.domain.ids import UserId, VehicleId
 from tripline.domain.rpc import CallEvent
-from tripline.services.rpc import cancellations, requests
+from tripline.services.rpc import activation, requests
 from tripline.store import tables
 from tripline.store.devices import latest_values
 from tripline.store.rpc import activations as rpc_activations
@@ -355,7 +355,7 @@ def test_activation_that_was_cancelled_maps_nothing(rig):
     rig.want([300])
     call = ask(rig, sensor=UNMAPPED, onto=VEHICLE)
 
-    rig.run(rig.store.write(lambda tx: cancellations.activation(tx, UNMAPPED, ids=rig.ids, now_ms=NOW)))
+    rig.run(rig.store.write(lambda tx: activation.activation(tx, UNMAPPED, ids=rig.ids, now_ms=NOW)))
     result(rig, call, sensor=UNMAPPED)
 
     assert mounted_on(rig) is None

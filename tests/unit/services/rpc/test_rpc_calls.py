@@ -19,8 +19,7 @@ from tripline.ports.devices import Delivery
 from tripline.ports.outages import Outage
 from tripline.services import notifications
 from tripline.services.rpc import answers, calls, group_commit, records, requests
-from tripline.services.rpc.abandoned import BATCH, MARGIN_MS, Overdue
-from tripline.services.rpc.calls import Calls
+from tripline.services.rpc.calls import BATCH, MARGIN_MS, Calls, Overdue
 from tripline.services.rpc.group_commit import Gathering
 from tripline.store import tables
 from tripline.store.lists import Span, UnknownOffset

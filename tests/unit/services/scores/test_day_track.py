@@ -3,7 +3,7 @@
 import pytest
 
 from tripline.domain import samples
-from tripline.services.scores import day_track
+from tripline.services.scores import track
 
 
 @pytest.mark.parametrize("unknown", [255.0, -1.0, 65_535.0, float("nan")])
@@ -14,4 +14,4 @@ def test_unknown_speed_while_standing_does_not_end_idling(unknown: float) -> Non
         for second, speed in enumerate(speeds)
     )
 
-    assert day_track.idle_ms(packed, begin_ms=0, end_ms=10**9) == 600_000
+    assert track.idle_ms(packed, begin_ms=0, end_ms=10**9) == 600_000

@@ -7,8 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tripline.services.scores.track import Track
-from tripline.services.scores.track_files import TrackForm, written
+from tripline.services.scores.track import Track, TrackForm, written
 
 NAME = "=1+1 <b>&\x07"
 HEADER = ("time", "lat", "lon", "speed")

@@ -4,9 +4,8 @@ import math
 
 import pytest
 
-from tripline.domain import track_ends
-from tripline.domain.positions import DEGREE_M
-from tripline.domain.track_ends import END_M, Moment
+from tripline.domain import positions
+from tripline.domain.positions import DEGREE_M, END_M, Moment
 
 LAT, LON = 35.0, 129.0
 
@@ -28,7 +27,7 @@ def straight(metres, *, step=10, lon=LON):
 
 def passed(track):
     """Metres from the beginning to the shown places."""
-    return [round(track_ends._metres(track[0], each) / HAIR) for each in track_ends.without_ends(track)]
+    return [round(positions._metres(track[0], each) / HAIR) for each in positions.without_ends(track)]
 
 
 def test_straight_trip_loses_two_hundred_metres_at_each_end():
@@ -37,12 +36,12 @@ def test_straight_trip_loses_two_hundred_metres_at_each_end():
 
 @pytest.mark.parametrize(("metres", "points"), [(0, 0), (390, 0), (400, 0), (410, 2), (420, 3)])
 def test_trip_of_four_hundred_metres_or_less_shows_nothing(metres, points):
-    assert len(track_ends.without_ends(straight(metres))) == points
+    assert len(positions.without_ends(straight(metres))) == points
 
 
 @pytest.mark.parametrize("track", [[], [at(0, 0)]], ids=["no place", "one place"])
 def test_track_without_a_line_shows_nothing(track):
-    assert track_ends.without_ends(track) == []
+    assert positions.without_ends(track) == []
 
 
 def test_wandering_positions_of_a_standing_vehicle_are_no_distance():
@@ -52,11 +51,11 @@ def test_wandering_positions_of_a_standing_vehicle_are_no_distance():
     drive = [at(3_600 + no, 10 * no) for no in range(101)]
     end = [at(3_701 + no, 1_000 + east, north) for no, (east, north) in enumerate(noise)]
 
-    shown = track_ends.without_ends([*begin, *drive, *end])
+    shown = positions.without_ends([*begin, *drive, *end])
 
     assert set(shown) < set(drive)
     homes = begin[0], end[-1]
-    assert min(track_ends._metres(home, each) for home in homes for each in shown) >= END_M
+    assert min(positions._metres(home, each) for home in homes for each in shown) >= END_M
 
 
 def test_first_position_far_off_does_not_show_where_the_trip_began():
@@ -77,8 +76,8 @@ def test_trip_that_comes_back_hides_both_ends_alone():
 def test_trip_inside_a_yard_shows_nothing():
     yard = [at(no, 90 * math.cos(no / 10), 90 * math.sin(no / 10)) for no in range(1_000)]
 
-    assert track_ends.without_ends(yard) == []
+    assert positions.without_ends(yard) == []
 
 
 def test_trip_across_the_date_line_is_measured_across_it():
-    assert len(track_ends.without_ends(straight(1_000, lon=179.995))) == 61
+    assert len(positions.without_ends(straight(1_000, lon=179.995))) == 61

@@ -12,10 +12,17 @@ from tripline.mqtt import events
 from tripline.scoring import quality
 from tripline.scoring.quality import Quality
 from tripline.scoring.score import NotScored
-from tripline.services import presence, session_check
-from tripline.services.device_check import phrases
-from tripline.services.device_check.looks import CallState, Look, Session, Traced, TripState, Watched
-from tripline.services.device_check.reports import Listener, ReportLine
+from tripline.services import device_check, presence, session_check
+from tripline.services.device_check import (
+    CallState,
+    Listener,
+    Look,
+    ReportLine,
+    Session,
+    Traced,
+    TripState,
+    Watched,
+)
 from tripline.services.ingest import traces
 from tripline.wire import topics
 from tripline.wire.device.reasons import REASONS
@@ -79,7 +86,7 @@ def test_beginning_says_how_things_stand(first: Look, watched: Watched, said: li
         (
             CONNECTED,
             replace(CONNECTED, changed_ms=NOW + 5),
-            [f"connected again; {phrases.ENDINGS['taken_over']}"],
+            [f"connected again; {device_check.ENDINGS['taken_over']}"],
         ),
         (CONNECTED, Session(False, NOW + 5, "disconnected"), ["disconnected, disconnected: the device said goodbye"]),
         (Session(False, NOW, "lost"), Session(False, NOW + 5, "odd"), ["connected and disconnected, odd: see the log"]),
@@ -182,7 +189,7 @@ def test_message_that_the_reader_never_judged_is_told_with_its_reason_alone(outc
 def test_trace_that_is_full_is_told_as_a_note() -> None:
     (told,) = listener_from().told(replace(NOTHING, messages=(traced(b"", traces.NOT_TRACED),)), NOW)
 
-    assert (told.kind, told.text) == ("note", phrases.OUTCOMES[traces.NOT_TRACED])
+    assert (told.kind, told.text) == ("note", device_check.OUTCOMES[traces.NOT_TRACED])
 
 
 @pytest.mark.parametrize(
@@ -205,6 +212,8 @@ def test_every_reason_that_the_program_has_is_put_into_words() -> None:
         *(roster.TAKEN_OVER, session_check.CREDENTIAL_ENDED, listener.STOPPED, presence.SERVER_LOST),
     }
 
-    assert endings <= set(phrases.ENDINGS)
-    assert {str(reason) for reason in NotScored} | {"device_type", "unmapped", "parking"} <= set(phrases.NOT_SCORED)
-    assert set(reference.REASONS) <= set(REASONS) | set(phrases.REFUSED)
+    assert endings <= set(device_check.ENDINGS)
+    assert {str(reason) for reason in NotScored} | {"device_type", "unmapped", "parking"} <= set(
+        device_check.NOT_SCORED
+    )
+    assert set(reference.REASONS) <= set(REASONS) | set(device_check.REFUSED)

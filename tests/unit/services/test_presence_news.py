@@ -2,13 +2,9 @@
 
 import pytest
 
-from tripline.domain import presence
+from tripline.services import presence
 
 SINCE = 100_000
-
-
-def test_device_that_was_told_away_or_never_told_comes_as_news_and_another_does_not():
-    assert (presence.comes_as_news(told=False), presence.comes_as_news(told=True)) == (True, False)
 
 
 @pytest.mark.parametrize(

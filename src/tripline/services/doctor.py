@@ -1,33 +1,41 @@
 """The findings of `tripline doctor` about a data folder, with or without a running server.
 
-The caller measures the disk, the certificate and damage; this module judges them and the store's contents. Checks of a
-shared database and its processes are in `shared_store.py`.
+The caller measures the disk, the certificate and damage; this module judges them and the store's contents.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
 
-from tripline.domain.access import Scope
+from tripline.domain import access
+from tripline.domain.access import Action, Actor, Scope
 from tripline.domain.ids import CompanyId
 from tripline.domain.instants import DAY_MS
 from tripline.domain.pushes import Channel
 from tripline.domain.refusals import Value
 from tripline.domain.scores import WhyNot
 from tripline.language import kept, phrases
-from tripline.language.phrases import Phrase, phrase
+from tripline.language.phrases import Phrase, phrase, verbatim
+from tripline.ports.clocks import Clock
 from tripline.ports.maps import LostMap, RoadServer
+from tripline.ports.outages import Fault, StoreOutage
 from tripline.scoring import quality
 from tripline.scoring.quality import Unit
+from tripline.services import readiness
+from tripline.store import reach
 from tripline.store.accounts import mail_outbox
+from tripline.store.database import inspection
+from tripline.store.database.inspection import ASIDE_COUNTED, Node, Shared
 from tripline.store.ingest import rejected
 from tripline.store.ingest.rejected import Refused
 from tripline.store.push import parked as push_parked
 from tripline.store.push import receiver_state
+from tripline.store.reach import Kind
 from tripline.store.scores import scores
-from tripline.store.transactions import ReadTx
+from tripline.store.transactions import ReadTx, Store, WriteTx
 
 _MS_PER_MINUTE: Final = 60_000
 LATE_MS: Final = 300_000
@@ -315,3 +323,176 @@ def _mails(tx: ReadTx) -> Finding:
 
 def _error(last: str | None, name: str = "doctor.last_error") -> tuple[Phrase, ...]:
     return (phrase(name), kept.phrase_of(last, joint=" ")) if last else ()
+
+
+async def checked(store: Store, *, repair: bool) -> Finding:
+    """Compare every row with the fleet, some vehicles and sensors a transaction; `repair` writes rows that differ.
+
+    Raises `Outage`.
+    """
+    found = 0
+    for kind in Kind:
+        after: str | None = ""
+        while after is not None:
+            ids, wrong = await store.read(partial(_behind, kind=kind, after=after))
+            found += wrong
+            if wrong and repair:
+                await store.write(partial(_refresh, kind=kind, ids=ids))
+            after = ids[-1] if ids else None
+    while ids := await store.read(reach.orphans):
+        found += len(ids)
+        if not repair:
+            break
+        await store.write(partial(_refresh, kind=Kind.VEHICLE, ids=ids))
+    return _finding(found, repaired=repair)
+
+
+def _behind(tx: ReadTx, kind: Kind, after: str) -> tuple[list[str], int]:
+    ids = reach.behind(tx, kind, after)
+    return ids, reach.wrong(tx, kind, ids) if ids else 0
+
+
+def _refresh(tx: WriteTx, kind: Kind, ids: list[str]) -> int:
+    return reach.refresh(tx, ids) if kind is Kind.VEHICLE else reach.refresh(tx, sensor_ids=ids)
+
+
+def _finding(found: int, *, repaired: bool) -> Finding:
+    if not found:
+        return Finding("reach", True, (phrase("doctor.reach.well"),))
+    if repaired:
+        return Finding("reach", True, (phrase("doctor.reach.repaired", n=found),), noted=True)
+    return Finding("reach", False, (phrase("doctor.reach.wrong", n=found),), phrase("doctor.reach.mend"))
+
+
+_CERTIFICATE: Final = "certificate"
+
+
+def examined(tx: ReadTx, *, actor: Actor, ready: readiness.Report, clock: Clock) -> Report:
+    """Return the findings, the ones to repair first. Raises `Forbidden`."""
+    access.scope_of(actor, Action.INSTALLATION_READ)
+    findings = [
+        Finding(check.name, check.well, check.said, check.remedy)
+        for check in ready.checks
+        if check.name != _CERTIFICATE
+    ]
+    findings += maps(ready.lost_maps)
+    findings += road_server(ready.road_server)
+    if ready.certificate_end_ms is not None:
+        findings.append(certificate(ready.certificate_end_ms, now_ms=clock()))
+    findings += authority(ready.authority_end_ms, now_ms=clock())
+    if tx.shared:
+        findings += about_shared(inspection.look(tx, clock=clock))
+    report = reported(tx, findings, now_ms=clock())
+    return Report(sorted(report.findings, key=_urgency), report.rejected, report.newest)
+
+
+def _urgency(finding: Finding) -> int:
+    return 0 if not finding.well else 1 if finding.noted else 2
+
+
+SILENT_MS: Final = 10_000
+"""A process that says nothing for so long is taken for dead by the others."""
+SKEW_MS: Final = 1_000
+"""Row numbers are instants, so the clocks of all machines have to agree."""
+FULL: Final = 0.9
+"""Share of the server's connections."""
+NEEDED: Final = 2
+"""Weeks that need their partitions before long: this one and the next."""
+ROLES: Final = ("api", "gateway", "worker")
+COMMAND: Final = "command"
+"""The role of a command at work beside the servers."""
+
+
+_REMEDIES: Final = {
+    Fault.AWAY: phrase("doctor.store.away"),
+    Fault.FULL: phrase("doctor.store.full"),
+    Fault.READ_ONLY: phrase("doctor.store.read_only"),
+    Fault.DISK: phrase("doctor.store.disk"),
+    Fault.DAMAGED: phrase("doctor.store.damaged"),
+}
+
+
+def failed_shared(outage: StoreOutage) -> Finding:
+    """The database failed during a query."""
+    return Finding("database", False, (kept.phrase_of(str(outage)),), _REMEDIES[outage.fault])
+
+
+def unusable_shared(why: str) -> Finding:
+    """The database cannot be queried."""
+    return Finding("database", False, (verbatim(why),))
+
+
+def about_shared(seen: Shared) -> list[Finding]:
+    """The findings about server, clock, partitions and processes."""
+    return [
+        _database(seen),
+        _connections(seen),
+        _clock(seen),
+        _partitions(seen),
+        _nodes(seen),
+    ]
+
+
+def _database(seen: Shared) -> Finding:
+    server = verbatim(f"PostgreSQL {seen.server.version_text}, {seen.server.encoding}")
+    if seen.checksum_failures:
+        damaged = phrase("doctor.database.checksums", count=seen.checksum_failures)
+        return Finding("database", False, (server, damaged), phrase("doctor.database.checksums.mend", joint=" "))
+    return Finding("database", True, (server,))
+
+
+def _connections(seen: Shared) -> Finding:
+    used = (phrase("doctor.connections.used", used=seen.connections, allowed=seen.connections_allowed),)
+    if seen.connections >= FULL * seen.connections_allowed:
+        return Finding("connections", False, used, phrase("doctor.connections.mend"))
+    return Finding("connections", True, used)
+
+
+def _clock(seen: Shared) -> Finding:
+    if abs(seen.ahead_ms) > SKEW_MS:
+        seconds = f"{abs(seen.ahead_ms) / 1000:.1f}"
+        ahead = seen.ahead_ms > 0
+        off = phrase("doctor.clock.ahead", seconds=seconds) if ahead else phrase("doctor.clock.behind", seconds=seconds)
+        return Finding("clock", False, (off,), phrase("doctor.clock.mend"))
+    return Finding("clock", True, (phrase("doctor.clock.differ", ms=abs(seen.ahead_ms)),))
+
+
+def _partitions(seen: Shared) -> Finding:
+    aside: tuple[Phrase, ...] = ()
+    if seen.aside >= ASIDE_COUNTED:
+        aside = (phrase("doctor.partitions.aside.more", rows=seen.aside),)
+    elif seen.aside:
+        aside = (phrase("doctor.partitions.aside", n=seen.aside),)
+    soon = sorted({each.start_ms for each in seen.partitions_wanted})[:NEEDED]
+    late = tuple((verbatim(each.name),) for each in seen.partitions_missing if each.start_ms in soon)
+    if late:
+        missing = phrase("doctor.partitions.missing", n=len(late))
+        return Finding("partitions", False, (missing, *aside), phrase("doctor.schema.mend"), late)
+    return Finding("partitions", True, (phrase("doctor.partitions.there"), *aside))
+
+
+def _nodes(seen: Shared) -> Finding:
+    details = tuple(_line(node) for node in seen.nodes)
+    servers = [node for node in seen.nodes if node.roles != COMMAND]
+    alive = [node for node in servers if node.silent_ms < SILENT_MS]
+    if servers and not alive:
+        return Finding(
+            "processes", False, (phrase("doctor.processes.gone"),), phrase("doctor.processes.gone.mend"), details
+        )
+    if not alive:
+        return Finding("processes", True, (phrase("doctor.processes.none"),), None, details)
+    run = phrase("doctor.processes.run", count=len(alive))
+    done = {role for node in alive for role in node.roles.split(",")}
+    idle = tuple(role for role in ROLES if role not in done)
+    if idle and "all" not in done:
+        return Finding(
+            "processes", False, (run, phrase("doctor.processes.idle", joint=", ", roles=idle)), None, details
+        )
+    return Finding("processes", True, (run,), None, details)
+
+
+def _line(node: Node) -> tuple[Phrase, ...]:
+    line = phrase("doctor.processes.line", name=node.name, roles=node.roles, minutes=node.age_ms // 60_000)
+    if node.silent_ms < SILENT_MS:
+        return (line,)
+    return line, phrase("doctor.processes.silent", joint=", ", seconds=node.silent_ms // 1000)

@@ -1,1 +1,0 @@
-"""Live reports on one device for its maker: `tripline device check`."""
