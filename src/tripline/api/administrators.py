@@ -7,9 +7,9 @@ from litestar.types import ASGIApp
 
 from tripline.api import person_bodies
 from tripline.domain import people
-from tripline.domain.access import Action
-from tripline.domain.ids import CompanyId, UserId
-from tripline.http import answers, pages, parameters, permission, reads
+from tripline.domain.access import Action, Actor
+from tripline.domain.ids import UserId
+from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import PageOf, operation
 from tripline.services import notifications
@@ -32,20 +32,17 @@ async def register(request: Call) -> ASGIApp:
     """A further administrator of the company."""
     context = context_of(request)
     actor = await permission.permitted(request)
-    company_id = _company_id(request)
+    company_id = parameters.company_id(request)
     await context.store.read_short(lambda tx: service.admit(tx, actor=actor, company_id=company_id))
     body, registration, password_hash = await person_bodies.registration(request, actor)
-    now_ms = context.clock()
 
     def work(tx: WriteTx) -> rest_people.UserRecord:
         new = service.register(
             tx,
-            actor=actor,
+            **changes.by(request, actor),
             company_id=company_id,
             registration=registration,
             password_hash=password_hash,
-            ids=context.ids,
-            now_ms=now_ms,
         )
         return person_bodies.registered(body, new)
 
@@ -67,22 +64,19 @@ async def change(request: Call) -> ASGIApp:
     """
     context = context_of(request)
     actor = await permission.permitted(request)
-    company_id, user_id = _company_id(request), _user_id(request)
+    company_id, user_id = parameters.company_id(request), _user_id(request)
     before = await context.store.read_short(
         lambda tx: service.find(tx, actor=actor, company_id=company_id, user_id=user_id)
     )
     named, password_hash = await person_bodies.changes(request, actor, before)
-    now_ms = context.clock()
     changed = await context.store.write(
         lambda tx: service.change(
             tx,
-            actor=actor,
+            **changes.by(request, actor),
             company_id=company_id,
             user_id=user_id,
             named=named,
             password_hash=password_hash,
-            ids=context.ids,
-            now_ms=now_ms,
         )
     )
     return answers.ok(rest_people.user_record(changed))
@@ -99,12 +93,9 @@ async def delete(request: Call) -> ASGIApp:
     """The administrator's account ends; a company keeps at least one."""
     context = context_of(request)
     actor = await permission.permitted(request)
-    company_id, user_id = _company_id(request), _user_id(request)
-    now_ms = context.clock()
+    company_id, user_id = parameters.company_id(request), _user_id(request)
     changed = await context.store.write(
-        lambda tx: service.delete(
-            tx, actor=actor, company_id=company_id, user_id=user_id, ids=context.ids, now_ms=now_ms
-        )
+        lambda tx: service.delete(tx, **changes.by(request, actor), company_id=company_id, user_id=user_id)
     )
     notifications.send(context.signals, notifications.deleted(changed))
     return answers.ok({})
@@ -120,9 +111,8 @@ async def delete(request: Call) -> ASGIApp:
 async def list_administrators(request: Call) -> ASGIApp:
     """The company's administrators, by name."""
 
-    def work(tx: ReadTx) -> Page:
-        actor = permission.permitted_in(tx, request)
-        company_id = _company_id(request)
+    def work(tx: ReadTx, actor: Actor) -> Page:
+        company_id = parameters.company_id(request)
         service.admit(tx, actor=actor, company_id=company_id)
         return reads.by_name(
             request,
@@ -131,11 +121,7 @@ async def list_administrators(request: Call) -> ASGIApp:
             name=lambda user: user.name,
         )
 
-    return answers.ok(await reads.page(request, work))
-
-
-def _company_id(request: Call) -> CompanyId:
-    return CompanyId(parameters.path_id(request, "companyId"))
+    return await reads.answer(request, work)
 
 
 def _user_id(request: Call) -> UserId:

@@ -10,8 +10,8 @@ from litestar.types import ASGIApp
 
 from tripline import observe
 from tripline.domain import applications, fields, people
-from tripline.domain.access import Action, Gate
-from tripline.http import answers, languages, pages, parameters, peers, permission, reads
+from tripline.domain.access import Action, Actor, Gate
+from tripline.http import answers, changes, languages, pages, parameters, peers, permission, reads
 from tripline.http.context import Call, accounts_of, context_of
 from tripline.http.operations import PageOf, Value, operation
 from tripline.services.accounts import applications as service
@@ -67,8 +67,7 @@ async def submit(request: Call) -> ASGIApp:
 async def list_all(request: Call) -> ASGIApp:
     """Applications by the time they were sent in."""
 
-    def work(tx: ReadTx) -> Page:
-        actor = permission.permitted_in(tx, request)
+    def work(tx: ReadTx, actor: Actor) -> Page:
         state = applications.state_named(parameters.query_text(request.query_params, "state"))
         return reads.by_time(
             request,
@@ -77,7 +76,7 @@ async def list_all(request: Call) -> ASGIApp:
             id_of=lambda application: application.id,
         )
 
-    return answers.ok(await reads.page(request, work))
+    return await reads.answer(request, work)
 
 
 @operation(
@@ -108,11 +107,8 @@ async def approve(request: Call) -> ASGIApp:
     wanted = parameters.path_id(request, "applicationId")
     # A hash like any other: a log-in before the password is set takes the time of one with a wrong password.
     nobodys = await accounts_of(request).passwords.hash(secrets.token_urlsafe(32), peers.requester_of(request, actor))
-    now_ms = context.clock()
     found = await context.store.write(
-        lambda tx: service.approve(
-            tx, actor=actor, application_id=wanted, password_hash=nobodys, ids=context.ids, now_ms=now_ms
-        )
+        lambda tx: service.approve(tx, **changes.by(request, actor), application_id=wanted, password_hash=nobodys)
     )
     context.signals.notify(observe.SIGNAL_MAIL_DUE)
     return answers.ok(rest_accounts.application_record(found))
@@ -135,9 +131,8 @@ async def reject(request: Call) -> ASGIApp:
     await context.store.read_short(lambda tx: service.read(tx, actor=actor, application_id=wanted))
     sent = rest_bodies.read(await parameters.json_object(request), rest_accounts.Rejection)
     reason = fields.prose("reason", sent.reason)
-    now_ms = context.clock()
     found = await context.store.write(
-        lambda tx: service.reject(tx, actor=actor, application_id=wanted, reason=reason, ids=context.ids, now_ms=now_ms)
+        lambda tx: service.reject(tx, **changes.by(request, actor), application_id=wanted, reason=reason)
     )
     context.signals.notify(observe.SIGNAL_MAIL_DUE)
     return answers.ok(rest_accounts.application_record(found))

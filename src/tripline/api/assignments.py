@@ -7,9 +7,9 @@ from litestar.types import ASGIApp
 
 from tripline.domain import vehicles
 from tripline.domain.access import Action
-from tripline.domain.ids import SensorId, UserId, VehicleId
+from tripline.domain.ids import SensorId, UserId
 from tripline.domain.vehicles import Vehicle
-from tripline.http import answers, parameters, permission
+from tripline.http import answers, changes, parameters, permission
 from tripline.http.context import Call, context_of
 from tripline.http.operations import operation
 from tripline.services import notifications
@@ -76,11 +76,10 @@ async def _directed(request: Call, work: _Directed) -> ASGIApp:
     """The vehicle after its managing director changed."""
     context = context_of(request)
     actor = await permission.permitted(request)
-    vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+    vehicle_id = parameters.vehicle_id(request)
     director_id = UserId(parameters.path_id(request, "directorId"))
-    now_ms = context.clock()
     vehicle = await context.store.write(
-        lambda tx: work(tx, actor=actor, vehicle_id=vehicle_id, director_id=director_id, ids=context.ids, now_ms=now_ms)
+        lambda tx: work(tx, **changes.by(request, actor), vehicle_id=vehicle_id, director_id=director_id)
     )
     return answers.ok(rest_vehicles.vehicle_record(vehicle))
 
@@ -89,11 +88,10 @@ async def _driven(request: Call, work: _Driven) -> ASGIApp:
     """The vehicle after its driver changed. Notifications at the change, for the pipeline."""
     context = context_of(request)
     actor = await permission.permitted(request)
-    vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+    vehicle_id = parameters.vehicle_id(request)
     driver_id = UserId(parameters.path_id(request, "driverId"))
-    now_ms = context.clock()
     vehicle, sensors = await context.store.write(
-        lambda tx: work(tx, actor=actor, vehicle_id=vehicle_id, driver_id=driver_id, ids=context.ids, now_ms=now_ms)
+        lambda tx: work(tx, **changes.by(request, actor), vehicle_id=vehicle_id, driver_id=driver_id)
     )
     notifications.send(context.signals, notifications.sensors_changed(sensors))
     return answers.ok(rest_vehicles.vehicle_record(vehicle))

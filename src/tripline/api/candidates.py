@@ -7,7 +7,7 @@ from litestar.types import ASGIApp
 from tripline.domain import delegations
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId
-from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import PageOf, Value, operation
 from tripline.services.fleet import candidates as service
@@ -38,22 +38,16 @@ async def register(request: Call) -> ASGIApp:
     """Register a company of the same service type as one that vehicles may be delegated to."""
     context = context_of(request)
 
-    def admitted(tx: ReadTx) -> tuple[Actor, CompanyId]:
-        actor = permission.permitted_in(tx, request)
-        company_id = CompanyId(parameters.path_id(request, "companyId"))
-        service.require(tx, actor=actor, company_id=company_id)
-        return actor, company_id
-
-    actor, company_id = await context.store.read_short(admitted)
+    actor = await permission.admitted(
+        request, lambda tx, actor: service.require(tx, actor=actor, company_id=parameters.company_id(request))
+    )
+    company_id = parameters.company_id(request)
     body = await parameters.json_object(request)
     sent = rest_bodies.read(body, rest_delegations.CandidateRequest)
     to_company_id = CompanyId(rest_delegations.id_of(sent.to_company_id, "toCompanyId"))
-    now_ms = context.clock()
 
     def work(tx: WriteTx) -> rest_delegations.RelationRecord:
-        new = service.register(
-            tx, actor=actor, company_id=company_id, to_company_id=to_company_id, ids=context.ids, now_ms=now_ms
-        )
+        new = service.register(tx, **changes.by(request, actor), company_id=company_id, to_company_id=to_company_id)
         return rest_read_only.registered(body, rest_delegations.CandidateRequest, rest_delegations.relation_record(new))
 
     return answers.ok(await context.store.write(work))
@@ -70,13 +64,10 @@ async def remove(request: Call) -> ASGIApp:
     """Remove a candidate. Refused while it holds vehicles of the company: they are to be taken back first."""
     context = context_of(request)
     actor = await permission.permitted(request)
-    company_id = CompanyId(parameters.path_id(request, "companyId"))
-    to_company_id = CompanyId(parameters.path_id(request, "toCompanyId"))
-    now_ms = context.clock()
+    company_id = parameters.company_id(request)
+    to_company_id = parameters.company_id(request, "toCompanyId")
     await context.store.write(
-        lambda tx: service.remove(
-            tx, actor=actor, company_id=company_id, to_company_id=to_company_id, ids=context.ids, now_ms=now_ms
-        )
+        lambda tx: service.remove(tx, **changes.by(request, actor), company_id=company_id, to_company_id=to_company_id)
     )
     return answers.ok({})
 
@@ -91,9 +82,8 @@ async def remove(request: Call) -> ASGIApp:
 async def list_companies(request: Call) -> ASGIApp:
     """The company's candidates, or its delegated companies, by name."""
 
-    def work(tx: ReadTx) -> Page:
-        actor = permission.permitted_in(tx, request)
-        company_id = CompanyId(parameters.path_id(request, "companyId"))
+    def work(tx: ReadTx, actor: Actor) -> Page:
+        company_id = parameters.company_id(request)
         service.require_reader(tx, actor=actor, company_id=company_id)
         delegated = bool(parameters.query_flag(request.query_params, "delegated"))
         return reads.by_name(
@@ -105,4 +95,4 @@ async def list_companies(request: Call) -> ASGIApp:
             name=lambda relation: relation.to_company_name,
         )
 
-    return answers.ok(await reads.page(request, work))
+    return await reads.answer(request, work)

@@ -14,7 +14,7 @@ from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import NotFound
-from tripline.http import answers, authentication, pages, parameters, peers, permission, reads
+from tripline.http import answers, authentication, changes, pages, parameters, peers, permission, reads
 from tripline.http.context import Call, accounts_of, context_of, fleet_of
 from tripline.http.operations import PageOf, Value, operation
 from tripline.services import notifications
@@ -57,18 +57,15 @@ async def register(request: Call) -> ASGIApp:
     password_hash = await accounts_of(request).passwords.hash(
         registration.pic_passwd, peers.requester_of(request, actor)
     )
-    now_ms = context.clock()
     session_id = authentication.session_of(request)
 
     def work(tx: WriteTx) -> rest_companies.CompanyRecord:
         new = service.register(
             tx,
-            actor=actor,
+            **changes.by(request, actor),
             session_id=session_id,
             registration=registration,
             password_hash=password_hash,
-            ids=context.ids,
-            now_ms=now_ms,
         )
         record = rest_companies.company_record(new, for_administrator=True, password=registration.pic_passwd, sent=body)
         return rest_read_only.registered(body, rest_companies.CompanyRequest, record)
@@ -86,18 +83,17 @@ async def register(request: Call) -> ASGIApp:
 async def read_mine(request: Call) -> ASGIApp:
     """The caller's company, with the prefix of its device tokens."""
 
-    def work(tx: ReadTx) -> rest_companies.CompanyRecord:
-        actor = permission.permitted_in(tx, request)
+    def work(tx: ReadTx, actor: Actor) -> rest_companies.CompanyRecord:
         return _record(service.mine(tx, actor=actor), actor, with_prefix=True)
 
-    return answers.ok(await context_of(request).store.read_short(work))
+    return await reads.one(request, work)
 
 
 @operation("GET", "/api/tre/v1/company/{companyId}", access=Action.COMPANY_READ, answer=rest_companies.CompanyRecord)
 async def read(request: Call) -> ASGIApp:
     """A company; administrators see the prefix of its device tokens too, and addresses with user and password."""
     actor = await permission.permitted(request)
-    company_id = CompanyId(parameters.path_id(request, "companyId"))
+    company_id = parameters.company_id(request)
     found = await context_of(request).store.read_short(lambda tx: service.read(tx, actor=actor, company_id=company_id))
     return answers.ok(_record(found, actor))
 
@@ -113,7 +109,7 @@ async def read(request: Call) -> ASGIApp:
 async def change(request: Call) -> ASGIApp:
     """The company after a change of the fields in the body; its service type stays, and no account changes."""
     actor = await permission.permitted(request)
-    company_id = CompanyId(parameters.path_id(request, "companyId"))
+    company_id = parameters.company_id(request)
     await _admit_to_change(request, actor, company_id)
     return await _change(request, actor, company_id, await parameters.json_object(request))
 
@@ -144,10 +140,9 @@ async def _admit_to_change(request: Call, actor: Actor, company_id: CompanyId) -
 async def _change(request: Call, actor: Actor, company_id: CompanyId, body: dict[str, Any]) -> ASGIApp:
     context = context_of(request)
     named = rest_companies.said(rest_bodies.read_partial(body, rest_companies.CompanyRequest))
-    now_ms = context.clock()
 
     def work(tx: WriteTx) -> rest_companies.CompanyRecord:
-        changed = service.change(tx, actor=actor, company_id=company_id, named=named, ids=context.ids, now_ms=now_ms)
+        changed = service.change(tx, **changes.by(request, actor), company_id=company_id, named=named)
         return rest_read_only.changed(body, rest_companies.CompanyRequest, _record(changed, actor, sent=body))
 
     record = await context.store.write(work)
@@ -166,10 +161,9 @@ async def delete(request: Call) -> ASGIApp:
     """
     context = context_of(request)
     actor = await permission.permitted(request)
-    company_id = CompanyId(parameters.path_id(request, "companyId"))
-    now_ms = context.clock()
+    company_id = parameters.company_id(request)
     changed = await context.store.write(
-        lambda tx: service.delete(tx, actor=actor, company_id=company_id, ids=context.ids, now_ms=now_ms)
+        lambda tx: service.delete(tx, **changes.by(request, actor), company_id=company_id)
     )
     notifications.send(context.signals, (*notifications.deleted(changed), *notifications.company_changed(company_id)))
     return answers.ok({})
@@ -218,9 +212,8 @@ async def count_partners(request: Call) -> ASGIApp:
 async def list_vehicles(request: Call) -> ASGIApp:
     """The vehicles that the company owns, by number."""
 
-    def work(tx: ReadTx) -> Page:
-        actor = permission.permitted_in(tx, request)
-        company_id = CompanyId(parameters.path_id(request, "companyId"))
+    def work(tx: ReadTx, actor: Actor) -> Page:
+        company_id = parameters.company_id(request)
         service.require(tx, actor=actor, company_id=company_id)
         return reads.by_name(
             request,
@@ -229,7 +222,7 @@ async def list_vehicles(request: Call) -> ASGIApp:
             name=lambda vehicle: vehicle.vehicle_no,
         )
 
-    return answers.ok(await reads.page(request, work))
+    return await reads.answer(request, work)
 
 
 def _asked(tx: ReadTx, request: Call) -> tuple[Actor, str | None]:

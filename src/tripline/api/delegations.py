@@ -11,7 +11,7 @@ from litestar.types import ASGIApp
 from tripline.domain import delegations
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId, VehicleId
-from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import PageOf, operation
 from tripline.services import notifications
@@ -39,7 +39,7 @@ REFUSALS: Final = (delegations.AlreadyDelegated, delegations.NotCandidate)
 async def delegate(request: Call) -> ASGIApp:
     """Delegate a vehicle of the caller's company to a company that is its delegation candidate."""
     actor = await permission.permitted(request)
-    return await delegate_to(request, actor, CompanyId(parameters.path_id(request, "toCompanyId")))
+    return await delegate_to(request, actor, parameters.company_id(request, "toCompanyId"))
 
 
 @operation(
@@ -53,12 +53,11 @@ async def take_back(request: Call) -> ASGIApp:
     """Take a vehicle back from a company; the rights of its people on the vehicle end at once."""
     context = context_of(request)
     actor = await permission.permitted(request)
-    to_company_id = CompanyId(parameters.path_id(request, "toCompanyId"))
-    vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
-    now_ms = context.clock()
+    to_company_id = parameters.company_id(request, "toCompanyId")
+    vehicle_id = parameters.vehicle_id(request)
     taken_back = await context.store.write(
         lambda tx: service.take_back(
-            tx, actor=actor, vehicle_id=vehicle_id, to_company_id=to_company_id, ids=context.ids, now_ms=now_ms
+            tx, **changes.by(request, actor), vehicle_id=vehicle_id, to_company_id=to_company_id
         )
     )
     notifications.send(context.signals, notifications.sensors_changed(taken_back.sensors))
@@ -99,9 +98,8 @@ async def list_delegating(request: Call) -> ASGIApp:
 async def list_companies(request: Call) -> ASGIApp:
     """The companies that the vehicle is delegated to, by name."""
 
-    def work(tx: ReadTx) -> Page:
-        actor = permission.permitted_in(tx, request)
-        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+    def work(tx: ReadTx, actor: Actor) -> Page:
+        vehicle_id = parameters.vehicle_id(request)
         service.require_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
         return reads.by_name(
             request,
@@ -110,7 +108,7 @@ async def list_companies(request: Call) -> ASGIApp:
             name=lambda delegation: delegation.to_company_name,
         )
 
-    return answers.ok(await reads.page(request, work))
+    return await reads.answer(request, work)
 
 
 async def delegate_to(request: Call, actor: Actor, to_company_id: CompanyId) -> ASGIApp:
@@ -120,21 +118,17 @@ async def delegate_to(request: Call, actor: Actor, to_company_id: CompanyId) -> 
     body = await parameters.json_object(request)
     sent = rest_bodies.read(body, rest_delegations.VehicleChoice)
     vehicle_id = VehicleId(rest_delegations.id_of(sent.vehicle_id, "vehicleId"))
-    now_ms = context.clock()
 
     def work(tx: WriteTx) -> rest_delegations.DelegationRecord:
-        new = service.delegate(
-            tx, actor=actor, vehicle_id=vehicle_id, to_company_id=to_company_id, ids=context.ids, now_ms=now_ms
-        )
+        new = service.delegate(tx, **changes.by(request, actor), vehicle_id=vehicle_id, to_company_id=to_company_id)
         return rest_read_only.registered(body, rest_delegations.VehicleChoice, rest_delegations.delegation_record(new))
 
     return answers.ok(await context.store.write(work))
 
 
 async def _vehicles(request: Call, *, received: bool) -> ASGIApp:
-    def work(tx: ReadTx) -> Page:
-        actor = permission.permitted_in(tx, request)
-        company_id = CompanyId(parameters.path_id(request, "companyId"))
+    def work(tx: ReadTx, actor: Actor) -> Page:
+        company_id = parameters.company_id(request)
         companies.require(tx, actor=actor, company_id=company_id)
         return reads.by_name(
             request,
@@ -143,4 +137,4 @@ async def _vehicles(request: Call, *, received: bool) -> ASGIApp:
             name=lambda vehicle: vehicle.vehicle_no,
         )
 
-    return answers.ok(await reads.page(request, work))
+    return await reads.answer(request, work)

@@ -7,7 +7,7 @@ from litestar.types import ASGIApp
 from tripline.domain import corrections, fields
 from tripline.domain.access import Action, Actor
 from tripline.domain.disputes import AlreadyContested, NotOpen, OwnDispute, Reason, State, TooManyDisputes
-from tripline.domain.ids import CompanyId, TripId, UserId
+from tripline.domain.ids import TripId, UserId
 from tripline.domain.refusals import BadParameter
 from tripline.http import answers, languages, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of, scores_of
@@ -92,9 +92,8 @@ async def read_dispute(request: Call) -> ASGIApp:
 async def list_disputes(request: Call) -> ASGIApp:
     """The disputes of the company's trips; for directors, of the vehicles that they manage."""
 
-    def work(tx: ReadTx) -> Page:
-        actor = permission.permitted_in(tx, request)
-        company_id = CompanyId(parameters.path_id(request, "companyId"))
+    def work(tx: ReadTx, actor: Actor) -> Page:
+        company_id = parameters.company_id(request)
         service.admit_to_company(tx, actor=actor, company_id=company_id)
         asked = fields.one_of("state", parameters.query_text(request.query_params, "state"), list(State))
         state = None if asked is None else State(asked)
@@ -105,7 +104,7 @@ async def list_disputes(request: Call) -> ASGIApp:
             id_of=lambda found: found.id,
         )
 
-    return answers.ok(await reads.page(request, work, laborious=True))
+    return await reads.answer(request, work, laborious=True)
 
 
 @operation(
@@ -178,7 +177,7 @@ async def withdraw_dispute(request: Call) -> ASGIApp:
 
 def _trip(tx: ReadTx, request: Call) -> tuple[Actor, TripId]:
     """The caller and the trip."""
-    return permission.permitted_in(tx, request), TripId(parameters.path_id(request, "tripId"))
+    return permission.permitted_in(tx, request), parameters.trip_id(request)
 
 
 def _dispute(tx: ReadTx, request: Call) -> tuple[Actor, str]:

@@ -6,7 +6,7 @@ from litestar.types import ASGIApp
 
 from tripline.domain.access import Action, Actor
 from tripline.domain.history import Entry
-from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
+from tripline.domain.ids import UserId
 from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.context import Call
 from tripline.http.operations import PageOf, operation
@@ -30,7 +30,7 @@ async def of_vehicle(request: Call) -> ASGIApp:
     """
 
     def admitted(tx: ReadTx, actor: Actor) -> Callable[[Span], list[Entry]]:
-        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+        vehicle_id = parameters.vehicle_id(request)
         service.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
         return lambda span: service.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id, span=span)
 
@@ -51,7 +51,7 @@ async def of_sensor(request: Call) -> ASGIApp:
     """
 
     def admitted(tx: ReadTx, actor: Actor) -> Callable[[Span], list[Entry]]:
-        sensor_id = SensorId(parameters.path_id(request, "sensorId"))
+        sensor_id = parameters.sensor_id(request)
         service.admit_to_sensor(tx, actor=actor, sensor_id=sensor_id)
         return lambda span: service.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=span)
 
@@ -93,7 +93,7 @@ async def of_company(request: Call) -> ASGIApp:
     """
 
     def admitted(tx: ReadTx, actor: Actor) -> Callable[[Span], list[Entry]]:
-        company_id = CompanyId(parameters.path_id(request, "companyId"))
+        company_id = parameters.company_id(request)
         service.admit_to_company(tx, actor=actor, company_id=company_id)
         return lambda span: service.of_company(tx, actor=actor, company_id=company_id, span=span)
 

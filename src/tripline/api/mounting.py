@@ -7,8 +7,7 @@ from litestar.types import ASGIApp
 
 from tripline.domain import rpc, sensors
 from tripline.domain.access import Action
-from tripline.domain.ids import SensorId, VehicleId
-from tripline.http import answers, authentication, parameters, permission
+from tripline.http import answers, authentication, changes, parameters, permission
 from tripline.http.context import Call, context_of, rpc_of
 from tripline.http.operations import operation
 from tripline.services import notifications
@@ -43,8 +42,8 @@ async def mount(request: Call) -> ASGIApp:
     the device reports success, which is sent to the customer's server. A further request replaces a waiting one.
     """
     actor = await permission.permitted(request)
-    sensor_id = SensorId(parameters.path_id(request, "sensorId"))
-    vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+    sensor_id = parameters.sensor_id(request)
+    vehicle_id = parameters.vehicle_id(request)
     sensor, answered = await rpc_of(request).mounter.mount(actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id)
     if answered is None:
         return answers.ok(rest_sensors.sensor_record(sensor))
@@ -69,14 +68,11 @@ async def unmount(request: Call) -> ASGIApp:
     """
     context = context_of(request)
     actor = await permission.permitted(request)
-    sensor_id = SensorId(parameters.path_id(request, "sensorId"))
+    sensor_id = parameters.sensor_id(request)
     named = "vehicleId" in request.path_params
-    vehicle_id = VehicleId(parameters.path_id(request, "vehicleId")) if named else None
-    now_ms = context.clock()
+    vehicle_id = parameters.vehicle_id(request) if named else None
     unmounted, pending = await context.store.write(
-        lambda tx: service.unmount(
-            tx, actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id, ids=context.ids, now_ms=now_ms
-        )
+        lambda tx: service.unmount(tx, **changes.by(request, actor), sensor_id=sensor_id, vehicle_id=vehicle_id)
     )
     notifications.send(context.signals, pending)
     return answers.ok(rest_sensors.sensor_record(unmounted))

@@ -9,7 +9,7 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import BadParameter, NotFound
 from tripline.domain.rescorings import RescoringRequest, UnderWay
-from tripline.http import answers, parameters, permission
+from tripline.http import answers, changes, parameters, permission, reads
 from tripline.http.context import Call, context_of, scores_of
 from tripline.http.operations import Value, operation
 from tripline.services import notifications, shares
@@ -41,12 +41,11 @@ _DIGITS: Final = 10
 async def list_policies(request: Call) -> ASGIApp:
     """Every stored scoring policy, with all its parameters, and the companies and service types that chose one."""
 
-    def work(tx: ReadTx) -> ScoringPolicies:
-        actor = permission.permitted_in(tx, request)
+    def work(tx: ReadTx, actor: Actor) -> ScoringPolicies:
         choices = policy_service.choices_within(tx, actor=actor)
         return ScoringPolicies([_policy(each) for each in policies.every(tx)], [_choice_for(each) for each in choices])
 
-    return answers.ok(await context_of(request).store.read(work))
+    return await reads.many(request, work)
 
 
 @operation(
@@ -106,12 +105,7 @@ async def choose_policy(request: Call) -> ASGIApp:
         )
         if sent.rescore:
             rescorings.begin(
-                tx,
-                actor=actor,
-                company_id=company_id,
-                asked=RescoringRequest(from_ms=from_ms),
-                ids=context.ids,
-                now_ms=context.clock(),
+                tx, **changes.by(request, actor), company_id=company_id, asked=RescoringRequest(from_ms=from_ms)
             )
 
     await context.store.write(work)
@@ -175,14 +169,14 @@ def admitted(tx: ReadTx, request: Call) -> tuple[Actor, CompanyId]:
     It is checked before the body, and again in the transaction of the change.
     """
     actor = permission.permitted_in(tx, request)
-    company_id = CompanyId(parameters.path_id(request, "companyId"))
+    company_id = parameters.company_id(request)
     policy_service.admit(tx, actor=actor, company_id=company_id)
     return actor, company_id
 
 
 def _company_scoring(tx: ReadTx, request: Call) -> CompanyScoring:
     actor = permission.permitted_in(tx, request)
-    company_id = CompanyId(parameters.path_id(request, "companyId"))
+    company_id = parameters.company_id(request)
     chosen = policy_service.choices(tx, actor=actor, company_id=company_id)
     newest = rescoring_rows.newest(tx, company_id)
     in_force = scores_of(request).policies.in_force(tx, company_id)

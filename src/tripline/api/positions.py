@@ -5,7 +5,6 @@ from typing import Final
 from litestar.types import ASGIApp
 
 from tripline.domain.access import Action
-from tripline.domain.ids import CompanyId, VehicleId
 from tripline.http import answers, languages, pages, parameters, permission
 from tripline.http.context import Call, context_of, maps_of, scores_of
 from tripline.http.operations import Value, operation
@@ -41,7 +40,7 @@ async def read(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> service.Answer:
         actor = permission.permitted_in(tx, request)
-        company_id = CompanyId(parameters.path_id(request, "companyId"))
+        company_id = parameters.company_id(request)
         service.admit(tx, actor=actor, company_id=company_id)
         query = request.query_params
         return service.read(
@@ -76,7 +75,7 @@ async def read_one(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> whereabouts.Whereabouts:
         actor = permission.permitted_in(tx, request)
-        return whereabouts.read(tx, actor=actor, vehicle_id=VehicleId(parameters.path_id(request, "vehicleId")))
+        return whereabouts.read(tx, actor=actor, vehicle_id=parameters.vehicle_id(request))
 
     found = await context.store.read(work)
     roads, language = scores_of(request).roads, languages.asked_of(request)
@@ -101,7 +100,7 @@ async def read_trail(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> list[trail.Point]:
         actor = permission.permitted_in(tx, request)
-        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+        vehicle_id = parameters.vehicle_id(request)
         return trail.read(tx, actor=actor, vehicle_id=vehicle_id, zone=context.time_zone, now_ms=now_ms)
 
     found = await context.store.read(work)

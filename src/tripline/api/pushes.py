@@ -7,7 +7,7 @@ from litestar.types import ASGIApp
 
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId, SensorId
-from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import PageOf, operation
 from tripline.services import notifications
@@ -121,17 +121,15 @@ async def rotate_secret(request: Call) -> ASGIApp:
     """Another secret. For a day the one before signs too: `webhook-signature` then holds two, a blank between."""
     context = context_of(request)
     actor, company_id = await _admitted(request)
-    now_ms = context.clock()
-    made = await context.store.write(
-        lambda tx: service.rotate(tx, actor=actor, company_id=company_id, ids=context.ids, now_ms=now_ms)
-    )
+    by = changes.by(request, actor)
+    made = await context.store.write(lambda tx: service.rotate(tx, **by, company_id=company_id))
     notifications.send(context.signals, notifications.company_changed(company_id))
-    return answers.ok(_secret(made, now_ms))
+    return answers.ok(_secret(made, by["now_ms"]))
 
 
 def _asked(tx: ReadTx, request: Call) -> tuple[Actor, CompanyId]:
     actor = permission.permitted_in(tx, request)
-    return actor, CompanyId(parameters.path_id(request, "companyId"))
+    return actor, parameters.company_id(request)
 
 
 async def _admitted(request: Call) -> tuple[Actor, CompanyId]:

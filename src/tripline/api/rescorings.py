@@ -7,7 +7,7 @@ from tripline.domain import fields
 from tripline.domain.access import Action, Actor
 from tripline.domain.refusals import BadParameter
 from tripline.domain.rescorings import Ended, RescoringRequest, UnderWay
-from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import PageOf, operation
 from tripline.services import notifications
@@ -47,11 +47,7 @@ async def begin_rescoring(request: Call) -> ASGIApp:
     )
 
     def work(tx: WriteTx) -> Rescoring:
-        return rescoring(
-            rescorings.begin(
-                tx, actor=actor, company_id=company_id, asked=asked, ids=context.ids, now_ms=context.clock()
-            )
-        )
+        return rescoring(rescorings.begin(tx, **changes.by(request, actor), company_id=company_id, asked=asked))
 
     begun = await context.store.write(work)
     notifications.send(context.signals, notifications.rescoring_due())

@@ -13,7 +13,7 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.delegations import UserRole
 from tripline.domain.ids import CompanyId, UserId, VehicleId
 from tripline.domain.refusals import BadParameter
-from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import PageOf, Value, operation
 from tripline.services import notifications
@@ -137,25 +137,20 @@ async def list_driver(request: Call) -> ASGIApp:
 async def _give(request: Call, role: UserRole) -> ASGIApp:
     context = context_of(request)
 
-    def admitted(tx: ReadTx) -> tuple[Actor, UserId]:
-        actor = permission.permitted_in(tx, request)
-        user_id = _person_in(request, role)
-        service.require_receiver(tx, actor=actor, user_id=user_id, role=role)
-        return actor, user_id
-
-    actor, user_id = await context.store.read_short(admitted)
+    actor = await permission.admitted(
+        request,
+        lambda tx, actor: service.require_receiver(tx, actor=actor, user_id=_person_in(request, role), role=role),
+    )
+    user_id = _person_in(request, role)
     body = await parameters.json_object(request)
     sent = rest_bodies.read(body, rest_delegations.VehicleChoice)
     vehicle_id = VehicleId(rest_delegations.id_of(sent.vehicle_id, "vehicleId"))
-    now_ms = context.clock()
     if role is UserRole.DELEGATED_DIRECTOR and body.get("toCompanyId"):
         raise BadParameter("header_only", field="toCompanyId")
     others = (rest_delegations.DelegationRecord,) if role is UserRole.DELEGATED_DIRECTOR else ()
 
     def work(tx: WriteTx) -> rest_delegations.RightRecord:
-        new = service.give(
-            tx, actor=actor, user_id=user_id, vehicle_id=vehicle_id, role=role, ids=context.ids, now_ms=now_ms
-        )
+        new = service.give(tx, **changes.by(request, actor), user_id=user_id, vehicle_id=vehicle_id, role=role)
         return rest_read_only.registered(
             body, rest_delegations.VehicleChoice, rest_delegations.right_record(new), *others
         )
@@ -165,7 +160,7 @@ async def _give(request: Call, role: UserRole) -> ASGIApp:
 
 async def _read(request: Call, role: UserRole) -> ASGIApp:
     actor = await permission.permitted(request)
-    user_id, vehicle_id = _person_in(request, role), VehicleId(parameters.path_id(request, "vehicleId"))
+    user_id, vehicle_id = _person_in(request, role), parameters.vehicle_id(request)
     found = await context_of(request).store.read_short(
         lambda tx: service.read(tx, actor=actor, user_id=user_id, vehicle_id=vehicle_id, role=role)
     )
@@ -175,11 +170,10 @@ async def _read(request: Call, role: UserRole) -> ASGIApp:
 async def _take_back(request: Call, role: UserRole) -> ASGIApp:
     context = context_of(request)
     actor = await permission.permitted(request)
-    user_id, vehicle_id = _person_in(request, role), VehicleId(parameters.path_id(request, "vehicleId"))
-    now_ms = context.clock()
+    user_id, vehicle_id = _person_in(request, role), parameters.vehicle_id(request)
     sensors = await context.store.write(
         lambda tx: service.take_back(
-            tx, actor=actor, user_id=user_id, vehicle_id=vehicle_id, role=role, ids=context.ids, now_ms=now_ms
+            tx, **changes.by(request, actor), user_id=user_id, vehicle_id=vehicle_id, role=role
         )
     )
     notifications.send(context.signals, notifications.sensors_changed(sensors))
@@ -187,8 +181,7 @@ async def _take_back(request: Call, role: UserRole) -> ASGIApp:
 
 
 async def _list(request: Call, role: UserRole) -> ASGIApp:
-    def work(tx: ReadTx) -> Page:
-        actor = permission.permitted_in(tx, request)
+    def work(tx: ReadTx, actor: Actor) -> Page:
         user_id = _person_in(request, role)
         service.require_holder(tx, actor=actor, user_id=user_id, role=role)
         return reads.by_name(
@@ -198,7 +191,7 @@ async def _list(request: Call, role: UserRole) -> ASGIApp:
             name=lambda right: right.vehicle_no,
         )
 
-    return answers.ok(await reads.page(request, work))
+    return await reads.answer(request, work)
 
 
 def _person_in(request: Call, role: UserRole) -> UserId:

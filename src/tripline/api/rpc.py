@@ -39,7 +39,7 @@ async def call(request: Call) -> ASGIApp:
 
     def admitted(tx: ReadTx) -> tuple[Actor, SensorId]:
         actor = permission.permitted_in(tx, request)
-        sensor_id = SensorId(parameters.path_id(request, "sensorId"))
+        sensor_id = parameters.sensor_id(request)
         requests.admit(tx, actor=actor, sensor_id=sensor_id)
         return actor, sensor_id
 
@@ -103,7 +103,7 @@ async def read(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> StoredCall:
         actor = permission.permitted_in(tx, request)
-        sensor_id = SensorId(parameters.path_id(request, "sensorId"))
+        sensor_id = parameters.sensor_id(request)
         request_id = RequestId(parameters.path_id(request, "requestId"))
         records.admit(tx, actor=actor, sensor_id=sensor_id)
         return records.read(tx, actor=actor, sensor_id=sensor_id, request_id=request_id)
@@ -118,6 +118,6 @@ async def _record(call: StoredCall) -> rest_rpc.CallRecord:
 def _reader(tx: ReadTx, request: Call) -> tuple[Actor, SensorId]:
     """The caller, and the sensor."""
     actor = permission.permitted_in(tx, request)
-    sensor_id = SensorId(parameters.path_id(request, "sensorId"))
+    sensor_id = parameters.sensor_id(request)
     records.admit(tx, actor=actor, sensor_id=sensor_id)
     return actor, sensor_id

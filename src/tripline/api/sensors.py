@@ -11,10 +11,9 @@ from litestar.types import ASGIApp
 from tripline.api import counts
 from tripline.domain import access, sensors
 from tripline.domain.access import Action, Actor
-from tripline.domain.ids import SensorId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.sensors import Sensor
-from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of, fleet_of
 from tripline.http.operations import PageOf, Value, operation
 from tripline.services import notifications
@@ -70,10 +69,9 @@ async def register(request: Call) -> ASGIApp:
     sent = rest_bodies.read(body, rest_sensors.SensorRequest)
     said = rest_sensors.registration_fields(msgspec.structs.asdict(sent))
     registration = sensors.registration(linked=rest_sensors.names_carrier(sent), **said)
-    now_ms = context.clock()
 
     def work(tx: WriteTx) -> rest_sensors.SensorRecord:
-        new = service.register(tx, actor=actor, registration=registration, ids=context.ids, now_ms=now_ms)
+        new = service.register(tx, **changes.by(request, actor), registration=registration)
         rest_sensors.require_carriers_own(sent.additional_info, new)
         return rest_read_only.registered(body, rest_sensors.SensorRequest, rest_sensors.sensor_record(new))
 
@@ -103,7 +101,7 @@ async def find(request: Call) -> ASGIApp:
 async def read(request: Call) -> ASGIApp:
     """A sensor."""
     actor = await permission.permitted(request)
-    sensor_id = SensorId(parameters.path_id(request, "sensorId"))
+    sensor_id = parameters.sensor_id(request)
     found = await context_of(request).store.read_short(lambda tx: service.read(tx, actor=actor, sensor_id=sensor_id))
     return answers.ok(rest_sensors.sensor_record(found))
 
@@ -125,22 +123,16 @@ async def modify(request: Call) -> ASGIApp:
     """
     context = context_of(request)
 
-    def admitted(tx: ReadTx) -> tuple[Actor, SensorId]:
-        actor = permission.permitted_in(tx, request)
-        sensor_id = SensorId(parameters.path_id(request, "sensorId"))
-        service.admit_to_modify(tx, actor=actor, sensor_id=sensor_id)
-        return actor, sensor_id
-
-    actor, sensor_id = await context.store.read_short(admitted)
+    actor = await permission.admitted(
+        request, lambda tx, actor: service.admit_to_modify(tx, actor=actor, sensor_id=parameters.sensor_id(request))
+    )
+    sensor_id = parameters.sensor_id(request)
     body = await parameters.json_object(request)
     named = rest_bodies.read_partial(body, rest_sensors.SensorRequest)
-    changes = rest_sensors.registration_fields(named)
-    now_ms = context.clock()
+    wanted = rest_sensors.registration_fields(named)
 
     def work(tx: WriteTx) -> tuple[Sensor, Sensor]:
-        before, after = service.modify(
-            tx, actor=actor, sensor_id=sensor_id, changes=changes, ids=context.ids, now_ms=now_ms
-        )
+        before, after = service.modify(tx, **changes.by(request, actor), sensor_id=sensor_id, changes=wanted)
         rest_sensors.require_carriers_own(named.get("additional_info"), before)
         rest_read_only.changed(body, rest_sensors.SensorRequest, rest_sensors.sensor_record(after))
         return before, after
@@ -162,10 +154,9 @@ async def delete(request: Call) -> ASGIApp:
     """
     context = context_of(request)
     actor = await permission.permitted(request)
-    sensor_id = SensorId(parameters.path_id(request, "sensorId"))
-    now_ms = context.clock()
+    sensor_id = parameters.sensor_id(request)
     pending = await context.store.write(
-        lambda tx: removal.remove_sensor(tx, actor=actor, sensor_id=sensor_id, ids=context.ids, now_ms=now_ms)
+        lambda tx: removal.remove_sensor(tx, **changes.by(request, actor), sensor_id=sensor_id)
     )
     notifications.send(context.signals, pending)
     await fleet_of(request).settling.settled(GATEWAYS)
@@ -179,7 +170,7 @@ async def read_latest(request: Call) -> ASGIApp:
     """The sensor's current state: connection, newest microtrip, newest attributes."""
     context = context_of(request)
     actor = await permission.permitted(request)
-    sensor_id = SensorId(parameters.path_id(request, "sensorId"))
+    sensor_id = parameters.sensor_id(request)
     latest = await context.store.read_short(lambda tx: latest_values.read(tx, actor=actor, sensor_id=sensor_id))
     heard_ms = fleet_of(request).heard_of(sensor_id)
     record = rest_latest_values.latest_record(
@@ -204,8 +195,7 @@ async def read_latest(request: Call) -> ASGIApp:
 async def list_sensors(request: Call) -> ASGIApp:
     """The sensors of a company (the caller's when none is named), by serial number."""
 
-    def work(tx: ReadTx) -> Page:
-        actor = permission.permitted_in(tx, request)
+    def work(tx: ReadTx, actor: Actor) -> Page:
         company_id = parameters.company_asked(request.query_params, actor)
         companies.require(tx, actor=actor, company_id=company_id)
         mounted = parameters.query_flag(request.query_params, "mounted")
@@ -219,7 +209,7 @@ async def list_sensors(request: Call) -> ASGIApp:
             name=lambda sensor: sensor.serial_no,
         )
 
-    return answers.ok(await reads.page(request, work))
+    return await reads.answer(request, work)
 
 
 @operation(

@@ -7,7 +7,7 @@ from typing import Final
 
 from litestar.types import ASGIApp
 
-from tripline.domain.access import Gate
+from tripline.domain.access import Actor, Gate
 from tripline.domain.refusals import NotFound
 from tripline.http import answers, authentication, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
@@ -40,8 +40,7 @@ async def log_out(request: Call) -> ASGIApp:
 async def list_own(request: Call) -> ASGIApp:
     """The caller's own sessions, by when they were opened."""
 
-    def work(tx: ReadTx) -> Page:
-        actor = permission.permitted_in(tx, request)
+    def work(tx: ReadTx, actor: Actor) -> Page:
         current, now_ms = authentication.session_of(request), context_of(request).clock()
         return reads.by_time(
             request,
@@ -50,7 +49,7 @@ async def list_own(request: Call) -> ASGIApp:
             id_of=lambda session: session.id,
         )
 
-    return answers.ok(await reads.page(request, work))
+    return await reads.answer(request, work)
 
 
 @operation("DELETE", "/api/tre/v1/session/{sessionId}", access=Gate.ACCOUNT, answer=None, refuses=(NotFound,))

@@ -6,9 +6,9 @@ Not here: the pages behind links (`portal/sharing/`).
 from litestar.types import ASGIApp
 
 from tripline.domain.access import Action, Actor
-from tripline.domain.ids import RecordId, TripId, VehicleId
+from tripline.domain.ids import RecordId
 from tripline.domain.share_links import NotShareable, Shows, TooManyLinks
-from tripline.http import answers, cookies, parameters, permission
+from tripline.http import answers, changes, cookies, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import operation
 from tripline.services import share_links as service
@@ -30,24 +30,19 @@ async def make(request: Call) -> ASGIApp:
     """Make a link that shows the vehicle without an account. Only this answer has the link's address."""
     context = context_of(request)
 
-    def admitted(tx: ReadTx) -> tuple[Actor, VehicleId]:
-        actor = permission.permitted_in(tx, request)
-        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
-        service.admit(tx, actor=actor, vehicle_id=vehicle_id)
-        return actor, vehicle_id
-
-    actor, vehicle_id = await context.store.read_short(admitted)
+    actor = await permission.admitted(
+        request, lambda tx, actor: service.admit(tx, actor=actor, vehicle_id=parameters.vehicle_id(request))
+    )
+    vehicle_id = parameters.vehicle_id(request)
     sent = rest_bodies.read(await parameters.json_object(request), NewShareLink)
 
     def work(tx: WriteTx) -> service.Made:
         return service.make(
             tx,
-            actor=actor,
+            **changes.by(request, actor),
             vehicle_id=vehicle_id,
             hours=sent.hours,
             shows=Shows(trail=sent.trail, number=sent.number),
-            ids=context.ids,
-            now_ms=context.clock(),
         )
 
     made = await context.store.write(work)
@@ -66,24 +61,15 @@ async def make_of_trip(request: Call) -> ASGIApp:
     """Make a link that shows the trip without an account. Only this answer has the link's address."""
     context = context_of(request)
 
-    def admitted(tx: ReadTx) -> tuple[Actor, TripId]:
-        actor = permission.permitted_in(tx, request)
-        trip_id = TripId(parameters.path_id(request, "tripId"))
-        service.admit_to_trip(tx, actor=actor, trip_id=trip_id)
-        return actor, trip_id
-
-    actor, trip_id = await context.store.read_short(admitted)
+    actor = await permission.admitted(
+        request, lambda tx, actor: service.admit_to_trip(tx, actor=actor, trip_id=parameters.trip_id(request))
+    )
+    trip_id = parameters.trip_id(request)
     sent = rest_bodies.read(await parameters.json_object(request), NewTripShareLink)
     shows = Shows(whole=sent.whole, number=sent.number)
     made = await context.store.write(
         lambda tx: service.make_of_trip(
-            tx,
-            actor=actor,
-            trip_id=trip_id,
-            hours=sent.hours,
-            shows=shows,
-            ids=context.ids,
-            now_ms=context.clock(),
+            tx, **changes.by(request, actor), trip_id=trip_id, hours=sent.hours, shows=shows
         )
     )
     return answers.ok(record(made.link, url=cookies.public_address(request) + made.path))
@@ -94,11 +80,10 @@ async def list_links(request: Call) -> ASGIApp:
     """The links of the caller's company on vehicles that the caller may share."""
     context = context_of(request)
 
-    def work(tx: ReadTx) -> ShareLinks:
-        actor = permission.permitted_in(tx, request)
+    def work(tx: ReadTx, actor: Actor) -> ShareLinks:
         return ShareLinks(data=[record(each) for each in service.of_company(tx, actor=actor, now_ms=context.clock())])
 
-    return answers.ok(await context.store.read(work))
+    return await reads.many(request, work)
 
 
 @operation("DELETE", "/api/tre/v1_3/sharelink/{linkId}", access=Action.VEHICLE_SHARE, answer=None)
@@ -107,7 +92,5 @@ async def end(request: Call) -> ASGIApp:
     context = context_of(request)
     actor = await permission.permitted(request)
     link_id = RecordId(parameters.path_id(request, "linkId"))
-    await context.store.write(
-        lambda tx: service.end(tx, actor=actor, link_id=link_id, ids=context.ids, now_ms=context.clock())
-    )
+    await context.store.write(lambda tx: service.end(tx, **changes.by(request, actor), link_id=link_id))
     return answers.ok({})

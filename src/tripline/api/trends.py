@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 from litestar.types import ASGIApp
 
 from tripline.domain import fields, trends
-from tripline.domain.access import Action
+from tripline.domain.access import Action, Actor
 from tripline.domain.trends import Period, Subject
-from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http import pages, parameters, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import Value, operation
 from tripline.http.pages import TimePage
@@ -86,8 +86,7 @@ async def company_trend(request: Call) -> ASGIApp:
 async def company_ranking(request: Call) -> ASGIApp:
     """The company's vehicles or drivers by score, or by harsh driving, in a day, week or month, the best first."""
 
-    def work(tx: ReadTx) -> Ranking:
-        actor = permission.permitted_in(tx, request)
+    def work(tx: ReadTx, actor: Actor) -> Ranking:
         company_id = parameters.path_id(request, "companyId")
         service.admit_to_company(tx, actor=actor, of=company_id)
         query, context = request.query_params, context_of(request)
@@ -108,7 +107,7 @@ async def company_ranking(request: Call) -> ASGIApp:
             link = RankingLink(kind.value, period.value, begins_ms, limit, shown[-1].subject)
         return Ranking(by, [_place(each) for each in shown], link, link is not None)
 
-    return answers.ok(await context_of(request).store.read(work))
+    return await reads.many(request, work)
 
 
 @operation("GET", "/api/tre/v1_3/analytics/attention", access=Action.DRIVING_READ, answer=Attention)
@@ -116,18 +115,16 @@ async def scores_to_attend(request: Call) -> ASGIApp:
     """Falling scores, harsh driving, waiting disputes, and vehicles without scores, within the caller's reach."""
     context = context_of(request)
 
-    def work(tx: ReadTx) -> Attention:
-        actor = permission.permitted_in(tx, request)
+    def work(tx: ReadTx, actor: Actor) -> Attention:
         return rest_attention.record(attention.read(tx, actor=actor, now_ms=context.clock(), zone=context.time_zone))
 
-    return answers.ok(await context.store.read(work))
+    return await reads.many(request, work)
 
 
 async def _trend(request: Call, kind: Subject, name: str) -> ASGIApp:
     """The trend of the subject in the path; refusals in the order of spec/rest 3.3."""
 
-    def work(tx: ReadTx) -> Trend:
-        actor = permission.permitted_in(tx, request)
+    def work(tx: ReadTx, actor: Actor) -> Trend:
         of = parameters.path_id(request, name)
         service.ADMIT[kind](tx, actor=actor, of=of)
         asked, period = pages.time_page(request), _period(request.query_params)
@@ -143,7 +140,7 @@ async def _trend(request: Call, kind: Subject, name: str) -> ASGIApp:
         link = _link(asked, period, shown[-1]) if len(found) > asked.limit else None
         return Trend(shown, link, link is not None)
 
-    return answers.ok(await reads.page(request, work))
+    return await reads.answer(request, work)
 
 
 def _link(asked: TimePage, period: Period, last: TrendPeriod) -> TrendLink:

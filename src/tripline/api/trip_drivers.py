@@ -14,7 +14,7 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.corrections import TripDriver
 from tripline.domain.ids import TripId, UserId
 from tripline.domain.refusals import BadParameter
-from tripline.http import answers, languages, parameters, permission
+from tripline.http import answers, changes, languages, parameters, permission
 from tripline.http.context import Call, context_of
 from tripline.http.operations import Value, operation
 from tripline.services import notifications
@@ -80,13 +80,7 @@ async def correct_driver(request: Call) -> ASGIApp:
 
     def work(tx: WriteTx) -> TripDriver:
         return service.correct(
-            tx,
-            actor=actor,
-            trip_id=trip_id,
-            driver_id=driver_id,
-            language=languages.asked_of(request),
-            ids=context.ids,
-            now_ms=context.clock(),
+            tx, **changes.by(request, actor), trip_id=trip_id, driver_id=driver_id, language=languages.asked_of(request)
         )
 
     return await _written(request, work)
@@ -101,18 +95,10 @@ async def correct_driver(request: Call) -> ASGIApp:
 )
 async def withdraw_driver(request: Call) -> ASGIApp:
     """Withdraw the correction: the trip has the driver that its messages name."""
-    context = context_of(request)
 
     def work(tx: WriteTx) -> TripDriver:
         actor, trip_id = _trip(tx, request)
-        return service.withdraw(
-            tx,
-            actor=actor,
-            trip_id=trip_id,
-            language=languages.asked_of(request),
-            ids=context.ids,
-            now_ms=context.clock(),
-        )
+        return service.withdraw(tx, **changes.by(request, actor), trip_id=trip_id, language=languages.asked_of(request))
 
     return await _written(request, work)
 
@@ -127,4 +113,4 @@ async def _written(request: Call, work: Callable[[WriteTx], TripDriver]) -> ASGI
 
 def _trip(tx: ReadTx, request: Call) -> tuple[Actor, TripId]:
     """The caller and the trip."""
-    return permission.permitted_in(tx, request), TripId(parameters.path_id(request, "tripId"))
+    return permission.permitted_in(tx, request), parameters.trip_id(request)

@@ -202,7 +202,7 @@ async def read_day_track(request: Call) -> Response[bytes]:
 
 def _of_day(tx: ReadTx, request: Call, actor: Actor) -> tuple[VehicleId, int]:
     """The vehicle and the day of a path. Raises `NotFound`, `Forbidden`, `BadParameter`."""
-    vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+    vehicle_id = parameters.vehicle_id(request)
     trips.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
     return vehicle_id, fields.day("date", request.path_params["date"])
 

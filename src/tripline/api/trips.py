@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 from litestar.types import ASGIApp
 
-from tripline.domain.access import Action
-from tripline.domain.ids import TripId, VehicleId
+from tripline.domain.access import Action, Actor
+from tripline.domain.ids import VehicleId
 from tripline.domain.stored_trips import JudgedTrip, StoredEvent, StoredMicrotrip, StoredTrip
 from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
@@ -46,7 +46,7 @@ async def read_latest_trip(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> StoredTrip:
         actor = permission.permitted_in(tx, request)
-        return trips.latest_trip(tx, actor=actor, vehicle_id=VehicleId(parameters.path_id(request, "vehicleId")))
+        return trips.latest_trip(tx, actor=actor, vehicle_id=parameters.vehicle_id(request))
 
     return answers.ok(rest_trips.trip_record(await context.store.read_short(work), context.time_zone))
 
@@ -62,7 +62,7 @@ async def read_latest_microtrip(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> StoredMicrotrip:
         actor = permission.permitted_in(tx, request)
-        return trips.latest_microtrip(tx, actor=actor, vehicle_id=VehicleId(parameters.path_id(request, "vehicleId")))
+        return trips.latest_microtrip(tx, actor=actor, vehicle_id=parameters.vehicle_id(request))
 
     return answers.ok(rest_trips.microtrip_record(await context_of(request).store.read_short(work)))
 
@@ -89,7 +89,7 @@ async def read(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> JudgedTrip:
         actor = permission.permitted_in(tx, request)
-        return trips.read_trip(tx, actor=actor, trip_id=TripId(parameters.path_id(request, "tripId")))
+        return trips.read_trip(tx, actor=actor, trip_id=parameters.trip_id(request))
 
     return answers.ok(rest_trips.judged_trip_record(await context.store.read_short(work), context.time_zone))
 
@@ -104,9 +104,8 @@ async def read(request: Call) -> ASGIApp:
 async def list_microtrips(request: Call) -> ASGIApp:
     """The trip's microtrips, newest first by default."""
 
-    def work(tx: ReadTx) -> Page:
-        actor = permission.permitted_in(tx, request)
-        trip_id = TripId(parameters.path_id(request, "tripId"))
+    def work(tx: ReadTx, actor: Actor) -> Page:
+        trip_id = parameters.trip_id(request)
         trips.admit_to_trip(tx, actor=actor, trip_id=trip_id)
         return reads.by_time(
             request,
@@ -116,7 +115,7 @@ async def list_microtrips(request: Call) -> ASGIApp:
             weight=lambda microtrip: len(microtrip.payload),
         )
 
-    return answers.ok(await reads.page(request, work))
+    return await reads.answer(request, work)
 
 
 async def _page_of_vehicle(
@@ -124,9 +123,8 @@ async def _page_of_vehicle(
 ) -> ASGIApp:
     """A page of the vehicle's records by time; refusals in the order of spec/rest 3.3."""
 
-    def work(tx: ReadTx) -> Page:
-        actor = permission.permitted_in(tx, request)
-        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+    def work(tx: ReadTx, actor: Actor) -> Page:
+        vehicle_id = parameters.vehicle_id(request)
         trips.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
         return reads.by_time(
             request,
@@ -136,4 +134,4 @@ async def _page_of_vehicle(
             weight=lambda item: len(item.payload or b""),
         )
 
-    return answers.ok(await reads.page(request, work))
+    return await reads.answer(request, work)

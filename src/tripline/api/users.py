@@ -13,7 +13,7 @@ from tripline.domain import access, people
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.refusals import BadParameter, NotFound
-from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import PageOf, Value, operation
 from tripline.services import notifications
@@ -138,17 +138,10 @@ async def _register(request: Call, role: Authority) -> ASGIApp:
     actor = await permission.permitted(request)
     access.company_of(actor)
     body, registration, password_hash = await person_bodies.registration(request, actor)
-    now_ms = context.clock()
 
     def work(tx: WriteTx) -> rest_people.UserRecord:
         new = service.register(
-            tx,
-            actor=actor,
-            role=role,
-            registration=registration,
-            password_hash=password_hash,
-            ids=context.ids,
-            now_ms=now_ms,
+            tx, **changes.by(request, actor), role=role, registration=registration, password_hash=password_hash
         )
         return person_bodies.registered(body, new)
 
@@ -172,17 +165,9 @@ async def _change(request: Call, role: Authority) -> ASGIApp:
         lambda tx: service.find(tx, actor=actor, action=Action.PERSON_MODIFY, role=role, user_id=user_id)
     )
     named, password_hash = await person_bodies.changes(request, actor, before)
-    now_ms = context.clock()
     changed = await context.store.write(
         lambda tx: service.change(
-            tx,
-            actor=actor,
-            role=role,
-            user_id=user_id,
-            named=named,
-            password_hash=password_hash,
-            ids=context.ids,
-            now_ms=now_ms,
+            tx, **changes.by(request, actor), role=role, user_id=user_id, named=named, password_hash=password_hash
         )
     )
     return answers.ok(rest_people.user_record(changed))
@@ -192,9 +177,8 @@ async def _delete(request: Call, role: Authority) -> ASGIApp:
     context = context_of(request)
     actor = await permission.permitted(request)
     user_id = _user_id(request, role)
-    now_ms = context.clock()
     changed = await context.store.write(
-        lambda tx: service.delete(tx, actor=actor, role=role, user_id=user_id, ids=context.ids, now_ms=now_ms)
+        lambda tx: service.delete(tx, **changes.by(request, actor), role=role, user_id=user_id)
     )
     notifications.send(context.signals, notifications.deleted(changed))
     return answers.ok({})
@@ -250,8 +234,7 @@ async def count_drivers(request: Call) -> ASGIApp:
 async def list_managed(request: Call) -> ASGIApp:
     """The vehicles that the person manages as director, limited to the caller's view, by number."""
 
-    def work(tx: ReadTx) -> Page:
-        actor = permission.permitted_in(tx, request)
+    def work(tx: ReadTx, actor: Actor) -> Page:
         user_id = UserId(parameters.path_id(request, "directorId"))
         service.find(tx, actor=actor, action=Action.USER_READ, role=Authority.DIRECTOR, user_id=user_id)
         return reads.by_name(
@@ -261,12 +244,11 @@ async def list_managed(request: Call) -> ASGIApp:
             name=lambda vehicle: vehicle.vehicle_no,
         )
 
-    return answers.ok(await reads.page(request, work))
+    return await reads.answer(request, work)
 
 
 async def _list(request: Call, role: Authority) -> ASGIApp:
-    def work(tx: ReadTx) -> Page:
-        actor = permission.permitted_in(tx, request)
+    def work(tx: ReadTx, actor: Actor) -> Page:
         company_id = _company(tx, request, actor)
         return reads.by_name(
             request,
@@ -275,7 +257,7 @@ async def _list(request: Call, role: Authority) -> ASGIApp:
             name=lambda user: user.name,
         )
 
-    return answers.ok(await reads.page(request, work))
+    return await reads.answer(request, work)
 
 
 async def _count(request: Call, role: Authority) -> ASGIApp:

@@ -10,11 +10,10 @@ from litestar.types import ASGIApp
 
 from tripline.api import counts
 from tripline.domain import access, vehicles
-from tripline.domain.access import Action, Actor
-from tripline.domain.ids import VehicleId
+from tripline.domain.access import Action
 from tripline.domain.refusals import BadParameter
 from tripline.domain.vehicles import Vehicle
-from tripline.http import answers, parameters, permission
+from tripline.http import answers, changes, parameters, permission
 from tripline.http.context import Call, context_of
 from tripline.http.operations import Value, operation
 from tripline.services import notifications
@@ -56,10 +55,9 @@ async def register(request: Call) -> ASGIApp:
     access.company_of(actor)
     body = await parameters.json_object(request)
     registration = vehicles.registration(**msgspec.structs.asdict(rest_bodies.read(body, rest_vehicles.VehicleRequest)))
-    now_ms = context.clock()
 
     def work(tx: WriteTx) -> rest_vehicles.VehicleRecord:
-        new = service.register(tx, actor=actor, registration=registration, ids=context.ids, now_ms=now_ms)
+        new = service.register(tx, **changes.by(request, actor), registration=registration)
         return rest_read_only.registered(body, rest_vehicles.VehicleRequest, rest_vehicles.vehicle_record(new))
 
     return answers.ok(await context.store.write(work))
@@ -85,7 +83,7 @@ async def find(request: Call) -> ASGIApp:
 async def read(request: Call) -> ASGIApp:
     """A vehicle."""
     actor = await permission.permitted(request)
-    vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+    vehicle_id = parameters.vehicle_id(request)
     found = await context_of(request).store.read_short(lambda tx: service.read(tx, actor=actor, vehicle_id=vehicle_id))
     return answers.ok(rest_vehicles.vehicle_record(found))
 
@@ -102,19 +100,15 @@ async def modify(request: Call) -> ASGIApp:
     """Change the fields that are sent; null clears one. Companies it is delegated to may do so too."""
     context = context_of(request)
 
-    def admitted(tx: ReadTx) -> tuple[Actor, VehicleId]:
-        actor = permission.permitted_in(tx, request)
-        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
-        service.admit_to_modify(tx, actor=actor, vehicle_id=vehicle_id)
-        return actor, vehicle_id
-
-    actor, vehicle_id = await context.store.read_short(admitted)
+    actor = await permission.admitted(
+        request, lambda tx, actor: service.admit_to_modify(tx, actor=actor, vehicle_id=parameters.vehicle_id(request))
+    )
+    vehicle_id = parameters.vehicle_id(request)
     body = await parameters.json_object(request)
     named = rest_bodies.read_partial(body, rest_vehicles.VehicleRequest)
-    now_ms = context.clock()
 
     def work(tx: WriteTx) -> rest_vehicles.VehicleRecord:
-        changed = service.modify(tx, actor=actor, vehicle_id=vehicle_id, named=named, ids=context.ids, now_ms=now_ms)
+        changed = service.modify(tx, **changes.by(request, actor), vehicle_id=vehicle_id, named=named)
         return rest_read_only.changed(body, rest_vehicles.VehicleRequest, rest_vehicles.vehicle_record(changed))
 
     return answers.ok(await context.store.write(work))
@@ -125,10 +119,9 @@ async def delete(request: Call) -> ASGIApp:
     """Delete the vehicle with its trips, delegations and rights. Its sensors are unmounted and stay."""
     context = context_of(request)
     actor = await permission.permitted(request)
-    vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
-    now_ms = context.clock()
+    vehicle_id = parameters.vehicle_id(request)
     pending = await context.store.write(
-        lambda tx: service.delete(tx, actor=actor, vehicle_id=vehicle_id, ids=context.ids, now_ms=now_ms)
+        lambda tx: service.delete(tx, **changes.by(request, actor), vehicle_id=vehicle_id)
     )
     notifications.send(context.signals, pending)
     return answers.ok({})
@@ -184,9 +177,8 @@ async def _moved(request: Call, event: vehicles.VehicleEvent) -> ASGIApp:
     """The vehicle in the state that the event leads to."""
     context = context_of(request)
     actor = await permission.permitted(request)
-    vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
-    now_ms = context.clock()
+    vehicle_id = parameters.vehicle_id(request)
     moved = await context.store.write(
-        lambda tx: service.move(tx, actor=actor, vehicle_id=vehicle_id, event=event, ids=context.ids, now_ms=now_ms)
+        lambda tx: service.move(tx, **changes.by(request, actor), vehicle_id=vehicle_id, event=event)
     )
     return answers.ok(rest_vehicles.vehicle_record(moved.vehicle))

@@ -14,7 +14,7 @@ from litestar.exceptions.http_exceptions import RequestEntityTooLarge
 
 from tripline.domain import access, ids
 from tripline.domain.access import Actor
-from tripline.domain.ids import CompanyId
+from tripline.domain.ids import CompanyId, SensorId, TripId, VehicleId
 from tripline.domain.refusals import BadParameter
 from tripline.http import authentication
 from tripline.http.context import Call
@@ -33,6 +33,26 @@ _NOT_GIVEN: Final = frozenset({"", "null", "undefined"})
 def path_id(request: Call, name: str) -> str:
     """The id in the path as canonical text. Raises `BadParameter` when it is not a UUID."""
     return uuid_of(request.path_params[name], name)
+
+
+def company_id(request: Call, name: str = "companyId") -> CompanyId:
+    """The company in the path. Raises as `path_id`."""
+    return CompanyId(path_id(request, name))
+
+
+def sensor_id(request: Call) -> SensorId:
+    """The sensor in the path. Raises as `path_id`."""
+    return SensorId(path_id(request, "sensorId"))
+
+
+def trip_id(request: Call) -> TripId:
+    """The trip in the path. Raises as `path_id`."""
+    return TripId(path_id(request, "tripId"))
+
+
+def vehicle_id(request: Call) -> VehicleId:
+    """The vehicle in the path. Raises as `path_id`."""
+    return VehicleId(path_id(request, "vehicleId"))
 
 
 def uuid_of(text: str, name: str) -> str:

@@ -6,10 +6,12 @@ Not here: the caller (`authentication.py`), the permissions of roles (`domain/ac
 (`services/`).
 """
 
+from collections.abc import Callable
+
 from tripline.domain import access
 from tripline.domain.access import Action, Actor
 from tripline.http import authentication, operations
-from tripline.http.context import Call
+from tripline.http.context import Call, context_of
 from tripline.store.transactions import ReadTx
 
 
@@ -37,3 +39,16 @@ async def permitted(request: Call) -> Actor:
     actor = await authentication.actor(request)
     require_role(request, actor)
     return actor
+
+
+async def admitted(request: Call, admit: Callable[[ReadTx, Actor], object]) -> Actor:
+    """The caller, admitted to the object of a change before the body is read (spec/rest 3.3). The change itself checks
+    again, in its own transaction.
+    """
+
+    def work(tx: ReadTx) -> Actor:
+        actor = permitted_in(tx, request)
+        admit(tx, actor)
+        return actor
+
+    return await context_of(request).store.read_short(work)

@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
+from litestar.types import ASGIApp
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
+from tripline.domain.access import Actor
 from tripline.domain.refusals import Refusal
-from tripline.http import authentication, pages
+from tripline.http import answers, authentication, pages, permission
 from tripline.http.context import Call, context_of
 from tripline.store.accounts.accounts import Known
 from tripline.store.erasure import erasures
@@ -69,6 +71,23 @@ class Whole(NamedTuple):
     values: tuple[Any, ...]
     by: str | UnsetType = UNSET
     """The order of the page, if the link to the next one must repeat it."""
+
+
+async def one(request: Call, work: Callable[[ReadTx, Actor], Any]) -> ASGIApp:
+    """The record that the work finds by key for the caller."""
+    store = context_of(request).store
+    return answers.ok(await store.read_short(lambda tx: work(tx, permission.permitted_in(tx, request))))
+
+
+async def many(request: Call, work: Callable[[ReadTx, Actor], Any]) -> ASGIApp:
+    """What the work finds for the caller in many rows."""
+    return answers.ok(await context_of(request).store.read(lambda tx: work(tx, permission.permitted_in(tx, request))))
+
+
+async def answer(request: Call, work: Callable[[ReadTx, Actor], Any], *, laborious: bool = False) -> ASGIApp:
+    """The page that the work makes for the caller; as `page`."""
+    found = await page(request, lambda tx: work(tx, permission.permitted_in(tx, request)), laborious=laborious)
+    return answers.ok(found)
 
 
 async def page(request: Call, work: Callable[[ReadTx], T], *, laborious: bool = False) -> T:

@@ -16,7 +16,7 @@ from tripline.domain.access import Action
 from tripline.domain.history import Event
 from tripline.domain.ids import CompanyId, VehicleId
 from tripline.domain.refusals import BadParameter, Refusal
-from tripline.http import parameters
+from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of
 from tripline.portal.delegation import candidates
 from tripline.portal.frame import (
@@ -84,13 +84,13 @@ async def delegate(request: Call) -> Response[bytes]:
     if not form.flag(CONFIRMED):
         preview = await context.store.read(lambda tx: many.preview_delegating(tx, actor=visitor.actor, pairs=pairs))
         return _previewed(request, visitor, preview, takes_back=False, back=_back(form))
-    now_ms = context.clock()
+    by = changes.by(request, visitor.actor)
 
     def work(tx: WriteTx, some: Sequence[Pair]) -> Done:
-        return many.delegate(tx, actor=visitor.actor, pairs=some, ids=context.ids, now_ms=now_ms)
+        return many.delegate(tx, **by, pairs=some)
 
     done = await _in_turn(request, pairs, work)
-    return _done(request, visitor, form, done, Event.DELEGATED, now_ms)
+    return _done(request, visitor, form, done, Event.DELEGATED, by["now_ms"])
 
 
 @page("POST", "/delegation/take-back", access=Action.VEHICLE_DELEGATE)
@@ -105,14 +105,14 @@ async def take_back(request: Call) -> Response[bytes]:
         return _previewed(request, visitor, preview, takes_back=True)
     if form.text("digest") != _digest(preview):
         return _previewed(request, visitor, preview, takes_back=True, error=deletions.GoesChanged("take_back"))
-    now_ms = context.clock()
+    by = changes.by(request, visitor.actor)
 
     def work(tx: WriteTx, some: Sequence[Pair]) -> Done:
-        return many.take_back(tx, actor=visitor.actor, pairs=some, ids=context.ids, now_ms=now_ms)
+        return many.take_back(tx, **by, pairs=some)
 
     done = await _in_turn(request, pairs, work)
     notifications.send(context.signals, notifications.sensors_changed(done.sensors))
-    return _done(request, visitor, form, done, Event.TAKEN_BACK, now_ms)
+    return _done(request, visitor, form, done, Event.TAKEN_BACK, by["now_ms"])
 
 
 @page("POST", _UNDO, access=Action.VEHICLE_DELEGATE)

@@ -16,7 +16,7 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.delegations import Relation
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import Refusal
-from tripline.http import parameters
+from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import forms, newcomers, views
 from tripline.portal.frame.forms import Form
@@ -70,15 +70,12 @@ async def register(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
-    now_ms = context.clock()
 
     def work(tx: WriteTx) -> Relation:
         own = access.company_of(visitor.actor)
         named = _PARTNER if form.text(_PARTNER) else TO
         other = receiver_named(named, form.text(named))
-        return candidates.register(
-            tx, actor=visitor.actor, company_id=own, to_company_id=other, ids=context.ids, now_ms=now_ms
-        )
+        return candidates.register(tx, **changes.by(request, visitor.actor), company_id=own, to_company_id=other)
 
     try:
         relation = await context.store.write(work)
@@ -98,11 +95,11 @@ async def remove(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
-    other, now_ms = _receiver(form), context.clock()
+    other = _receiver(form)
 
     def work(tx: WriteTx) -> None:
         own = access.company_of(visitor.actor)
-        candidates.remove(tx, actor=visitor.actor, company_id=own, to_company_id=other, ids=context.ids, now_ms=now_ms)
+        candidates.remove(tx, **changes.by(request, visitor.actor), company_id=own, to_company_id=other)
 
     await context.store.write(work)
     undo = Undo(CANDIDATES, {TO: other})

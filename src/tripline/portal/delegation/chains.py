@@ -102,7 +102,7 @@ async def give(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
-    vehicle_id, now_ms = _vehicle_id(request), context.clock()
+    vehicle_id, now_ms = parameters.vehicle_id(request), context.clock()
 
     def work(tx: WriteTx) -> tuple[Right, Ending]:
         of = _Of(
@@ -135,7 +135,7 @@ async def ask_to_take_back(request: Call) -> Response[bytes]:
     def work(tx: ReadTx) -> tuple[Visitor, UserId, Ending]:
         visitor = visitor_in(tx, request)
         user_id, role = _user_id(query.get(_USER, "")), _role(query.get(_RIGHT, ""))
-        vehicle_id = _vehicle_id(request)
+        vehicle_id = parameters.vehicle_id(request)
         return (
             visitor,
             user_id,
@@ -152,7 +152,7 @@ async def take_back(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
-    vehicle_id, now_ms = _vehicle_id(request), context.clock()
+    vehicle_id, now_ms = parameters.vehicle_id(request), context.clock()
     user_id, role = _user_id(form.text(_USER)), _role(form.text(_RIGHT))
     of = _Of(actor=visitor.actor, user_id=user_id, vehicle_id=vehicle_id, role=role)
 
@@ -199,7 +199,7 @@ def _ending(
         ending=ending,
         user_id=user_id,
         digest=_digest(ending),
-        address=_address(_vehicle_id(request)),
+        address=_address(parameters.vehicle_id(request)),
     )
 
 
@@ -209,7 +209,7 @@ def _digest(ending: Ending) -> str:
 
 
 def _shown(tx: ReadTx, request: Call, actor: Actor) -> ChainView:
-    vehicle_id = _vehicle_id(request)
+    vehicle_id = parameters.vehicle_id(request)
     found = service.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
     may = service.allowed(tx, actor=actor, vehicle_id=vehicle_id)
     return ChainView(found, may, _offered(tx, request, actor, may, found), _companies(tx, actor, may, found))
@@ -306,10 +306,6 @@ def _words(visitor: Visitor) -> Any:
 
 def _address(vehicle_id: VehicleId) -> str:
     return f"/delegation/vehicles/{vehicle_id}"
-
-
-def _vehicle_id(request: Call) -> VehicleId:
-    return VehicleId(parameters.path_id(request, "vehicleId"))
 
 
 def _user_id(named: str) -> UserId:

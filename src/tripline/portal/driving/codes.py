@@ -11,7 +11,6 @@ import segno
 from litestar.response import Response
 
 from tripline.domain.access import Action
-from tripline.domain.ids import VehicleId
 from tripline.domain.vehicles import Vehicle
 from tripline.http import parameters
 from tripline.http.context import Call, context_of, process_of
@@ -32,7 +31,7 @@ async def show(request: Call) -> Response[bytes]:
 
     def work(tx: ReadTx) -> tuple[Visitor, Vehicle]:
         visitor = visitor_in(tx, request)
-        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+        vehicle_id = parameters.vehicle_id(request)
         return visitor, service.read(tx, actor=visitor.actor, vehicle_id=vehicle_id)
 
     visitor, vehicle = await context_of(request).store.read_short(work)

@@ -11,10 +11,10 @@ from litestar.response import Response
 
 from tripline.domain import vehicles
 from tripline.domain.access import Action
-from tripline.domain.ids import SensorId, UserId, VehicleId
+from tripline.domain.ids import SensorId, UserId
 from tripline.domain.refusals import Kind, Refusal
 from tripline.domain.vehicles import PreviousAssignment, Vehicle
-from tripline.http import parameters
+from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of
 from tripline.language import catalogue
 from tripline.portal.driving.home import PATH
@@ -52,7 +52,7 @@ async def take(request: Call) -> Response[bytes]:
         vehicle, sensors = assignments.set_driver(
             tx,
             actor=visitor.actor,
-            vehicle_id=_vehicle_id(request),
+            vehicle_id=parameters.vehicle_id(request),
             driver_id=own,
             ids=context.ids,
             now_ms=now_ms,
@@ -77,16 +77,13 @@ async def give_back(request: Call) -> Response[bytes]:
     """Give the vehicle back."""
     await forms.read(request)
     context, visitor = context_of(request), await visitor_of(request)
-    now_ms = context.clock()
 
     def work(tx: WriteTx) -> tuple[Vehicle, list[SensorId]]:
         return assignments.unset_driver(
             tx,
-            actor=visitor.actor,
-            vehicle_id=_vehicle_id(request),
+            **changes.by(request, visitor.actor),
+            vehicle_id=parameters.vehicle_id(request),
             driver_id=visitor.actor.user_id,
-            ids=context.ids,
-            now_ms=now_ms,
         )
 
     try:
@@ -103,7 +100,7 @@ async def _ask(request: Call, *, error: Refusal | None = None) -> Response[bytes
     def work(tx: ReadTx) -> tuple[Visitor, Taking | Refusal]:
         visitor = visitor_in(tx, request)
         try:
-            return visitor, assignments.to_take(tx, actor=visitor.actor, vehicle_id=_vehicle_id(request))
+            return visitor, assignments.to_take(tx, actor=visitor.actor, vehicle_id=parameters.vehicle_id(request))
         except Refusal as refusal:
             return visitor, refusal
 
@@ -143,7 +140,3 @@ def _refused(request: Call, visitor: Visitor, refusal: Refusal) -> Response[byte
         text=_TEXTS + ("gone_text" if is_gone else "not_permitted_text"),
         up=PATH,
     )
-
-
-def _vehicle_id(request: Call) -> VehicleId:
-    return VehicleId(parameters.path_id(request, "vehicleId"))

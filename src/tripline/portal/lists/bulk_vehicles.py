@@ -17,7 +17,7 @@ from tripline.domain.access import Action
 from tripline.domain.ids import VehicleId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.vehicles import UNDOES, VehicleEvent
-from tripline.http import parameters
+from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of
 from tripline.portal.delegation import candidates
 from tripline.portal.frame import addresses, deletions, digests, forms, navigation, unchanged, undo_forms, views
@@ -70,16 +70,16 @@ async def undo(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     context, visitor = context_of(request), await visitor_of(request)
     done, at_ms = undo_forms.asked(form, _DONE)
-    event, now_ms = _DONE[done], context.clock()
+    event, by = _DONE[done], changes.by(request, visitor.actor)
 
     def work(tx: WriteTx) -> tuple[list[VehicleId], list[Impossible]]:
         undo_forms.require_of(form, history.done_to(tx, actor=visitor.actor, event=done, at_ms=at_ms, limit=ROWS + 1))
-        return many.undo(tx, actor=visitor.actor, event=event, at_ms=at_ms, ids=context.ids, now_ms=now_ms)
+        return many.undo(tx, **by, event=event, at_ms=at_ms)
 
     moved, kept = await context.store.write(work)
     back = UNDOES[event]
     if not kept:
-        return _done(request, form, back, moved, now_ms)
+        return _done(request, form, back, moved, by["now_ms"])
     return views.show(
         request,
         visitor,
@@ -87,7 +87,7 @@ async def undo(request: Call) -> Response[bytes]:
         title=f"{_TEXTS}{_VERBS[back]}.title",
         done=len(moved),
         notice=f"{_TEXTS}{_VERBS[back]}d",
-        undo=_undo(back, moved, now_ms),
+        undo=_undo(back, moved, by["now_ms"]),
         impossible=unchanged.in_words(visitor, kept),
         records=LIST,
         shown=ROWS,
@@ -116,7 +116,7 @@ async def delegate(request: Call) -> Response[bytes]:
 async def _moved(request: Call, event: VehicleEvent) -> Response[bytes]:
     form = await forms.read(request)
     context, visitor = context_of(request), await visitor_of(request)
-    chosen, now_ms = _chosen(form), context.clock()
+    chosen, by = _chosen(form), changes.by(request, visitor.actor)
 
     def look(tx: ReadTx) -> Preview:
         return many.preview(tx, actor=visitor.actor, vehicle_ids=chosen, event=event)
@@ -125,7 +125,7 @@ async def _moved(request: Call, event: VehicleEvent) -> Response[bytes]:
         found = look(tx)
         clash = digests.clash(form.text("digest"), now=_texts(found), typed={})
         for each in () if clash else found.changing:
-            single.move(tx, actor=visitor.actor, vehicle_id=each.id, event=event, ids=context.ids, now_ms=now_ms)
+            single.move(tx, **by, vehicle_id=each.id, event=event)
         return found, clash
 
     if not form.flag(_CONFIRMED):
@@ -133,7 +133,7 @@ async def _moved(request: Call, event: VehicleEvent) -> Response[bytes]:
     found, clash = await context.store.write(work)
     if clash or not found.changing:
         return _previewed(request, visitor, form, event, found, clash)
-    return _done(request, form, event, [each.id for each in found.changing], now_ms)
+    return _done(request, form, event, [each.id for each in found.changing], by["now_ms"])
 
 
 def _done(request: Call, form: Form, event: VehicleEvent, moved: Sequence[VehicleId], now_ms: int) -> Response[bytes]:

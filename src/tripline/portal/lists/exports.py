@@ -20,7 +20,7 @@ from tripline.domain.access import Actor, Gate
 from tripline.domain.exports import UNFINISHED, Export, Form, State
 from tripline.domain.ids import RecordId
 from tripline.domain.refusals import BadParameter, NotFound
-from tripline.http import parameters
+from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of
 from tripline.language.catalogue import Language
 from tripline.portal.frame import forms, views
@@ -183,7 +183,7 @@ async def file(request: Call) -> Stream:
 async def _begun(request: Call, visitor: Visitor, table: Table, kind: Form, wanted: ListRequest) -> Response[bytes]:
     """Begin an export and go to its page. Raises refusals of the list, and `ManyExports`."""
     question = Question(msgspec.structs.replace(wanted, place=None, back=False), visitor.language)
-    context, now_ms = context_of(request), context_of(request).clock()
+    context, by = context_of(request), changes.by(request, visitor.actor)
 
     def work(tx: WriteTx) -> tuple[Export, notifications.Notification]:
         table.page(
@@ -191,13 +191,11 @@ async def _begun(request: Call, visitor: Visitor, table: Table, kind: Form, want
         )  # check the visitor's access to the list
         return service.begin(
             tx,
-            actor=visitor.actor,
+            **by,
             noun=table.noun,
             form=kind,
             question=_JSON.encode(question),
-            name=_name(visitor, table, kind, context.time_zone, now_ms),
-            ids=context.ids,
-            now_ms=now_ms,
+            name=_name(visitor, table, kind, context.time_zone, by["now_ms"]),
         )
 
     new, notification = await context.store.write(work)

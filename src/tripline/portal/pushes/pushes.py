@@ -19,7 +19,7 @@ from tripline.domain.device_messages import EVENT_NUMBERS, TRIP_NUMBERS
 from tripline.domain.ids import CompanyId
 from tripline.domain.pushes import Channel, Mute, Selector, State
 from tripline.domain.refusals import BadParameter, Refusal
-from tripline.http import parameters
+from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of, trials_of
 from tripline.language import kept, phrases
 from tripline.portal.frame import digests, forms, newcomers, views
@@ -98,19 +98,19 @@ async def rotate(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
-    own, now_ms = own_of(visitor.actor), context.clock()
+    own, by = own_of(visitor.actor), changes.by(request, visitor.actor)
 
     def work(tx: WriteTx) -> Secret:
         if form.text("digest") != _digest(service.kept_secret(tx, actor=visitor.actor, company_id=own)):
             raise GoesChanged("secret")
-        return service.rotate(tx, actor=visitor.actor, company_id=own, ids=context.ids, now_ms=now_ms)
+        return service.rotate(tx, **by, company_id=own)
 
     try:
         made = await context.store.write(work)
     except GoesChanged as refusal:
         return await _overview(request, visitor, error=refusal)
     notifications.send(context.signals, notifications.company_changed(own))
-    return _secret(request, visitor, made, now_ms)
+    return _secret(request, visitor, made, by["now_ms"])
 
 
 @page("POST", "/pushes/send", access=Action.PUSH_MANAGE)

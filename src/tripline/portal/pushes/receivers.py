@@ -15,6 +15,7 @@ from tripline.domain.access import Action
 from tripline.domain.companies import Company
 from tripline.domain.device_messages import EVENT_NUMBERS, TRIP_NUMBERS
 from tripline.domain.refusals import BadParameter, Refusal
+from tripline.http import changes
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import digests, forms, record_forms, views, words
 from tripline.portal.frame.digests import Clash
@@ -57,14 +58,14 @@ async def change(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
-    own, now_ms, said = own_of(visitor.actor), context.clock(), _said(form)
+    own, said = own_of(visitor.actor), _said(form)
 
     def work(tx: WriteTx) -> tuple[Company, Clash | None]:
         company = company_service.find_to_change(tx, actor=visitor.actor, company_id=own)
         found = record_forms.clash(form, _texts(company), said)
         if found is None:
             named = _named(said, company)
-            company_service.change(tx, actor=visitor.actor, company_id=own, named=named, ids=context.ids, now_ms=now_ms)
+            company_service.change(tx, **changes.by(request, visitor.actor), company_id=own, named=named)
         return company, found
 
     try:

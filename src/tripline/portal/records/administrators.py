@@ -11,10 +11,10 @@ from litestar.response import Response
 
 from tripline.domain import people
 from tripline.domain.access import Action
-from tripline.domain.ids import CompanyId, SensorId, UserId
+from tripline.domain.ids import SensorId, UserId
 from tripline.domain.people import User
 from tripline.domain.refusals import Refusal
-from tripline.http import parameters
+from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import deletions, forms, record_forms, views
 from tripline.portal.frame.digests import Clash
@@ -51,18 +51,16 @@ async def register(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     context = context_of(request)
     visitor, name = await context.store.read_short(lambda tx: _admitted(tx, request))
-    company_id, now_ms = _company_id(request), context.clock()
+    company_id = parameters.company_id(request)
     try:
         registration, password_hash = await person_forms.registration(request, form, visitor.actor)
         made = await context.store.write(
             lambda tx: service.register(
                 tx,
-                actor=visitor.actor,
+                **changes.by(request, visitor.actor),
                 company_id=company_id,
                 registration=registration,
                 password_hash=password_hash,
-                ids=context.ids,
-                now_ms=now_ms,
             )
         )
     except Refusal as refusal:
@@ -92,16 +90,14 @@ async def change(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     context = context_of(request)
     visitor, user, name = await context.store.read_short(lambda tx: _to_change(tx, request))
-    named, now_ms = person_forms.named(form), context.clock()
+    named = person_forms.named(form)
 
     def work(tx: WriteTx) -> tuple[User, Clash | None]:
-        now = service.find(tx, actor=visitor.actor, company_id=_company_id(request), user_id=user.id)
+        now = service.find(tx, actor=visitor.actor, company_id=parameters.company_id(request), user_id=user.id)
         found = record_forms.clash(form, person_forms.texts(now), record_forms.typed(form, person_forms.FIELDS))
         if found is not None:
             return now, found
-        changed = persons.apply(
-            tx, now, actor=visitor.actor, named=named, password_hash=password_hash, ids=context.ids, now_ms=now_ms
-        )
+        changed = persons.apply(tx, now, **changes.by(request, visitor.actor), named=named, password_hash=password_hash)
         return changed, None
 
     try:
@@ -139,14 +135,12 @@ async def delete(request: Call) -> Response[bytes]:
     """Delete an administrator; a company keeps at least one."""
     form = await forms.read(request)
     context = context_of(request)
-    company_id, now_ms = _company_id(request), context.clock()
+    company_id = parameters.company_id(request)
 
     def work(tx: WriteTx) -> tuple[User, AbstractSet[SensorId]]:
         visitor, user, _, counts = _to_delete(tx, request)
         deletions.require_confirmed(form, user.name, counts)
-        return user, service.delete(
-            tx, actor=visitor.actor, company_id=company_id, user_id=user.id, ids=context.ids, now_ms=now_ms
-        )
+        return user, service.delete(tx, **changes.by(request, visitor.actor), company_id=company_id, user_id=user.id)
 
     try:
         user, changed = await context.store.write(work)
@@ -159,19 +153,19 @@ async def delete(request: Call) -> Response[bytes]:
 def _admitted(tx: ReadTx, request: Call) -> tuple[Visitor, str]:
     """Return the visitor and the company's name; the visitor may manage its administrators."""
     visitor = visitor_in(tx, request)
-    service.admit(tx, actor=visitor.actor, company_id=_company_id(request))
-    return visitor, companies.read(tx, actor=visitor.actor, company_id=_company_id(request)).name
+    service.admit(tx, actor=visitor.actor, company_id=parameters.company_id(request))
+    return visitor, companies.read(tx, actor=visitor.actor, company_id=parameters.company_id(request)).name
 
 
 def _to_change(tx: ReadTx, request: Call) -> tuple[Visitor, User, str]:
     """Return the visitor, the administrator and the company's name."""
     visitor, user = _found(tx, request)
-    return visitor, user, companies.read(tx, actor=visitor.actor, company_id=_company_id(request)).name
+    return visitor, user, companies.read(tx, actor=visitor.actor, company_id=parameters.company_id(request)).name
 
 
 def _found(tx: ReadTx, request: Call) -> tuple[Visitor, User]:
     visitor = visitor_in(tx, request)
-    company_id, user_id = _company_id(request), _user_id(request)
+    company_id, user_id = parameters.company_id(request), _user_id(request)
     return visitor, service.find(tx, actor=visitor.actor, company_id=company_id, user_id=user_id)
 
 
@@ -198,9 +192,5 @@ def _user_id(request: Call) -> UserId:
     return UserId(parameters.path_id(request, "userId"))
 
 
-def _company_id(request: Call) -> CompanyId:
-    return CompanyId(parameters.path_id(request, "companyId"))
-
-
 def _up(request: Call) -> str:
-    return f"/fleet/companies/{_company_id(request)}"
+    return f"/fleet/companies/{parameters.company_id(request)}"

@@ -188,7 +188,7 @@ async def _changed(request: Call, what: str, work: Callable[[WriteTx, Wish], Don
     context = context_of(request)
     wish = Wish(
         actor=visitor.actor,
-        vehicle_id=_vehicle_id(request),
+        vehicle_id=parameters.vehicle_id(request),
         user_id=UserId(parameters.uuid_of(form.text(_PERSON), _PERSON)),
         seen=_seen(form),
         ids=context.ids,
@@ -259,7 +259,7 @@ async def _choose(
         found = _FINDS[what](
             tx,
             actor=visitor.actor,
-            vehicle_id=_vehicle_id(request),
+            vehicle_id=parameters.vehicle_id(request),
             role=role,
             search=search,
             page_request=page_request,
@@ -306,10 +306,6 @@ async def _choose(
         # A refused choice is shown on the same page of people.
         action=addresses.of(here, [each for each in query.multi_items() if each[0] != _CHOSEN]),
     )
-
-
-def _vehicle_id(request: Call) -> VehicleId:
-    return VehicleId(parameters.path_id(request, "vehicleId"))
 
 
 def _chosen_before(request: Call) -> UserId | None:

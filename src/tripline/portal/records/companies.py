@@ -15,7 +15,7 @@ from tripline.domain.access import Action, Actor, Authority, Thing
 from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId, SensorId
 from tripline.domain.refusals import Forbidden, Refusal
-from tripline.http import authentication, parameters, peers
+from tripline.http import authentication, changes, parameters, peers
 from tripline.http.context import Call, accounts_of, context_of, fleet_of
 from tripline.portal.frame import deletions, forms, navigation, record_forms, views, words
 from tripline.portal.frame.digests import Clash
@@ -141,16 +141,14 @@ async def change(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     context = context_of(request)
     visitor, company = await context.store.read_short(lambda tx: _to_change(tx, request))
-    said, now_ms = record_forms.typed(form, FIELDS), context.clock()
+    said = record_forms.typed(form, FIELDS)
 
     def work(tx: WriteTx) -> tuple[Company, Clash | None]:
         now = service.find_to_change(tx, actor=visitor.actor, company_id=company.id)
         found = record_forms.clash(form, texts(now), said)
         if found is not None:
             return now, found
-        changed = service.change(
-            tx, actor=visitor.actor, company_id=now.id, named=_said(said), ids=context.ids, now_ms=now_ms
-        )
+        changed = service.change(tx, **changes.by(request, visitor.actor), company_id=now.id, named=_said(said))
         return changed, None
 
     try:
@@ -179,13 +177,12 @@ async def delete(request: Call) -> Response[bytes]:
     """Delete a company, with its people and delegations."""
     form = await forms.read(request)
     context = context_of(request)
-    now_ms = context.clock()
 
     def work(tx: WriteTx) -> tuple[Company, AbstractSet[SensorId]]:
         visitor, company, counts, blocked = _to_delete(tx, request)
         if not blocked:
             deletions.require_confirmed(form, company.name, counts)
-        return company, service.delete(tx, actor=visitor.actor, company_id=company.id, ids=context.ids, now_ms=now_ms)
+        return company, service.delete(tx, **changes.by(request, visitor.actor), company_id=company.id)
 
     try:
         company, changed = await context.store.write(work)
@@ -202,12 +199,12 @@ async def whole_history(request: Call) -> Response[bytes]:
     """The whole history of a company, its candidates and imports; also of a deleted one."""
 
     def opened(tx: ReadTx, actor: Actor) -> Opened:
-        company_id = _company_id(request)
+        company_id = parameters.company_id(request)
         history.admit_to_company(tx, actor=actor, company_id=company_id)
         name = history.name_of(tx, Thing.COMPANY, company_id)
         return name, lambda span: history.of_company(tx, actor=actor, company_id=company_id, span=span)
 
-    return await histories.whole(request, opened, up=lambda: _path(_company_id(request)))
+    return await histories.whole(request, opened, up=lambda: _path(parameters.company_id(request)))
 
 
 def kind_of_new(visitor: Visitor) -> str:
@@ -230,7 +227,7 @@ def _said(typed: Mapping[str, str]) -> dict[str, Any]:
 async def _detail(request: Call, own_id: CompanyId | None, *, up: str | None) -> Response[bytes]:
     def work(tx: ReadTx) -> tuple[Visitor, CompanyOverview, Lines | None]:
         visitor = visitor_in(tx, request)
-        company_id = _company_id(request) if own_id is None else own_id
+        company_id = parameters.company_id(request) if own_id is None else own_id
         found = overviews.company(tx, actor=visitor.actor, company_id=company_id)
         if Action.COMPANY_HISTORY_READ not in found.may:
             return visitor, found, None
@@ -282,12 +279,12 @@ def _form(
 
 def _to_change(tx: ReadTx, request: Call) -> tuple[Visitor, Company]:
     visitor = visitor_in(tx, request)
-    return visitor, service.find_to_change(tx, actor=visitor.actor, company_id=_company_id(request))
+    return visitor, service.find_to_change(tx, actor=visitor.actor, company_id=parameters.company_id(request))
 
 
 def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Company, Mapping[str, int], bool]:
     visitor = visitor_in(tx, request)
-    company = service.find_to_delete(tx, actor=visitor.actor, company_id=_company_id(request))
+    company = service.find_to_delete(tx, actor=visitor.actor, company_id=parameters.company_id(request))
     return visitor, company, goes_with.company(tx, company.id), goes_with.blocks_company(tx, company.id)
 
 
@@ -305,10 +302,6 @@ def _deletion(
     return deletions.show(
         request, visitor, "company", company.name, counts, title=title, up=up, list_path=LIST, blocked=why, error=error
     )
-
-
-def _company_id(request: Call) -> CompanyId:
-    return CompanyId(parameters.path_id(request, "companyId"))
 
 
 def _path(company_id: CompanyId) -> str:

@@ -42,7 +42,7 @@ async def unpause(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
-    sensor_id = _sensor_id(request)
+    sensor_id = parameters.sensor_id(request)
     sensor = await context.store.read_short(lambda tx: _with_number(tx, visitor, sensor_id))
     assert sensor.line is not None
     assert sensor.line.mdn is not None
@@ -72,7 +72,7 @@ async def _line(
         return service.read(
             tx,
             actor=visitor.actor,
-            sensor_id=_sensor_id(request),
+            sensor_id=parameters.sensor_id(request),
             before=RowNo(int(before)) if before.isdecimal() and before.isascii() and len(before) < 19 else None,
             limit=CHANGES + 1,
             now_ms=context.clock(),
@@ -115,7 +115,3 @@ def _with_number(tx: ReadTx, visitor: Visitor, sensor_id: SensorId) -> Sensor:
     if sensor.line is None or sensor.line.mdn is None:
         raise NotFound("line", field="mdn")
     return sensor
-
-
-def _sensor_id(request: Call) -> SensorId:
-    return SensorId(parameters.path_id(request, "sensorId"))

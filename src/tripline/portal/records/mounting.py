@@ -15,11 +15,11 @@ from litestar.response import Response
 from tripline.domain import access, sensors
 from tripline.domain.access import Action
 from tripline.domain.activations import Step
-from tripline.domain.ids import RequestId, SensorId, VehicleId, ms_of_no
+from tripline.domain.ids import RequestId, VehicleId, ms_of_no
 from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.domain.rpc import StoredCall
 from tripline.domain.sensors import Sensor
-from tripline.http import parameters
+from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of, rpc_of
 from tripline.portal.frame import deletions, digests, forms, views, windows
 from tripline.portal.frame.deletions import GoesChanged
@@ -112,7 +112,7 @@ async def mount(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
-    sensor_id, number = _sensor_id(request), form.text("vehicleNo")
+    sensor_id, number = parameters.sensor_id(request), form.text("vehicleNo")
 
     def look(tx: ReadTx) -> None:
         now = _placed(tx, request, visitor)
@@ -146,7 +146,7 @@ async def progress(request: Call) -> Response[bytes]:
 
     def work(tx: ReadTx) -> tuple[Visitor, Progress]:
         visitor = visitor_in(tx, request)
-        sensor_id = _sensor_id(request)
+        sensor_id = parameters.sensor_id(request)
         request_id = RequestId(parameters.path_id(request, "requestId"))
         return visitor, rpc_activation.read(tx, actor=visitor.actor, sensor_id=sensor_id, request_id=request_id)
 
@@ -182,7 +182,7 @@ async def unmount(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
-    sensor_id, now_ms = _sensor_id(request), context.clock()
+    sensor_id = parameters.sensor_id(request)
     shown = form.text("vehicleId")
     vehicle_id = VehicleId(parameters.uuid_of(shown, "vehicleId")) if shown else None
 
@@ -190,9 +190,7 @@ async def unmount(request: Call) -> Response[bytes]:
         before = _leaving(tx, request, visitor)
         if before.ends_anything and form.text("digest") != before.digest:
             raise GoesChanged("unmounting")
-        _, told = service.unmount(
-            tx, actor=visitor.actor, sensor_id=sensor_id, vehicle_id=vehicle_id, ids=context.ids, now_ms=now_ms
-        )
+        _, told = service.unmount(tx, **changes.by(request, visitor.actor), sensor_id=sensor_id, vehicle_id=vehicle_id)
         return before, told, _placed(tx, request, visitor)
 
     try:
@@ -212,7 +210,7 @@ async def calls(request: Call) -> Response[bytes]:
 
     def work(tx: ReadTx) -> tuple[Visitor, Sensor, list[StoredCall]]:
         visitor = visitor_in(tx, request)
-        sensor_id, actor = _sensor_id(request), visitor.actor
+        sensor_id, actor = parameters.sensor_id(request), visitor.actor
         records.admit(tx, actor=actor, sensor_id=sensor_id)
         span = Span(limit=CALLS + 1, after=windows.text(request, "after") or None)
         try:
@@ -292,7 +290,7 @@ def _unmount_form(
 
 
 def _placed(tx: ReadTx, request: Call, visitor: Visitor) -> Placed:
-    sensor_id = _sensor_id(request)
+    sensor_id = parameters.sensor_id(request)
     sensor = service.to_mount(tx, actor=visitor.actor, sensor_id=sensor_id)
     awaited = rpc_activation.awaited(tx, actor=visitor.actor, sensor_id=sensor_id)
     return Placed(sensor, awaited)
@@ -333,7 +331,3 @@ def _number_asked(tx: ReadTx, request: Call, visitor: Visitor) -> str:
         return ""
     vehicle_id = VehicleId(parameters.uuid_of(asked, "vehicle"))
     return vehicles.read(tx, actor=visitor.actor, vehicle_id=vehicle_id).vehicle_no
-
-
-def _sensor_id(request: Call) -> SensorId:
-    return SensorId(parameters.path_id(request, "sensorId"))

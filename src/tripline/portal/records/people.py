@@ -15,7 +15,7 @@ from tripline.domain.access import Action, Actor, Authority, Thing
 from tripline.domain.ids import SensorId, UserId
 from tripline.domain.people import User
 from tripline.domain.refusals import Refusal
-from tripline.http import parameters
+from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import deletions, forms, record_forms, views
 from tripline.portal.frame.digests import Clash
@@ -144,18 +144,15 @@ async def _register(request: Call, role: Authority) -> Response[bytes]:
     form = await forms.read(request)
     context, visitor = context_of(request), await visitor_of(request)
     access.company_of(visitor.actor)
-    now_ms = context.clock()
     try:
         registration, password_hash = await person_forms.registration(request, form, visitor.actor)
         made = await context.store.write(
             lambda tx: service.register(
                 tx,
-                actor=visitor.actor,
+                **changes.by(request, visitor.actor),
                 role=role,
                 registration=registration,
                 password_hash=password_hash,
-                ids=context.ids,
-                now_ms=now_ms,
             )
         )
     except Refusal as refusal:
@@ -207,7 +204,7 @@ async def _change(request: Call, role: Authority) -> Response[bytes]:
     form = await forms.read(request)
     context = context_of(request)
     visitor, user = await context.store.read_short(lambda tx: _to_change(tx, request, role))
-    named, now_ms = person_forms.named(form), context.clock()
+    named = person_forms.named(form)
     names, up = _named(role, "edit", "save"), _path(role, user.id)
 
     def work(tx: WriteTx) -> tuple[User, Clash | None]:
@@ -215,9 +212,7 @@ async def _change(request: Call, role: Authority) -> Response[bytes]:
         found = record_forms.clash(form, person_forms.texts(now), record_forms.typed(form, person_forms.FIELDS))
         if found is not None:
             return now, found
-        changed = service.apply(
-            tx, now, actor=visitor.actor, named=named, password_hash=password_hash, ids=context.ids, now_ms=now_ms
-        )
+        changed = service.apply(tx, now, **changes.by(request, visitor.actor), named=named, password_hash=password_hash)
         return changed, None
 
     try:
@@ -244,12 +239,11 @@ async def _ask_to_delete(request: Call, role: Authority) -> Response[bytes]:
 async def _delete(request: Call, role: Authority) -> Response[bytes]:
     form = await forms.read(request)
     context = context_of(request)
-    now_ms = context.clock()
 
     def work(tx: WriteTx) -> tuple[User, AbstractSet[SensorId]]:
         visitor, user, counts = _to_delete(tx, request, role)
         deletions.require_confirmed(form, user.name, counts)
-        return user, service.delete(tx, actor=visitor.actor, role=role, user_id=user.id, ids=context.ids, now_ms=now_ms)
+        return user, service.delete(tx, **changes.by(request, visitor.actor), role=role, user_id=user.id)
 
     try:
         user, changed = await context.store.write(work)

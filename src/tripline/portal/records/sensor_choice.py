@@ -9,7 +9,6 @@ from litestar.response import Response
 
 from tripline.domain import access
 from tripline.domain.access import Action
-from tripline.domain.ids import VehicleId
 from tripline.domain.vehicles import Vehicle
 from tripline.http import parameters
 from tripline.http.context import Call, context_of
@@ -32,7 +31,7 @@ async def choose(request: Call) -> Response[bytes]:
 
     def work(tx: ReadTx) -> tuple[Visitor, Vehicle, Page[ListedSensor]]:
         visitor = visitor_in(tx, request)
-        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+        vehicle_id = parameters.vehicle_id(request)
         vehicle = vehicles.read(tx, actor=visitor.actor, vehicle_id=vehicle_id)
         own = access.company_of(visitor.actor)
         filters = Filters(search=asked or None, mounted=False, company_id=own)

@@ -15,7 +15,7 @@ from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import SensorId
 from tripline.domain.refusals import Refusal
 from tripline.domain.sensors import Registration, Sensor
-from tripline.http import parameters
+from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of, fleet_of
 from tripline.language import catalogue
 from tripline.portal.frame import deletions, forms, record_forms, views, words
@@ -79,13 +79,10 @@ async def register(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     context, visitor = context_of(request), await visitor_of(request)
     access.company_of(visitor.actor)
-    now_ms = context.clock()
 
     def work(tx: WriteTx) -> Sensor:
         said = record_forms.values(SHEET, record_forms.typed(form, FIELDS), sensors.registration)
-        return service.register(
-            tx, actor=visitor.actor, registration=sensors.registration(**said), ids=context.ids, now_ms=now_ms
-        )
+        return service.register(tx, **changes.by(request, visitor.actor), registration=sensors.registration(**said))
 
     try:
         made = await context.store.write(work)
@@ -105,7 +102,7 @@ async def detail(request: Call) -> Response[bytes]:
 
     def work(tx: ReadTx) -> tuple[Visitor, SensorOverview, Lines | None]:
         visitor = visitor_in(tx, request)
-        sensor_id = _sensor_id(request)
+        sensor_id = parameters.sensor_id(request)
         found = overviews.sensor(tx, actor=visitor.actor, sensor_id=sensor_id)
         if Action.SENSOR_HISTORY_READ not in found.may:
             return visitor, found, None
@@ -139,7 +136,7 @@ async def token(request: Call) -> Response[bytes]:
 
     def work(tx: ReadTx) -> tuple[Visitor, Sensor]:
         visitor = visitor_in(tx, request)
-        return visitor, service.read_with_token(tx, actor=visitor.actor, sensor_id=_sensor_id(request))
+        return visitor, service.read_with_token(tx, actor=visitor.actor, sensor_id=parameters.sensor_id(request))
 
     visitor, sensor = await context_of(request).store.read_short(work)
     return views.show(
@@ -153,7 +150,7 @@ async def edit(request: Call) -> Response[bytes]:
 
     def work(tx: ReadTx) -> tuple[Visitor, Sensor]:
         visitor = visitor_in(tx, request)
-        return visitor, service.find_to_modify(tx, actor=visitor.actor, sensor_id=_sensor_id(request))
+        return visitor, service.find_to_modify(tx, actor=visitor.actor, sensor_id=parameters.sensor_id(request))
 
     visitor, sensor = await context_of(request).store.read_short(work)
     return _form(request, visitor, record_forms.shown(texts(sensor)), sensor=sensor)
@@ -167,23 +164,20 @@ async def change(request: Call) -> Response[bytes]:
 
     def before(tx: ReadTx) -> tuple[Visitor, Sensor]:
         visitor = visitor_in(tx, request)
-        return visitor, service.find_to_modify(tx, actor=visitor.actor, sensor_id=_sensor_id(request))
+        return visitor, service.find_to_modify(tx, actor=visitor.actor, sensor_id=parameters.sensor_id(request))
 
     visitor, sensor = await context.store.read_short(before)
     said = record_forms.typed(form, FIELDS)
-    now_ms = context.clock()
 
     def work(tx: WriteTx) -> tuple[Sensor, Sensor, Clash | None]:
-        now = service.find_to_modify(tx, actor=visitor.actor, sensor_id=_sensor_id(request))
+        now = service.find_to_modify(tx, actor=visitor.actor, sensor_id=parameters.sensor_id(request))
         known = texts(now)
         found = record_forms.clash(form, known, {**said, TOKEN: known[TOKEN]})
         if found is not None:
             return now, now, found
         typed = {name: text for name, text in said.items() if name != TOKEN or text}
         named = record_forms.values(SHEET, typed, lambda **named: sensors.modified(now, named))
-        changed = service.modify(
-            tx, actor=visitor.actor, sensor_id=now.id, changes=named, ids=context.ids, now_ms=now_ms
-        )
+        changed = service.modify(tx, **changes.by(request, visitor.actor), sensor_id=now.id, changes=named)
         return *changed, None
 
     try:
@@ -216,12 +210,11 @@ async def delete(request: Call) -> Response[bytes]:
     """Delete a sensor; its device is disconnected."""
     form = await forms.read(request)
     context = context_of(request)
-    now_ms = context.clock()
 
     def work(tx: WriteTx) -> tuple[Sensor, tuple[notifications.Notification, ...]]:
         visitor, sensor, counts = _to_delete(tx, request)
         deletions.require_confirmed(form, sensor.serial_no, counts, on=sensor.vehicle_no)
-        told = removal.remove_sensor(tx, actor=visitor.actor, sensor_id=sensor.id, ids=context.ids, now_ms=now_ms)
+        told = removal.remove_sensor(tx, **changes.by(request, visitor.actor), sensor_id=sensor.id)
         return sensor, told
 
     try:
@@ -239,12 +232,12 @@ async def whole_history(request: Call) -> Response[bytes]:
     """The whole history of a sensor; also of a deleted one."""
 
     def opened(tx: ReadTx, actor: Actor) -> Opened:
-        sensor_id = _sensor_id(request)
+        sensor_id = parameters.sensor_id(request)
         history.admit_to_sensor(tx, actor=actor, sensor_id=sensor_id)
         name = history.name_of(tx, Thing.SENSOR, sensor_id)
         return name, lambda span: history.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=span)
 
-    return await histories.whole(request, opened, up=lambda: _path(_sensor_id(request)))
+    return await histories.whole(request, opened, up=lambda: _path(parameters.sensor_id(request)))
 
 
 def texts(sensor: Sensor) -> dict[str, str]:
@@ -262,7 +255,7 @@ def _published(sensor: Sensor) -> dict[str, Any]:
 
 async def _renewed(request: Call) -> Response[bytes]:
     """The current connection state, for a page that refreshes it."""
-    sensor_id = _sensor_id(request)
+    sensor_id = parameters.sensor_id(request)
 
     def work(tx: ReadTx) -> tuple[Visitor, Latest]:
         visitor = visitor_in(tx, request)
@@ -323,7 +316,7 @@ def _form(
 
 def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Sensor, Mapping[str, int]]:
     visitor = visitor_in(tx, request)
-    sensor = service.find_to_delete(tx, actor=visitor.actor, sensor_id=_sensor_id(request))
+    sensor = service.find_to_delete(tx, actor=visitor.actor, sensor_id=parameters.sensor_id(request))
     return visitor, sensor, {**goes_with.sensor(tx, sensor.id), "lines": int(sensor.line is not None)}
 
 
@@ -335,10 +328,6 @@ def _deletion(
     return deletions.show(
         request, visitor, "sensor", name, counts, title=title, up=up, list_path=LIST, on=on, error=error
     )
-
-
-def _sensor_id(request: Call) -> SensorId:
-    return SensorId(parameters.path_id(request, "sensorId"))
 
 
 def _path(sensor_id: SensorId) -> str:

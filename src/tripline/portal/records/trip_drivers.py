@@ -19,7 +19,7 @@ from tripline.domain.ids import TripId, UserId
 from tripline.domain.people import DRIVING_ROLES
 from tripline.domain.refusals import NotFound, Refusal
 from tripline.domain.trends import Sums
-from tripline.http import parameters
+from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of, scores_of
 from tripline.portal.frame import addresses, forms, views, words
 from tripline.portal.frame.notices import Undo
@@ -79,7 +79,7 @@ async def choose(request: Call) -> Response[bytes]:
 async def correct(request: Call) -> Response[bytes]:
     """Give a past trip another driver, or accept a dispute with that driver."""
     form, visitor = await forms.read(request), await visitor_of(request)
-    context, trip_id = context_of(request), _trip_id(request)
+    context, trip_id = context_of(request), parameters.trip_id(request)
     driver_id = UserId(parameters.uuid_of(form.text(_PERSON), _PERSON))
     sent = form.text(_DISPUTE)
     dispute_id = parameters.uuid_of(sent, _DISPUTE) if sent else None
@@ -89,14 +89,7 @@ async def correct(request: Call) -> Response[bytes]:
         actor, language = visitor.actor, visitor.language
         if dispute_id is None:
             service.correct(
-                tx,
-                actor=actor,
-                trip_id=trip_id,
-                driver_id=driver_id,
-                language=language,
-                ids=context.ids,
-                now_ms=context.clock(),
-                seen=seen,
+                tx, **changes.by(request, actor), trip_id=trip_id, driver_id=driver_id, language=language, seen=seen
             )
         else:
             if disputes.to_decide(tx, actor=actor, dispute_id=dispute_id).trip_id != trip_id:
@@ -123,7 +116,7 @@ async def correct(request: Call) -> Response[bytes]:
 async def undo(request: Call) -> Response[bytes]:
     """Give a trip back the driver that its messages name."""
     form, visitor = await forms.read(request), await visitor_of(request)
-    context, trip_id = context_of(request), _trip_id(request)
+    context, trip_id = context_of(request), parameters.trip_id(request)
 
     def work(tx: WriteTx) -> None:
         service.withdraw(
@@ -147,7 +140,7 @@ async def undo(request: Call) -> Response[bytes]:
 async def _choose(request: Call, chosen_id: UserId | None, *, error: Refusal | None = None) -> Response[bytes]:
     """The page; `chosen_id`: the person whose preview it shows."""
     query = request.query_params
-    trip_id, search = _trip_id(request), parameters.query_text(query, addresses.SEARCH)
+    trip_id, search = parameters.trip_id(request), parameters.query_text(query, addresses.SEARCH)
     role = Authority.DIRECTOR if query.get(_ROLE) == Authority.DIRECTOR else Authority.DRIVER
     dispute_id = parameters.query_id(query, _DISPUTE)
     back = query.get(addresses.BEFORE)
@@ -238,10 +231,6 @@ def _shown(
 
 def _path(trip_id: TripId) -> str:
     return f"/trips/{trip_id}/driver"
-
-
-def _trip_id(request: Call) -> TripId:
-    return TripId(parameters.path_id(request, "tripId"))
 
 
 def _seen(form: forms.Form) -> SeenDriver:

@@ -16,7 +16,7 @@ from tripline.domain.ids import VehicleId
 from tripline.domain.refusals import Refusal
 from tripline.domain.scores import WhyNot
 from tripline.domain.vehicles import Registration, Vehicle, VehicleEvent
-from tripline.http import parameters
+from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of, fleet_of
 from tripline.portal.frame import deletions, forms, navigation, record_forms, views, words
 from tripline.portal.frame.digests import Clash
@@ -66,13 +66,10 @@ async def register(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     context, visitor = context_of(request), await visitor_of(request)
     access.company_of(visitor.actor)
-    now_ms = context.clock()
 
     def work(tx: WriteTx) -> Vehicle:
         said = record_forms.values(SHEET, record_forms.typed(form, FIELDS), vehicles.registration)
-        return service.register(
-            tx, actor=visitor.actor, registration=vehicles.registration(**said), ids=context.ids, now_ms=now_ms
-        )
+        return service.register(tx, **changes.by(request, visitor.actor), registration=vehicles.registration(**said))
 
     try:
         made = await context.store.write(work)
@@ -89,7 +86,7 @@ async def detail(request: Call) -> Response[bytes]:
 
     def work(tx: ReadTx) -> tuple[Visitor, VehicleOverview, Lines | None]:
         visitor = visitor_in(tx, request)
-        vehicle_id = _vehicle_id(request)
+        vehicle_id = parameters.vehicle_id(request)
         found = overviews.vehicle(tx, actor=visitor.actor, vehicle_id=vehicle_id)
         if Action.VEHICLE_HISTORY_READ not in found.may:
             return visitor, found, None
@@ -125,7 +122,7 @@ async def edit(request: Call) -> Response[bytes]:
 
     def work(tx: ReadTx) -> tuple[Visitor, Vehicle]:
         visitor = visitor_in(tx, request)
-        return visitor, service.find_to_modify(tx, actor=visitor.actor, vehicle_id=_vehicle_id(request))
+        return visitor, service.find_to_modify(tx, actor=visitor.actor, vehicle_id=parameters.vehicle_id(request))
 
     visitor, vehicle = await context_of(request).store.read_short(work)
     return _form(request, visitor, record_forms.shown(texts(vehicle)), vehicle=vehicle)
@@ -139,21 +136,18 @@ async def change(request: Call) -> Response[bytes]:
 
     def before(tx: ReadTx) -> tuple[Visitor, Vehicle]:
         visitor = visitor_in(tx, request)
-        return visitor, service.find_to_modify(tx, actor=visitor.actor, vehicle_id=_vehicle_id(request))
+        return visitor, service.find_to_modify(tx, actor=visitor.actor, vehicle_id=parameters.vehicle_id(request))
 
     visitor, vehicle = await context.store.read_short(before)
     said = record_forms.typed(form, FIELDS)
-    now_ms = context.clock()
 
     def work(tx: WriteTx) -> tuple[Vehicle, Clash | None]:
-        vehicle = service.find_to_modify(tx, actor=visitor.actor, vehicle_id=_vehicle_id(request))
+        vehicle = service.find_to_modify(tx, actor=visitor.actor, vehicle_id=parameters.vehicle_id(request))
         found = record_forms.clash(form, texts(vehicle), said)
         if found is not None:
             return vehicle, found
         named = record_forms.values(SHEET, said, lambda **named: vehicles.changed(vehicle, named))
-        changed = service.modify(
-            tx, actor=visitor.actor, vehicle_id=vehicle.id, named=named, ids=context.ids, now_ms=now_ms
-        )
+        changed = service.modify(tx, **changes.by(request, visitor.actor), vehicle_id=vehicle.id, named=named)
         return changed, None
 
     try:
@@ -180,12 +174,11 @@ async def delete(request: Call) -> Response[bytes]:
     """Delete a vehicle and its dependent records."""
     form = await forms.read(request)
     context = context_of(request)
-    now_ms = context.clock()
 
     def work(tx: WriteTx) -> tuple[Vehicle, tuple[notifications.Notification, ...]]:
         visitor, vehicle, counts = _to_delete(tx, request)
         deletions.require_confirmed(form, vehicle.vehicle_no, counts)
-        return vehicle, service.delete(tx, actor=visitor.actor, vehicle_id=vehicle.id, ids=context.ids, now_ms=now_ms)
+        return vehicle, service.delete(tx, **changes.by(request, visitor.actor), vehicle_id=vehicle.id)
 
     try:
         vehicle, told = await context.store.write(work)
@@ -201,12 +194,12 @@ async def whole_history(request: Call) -> Response[bytes]:
     """The whole history of a vehicle; also of a deleted one."""
 
     def opened(tx: ReadTx, actor: Actor) -> Opened:
-        vehicle_id = _vehicle_id(request)
+        vehicle_id = parameters.vehicle_id(request)
         history.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
         name = history.name_of(tx, Thing.VEHICLE, vehicle_id)
         return name, lambda span: history.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id, span=span)
 
-    return await histories.whole(request, opened, up=lambda: _path(_vehicle_id(request)))
+    return await histories.whole(request, opened, up=lambda: _path(parameters.vehicle_id(request)))
 
 
 @page("POST", "/fleet/vehicles/{vehicleId}/activate", access=Action.VEHICLE_ACTIVATE)
@@ -261,11 +254,9 @@ async def _moved(request: Call, event: VehicleEvent, notices: tuple[str, str], *
     """Apply the event and go to the vehicle's page. `notices` are the texts for a change and for no change."""
     await forms.read(request)
     context, visitor = context_of(request), await visitor_of(request)
-    vehicle_id, now_ms = _vehicle_id(request), context.clock()
+    vehicle_id = parameters.vehicle_id(request)
     vehicle, has_changed = await context.store.write(
-        lambda tx: service.move(
-            tx, actor=visitor.actor, vehicle_id=vehicle_id, event=event, ids=context.ids, now_ms=now_ms
-        )
+        lambda tx: service.move(tx, **changes.by(request, visitor.actor), vehicle_id=vehicle_id, event=event)
     )
     path = _path(vehicle_id)
     told, already = notices
@@ -298,7 +289,7 @@ def _form(
 
 def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Vehicle, Mapping[str, int]]:
     visitor = visitor_in(tx, request)
-    vehicle = service.find_to_delete(tx, actor=visitor.actor, vehicle_id=_vehicle_id(request))
+    vehicle = service.find_to_delete(tx, actor=visitor.actor, vehicle_id=parameters.vehicle_id(request))
     return visitor, vehicle, goes_with.vehicle(tx, vehicle.id)
 
 
@@ -307,10 +298,6 @@ def _deletion(
 ) -> Response[bytes]:
     name, title, up = vehicle.vehicle_no, "portal.vehicles.delete", _path(vehicle.id)
     return deletions.show(request, visitor, "vehicle", name, counts, title=title, up=up, list_path=LIST, error=error)
-
-
-def _vehicle_id(request: Call) -> VehicleId:
-    return VehicleId(parameters.path_id(request, "vehicleId"))
 
 
 def _path(vehicle_id: VehicleId) -> str:

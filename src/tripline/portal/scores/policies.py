@@ -20,7 +20,7 @@ from tripline.domain.refusals import BadParameter, Refusal
 from tripline.domain.rescorings import Ended, Rescoring, RescoringRequest, Stage, UnderWay
 from tripline.domain.scores import why_not
 from tripline.domain.shares import Holder
-from tripline.http import parameters
+from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of, scores_of
 from tripline.language import catalogue
 from tripline.portal.frame import addresses, digests, figures, forms, views
@@ -238,10 +238,7 @@ async def cancel(request: Call) -> Response[bytes]:
 
 
 def _begin(tx: WriteTx, request: Call, visitor: Visitor, company_id: CompanyId, asked: RescoringRequest) -> None:
-    context = context_of(request)
-    rescorings.begin(
-        tx, actor=visitor.actor, company_id=company_id, asked=asked, ids=context.ids, now_ms=context.clock()
-    )
+    rescorings.begin(tx, **changes.by(request, visitor.actor), company_id=company_id, asked=asked)
 
 
 async def _show(
@@ -263,7 +260,7 @@ async def _show(
 
 def _admitted(tx: ReadTx, request: Call) -> tuple[Visitor, CompanyId]:
     visitor = visitor_in(tx, request)
-    company_id = CompanyId(parameters.path_id(request, "companyId"))
+    company_id = parameters.company_id(request)
     policy_service.admit(tx, actor=visitor.actor, company_id=company_id)
     return visitor, company_id
 
@@ -271,7 +268,7 @@ def _admitted(tx: ReadTx, request: Call) -> tuple[Visitor, CompanyId]:
 def _read(tx: ReadTx, request: Call, visitor: Visitor, asked: Any) -> Shown:
     """Read the page of a company. Raises `NotFound`, `Forbidden`, and `BadParameter` for a wrong choice."""
     context, service = context_of(request), scores_of(request).policies
-    company_id = CompanyId(parameters.path_id(request, "companyId"))
+    company_id = parameters.company_id(request)
     choices = policy_service.choices(tx, actor=visitor.actor, company_id=company_id)
     in_force = service.in_force(tx, company_id)
     known = policies.every(tx)

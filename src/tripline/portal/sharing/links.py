@@ -11,12 +11,12 @@ from litestar.response import Response
 
 from tripline.domain import share_links
 from tripline.domain.access import Action
-from tripline.domain.ids import RecordId, TripId, VehicleId
+from tripline.domain.ids import RecordId
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.domain.share_links import HOURS, NotShareable, Shows, TooManyLinks
 from tripline.domain.stored_trips import JudgedTrip
 from tripline.domain.vehicles import Vehicle
-from tripline.http import cookies, parameters
+from tripline.http import changes, cookies, parameters
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.page import page
@@ -89,9 +89,7 @@ async def end(request: Call) -> Response[bytes]:
     await forms.read(request)
     context, visitor = context_of(request), await visitor_of(request)
     link_id = RecordId(parameters.path_id(request, "linkId"))
-    await context.store.write(
-        lambda tx: service.end(tx, actor=visitor.actor, link_id=link_id, ids=context.ids, now_ms=context.clock())
-    )
+    await context.store.write(lambda tx: service.end(tx, **changes.by(request, visitor.actor), link_id=link_id))
     return views.moved(request, PATH, notice="portal.shares.ended")
 
 
@@ -104,13 +102,13 @@ async def _admitted(request: Call, read: Reading) -> tuple[Visitor, Subject]:
 
 
 def _vehicle(tx: ReadTx, request: Call, visitor: Visitor) -> Subject:
-    vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+    vehicle_id = parameters.vehicle_id(request)
     service.admit(tx, actor=visitor.actor, vehicle_id=vehicle_id)
     return Subject(f"/fleet/vehicles/{vehicle_id}", vehicles.read(tx, actor=visitor.actor, vehicle_id=vehicle_id))
 
 
 def _trip(tx: ReadTx, request: Call, visitor: Visitor) -> Subject:
-    trip_id = TripId(parameters.path_id(request, "tripId"))
+    trip_id = parameters.trip_id(request)
     trip, vehicle_id = service.admit_to_trip(tx, actor=visitor.actor, trip_id=trip_id)
     return Subject(f"/trips/{trip_id}", vehicles.read(tx, actor=visitor.actor, vehicle_id=vehicle_id), trip)
 
