@@ -1,17 +1,12 @@
 """The history of vehicles, sensors, people and companies: their changes, with author and time (spec/rest 7.8)."""
 
-from collections.abc import Callable
-
 from litestar.types import ASGIApp
 
-from tripline.domain.access import Action, Actor
-from tripline.domain.history import Entry
-from tripline.domain.ids import UserId
-from tripline.http import answers, pages, parameters, permission, reads
+from tripline.domain.access import Action, Actor, Thing
+from tripline.http import pages, parameters, reads
 from tripline.http.context import Call
 from tripline.http.operations import PageOf, operation
 from tripline.services.fleet import history as service
-from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx
 from tripline.wire.rest import history as rest_history
 from tripline.wire.rest.base import Page
@@ -28,13 +23,7 @@ async def of_vehicle(request: Call) -> ASGIApp:
     """Who changed the vehicle, its sensors, director, driver, delegations and rights, newest first by default;
     of a deleted one too.
     """
-
-    def admitted(tx: ReadTx, actor: Actor) -> Callable[[Span], list[Entry]]:
-        vehicle_id = parameters.vehicle_id(request)
-        service.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
-        return lambda span: service.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id, span=span)
-
-    return await _page(request, admitted)
+    return await _page(request, Thing.VEHICLE, "vehicleId")
 
 
 @operation(
@@ -49,13 +38,7 @@ async def of_sensor(request: Call) -> ASGIApp:
 
     For a change of the access token, only its time is listed.
     """
-
-    def admitted(tx: ReadTx, actor: Actor) -> Callable[[Span], list[Entry]]:
-        sensor_id = parameters.sensor_id(request)
-        service.admit_to_sensor(tx, actor=actor, sensor_id=sensor_id)
-        return lambda span: service.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=span)
-
-    return await _page(request, admitted)
+    return await _page(request, Thing.SENSOR, "sensorId")
 
 
 @operation(
@@ -70,13 +53,7 @@ async def of_user(request: Call) -> ASGIApp:
 
     For a deleted person the changes and their authors remain; the person's own data is erased.
     """
-
-    def admitted(tx: ReadTx, actor: Actor) -> Callable[[Span], list[Entry]]:
-        user_id = UserId(parameters.path_id(request, "userId"))
-        service.admit_to_user(tx, actor=actor, user_id=user_id)
-        return lambda span: service.of_user(tx, actor=actor, user_id=user_id, span=span)
-
-    return await _page(request, admitted)
+    return await _page(request, Thing.USER, "userId")
 
 
 @operation(
@@ -91,24 +68,20 @@ async def of_company(request: Call) -> ASGIApp:
 
     Changes of its vehicles, sensors and people are listed in their own history.
     """
-
-    def admitted(tx: ReadTx, actor: Actor) -> Callable[[Span], list[Entry]]:
-        company_id = parameters.company_id(request)
-        service.admit_to_company(tx, actor=actor, company_id=company_id)
-        return lambda span: service.of_company(tx, actor=actor, company_id=company_id, span=span)
-
-    return await _page(request, admitted)
+    return await _page(request, Thing.COMPANY, "companyId")
 
 
-async def _page(request: Call, admitted: Callable[[ReadTx, Actor], Callable[[Span], list[Entry]]]) -> ASGIApp:
-    """The page that the query asks for, when the caller may read this history."""
+async def _page(request: Call, thing: Thing, name: str) -> ASGIApp:
+    """The page that the query asks for, when the caller may read the history of the thing in the path."""
 
-    def work(tx: ReadTx) -> Page:
+    def work(tx: ReadTx, actor: Actor) -> Page:
+        thing_id = parameters.path_id(request, name)
+        service.admit(tx, actor=actor, thing=thing, thing_id=thing_id)
         return reads.by_time(
             request,
-            admitted(tx, permission.permitted_in(tx, request)),
+            lambda span: service.read(tx, actor=actor, thing=thing, thing_id=thing_id, span=span),
             record=rest_history.history_record,
             id_of=lambda entry: entry.id,
         )
 
-    return answers.ok(await reads.page(request, work))
+    return await reads.answer(request, work)

@@ -15,7 +15,6 @@ from tripline.portal.lists import bulk_vehicles, exports, nouns, search
 from tripline.portal.live import live_map, stream
 from tripline.portal.pushes import pushes, receivers
 from tripline.portal.records import (
-    administrators,
     assignments,
     companies,
     lines,
@@ -61,7 +60,6 @@ FAMILIES: Final = (
     stream,
     pushes,
     receivers,
-    administrators,
     assignments,
     companies,
     lines,

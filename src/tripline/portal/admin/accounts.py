@@ -41,9 +41,7 @@ async def disable(request: Call) -> Response[bytes]:
             lambda tx: directory.bar(tx, actor=visitor.actor, user_id=user_id, now_ms=now_ms)
         )
     except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
-        return await _shown(request, error=refusal)
+        return await _shown(request, error=forms.of_form(refusal))
     path = f"{_LIST}/{user_id}"
     if not found.enabled:
         return views.moved(request, path, notice="portal.accounts.disabled_already", email=found.email)

@@ -64,12 +64,10 @@ async def upload(request: Call) -> Response[bytes]:
                 await visitor_of(request)
                 await arrival.finish()
     except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
         if isinstance(refusal, _OF_FILE):
             refusal.field = "file"
         sent = forms.sent(request)
-        return await _form(request, Typed() if sent is None else sent.typed, error=refusal)
+        return await _form(request, Typed() if sent is None else sent.typed, error=forms.of_form(refusal))
     return views.moved(request, maps.PATH)
 
 

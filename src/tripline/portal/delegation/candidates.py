@@ -80,10 +80,8 @@ async def register(request: Call) -> Response[bytes]:
     try:
         relation = await context.store.write(work)
     except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
         shown = await context.store.read(lambda tx: _read(tx, visitor))
-        return _shown(request, visitor, shown, error=refusal, typed=form.typed)
+        return _shown(request, visitor, shown, error=forms.of_form(refusal), typed=form.typed)
     return views.moved(
         request, CANDIDATES, notice="portal.delegation.candidate.registered", company=relation.to_company_name
     )

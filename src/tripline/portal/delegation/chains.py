@@ -116,9 +116,7 @@ async def give(request: Call) -> Response[bytes]:
     try:
         right, ending = await context.store.write(work)
     except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
-        return await _refused(request, visitor, refusal)
+        return await _refused(request, visitor, forms.of_form(refusal))
     address = _address(vehicle_id)
     undo = None
     if not ending.stops_driving:

@@ -5,18 +5,25 @@ Its form carries a digest of the effects, so a deletion is confirmed only as it 
 Not here: counting the effects (`services/fleet/goes_with.py`), the deletions themselves.
 """
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from litestar.response import Response
 
 from tripline.domain.access import Authority
 from tripline.domain.refusals import BadParameter, Kind, Refusal
-from tripline.http.context import Call
-from tripline.portal.frame import addresses, digests, views
+from tripline.http import changes
+from tripline.http.changes import By
+from tripline.http.context import Call, context_of, fleet_of
+from tripline.portal.frame import addresses, digests, forms, views
 from tripline.portal.frame.forms import Form
 from tripline.portal.frame.visitors import Visitor
+from tripline.services import notifications
 from tripline.services.fleet.goes_with import CALLS_MAX, TRIPS_MAX
+from tripline.services.notifications import Notification
+from tripline.store.transactions import ReadTx, WriteTx
+
+R = TypeVar("R")
 
 _GOES: Final = "portal.goes."
 _LABELS: Final = {"confirm": "portal.goes.confirm"}
@@ -59,63 +66,101 @@ AGAIN: Final = (NotConfirmed, GoesChanged)
 """Refusals after which the page is shown again."""
 
 
-def show(
-    request: Call,
-    visitor: Visitor,
-    noun: str,
-    name: str,
-    counts: Mapping[str, int],
-    *,
-    title: str,
-    up: str,
-    up_text: str | None = None,
-    list_path: str | None = None,
-    on: str | None = None,
-    blocked: str | None = None,
-    error: Refusal | None = None,
-) -> Response[bytes]:
-    """The page that asks before this record is deleted. `up` is the page to return to, named `up_text` unless it is the
-    record's own; `list_path` the list to go to after the deletion; `on` the number of the vehicle that the sensor is
-    mounted on; `blocked` the reason why it cannot be deleted now.
-    """
+class Doomed(NamedTuple, Generic[R]):
+    """A record that the visitor may delete, with the effects."""
+
+    record: R
+    noun: str
+    name: str
+    counts: Mapping[str, int]
+    title: str
+    """Key of the page's title."""
+    up: str
+    """The page to return to."""
+    up_text: str | None = None
+    """Its name, if it is not the record's own page."""
+    list_path: str | None = None
+    """The list to go to after the deletion; None: `up`."""
+    on: str | None = None
+    """Number of the vehicle that the sensor is mounted on."""
+    blocked: str | None = None
+    """Key of the reason why it cannot be deleted now."""
+
+
+Look: TypeAlias = Callable[[ReadTx, Call], tuple[Visitor, Doomed[R]]]
+"""Finds the record in the path for a visitor who may delete it."""
+
+
+async def ask(request: Call, look: Look[R], *, error: Refusal | None = None) -> Response[bytes]:
+    """The page that asks before the record is deleted."""
+    visitor, doomed = await context_of(request).store.read_short(lambda tx: look(tx, request))
+    name, counts, on = doomed.name, doomed.counts, doomed.on
     off = [] if on is None else [visitor.say("portal.goes.vehicle", number=on)]
-    text, submit = (visitor.say(key, name=name) for key in _TEXTS[noun])
+    text, submit = (visitor.say(key, name=name) for key in _TEXTS[doomed.noun])
     return views.show(
         request,
         visitor,
         "deletion.html",
-        title=title,
+        title=doomed.title,
         error=error,
         labels=_LABELS,
         name=name,
         text=text,
         submit=submit,
-        goes=[*off, *sentences(visitor, noun, counts)],
+        goes=[*off, *sentences(visitor, doomed.noun, counts)],
         word=_word(name, counts),
         digest=_digest(name, counts, on),
-        blocked=blocked,
-        up=up,
-        up_text=up_text or name,
-        list_path=list_path,
+        blocked=None if doomed.blocked is None else visitor.say(doomed.blocked, name=name),
+        up=doomed.up,
+        up_text=doomed.up_text or name,
+        list_path=doomed.list_path,
     )
 
 
-def list_as_shown(form: Form, list_path: str) -> str:
+async def carried_out(
+    request: Call,
+    look: Look[R],
+    delete: Callable[[WriteTx, By, R], Iterable[Notification]],
+    *,
+    notice: str,
+    refuses: tuple[type[Refusal], ...] = (),
+    settles: Collection[str] = (),
+) -> Response[bytes]:
+    """Delete the record as it was displayed and go to its list; ask again if that differs, or for one of `refuses`.
+
+    The notice is a text with the record's `name`. Waits until processes of the roles `settles` acted on it.
+    """
+    form, context = await forms.read(request), context_of(request)
+    again: tuple[type[Refusal], ...] = (*AGAIN, *refuses)
+
+    def work(tx: WriteTx) -> tuple[Doomed[R], Iterable[Notification]]:
+        visitor, doomed = look(tx, request)
+        if doomed.blocked is None:
+            require(form, word=_word(doomed.name, doomed.counts), digest=_digest(doomed.name, doomed.counts, doomed.on))
+        return doomed, delete(tx, changes.by(request, visitor.actor), doomed.record)
+
+    try:
+        doomed, told = await context.store.write(work)
+    except again as refusal:
+        return await ask(request, look, error=refusal)
+    notifications.send(context.signals, told)
+    if settles:
+        await fleet_of(request).settling.settled(settles)
+    there = doomed.up if doomed.list_path is None else _list_as_shown(form, doomed.list_path)
+    return views.moved(request, there, notice=notice, name=doomed.name)
+
+
+def _list_as_shown(form: Form, list_path: str) -> str:
     """The list to go to after a deletion, in its last displayed state, which a script adds to the form."""
     query = form.text("list")
     return addresses.within(f"{list_path}{query}", list_path) if query.startswith("?") else list_path
 
 
-def require_confirmed(form: Form, name: str, counts: Mapping[str, int], *, on: str | None = None) -> None:
+def require(form: Form, *, word: str | None, digest: str) -> None:
     """Check the digest of the displayed effects and the typed word, if one is required.
 
     Call it in the transaction that deletes. Raises `GoesChanged` and `NotConfirmed`.
     """
-    require(form, word=_word(name, counts), digest=_digest(name, counts, on))
-
-
-def require(form: Form, *, word: str | None, digest: str) -> None:
-    """As `require_confirmed`, for a page with this word and this digest."""
     if form.text("digest") != digest:
         raise GoesChanged("deletion")
     if word is not None and form.text("confirm") != word.strip():

@@ -36,6 +36,13 @@ _SECRET: Final = re.compile(r"passw|secret", re.IGNORECASE)
 _SENT: Final = "tripline.form"
 
 
+def of_form(refusal: Refusal) -> Refusal:
+    """The refusal, to be shown in the form; raises it if it has a page of its own."""
+    if refusal.kind in NOT_OF_FORM:
+        raise refusal
+    return refusal
+
+
 class FormTooLong(Refusal):
     """A form has more fields or more text than its page accepts."""
 

@@ -4,18 +4,22 @@ Not here: reading a form (`forms.py`), the digest (`digests.py`), the fields of 
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
+from litestar.response import Response
 
 from tripline.domain.refusals import Kind, Refusal
-from tripline.portal.frame import digests, words
+from tripline.http.context import Call, context_of
+from tripline.portal.frame import digests, forms, words
 from tripline.portal.frame.digests import Clash
 from tripline.portal.frame.forms import Form
 from tripline.portal.frame.visitors import Visitor
+from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.csv_registrations import Sheet
 
 FLAGS: Final = ("false", "true")
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -71,12 +75,39 @@ def values(sheet: Sheet, texts: Mapping[str, str], rules: Callable[..., Any]) ->
     return sheet.record(passed, {name: text for name, text in texts.items() if text})
 
 
-def clash(form: Form, now: Mapping[str, str], said: Mapping[str, str]) -> Clash | None:
-    """The changes of other users since the form was filled; None without any."""
-    return digests.clash(form.text("digest"), now=now, typed=said)
+async def saved(
+    request: Call,
+    visitor: Visitor,
+    said: Mapping[str, str],
+    before: R,
+    *,
+    find: Callable[[ReadTx], R],
+    texts: Callable[[R], Mapping[str, str]],
+    apply: Callable[[WriteTx, R], T],
+    show: Callable[[R, FormValues, Refusal], Response[bytes]],
+) -> T | Response[bytes]:
+    """Change a record as the submitted form says; return what `apply` returns, or the form again: with the refusal of
+    the change, or with the changes that another user saved meanwhile.
+
+    `said` are the submitted texts, `before` is the record before the transaction.
+    """
+    digest = cast(Form, forms.sent(request)).text("digest")
+
+    def work(tx: WriteTx) -> tuple[T | None, R, Clash | None]:
+        now = find(tx)
+        clash = digests.clash(digest, now=texts(now), typed=said)
+        return (apply(tx, now) if clash is None else None), now, clash
+
+    try:
+        changed, now, clash = await context_of(request).store.write(work)
+    except Refusal as refusal:
+        return show(before, FormValues(texts=said, digest=digest), forms.of_form(refusal))
+    if clash is not None:
+        return show(now, _told(visitor, clash, texts(now)), ChangedMeanwhile())
+    return cast(T, changed)
 
 
-def told(visitor: Visitor, found: Clash, now: Mapping[str, str]) -> FormValues:
+def _told(visitor: Visitor, found: Clash, now: Mapping[str, str]) -> FormValues:
     """The form again, with the typed values, the changes of the other user, and the digest of the current record."""
     changes = tuple(
         (words.label(visitor, each.name), read(visitor, each.name, each.now), read(visitor, each.name, each.typed))

@@ -97,9 +97,7 @@ async def match(request: Call) -> Response[bytes]:
         clash = digests.clash(form.text("digest"), now=_texts(found.columns), typed=_texts(chosen))
         return await _matching(request, visitor, found, chosen, clash=clash)
     except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
-        return await _matching(request, visitor, found, chosen, refusal, digest=form.text("digest"))
+        return await _matching(request, visitor, found, chosen, forms.of_form(refusal), digest=form.text("digest"))
     return await _back(request, found)
 
 

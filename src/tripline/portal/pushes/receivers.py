@@ -62,7 +62,7 @@ async def change(request: Call) -> Response[bytes]:
 
     def work(tx: WriteTx) -> tuple[Company, Clash | None]:
         company = company_service.find_to_change(tx, actor=visitor.actor, company_id=own)
-        found = record_forms.clash(form, _texts(company), said)
+        found = digests.clash(form.text("digest"), now=_texts(company), typed=said)
         if found is None:
             named = _named(said, company)
             company_service.change(tx, **changes.by(request, visitor.actor), company_id=own, named=named)
@@ -71,9 +71,7 @@ async def change(request: Call) -> Response[bytes]:
     try:
         company, found = await context.store.write(work)
     except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
-        return _form(request, visitor, FormValues(texts=said, digest=form.text("digest")), error=refusal)
+        return _form(request, visitor, FormValues(texts=said, digest=form.text("digest")), error=forms.of_form(refusal))
     if found is not None:
         return _form(request, visitor, _told(visitor, found, company), error=record_forms.ChangedMeanwhile())
     notifications.send(context.signals, notifications.company_changed(own))

@@ -1,34 +1,34 @@
 """Pages of companies, the visitor's own and its partners: showing, registering, changing, deleting, history.
 
-Not here: the list (`lists/companies.py`), administrators (`administrators.py`), push addresses (`pushes/receivers.py`).
+Not here: the list (`lists/companies.py`), administrators (`people.py`), push addresses (`pushes/receivers.py`).
 """
 
 from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
-from functools import partial
 from typing import Any, Final
 
 from litestar.response import Response
 
 from tripline.domain import companies, people
-from tripline.domain.access import Action, Actor, Authority, Thing
+from tripline.domain.access import Action, Authority, Thing
 from tripline.domain.companies import Company
-from tripline.domain.ids import CompanyId, SensorId
+from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import Forbidden, Refusal
 from tripline.http import authentication, changes, parameters, peers
+from tripline.http.changes import By
 from tripline.http.context import Call, accounts_of, context_of, fleet_of
 from tripline.portal.frame import deletions, forms, navigation, record_forms, views, words
-from tripline.portal.frame.digests import Clash
+from tripline.portal.frame.deletions import Doomed
 from tripline.portal.frame.page import page
 from tripline.portal.frame.record_forms import FormValues
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.records import histories
-from tripline.portal.records.histories import Lines, Opened
+from tripline.portal.records.histories import Lines
 from tripline.services import notifications
 from tripline.services.barrier import PIPELINES
 from tripline.services.fleet import companies as service
-from tripline.services.fleet import goes_with, history, overviews
+from tripline.services.fleet import goes_with, overviews
 from tripline.services.fleet.overviews import CompanyOverview
+from tripline.services.notifications import Notification
 from tripline.store.transactions import ReadTx, WriteTx
 
 FIELDS: Final[dict[str, Any]] = dict.fromkeys(
@@ -104,9 +104,7 @@ async def register(request: Call) -> Response[bytes]:
             )
         )
     except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
-        return _form(request, visitor, record_forms.refilled(form, NEW_FIELDS), error=refusal)
+        return _form(request, visitor, record_forms.refilled(form, NEW_FIELDS), error=forms.of_form(refusal))
     return views.moved(request, _path(made.id), notice="portal.companies.registered", name=made.name)
 
 
@@ -138,28 +136,23 @@ async def edit(request: Call) -> Response[bytes]:
 @page("POST", "/fleet/companies/{companyId}/edit", access=Action.COMPANY_MODIFY)
 async def change(request: Call) -> Response[bytes]:
     """Change a company; refused if the record was changed meanwhile."""
-    form = await forms.read(request)
-    context = context_of(request)
+    form, context = await forms.read(request), context_of(request)
     visitor, company = await context.store.read_short(lambda tx: _to_change(tx, request))
     said = record_forms.typed(form, FIELDS)
-
-    def work(tx: WriteTx) -> tuple[Company, Clash | None]:
-        now = service.find_to_change(tx, actor=visitor.actor, company_id=company.id)
-        found = record_forms.clash(form, texts(now), said)
-        if found is not None:
-            return now, found
-        changed = service.change(tx, **changes.by(request, visitor.actor), company_id=now.id, named=_said(said))
-        return changed, None
-
-    try:
-        after, found = await context.store.write(work)
-    except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
-        return _form(request, visitor, record_forms.refilled(form, FIELDS), company=company, error=refusal)
-    if found is not None:
-        told = record_forms.told(visitor, found, texts(after))
-        return _form(request, visitor, told, company=after, error=record_forms.ChangedMeanwhile())
+    after = await record_forms.saved(
+        request,
+        visitor,
+        said,
+        company,
+        find=lambda tx: service.find_to_change(tx, actor=visitor.actor, company_id=company.id),
+        texts=texts,
+        apply=lambda tx, now: service.change(
+            tx, **changes.by(request, visitor.actor), company_id=now.id, named=_said(said)
+        ),
+        show=lambda now, shown, error: _form(request, visitor, shown, company=now, error=error),
+    )
+    if isinstance(after, Response):
+        return after
     notifications.send(context.signals, notifications.company_changed(after.id))
     await fleet_of(request).settling.settled(PIPELINES)
     return views.moved(request, _path(after.id), notice="portal.companies.saved", name=after.name)
@@ -168,43 +161,25 @@ async def change(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/companies/{companyId}/delete", access=Action.COMPANY_DELETE)
 async def ask_to_delete(request: Call) -> Response[bytes]:
     """Ask before a company is deleted, and show the effects or the obstacle."""
-    visitor, company, counts, blocked = await context_of(request).store.read_short(lambda tx: _to_delete(tx, request))
-    return _deletion(request, visitor, company, counts, blocked=blocked)
+    return await deletions.ask(request, _to_delete)
 
 
 @page("POST", "/fleet/companies/{companyId}/delete", access=Action.COMPANY_DELETE, refuses=(companies.InUse,))
 async def delete(request: Call) -> Response[bytes]:
     """Delete a company, with its people and delegations."""
-    form = await forms.read(request)
-    context = context_of(request)
 
-    def work(tx: WriteTx) -> tuple[Company, AbstractSet[SensorId]]:
-        visitor, company, counts, blocked = _to_delete(tx, request)
-        if not blocked:
-            deletions.require_confirmed(form, company.name, counts)
-        return company, service.delete(tx, **changes.by(request, visitor.actor), company_id=company.id)
+    def work(tx: WriteTx, by: By, company: Company) -> tuple[Notification, ...]:
+        changed = service.delete(tx, **by, company_id=company.id)
+        return (*notifications.deleted(changed), *notifications.company_changed(company.id))
 
-    try:
-        company, changed = await context.store.write(work)
-    except (*deletions.AGAIN, companies.InUse) as refusal:
-        visitor, company, counts, blocked = await context.store.read_short(lambda tx: _to_delete(tx, request))
-        return _deletion(request, visitor, company, counts, blocked=blocked, error=refusal)
-    notifications.send(context.signals, (*notifications.deleted(changed), *notifications.company_changed(company.id)))
-    there = deletions.list_as_shown(form, LIST)
-    return views.moved(request, there, notice="portal.companies.deleted", name=company.name)
+    refuses = (companies.InUse,)
+    return await deletions.carried_out(request, _to_delete, work, notice="portal.companies.deleted", refuses=refuses)
 
 
 @page("GET", "/fleet/companies/{companyId}/history", access=Action.COMPANY_HISTORY_READ)
 async def whole_history(request: Call) -> Response[bytes]:
     """The whole history of a company, its candidates and imports; also of a deleted one."""
-
-    def opened(tx: ReadTx, actor: Actor) -> Opened:
-        company_id = parameters.company_id(request)
-        history.admit_to_company(tx, actor=actor, company_id=company_id)
-        name = history.name_of(tx, Thing.COMPANY, company_id)
-        return name, lambda span: history.of_company(tx, actor=actor, company_id=company_id, span=span)
-
-    return await histories.whole(request, opened, up=lambda: _path(parameters.company_id(request)))
+    return await histories.whole(request, Thing.COMPANY, "companyId", base=LIST)
 
 
 def kind_of_new(visitor: Visitor) -> str:
@@ -229,10 +204,8 @@ async def _detail(request: Call, own_id: CompanyId | None, *, up: str | None) ->
         visitor = visitor_in(tx, request)
         company_id = parameters.company_id(request) if own_id is None else own_id
         found = overviews.company(tx, actor=visitor.actor, company_id=company_id)
-        if Action.COMPANY_HISTORY_READ not in found.may:
-            return visitor, found, None
-        read = partial(history.of_company, tx, actor=visitor.actor, company_id=company_id)
-        return visitor, found, histories.page(visitor, lambda span: read(span=span), limit=histories.SHOWN)
+        may_read = Action.COMPANY_HISTORY_READ in found.may
+        return visitor, found, histories.beside(tx, visitor, Thing.COMPANY, company_id) if may_read else None
 
     visitor, found, lines = await context_of(request).store.read_short(work)
     return views.show(
@@ -282,26 +255,12 @@ def _to_change(tx: ReadTx, request: Call) -> tuple[Visitor, Company]:
     return visitor, service.find_to_change(tx, actor=visitor.actor, company_id=parameters.company_id(request))
 
 
-def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Company, Mapping[str, int], bool]:
+def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Doomed[Company]]:
     visitor = visitor_in(tx, request)
     company = service.find_to_delete(tx, actor=visitor.actor, company_id=parameters.company_id(request))
-    return visitor, company, goes_with.company(tx, company.id), goes_with.blocks_company(tx, company.id)
-
-
-def _deletion(
-    request: Call,
-    visitor: Visitor,
-    company: Company,
-    counts: Mapping[str, int],
-    *,
-    blocked: bool,
-    error: Refusal | None = None,
-) -> Response[bytes]:
-    why = visitor.say("portal.companies.blocked", name=company.name) if blocked else None
-    title, up = "portal.companies.delete", _path(company.id)
-    return deletions.show(
-        request, visitor, "company", company.name, counts, title=title, up=up, list_path=LIST, blocked=why, error=error
-    )
+    goes, title, up = goes_with.company(tx, company.id), "portal.companies.delete", _path(company.id)
+    blocked = "portal.companies.blocked" if goes_with.blocks_company(tx, company.id) else None
+    return visitor, Doomed(company, "company", company.name, goes, title, up, list_path=LIST, blocked=blocked)
 
 
 def _path(company_id: CompanyId) -> str:

@@ -3,25 +3,23 @@
 Not here: permissions on histories (`services/fleet/history.py`).
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 from litestar.response import Response
 
 from tripline.domain import access, ids
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Thing
 from tripline.domain.history import Change, Entry, Event
+from tripline.http import parameters
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import views, words
 from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.services.fleet import history
 from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx
 
-Read: TypeAlias = Callable[[Span], Sequence[Entry]]
-"""Reads a span of a history."""
-Opened: TypeAlias = tuple[str | None, Read]
-"""The name of a record, None if it was deleted, and its history."""
 SHOWN: Final = 8
 """Entries beside a record."""
 AT_ONCE: Final = 50
@@ -53,28 +51,36 @@ class Lines(msgspec.Struct, frozen=True):
     """Cursor of the next page; None on the last page."""
 
 
-def page(visitor: Visitor, read: Read, *, limit: int, after: str | None = None) -> Lines:
-    """Up to `limit` lines after this entry. Raises `UnknownOffset`."""
-    found = read(Span(limit=limit + 1, after=after))
-    shown = found[:limit]
-    return Lines(tuple(lines(visitor, shown)), shown[-1].id if len(found) > limit else None)
+def beside(tx: ReadTx, visitor: Visitor, thing: Thing, thing_id: str) -> Lines:
+    """The newest lines of a thing whose history the visitor may read."""
+    return _page(tx, visitor, thing, thing_id, limit=SHOWN)
 
 
-async def whole(request: Call, opened: Callable[[ReadTx, Actor], Opened], *, up: Callable[[], str]) -> Response[bytes]:
-    """The page of a history.
-
-    `opened` admits the visitor; `up` is the page of the record. Raises as `opened`, and `UnknownOffset`.
+async def whole(request: Call, thing: Thing, name: str, *, base: str) -> Response[bytes]:
+    """The page of the history of the thing whose id has this name in the path; `base` and the id are the page of the
+    record. Raises `NotFound`, `Forbidden`, and `UnknownOffset`.
     """
 
-    def work(tx: ReadTx) -> tuple[Visitor, str | None, Lines]:
+    def work(tx: ReadTx) -> tuple[Visitor, str, str | None, Lines]:
         visitor = visitor_in(tx, request)
-        name, read = opened(tx, visitor.actor)
+        thing_id = parameters.path_id(request, name)
+        history.admit(tx, actor=visitor.actor, thing=thing, thing_id=thing_id)
         after = ids.canonical(request.query_params.get("after", ""))  # an invalid id starts with the newest entry
-        return visitor, name, page(visitor, read, limit=AT_ONCE, after=after)
+        found = _page(tx, visitor, thing, thing_id, limit=AT_ONCE, after=after)
+        return visitor, thing_id, history.name_of(tx, thing, thing_id), found
 
-    visitor, name, found = await context_of(request).store.read_short(work)
-    title = "portal.history.title" if name is None else views.Plain(visitor.say("portal.history.of", name=name))
-    return views.show(request, visitor, "history.html", title=title, history=found, name=name, up=up())
+    visitor, thing_id, known, found = await context_of(request).store.read_short(work)
+    title = "portal.history.title" if known is None else views.Plain(visitor.say("portal.history.of", name=known))
+    up = f"{base}/{thing_id}"
+    return views.show(request, visitor, "history.html", title=title, history=found, name=known, up=up)
+
+
+def _page(tx: ReadTx, visitor: Visitor, thing: Thing, thing_id: str, *, limit: int, after: str | None = None) -> Lines:
+    """Up to `limit` lines after this entry. Raises `UnknownOffset`."""
+    span = Span(limit=limit + 1, after=after)
+    found = history.read(tx, actor=visitor.actor, thing=thing, thing_id=thing_id, span=span)
+    shown = found[:limit]
+    return Lines(tuple(lines(visitor, shown)), shown[-1].id if len(found) > limit else None)
 
 
 def lines(visitor: Visitor, entries: Iterable[Entry]) -> list[Line]:

@@ -52,9 +52,7 @@ async def unpause(request: Call) -> Response[bytes]:
     try:
         await lines_of(request).unpauser.unpause(actor=visitor.actor, mdn=sensor.line.mdn)
     except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
-        return await _line(request, visitor, error=refusal)
+        return await _line(request, visitor, error=forms.of_form(refusal))
     except Outage:
         # The outcome is unknown; a repeated request is harmless.
         return await _line(request, visitor, away=True, status=503)

@@ -126,12 +126,10 @@ async def mount(request: Call) -> Response[bytes]:
             actor=visitor.actor, sensor_id=sensor_id, vehicle_id=vehicle_id, look=look
         )
     except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
         placed, numbers = await context.store.read_short(
             lambda tx: (_placed(tx, request, visitor), _numbers(tx, visitor, number))
         )
-        return _form(request, visitor, placed, number=number, numbers=numbers, error=refusal)
+        return _form(request, visitor, placed, number=number, numbers=numbers, error=forms.of_form(refusal))
     path = f"/fleet/sensors/{sensor_id}"
     if call is None:
         left = await context.store.read_short(lambda tx: _leaving(tx, request, visitor))

@@ -1,180 +1,81 @@
-"""Pages of directors and drivers: showing, registering, changing and deleting them, with their vehicles and history.
+"""Pages of directors, drivers and administrators: showing, registering, changing and deleting them, and their history.
 
-Not here: the lists (`lists/people.py`), administrators (`administrators.py`), the visitor's own account.
+An administrator is shown on the page of the company. Not here: the lists (`lists/people.py`), the own account.
 """
 
-from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
-from functools import partial
-from typing import Final
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
 
+from litestar.handlers import HTTPRouteHandler
 from litestar.response import Response
+from litestar.types import Method
 
 from tripline.domain import access, people
-from tripline.domain.access import Action, Actor, Authority, Thing
-from tripline.domain.ids import SensorId, UserId
-from tripline.domain.people import User
+from tripline.domain.access import Action, Authority, Thing
+from tripline.domain.ids import UserId
+from tripline.domain.people import Registration, User
 from tripline.domain.refusals import Refusal
-from tripline.http import changes, parameters
-from tripline.http.context import Call, context_of
-from tripline.portal.frame import deletions, forms, record_forms, views
-from tripline.portal.frame.digests import Clash
+from tripline.http import changes, parameters, peers
+from tripline.http.changes import By
+from tripline.http.context import Call, accounts_of, context_of
+from tripline.portal.frame import deletions, forms, record_forms, views, words
+from tripline.portal.frame.deletions import Doomed
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
-from tripline.portal.records import histories, person_forms
-from tripline.portal.records.histories import Lines, Opened
-from tripline.portal.records.person_forms import Names
+from tripline.portal.frame.record_forms import FormValues
+from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.records import histories
+from tripline.portal.records.histories import Lines
 from tripline.services import notifications
-from tripline.services.fleet import goes_with, history, overviews
+from tripline.services.fleet import administrators, companies, goes_with, overviews
 from tripline.services.fleet import people as service
 from tripline.services.fleet.overviews import PersonOverview
+from tripline.services.notifications import Notification
 from tripline.store.transactions import ReadTx, WriteTx
 
-DIRECTOR, DRIVER = Authority.DIRECTOR, Authority.DRIVER
+ADMINISTRATOR, DIRECTOR, DRIVER = Authority.COMPANY_ADMIN, Authority.DIRECTOR, Authority.DRIVER
 LISTS: Final = {DIRECTOR: "/fleet/directors", DRIVER: "/fleet/drivers"}
-_IDS: Final = {DIRECTOR: "directorId", DRIVER: "driverId"}
-_NOUN: Final = {DIRECTOR: "portal.people.director.", DRIVER: "portal.people.driver."}
+FIELDS: Final[dict[str, Any]] = {"name": None, "email": None, "phone": None}
+PASSWORD: Final = "password"  # noqa: S105  the name of a field
+LABELS: Final = words.labels((*FIELDS, PASSWORD))
+_BASES: Final = {**LISTS, ADMINISTRATOR: "/fleet/companies/{companyId}/administrators"}
+_IDS: Final = {DIRECTOR: "directorId", DRIVER: "driverId", ADMINISTRATOR: "userId"}
 _REFUSES: Final = (people.EmailTaken, people.OwnCredentials)
+_DELETE_REFUSES: Final = (people.LastAdministrator,)
 
 
-@page("GET", "/fleet/directors/new", access=Action.PERSON_CREATE)
-async def new_director(request: Call) -> Response[bytes]:
-    """The form to register a director."""
-    return await _new(request, DIRECTOR)
+async def new(request: Call, role: Authority) -> Response[bytes]:
+    """The form to register a person."""
+    visitor, company = await context_of(request).store.read_short(lambda tx: _to_register(tx, request, role))
+    return _form(request, visitor, role, record_forms.shown(dict.fromkeys(FIELDS, "")), company=company)
 
 
-@page("GET", "/fleet/drivers/new", access=Action.PERSON_CREATE)
-async def new_driver(request: Call) -> Response[bytes]:
-    """The form to register a driver."""
-    return await _new(request, DRIVER)
-
-
-@page("POST", "/fleet/directors/new", access=Action.PERSON_CREATE, refuses=_REFUSES)
-async def register_director(request: Call) -> Response[bytes]:
-    """Register a director."""
-    return await _register(request, DIRECTOR)
-
-
-@page("POST", "/fleet/drivers/new", access=Action.PERSON_CREATE, refuses=_REFUSES)
-async def register_driver(request: Call) -> Response[bytes]:
-    """Register a driver."""
-    return await _register(request, DRIVER)
-
-
-@page("GET", "/fleet/directors/{directorId}", access=Action.USER_READ)
-async def director(request: Call) -> Response[bytes]:
-    """A director, the vehicles managed and driven, and the recent history."""
-    return await _detail(request, DIRECTOR)
-
-
-@page("GET", "/fleet/drivers/{driverId}", access=Action.USER_READ)
-async def driver(request: Call) -> Response[bytes]:
-    """A driver, or a director, who may drive as well."""
-    return await _detail(request, DRIVER)
-
-
-@page("GET", "/fleet/directors/{directorId}/edit", access=Action.PERSON_MODIFY)
-async def edit_director(request: Call) -> Response[bytes]:
-    """The form to change a director."""
-    return await _edit(request, DIRECTOR)
-
-
-@page("GET", "/fleet/drivers/{driverId}/edit", access=Action.PERSON_MODIFY)
-async def edit_driver(request: Call) -> Response[bytes]:
-    """The form to change a driver."""
-    return await _edit(request, DRIVER)
-
-
-@page("POST", "/fleet/directors/{directorId}/edit", access=Action.PERSON_MODIFY, refuses=_REFUSES)
-async def change_director(request: Call) -> Response[bytes]:
-    """Change a director; refused if the record was changed meanwhile."""
-    return await _change(request, DIRECTOR)
-
-
-@page("POST", "/fleet/drivers/{driverId}/edit", access=Action.PERSON_MODIFY, refuses=_REFUSES)
-async def change_driver(request: Call) -> Response[bytes]:
-    """Change a driver; refused if the record was changed meanwhile."""
-    return await _change(request, DRIVER)
-
-
-@page("GET", "/fleet/directors/{directorId}/delete", access=Action.PERSON_DELETE)
-async def ask_to_delete_director(request: Call) -> Response[bytes]:
-    """Ask before a director is deleted, and show the effects."""
-    return await _ask_to_delete(request, DIRECTOR)
-
-
-@page("GET", "/fleet/drivers/{driverId}/delete", access=Action.PERSON_DELETE)
-async def ask_to_delete_driver(request: Call) -> Response[bytes]:
-    """Ask before a driver is deleted, and show the effects."""
-    return await _ask_to_delete(request, DRIVER)
-
-
-@page("POST", "/fleet/directors/{directorId}/delete", access=Action.PERSON_DELETE)
-async def delete_director(request: Call) -> Response[bytes]:
-    """Delete a director."""
-    return await _delete(request, DIRECTOR)
-
-
-@page("POST", "/fleet/drivers/{driverId}/delete", access=Action.PERSON_DELETE)
-async def delete_driver(request: Call) -> Response[bytes]:
-    """Delete a driver."""
-    return await _delete(request, DRIVER)
-
-
-@page("GET", "/fleet/directors/{directorId}/history", access=Action.USER_HISTORY_READ)
-async def director_history(request: Call) -> Response[bytes]:
-    """The whole history of a director; also of a deleted one."""
-    return await _whole_history(request, DIRECTOR)
-
-
-@page("GET", "/fleet/drivers/{driverId}/history", access=Action.USER_HISTORY_READ)
-async def driver_history(request: Call) -> Response[bytes]:
-    """The whole history of a driver; also of a deleted one."""
-    return await _whole_history(request, DRIVER)
-
-
-async def _new(request: Call, role: Authority) -> Response[bytes]:
-    visitor = await visitor_of(request)
-    access.company_of(visitor.actor)
-    shown = record_forms.shown(dict.fromkeys(person_forms.FIELDS, ""))
-    return person_forms.show(request, visitor, shown, _named(role, "new", "register"), up=LISTS[role])
-
-
-async def _register(request: Call, role: Authority) -> Response[bytes]:
-    form = await forms.read(request)
-    context, visitor = context_of(request), await visitor_of(request)
-    access.company_of(visitor.actor)
+async def register(request: Call, role: Authority) -> Response[bytes]:
+    """Register a person."""
+    form, context = await forms.read(request), context_of(request)
+    visitor, company = await context.store.read_short(lambda tx: _to_register(tx, request, role))
+    said = {name: text or None for name, text in record_forms.typed(form, FIELDS).items()}
     try:
-        registration, password_hash = await person_forms.registration(request, form, visitor.actor)
+        registration = people.registration(**said, password=form.secret(PASSWORD) or None)
+        password_hash = await _hashed(request, visitor, registration.password)
         made = await context.store.write(
-            lambda tx: service.register(
-                tx,
-                **changes.by(request, visitor.actor),
-                role=role,
-                registration=registration,
-                password_hash=password_hash,
-            )
+            lambda tx: _registered(tx, request, role, changes.by(request, visitor.actor), registration, password_hash)
         )
     except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
-        shown = record_forms.refilled(form, person_forms.FIELDS)
-        names = _named(role, "new", "register")
-        return person_forms.show(request, visitor, shown, names, up=LISTS[role], error=refusal)
-    return views.moved(request, _path(role, made.id), notice="portal.people.registered", name=made.name)
+        shown, error = record_forms.refilled(form, FIELDS), forms.of_form(refusal)
+        return _form(request, visitor, role, shown, company=company, error=error)
+    return views.moved(request, _up(request, role, made.id), notice="portal.people.registered", name=made.name)
 
 
-async def _detail(request: Call, role: Authority) -> Response[bytes]:
+async def detail(request: Call, role: Authority) -> Response[bytes]:
+    """A person, the vehicles managed and driven, and the recent history. A driver may be a director, who drives too."""
+
     def work(tx: ReadTx) -> tuple[Visitor, PersonOverview, Lines | None]:
-        visitor = visitor_in(tx, request)
-        user_id = _user_id(request, role)
+        visitor, user_id = visitor_in(tx, request), _user_id(request, role)
         found = overviews.person(
             tx, actor=visitor.actor, roles=service.FOUND_AS[role], user_id=user_id, thing=service.THINGS[role]
         )
-        if Action.USER_HISTORY_READ not in found.may:
-            return visitor, found, None
-        read = partial(history.of_user, tx, actor=visitor.actor, user_id=user_id)
-        return visitor, found, histories.page(visitor, lambda span: read(span=span), limit=histories.SHOWN)
+        may_read = Action.USER_HISTORY_READ in found.may
+        return visitor, found, histories.beside(tx, visitor, Thing.USER, user_id) if may_read else None
 
     visitor, found, lines = await context_of(request).store.read_short(work)
     return views.show(
@@ -184,8 +85,8 @@ async def _detail(request: Call, role: Authority) -> Response[bytes]:
         title=views.Plain(found.user.name),
         found=found,
         user=found.user,
-        base=_path(role, found.user.id),
-        noun=_NOUN[role],
+        base=_up(request, role, found.user.id),
+        noun=f"portal.people.{deletions.PERSON[role]}.",
         may={action.value for action in found.may},
         is_self=found.user.id == visitor.actor.user_id,
         history=lines,
@@ -193,117 +94,223 @@ async def _detail(request: Call, role: Authority) -> Response[bytes]:
     )
 
 
-async def _edit(request: Call, role: Authority) -> Response[bytes]:
-    visitor, user = await context_of(request).store.read_short(lambda tx: _to_change(tx, request, role))
-    shown = record_forms.shown(person_forms.texts(user))
-    names = _named(role, "edit", "save")
-    return person_forms.show(request, visitor, shown, names, user=user, up=_path(role, user.id))
+async def edit(request: Call, role: Authority) -> Response[bytes]:
+    """The form to change a person."""
+    visitor, user, company = await context_of(request).store.read_short(lambda tx: _to_change(tx, request, role))
+    return _form(request, visitor, role, record_forms.shown(_texts(user)), user=user, company=company)
 
 
-async def _change(request: Call, role: Authority) -> Response[bytes]:
+async def change(request: Call, role: Authority) -> Response[bytes]:
+    """Change a person; refused if the record was changed meanwhile. Without a password the old one stays."""
     form = await forms.read(request)
-    context = context_of(request)
-    visitor, user = await context.store.read_short(lambda tx: _to_change(tx, request, role))
-    named = person_forms.named(form)
-    names, up = _named(role, "edit", "save"), _path(role, user.id)
+    visitor, user, company = await context_of(request).store.read_short(lambda tx: _to_change(tx, request, role))
+    said = record_forms.typed(form, FIELDS)
+    named: dict[str, Any] = {name: text or None for name, text in said.items()}
+    named[PASSWORD] = form.secret(PASSWORD) or None
+    password_hash: str | None = None
 
-    def work(tx: WriteTx) -> tuple[User, Clash | None]:
-        now = service.find(tx, actor=visitor.actor, action=Action.PERSON_MODIFY, role=role, user_id=user.id)
-        found = record_forms.clash(form, person_forms.texts(now), record_forms.typed(form, person_forms.FIELDS))
-        if found is not None:
-            return now, found
-        changed = service.apply(tx, now, **changes.by(request, visitor.actor), named=named, password_hash=password_hash)
-        return changed, None
+    def show(now: User, shown: FormValues, error: Refusal) -> Response[bytes]:
+        return _form(request, visitor, role, shown, user=now, company=company, error=error)
+
+    def apply(tx: WriteTx, now: User) -> User:
+        by = changes.by(request, visitor.actor)
+        return service.apply(tx, now, **by, named=named, password_hash=password_hash)
 
     try:
-        checked = service.checked(user, actor=visitor.actor, named=named)
-        password_hash = await person_forms.hashed(request, checked.password, visitor.actor)
-        after, found = await context.store.write(work)
+        password = service.checked(user, actor=visitor.actor, named=named).password
+        if password is not None:
+            password_hash = await _hashed(request, visitor, password)
     except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
-        shown = record_forms.refilled(form, person_forms.FIELDS)
-        return person_forms.show(request, visitor, shown, names, user=user, up=up, error=refusal)
-    if found is not None:
-        told = record_forms.told(visitor, found, person_forms.texts(after))
-        error = record_forms.ChangedMeanwhile()
-        return person_forms.show(request, visitor, told, names, user=after, up=up, error=error)
-    return views.moved(request, up, notice="portal.people.saved", name=after.name)
+        return show(user, record_forms.refilled(form, FIELDS), forms.of_form(refusal))
+    after = await record_forms.saved(
+        request,
+        visitor,
+        said,
+        user,
+        find=lambda tx: _found(tx, request, visitor, role, Action.PERSON_MODIFY),
+        texts=_texts,
+        apply=apply,
+        show=show,
+    )
+    if isinstance(after, Response):
+        return after
+    return views.moved(request, _up(request, role, after.id), notice="portal.people.saved", name=after.name)
 
 
-async def _ask_to_delete(request: Call, role: Authority) -> Response[bytes]:
-    visitor, user, counts = await context_of(request).store.read_short(lambda tx: _to_delete(tx, request, role))
-    return _deletion(request, visitor, role, user, counts)
+async def ask_to_delete(request: Call, role: Authority) -> Response[bytes]:
+    """Ask before a person is deleted, and show the effects."""
+    return await deletions.ask(request, lambda tx, request: _to_delete(tx, request, role))
 
 
-async def _delete(request: Call, role: Authority) -> Response[bytes]:
-    form = await forms.read(request)
-    context = context_of(request)
+async def delete(request: Call, role: Authority) -> Response[bytes]:
+    """Delete a person; a company keeps at least one administrator."""
 
-    def work(tx: WriteTx) -> tuple[User, AbstractSet[SensorId]]:
-        visitor, user, counts = _to_delete(tx, request, role)
-        deletions.require_confirmed(form, user.name, counts)
-        return user, service.delete(tx, **changes.by(request, visitor.actor), role=role, user_id=user.id)
+    def work(tx: WriteTx, by: By, user: User) -> tuple[Notification, ...]:
+        if role is ADMINISTRATOR:
+            company_id = parameters.company_id(request)
+            changed = administrators.delete(tx, **by, company_id=company_id, user_id=user.id)
+        else:
+            changed = service.delete(tx, **by, role=role, user_id=user.id)
+        return notifications.deleted(changed)
 
-    try:
-        user, changed = await context.store.write(work)
-    except deletions.AGAIN as refusal:
-        visitor, user, counts = await context.store.read_short(lambda tx: _to_delete(tx, request, role))
-        return _deletion(request, visitor, role, user, counts, error=refusal)
-    notifications.send(context.signals, notifications.deleted(changed))
-    there = deletions.list_as_shown(form, LISTS[role])
-    return views.moved(request, there, notice="portal.people.deleted", name=user.name)
-
-
-async def _whole_history(request: Call, role: Authority) -> Response[bytes]:
-    def opened(tx: ReadTx, actor: Actor) -> Opened:
-        user_id = _user_id(request, role)
-        history.admit_to_user(tx, actor=actor, user_id=user_id)
-        name = history.name_of(tx, Thing.USER, user_id)
-        return name, lambda span: history.of_user(tx, actor=actor, user_id=user_id, span=span)
-
-    return await histories.whole(request, opened, up=lambda: _path(role, _user_id(request, role)))
-
-
-def _to_change(tx: ReadTx, request: Call, role: Authority) -> tuple[Visitor, User]:
-    visitor = visitor_in(tx, request)
-    user_id = _user_id(request, role)
-    action = Action.PERSON_MODIFY
-    return visitor, service.find(tx, actor=visitor.actor, action=action, role=role, user_id=user_id)
-
-
-def _to_delete(tx: ReadTx, request: Call, role: Authority) -> tuple[Visitor, User, Mapping[str, int]]:
-    visitor = visitor_in(tx, request)
-    user_id = _user_id(request, role)
-    user = service.find(tx, actor=visitor.actor, action=Action.PERSON_DELETE, role=role, user_id=user_id)
-    return visitor, user, goes_with.person(tx, user_id)
-
-
-def _deletion(
-    request: Call,
-    visitor: Visitor,
-    role: Authority,
-    user: User,
-    counts: Mapping[str, int],
-    *,
-    error: Refusal | None = None,
-) -> Response[bytes]:
-    title, up = f"{_NOUN[role]}delete", _path(role, user.id)
-    noun = deletions.PERSON[user.authority]
-    return deletions.show(
-        request, visitor, noun, user.name, counts, title=title, up=up, list_path=LISTS[role], error=error
+    return await deletions.carried_out(
+        request,
+        lambda tx, request: _to_delete(tx, request, role),
+        work,
+        notice="portal.people.deleted",
+        refuses=_DELETE_REFUSES,
     )
 
 
-def _named(role: Authority, title: str, submit: str) -> Names:
-    """Title and button of a role's form."""
-    button = _NOUN[role] + submit
-    return Names(_NOUN[role] + title, button)
+async def whole_history(request: Call, role: Authority) -> Response[bytes]:
+    """The whole history of a person; also of a deleted one."""
+    return await histories.whole(request, Thing.USER, _IDS[role], base=LISTS[role])
+
+
+def _to_register(tx: ReadTx, request: Call, role: Authority) -> tuple[Visitor, str | None]:
+    """A visitor who may register a person, and the company's name on pages of administrators."""
+    visitor = visitor_in(tx, request)
+    if role is not ADMINISTRATOR:
+        access.company_of(visitor.actor)
+        return visitor, None
+    administrators.admit(tx, actor=visitor.actor, company_id=parameters.company_id(request))
+    return visitor, _company(tx, request, visitor, role)
+
+
+def _to_change(tx: ReadTx, request: Call, role: Authority) -> tuple[Visitor, User, str | None]:
+    """The visitor, the person, and the company's name on pages of administrators."""
+    visitor = visitor_in(tx, request)
+    user = _found(tx, request, visitor, role, Action.PERSON_MODIFY)
+    return visitor, user, _company(tx, request, visitor, role)
+
+
+def _to_delete(tx: ReadTx, request: Call, role: Authority) -> tuple[Visitor, Doomed[User]]:
+    visitor = visitor_in(tx, request)
+    user = _found(tx, request, visitor, role, Action.PERSON_DELETE)
+    title = f"portal.people.{deletions.PERSON[role]}.delete"
+    doomed = Doomed(
+        record=user,
+        noun=deletions.PERSON[user.authority],
+        name=user.name,
+        counts=goes_with.person(tx, user.id),
+        title=title,
+        up=_up(request, role, user.id),
+        up_text=_company(tx, request, visitor, role),
+        list_path=LISTS.get(role),
+    )
+    return visitor, doomed
+
+
+def _found(tx: ReadTx, request: Call, visitor: Visitor, role: Authority, action: Action) -> User:
+    """The person in the path. Raises `NotFound` and `Forbidden`."""
+    actor = visitor.actor
+    if role is ADMINISTRATOR:
+        company_id = parameters.company_id(request)
+        return administrators.find(tx, actor=actor, company_id=company_id, user_id=_user_id(request, role))
+    return service.find(tx, actor=actor, action=action, role=role, user_id=_user_id(request, role))
+
+
+def _registered(
+    tx: WriteTx, request: Call, role: Authority, by: By, registration: Registration, password_hash: str
+) -> User:
+    if role is ADMINISTRATOR:
+        company_id = parameters.company_id(request)
+        return administrators.register(
+            tx, **by, company_id=company_id, registration=registration, password_hash=password_hash
+        )
+    return service.register(tx, **by, role=role, registration=registration, password_hash=password_hash)
+
+
+def _company(tx: ReadTx, request: Call, visitor: Visitor, role: Authority) -> str | None:
+    if role is not ADMINISTRATOR:
+        return None
+    return companies.read(tx, actor=visitor.actor, company_id=parameters.company_id(request)).name
+
+
+async def _hashed(request: Call, visitor: Visitor, password: str) -> str:
+    """Hash a password. Raises `TooManyLogins`."""
+    return await accounts_of(request).passwords.hash(password, peers.requester_of(request, visitor.actor))
+
+
+def _texts(user: User) -> dict[str, str]:
+    """The form's initial values; never a password."""
+    return {"name": user.name, "email": user.email, "phone": words.text(user.phone)}
+
+
+def _form(
+    request: Call,
+    visitor: Visitor,
+    role: Authority,
+    shown: FormValues,
+    *,
+    user: User | None = None,
+    company: str | None = None,
+    error: Refusal | None = None,
+) -> Response[bytes]:
+    """The form of a new person, or of the given one; `company` names the company of an administrator."""
+    noun = f"portal.people.{deletions.PERSON[role]}."
+    title, submit = ("new", "register") if user is None else ("edit", "save")
+    return views.show(
+        request,
+        visitor,
+        "people/form.html",
+        title=noun + title,
+        error=error,
+        labels=LABELS,
+        shown=shown,
+        user=user,
+        is_self=user is not None and user.id == visitor.actor.user_id,
+        submit=noun + submit,
+        up=_up(request, role, None if user is None else user.id),
+        up_text=company,
+    )
 
 
 def _user_id(request: Call, role: Authority) -> UserId:
     return UserId(parameters.path_id(request, _IDS[role]))
 
 
-def _path(role: Authority, user_id: UserId) -> str:
-    return f"{LISTS[role]}/{user_id}"
+def _up(request: Call, role: Authority, user_id: UserId | None) -> str:
+    """The page of the person, or the list; the company's page for administrators."""
+    if role is ADMINISTRATOR:
+        return f"/fleet/companies/{parameters.company_id(request)}"
+    return LISTS[role] if user_id is None else f"{LISTS[role]}/{user_id}"
+
+
+def _pages(role: Authority) -> list[HTTPRouteHandler]:
+    """The pages of people with this role."""
+    base, one = _BASES[role], f"{_BASES[role]}/{{{_IDS[role]}}}"
+    is_admin, manage = role is ADMINISTRATOR, Action.COMPANY_ADMIN_MANAGE
+    create = manage if is_admin else Action.PERSON_CREATE
+    modify = manage if is_admin else Action.PERSON_MODIFY
+    remove = manage if is_admin else Action.PERSON_DELETE
+    made = [
+        _page(role, "GET", f"{base}/new", create, new),
+        _page(role, "POST", f"{base}/new", create, register, _REFUSES),
+        _page(role, "GET", f"{one}/edit", modify, edit),
+        _page(role, "POST", f"{one}/edit", modify, change, _REFUSES),
+        _page(role, "GET", f"{one}/delete", remove, ask_to_delete),
+        _page(role, "POST", f"{one}/delete", remove, delete, _DELETE_REFUSES if is_admin else ()),
+    ]
+    if not is_admin:
+        made.append(_page(role, "GET", one, Action.USER_READ, detail))
+        made.append(_page(role, "GET", f"{one}/history", Action.USER_HISTORY_READ, whole_history))
+    return made
+
+
+def _page(
+    role: Authority,
+    method: Method,
+    path: str,
+    action: Action,
+    handler: Callable[[Call, Authority], Coroutine[Any, Any, Response[bytes]]],
+    refuses: tuple[type[Refusal], ...] = (),
+) -> HTTPRouteHandler:
+    async def of_role(request: Call) -> Response[bytes]:
+        return await handler(request, role)
+
+    of_role.__name__, of_role.__doc__ = f"{handler.__name__}_{deletions.PERSON[role]}", handler.__doc__
+    return page(method, path, access=action, refuses=refuses)(of_role)
+
+
+handlers: Final = [handler for role in (DIRECTOR, DRIVER, ADMINISTRATOR) for handler in _pages(role)]

@@ -3,34 +3,34 @@
 Not here: the list (`lists/sensors.py`), mounting and calls (`mounting.py`), its line (`lines.py`).
 """
 
-from collections.abc import Mapping
-from functools import partial
 from typing import Any, Final
 
 import msgspec
 from litestar.response import Response
 
 from tripline.domain import access, sensors, vehicles
-from tripline.domain.access import Action, Actor, Thing
+from tripline.domain.access import Action, Thing
 from tripline.domain.ids import SensorId
 from tripline.domain.refusals import Refusal
 from tripline.domain.sensors import Registration, Sensor
 from tripline.http import changes, parameters
+from tripline.http.changes import By
 from tripline.http.context import Call, context_of, fleet_of
 from tripline.language import catalogue
 from tripline.portal.frame import deletions, forms, record_forms, views, words
-from tripline.portal.frame.digests import Clash
+from tripline.portal.frame.deletions import Doomed
 from tripline.portal.frame.page import page
 from tripline.portal.frame.record_forms import FormValues
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.records import histories
-from tripline.portal.records.histories import Lines, Opened
+from tripline.portal.records.histories import Lines
 from tripline.services import notifications
 from tripline.services.barrier import GATEWAYS
-from tripline.services.fleet import goes_with, history, latest_values, overviews, removal
+from tripline.services.fleet import goes_with, latest_values, overviews, removal
 from tripline.services.fleet import sensors as service
 from tripline.services.fleet.latest_values import Latest
 from tripline.services.fleet.overviews import SensorOverview
+from tripline.services.notifications import Notification
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.csv_registrations import SENSORS as SHEET
 
@@ -87,9 +87,7 @@ async def register(request: Call) -> Response[bytes]:
     try:
         made = await context.store.write(work)
     except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
-        return _form(request, visitor, record_forms.refilled(form, FIELDS), error=refusal)
+        return _form(request, visitor, record_forms.refilled(form, FIELDS), error=forms.of_form(refusal))
     return views.moved(request, _path(made.id), notice="portal.sensors.registered", number=made.serial_no)
 
 
@@ -104,10 +102,8 @@ async def detail(request: Call) -> Response[bytes]:
         visitor = visitor_in(tx, request)
         sensor_id = parameters.sensor_id(request)
         found = overviews.sensor(tx, actor=visitor.actor, sensor_id=sensor_id)
-        if Action.SENSOR_HISTORY_READ not in found.may:
-            return visitor, found, None
-        read = partial(history.of_sensor, tx, actor=visitor.actor, sensor_id=sensor_id)
-        return visitor, found, histories.page(visitor, lambda span: read(span=span), limit=histories.SHOWN)
+        may_read = Action.SENSOR_HISTORY_READ in found.may
+        return visitor, found, histories.beside(tx, visitor, Thing.SENSOR, sensor_id) if may_read else None
 
     visitor, found, lines = await context.store.read_short(work)
     sensor, latest = found.sensor, found.latest
@@ -147,49 +143,40 @@ async def token(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/sensors/{sensorId}/edit", access=Action.SENSOR_MODIFY)
 async def edit(request: Call) -> Response[bytes]:
     """The form to change a sensor."""
-
-    def work(tx: ReadTx) -> tuple[Visitor, Sensor]:
-        visitor = visitor_in(tx, request)
-        return visitor, service.find_to_modify(tx, actor=visitor.actor, sensor_id=parameters.sensor_id(request))
-
-    visitor, sensor = await context_of(request).store.read_short(work)
+    visitor, sensor = await context_of(request).store.read_short(lambda tx: _to_modify(tx, request))
     return _form(request, visitor, record_forms.shown(texts(sensor)), sensor=sensor)
 
 
 @page("POST", "/fleet/sensors/{sensorId}/edit", access=Action.SENSOR_MODIFY, refuses=_REFUSES)
 async def change(request: Call) -> Response[bytes]:
     """Change a sensor; refused if the record was changed meanwhile. An empty token field keeps the token."""
-    form = await forms.read(request)
-    context = context_of(request)
-
-    def before(tx: ReadTx) -> tuple[Visitor, Sensor]:
-        visitor = visitor_in(tx, request)
-        return visitor, service.find_to_modify(tx, actor=visitor.actor, sensor_id=parameters.sensor_id(request))
-
-    visitor, sensor = await context.store.read_short(before)
+    form, context = await forms.read(request), context_of(request)
+    visitor, sensor = await context.store.read_short(lambda tx: _to_modify(tx, request))
     said = record_forms.typed(form, FIELDS)
 
-    def work(tx: WriteTx) -> tuple[Sensor, Sensor, Clash | None]:
-        now = service.find_to_modify(tx, actor=visitor.actor, sensor_id=parameters.sensor_id(request))
-        known = texts(now)
-        found = record_forms.clash(form, known, {**said, TOKEN: known[TOKEN]})
-        if found is not None:
-            return now, now, found
+    def apply(tx: WriteTx, now: Sensor) -> tuple[Sensor, Sensor]:
         typed = {name: text for name, text in said.items() if name != TOKEN or text}
         named = record_forms.values(SHEET, typed, lambda **named: sensors.modified(now, named))
-        changed = service.modify(tx, **changes.by(request, visitor.actor), sensor_id=now.id, changes=named)
-        return *changed, None
+        return service.modify(tx, **changes.by(request, visitor.actor), sensor_id=now.id, changes=named)
 
-    try:
-        was, after, found = await context.store.write(work)
-    except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
-        return _form(request, visitor, record_forms.refilled(form, FIELDS), sensor=sensor, error=refusal)
-    if found is not None:
-        told = record_forms.told(visitor, found, texts(after))
-        told = msgspec.structs.replace(told, texts={**told.texts, TOKEN: said[TOKEN]})
-        return _form(request, visitor, told, sensor=after, error=record_forms.ChangedMeanwhile())
+    def show(now: Sensor, shown: FormValues, error: Refusal) -> Response[bytes]:
+        shown = msgspec.structs.replace(shown, texts={**shown.texts, TOKEN: said[TOKEN]})
+        return _form(request, visitor, shown, sensor=now, error=error)
+
+    saved = await record_forms.saved(
+        request,
+        visitor,
+        # No page shows the token, so it is not compared.
+        {**said, TOKEN: ""},
+        sensor,
+        find=lambda tx: service.find_to_modify(tx, actor=visitor.actor, sensor_id=sensor.id),
+        texts=texts,
+        apply=apply,
+        show=show,
+    )
+    if isinstance(saved, Response):
+        return saved
+    was, after = saved
     if after.credentials_id != was.credentials_id:
         notifications.send(context.signals, notifications.credential_ended(after.id))
         await fleet_of(request).settling.settled(GATEWAYS)
@@ -201,43 +188,23 @@ async def change(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/sensors/{sensorId}/delete", access=Action.SENSOR_DELETE)
 async def ask_to_delete(request: Call) -> Response[bytes]:
     """Ask before a sensor is deleted, and show the effects."""
-    visitor, sensor, counts = await context_of(request).store.read_short(lambda tx: _to_delete(tx, request))
-    return _deletion(request, visitor, sensor, counts)
+    return await deletions.ask(request, _to_delete)
 
 
 @page("POST", "/fleet/sensors/{sensorId}/delete", access=Action.SENSOR_DELETE)
 async def delete(request: Call) -> Response[bytes]:
     """Delete a sensor; its device is disconnected."""
-    form = await forms.read(request)
-    context = context_of(request)
 
-    def work(tx: WriteTx) -> tuple[Sensor, tuple[notifications.Notification, ...]]:
-        visitor, sensor, counts = _to_delete(tx, request)
-        deletions.require_confirmed(form, sensor.serial_no, counts, on=sensor.vehicle_no)
-        told = removal.remove_sensor(tx, **changes.by(request, visitor.actor), sensor_id=sensor.id)
-        return sensor, told
+    def work(tx: WriteTx, by: By, sensor: Sensor) -> tuple[Notification, ...]:
+        return removal.remove_sensor(tx, **by, sensor_id=sensor.id)
 
-    try:
-        sensor, told = await context.store.write(work)
-    except deletions.AGAIN as refusal:
-        return _deletion(request, *await context.store.read_short(lambda tx: _to_delete(tx, request)), error=refusal)
-    notifications.send(context.signals, told)
-    await fleet_of(request).settling.settled(GATEWAYS)
-    there = deletions.list_as_shown(form, LIST)
-    return views.moved(request, there, notice="portal.sensors.deleted", number=sensor.serial_no)
+    return await deletions.carried_out(request, _to_delete, work, notice="portal.sensors.deleted", settles=GATEWAYS)
 
 
 @page("GET", "/fleet/sensors/{sensorId}/history", access=Action.SENSOR_HISTORY_READ)
 async def whole_history(request: Call) -> Response[bytes]:
     """The whole history of a sensor; also of a deleted one."""
-
-    def opened(tx: ReadTx, actor: Actor) -> Opened:
-        sensor_id = parameters.sensor_id(request)
-        history.admit_to_sensor(tx, actor=actor, sensor_id=sensor_id)
-        name = history.name_of(tx, Thing.SENSOR, sensor_id)
-        return name, lambda span: history.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=span)
-
-    return await histories.whole(request, opened, up=lambda: _path(parameters.sensor_id(request)))
+    return await histories.whole(request, Thing.SENSOR, "sensorId", base=LIST)
 
 
 def texts(sensor: Sensor) -> dict[str, str]:
@@ -314,20 +281,17 @@ def _form(
     )
 
 
-def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Sensor, Mapping[str, int]]:
+def _to_modify(tx: ReadTx, request: Call) -> tuple[Visitor, Sensor]:
+    visitor = visitor_in(tx, request)
+    return visitor, service.find_to_modify(tx, actor=visitor.actor, sensor_id=parameters.sensor_id(request))
+
+
+def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Doomed[Sensor]]:
     visitor = visitor_in(tx, request)
     sensor = service.find_to_delete(tx, actor=visitor.actor, sensor_id=parameters.sensor_id(request))
-    return visitor, sensor, {**goes_with.sensor(tx, sensor.id), "lines": int(sensor.line is not None)}
-
-
-def _deletion(
-    request: Call, visitor: Visitor, sensor: Sensor, counts: Mapping[str, int], *, error: Refusal | None = None
-) -> Response[bytes]:
-    name, title, up = sensor.serial_no, "portal.sensors.delete", _path(sensor.id)
-    on = sensor.vehicle_no
-    return deletions.show(
-        request, visitor, "sensor", name, counts, title=title, up=up, list_path=LIST, on=on, error=error
-    )
+    goes = {**goes_with.sensor(tx, sensor.id), "lines": int(sensor.line is not None)}
+    title, up, on = "portal.sensors.delete", _path(sensor.id), sensor.vehicle_no
+    return visitor, Doomed(sensor, "sensor", sensor.serial_no, goes, title, up, list_path=LIST, on=on)
 
 
 def _path(sensor_id: SensorId) -> str:

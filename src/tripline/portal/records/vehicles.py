@@ -3,33 +3,32 @@
 Not here: the list (`lists/vehicles.py`), director and driver (`assignments.py`), delegations, mounting of sensors.
 """
 
-from collections.abc import Mapping
-from functools import partial
 from typing import Any, Final
 
 import msgspec
 from litestar.response import Response
 
 from tripline.domain import access, vehicles
-from tripline.domain.access import Action, Actor, Thing
+from tripline.domain.access import Action, Thing
 from tripline.domain.ids import VehicleId
 from tripline.domain.refusals import Refusal
 from tripline.domain.scores import WhyNot
 from tripline.domain.vehicles import Registration, Vehicle, VehicleEvent
 from tripline.http import changes, parameters
+from tripline.http.changes import By
 from tripline.http.context import Call, context_of, fleet_of
 from tripline.portal.frame import deletions, forms, navigation, record_forms, views, words
-from tripline.portal.frame.digests import Clash
+from tripline.portal.frame.deletions import Doomed
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
 from tripline.portal.frame.record_forms import FormValues
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.records import histories
-from tripline.portal.records.histories import Lines, Opened
-from tripline.services import notifications
-from tripline.services.fleet import goes_with, history, overviews
+from tripline.portal.records.histories import Lines
+from tripline.services.fleet import goes_with, overviews
 from tripline.services.fleet import vehicles as service
 from tripline.services.fleet.overviews import VehicleOverview
+from tripline.services.notifications import Notification
 from tripline.store.devices.connections import Connection
 from tripline.store.listing.sensors import Heard
 from tripline.store.transactions import ReadTx, WriteTx
@@ -74,9 +73,7 @@ async def register(request: Call) -> Response[bytes]:
     try:
         made = await context.store.write(work)
     except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
-        return _form(request, visitor, record_forms.refilled(form, FIELDS), error=refusal)
+        return _form(request, visitor, record_forms.refilled(form, FIELDS), error=forms.of_form(refusal))
     return views.moved(request, _path(made.id), notice="portal.vehicles.registered", number=made.vehicle_no)
 
 
@@ -88,10 +85,8 @@ async def detail(request: Call) -> Response[bytes]:
         visitor = visitor_in(tx, request)
         vehicle_id = parameters.vehicle_id(request)
         found = overviews.vehicle(tx, actor=visitor.actor, vehicle_id=vehicle_id)
-        if Action.VEHICLE_HISTORY_READ not in found.may:
-            return visitor, found, None
-        read = partial(history.of_vehicle, tx, actor=visitor.actor, vehicle_id=vehicle_id)
-        return visitor, found, histories.page(visitor, lambda span: read(span=span), limit=histories.SHOWN)
+        may_read = Action.VEHICLE_HISTORY_READ in found.may
+        return visitor, found, histories.beside(tx, visitor, Thing.VEHICLE, vehicle_id) if may_read else None
 
     context = context_of(request)
     visitor, found, lines = await context.store.read_short(work)
@@ -119,12 +114,7 @@ async def detail(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/vehicles/{vehicleId}/edit", access=Action.VEHICLE_MODIFY)
 async def edit(request: Call) -> Response[bytes]:
     """The form to change a vehicle."""
-
-    def work(tx: ReadTx) -> tuple[Visitor, Vehicle]:
-        visitor = visitor_in(tx, request)
-        return visitor, service.find_to_modify(tx, actor=visitor.actor, vehicle_id=parameters.vehicle_id(request))
-
-    visitor, vehicle = await context_of(request).store.read_short(work)
+    visitor, vehicle = await context_of(request).store.read_short(lambda tx: _to_modify(tx, request))
     return _form(request, visitor, record_forms.shown(texts(vehicle)), vehicle=vehicle)
 
 
@@ -132,74 +122,48 @@ async def edit(request: Call) -> Response[bytes]:
 async def change(request: Call) -> Response[bytes]:
     """Change a vehicle; refused if the record was changed meanwhile."""
     form = await forms.read(request)
-    context = context_of(request)
-
-    def before(tx: ReadTx) -> tuple[Visitor, Vehicle]:
-        visitor = visitor_in(tx, request)
-        return visitor, service.find_to_modify(tx, actor=visitor.actor, vehicle_id=parameters.vehicle_id(request))
-
-    visitor, vehicle = await context.store.read_short(before)
+    visitor, vehicle = await context_of(request).store.read_short(lambda tx: _to_modify(tx, request))
     said = record_forms.typed(form, FIELDS)
 
-    def work(tx: WriteTx) -> tuple[Vehicle, Clash | None]:
-        vehicle = service.find_to_modify(tx, actor=visitor.actor, vehicle_id=parameters.vehicle_id(request))
-        found = record_forms.clash(form, texts(vehicle), said)
-        if found is not None:
-            return vehicle, found
-        named = record_forms.values(SHEET, said, lambda **named: vehicles.changed(vehicle, named))
-        changed = service.modify(tx, **changes.by(request, visitor.actor), vehicle_id=vehicle.id, named=named)
-        return changed, None
+    def apply(tx: WriteTx, now: Vehicle) -> Vehicle:
+        named = record_forms.values(SHEET, said, lambda **named: vehicles.changed(now, named))
+        return service.modify(tx, **changes.by(request, visitor.actor), vehicle_id=now.id, named=named)
 
-    try:
-        vehicle, found = await context.store.write(work)
-    except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
-        return _form(request, visitor, record_forms.refilled(form, FIELDS), vehicle=vehicle, error=refusal)
-    if found is not None:
-        told = record_forms.told(visitor, found, texts(vehicle))
-        return _form(request, visitor, told, vehicle=vehicle, error=record_forms.ChangedMeanwhile())
-    return views.moved(request, _path(vehicle.id), notice="portal.vehicles.saved", number=vehicle.vehicle_no)
+    after = await record_forms.saved(
+        request,
+        visitor,
+        said,
+        vehicle,
+        find=lambda tx: service.find_to_modify(tx, actor=visitor.actor, vehicle_id=vehicle.id),
+        texts=texts,
+        apply=apply,
+        show=lambda now, shown, error: _form(request, visitor, shown, vehicle=now, error=error),
+    )
+    if isinstance(after, Response):
+        return after
+    return views.moved(request, _path(after.id), notice="portal.vehicles.saved", number=after.vehicle_no)
 
 
 @page("GET", "/fleet/vehicles/{vehicleId}/delete", access=Action.VEHICLE_DELETE)
 async def ask_to_delete(request: Call) -> Response[bytes]:
     """Ask before a vehicle is deleted, and show the effects."""
-    visitor, vehicle, counts = await context_of(request).store.read_short(lambda tx: _to_delete(tx, request))
-    return _deletion(request, visitor, vehicle, counts)
+    return await deletions.ask(request, _to_delete)
 
 
 @page("POST", "/fleet/vehicles/{vehicleId}/delete", access=Action.VEHICLE_DELETE)
 async def delete(request: Call) -> Response[bytes]:
     """Delete a vehicle and its dependent records."""
-    form = await forms.read(request)
-    context = context_of(request)
 
-    def work(tx: WriteTx) -> tuple[Vehicle, tuple[notifications.Notification, ...]]:
-        visitor, vehicle, counts = _to_delete(tx, request)
-        deletions.require_confirmed(form, vehicle.vehicle_no, counts)
-        return vehicle, service.delete(tx, **changes.by(request, visitor.actor), vehicle_id=vehicle.id)
+    def work(tx: WriteTx, by: By, vehicle: Vehicle) -> tuple[Notification, ...]:
+        return service.delete(tx, **by, vehicle_id=vehicle.id)
 
-    try:
-        vehicle, told = await context.store.write(work)
-    except deletions.AGAIN as refusal:
-        return _deletion(request, *await context.store.read_short(lambda tx: _to_delete(tx, request)), error=refusal)
-    notifications.send(context.signals, told)
-    there = deletions.list_as_shown(form, LIST)
-    return views.moved(request, there, notice="portal.vehicles.deleted", number=vehicle.vehicle_no)
+    return await deletions.carried_out(request, _to_delete, work, notice="portal.vehicles.deleted")
 
 
 @page("GET", "/fleet/vehicles/{vehicleId}/history", access=Action.VEHICLE_HISTORY_READ)
 async def whole_history(request: Call) -> Response[bytes]:
     """The whole history of a vehicle; also of a deleted one."""
-
-    def opened(tx: ReadTx, actor: Actor) -> Opened:
-        vehicle_id = parameters.vehicle_id(request)
-        history.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
-        name = history.name_of(tx, Thing.VEHICLE, vehicle_id)
-        return name, lambda span: history.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id, span=span)
-
-    return await histories.whole(request, opened, up=lambda: _path(parameters.vehicle_id(request)))
+    return await histories.whole(request, Thing.VEHICLE, "vehicleId", base=LIST)
 
 
 @page("POST", "/fleet/vehicles/{vehicleId}/activate", access=Action.VEHICLE_ACTIVATE)
@@ -287,17 +251,16 @@ def _form(
     )
 
 
-def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Vehicle, Mapping[str, int]]:
+def _to_modify(tx: ReadTx, request: Call) -> tuple[Visitor, Vehicle]:
+    visitor = visitor_in(tx, request)
+    return visitor, service.find_to_modify(tx, actor=visitor.actor, vehicle_id=parameters.vehicle_id(request))
+
+
+def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Doomed[Vehicle]]:
     visitor = visitor_in(tx, request)
     vehicle = service.find_to_delete(tx, actor=visitor.actor, vehicle_id=parameters.vehicle_id(request))
-    return visitor, vehicle, goes_with.vehicle(tx, vehicle.id)
-
-
-def _deletion(
-    request: Call, visitor: Visitor, vehicle: Vehicle, counts: Mapping[str, int], *, error: Refusal | None = None
-) -> Response[bytes]:
-    name, title, up = vehicle.vehicle_no, "portal.vehicles.delete", _path(vehicle.id)
-    return deletions.show(request, visitor, "vehicle", name, counts, title=title, up=up, list_path=LIST, error=error)
+    goes, title, up = goes_with.vehicle(tx, vehicle.id), "portal.vehicles.delete", _path(vehicle.id)
+    return visitor, Doomed(vehicle, "vehicle", vehicle.vehicle_no, goes, title, up, list_path=LIST)
 
 
 def _path(vehicle_id: VehicleId) -> str:

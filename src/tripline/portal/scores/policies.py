@@ -178,9 +178,7 @@ async def choose(request: Call) -> Response[bytes]:
     try:
         visitor, shown, wanted = await context.store.write(work)
     except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
-        return await _show(request, sent, error=refusal)
+        return await _show(request, sent, error=forms.of_form(refusal))
     if form.flag(_RESCORE):
         notifications.send(context.signals, notifications.rescoring_due())
     figure = figures.of(visitor.language, context.time_zone)
@@ -211,9 +209,7 @@ async def rescore_trips(request: Call) -> Response[bytes]:
     try:
         shown = await context.store.write(work)
     except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
-        return await _show(request, sent, error=refusal)
+        return await _show(request, sent, error=forms.of_form(refusal))
     notifications.send(context.signals, notifications.rescoring_due())
     return views.moved(request, _path(shown.company_id))
 

@@ -135,9 +135,7 @@ async def _make(request: Call, read: Reading) -> Response[bytes]:
     try:
         made = await context.store.write(work)
     except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
-        return _form(request, visitor, subject, error=refusal, labels=_LABELS)
+        return _form(request, visitor, subject, error=forms.of_form(refusal), labels=_LABELS)
     return views.show(
         request,
         visitor,

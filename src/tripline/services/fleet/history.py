@@ -7,13 +7,15 @@ Not here: the content of an entry (`domain/history.py`).
 """
 
 from collections.abc import Callable
-from typing import Final, Required, TypedDict, Unpack
+from typing import Any, Final, Required, TypedDict, Unpack
 
 from tripline.domain import access
 from tripline.domain.access import Action, Actor, Scope, Thing
 from tripline.domain.companies import Company
 from tripline.domain.history import Change, Entry, Event, Fact
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds, UserId, VehicleId
+from tripline.domain.sensors import Sensor
+from tripline.domain.vehicles import Vehicle
 from tripline.store.accounts import accounts
 from tripline.store.fleet import companies, sensors, vehicles
 from tripline.store.fleet import history as rows
@@ -82,28 +84,16 @@ def done_to(tx: ReadTx, *, actor: Actor, event: Event, at_ms: int, limit: int) -
     return [each.vehicle_id for each in rows.deeds(tx, actor.user_id, event, at_ms, limit=limit)]
 
 
-def admit_to_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> None:
-    """Let pass who may read the history of the vehicle, be it deleted or not. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.VEHICLE_HISTORY_READ)
-    _admit(tx, scope, rows.Thing.VEHICLE, vehicle_id, vehicles.inside(tx, scope, vehicle_id), Thing.VEHICLE)
-
-
-def admit_to_sensor(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> None:
-    """As `admit_to_vehicle`, of a sensor."""
-    scope = access.scope_of(actor, Action.SENSOR_HISTORY_READ)
-    _admit(tx, scope, rows.Thing.SENSOR, sensor_id, sensors.inside(tx, scope, sensor_id), Thing.SENSOR)
-
-
-def admit_to_user(tx: ReadTx, *, actor: Actor, user_id: UserId) -> None:
-    """As `admit_to_vehicle`, of a person."""
-    scope = access.scope_of(actor, Action.USER_HISTORY_READ)
-    _admit(tx, scope, rows.Thing.USER, user_id, accounts.inside(tx, scope, user_id), Thing.USER)
-
-
-def admit_to_company(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
-    """As `admit_to_vehicle`, of a company's record, candidates and imports."""
-    scope = access.scope_of(actor, Action.COMPANY_HISTORY_READ)
-    _admit(tx, scope, rows.Thing.COMPANY, company_id, companies.inside(tx, scope, company_id), Thing.COMPANY)
+def admit(tx: ReadTx, *, actor: Actor, thing: Thing, thing_id: str) -> None:
+    """Let pass who may read the history of the thing, be it deleted or not; of a company: that of its record,
+    candidates and imports. Raises `NotFound` or `Forbidden`.
+    """
+    action, inside_of = _ADMITS[thing]
+    scope = access.scope_of(actor, action)
+    inside = inside_of(tx, scope, thing_id)
+    if inside is None:
+        inside = rows.inside_deleted(tx, scope, rows.Thing[thing.name], thing_id)
+    access.admit(inside, thing)
 
 
 def name_of(tx: ReadTx, thing: Thing, thing_id: str) -> str | None:
@@ -111,68 +101,33 @@ def name_of(tx: ReadTx, thing: Thing, thing_id: str) -> str | None:
     return rows.name_of(tx, rows.Thing[thing.name], thing_id)
 
 
-def of_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, span: Span) -> list[Entry]:
-    """Entries of the vehicle, after `admit_to_vehicle`; the oldest is the import that made it.
+def read(tx: ReadTx, *, actor: Actor, thing: Thing, thing_id: str, span: Span) -> list[Entry]:
+    """Entries of the thing, after `admit`; the oldest of a vehicle or sensor may be the import that made it.
 
     Raises `UnknownOffset`.
     """
-
-    def first(seen: rows.Visibility) -> Entry | None:
-        found = vehicles.find(tx, _ANYWHERE, vehicle_id)
-        if found is None:
-            return None
-        return rows.imported(tx, seen, Event.VEHICLES_IMPORTED, found[0].company_id, found[0].created_ms)
-
-    return _page(tx, actor, rows.Thing.VEHICLE, vehicle_id, span, first)
-
-
-def of_sensor(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, span: Span) -> list[Entry]:
-    """As `of_vehicle`, of a sensor, after `admit_to_sensor`."""
-
-    def first(seen: rows.Visibility) -> Entry | None:
-        found = sensors.find(tx, _ANYWHERE, sensor_id, tokens=_ANYWHERE)
-        if found is None:
-            return None
-        return rows.imported(tx, seen, Event.SENSORS_IMPORTED, found[0].company_id, found[0].created_ms)
-
-    return _page(tx, actor, rows.Thing.SENSOR, sensor_id, span, first)
-
-
-def of_user(tx: ReadTx, *, actor: Actor, user_id: UserId, span: Span) -> list[Entry]:
-    """Entries of the person, after `admit_to_user`. Raises `UnknownOffset`."""
-    return _page(tx, actor, rows.Thing.USER, user_id, span)
-
-
-def of_company(tx: ReadTx, *, actor: Actor, company_id: CompanyId, span: Span) -> list[Entry]:
-    """Entries of the company itself, after `admit_to_company`. Raises `UnknownOffset`."""
-    return _page(tx, actor, rows.Thing.COMPANY, company_id, span)
-
-
-def _admit(tx: ReadTx, scope: Scope, kind: rows.Thing, thing_id: str, inside: bool | None, thing: Thing) -> None:
-    if inside is None:
-        inside = rows.inside_deleted(tx, scope, kind, thing_id)
-    access.admit(inside, thing)
-
-
-def _page(
-    tx: ReadTx,
-    actor: Actor,
-    kind: rows.Thing,
-    thing_id: str,
-    span: Span,
-    first: Callable[[rows.Visibility], Entry | None] = lambda _: None,
-) -> list[Entry]:
-    """The entries of the span, with the one that is older than all of the thing's own."""
     seen = _seen(actor)
-    found = rows.page(tx, seen, kind, thing_id, span)
+    found = rows.page(tx, seen, rows.Thing[thing.name], thing_id, span)
     if span.ascending and span.after is not None:
         return found
     if not span.ascending and len(found) >= span.limit:
         return found
-    oldest = first(seen)
+    oldest = _import_of(tx, seen, thing, thing_id)
     if oldest is None or not span.first_ms <= oldest.at_ms <= span.last_ms or oldest.id == span.after:
         return found
     return ([oldest, *found] if span.ascending else [*found, oldest])[: span.limit]
+
+
+def _import_of(tx: ReadTx, seen: rows.Visibility, thing: Thing, thing_id: str) -> Entry | None:
+    """The import that made the thing, while the thing exists."""
+    known: Vehicle | Sensor
+    if thing is Thing.VEHICLE and (vehicle := vehicles.find(tx, _ANYWHERE, VehicleId(thing_id))):
+        event, known = Event.VEHICLES_IMPORTED, vehicle[0]
+    elif thing is Thing.SENSOR and (sensor := sensors.find(tx, _ANYWHERE, SensorId(thing_id), tokens=_ANYWHERE)):
+        event, known = Event.SENSORS_IMPORTED, sensor[0]
+    else:
+        return None
+    return rows.imported(tx, seen, event, known.company_id, known.created_ms)
 
 
 def _seen(actor: Actor) -> rows.Visibility:
@@ -183,3 +138,9 @@ def _seen(actor: Actor) -> rows.Visibility:
 
 
 _NAMED: Final = (Action.USER_READ, Action.VEHICLE_READ, Action.SENSOR_READ)
+_ADMITS: Final[dict[Thing, tuple[Action, Callable[[ReadTx, Scope, Any], bool | None]]]] = {
+    Thing.VEHICLE: (Action.VEHICLE_HISTORY_READ, vehicles.inside),
+    Thing.SENSOR: (Action.SENSOR_HISTORY_READ, sensors.inside),
+    Thing.USER: (Action.USER_HISTORY_READ, accounts.inside),
+    Thing.COMPANY: (Action.COMPANY_HISTORY_READ, companies.inside),
+}
