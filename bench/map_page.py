@@ -7,7 +7,7 @@ Server and load generator have a core each; the browser shares both. The page is
 second.
 
 **Shown**: from the moment a message was due, before its PUBACK, until a frame shows it or a newer position of its
-vehicle (spec/positions L10).
+vehicle (spec/positions L10). How much of it passes before the PUBACK is measured beside it.
 
 **Growth**: with 1,000 vehicles, after forced collections of garbage; a run of an hour is `--seconds 3600`.
 
@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from bench import fleet, live_map, loadgen, peers
 from bench.device_channel import disk
@@ -140,13 +140,13 @@ def measure(quick: bool, seconds: float | None = None) -> list[Figure]:
                     if count == SMALL:
                         length = seconds or (QUICK_GROWTH_S if quick else GROWTH_S)
                         figures += _growth(shown, server, length)
-                    devices.end()
+                    figures += _acknowledged(count, devices.end())
     return figures
 
 
 def _smooth(shown: Shown, count: int, rounds: int) -> list[Figure]:
     """Long tasks in each ten seconds, and how late positions are shown."""
-    row = f"31 live map in a browser, {count:,} vehicles"
+    row = _row(count)
     shown.tasks(), shown.lags_ms()
     tasks = []
     for _ in range(rounds):
@@ -167,6 +167,19 @@ def _smooth(shown: Shown, count: int, rounds: int) -> list[Figure]:
         Figure(row=row, name="the same, p50, s", value=lags[len(lags) // 2] / 1_000),
         Figure(row=row, name="the same, longest, s", value=lags[-1] / 1_000),
     ]
+
+
+def _acknowledged(count: int, run: dict[str, Any]) -> list[Figure]:
+    """How late PUBACKs were over the whole load, and what no device got one for."""
+    return [
+        Figure(row=_row(count), name="PUBACK after it was due, p50, s", value=run["p50_us"] / 1e6, detail=run),
+        Figure(row=_row(count), name="the same, p99, s", value=run["p99_us"] / 1e6),
+        Figure(row=_row(count), name="not acknowledged or not sent", value=run["never_acked"] + run["not_sent"]),
+    ]
+
+
+def _row(count: int) -> str:
+    return f"31 live map in a browser, {count:,} vehicles"
 
 
 def _growth(shown: Shown, server: peers.Server, seconds: float) -> list[Figure]:
