@@ -33,7 +33,7 @@ from tripline.services.ingest.notices import Wishes
 from tripline.services.ingest.placement import Ending, Placer, told_by
 from tripline.services.ingest.rejected_log import Entry, RejectedLog
 from tripline.services.ingest.steps import Steps
-from tripline.services.ingest.tracks import SCOPE, Time, Tracks
+from tripline.services.ingest.tracks import SCOPE, Time, Track, Tracks
 from tripline.services.live.position_keeper import PositionKeeper
 from tripline.services.own_thread import OwnThread
 from tripline.services.push import notices
@@ -43,7 +43,7 @@ from tripline.store.trips import batch_rows
 from tripline.store.trips.batch_rows import Rows
 from tripline.wire import rpc
 from tripline.wire.device import publish as device_publish
-from tripline.wire.readings import DeviceEvent, Microtrip, Rejected, Trip
+from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Rejected, Trip
 
 Begin = Callable[[WriteTx, Sequence[Frame]], None]
 """Called first in a transaction that stores these frames. If it raises `Outage`, they are not stored."""
@@ -212,7 +212,7 @@ class Pipeline:
         at(steps.REDELIVERY)
         batch.new, batch.hashed = await self._check(batch)
         at(steps.TRACKS)
-        batch.pasts = await self.tracks.read_older(_times(batch.new))
+        batch.pasts = await self.tracks.read_older(_old_times(batch.new, self.tracks.gap_ms))
         at(steps.PLACE)
         wanted = await self._wishes.about(batch)
         traces = await self._watches.traces(batch)
@@ -393,17 +393,30 @@ class Pipeline:
             _log.info("ingest.reject", reason=reason, sensor=sensor_of[reason], count=count)
 
 
-def _times(items: Sequence[Item]) -> Iterator[Time]:
-    """Yield the time of each reading that needs a trip."""
+def _old_times(items: Sequence[Item], gap_ms: int) -> Iterator[Time]:
+    """The times of the sensors with a reading that may need further trips, or another vehicle than the present one."""
+    old: set[Track] = set()
     for item in items:
-        reading = item.reading
+        track, reading = item.track, item.reading
         if type(reading) is Microtrip:
-            yield Time(item.track, reading.first_ms, reading.last_ms)
-        elif type(reading) is Trip:
-            told = told_by(reading, item.frame.received_ms)
-            yield Time(item.track, told.first_ms, told.last_ms)
-        elif type(reading) is DeviceEvent:
-            yield Time(item.track, reading.event_ms, reading.event_ms)
+            # Nearly all are known, and cost no `Time`.
+            if not track.knows(reading.first_ms - gap_ms, reading.last_ms + gap_ms):
+                old.add(track)
+        elif type(reading) is not LatestValues:
+            old.add(track)
+    return (time for item in items if item.track in old for time in _times(item))
+
+
+def _times(item: Item) -> Iterator[Time]:
+    """The time of a reading that needs a trip."""
+    track, reading = item.track, item.reading
+    if type(reading) is Microtrip:
+        yield Time(track, reading.first_ms, reading.last_ms)
+    elif type(reading) is Trip:
+        told = told_by(reading, item.frame.received_ms)
+        yield Time(track, told.first_ms, told.last_ms)
+    elif type(reading) is DeviceEvent:
+        yield Time(track, reading.event_ms, reading.event_ms)
 
 
 def _lots(frames: Sequence[Frame], sizes: Sequence[int]) -> Iterator[Sequence[Frame]]:

@@ -35,6 +35,7 @@ _KNOWN_GAPS: Final = 4
 """A sensor's trips are read with it that ended up to this many gaps ago."""
 _AROUND_GAPS: Final = 2
 """Older trips are read this many gaps around the message that needs them."""
+_NEVER_MS: Final = 2**63
 _END: Final = attrgetter("last_ms")
 _NUMBER: Final = attrgetter("no")
 
@@ -50,9 +51,9 @@ class Time(NamedTuple):
 class Track:
     """A sensor and its trips."""
 
-    __slots__ = ("changed_ms", "company_id", "driver_id", "has_early_events", "has_hashes", "key", "kind",
-                 "known_ms", "new_ms", "newest_ms", "newest_ts", "sensor_id", "sensor_type", "service_type", "spans",
-                 "sure_ms", "trip", "trips", "used_ms", "vehicle_id")  # fmt: skip
+    __slots__ = ("changed_ms", "company_id", "driver_id", "has_early_events", "has_hashes", "key", "kind", "known",
+                 "new_ms", "newest_ms", "newest_ts", "sensor_id", "sensor_type", "service_type", "sure_ms", "trip",
+                 "trips", "used_ms", "vehicle_id")  # fmt: skip
 
     def __init__(self, sensor_id: SensorId, known: rows.Known, *, now_ms: int, known_ms: int) -> None:
         self.sensor_id = sensor_id
@@ -69,9 +70,8 @@ class Track:
         """The open trip."""
         self.trips = known.trips
         """The open trip and ended ones near it in time, in the order opened."""
-        self.known_ms = known_ms
-        """Trips that ended earlier are only known in `spans`."""
-        self.spans: Sequence[Span] = ()
+        self.known: Sequence[Span] = (Span(sensor_id, known_ms, _NEVER_MS),)
+        """Spans of which every trip is in `trips`: the present, and what earlier times the last old messages needed."""
         self.sure_ms = 0
         """No known trip except the open one ended so late."""
         self.measure()
@@ -115,23 +115,31 @@ class Track:
             forgotten = min(unsettled if is_crowded else ended, key=_END)
             self.trips.remove(forgotten)
             if forgotten.last_ms < recent_ms:
-                self.known_ms = max(self.known_ms, forgotten.last_ms + 1)
-                self.spans = ()
+                known_ms = max(self.known[0].first_ms, forgotten.last_ms + 1)
+                self.known = (Span(self.sensor_id, known_ms, _NEVER_MS),)
         self.trips = sorted((*self.trips, trip), key=_NUMBER)
         self.measure()
 
     def add_older(self, trips: Iterable[LiveTrip], spans: Sequence[Span]) -> None:
         """Add the trips of these earlier spans, and forget the trips of other such spans."""
-        self.spans = spans
+        self.known = (self.known[0], *spans)
         known = {trip.no: trip for trip in trips} | {trip.no: trip for trip in self.trips}
         self.trips = [
             trip
             for _, trip in sorted(known.items())
             if trip is self.trip
-            or trip.last_ms >= self.known_ms
-            or any(span.first_ms <= trip.last_ms and trip.first_ms <= span.last_ms for span in spans)
+            or any(span.first_ms <= trip.last_ms and trip.first_ms <= span.last_ms for span in self.known)
         ]
         self.measure()
+
+    def knows(self, first_ms: int, last_ms: int) -> bool:
+        """True if every trip of this span is known, and the vehicle and driver are still those of that time."""
+        if first_ms < self.changed_ms:
+            return False
+        for span in self.known:  # noqa: SIM110  once per message: a generator would double its cost
+            if span.first_ms <= first_ms and last_ms <= span.last_ms:
+                return True
+        return False
 
     def measure(self) -> None:
         """Note when the latest of the ended trips ended, after a change of one."""
@@ -145,7 +153,7 @@ class Tracks:
         """`gap_ms`: between two trips of a number. `memory_ms`: how far back the header times of a sensor are
         read (O3). `node_id`: the unique name under which this process claims sensors."""
         self._store = store
-        self._gap_ms = round(gap_ms)
+        self.gap_ms = round(gap_ms)
         self._memory_ms = memory_ms
         self._node_id = node_id
         self._tracks: dict[SensorId, Track] = {}
@@ -167,7 +175,7 @@ class Tracks:
         # Only with an empty memory: the number belongs to the oldest track, and reveals commits since then.
         if not self._tracks:
             self._foreign_commits = self._store.foreign_commits
-        known_ms = now_ms - _KNOWN_GAPS * self._gap_ms
+        known_ms = now_ms - _KNOWN_GAPS * self.gap_ms
         found = await self._load(missing, now_ms, known_ms)
         read = [Track(key, known, now_ms=now_ms, known_ms=known_ms) for key, known in found.items()]
         for track in read:
@@ -175,17 +183,17 @@ class Tracks:
         return read
 
     async def read_older(self, times: Iterable[Time]) -> Mapping[Track, Past]:
-        """Load the trips near these times, if they are too old for memory. Return the changes of the sensors that have
-        a time before their last change. Raises `Outage`."""
-        gap_ms, around_ms = self._gap_ms, _AROUND_GAPS * self._gap_ms
+        """Load the trips near these times, if they are too old for memory; of a sensor all times of a batch, or none.
+        Return the changes of the sensors that have a time before their last change. Raises `Outage`."""
+        gap_ms, around_ms = self.gap_ms, _AROUND_GAPS * self.gap_ms
         spans: dict[Track, dict[Span, None]] = {}
         changed: dict[Track, None] = {}
         for track, first_ms, last_ms in times:
             if first_ms < track.changed_ms:
                 changed[track] = None
-            if first_ms - gap_ms < track.known_ms:
+            if first_ms - gap_ms < track.known[0].first_ms:
                 mine = spans.setdefault(track, {})
-                near = (span for span in (*mine, *track.spans) if _covers(span, first_ms - gap_ms, last_ms + gap_ms))
+                near = (span for span in (*mine, *track.known) if _covers(span, first_ms - gap_ms, last_ms + gap_ms))
                 # One read serves the messages around and the next ones.
                 around = Span(track.sensor_id, first_ms - gap_ms - around_ms, last_ms + gap_ms + around_ms)
                 mine[next(near, around)] = None
@@ -197,7 +205,7 @@ class Tracks:
         )
 
     async def _read_spans(self, spans: Mapping[Track, Mapping[Span, None]]) -> None:
-        wanted = [span for track, mine in spans.items() for span in mine if span not in track.spans]
+        wanted = [span for track, mine in spans.items() for span in mine if span not in track.known]
         if not wanted:
             return
         open_one = self._store.read_short if len(wanted) <= _INLINE else self._store.read
