@@ -225,6 +225,7 @@ def without_payload(readings: list[Any]) -> list[Any]:
 @settings(max_examples=400)
 @given(headers, st.one_of(usual_items, odd_items), SENSOR_TYPES)
 @example({"ty": 5}, {"dis": 5}, "ADAS")
+@example({"ty": 2}, {"lat": 0.0, "lon": 0.0, "clt": RECEIVED_MS + 300_001}, "GPS")
 @example({"ty": 2}, {"lat": 1, "lon": 1, "try": 2}, "GPS")
 @example({"ty": 104}, {"wbv": 1, "lat": 1, "lon": 1}, "OBD")
 @example({"ty": 102}, {"DCLAT": 1, "dclon": 1}, "OBD")

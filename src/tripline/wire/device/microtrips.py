@@ -155,11 +155,12 @@ def _of_object(fields: Fields, kind: Any, device: str) -> Values:
         with contextlib.suppress(msgspec.ValidationError):
             return msgspec.convert(fields.item, kind, strict=False)
     place = fields.place() or device_values.NOWHERE
+    own_ms = fields.instant("clt")
     speed = fields.speed_kmh()
     flags = fields.manoeuvres() if device == device_tables.OBD else samples.NO_FLAGS
     return kind(
         tid=fields.trip_number(),
-        clt=fields.instant("clt"),
+        clt=device_values.real(fields.item.get("clt")) if own_ms is None else own_ms,  # a wrong time counts as one
         lat=place.lat,
         lon=place.lon,
         sp=math.nan if speed is None else speed,
