@@ -9,7 +9,7 @@ Not here: the packed form of samples (`domain/samples.py`), payloads in REST ans
 import msgspec
 
 
-class Microtrip(msgspec.Struct, gc=False, kw_only=True):
+class Microtrip(msgspec.Struct, gc=False):
     """One periodic message, or one run of equal `tid` inside an aggregate: becomes one stored record."""
 
     ty: int

@@ -203,7 +203,9 @@ def of_one(item: Values, payload: bytes, header: Header, ty: int, device: str) -
     """The record of an item with a position; None for others."""
     time_ms: Any = header.time_ms if item.clt is None else item.clt
     # Latitude 0 may be a box without a fix (P1).
-    if time_ms is None or not item.lat or not device_values.is_right(time_ms, header.received_ms):
+    if time_ms is None or not item.lat:
+        return None
+    if time_ms != header.time_ms and not device_values.is_right(time_ms, header.received_ms):
         return None
     parking = header.parking if item.kind is None else item.kind == PARKING
     em = _manoeuvres(item.em) if device == device_tables.OBD else samples.NO_FLAGS
@@ -212,10 +214,7 @@ def of_one(item: Values, payload: bytes, header: Header, ty: int, device: str) -
     except struct.error:  # a value is missing, or the time is not a whole number
         return None
     tid = item.trip_id if item.tid is None else item.tid
-    return Microtrip(
-        ty=ty, device_type=device, ts=header.ts, tid=tid, parking=parking, payload=payload, samples=packed,
-        first_ms=time_ms, last_ms=time_ms
-    )  # fmt: skip
+    return Microtrip(ty, device, header.ts, tid, parking, payload, packed, time_ms, time_ms)
 
 
 def _of_equal(items: list[Values], payload: bytes, header: Header, ty: int, device: str) -> Microtrip | None:
@@ -249,10 +248,7 @@ def _of_equal(items: list[Values], payload: bytes, header: Header, ty: int, devi
         tid = first.trip_id
         if any(item.trip_id != tid for item in items):
             return None
-    return Microtrip(
-        ty=ty, device_type=device, ts=header.ts, tid=tid, parking=parking, payload=payload, samples=packed,
-        first_ms=times[0], last_ms=times[-1]
-    )  # fmt: skip
+    return Microtrip(ty, device, header.ts, tid, parking, payload, packed, times[0], times[-1])
 
 
 def _sample(item: Values, header: Header, device: str) -> _Sample:
@@ -299,10 +295,7 @@ def _of_run(run: list[_Sample], payload: bytes, header: Header, ty: int, device:
         values += (time_ms, item.lat, item.lon, item.speed_kmh, item.em, flags)
     tid = next((item.tid for item in run if item.tid is not None), None)
     packed = samples.records(len(run)).pack(*values)
-    return Microtrip(
-        ty=ty, device_type=device, ts=header.ts, tid=tid, parking=run[0].parking, payload=payload, samples=packed,
-        first_ms=min(times), last_ms=max(times)
-    )  # fmt: skip
+    return Microtrip(ty, device, header.ts, tid, run[0].parking, payload, packed, min(times), max(times))
 
 
 def _usable(run: list[_Sample], header: Header) -> Collection[int]:
