@@ -21,8 +21,8 @@ NOISE_M: Final = 1.0
 """Greatest noise of usable positions. Nine in ten of real ones have 0.6 and less; 3 m would hide real events."""
 
 
-class _Passage(NamedTuple):
-    """The path over `REACH` intervals; equally long arrays."""
+class _Passages(NamedTuple):
+    """Paths over `REACH` intervals; equally long arrays."""
 
     kmh: Floats
     tells: Flags
@@ -37,17 +37,18 @@ def contradicted(drives: Drives, speed_kmh: Floats, begin: Ints, end: Ints) -> F
     inside = np.flatnonzero((begin - REACH >= drives.starts[trips]) & (end + REACH < drives.starts[trips + 1]))
     found = np.zeros(begin.size, np.bool_)
     begin, end = begin[inside], end[inside]
-    before, after = _passage(drives, begin - REACH), _passage(drives, end)
+    kmh, tells = (each.reshape(2, -1) for each in _passages(drives, np.concatenate([begin - REACH, end])))
     change = speed_kmh[end] - speed_kmh[begin]
-    shown = (after.kmh - before.kmh) * np.sign(change) >= PART * np.abs(change)
-    found[inside] = before.tells & after.tells & ~shown
+    shown = (kmh[1] - kmh[0]) * np.sign(change) >= PART * np.abs(change)
+    found[inside] = tells[0] & tells[1] & ~shown
     return found
 
 
-def _passage(drives: Drives, first: Ints) -> _Passage:
+def _passages(drives: Drives, first: Ints) -> _Passages:
+    """The paths that begin at these samples."""
     seconds, north, east = around(drives, first, first + np.arange(REACH + 1)[:, None])
-    fresh = np.count_nonzero(np.hypot(np.diff(north, axis=0), np.diff(east, axis=0)), axis=0) >= 2
+    fresh = np.count_nonzero((np.diff(north, axis=0) != 0) | (np.diff(east, axis=0) != 0), axis=0) >= 2
     # The third difference of evenly spaced positions: the root of 1 + 9 + 9 + 1 times their noise on each axis.
     noise_m = np.hypot(np.diff(north, 3, axis=0)[0], np.diff(east, 3, axis=0)[0]) / math.sqrt(40)
     tells: Flags = fresh & (noise_m <= NOISE_M) & (seconds[-1] <= REACH * APART_S)
-    return _Passage(np.hypot(north[-1], east[-1]) / seconds[-1] * 3.6, tells)
+    return _Passages(np.hypot(north[-1], east[-1]) / seconds[-1] * 3.6, tells)

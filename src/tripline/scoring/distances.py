@@ -65,16 +65,16 @@ def old(drives: Drives, steps: Singles, intervals_ms: Ints, rules: Rules) -> Int
     """The samples that repeat the position before them at speed, up to a step beyond reach: the receiver has no newer
     one, as in a tunnel where the wheels tell the speed.
 
-    `steps`, `intervals_ms`: from each sample to the next.
+    `steps`, `intervals_ms`: from each sample to the next; steps between trips are 0.
     """
-    same = np.append(False, (drives.lat[1:] == drives.lat[:-1]) & (drives.lon[1:] == drives.lon[:-1]))
-    same[drives.starts[:-1][np.diff(drives.starts) > 0]] = False
-    last = np.flatnonzero(same[:-1] & ~same[1:])
-    last = last[last + 1 < drives.starts[drives.at(last) + 1]]
+    same = np.append(False, steps == 0)
+    last: Ints = np.flatnonzero(same[:-1] > same[1:])
     last = last[intervals_ms[last] <= rules.guards.gap_ms]
     faster = np.fmax(drives.speed_kmh[last], drives.speed_kmh[last + 1]).astype(np.float32)
     seconds = (intervals_ms[last] / 1_000).astype(np.float32)
     last = last[steps[last] > _reach(faster, seconds, rules)]
+    same[drives.starts[drives.at(last)]] = False
+    last = last[same[last]]
     if not last.size:
         return last
     fresh = np.flatnonzero(~same)

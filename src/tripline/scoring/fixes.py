@@ -13,19 +13,16 @@ from tripline.scoring.rules import Rules
 def lost(drives: Drives, steps: Singles, intervals_ms: Ints, rules: Rules) -> Ints:
     """The samples with speed 0 at one position, up to a step that is longer than a start from standing reaches.
 
-    `steps`, `intervals_ms`: from each sample to the next.
+    `steps`, `intervals_ms`: from each sample to the next; steps between trips are 0.
     """
     still = drives.speed_kmh == 0
-    last = np.flatnonzero(still[:-1] & ~still[1:])
-    trips = drives.at(last)
-    inside = last + 1 < drives.starts[trips + 1]
-    last, begins = last[inside], drives.starts[trips[inside]]
+    last = np.flatnonzero(still[:-1] > still[1:])
     far = steps[last] > rules.guards.step_margin_mps * intervals_ms[last] / 1_000 + rules.guards.step_slack_m
-    far &= intervals_ms[last] <= rules.harsh.rate_max_ms
-    last, begins = last[far], begins[far]
+    last = last[far & (intervals_ms[last] <= rules.harsh.rate_max_ms)]
     if not last.size:
         return last
-    same = np.append(False, (drives.lat[1:] == drives.lat[:-1]) & (drives.lon[1:] == drives.lon[:-1]))
+    begins = drives.starts[drives.at(last)]
+    same = np.append(False, steps == 0)
     same[begins] = False
     last = last[same[last] | (last == begins)]
     before = np.flatnonzero(~(same & still))

@@ -39,9 +39,10 @@ def haversine_m(lat_0: Floats, lon_0: Floats, lat_1: Floats, lon_1: Floats) -> F
 
 def steps_m(lat: Floats, lon: Floats) -> NDArray[np.float32]:
     """Distance from each position to the next, metres; one element fewer than there are positions."""
-    north = np.subtract(lat[1:], lat[:-1]).astype(np.float32)
-    east = np.subtract(lon[1:], lon[:-1]).astype(np.float32)
-    long = _exceeding(north, east)
+    north, east = (np.empty(max(lat.size - 1, 0), np.float32) for _ in range(2))
+    np.subtract(lat[1:], lat[:-1], out=north, casting="same_kind")
+    np.subtract(lon[1:], lon[:-1], out=east, casting="same_kind")
+    long = np.flatnonzero(np.maximum(np.abs(north), np.abs(east)) > _FLAT_DEGREES)
     # A cosine for each step: one for a trip would be wrong on long drives north or south (docs/decisions/302).
     middle = lat.astype(np.float32)
     middle = middle[1:] + middle[:-1]
@@ -56,10 +57,3 @@ def steps_m(lat: Floats, lon: Floats) -> NDArray[np.float32]:
     if long.size:
         north[long] = haversine_m(lat[long], lon[long], lat[long + 1], lon[long + 1])
     return north
-
-
-def _exceeding(north: NDArray[np.float32], east: NDArray[np.float32]) -> NDArray[np.intp]:
-    """Indexes of the steps that are not short."""
-    if not north.size or max(north.max(), -north.min(), east.max(), -east.min()) <= _FLAT_DEGREES:
-        return np.empty(0, np.intp)
-    return np.flatnonzero((np.abs(north) > _FLAT_DEGREES) | (np.abs(east) > _FLAT_DEGREES))

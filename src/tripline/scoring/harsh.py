@@ -98,8 +98,9 @@ def from_speed(
     last = np.append(first[1:], found.at.size) - 1
     faster = found.change[first] > 0
     begin, end = found.at[first], found.at[last]
-    begin = begin - _belongs(drives, speed_kmh, intervals_ms, begin - 1, faster, rules)
-    end = end + _belongs(drives, speed_kmh, intervals_ms, end + 1, faster, rules)
+    beside = np.concatenate([begin - 1, end + 1])
+    before, after = _belongs(drives, speed_kmh, intervals_ms, beside, np.tile(faster, 2), rules).reshape(2, -1)
+    begin, end = begin - before, end + after
     # At the ends of the phase: of a start with 0, 9, 24 km/h only the step from 9 on exceeds (docs/decisions/301).
     from_standing = speed_kmh[begin] <= rules.harsh.standing_kmh
     to_standing = speed_kmh[end + 1] <= rules.harsh.standing_kmh
@@ -137,14 +138,14 @@ def _exceedances(
     drives: Drives, speed_kmh: Floats, intervals_ms: Ints, at: Ints, steps_kmh: Floats, rules: Rules
 ) -> _Exceedances:
     trips = drives.at(at)
-    kept = (at >= drives.starts[trips] + rules.harsh.ignored_fixes) & (at + 1 < drives.starts[trips + 1])
-    at, trips = at[kept], trips[kept]
+    inside = (at >= drives.starts[trips] + rules.harsh.ignored_fixes) & (at + 1 < drives.starts[trips + 1])
+    at, trips = at[inside], trips[inside]
     before, after = speed_kmh[at], speed_kmh[at + 1]
     change, rate = changes(before, after, intervals_ms[at])
     least = _thresholds(before, after, drives.column[trips], rules)
     least = least * spans_s(intervals_ms[at], rules)
-    kept = is_rate(intervals_ms[at], rate, rules)
-    kept &= reached(drives, speed_kmh, intervals_ms, at, least, steps_kmh, rules)
+    beyond = np.flatnonzero((np.abs(change) >= least) & is_rate(intervals_ms[at], rate, rules))
+    kept = beyond[reached(drives, speed_kmh, intervals_ms, at[beyond], least[beyond], steps_kmh, rules)]
     return _Exceedances(at[kept], trips[kept], change[kept], rate[kept], least[kept] * 1_000 / intervals_ms[at[kept]])
 
 
@@ -158,15 +159,17 @@ def reached(
     change, _ = changes(speed_kmh[at], speed_kmh[at + 1], intervals_ms[at])
     enough: Flags = np.abs(change) >= least
     weak = np.flatnonzero(enough & (np.abs(change) < least + steps_kmh[drives.at(at)] / 2))
-    beside = [_beside(drives, speed_kmh, intervals_ms, at[weak] + step, rules).change for step in (-1, 1)]
+    around = np.concatenate([at[weak] - 1, at[weak] + 1])
+    beside = _beside(drives, speed_kmh, intervals_ms, around, rules).change.reshape(2, -1)
     enough[weak] = np.abs(change[weak] + beside).max(axis=0) >= rules.harsh.two_intervals * least[weak]
     return enough
 
 
 def spans_s(intervals_ms: Ints, rules: Rules) -> Floats:
     """The factor that turns a threshold into the least change of each interval, seconds."""
-    seconds = intervals_ms / 1_000
-    spans: Floats = np.where(seconds > 1, np.maximum(seconds, 1) ** (1 - rules.harsh.sampling_exponent), seconds)
+    spans: Floats = intervals_ms / 1_000
+    long = spans > 1
+    spans[long] **= 1 - rules.harsh.sampling_exponent
     return spans
 
 

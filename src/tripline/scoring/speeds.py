@@ -84,7 +84,7 @@ def lacking(drives: Drives, speed_kmh: Floats) -> Flags:
 def steps_kmh(drives: Drives) -> Floats:
     """Shape n: the greatest of `STEPS_KMH` that divides 95 % of the device's speeds above 0, else `FINEST_KMH`;
     0: unknown, for too few samples move."""
-    speed = drives.speed_kmh
+    speed = drives.speed_kmh.astype(np.float32)
     moving = speed > 0
     many = _counts(drives, moving)
     alike = many >= MEASURABLE
@@ -92,7 +92,7 @@ def steps_kmh(drives: Drives) -> Floats:
     for step in STEPS_KMH:
         if not alike.any():
             break
-        times = speed * (1 / step)
+        times = speed / np.float32(step)
         alike &= 20 * _counts(drives, moving & (np.rint(times) == times)) >= 19 * many
         steps[alike] = step
     return steps
@@ -198,7 +198,9 @@ class Around(NamedTuple):
 def around(drives: Drives, samples: Ints, near: Ints) -> Around:
     """The samples `near` (shape k x m) as seen from `samples` (shape m)."""
     seconds = (drives.time_ms[near] - drives.time_ms[samples]) / 1_000
-    east = (drives.lon[near] - drives.lon[samples] + 180) % 360 - 180
+    east = drives.lon[near] - drives.lon[samples]
+    if np.abs(east).max(initial=0) > 180:
+        east = (east + 180) % 360 - 180
     east *= np.cos(np.radians(drives.lat[samples])) * DEGREE_M
     return Around(seconds, (drives.lat[near] - drives.lat[samples]) * DEGREE_M, east)
 
@@ -211,9 +213,9 @@ def lone(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, rul
     before and after the neighbours of the 0 the speed is not steady.
     """
     change = speed_kmh[jumps + 1] - speed_kmh[jumps]
-    rate = np.abs(change) * 1_000 / intervals_ms[jumps] / rules.guards.lone_kmh_s
-    beyond = rate > CONTRADICTED
-    jumps, rate, rises = jumps[beyond], rate[beyond], change[beyond] > 0
+    rate = np.abs(change) / intervals_ms[jumps]
+    beyond = np.flatnonzero(rate > CONTRADICTED * rules.guards.lone_kmh_s / 1_000)
+    jumps, rate, rises = jumps[beyond], rate[beyond] * 1_000 / rules.guards.lone_kmh_s, change[beyond] > 0
     back = np.flatnonzero(rises[1:] != rises[:-1])
     first, last = jumps[back] + 1, jumps[back + 1]
     alone = (first == last) & (np.minimum(rate[back], rate[back + 1]) > 1)
@@ -234,13 +236,17 @@ def frozen(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, s
 
     `jumps`: the intervals to check, ascending. `steps_kmh`: shape n, the steps of the devices' speeds.
     """
-    trips = drives.at(jumps)
+    # Few jumps follow two equal speeds. Those at sample 0 are left out below.
+    last: Ints = jumps[speed_kmh[jumps - 1] == speed_kmh[jumps]]
+    trips = drives.at(last)
     least = np.where(steps_kmh[trips] == FINEST_KMH, FROZEN_FINE, FROZEN)
-    inside = (jumps + 1 - least >= drives.starts[trips]) & (jumps + 1 < drives.starts[trips + 1])
-    inside &= (speed_kmh[jumps] > MOVING_MPS * 3.6) & (intervals_ms[jumps] <= rules.harsh.rate_max_ms)
+    inside = (last + 1 - least >= drives.starts[trips]) & (last + 1 < drives.starts[trips + 1])
+    inside &= (speed_kmh[last] > MOVING_MPS * 3.6) & (intervals_ms[last] <= rules.harsh.rate_max_ms)
     inside &= steps_kmh[trips] <= FROZEN_STEP_KMH
-    last, least = jumps[inside], least[inside]
-    for back in range(1, FROZEN):
+    last, least = last[inside], least[inside]
+    for back in range(2, FROZEN):
+        if not last.size:
+            return last
         same = speed_kmh[last - np.minimum(back, least - 1)] == speed_kmh[last]
         last, least = last[same], least[same]
     if not last.size:

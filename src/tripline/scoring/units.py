@@ -5,16 +5,13 @@ The distance by speed is compared for each kilometre, and the median of the kilo
 must not reject a trip. The unit behind a ratio: `quality.py`.
 """
 
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tripline.scoring.drives import Drives, Flags, Floats, Ints
 from tripline.scoring.geometry import steps_m
 from tripline.scoring.rules import Rules
-
-Number = TypeVar("Number", np.float64, np.int64)
 
 AVERAGED_MS: Final = 5_000
 MOST: Final = 50
@@ -69,15 +66,21 @@ def _many(drives: Drives, intervals_ms: Ints, long: Ints, rules: Rules) -> Ints:
 def _steps(drives: Drives, speed_kmh: Floats, wanted: Flags, many: int, rules: Rules) -> _Steps:
     """The steps of the wanted trips (shape n), between each run of `many` samples and the next."""
     begins, trips = _runs(drives.starts, wanted, many)
-    lat, lon, speed = (_sums(column, begins, many) for column in (drives.lat, drives.lon, speed_kmh))
+    places = begins + np.arange(many)[:, None]
+    lat, lon, speed = (_sums(column, places) for column in (drives.lat, drives.lon, speed_kmh))
     lat /= many
     lon /= many
     path = steps_m(lat, lon)
-    lasting = np.diff(_sums(drives.time_ms, begins, many)) * (0.001 / many)
-    driven = (speed[1:] + speed[:-1]) * lasting / (7.2 * many)
-    whole = drives.time_ms[begins + many - 1] - drives.time_ms[begins] <= AVERAGED_MS * 1.5  # no gap inside
-    used = whole[1:] & whole[:-1] & (trips[1:] == trips[:-1]) & (lasting * 1_000 <= rules.guards.gap_ms)
-    used &= (path <= rules.guards.fastest_mps * lasting) & ~np.isnan(driven)
+    time_ms = drives.time_ms[places]
+    whole = time_ms[-1] - time_ms[0] <= AVERAGED_MS * 1.5  # no gap inside
+    lasting = np.diff(time_ms.sum(axis=0)) * (0.001 / many)
+    driven = (speed[1:] + speed[:-1]) * lasting
+    driven *= 1 / (7.2 * many)
+    used = whole[1:] & whole[:-1]
+    used &= trips[1:] == trips[:-1]
+    used &= lasting <= rules.guards.gap_ms / 1_000
+    used &= path <= rules.guards.fastest_mps * lasting
+    # False as well where `driven` is unknown: NaN is the greatest.
     used &= np.maximum(path, driven) >= MOVING_MPS * lasting
     kept = np.flatnonzero(used)
     return _Steps(path[kept].astype(np.float64), driven[kept], trips[kept])
@@ -95,11 +98,11 @@ def _runs(starts: Ints, wanted: Flags, many: int) -> _Runs:
     return _Runs(begins, trips)
 
 
-def _sums(column: NDArray[Number], begins: Ints, many: int) -> NDArray[Number]:
-    """The sum of each run."""
-    sums = column[begins]
-    for place in range(1, many):
-        sums += column[begins + place]
+def _sums(column: Floats, places: Ints) -> Floats:
+    """The sum of each run. `places`: shape many x runs."""
+    sums: Floats = column[places[0]]
+    for place in places[1:]:
+        sums += column[place]
     return sums
 
 
