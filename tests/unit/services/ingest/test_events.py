@@ -87,6 +87,22 @@ def test_late_sample_that_reaches_an_event_takes_it_into_its_ended_trip(rig: Rig
     assert [before, rig.rows(tables.device_event, "trip_id")] == [[None], rig.rows(tables.trip, "id")]
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+def test_i6_events_of_a_drive_and_of_the_parking_behind_it_go_by_their_times(rig: Rig, restarted: bool) -> None:
+    for minute in (0, 5, 11, 20):
+        at = NOW + minute * MINUTE
+        rig.send({"ty": 8, "ts": at, "pld": {"tid": 41, "lat": 37.5, "lon": 126.9, "try": 1 + (minute > 5)}}, at=at)
+    if restarted:
+        rig.restart()
+    rig.send({"ty": 7, "ts": NOW + 20 * MINUTE, "pld": {"tid": 41, "edt": NOW + 5 * MINUTE}}, at=NOW + 20 * MINUTE)
+    rig.send(*(emergency(NOW + minute * MINUTE) for minute in (-1, 3, 6, 7, 15, 25)), at=NOW + 30 * MINUTE)
+
+    drive, parking = rig.rows(tables.trip, "id")
+    assert rig.rows(tables.trip, "state", "parking") == [("COMPLETE", False), ("OPEN", True)]
+    # Up to a minute behind the end that its message states, an event is the drive's if that is nearer.
+    assert rig.rows(tables.device_event, "trip_id") == [drive, drive, drive, parking, parking, parking]
+
+
 def test_event_neither_opens_nor_ends_a_trip(rig: Rig) -> None:
     rig.send({"ty": 102, "pld": {"tid": 41}}, microtrip(NOW), {"ty": 109, "pld": {"mod": 2}})
 

@@ -12,6 +12,7 @@ from tests.support.ingest_rig import (
     SENSOR,
     VEHICLE,
     Rig,
+    aggregate,
     item,
     microtrip,
     trip_message,
@@ -52,6 +53,41 @@ def test_samples_up_to_the_remounting_join_the_old_vehicle_s_trip_and_later_ones
     assert trips(rig) == [
         (VEHICLE, DRIVER, "LAPSED", M - 10_000, M - 1),
         (OTHER_VEHICLE, None, "OPEN", M + 5000, None),
+    ]
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_remounting_in_the_middle_of_a_drive_makes_a_trip_on_each_vehicle(rig: Rig, restarted: bool) -> None:
+    rig.send(microtrip(M - 3 * MINUTE), at=M - 3 * MINUTE)
+    rig.remount(M)
+    rig.send(microtrip(M + 3 * MINUTE), at=M + 3 * MINUTE)
+    if restarted:
+        rig.restart()
+    rig.send(
+        *(microtrip(M + minute * MINUTE) for minute in (2, -2, 4, -1)),
+        *({"ty": 113, "ts": at, "pld": {"tid": 41}} for at in (M - 90_000, M + 90_000)),
+        trip_message(M - 4 * MINUTE, M + 5 * MINUTE, dis=9_000),
+        at=M + 5 * MINUTE,
+    )
+
+    assert trips(rig) == [
+        (VEHICLE, DRIVER, "LAPSED", M - 4 * MINUTE, M - MINUTE),
+        (OTHER_VEHICLE, None, "COMPLETE", M + 2 * MINUTE, M + 5 * MINUTE),
+    ]
+    numbers, ids = rig.rows(tables.trip, "no"), rig.rows(tables.trip, "id")
+    assert rig.rows(tables.microtrip, "trip_no") == [numbers[at] for at in (0, 1, 1, 0, 1, 0)]
+    assert rig.rows(tables.device_event, "trip_id", "vehicle_id") == [(ids[0], VEHICLE), (ids[1], OTHER_VEHICLE)]
+    assert rig.rows(tables.trip, "distance_m") == [None, 9_000]
+    assert sorted(rig.rows(tables.scoring_job, "trip_no")) == numbers
+
+
+def test_message_over_the_remounting_goes_by_its_first_sample(rig: Rig) -> None:
+    rig.remount(M)
+    rig.send(aggregate([M - 2000, M - 1000, M + 1000]), aggregate([M + 2000, M + 3000]), at=M + 4000)
+
+    assert [(row[0], *row[3:]) for row in trips(rig)] == [
+        (VEHICLE, M - 2000, M + 1000),
+        (OTHER_VEHICLE, M + 2000, None),
     ]
 
 

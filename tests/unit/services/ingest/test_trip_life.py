@@ -496,6 +496,22 @@ def test_one_message_with_two_drives_of_one_number_makes_two_trips(rig: Rig) -> 
     assert samples_by_trip(rig) == [1, 1]
 
 
+@pytest.mark.parametrize("is_one", [True, False])
+@pytest.mark.parametrize("minutes", [(0, 1, 32, 33), (32, 33, 0, 1), (0, 1, 30, 31)])
+def test_i1_a5_clock_step_makes_the_same_trips_within_a_message_as_between_two(
+    rig: Rig, minutes: tuple[int, ...], is_one: bool
+) -> None:
+    times = [NOW + minute * MINUTE for minute in minutes]
+    sent = [times] if is_one else [times[:2], times[2:]]
+    rig.send(*(aggregate(each) for each in sent), at=NOW + 40 * MINUTE)
+
+    expected: dict[int, list[tuple[Any, ...]]] = {
+        0: [(41, "LAPSED", 0, 1), (41, "OPEN", 32, None)],
+        32: [(41, "OPEN", 32, None), (41, "LAPSED", 0, 1)],
+    }
+    assert states(rig) == ([(41, "OPEN", 0, None)] if 30 in minutes else expected[minutes[0]])
+
+
 def test_remounted_sensors_trip_ends_with_its_old_vehicle(rig: Rig) -> None:
     rig.send(microtrip(NOW))
     rig.change(tables.sensor, SENSOR, vehicle_id=OTHER_VEHICLE)
