@@ -5,7 +5,7 @@ import re
 import threading
 
 import pytest
-from tests.support import answers, browser, required, servers
+from tests.support import answers, browser, servers
 
 pytestmark = [pytest.mark.deep, pytest.mark.once("what a page shows")]
 
@@ -14,7 +14,7 @@ OPERATIONS = sum(len(methods) for methods in answers.document()["paths"].values(
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    required.need("chromium", "the documentation page in a browser")
+    browser.need("the documentation page in a browser")
     with servers.serving(tmp_path_factory.mktemp("server") / "data") as running:
         yield running
 
@@ -53,7 +53,7 @@ class Careless(http.server.BaseHTTPRequestHandler):
 
 @pytest.mark.slow
 def test_browser_notices_an_outside_request_and_a_broken_script(tmp_path):
-    required.need("chromium", "what a browser notices")
+    browser.need("what a browser notices")
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Careless) as careless:
         threading.Thread(target=careless.serve_forever, daemon=True).start()
         shown = browser.show(f"http://127.0.0.1:{careless.server_port}/", tmp_path)

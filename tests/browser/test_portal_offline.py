@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.support import portal_browser, servers
+from tests.support import browser, portal_browser, servers
 
 pytestmark = [pytest.mark.deep, pytest.mark.once("what a browser keeps"), pytest.mark.slow]
 STORED = """caches.keys()
@@ -14,9 +14,9 @@ READY = "navigator.serviceWorker.ready.then(() => caches.match('/offline')).then
 
 def test_page_is_shown_when_the_server_is_gone(tmp_path: Path) -> None:
     with (
-        portal_browser.browsing() as browser,
+        portal_browser.browsing(program=browser.WHOLE) as opened,  # only the whole browser installs pages
         servers.serving(tmp_path) as server,
-        portal_browser.watching(browser, server.api) as watched,
+        portal_browser.watching(opened, server.api) as watched,
     ):
         page = watched.page
         page.goto(f"{server.api}/offline")

@@ -1,14 +1,14 @@
 """Chromium driven from here, cut off from all but this machine: pages of the portal in any theme, language and width.
 
 What is wrong with a page is a list of sentences (`troubles`): what axe finds, what its scripts and its policy complain
-of, requests to other servers, content that is wider than the window. Needs `chromium` and axe-core (`install-system`).
+of, requests to other servers, content that is wider than the window. Needs a browser
+(`browser.py`) and axe-core (`install-system`).
 """
 
 import itertools
 import json
 import os
 import random
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from tests.support import browser as browsers
 from tests.support import portal_tour, required
 
 AXE = Path(__file__).with_name("portal") / "node_modules" / "axe-core" / "axe.min.js"
@@ -67,14 +68,12 @@ class Watched(msgspec.Struct):
 
 
 @contextmanager
-def browsing(*flags: str) -> Iterator[Browser]:
+def browsing(*flags: str, program: str | None = browsers.PROGRAM) -> Iterator[Browser]:
     """A browser for a file's tests, started with these flags too."""
-    required.need("chromium", "pages of the portal in a browser")
+    browsers.need("pages of the portal in a browser", program)
     required.need(AXE.is_file(), "pages of the portal in a browser", "axe-core is not installed")
     with sync_playwright() as player:
-        browser = player.chromium.launch(
-            executable_path=shutil.which("chromium"), args=[ALONE, "--no-sandbox", "--disable-gpu", *flags]
-        )
+        browser = player.chromium.launch(executable_path=program, args=[ALONE, "--no-sandbox", "--disable-gpu", *flags])
         try:
             yield browser
         finally:
