@@ -95,12 +95,14 @@ def test_no_state_of_a_trip_has_troubles(driven, look):
     browser, api, session, (scored, unscored) = driven
     found = {}
 
-    for path in (f"/trips/{scored}", f"/trips/{unscored}", *(f"/trips/{scored}/{each}" for each in PARTS)):
-        with watching(browser, api, look, session=session) as watched:
+    with watching(browser, api, look, session=session) as watched:
+        for path in (f"/trips/{scored}", f"/trips/{unscored}", *(f"/trips/{scored}/{each}" for each in PARTS)):
             watched.page.goto(f"{api}{path}")
             if watched.page.locator("[data-trip]").count():
                 watched.page.wait_for_selector('[data-map][data-state="drawn"]')
             found[path] = watched.troubles()
+            watched.complaints.clear()
+            watched.outside.clear()
 
     assert {path: troubles for path, troubles in found.items() if troubles} == {}
 
