@@ -1,7 +1,7 @@
 """A day of driving in a real browser: an operator's map, a driver's trips, a dispute, a corrected driver, a share link.
 
-In Korean by hand, in English by keyboard alone. Devices drive by `tripline replay` over MQTTS; people type the server's
-address and no other, and follow links.
+By hand or by keyboard alone, in Korean or English: each run draws both. Devices drive by `tripline replay` over MQTTS;
+people type the server's address and no other, and follow links.
 """
 
 import contextlib
@@ -11,9 +11,9 @@ import time
 
 import pytest
 from playwright.sync_api import expect
-from tests.support import fleet, map_files, portal_browser, servers
+from tests.support import fleet, map_files, portal_browser, portal_hands, servers
 from tests.support.fleet import Company
-from tests.support.portal_hands import Hand, Keyboard, window
+from tests.support.portal_hands import window
 
 from tripline.domain.share_links import LinkGone
 from tripline.maintenance import maps
@@ -107,8 +107,8 @@ def write_drive(file, speeds, end_ms, east_from):
             rows.writerow((end_ms - 1_000 * (len(speeds) - 1 - second), f"{lat:.6f}", f"{lon:.6f}", speed))
 
 
-@pytest.fixture(scope="module", params=[("ko", Hand), ("en", Keyboard)], ids=["ko-hand", "en-keyboard"])
-def told(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
     """A fresh installation with a map, and who tells the story on it."""
     folder = tmp_path_factory.mktemp("driving")
     file = map_files.street(folder / "street.osm.pbf", maxspeed=str(STREET_KMH))
@@ -117,7 +117,7 @@ def told(request, tmp_path_factory):
         servers.serving(folder / "data", variables={"TRIPLINE_MAP_DIR": str(folder / "maps")}) as server,
         Company(server.api, folder / "data") as company,
     ):
-        yield World(server, company, folder), *request.param
+        yield World(server, company, folder), *portal_hands.drawn()
 
 
 def test_drive_is_watched_judged_contested_corrected_and_shared(told, tmp_path):

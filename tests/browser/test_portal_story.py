@@ -1,5 +1,5 @@
-"""The first days of an operator in a real browser: in Korean by hand, in English by keyboard alone. Both type the
-server's address and no other: links, buttons and the search lead to every page.
+"""The first days of an operator in a real browser, by hand or by keyboard alone, in Korean or English: each run draws
+both. People type the server's address and no other: links, buttons and the search lead to every page.
 
 Everything beside the browser is real too: mails in a folder, devices over MQTTS, a carrier, a server for pushes.
 """
@@ -8,8 +8,8 @@ import time
 
 import httpx
 import pytest
-from tests.support import calling, fleet, mail, portal_browser, receivers, receiving, servers
-from tests.support.portal_hands import Hand, Keyboard, window
+from tests.support import calling, fleet, mail, portal_browser, portal_hands, receivers, receiving, servers
+from tests.support.portal_hands import window
 
 pytestmark = [
     pytest.mark.deep,
@@ -24,8 +24,8 @@ MDN = "01012345678"
 PATIENCE_S = 30
 
 
-@pytest.fixture(scope="module", params=[("ko", Hand), ("en", Keyboard)], ids=["ko-hand", "en-keyboard"])
-def told(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
     """A fresh installation, and who tells the story on it."""
     data = tmp_path_factory.mktemp("story") / "data"
     for command, email in (("create", PLATFORM), ("carrier", CARRIER)):
@@ -34,7 +34,7 @@ def told(request, tmp_path_factory):
         )
         assert made.returncode == 0, made.stderr
     with servers.serving(data) as server:
-        yield server, *request.param
+        yield server, *portal_hands.drawn()
 
 
 def test_operator_from_the_application_to_the_deletion_of_a_vehicle(told, tmp_path):
