@@ -61,6 +61,10 @@ class Events(msgspec.Struct, frozen=True):
     """The greatest rate of a manoeuvre, |km/h per second|; 0 without one."""
     least: Floats
     """The threshold that the rate reached, km/h per second; 0 without one."""
+    row: Types
+    """Its place in `rules.THRESHOLDS`; meaningless without one."""
+    counted_kmh: Floats
+    """The speed above which a limit counts as broken; 0 for harsh events."""
     seconds: Floats
     """Duration attributed to a sample over the limit; 0 for harsh events."""
     far_over: Floats

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tripline.scoring.drives import Drives, Flags, Floats, Ints
-from tripline.scoring.rules import Column, EventType, Rules
+from tripline.scoring.rules import THRESHOLDS, Column, EventType, Rules
 
 EM_BITS: Final = (
     (0x01, EventType.START),
@@ -43,6 +43,8 @@ class HarshEvents(msgspec.Struct, frozen=True):
     """The greatest rate, |km/h per second|; 0: the device itself reported the event."""
     least: Floats
     """The threshold at that place, km/h per second; 0 for reported events."""
+    rows: NDArray[np.int8]
+    """Its place in `rules.THRESHOLDS`; meaningless for reported events."""
 
     def where(self, kept: Flags) -> "HarshEvents":
         """These of the events."""
@@ -51,7 +53,7 @@ class HarshEvents(msgspec.Struct, frozen=True):
 
 NOTHING: Final = HarshEvents(
     *(np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0, np.int64), np.empty(0, np.int64)),
-    *(np.empty(0), np.empty(0)),
+    *(np.empty(0), np.empty(0), np.empty(0, np.int8)),
 )
 
 
@@ -82,6 +84,8 @@ class _Exceedances(msgspec.Struct, frozen=True):
     """|km/h per second|."""
     least: Floats
     """The threshold, km/h per second."""
+    rows: NDArray[np.int8]
+    """Its place in `rules.THRESHOLDS`."""
 
 
 def from_speed(
@@ -110,7 +114,8 @@ def from_speed(
         np.where(to_standing, EventType.STOP, EventType.DECELERATION),
     ).astype(np.int8)
     strongest = _strongest(found.rate, first)
-    return HarshEvents(found.at[strongest] + 1, types, begin, end + 1, found.rate[strongest], found.least[strongest])
+    of_peak = found.rate[strongest], found.least[strongest], found.rows[strongest]
+    return HarshEvents(found.at[strongest] + 1, types, begin, end + 1, *of_peak)
 
 
 def jumps(speed_kmh: NDArray[np.float32], seconds: NDArray[np.float32], rules: Rules) -> Ints:
@@ -131,7 +136,7 @@ def from_em(em: NDArray[np.int16], chosen: Flags) -> HarshEvents:
     at = np.concatenate([at for at, _ in parts])
     types = np.concatenate([np.full(at.size, kind, np.int8) for at, kind in parts])
     none = np.zeros(at.size)
-    return HarshEvents(at, types, at, at, none, none)
+    return HarshEvents(at, types, at, at, none, none, np.zeros(at.size, np.int8))
 
 
 def _exceedances(
@@ -142,11 +147,13 @@ def _exceedances(
     at, trips = at[inside], trips[inside]
     before, after = speed_kmh[at], speed_kmh[at + 1]
     change, rate = changes(before, after, intervals_ms[at])
-    least = _thresholds(before, after, drives.column[trips], rules)
+    rows = _rows(before, after, rules)
+    least = _table(rules)[rows, drives.column[trips]]
     least = least * spans_s(intervals_ms[at], rules)
     beyond = np.flatnonzero((np.abs(change) >= least) & is_rate(intervals_ms[at], rate, rules))
     kept = beyond[reached(drives, speed_kmh, intervals_ms, at[beyond], least[beyond], steps_kmh, rules)]
-    return _Exceedances(at[kept], trips[kept], change[kept], rate[kept], least[kept] * 1_000 / intervals_ms[at[kept]])
+    per_second = least[kept] * 1_000 / intervals_ms[at[kept]]
+    return _Exceedances(at[kept], trips[kept], change[kept], rate[kept], per_second, rows[kept].astype(np.int8))
 
 
 def reached(
@@ -186,27 +193,9 @@ def is_rate(intervals_ms: Ints, rate: Floats, rules: Rules) -> Flags:
     return usable
 
 
-def _thresholds(before: Floats, after: Floats, column: NDArray[np.int8], rules: Rules) -> Floats:
-    """The threshold (km/h per second) of each change."""
-    chosen: Floats = _table(rules)[_rows(before, after, rules), column]
-    return chosen
-
-
 def _table(rules: Rules) -> Floats:
     """Thresholds by row and column."""
-    table = rules.harsh
-    return np.array(
-        [
-            table.start,
-            table.acceleration_to_10,
-            table.acceleration_to_20,
-            table.acceleration_above_20,
-            table.stop,
-            table.deceleration_to_30,
-            table.deceleration_to_50,
-            table.deceleration_above_50,
-        ]
-    )
+    return np.array([getattr(rules.harsh, name) for name in THRESHOLDS])
 
 
 def _rows(before: Floats, after: Floats, rules: Rules) -> Ints:

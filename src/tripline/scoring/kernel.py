@@ -538,6 +538,8 @@ def _events(work: Work, rules: Rules) -> Events:
         end_kmh=np.nan_to_num(work.speed[ends]),
         rate=np.concatenate([rough.rates, of_over])[order],
         least=np.concatenate([rough.least, of_over])[order],
+        row=np.concatenate([rough.rows, np.zeros(over.size, np.int8)])[order],
+        counted_kmh=np.concatenate([of_rough, overspeed.tolerated_kmh(limits, rules)])[order],
         seconds=np.concatenate([of_rough, seconds])[order],
         far_over=np.concatenate([of_rough, far_over])[order],
     )

@@ -67,10 +67,15 @@ def samples_over(drives: Drives, speed_kmh: Floats, rules: Rules) -> Ints:
     if drives.limit_kmh is None:
         if not rules.scoring.default_limit_kmh:
             return np.empty(0, np.int64)
-        return np.flatnonzero(speed_kmh > _tolerated(rules.scoring.default_limit_kmh, rules))
+        return np.flatnonzero(speed_kmh > tolerated_kmh(limits_kmh(drives, np.zeros(1, np.int64), rules), rules))
     limit = limits_kmh(drives, np.arange(speed_kmh.size), rules)
-    tolerated = np.round(limit * FACTOR[rules.scoring.tolerance], 6) + _margin(rules)
-    return np.flatnonzero((limit > 0) & (speed_kmh > tolerated))
+    return np.flatnonzero((limit > 0) & (speed_kmh > tolerated_kmh(limit, rules)))
+
+
+def tolerated_kmh(limit_kmh: Floats, rules: Rules) -> Floats:
+    """The greatest speed that does not count as overspeed at each limit."""
+    # 110 x 1.1 is 121.00000000000001 in binary: rounding makes the tolerance exact.
+    return np.round(limit_kmh * FACTOR[rules.scoring.tolerance], 6) + _MARGIN_KMH[rules.scoring.tolerance]
 
 
 def nexts(drives: Drives, samples: Ints) -> Ints:
@@ -90,12 +95,3 @@ def seconds_over(drives: Drives, samples: Ints, intervals_ms: Ints, rules: Rules
     """For each trip, the sum of `seconds` over its samples."""
     weights = seconds(drives, samples, intervals_ms, rules)
     return np.bincount(drives.at(samples), weights=weights, minlength=len(drives)).astype(np.float64)
-
-
-def _tolerated(limit_kmh: float, rules: Rules) -> float:
-    # 110 x 1.1 is 121.00000000000001 in binary: rounding makes the tolerance exact.
-    return round(limit_kmh * FACTOR[rules.scoring.tolerance], 6) + _margin(rules)
-
-
-def _margin(rules: Rules) -> float:
-    return _MARGIN_KMH[rules.scoring.tolerance]

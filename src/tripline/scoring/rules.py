@@ -38,6 +38,13 @@ def column_of(category: str | None) -> Column:
             return Column.CAR
 
 
+THRESHOLDS: Final = (
+    *("start", "acceleration_to_10", "acceleration_to_20", "acceleration_above_20"),
+    *("stop", "deceleration_to_30", "deceleration_to_50", "deceleration_above_50"),
+)
+"""The thresholds of `Harsh`, by the speed before a change; `start` and `stop`: from and to standing."""
+
+
 class EventType(IntEnum):
     """GPS event types, as published."""
 

@@ -21,7 +21,7 @@ from tripline.scoring.findings import Events
 from tripline.scoring.kernel import Block, Work
 from tripline.scoring.measures import Measures
 from tripline.scoring.quality import LimitSource, Quality
-from tripline.scoring.rules import EventType, Rules
+from tripline.scoring.rules import THRESHOLDS, EventType, Rules
 from tripline.scoring.score import COUNTED, TripScore
 from tripline.scoring.worth import Worth
 from tripline.store.scores.disputes import Annulled
@@ -45,7 +45,9 @@ class Manoeuvre(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     rate: float
     """The maximum, km/h per second; 0: the device reported the event itself."""
     threshold: float
-    """The rate that was exceeded; 0 for events that the device reported."""
+    """The rate from which it counts; 0 for events that the device reported."""
+    threshold_name: str | None
+    """Of `rules.THRESHOLDS`, by the speed where the rate was greatest; None for events that the device reported."""
     annulled: str | None
     """The accepted dispute that annulled it."""
     cost: float
@@ -68,6 +70,8 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     lon: float
     fastest_kmh: float
     limit_kmh: float
+    counted_kmh: float
+    """The limit with its tolerance: faster than this counts."""
     limit_source: LimitSource
     road: Road | None
     """The road of the first sample."""
@@ -184,7 +188,7 @@ def _items(
     stretches: list[Stretch] = []
     columns = (getattr(events, name).tolist() for name in Events.__struct_fields__[1:])
     for kind, at_ms, lat, lon, kmh, limit, way, road, begin_ms, end_ms, *figures in zip(*columns, strict=True):
-        begin_kmh, end_kmh, rate, least, seconds, far = figures
+        begin_kmh, end_kmh, rate, least, row, counted_kmh, seconds, far = figures
         dispute_id = _dispute(kind, at_ms, annulled)
         points = worth.points if dispute_id is None else 0.0
         if kind != EventType.OVERSPEED:
@@ -201,6 +205,7 @@ def _items(
                     end_kmh=end_kmh,
                     rate=rate,
                     threshold=least,
+                    threshold_name=THRESHOLDS[row] if least else None,
                     annulled=dispute_id,
                     cost=score.weight(EventType(kind), rules) * points,
                     without_it=worth.annulled(EventType(kind), begin_ms, end_ms),
@@ -232,6 +237,7 @@ def _items(
                 lon=lon,
                 fastest_kmh=kmh,
                 limit_kmh=limit,
+                counted_kmh=counted_kmh,
                 limit_source=own_way,
                 road=on,
                 seconds=seconds,

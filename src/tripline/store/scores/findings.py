@@ -13,7 +13,7 @@ from tripline.store.bulk import Bulk
 from tripline.store.tables import trip_findings
 from tripline.store.transactions import WriteTx
 
-VERSION: Final = 7
+VERSION: Final = 8
 """Of the content. Increase it when a field changes, or when judging finds something else in the same samples: trips
 with an earlier version are judged again whenever they are explained."""
 

@@ -25,6 +25,13 @@ class HarshEvent(msgspec.Struct, frozen=True, rename="camel"):
     end_speed: Annotated[float, about("speed at `endTs`, km/h", 36.0)]
     rate: Annotated[float, about("greatest change of speed, km/h per second; 0: reported by the device", 17.0)]
     threshold: Annotated[float, about("the rate from which it counts, km/h per second; 0: none", 15.0)]
+    threshold_name: Annotated[
+        str | None,
+        about(
+            "which threshold of the policy's `harsh` that is, by the speed where the rate was greatest; null: none",
+            "deceleration_above_50",
+        ),
+    ]
     annulled: Annotated[Id | None, about("the accepted dispute for which it does not count", None)]
     cost: Annotated[float, about("points", 1.25)]
     without_it: Annotated[
@@ -42,6 +49,7 @@ class OverspeedStretch(msgspec.Struct, frozen=True, rename="camel"):
     pos_lon: Annotated[float, about("longitude of the first sample", 126.978)]
     max_speed: Annotated[float, about("the fastest, km/h", 131.5)]
     limit: Annotated[float, about("the limit, km/h, without the tolerance", 110.0)]
+    counted_above: Annotated[float, about("the limit with its tolerance, km/h: faster than this counts", 121.0)]
     limit_source: Annotated[
         str,
         about(

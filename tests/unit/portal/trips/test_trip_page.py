@@ -27,7 +27,16 @@ MEASURES = Measures(
 
 
 def over(seconds, road="1", annulled=None):
-    place = {"begin_ms": 0, "last_ms": 0, "end_ms": 0, "lat": 0, "lon": 0, "fastest_kmh": 70, "limit_kmh": 50}
+    place = {
+        "begin_ms": 0,
+        "last_ms": 0,
+        "end_ms": 0,
+        "lat": 0,
+        "lon": 0,
+        "fastest_kmh": 70,
+        "limit_kmh": 50,
+        "counted_kmh": 55,
+    }
     on = None if road is None else Road(road, 1, road)
     source = LimitSource.TAGGED
     return Stretch(**place, limit_source=source, road=on, seconds=seconds, annulled=annulled, cost=1.0, without_it=91.0)
@@ -35,7 +44,16 @@ def over(seconds, road="1", annulled=None):
 
 def harsh(kind, annulled=None):
     moment = {"at_ms": 0, "begin_ms": 0, "end_ms": 0, "lat": 0, "lon": 0, "speed_kmh": 0, "begin_kmh": 0, "end_kmh": 0}
-    return Manoeuvre(type=kind, **moment, rate=16, threshold=15, annulled=annulled, cost=1.0, without_it=91.0)
+    return Manoeuvre(
+        type=kind,
+        **moment,
+        rate=16,
+        threshold=15,
+        threshold_name="deceleration_to_50",
+        annulled=annulled,
+        cost=1.0,
+        without_it=91.0,
+    )
 
 
 def explained(manoeuvres=(), stretches=(), limits=KNOWN, source=HarshSource.SPEEDS):

@@ -91,12 +91,32 @@ def test_threshold_is_that_of_the_category_and_of_the_interval():
     assert start.threshold == pytest.approx(8 * 2**-0.3)
 
 
+@pytest.mark.parametrize(
+    ("speeds", "name"),
+    [
+        ((0, 12, 12), "start"),
+        ((0, 7, 20, 20), "acceleration_to_10"),
+        ((18, 30, 30), "acceleration_to_20"),
+        ((40, 52, 52), "acceleration_above_20"),
+        ((20, 4, 0), "stop"),
+        ((28, 12, 12), "deceleration_to_30"),
+        ((45, 29, 29), "deceleration_to_50"),
+        ((80, 64, 64), "deceleration_above_50"),
+    ],
+)
+def test_threshold_is_named_by_the_speed_of_the_greatest_rate(speeds, name):
+    (found,) = explained(drive(*[float(speeds[0])] * 9, *map(float, speeds), *[float(speeds[-1])] * 20)).manoeuvres
+
+    assert found.threshold_name == name
+
+
 def test_event_that_the_device_reports_has_no_rate():
     packed = [sample(second, 50, em=0x10 if second == 9 else 0) for second in range(40)]
 
     (reported,) = explained(packed, device_type="OBD").manoeuvres
 
     assert (reported.type, reported.rate, reported.threshold) == (EventType.DECELERATION, 0, 0)
+    assert reported.threshold_name is None
     assert (reported.begin_ms, reported.end_ms) == (reported.at_ms, reported.at_ms)
 
 
@@ -106,7 +126,7 @@ def test_samples_over_the_limit_in_a_row_are_one_stretch():
     first, second = explained(drive(*speeds), Rules(harsh=Harsh(ignored_fixes=99))).stretches
 
     assert (first.begin_ms, first.end_ms, first.seconds) == (START_MS + 10_000, START_MS + 13_000, 3.0)
-    assert (first.fastest_kmh, first.limit_kmh) == (130, 110)
+    assert (first.fastest_kmh, first.limit_kmh, first.counted_kmh) == (130, 110, 121)
     assert second.seconds == 2.0
     assert first.cost == pytest.approx(1.5 * second.cost)
 
