@@ -6,7 +6,7 @@ from litestar.types import ASGIApp
 
 from tripline.domain import corrections, fields
 from tripline.domain.access import Action, Actor
-from tripline.domain.disputes import AlreadyContested, NotOpen, OwnDispute, Reason, State, TooManyDisputes
+from tripline.domain.disputes import AlreadyDisputed, NotOpen, OwnDispute, Reason, State, TooManyDisputes
 from tripline.domain.ids import TripId, UserId
 from tripline.domain.refusals import BadParameter
 from tripline.http import answers, languages, pages, parameters, permission, reads
@@ -30,10 +30,10 @@ _STATE: Final = Value(name="state", type=State, meaning="those in this state alo
     request=OpenDispute,
     required=("reason", "text"),
     answer=Dispute,
-    refuses=(NoScoreYet, AlreadyContested, TooManyDisputes),
+    refuses=(NoScoreYet, AlreadyDisputed, TooManyDisputes),
 )
 async def open_dispute(request: Call) -> ASGIApp:
-    """Contest an event of a scored trip, or the whole trip."""
+    """Dispute an event of a scored trip, or the whole trip."""
     context = context_of(request)
 
     def admitted(tx: ReadTx) -> tuple[Actor, TripId]:

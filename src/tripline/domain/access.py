@@ -90,7 +90,7 @@ class Action(Enum):
     DISPUTE_LIST = "dispute.list"
     """List the disputes about a company's trips that the caller may decide; the row is the company."""
     DISPUTE_OPEN = "dispute.open"
-    """Contest an event or a whole trip, and withdraw that; the row is the trip."""
+    """Dispute an event or a whole trip, and withdraw that; the row is the trip."""
     DRIVING_READ = "driving.read"
     """Read trips, microtrips, device events, scores and GPS events of a vehicle or driver. A company from which a
     vehicle was taken back loses access to all data of the vehicle; its people keep access to their own drives

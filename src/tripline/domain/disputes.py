@@ -1,4 +1,4 @@
-"""Disputes of scores: a person contests an event or a whole trip, and a manager of the vehicle decides.
+"""Disputes of scores: a person disputes an event or a whole trip, and a manager of the vehicle decides.
 
 An accepted dispute excludes an event, by kind and time interval, or the trip from the judgement. This survives
 rescoring, which gives events new ids.
@@ -19,7 +19,7 @@ OF_TRIP: Final = 100
 
 
 class Reason(StrEnum):
-    """Why an event or trip is contested."""
+    """Why an event or trip is disputed."""
 
     NOT_DRIVER = "NOT_DRIVER"
     """Another person drove."""
@@ -37,7 +37,7 @@ class State(StrEnum):
 
     OPEN = "OPEN"
     ACCEPTED = "ACCEPTED"
-    """The contested event or trip no longer counts."""
+    """The disputed event or trip no longer counts."""
     CORRECTED = "CORRECTED"
     """The trip has another driver; it counts in full."""
     REJECTED = "REJECTED"
@@ -64,7 +64,7 @@ NEXT: Final[dict[tuple[State | None, Cause | None], State]] = {
 """All transitions; None is the state before the dispute exists. Decisions are final."""
 
 
-class Contested(msgspec.Struct, frozen=True):
+class Disputed(msgspec.Struct, frozen=True):
     """The event that a dispute is about."""
 
     event_id: str
@@ -94,7 +94,7 @@ class Dispute(msgspec.Struct, frozen=True, kw_only=True):
     """None: deleted since; likewise `decided_by`."""
     reason: Reason
     text: str
-    event: Contested | None
+    event: Disputed | None
     """None: the whole trip."""
     state: State
     decided_ms: int | None = None
@@ -103,15 +103,15 @@ class Dispute(msgspec.Struct, frozen=True, kw_only=True):
     score_before: float | None = None
     """The trip's score when it was accepted."""
     score_after: float | None = None
-    """The trip's score without the contested part; None also when the trip no longer has a score."""
+    """The trip's score without the disputed part; None also when the trip no longer has a score."""
     rescored_ms: int | None = None
     """When the trip was rescored for it; None: not yet."""
     mail_language: str | None = None
     """Language of the mail with the decision to the opener, unless the account chose one; None: no mail."""
 
 
-class AlreadyContested(Refusal):
-    """The same event, or the whole trip, is already contested."""
+class AlreadyDisputed(Refusal):
+    """The same event, or the whole trip, is already disputed."""
 
     code = "dispute.already_open"
     kind = Kind.CONFLICT

@@ -261,7 +261,7 @@ NOT_SCORED: Final = {
     "sparse": "samples are 5 s apart or more: send one every 1 to 2 s",
     "speed_implausible": "its speeds do not fit its positions: send `sp` in km/h",
     "too_short": "the trip is shorter than 3,000 m",
-    "annulled": "the trip was contested as a whole, and rightly",
+    "annulled": "the trip was disputed as a whole, and rightly",
     "duplicate": "another sensor on the vehicle recorded more of the same drive",
 }
 """Reason of a missing score -> explanation (`docs/scoring.md`)."""

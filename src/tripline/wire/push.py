@@ -52,12 +52,12 @@ class NetworkStatus(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Dispute(msgspec.Struct, frozen=True, rename="camel"):
-    """The payload of a DISPUTE message: the contested event or trip and the state, without persons or texts."""
+    """The payload of a DISPUTE message: the disputed event or trip and the state, without persons or texts."""
 
     dispute_id: Annotated[str, about("id of the dispute", "5d0e4b60-c802-11ef-9d5c-6b1f6f2a4c11")]
     trip_id: Annotated[TripId, about("id of the trip", "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11")]
     state: Annotated[State, about("where it stands now", "OPEN")]
-    reason: Annotated[Reason, about("why it is contested", "TRAFFIC")]
+    reason: Annotated[Reason, about("why it is disputed", "TRAFFIC")]
     event_ty: Annotated[int | None, about("type of the GPS event, 1 to 5; null: the whole trip", 3)]
     event_ts: Annotated[int | None, about("when that event was strongest, epoch ms", 1735691234000)]
 

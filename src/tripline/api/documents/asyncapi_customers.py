@@ -101,7 +101,7 @@ _PUSHED: Final = {
     "5002 not connected, 5003 cancelled).",
     Name.CONNECTION: "A device came or went.",
     Name.NETWORK_STATUS: "The line of a device has another state.",
-    Name.DISPUTE: "Somebody contests a score, or that was decided or withdrawn; `ts` is when.",
+    Name.DISPUTE: "Somebody disputes a score, or that was decided or withdrawn; `ts` is when.",
 }
 
 

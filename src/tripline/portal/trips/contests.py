@@ -10,7 +10,7 @@ from litestar.response import Response
 
 from tripline.domain import fields
 from tripline.domain.access import Action, Thing
-from tripline.domain.disputes import AlreadyContested, Dispute, NotOpen, OwnDispute, Reason, TooManyDisputes
+from tripline.domain.disputes import AlreadyDisputed, Dispute, NotOpen, OwnDispute, Reason, TooManyDisputes
 from tripline.domain.fields import LONG_TEXT_MAX
 from tripline.domain.ids import TripId
 from tripline.domain.refusals import BadParameter, NotFound, Refusal
@@ -50,7 +50,7 @@ async def contest_form(request: Call) -> Response[bytes]:
     "POST",
     f"{PATH}/{{tripId}}/contest",
     access=Action.DISPUTE_OPEN,
-    refuses=(NoScoreYet, AlreadyContested, TooManyDisputes),
+    refuses=(NoScoreYet, AlreadyDisputed, TooManyDisputes),
 )
 async def contest(request: Call) -> Response[bytes]:
     """Contest a trip or one of its events."""

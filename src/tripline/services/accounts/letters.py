@@ -94,7 +94,7 @@ def decided(
 def drove(
     *, recipient: str, name: str, vehicle_no: str | None, begin_ms: int, zone: zoneinfo.ZoneInfo, language: Language
 ) -> Letter:
-    """The recipient is now the driver of a past trip, which may be contested. `begin_ms`: its start."""
+    """The recipient is now the driver of a past trip, which may be disputed. `begin_ms`: its start."""
     facts = _trip(vehicle_no, begin_ms, zone, language)
     text = catalogue.text("mail.driver", language, name=name, facts="\n".join(facts))
     return Letter(recipient, catalogue.text("mail.driver.subject", language), text)

@@ -17,10 +17,10 @@ from tripline.domain.corrections import SeenDriver
 from tripline.domain.disputes import (
     NEXT,
     OF_TRIP,
-    AlreadyContested,
+    AlreadyDisputed,
     Cause,
-    Contested,
     Dispute,
+    Disputed,
     NotOpen,
     OwnDispute,
     Reason,
@@ -55,7 +55,7 @@ from tripline.store.trips import trips
 if TYPE_CHECKING:
     from tripline.services.scores import explanation
 else:
-    # It imports numpy, which a process needs only once an event is contested.
+    # It imports numpy, which a process needs only once an event is disputed.
     explanation = Later("tripline.services.scores.explanation")
 
 CHANGED: Final = (*notifications.scoring_due(), *notifications.push_due(), *notifications.mail_due())
@@ -83,27 +83,27 @@ class DisputeService:
         event_id: str | None,
         mail: Language | None = None,
     ) -> Dispute:
-        """Contest an event of a scored trip, or the whole trip; `text` gives details.
+        """Dispute an event of a scored trip, or the whole trip; `text` gives details.
 
         `mail`: the language in which to mail the decision to the actor; None: send no mail.
 
-        Raises `NotFound`, `Forbidden`, `NoScoreYet`, `BadParameter`, `AlreadyContested`, `TooManyDisputes`.
+        Raises `NotFound`, `Forbidden`, `NoScoreYet`, `BadParameter`, `AlreadyDisputed`, `TooManyDisputes`.
         """
-        contested = None if event_id is None else await self._contested(actor, trip_id, event_id)
+        disputed = None if event_id is None else await self._disputed(actor, trip_id, event_id)
 
         def work(tx: WriteTx) -> Dispute:
             trip = _scored_trip(tx, actor, trip_id)
             if tx.shared:
                 scores.hold(tx, [trip.no])
-            if contested is not None:
-                _event(tx, trip.no, contested.event_id)
+            if disputed is not None:
+                _event(tx, trip.no, disputed.event_id)
             known = disputes.of_trip(tx, trip.no)
             if len(known) >= OF_TRIP:
                 raise TooManyDisputes(most=OF_TRIP)
-            if any(each.state in _STANDING and _same(each.event, contested) for each in known):
-                if contested is None:
-                    raise AlreadyContested("trip")
-                raise AlreadyContested("event")
+            if any(each.state in _STANDING and _same(each.event, disputed) for each in known):
+                if disputed is None:
+                    raise AlreadyDisputed("trip")
+                raise AlreadyDisputed("event")
             new_id = self._ids.next(now_ms=self._clock())
             disputes.keep(
                 tx,
@@ -113,7 +113,7 @@ class DisputeService:
                 opened_by=actor.user_id,
                 reason=reason,
                 text=text,
-                event=contested,
+                event=disputed,
                 state=NEXT[None, None],
                 mail_language=mail,
             )
@@ -122,7 +122,7 @@ class DisputeService:
         return await self._store.write(work)
 
     def decide(self, tx: WriteTx, *, actor: Actor, dispute_id: str, accept: bool, answer: str | None) -> Dispute:
-        """Accept the dispute and rescore its trip without the contested events, or reject it.
+        """Accept the dispute and rescore its trip without the disputed events, or reject it.
 
         Raises `NotFound`, `Forbidden`, `OwnDispute`, `NotOpen`.
         """
@@ -220,7 +220,7 @@ class DisputeService:
         score = None if kept is None else kept.score
         disputes.close(tx, found.id, state, by=actor.user_id, answer=answer, score=score, now_ms=self._clock())
 
-    async def _contested(self, actor: Actor, trip_id: TripId, event_id: str) -> Contested:
+    async def _disputed(self, actor: Actor, trip_id: TripId, event_id: str) -> Disputed:
         """Return the event with the interval of its manoeuvre or stretch; if the trip is too long, only its instant."""
 
         def work(tx: ReadTx) -> tuple[Event, reads.ScoreFacts | None]:
@@ -233,11 +233,11 @@ class DisputeService:
         interval = Interval(event.event_ms, event.event_ms)
         if facts is not None:
             interval = await asyncio.to_thread(_interval, event, facts, self._roads)
-        return Contested(event.id, event.event_type, event.event_ms, _kind(event), *interval)
+        return Disputed(event.id, event.event_type, event.event_ms, _kind(event), *interval)
 
 
 def admit_to_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> None:
-    """Admit an actor who may contest the trip or its events. Raises `NotFound`, `Forbidden`."""
+    """Admit an actor who may dispute the trip or its events. Raises `NotFound`, `Forbidden`."""
     _trip(tx, actor, Action.DISPUTE_OPEN, trip_id)
 
 
@@ -308,8 +308,8 @@ def _found(tx: ReadTx, dispute_id: str) -> Dispute:
     return found[0]
 
 
-def _same(one: Contested | None, other: Contested | None) -> bool:
-    """True if both contest the whole trip, or an event of the same kind within the same interval."""
+def _same(one: Disputed | None, other: Disputed | None) -> bool:
+    """True if both dispute the whole trip, or an event of the same kind within the same interval."""
     if one is None or other is None:
         return one is other
     return one.kind == other.kind and one.begin_ms <= other.event_ms <= one.end_ms

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Row, ScalarSelect, Select, bindparam, func
 
 from tripline.domain import ids
 from tripline.domain.access import Reach, Scope
-from tripline.domain.disputes import Contested, Dispute, Reason, State
+from tripline.domain.disputes import Dispute, Disputed, Reason, State
 from tripline.domain.ids import CompanyId, SensorId, TripId, UserId, VehicleId
 from tripline.store import lists, scopes
 from tripline.store.erasure import erasures
@@ -66,7 +66,7 @@ def keep(
     opened_by: UserId,
     reason: Reason,
     text: str,
-    event: Contested | None,
+    event: Disputed | None,
     state: State,
     mail_language: str | None = None,
 ) -> None:
@@ -179,9 +179,9 @@ def _one(reaches: frozenset[Reach]) -> Select[Any]:
 
 
 def _dispute(row: Row[Any]) -> Dispute:
-    contested = None
+    disputed = None
     if row.event_id is not None:
-        contested = Contested(row.event_id, row.event_type, row.event_ms, row.kind, row.begin_ms, row.end_ms)
+        disputed = Disputed(row.event_id, row.event_type, row.event_ms, row.kind, row.begin_ms, row.end_ms)
     return Dispute(
         id=row.id,
         created_ms=ids.ms_of_no(row.no),
@@ -193,7 +193,7 @@ def _dispute(row: Row[Any]) -> Dispute:
         opened_by=row.opener,
         reason=Reason(row.reason),
         text=row.text,
-        event=contested,
+        event=disputed,
         state=State(row.state),
         decided_ms=row.decided_ms,
         decided_by=row.decider,

@@ -14,7 +14,7 @@ from tripline.wire.rest.base import Id
 _DISPUTE = {"id": "5d0e4b60-c802-11ef-9d5c-6b1f6f2a4c11"}
 
 
-class Contested(msgspec.Struct, frozen=True, rename="camel"):
+class Disputed(msgspec.Struct, frozen=True, rename="camel"):
     """The GPS event that a dispute is about."""
 
     id: Annotated[Id, about("its id when the dispute was opened", examples.EVENT)]
@@ -35,9 +35,9 @@ class Dispute(msgspec.Struct, frozen=True, rename="camel"):
         Id | None, about("who drove; null: unknown, or hidden from an opener without the trip", examples.PERSON)
     ]
     opened_by: Annotated[Id | None, about("who opened it; null: deleted", examples.PERSON)]
-    reason: Annotated[Reason, about("why it is contested", "TRAFFIC")]
+    reason: Annotated[Reason, about("why it is disputed", "TRAFFIC")]
     text: Annotated[str, about("in words", "A child ran into the road.")]
-    event: Annotated[Contested | None, about("the event; null: the whole trip", None)]
+    event: Annotated[Disputed | None, about("the event; null: the whole trip", None)]
     state: Annotated[State, about("where it is", "OPEN")]
     decided_time: Annotated[int | None, about("when it left OPEN, epoch ms", None)]
     decided_by: Annotated[Id | None, about("who decided or withdrew it", None)]
@@ -57,7 +57,7 @@ class Disputes(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class OpenDispute(msgspec.Struct, rename="camel", kw_only=True):
-    """The contested event or trip, and the reason."""
+    """The disputed event or trip, and the reason."""
 
     event_id: Annotated[
         str | None,
@@ -98,9 +98,9 @@ class DecideDispute(msgspec.Struct, rename="camel", kw_only=True):
 def dispute(found: disputes.Dispute) -> Dispute:
     """The record of a dispute."""
     event = found.event
-    contested = None
+    disputed = None
     if event is not None:
-        contested = Contested(Id(event.event_id), event.event_type, event.event_ms, event.begin_ms, event.end_ms)
+        disputed = Disputed(Id(event.event_id), event.event_type, event.event_ms, event.begin_ms, event.end_ms)
     return Dispute(
         id=Id(found.id),
         created_time=found.created_ms,
@@ -110,7 +110,7 @@ def dispute(found: disputes.Dispute) -> Dispute:
         opened_by=_id(found.opened_by),
         reason=found.reason,
         text=found.text,
-        event=contested,
+        event=disputed,
         state=found.state,
         decided_time=found.decided_ms,
         decided_by=_id(found.decided_by),

@@ -144,7 +144,7 @@ class ScoreExplanation(msgspec.Struct, frozen=True, rename="camel"):
     corners: Annotated[list[StyleItem], about("fast corners, by time; empty as before", [])]
     limits: Annotated[list[LimitStretch], about("the limit along the trip, by time; empty without usable samples", [])]
     unexplained: Annotated[list[Id], about("GPS events of rules of before that this policy does not find", [])]
-    disputes: Annotated[list[Dispute], about("what was contested, the oldest first", [])]
+    disputes: Annotated[list[Dispute], about("what was disputed, the oldest first", [])]
     limit_known: Annotated[
         float, about("share of the distance whose limit the map tells (`tagged`, `implied`), 0 to 1", 0.0)
     ]

@@ -319,5 +319,5 @@ def test_driver_starts_at_the_own_trips_with_what_cost_most(tmp_path: Path) -> N
     assert f"/scores/people/{own.driver.user_id}" in page.hrefs
     assert form.status_code == 200
     assert "No trips yet" in colleague.text
-    assert (sent.status_code, "Contested: waits for a decision" in after.text) == (303, True)
+    assert (sent.status_code, "Disputed: waits for a decision" in after.text) == (303, True)
     assert of_director.status_code == 200

@@ -16,7 +16,7 @@ from tests.support.scoring_rows import ZONE
 from tripline import observe
 from tripline.adapters.signals.local import LocalSignals
 from tripline.domain.access import Authority
-from tripline.domain.disputes import Contested, Dispute, Reason, State
+from tripline.domain.disputes import Dispute, Disputed, Reason, State
 from tripline.domain.ids import TimeIds, UserId, first_no
 from tripline.language.catalogue import Language
 from tripline.ports.mails import Letter, LetterRefusedError
@@ -323,10 +323,10 @@ def test_letters_say_the_same_in_korean() -> None:
     assert "비밀번호는 바뀌지 않습니다." in reset.text
 
 
-CONTESTED = Contested("e", 3, 1_735_689_610_000, "de_accel", 1_735_689_609_000, 1_735_689_611_000)
+CONTESTED = Disputed("e", 3, 1_735_689_610_000, "de_accel", 1_735_689_609_000, 1_735_689_611_000)
 
 
-def decided(language: Language, *, state: State, event: Contested | None = CONTESTED, **kept: Any) -> Letter:
+def decided(language: Language, *, state: State, event: Disputed | None = CONTESTED, **kept: Any) -> Letter:
     """The letter of a dispute about a drive of New Year's morning in Seoul."""
     told = {"id": "d", "created_ms": 1, "company_id": "c", "trip_no": 1, "trip_id": "t", "vehicle_id": "v"}
     told |= {"driver_id": "u", "opened_by": "u", "reason": Reason.OTHER, "text": "Not {I}.", "event": event}
@@ -349,17 +349,17 @@ def test_letter_of_a_decision_says_what_became_of_what_in_english() -> None:
     assert accepted == Letter(
         EMAIL,
         "Your dispute was accepted",
-        "Hello 김하늘,\n\nyour dispute was accepted. The contested trip or event no longer counts.\n\n"
+        "Hello 김하늘,\n\nyour dispute was accepted. The disputed trip or event no longer counts.\n\n"
         "Trip of 2025-01-01 09:00:00 (Asia/Seoul)\nVehicle: 12가3456\n"
-        "Contested: harsh deceleration at 2025-01-01 09:00:10 (Asia/Seoul)\n"
+        "Disputed: harsh deceleration at 2025-01-01 09:00:10 (Asia/Seoul)\n"
         "Score of the trip: 61.2 before, 74.3 now\n\nThe reason:\n\nSeen {it}.\n",
     )
     assert rejected == Letter(
         EMAIL,
         "Your dispute was rejected",
-        "Hello 김하늘,\n\nyour dispute was rejected. The contested trip or event still counts.\n\n"
+        "Hello 김하늘,\n\nyour dispute was rejected. The disputed trip or event still counts.\n\n"
         "Trip of 2025-01-01 09:00:00 (Asia/Seoul)\nVehicle: 12가3456\n"
-        "Contested: the whole trip\n\nThe reason:\n\nNo\nchild\n",
+        "Disputed: the whole trip\n\nThe reason:\n\nNo\nchild\n",
     )
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import update
 from tests.support.scoring_rows import COMPANY, DRIVER, NOW_MS, VEHICLE, add_microtrip, drive, played, sample
 
 from tripline.domain.access import Actor, Authority
-from tripline.domain.disputes import NEXT, AlreadyContested, Cause, NotOpen, OwnDispute, Reason, State, TooManyDisputes
+from tripline.domain.disputes import NEXT, AlreadyDisputed, Cause, NotOpen, OwnDispute, Reason, State, TooManyDisputes
 from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
 from tripline.domain.refusals import BadParameter, Forbidden, Refusal
 from tripline.scoring.rules import EventType, Rules, Scoring
@@ -257,9 +257,9 @@ def test_same_event_or_trip_is_contested_once(tmp_path):
         ]
 
     assert heard(tmp_path, play) == [
-        (AlreadyContested, "event"),
+        (AlreadyDisputed, "event"),
         None,
-        (AlreadyContested, "trip"),
+        (AlreadyDisputed, "trip"),
         (BadParameter, "event_unknown"),
     ]
 
